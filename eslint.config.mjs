@@ -1,0 +1,72 @@
+import js from '@eslint/js'
+import tseslint from 'typescript-eslint'
+
+// What must not be reached from library code, and where it comes from instead.
+const timeAndChance = ['setTimeout', 'setInterval', 'setImmediate'].map((name) => ({
+  name,
+  message: 'Timers come from the injected clock (packages/core/src/system-clock.ts).',
+}))
+const bannedMembers = [
+  { object: 'Date', property: 'now', message: 'Time comes from the injected clock.' },
+  { object: 'performance', property: 'now', message: 'Time comes from the injected clock.' },
+  { object: 'Math', property: 'random', message: 'Randomness is injected.' },
+]
+const forbid = (group, message) => ({ group, message })
+const noTesting = forbid(['@holdfast/testing', '@holdfast/testing/*'], 'Test code never reaches src.')
+const noClient = forbid(['ioredis', 'redis', '@redis/*'], 'Only the files redis/*-port.ts know a Redis client.')
+const imports = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] })
+
+export default tseslint.config(
+  { ignores: ['**/dist/**', '**/node_modules/**', 'coverage/**', 'packages/core/src/scripts/lua-sources.ts'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  js.configs.recommended,
+  {
+    files: ['packages/*/src/**/*.ts', 'packages/*/test/**/*.ts'],
+    extends: [...tseslint.configs.strictTypeChecked],
+    languageOptions: {
+      parserOptions: { project: ['packages/*/tsconfig.json', 'tsconfig.test.json'], tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/prefer-promise-reject-errors': 'off', // an abort reason may be anything
+    },
+  },
+  {
+    files: ['packages/*/src/**/*.ts'],
+    rules: {
+      'max-lines': ['error', { max: 200, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 40, skipBlankLines: true, skipComments: true }],
+      'max-params': ['error', 4],
+      'no-restricted-globals': ['error', ...timeAndChance],
+      'no-restricted-properties': ['error', ...bannedMembers],
+      ...imports(noTesting, noClient),
+    },
+  },
+  {
+    files: ['packages/watchdog/src/**/*.ts', 'packages/waiter/src/**/*.ts'],
+    rules: imports(noTesting, noClient, forbid(['@holdfast/*'], 'watchdog and waiter stand alone.')),
+  },
+  {
+    // The one file that may touch Node's clock, timers and randomness.
+    files: ['packages/core/src/system-clock.ts'],
+    rules: { 'no-restricted-globals': 'off', 'no-restricted-properties': 'off' },
+  },
+  {
+    files: ['packages/core/src/redis/*-port.ts'],
+    rules: imports(noTesting),
+  },
+  {
+    files: ['packages/testing/src/**/*.ts'],
+    rules: { 'no-restricted-globals': 'off', 'no-restricted-properties': 'off', ...imports() },
+  },
+  {
+    files: ['packages/*/test/**/*.ts'],
+    rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
+  },
+  {
+    files: ['**/*.mjs', '**/*.js'],
+    languageOptions: { globals: { process: 'readonly', console: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly', URL: 'readonly' } },
+  },
+)

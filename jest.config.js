@@ -1,0 +1,36 @@
+/** One project for what needs no server, one for each supported ioredis major against a real Redis. */
+const common = {
+  rootDir: import.meta.dirname,
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    // Types are checked by `npm run build` and `npm run types`; here the files are only stripped of them.
+    '^.+\\.ts$': ['ts-jest', { useESM: true, diagnostics: false, tsconfig: 'tsconfig.test.json' }],
+  },
+}
+
+const sources = {
+  '^@holdfast/(core|watchdog|waiter|testing)$': '<rootDir>/packages/$1/src/index.ts',
+  '^(\\.{1,2}/.*)\\.js$': '$1',
+}
+
+const onRedis = (displayName, ioredis) => ({
+  ...common,
+  displayName,
+  testMatch: ['<rootDir>/packages/*/test/redis/**/*.test.ts'],
+  moduleNameMapper: { ...sources, ...(ioredis === 'ioredis' ? {} : { '^ioredis$': ioredis }) },
+})
+
+export default {
+  testTimeout: 30_000,
+  projects: [
+    {
+      ...common,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/packages/*/test/unit/**/*.test.ts'],
+      moduleNameMapper: sources,
+    },
+    onRedis('ioredis6', 'ioredis'),
+    onRedis('ioredis5', 'ioredis5'),
+  ],
+}
