@@ -1,0 +1,294 @@
+import { trustMarginMs, type RenewableLease, type Watch } from '@holdfast/watchdog'
+import { nextTurn, type Context, type Turn } from './context.js'
+import { LockLostError, WrongTypeError, type LossReason } from './errors.js'
+import { Hold } from './hold.js'
+import { ownerField } from './keys.js'
+import type { LockProtocol } from './locks/lock-protocol.js'
+import { OwnerCommands } from './owner-commands.js'
+import { reportFailedRelease, reportFailedRenewal, reportLoss } from './reports.js'
+import type { AcquireReply } from './scripts/lock/acquire.js'
+import type { Session } from './session.js'
+
+/** How a level is wanted: without `leaseMs` the watchdog renews. */
+export interface LevelRequest {
+  readonly leaseMs: number | undefined
+  /** Taken by `withLock`, which gives it back by itself. */
+  readonly ofCallback: boolean
+}
+
+/**
+ * One outermost acquisition of one lock by one context, from its first try to its last release.
+ *
+ *   trying ──acquired──► held(1) ◄──re-enter / release──► held(n)
+ *      │                   │  │
+ *      │ caller gone       │  └── last release begins ──► released     renewal stops before the command is sent
+ *      ▼                   └── expired, gone, forced ───► lost         every level's signal aborts
+ *   given back
+ *
+ * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
+ */
+export class Acquisition implements RenewableLease {
+  readonly owner: string
+  readonly turn: Turn
+  private readonly commands: OwnerCommands
+  private readonly holds = new Set<Hold>()
+  private watch: Watch | null = null
+  private released = false
+  private loss: LockLostError | null = null
+  private abort: AbortController | null = null
+  private context: Context | null = null
+
+  constructor(
+    private readonly session: Session,
+    private readonly protocol: LockProtocol,
+    /** The logical thread it belongs to; null outside any context. */
+    readonly contextId: number | null,
+  ) {
+    this.owner = ownerField(session.clientId, session.nextThreadId())
+    this.turn = { taken: false, queue: `turn:${this.owner}:${nextTurn()}` }
+    this.commands = new OwnerCommands(session, protocol, this.owner)
+  }
+
+  /** From now on its context re-enters it, siblings that wait for it included. */
+  keepIn(context: Context | null): void {
+    this.context = context
+    context?.keep(this)
+  }
+
+  get key(): string {
+    return this.protocol.key
+  }
+
+  get lockName(): string {
+    return this.protocol.lockName
+  }
+
+  /** What a renewal sets, ms. */
+  get ttlMs(): number {
+    return this.session.options.lockWatchdogTimeout
+  }
+
+  get count(): number {
+    return this.holds.size
+  }
+
+  get isReleased(): boolean {
+    return this.released
+  }
+
+  get isOver(): boolean {
+    return this.released || this.loss !== null
+  }
+
+  get lossError(): LockLostError | null {
+    return this.loss
+  }
+
+  /** Whether anybody would hear of a loss through the signal. */
+  get isObserved(): boolean {
+    return this.abort !== null
+  }
+
+  get trustedForMs(): number {
+    return this.isOver || !this.watch ? 0 : this.watch.trustedForMs
+  }
+
+  get signal(): AbortSignal {
+    if (!this.abort) {
+      this.abort = new AbortController()
+      if (this.loss) {
+        this.abort.abort(this.loss)
+      }
+    }
+    return this.abort.signal
+  }
+
+  /** The hold that a plain `unlock()` means: the latest taken by hand, else the latest. */
+  get latestHold(): Hold | undefined {
+    const holds = [...this.holds]
+    return holds.findLast((hold) => !hold.ofCallback) ?? holds.at(-1)
+  }
+
+  /** One try to take the lock for a first hold. */
+  tryFirst(request: LevelRequest): Promise<AcquireReply> {
+    return this.commands.oneAtATime(() => this.commands.acquire(1, request.leaseMs ?? this.ttlMs))
+  }
+
+  /**
+   * Makes a successful first try a hold. Null when the lease was used up before anybody could have used it (the
+   * process was paused between sending and now): the caller gives it back.
+   */
+  begin(request: LevelRequest): Hold | null {
+    const { clock, watchdog, held, options } = this.session
+    const ttlMs = request.leaseMs ?? this.ttlMs
+    const sentAt = this.commands.grantedAt
+    if (clock.now() >= sentAt + ttlMs - trustMarginMs(ttlMs)) {
+      return null
+    }
+    const grant = { sentAt, ttlMs, renew: request.leaseMs === undefined }
+    this.watch = watchdog.watch(this, options.maxHoldMs === undefined ? grant : { ...grant, renewForMs: options.maxHoldMs })
+    held.add(this)
+    return this.addHold(request)
+  }
+
+  /**
+   * One try to add a level. Null: the last level was released meanwhile, so there is nothing to re-enter.
+   * @throws LockLostError the lock is gone, and with it every level
+   */
+  tryReenter(request: LevelRequest): Promise<Hold | null> {
+    return this.commands.oneAtATime(async () => {
+      this.throwIfLost()
+      if (this.released) {
+        return null
+      }
+      const leaseMs = request.leaseMs ?? this.ttlMs
+      const reply = await this.commands.acquire(this.holds.size + 1, leaseMs)
+      if (reply.kind !== 'acquired') {
+        this.lose('gone')
+      }
+      this.throwIfLost()
+      this.watch?.confirm(this.commands.grantedAt, leaseMs)
+      if (request.leaseMs === undefined) {
+        this.watch?.setRenewing(true)
+      }
+      return this.addHold(request)
+    })
+  }
+
+  /** Gives back one level. @throws RedisUnavailableError nobody answered; it is tried on in the background */
+  release(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
+    return this.commands.oneAtATime(async () => {
+      this.holds.delete(hold)
+      if (!this.loss) {
+        this.beforeLowerCount()
+        const reply = await this.writeCount(this.session.options.unavailableTimeoutMs)
+        if (reply.kind !== 'not-held') {
+          return this.released ? 'released' : 'still-held'
+        }
+        this.lose('gone')
+      }
+      this.endWhenEmpty()
+      return 'lost'
+    })
+  }
+
+  /** Lives at least this long from now. @throws LockLostError */
+  extend(leaseMs: number): Promise<void> {
+    return this.commands.oneAtATime(async () => {
+      this.throwIfLost()
+      const sentAt = this.session.clock.now()
+      if ((await this.protocol.extend(this.owner, leaseMs)) === 'lost') {
+        this.lose('gone')
+      }
+      this.throwIfLost()
+      this.commands.noteLease(sentAt, leaseMs)
+      this.watch?.confirm(sentAt, leaseMs)
+    })
+  }
+
+  /** Asks Redis. @throws LockLostError */
+  async verify(): Promise<void> {
+    this.throwIfLost()
+    const sentAt = this.session.clock.now()
+    const remainingMs = await this.remaining()
+    if (remainingMs === null && !this.released) {
+      this.lose('gone')
+    } else if (remainingMs !== null && remainingMs >= 0) {
+      this.watch?.correct(sentAt, remainingMs)
+    }
+    this.throwIfLost()
+  }
+
+  /** What Redis keeps of the lease, ms, -1 when it has no end; null when this owner does not have the lock. */
+  async remaining(timeoutMs?: number): Promise<number | null> {
+    try {
+      const state = await this.protocol.inspect(timeoutMs)
+      return state.holds.has(this.owner) ? state.ttlMs : null
+    } catch (error) {
+      // Somebody put another thing under the lock's name.
+      if (error instanceof WrongTypeError) {
+        return null
+      }
+      throw error
+    }
+  }
+
+  /**
+   * A caller has gone, or a command had no answer: whatever a late or unanswered one may have done in Redis is
+   * undone, in the background.
+   */
+  giveBack(): void {
+    const limitMs = Number.POSITIVE_INFINITY
+    const work = this.commands.oneAtATime(async () => {
+      if (!this.loss) {
+        await this.writeCount(limitMs)
+      }
+    })
+    this.session.inBackground(work.catch((error: unknown) => reportFailedRelease(this.session, this, error)))
+  }
+
+  /** The client closes over it: every level is over first, and only then is the lock given back. */
+  async surrender(): Promise<void> {
+    this.lose('closed')
+    const { commandTimeout } = this.session.options
+    await this.commands.oneAtATime(() => this.commands.writeUntilKnown(() => 0, commandTimeout))
+  }
+
+  /** Every level is over, as soon as this client can know. */
+  lose(reason: LossReason): void {
+    if (this.loss) {
+      return
+    }
+    this.watch?.stop()
+    this.loss = new LockLostError({ lockName: this.lockName, owner: this.owner, reason })
+    this.session.held.remove(this)
+    this.abort?.abort(this.loss)
+    reportLoss(this.session, this, this.loss)
+  }
+
+  onLost(reason: 'expired' | 'refused'): void {
+    this.lose(reason === 'expired' ? 'expired' : 'gone')
+  }
+
+  onRenewalFailed(error: unknown): void {
+    reportFailedRenewal(this.session, this, error)
+  }
+
+  private addHold(request: LevelRequest): Hold {
+    const hold = new Hold(this, request.leaseMs === undefined, request.ofCallback)
+    this.holds.add(hold)
+    return hold
+  }
+
+  /** Renewal ends before the command is sent, whatever its outcome, so that no renewal can outlive the hold. */
+  private beforeLowerCount(): void {
+    this.endWhenEmpty()
+    if (!this.released && ![...this.holds].some((each) => each.watched)) {
+      this.watch?.setRenewing(false)
+    }
+  }
+
+  private endWhenEmpty(): void {
+    if (this.holds.size === 0) {
+      this.released = true
+      this.watch?.stop()
+      this.session.held.remove(this)
+      this.context?.forget(this)
+    }
+  }
+
+  private writeCount(limitMs: number): Promise<{ kind: string }> {
+    return this.commands.writeUntilKnown(() => this.holds.size, limitMs).catch((error: unknown) => {
+      if (limitMs !== Number.POSITIVE_INFINITY) {
+        this.giveBack()
+      }
+      throw error
+    })
+  }
+
+  private throwIfLost(): void {
+    if (this.loss) {
+      throw this.loss
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { ContextRequiredError, NotLockOwnerError } from './errors.js'
+import { OncePerName, warn } from './events.js'
+import type { Hold } from './hold.js'
+import type { Session } from './session.js'
+
+const LONG_WAIT_MS = 2_000
+const warnedOf = new OncePerName()
+
+/** One `lock()` or `tryLock()` outside any context. */
+export interface BareCall {
+  readonly origin: Error | null
+  longWait: { cancel(): void } | null
+}
+
+/**
+ * What one lock object knows of its callers outside contexts. Nothing can tell two of them apart, so the object
+ * itself remembers the one hold that a plain `unlock()` gives back, and the debts of holds that were lost: the
+ * late `unlock` of a loser must not give back the hold of the next caller.
+ */
+export class BareCalls {
+  private hold: Hold | null = null
+  private holdOwesUnlock = false
+  private debts: Hold[] = []
+  private pending = 0
+  private latest: BareCall | null = null
+
+  constructor(
+    private readonly session: Session,
+    private readonly lockName: string,
+  ) {}
+
+  /** @throws ContextRequiredError where the client's `bareCalls` is 'throw' */
+  begin(method: string): BareCall {
+    this.refuseWhereForbidden(method)
+    const watched = this.session.options.bareCalls === 'warn' && !warnedOf.has(this.lockName)
+    const call: BareCall = { origin: watched ? new Error(`${method}() outside any context`) : null, longWait: null }
+    if (watched && (this.pending > 0 || this.isHeld)) {
+      this.warnOf('two callers outside any context use one lock object at the same time', call, this.latest)
+    }
+    this.pending += 1
+    this.latest = call
+    return call
+  }
+
+  /** The caller sleeps: one that has waited for long may be waiting for itself. */
+  parked(call: BareCall): void {
+    if (call.origin) {
+      const holder = this.latest
+      call.longWait = this.session.clock.setTimer(LONG_WAIT_MS, () =>
+        this.warnOf(`a caller outside any context has waited for ${LONG_WAIT_MS} ms, perhaps for itself`, call, holder),
+      )
+    }
+  }
+
+  end(call: BareCall, hold: Hold | null): void {
+    call.longWait?.cancel()
+    this.pending -= 1
+    if (hold) {
+      this.keep(hold, true)
+    } else if (this.pending === 0 && !this.isHeld) {
+      this.latest = null
+    }
+  }
+
+  /** `owesUnlock`: its holder has no handle but this object, so an `unlock()` of its is still to come when it is lost. */
+  keep(hold: Hold, owesUnlock: boolean): void {
+    if (this.hold?.isLost === true && this.holdOwesUnlock) {
+      this.debts.push(this.hold)
+    }
+    this.hold = hold
+    this.holdOwesUnlock = owesUnlock
+  }
+
+  /** The hold that a plain `unlock()` gives back. @throws NotLockOwnerError there is none, or it was lost */
+  take(): Hold {
+    this.refuseWhereForbidden('unlock')
+    this.debts = this.debts.filter((each) => !each.wasReleased)
+    const hold = this.debts.shift() ?? this.hold
+    if (hold === this.hold) {
+      this.hold = null
+    }
+    if (!hold || hold.wasReleased) {
+      throw new NotLockOwnerError(this.lockName, 'outside contexts a hold belongs to the lock object that took it, and this one has none')
+    }
+    return hold
+  }
+
+  get current(): Hold | null {
+    return this.isHeld ? this.hold : null
+  }
+
+  private get isHeld(): boolean {
+    return this.hold !== null && !this.hold.wasReleased && !this.hold.isLost
+  }
+
+  private refuseWhereForbidden(method: string): void {
+    if (this.session.options.bareCalls === 'throw') {
+      throw new ContextRequiredError(this.lockName, method)
+    }
+  }
+
+  private warnOf(what: string, call: BareCall, other: BareCall | null): void {
+    if (!warnedOf.take(this.lockName)) {
+      return
+    }
+    const stacks = [call, other].map((each, i) => `${i === 0 ? 'This call' : 'The other'}: ${each?.origin?.stack ?? 'unknown'}`)
+    warn(
+      'HOLDFAST_BARE_CALLS',
+      `Lock "${this.lockName}": ${what}. Their unlock() can give back each other's hold, and they never re-enter. ` +
+        `Use lock.withLock(callback), keep the hold that acquire() returns, or open a context with locks.run(callback).\n${stacks.join('\n')}`,
+    )
+  }
+}

@@ -1,0 +1,156 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Acquisition } from './acquisition.js'
+
+// Who is asking. JavaScript has no threads: a Context is one logical thread, what runs inside it is one owner.
+//
+//   run(...) ── Context 1 ── slots: { 'a' → acquisition taken by lock() / acquire() }
+//      └─ withLock('b') ── Frame(b) ── withLock('b') ── Frame(b)      re-enters the enclosing frame's acquisition
+//      └─ withLock('b') ── Frame(b)                                   a sibling: an acquisition of its own
+//      └─ fork(...) ── Context 2, forked from the place in Context 1 that called it
+
+/** Lets one of several siblings at a time re-enter what they all stand in. */
+export interface Turn {
+  taken: boolean
+  readonly queue: string
+}
+
+/** The inside of one `withLock` callback. */
+export class Frame {
+  alive = true
+  readonly turn: Turn
+
+  constructor(
+    readonly context: Context,
+    readonly outer: Frame | null,
+    readonly key: string,
+    readonly acquisition: Acquisition,
+  ) {
+    this.turn = { taken: false, queue: `turn:${acquisition.owner}:${nextTurn()}` }
+  }
+}
+
+let turns = 0
+export function nextTurn(): number {
+  turns += 1
+  return turns
+}
+
+/** One logical thread. */
+export class Context {
+  /** False once the callback that opened it has settled: a task that outlives it acquires nothing in its name. */
+  alive = true
+  /** What `lock()` and `acquire()` took in this context, by key. */
+  readonly slots = new Map<string, Acquisition>()
+  private readonly parked = new Map<string, Set<() => void>>()
+  private readonly attempts = new Map<string, Promise<unknown>>()
+
+  constructor(
+    readonly id: number,
+    /** Where it was forked off; null for one that nothing encloses. */
+    readonly forkedFrom: Place | null,
+  ) {}
+
+  /**
+   * Tries for one key, one after another: two at once would be refused by each other, and the second would
+   * believe that somebody else has the lock.
+   */
+  inTurn<T>(key: string, attempt: () => Promise<T>): Promise<T> {
+    const before = this.attempts.get(key)
+    const mine = before ? before.then(attempt, attempt) : attempt()
+    this.attempts.set(key, mine)
+    const forget = (): void => {
+      if (this.attempts.get(key) === mine) {
+        this.attempts.delete(key)
+      }
+    }
+    mine.then(forget, forget)
+    return mine
+  }
+
+  /** Calls back when this context comes to hold the key while the caller waits for it; returns the un-listener. */
+  onHeld(key: string, listener: () => void): () => void {
+    const listeners = this.parked.get(key) ?? new Set()
+    this.parked.set(key, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0) {
+        this.parked.delete(key)
+      }
+    }
+  }
+
+  /** The context's own hold of a key, for every sibling to re-enter, those already waiting included. */
+  keep(acquisition: Acquisition): void {
+    this.slots.set(acquisition.key, acquisition)
+    for (const listener of [...(this.parked.get(acquisition.key) ?? [])]) {
+      listener()
+    }
+  }
+
+  forget(acquisition: Acquisition): void {
+    if (this.slots.get(acquisition.key) === acquisition) {
+      this.slots.delete(acquisition.key)
+    }
+  }
+}
+
+/** Where a call stands: in which context, and inside which `withLock` of it. */
+export interface Place {
+  readonly context: Context
+  readonly frame: Frame | null
+}
+
+interface Ambient extends Place {
+  readonly client: object
+  readonly outer: Ambient | undefined
+}
+
+// One store per process, whatever copies of this package are loaded (ESM and CommonJS, two versions).
+const GLOBAL_KEY = Symbol.for('holdfast.v1')
+const shared = globalThis as { [GLOBAL_KEY]?: { contexts: AsyncLocalStorage<Ambient> } }
+const { contexts } = (shared[GLOBAL_KEY] ??= { contexts: new AsyncLocalStorage<Ambient>() })
+
+/** The contexts of one client. Entered with `AsyncLocalStorage.run` only: `enterWith` leaks into siblings. */
+export class Contexts {
+  /** The innermost place of this client around the caller, dead contexts included. */
+  get current(): Place | undefined {
+    let ambient = contexts.getStore()
+    while (ambient && ambient.client !== this) {
+      ambient = ambient.outer
+    }
+    return ambient
+  }
+
+  enter<T>(place: Place, callback: () => T): T {
+    return contexts.run({ ...place, client: this, outer: contexts.getStore() }, callback)
+  }
+}
+
+/** What a caller at this place may re-enter, and the turn its siblings take there. */
+export interface Enclosing {
+  readonly acquisition: Acquisition
+  readonly turn: Turn
+  readonly frame: Frame | null
+}
+
+/** The nearest hold of a key around a place: of an enclosing `withLock`, or of the context itself. */
+export function enclosing(place: Place, key: string): Enclosing | undefined {
+  for (let frame = place.frame; frame && frame.context === place.context; frame = frame.outer) {
+    if (frame.key === key && frame.alive && !frame.acquisition.isReleased) {
+      return { acquisition: frame.acquisition, turn: frame.turn, frame }
+    }
+  }
+  const acquisition = place.context.slots.get(key)
+  return acquisition && { acquisition, turn: acquisition.turn, frame: null }
+}
+
+/** The hold of a key by a context that this one was forked from, or by one further out. */
+export function heldByAncestor(context: Context, key: string): Acquisition | undefined {
+  for (let place = context.forkedFrom; place; place = place.context.forkedFrom) {
+    const found = enclosing(place, key)
+    if (found && !found.acquisition.isOver) {
+      return found.acquisition
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,168 @@
+/** Stable codes; compare these rather than classes when two copies of the package may be installed. */
+export type LockErrorCode =
+  | 'LOCK_TIMEOUT'
+  | 'LOCK_LOST'
+  | 'NOT_LOCK_OWNER'
+  | 'SELF_DEADLOCK'
+  | 'CONTEXT_REQUIRED'
+  | 'INVALID_ARGUMENT'
+  | 'WRONG_TYPE'
+  | 'CLIENT_CLOSED'
+  | 'REDIS_UNAVAILABLE'
+
+/** What an error knows about the lock it is about. */
+export interface LockErrorDetails {
+  readonly lockName?: string | undefined
+  readonly owner?: string | undefined
+  readonly cause?: unknown
+}
+
+/** Every error Holdfast throws on purpose. */
+export class LockError extends Error {
+  readonly code: LockErrorCode
+  readonly lockName: string | undefined
+  readonly owner: string | undefined
+
+  constructor(code: LockErrorCode, message: string, details: LockErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = new.target.name
+    this.code = code
+    this.lockName = details.lockName
+    this.owner = details.owner
+  }
+}
+
+/** Who had the lock when it was last looked at. */
+export interface LockHolder {
+  /** `<clientId>:<threadId>`; the client id starts with the client's name. */
+  readonly owner: string
+  readonly holds: number
+  /** Lease left when Redis last answered, ms; -1 for a key without a time to live. */
+  readonly leaseLeftMs: number
+  /** How long this client has seen the same owner hold it, ms: a lower bound of the true time. */
+  readonly heldForAtLeastMs: number
+}
+
+/** The wait ended and somebody else still has the lock. */
+export class LockTimeoutError extends LockError {
+  readonly waitedMs: number
+  readonly holder: LockHolder | undefined
+
+  constructor(details: { lockName: string; waitedMs: number; holder: LockHolder | undefined }) {
+    const { lockName, waitedMs, holder } = details
+    const who = holder
+      ? `${holder.owner} has had it for at least ${Math.round(holder.heldForAtLeastMs)} ms (${holder.leaseLeftMs} ms of lease left)`
+      : 'somebody else has it'
+    super('LOCK_TIMEOUT', `Lock "${lockName}" not acquired in ${Math.round(waitedMs)} ms: ${who}.`, { lockName })
+    this.waitedMs = waitedMs
+    this.holder = holder
+  }
+}
+
+/**
+ * Why a hold was lost: `expired` its trusted time ran out before a renewal came through or at the end of its
+ * lease; `gone` Redis says this owner does not have it; `forced` somebody called `forceUnlock`; `closed` the
+ * client was closed over it.
+ */
+export type LossReason = 'expired' | 'gone' | 'forced' | 'closed'
+
+const LOSS_TEXT: Record<LossReason, string> = {
+  expired: 'its lease could not be trusted any longer',
+  gone: 'Redis no longer has it under this owner',
+  forced: 'somebody released it by force',
+  closed: 'its client was closed',
+}
+
+/** The hold is over, whatever the code that holds it believes. */
+export class LockLostError extends LockError {
+  readonly reason: LossReason
+  /** What the callback of `withLock` returned, when it had succeeded although the lock was lost meanwhile. */
+  readonly result: unknown
+
+  constructor(details: { lockName: string; owner: string; reason: LossReason; result?: unknown; cause?: unknown }) {
+    super('LOCK_LOST', `Lock "${details.lockName}" was lost: ${LOSS_TEXT[details.reason]}.`, details)
+    this.reason = details.reason
+    this.result = details.result
+  }
+}
+
+/** `unlock()` by somebody who does not hold the lock; whoever holds it keeps it. */
+export class NotLockOwnerError extends LockError {
+  constructor(lockName: string, why: string, details: { owner?: string; cause?: unknown } = {}) {
+    super('NOT_LOCK_OWNER', `Lock "${lockName}" is not held by this caller: ${why}.`, { lockName, ...details })
+  }
+}
+
+/** An unlimited wait for a lock that an enclosing context holds: it would never end. */
+export class SelfDeadlockError extends LockError {
+  constructor(lockName: string, owner: string) {
+    super(
+      'SELF_DEADLOCK',
+      `Waiting for lock "${lockName}" would never end: an enclosing context holds it. Give the wait a limit, or fork with { detached: true }.`,
+      { lockName, owner },
+    )
+  }
+}
+
+/** A call of Redisson's face outside any context, where the client's `bareCalls` is 'throw'. */
+export class ContextRequiredError extends LockError {
+  constructor(lockName: string, method: string) {
+    super(
+      'CONTEXT_REQUIRED',
+      `${method}() of lock "${lockName}" was called outside any context. Use withLock(), acquire(), or locks.run().`,
+      { lockName },
+    )
+  }
+}
+
+/** An argument or option that cannot be meant; says which, and what was given. */
+export class InvalidArgumentError extends LockError {
+  readonly argument: string
+  readonly value: unknown
+
+  constructor(argument: string, value: unknown, rule: string) {
+    super('INVALID_ARGUMENT', `${argument} must be ${rule}; got ${describe(value)}.`)
+    this.argument = argument
+    this.value = value
+  }
+}
+
+/** The lock's name is the key of something else in Redis. Nothing was changed. */
+export class WrongTypeError extends LockError {
+  readonly key: string
+
+  constructor(lockName: string, key: string, cause: Error) {
+    super('WRONG_TYPE', `Key "${key}" is not a lock: ${cause.message}`, { lockName, cause })
+    this.key = key
+  }
+}
+
+/** The client is closed or closing. */
+export class ClientClosedError extends LockError {
+  constructor(lockName?: string) {
+    super('CLIENT_CLOSED', 'The lock client is closed.', { lockName })
+  }
+}
+
+/** What is known of a command that failed: never sent, sent with unknown effect, or refused by Redis without effect. */
+export type CommandOutcome = 'not-sent' | 'unknown' | 'refused'
+
+/** Redis did not answer in time, or refused to work. `cause` is the client's own error where there is one. */
+export class RedisUnavailableError extends LockError {
+  readonly outcome: CommandOutcome
+  /** Whether the same command may succeed when it is tried again (a lost connection, a fail-over, a loading server). */
+  readonly transient: boolean
+
+  constructor(message: string, details: LockErrorDetails & { outcome: CommandOutcome; transient: boolean }) {
+    super('REDIS_UNAVAILABLE', message, details)
+    this.outcome = details.outcome
+    this.transient = details.transient
+  }
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') {
+    return value.length > 60 ? `a string of ${value.length} characters` : JSON.stringify(value)
+  }
+  return typeof value === 'object' && value !== null ? Object.prototype.toString.call(value) : String(value)
+}

@@ -1,0 +1,75 @@
+import { EventEmitter } from 'node:events'
+import type { LockHolder, LockLostError, RedisUnavailableError } from './errors.js'
+
+/** What a client tells about its locks. */
+export interface LockEvents {
+  /** A hold of this client is over although nobody released it. */
+  lost: { lockName: string; owner: string; error: LockLostError }
+  /** A renewal had no answer; it is tried again until the trusted time runs out. */
+  'renewal-failed': { lockName: string; owner: string; error: unknown; trustedForMs: number }
+  /** Redis did not take a release; the lock becomes free when its lease ends, if not before. */
+  'release-failed': { lockName: string; owner: string; error: RedisUnavailableError }
+  /** A caller begins to wait. `holder` is known once this client was refused. */
+  waiting: { lockName: string; holder: LockHolder | undefined }
+}
+
+export type LockEventName = keyof LockEvents
+export type LockEventListener<E extends LockEventName> = (event: LockEvents[E]) => void
+
+/** Calls listeners one by one: one that throws harms neither the others nor the lock. */
+export class EventHub {
+  private readonly emitter = new EventEmitter()
+
+  on<E extends LockEventName>(event: E, listener: LockEventListener<E>): void {
+    this.emitter.on(event, listener)
+  }
+
+  off<E extends LockEventName>(event: E, listener: LockEventListener<E>): void {
+    this.emitter.off(event, listener)
+  }
+
+  hasListeners(event: LockEventName): boolean {
+    return this.emitter.listenerCount(event) > 0
+  }
+
+  emit<E extends LockEventName>(event: E, details: LockEvents[E]): void {
+    for (const listener of this.emitter.listeners(event)) {
+      try {
+        ;(listener as LockEventListener<E>)(details)
+      } catch (error) {
+        warn('HOLDFAST_LISTENER', `A listener of '${event}' threw: ${String(error)}`)
+      }
+    }
+  }
+
+  clear(): void {
+    this.emitter.removeAllListeners()
+  }
+}
+
+export type WarningCode = 'HOLDFAST_LISTENER' | 'HOLDFAST_LOST' | 'HOLDFAST_BARE_CALLS' | 'HOLDFAST_SHORT_LEASE'
+
+/** A process warning; `node --trace-warnings` shows where, `process.on('warning')` catches it. */
+export function warn(code: WarningCode, message: string): void {
+  process.emitWarning(message, { type: 'HoldfastWarning', code })
+}
+
+// Names are made of ids in many services: without a bound the set of those warned about would grow for ever.
+const MOST_NAMES = 1_000
+
+/** Lets each name through once. After 1,000 names it lets none through. */
+export class OncePerName {
+  private readonly seen = new Set<string>()
+
+  has(name: string): boolean {
+    return this.seen.has(name) || this.seen.size >= MOST_NAMES
+  }
+
+  take(name: string): boolean {
+    if (this.has(name)) {
+      return false
+    }
+    this.seen.add(name)
+    return true
+  }
+}

@@ -1,0 +1,133 @@
+import type { Acquisition } from './acquisition.js'
+import { LockLostError, NotLockOwnerError } from './errors.js'
+import { checkDuration, checkLease } from './validate.js'
+
+/** What a release found. `lost`: the lock was gone before it. */
+export type ReleaseOutcome = 'released' | 'still-held' | 'lost' | 'already-released'
+
+/** One acquisition that has not been released: the proof that its owner has the lock. */
+export class Hold {
+  private isReleased = false
+
+  /** @internal Holds come from a lock. */
+  constructor(
+    private readonly acquisition: Acquisition,
+    /** @internal Whether the watchdog renews because of this level. */
+    readonly watched: boolean,
+    /** @internal Whether `withLock` gives it back. */
+    readonly ofCallback: boolean,
+  ) {}
+
+  get lockName(): string {
+    return this.acquisition.lockName
+  }
+
+  /** `<clientId>:<threadId>`, the field of the lock's hash in Redis. */
+  get owner(): string {
+    return this.acquisition.owner
+  }
+
+  /** How many levels this owner holds now, this one included. */
+  get count(): number {
+    return this.acquisition.count
+  }
+
+  /**
+   * Aborts with a LockLostError before anybody else can own the lock. Hand it to whatever does the work. After
+   * a pause of the whole process (SIGSTOP, a blocked event loop) other code may run first: only a check at the
+   * resource protects against that.
+   */
+  get signal(): AbortSignal {
+    return this.acquisition.signal
+  }
+
+  /** How long this client may still act as the owner without asking again, ms; 0 when it may not. */
+  get trustedForMs(): number {
+    return this.isReleased ? 0 : this.acquisition.trustedForMs
+  }
+
+  /**
+   * A local check, without a round trip.
+   * @param ms trusted time needed, default 0
+   * @throws LockLostError less than that is left
+   * @throws NotLockOwnerError the hold was released
+   */
+  ensure(ms = 0): void {
+    checkDuration('ms', ms, 'zero')
+    this.throwIfReleased()
+    const { acquisition } = this
+    const left = acquisition.trustedForMs
+    if (acquisition.lossError) {
+      throw acquisition.lossError
+    }
+    if (left <= ms) {
+      const { lockName, owner } = this
+      throw new LockLostError({ lockName, owner, reason: 'expired' })
+    }
+  }
+
+  /**
+   * Asks Redis, in one script, whether this owner still has the lock: call it right before the critical write.
+   * @throws LockLostError it does not
+   * @throws RedisUnavailableError no answer: neither yes nor no
+   * @throws NotLockOwnerError the hold was released
+   */
+  async verify(): Promise<void> {
+    this.throwIfReleased()
+    await this.acquisition.verify()
+  }
+
+  /**
+   * Makes the lease last at least `ms` from now; never shortens it.
+   * @throws LockLostError, RedisUnavailableError, NotLockOwnerError
+   */
+  async extend(ms: number): Promise<void> {
+    checkLease('ms', ms)
+    this.throwIfReleased()
+    await this.acquisition.extend(ms)
+  }
+
+  /**
+   * Gives back this level. Never throws for a hold that expired or was given back before.
+   * @throws RedisUnavailableError Redis did not take it within `unavailableTimeoutMs`; it is tried on in the
+   *   background, and the lock becomes free when its lease ends at the latest
+   */
+  async release(): Promise<ReleaseOutcome> {
+    if (this.isReleased) {
+      return 'already-released'
+    }
+    this.isReleased = true
+    return this.acquisition.release(this)
+  }
+
+  /** Why it was lost; null while it was not. */
+  get lossError(): LockLostError | null {
+    return this.acquisition.lossError
+  }
+
+  /** @internal */
+  get isLost(): boolean {
+    return this.acquisition.lossError !== null
+  }
+
+  /** @internal */
+  get wasReleased(): boolean {
+    return this.isReleased
+  }
+
+  /**
+   * `await using`: gives the level back.
+   * @throws LockLostError the hold had been lost
+   */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if ((await this.release()) === 'lost') {
+      throw this.acquisition.lossError ?? new LockLostError({ lockName: this.lockName, owner: this.owner, reason: 'gone' })
+    }
+  }
+
+  private throwIfReleased(): void {
+    if (this.isReleased) {
+      throw new NotLockOwnerError(this.lockName, 'this hold was released', { owner: this.owner })
+    }
+  }
+}

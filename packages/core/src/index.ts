@@ -1,0 +1,22 @@
+export type { LockClientOptions, BareCallsPolicy } from './options.js'
+export { LockClient } from './lock-client.js'
+export type { Lock } from './locks/lock.js'
+export type { AcquireOptions } from './locks/with-lock.js'
+export type { LockThread } from './thread.js'
+export type { Hold, ReleaseOutcome } from './hold.js'
+export type { LockEventListener, LockEventName, LockEvents } from './events.js'
+export type { Clock } from './system-clock.js'
+export type { IoredisClient } from './redis/ioredis-client.js'
+export {
+  ClientClosedError,
+  ContextRequiredError,
+  InvalidArgumentError,
+  LockError,
+  LockLostError,
+  LockTimeoutError,
+  NotLockOwnerError,
+  RedisUnavailableError,
+  SelfDeadlockError,
+  WrongTypeError,
+} from './errors.js'
+export type { CommandOutcome, LockErrorCode, LockErrorDetails, LockHolder, LossReason } from './errors.js'

@@ -1,0 +1,214 @@
+import { BareCalls } from '../bare-calls.js'
+import type { Acquirer } from '../acquirer.js'
+import { enclosing, type Place } from '../context.js'
+import { NotLockOwnerError } from '../errors.js'
+import type { Hold } from '../hold.js'
+import type { LockState } from '../scripts/lock/inspect.js'
+import type { Session } from '../session.js'
+import { checkDuration, checkFunction, checkSignal } from '../validate.js'
+import { checkLevelLease } from './lease-argument.js'
+import type { LockProtocol } from './lock-protocol.js'
+import { withLock, type AcquireOptions } from './with-lock.js'
+
+/**
+ * A lock by name, shared by every process that uses the same name on the same Redis. Cheap to make: keep it or
+ * ask for it again, whatever reads better. All durations are milliseconds.
+ *
+ * Two faces: Redisson's (`lock`, `tryLock`, `unlock`) and JavaScript's (`acquire`, `tryAcquire`, `withLock`).
+ * Without a lease the watchdog renews for as long as the hold lasts.
+ */
+export class Lock {
+  private readonly bare: BareCalls
+
+  /** @internal Locks come from a client. */
+  constructor(
+    private readonly session: Session,
+    private readonly acquirer: Acquirer,
+    private readonly protocol: LockProtocol,
+    /** The thread this object is bound to; null: the context around each call. */
+    private readonly thread: Place | null,
+  ) {
+    this.bare = new BareCalls(session, protocol.lockName)
+  }
+
+  get name(): string {
+    return this.protocol.lockName
+  }
+
+  /**
+   * Waits until the lock is this caller's.
+   * @param leaseMs given back by Redis after this long, whatever happens; left out: renewed until `unlock`
+   * @throws InvalidArgumentError, LockLostError (a re-entry into a lost lock), SelfDeadlockError,
+   *   ContextRequiredError, RedisUnavailableError (no answer for `unavailableTimeoutMs`), WrongTypeError,
+   *   ClientClosedError
+   */
+  async lock(leaseMs?: number): Promise<Hold> {
+    const hold = await this.byHand('lock', undefined, leaseMs)
+    return hold as Hold
+  }
+
+  /**
+   * @param waitMs how long to wait, default 0: one attempt
+   * @param leaseMs as for `lock`
+   * @returns false: somebody else has it. Everything else is an error, as for `lock`
+   */
+  async tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
+    checkDuration('waitMs', waitMs, 'zero')
+    return (await this.byHand('tryLock', waitMs, leaseMs)) !== null
+  }
+
+  /**
+   * Gives back one level: the one of `hold`, else this caller's latest.
+   * @throws NotLockOwnerError this caller has none, or it was lost; whoever has the lock keeps it
+   * @throws RedisUnavailableError see `Hold.release`
+   */
+  async unlock(hold?: Hold): Promise<void> {
+    const mine = hold ?? this.latestHold()
+    const outcome = await mine.release()
+    if (outcome === 'lost' || outcome === 'already-released') {
+      const why = outcome === 'lost' ? 'it was lost before it was unlocked' : 'it was unlocked before'
+      const cause = mine.lossError
+      throw new NotLockOwnerError(this.name, why, cause ? { owner: mine.owner, cause } : { owner: mine.owner })
+    }
+  }
+
+  /**
+   * Frees the lock whoever holds it, and tells the holder if it is a Holdfast client.
+   * @returns whether anybody held it
+   */
+  async forceUnlock(): Promise<boolean> {
+    this.session.assertOpen(this.name)
+    const mine = this.session.held.ofKey(this.protocol.key)
+    const released = await this.protocol.forceRelease()
+    mine?.lose('forced')
+    return released
+  }
+
+  /** Whether anybody holds it. */
+  async isLocked(): Promise<boolean> {
+    return (await this.inspect()).ttlMs !== -2
+  }
+
+  async isHeldByCurrentContext(): Promise<boolean> {
+    return (await this.getHoldCount()) > 0
+  }
+
+  /** @param threadId the `id` of a thread of this client */
+  async isHeldByThread(threadId: number): Promise<boolean> {
+    const owners = this.session.held.all.filter((each) => each.key === this.protocol.key && each.contextId === threadId)
+    if (owners.length === 0) {
+      return false
+    }
+    const { holds } = await this.inspect()
+    return owners.some((each) => holds.has(each.owner))
+  }
+
+  /** How many levels this caller holds, as Redis has it. */
+  async getHoldCount(): Promise<number> {
+    const owner = this.ownerHere()
+    return owner === undefined ? 0 : ((await this.inspect()).holds.get(owner) ?? 0)
+  }
+
+  /** Lease left, ms; -2: nobody holds it, -1: it has no end. */
+  async remainTimeToLive(): Promise<number> {
+    return (await this.inspect()).ttlMs
+  }
+
+  /**
+   * Waits until the lock is this caller's.
+   * @throws LockTimeoutError somebody else still has it after `waitMs`; the reason of `signal`; else as `lock`
+   */
+  async acquire(options: AcquireOptions = {}): Promise<Hold> {
+    const obtained = await this.obtain(options, undefined)
+    if (obtained.kind === 'busy') {
+      throw obtained.error()
+    }
+    return obtained.hold
+  }
+
+  /** One attempt unless `waitMs` says more. @returns null: somebody else has it */
+  async tryAcquire(options: AcquireOptions = {}): Promise<Hold | null> {
+    const obtained = await this.obtain(options, 0)
+    return obtained.kind === 'busy' ? null : obtained.hold
+  }
+
+  /**
+   * Runs the callback while the lock is held. Inside it the caller is one logical thread: nested calls re-enter,
+   * siblings started together exclude each other.
+   * @returns what the callback returns; its error wins over any other
+   * @throws LockLostError the callback succeeded, but the lock was lost meanwhile; `result` has what it returned
+   * @throws as `acquire`
+   */
+  async withLock<T>(callback: (hold: Hold) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
+    checkFunction('callback', callback)
+    checkOptions(options)
+    const { session, acquirer, protocol } = this
+    return withLock({ session, acquirer, protocol, place: this.place(), options }, callback)
+  }
+
+  private async byHand(method: string, waitMs: number | undefined, leaseMs: number | undefined): Promise<Hold | null> {
+    checkLevelLease(leaseMs)
+    const place = this.place()
+    const request = { waitMs, leaseMs, signal: undefined, place, ofCallback: false }
+    if (place) {
+      const obtained = await this.acquirer.obtain(this.protocol, request)
+      return obtained.kind === 'held' ? obtained.hold : null
+    }
+    const call = this.bare.begin(method)
+    let hold: Hold | null = null
+    try {
+      const obtained = await this.acquirer.obtain(this.protocol, { ...request, onParked: () => this.bare.parked(call) })
+      hold = obtained.kind === 'held' ? obtained.hold : null
+    } finally {
+      this.bare.end(call, hold)
+    }
+    return hold
+  }
+
+  private async obtain(options: AcquireOptions, defaultWaitMs: number | undefined) {
+    checkOptions(options)
+    const { leaseMs, signal, waitMs = defaultWaitMs } = options
+    const place = this.place()
+    const obtained = await this.acquirer.obtain(this.protocol, { waitMs, leaseMs, signal, place, ofCallback: false })
+    if (!place && obtained.kind === 'held') {
+      this.bare.keep(obtained.hold, false)
+    }
+    return obtained
+  }
+
+  private inspect(): Promise<LockState> {
+    return this.protocol.inspect()
+  }
+
+  /** Where a call that acquires stands. A context that has ended acquires nothing any more: such a call is bare. */
+  private place(): Place | null {
+    const place = this.session.contexts.current ?? null
+    if (this.thread) {
+      return place?.context === this.thread.context ? place : this.thread
+    }
+    return place?.context.alive === true ? place : null
+  }
+
+  private latestHold(): Hold {
+    const place = this.thread ? this.place() : this.session.contexts.current
+    const hold = place && enclosing(place, this.protocol.key)?.acquisition.latestHold
+    if (hold) {
+      return hold
+    }
+    if (place?.context.alive === true) {
+      throw new NotLockOwnerError(this.name, `context ${place.context.id} has no hold of it`)
+    }
+    return this.bare.take()
+  }
+
+  private ownerHere(): string | undefined {
+    const place = this.place()
+    return place ? enclosing(place, this.protocol.key)?.acquisition.owner : this.bare.current?.owner
+  }
+}
+
+function checkOptions(options: AcquireOptions): void {
+  checkDuration('waitMs', options.waitMs, 'zero')
+  checkLevelLease(options.leaseMs)
+  checkSignal(options.signal)
+}

@@ -1,0 +1,73 @@
+import { Waiter } from '@holdfast/waiter'
+import { Watchdog } from '@holdfast/watchdog'
+import { nanoid } from 'nanoid'
+import type { Acquisition } from './acquisition.js'
+import { Contexts } from './context.js'
+import { ClientClosedError } from './errors.js'
+import { EventHub } from './events.js'
+import { HeldLocks } from './held-locks.js'
+import { RedisLeaseStore } from './lease-store.js'
+import type { ResolvedOptions } from './options.js'
+import type { RedisPort } from './redis/redis-port.js'
+import { ScriptRunner } from './redis/script-runner.js'
+import type { Session } from './session.js'
+import { backgroundClock, systemClock } from './system-clock.js'
+
+/** A session and the switches its client alone may use. */
+export interface OpenSession extends Session {
+  readonly port: RedisPort
+  /** Work nobody waits for that has not settled. */
+  readonly background: ReadonlySet<Promise<unknown>>
+  refuseNewCalls(): void
+  abandonEverything(): void
+}
+
+export function openSession(port: RedisPort, options: ResolvedOptions): OpenSession {
+  const { random, lockWatchdogTimeout, watchdogBatchSize, resyncInterval, unavailableTimeoutMs } = options
+  const clock = options.clock ?? systemClock
+  const background = options.clock ?? backgroundClock
+  const runner = new ScriptRunner(port, background, options.commandTimeout)
+  const watchdog = new Watchdog<Acquisition>(new RedisLeaseStore(runner, lockWatchdogTimeout), {
+    clock: background,
+    random,
+    batchSize: watchdogBatchSize,
+  })
+  const waiter = new Waiter(port.messages, {
+    clock,
+    random,
+    resyncIntervalMs: resyncInterval,
+    unavailableTimeoutMs,
+  })
+  // After a pause of the process the answers that waited come before its timers: trust that ran out meanwhile
+  // ends here, before anybody is resumed.
+  runner.beforeResume = () => watchdog.endOverdueTrust()
+  const clientId = `${options.clientName}~${nanoid()}`
+  const services = { clientId, options, keyPrefix: port.keyPrefix, clock, runner, watchdog, waiter }
+  return { ...services, ...lifecycle(), port, contexts: new Contexts(), events: new EventHub(), held: new HeldLocks() }
+}
+
+function lifecycle() {
+  const abandoning = new AbortController()
+  const background = new Set<Promise<unknown>>()
+  let open = true
+  let threads = 0
+  return {
+    background,
+    abandoned: abandoning.signal,
+    assertOpen(lockName: string): void {
+      if (!open) {
+        throw new ClientClosedError(lockName)
+      }
+    },
+    nextThreadId: (): number => (threads += 1),
+    inBackground(work: Promise<unknown>): void {
+      background.add(work)
+      const forget = (): boolean => background.delete(work)
+      work.then(forget, forget)
+    },
+    refuseNewCalls: (): void => {
+      open = false
+    },
+    abandonEverything: (): void => abandoning.abort(),
+  }
+}

@@ -1,0 +1,78 @@
+import { hostname } from 'node:os'
+import { checkDuration, checkInteger, checkLease, checkOneOf } from './validate.js'
+import { InvalidArgumentError } from './errors.js'
+import { systemRandom, type Clock } from './system-clock.js'
+
+/** What to do about Redisson-style calls outside any context, where nothing can tell two callers apart. */
+export type BareCallsPolicy = 'warn' | 'allow' | 'throw'
+
+/** All durations in milliseconds. */
+export interface LockClientOptions {
+  /** Who this is, in the lock's hash and in error messages. Default: `<hostname>-<pid>`. No `:`, `{` or `}`. */
+  clientName?: string
+  /** Lease of a lock taken without one, renewed every third of it. Default 30,000. Longer: fewer renewals, but a crashed holder keeps others out longer. */
+  lockWatchdogTimeout?: number
+  /** Locks renewed by one script. Default 100. Larger: fewer scripts, longer stalls of Redis. */
+  watchdogBatchSize?: number
+  /** How often the first waiter of a lock asks again without having been woken. Default 1,000. Shorter: faster recovery of a lost message. */
+  resyncInterval?: number
+  /** After it the outcome of a command is unknown and the client finds out or compensates. Default 3,000. */
+  commandTimeout?: number
+  /** How long a call without a limit of its own goes on while Redis is unreachable. Default 10,000. */
+  unavailableTimeoutMs?: number
+  /** Ends the renewal of a hold this old, so that a stuck holder loses its lock. Default: off. */
+  maxHoldMs?: number
+  /** Default 'warn'. */
+  bareCalls?: BareCallsPolicy
+  /** For tests: where time and chance come from. Default: the system's. */
+  clock?: Clock
+  random?: () => number
+}
+
+export interface ResolvedOptions {
+  readonly clientName: string
+  readonly lockWatchdogTimeout: number
+  readonly watchdogBatchSize: number
+  readonly resyncInterval: number
+  readonly commandTimeout: number
+  readonly unavailableTimeoutMs: number
+  readonly maxHoldMs: number | undefined
+  readonly bareCalls: BareCallsPolicy
+  readonly clock: Clock | undefined
+  readonly random: () => number
+}
+
+/** @throws InvalidArgumentError naming the option and what was given */
+export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions {
+  if (typeof options !== 'object' || (options as unknown) === null) {
+    throw new InvalidArgumentError('options', options, 'an object')
+  }
+  const resolved: ResolvedOptions = {
+    clientName: options.clientName ?? `${hostname()}-${process.pid}`.replaceAll(/[:{}]/g, '-'),
+    lockWatchdogTimeout: options.lockWatchdogTimeout ?? 30_000,
+    watchdogBatchSize: options.watchdogBatchSize ?? 100,
+    resyncInterval: options.resyncInterval ?? 1_000,
+    commandTimeout: options.commandTimeout ?? 3_000,
+    unavailableTimeoutMs: options.unavailableTimeoutMs ?? 10_000,
+    maxHoldMs: options.maxHoldMs,
+    bareCalls: options.bareCalls ?? 'warn',
+    clock: options.clock,
+    random: options.random ?? systemRandom,
+  }
+  check(resolved)
+  return resolved
+}
+
+function check(options: ResolvedOptions): void {
+  const { clientName } = options
+  if (typeof (clientName as unknown) !== 'string' || !/^[^:{}]{1,200}$/.test(clientName)) {
+    throw new InvalidArgumentError('clientName', clientName, 'a string of 1 to 200 characters without ":", "{" and "}"')
+  }
+  checkLease('lockWatchdogTimeout', options.lockWatchdogTimeout)
+  checkInteger('watchdogBatchSize', options.watchdogBatchSize, 1)
+  checkDuration('resyncInterval', options.resyncInterval, 'positive')
+  checkDuration('commandTimeout', options.commandTimeout, 'positive')
+  checkDuration('unavailableTimeoutMs', options.unavailableTimeoutMs, 'positive')
+  checkDuration('maxHoldMs', options.maxHoldMs, 'positive')
+  checkOneOf('bareCalls', options.bareCalls, ['warn', 'allow', 'throw'])
+}

@@ -1,0 +1,99 @@
+import type { IoredisClient } from './ioredis-client.js'
+import { IoredisMessages } from './ioredis-messages.js'
+import type { ConnectionState, RedisPort } from './redis-port.js'
+
+type CommandClass = new (name: string, args: (string | number)[], options: { replyEncoding: string }) => object
+
+/** RedisPort over one ioredis connection, standalone or behind Sentinel. */
+export class IoredisPort implements RedisPort {
+  connectionEpoch = 0
+  readonly keyPrefix: string
+  readonly messages: IoredisMessages
+  private readonly listeners = new Set<() => void>()
+
+  constructor(
+    private readonly client: IoredisClient,
+    /** Whether `close` ends the connection too. */
+    private readonly ownsClient: boolean,
+  ) {
+    this.keyPrefix = client.options.keyPrefix ?? ''
+    this.messages = new IoredisMessages(client)
+    client.on('close', this.onClose)
+    client.on('ready', this.onChange)
+    client.on('end', this.onChange)
+    if (ownsClient) {
+      client.on('error', ignore)
+    }
+  }
+
+  get state(): ConnectionState {
+    const { status } = this.client
+    if (status === 'ready') {
+      return 'ready'
+    }
+    if (status === 'wait') {
+      // lazyConnect: nobody else will ask for the connection. How it went is told by events.
+      this.client.connect().catch(ignore)
+    }
+    return status === 'end' ? 'ended' : 'connecting'
+  }
+
+  onStateChange(listener: () => void): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.keyPrefix === ''
+      ? this.client.evalsha(sha1, keys.length, ...keys, ...args)
+      : this.sendUnprefixed('evalsha', [sha1, keys.length, ...keys, ...args])
+  }
+
+  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.keyPrefix === ''
+      ? this.client.eval(lua, keys.length, ...keys, ...args)
+      : this.sendUnprefixed('eval', [lua, keys.length, ...keys, ...args])
+  }
+
+  isErrorReply(error: unknown): error is Error {
+    return error instanceof Error && error.name === 'ReplyError'
+  }
+
+  async close(): Promise<void> {
+    this.client.off('close', this.onClose)
+    this.client.off('ready', this.onChange)
+    this.client.off('end', this.onChange)
+    this.listeners.clear()
+    await this.messages.close()
+    if (this.ownsClient && this.client.status !== 'end') {
+      const ended = new Promise<void>((resolve) => this.client.on('end', resolve))
+      this.client.disconnect()
+      await ended
+    }
+  }
+
+  /**
+   * ioredis would put its prefix before the whole key: outside the hash tag, and not where Redisson's name
+   * mapper puts one. The prefix is already part of the name here.
+   */
+  private sendUnprefixed(name: string, args: (string | number)[]): Promise<unknown> {
+    const { Command } = this.client.constructor as unknown as { Command: CommandClass }
+    return this.client.sendCommand(new Command(name, args, { replyEncoding: 'utf8' }) as never) as Promise<unknown>
+  }
+
+  private readonly onChange = (): void => {
+    for (const listener of [...this.listeners]) {
+      listener()
+    }
+  }
+
+  /** What was in flight is sent again by ioredis after the reconnect; the first copy may have run, or still may. */
+  private readonly onClose = (): void => {
+    this.connectionEpoch += 1
+    this.onChange()
+  }
+}
+
+function ignore(): void {
+  // Connection errors show in the state of the connection and in the commands that fail.
+}

@@ -1,0 +1,34 @@
+import type { WakeSource } from '@holdfast/waiter'
+
+/**
+ * What core needs from a Redis client. Only the files `*-port.ts` beside this one know a client.
+ *
+ * `ready`: commands go out at once. `connecting`: they would have to wait. `ended`: the client will never
+ * connect again.
+ */
+export type ConnectionState = 'ready' | 'connecting' | 'ended'
+
+export interface RedisPort {
+  readonly state: ConnectionState
+  /** Calls back at every change of `state`; returns the un-listener. */
+  onStateChange(listener: () => void): () => void
+  /**
+   * Grows whenever a connection breaks. A command during which it grew may have run twice, and a copy of it
+   * may still be on its way.
+   */
+  readonly connectionEpoch: number
+  /** Prefix that the client puts before every key; part of the lock's raw name here. */
+  readonly keyPrefix: string
+
+  /** By digest. Rejects with the client's own error. Keys go out as they are, without `keyPrefix`. */
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  /** By text. */
+  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  /** Whether an error is Redis's own answer (the command had no effect), not a failure on the way. */
+  isErrorReply(error: unknown): error is Error
+
+  /** Messages, on one connection of its own that is opened with the first subscription. */
+  readonly messages: WakeSource
+  /** Closes what the port opened and lets go of the rest. */
+  close(): Promise<void>
+}

@@ -1,0 +1,59 @@
+import pRetry from 'p-retry'
+import { RedisUnavailableError } from '../errors.js'
+import type { Clock } from '../system-clock.js'
+
+const FIRST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 1_000
+
+export interface RetryLimits {
+  readonly clock: Clock
+  readonly random: () => number
+  /** Monotonic time after which a failure is final. */
+  readonly giveUpAt: number
+  /** Aborted: the next failure is final, and a pause ends at once. */
+  readonly signal: AbortSignal
+}
+
+/** Whether the same command, sent again, may get an answer. */
+export function isWorthRetrying(error: unknown): error is RedisUnavailableError {
+  return error instanceof RedisUnavailableError && error.transient
+}
+
+/**
+ * Runs a replay-safe command until its outcome is known: an answer, or an error that another try would not
+ * change. The pauses grow from 50 ms to 1 s and are jittered (AWS Architecture Blog, "Exponential Backoff And
+ * Jitter", equal jitter).
+ */
+export function untilKnown<T>(command: () => Promise<T>, limits: RetryLimits): Promise<T> {
+  const { clock, random, giveUpAt, signal } = limits
+  return pRetry(command, {
+    retries: Number.POSITIVE_INFINITY,
+    // p-retry's own pause would use the process's timers; ours is in onFailedAttempt, on the injected clock.
+    minTimeout: 0,
+    shouldRetry: ({ error }) => isWorthRetrying(error),
+    onFailedAttempt: async ({ error, attemptNumber }) => {
+      const left = giveUpAt - clock.now()
+      if (!isWorthRetrying(error) || left <= 0 || signal.aborted) {
+        throw error
+      }
+      const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attemptNumber - 1))
+      await pause(Math.min(left, full * (0.5 + random() / 2)), clock, signal)
+    },
+  })
+}
+
+/** Resolves after the delay, or as soon as the signal aborts. */
+export function pause(delayMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      timer.cancel()
+      signal.removeEventListener('abort', finish)
+      resolve()
+    }
+    const timer = clock.setTimer(delayMs, finish)
+    signal.addEventListener('abort', finish, { once: true })
+    if (signal.aborted) {
+      finish()
+    }
+  })
+}

@@ -1,0 +1,30 @@
+import type { Acquisition } from './acquisition.js'
+import { RedisUnavailableError, type LockLostError } from './errors.js'
+import { OncePerName, warn } from './events.js'
+import type { Session } from './session.js'
+
+// What a client tells about one acquisition: as events, and as a process warning where silence would hide a loss.
+
+const warnedOfLoss = new OncePerName()
+
+export function reportLoss(session: Session, of: Acquisition, error: LockLostError): void {
+  const { lockName, owner } = of
+  if (session.events.hasListeners('lost')) {
+    session.events.emit('lost', { lockName, owner, error })
+  } else if (!of.isObserved && error.reason !== 'closed' && warnedOfLoss.take(lockName)) {
+    warn('HOLDFAST_LOST', `${error.message} Nobody listens: use hold.signal, or on('lost', ...).`)
+  }
+}
+
+export function reportFailedRenewal(session: Session, of: Acquisition, error: unknown): void {
+  if (session.events.hasListeners('renewal-failed')) {
+    const { lockName, owner, trustedForMs } = of
+    session.events.emit('renewal-failed', { lockName, owner, error, trustedForMs })
+  }
+}
+
+export function reportFailedRelease(session: Session, of: Acquisition, error: unknown): void {
+  if (error instanceof RedisUnavailableError) {
+    session.events.emit('release-failed', { lockName: of.lockName, owner: of.owner, error })
+  }
+}

@@ -1,0 +1,24 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+
+export const forceReleaseScript = defineScript('lock/force-release')
+
+export interface ForceReleaseCommand {
+  readonly lockName: string
+  readonly key: string
+  readonly channel: string
+  readonly publish: 'PUBLISH' | 'SPUBLISH'
+  readonly inboxPrefix: string
+}
+
+export type ForceReleaseReply = { readonly kind: 'released'; readonly owners: number } | { readonly kind: 'not-held' }
+
+export function forceRelease(runner: ScriptRunner, command: ForceReleaseCommand): Promise<ForceReleaseReply> {
+  const { lockName, key, channel, publish, inboxPrefix } = command
+  return runner.run({ script: forceReleaseScript, keys: [key], args: [channel, publish, inboxPrefix], lockName }, parse)
+}
+
+function parse(reply: unknown): ForceReleaseReply {
+  const owners = Number(reply)
+  return owners > 0 ? { kind: 'released', owners } : { kind: 'not-held' }
+}

@@ -1,0 +1,10 @@
+-- inspect: who has the lock, how often, and for how long still.
+-- KEYS    [1] lock hash (owner -> holds)
+-- ARGV    none
+-- RETURNS {ttl ms, owner, holds, owner, holds, ...}; ttl is -2 without a lock, -1 without a time to live
+-- RETRY   safe: changes nothing
+-- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
+redis.call('hdel', KEYS[1], '')
+local answer = redis.call('hgetall', KEYS[1])
+table.insert(answer, 1, redis.call('pttl', KEYS[1]))
+return answer

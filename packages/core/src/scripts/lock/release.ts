@@ -1,0 +1,36 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
+import { defineScript } from '../define-script.js'
+
+export const releaseScript = defineScript('lock/release')
+
+export interface ReleaseCommand {
+  readonly lockName: string
+  readonly key: string
+  readonly latchKey: string
+  readonly channel: string
+  readonly publish: 'PUBLISH' | 'SPUBLISH'
+  readonly owner: string
+  /** The hold count to have afterwards: 0 gives the lock back. */
+  readonly holds: number
+  readonly stamp: CommandStamp
+}
+
+export type ReleaseReply = { readonly kind: 'released' | 'still-held' | 'superseded' | 'not-held' }
+
+const REPLIES: readonly ReleaseReply[] = [
+  { kind: 'not-held' },
+  { kind: 'released' },
+  { kind: 'still-held' },
+  { kind: 'superseded' },
+]
+
+export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<ReleaseReply> {
+  const { lockName, key, latchKey, channel, publish, owner, holds, stamp } = command
+  const args = [owner, `${holds}`, `${stamp.sequence}`, `${stamp.latchThrough}`, LATCH_TTL_MS, channel, publish]
+  return runner.run({ script: releaseScript, keys: [key, latchKey], args, lockName }, parse)
+}
+
+function parse(reply: unknown): ReleaseReply {
+  return REPLIES[Number(reply)] ?? { kind: 'superseded' }
+}

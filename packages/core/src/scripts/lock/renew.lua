@@ -1,0 +1,23 @@
+-- renew: make sure that each lock an owner still has lives at least a lease from now.
+-- KEYS    [1..] lock hashes
+-- ARGV    [1] lease ms   [2..] owner of each lock, in the order of KEYS
+-- RETURNS a list in the order of KEYS: 1 renewed, 0 this owner does not have it
+-- RETRY   safe: compares the owner, never creates, never shortens
+local lease = tonumber(ARGV[1])
+local answers = {}
+for i, key in ipairs(KEYS) do
+  -- pcall: a key of another type under one name is that lock's loss, not a failure of its neighbours.
+  local touched = redis.pcall('hdel', key, '')
+  if type(touched) == 'table' and touched.err then
+    if string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
+      return touched
+    end
+    answers[i] = 0
+  elseif redis.call('hexists', key, ARGV[i + 1]) == 1 then
+    redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))
+    answers[i] = 1
+  else
+    answers[i] = 0
+  end
+end
+return answers

@@ -1,0 +1,30 @@
+import type { Waiter } from '@holdfast/waiter'
+import type { Watchdog } from '@holdfast/watchdog'
+import type { Acquisition } from './acquisition.js'
+import type { Contexts } from './context.js'
+import type { EventHub } from './events.js'
+import type { HeldLocks } from './held-locks.js'
+import type { ResolvedOptions } from './options.js'
+import type { ScriptRunner } from './redis/script-runner.js'
+import type { Clock } from './system-clock.js'
+
+/** What the parts of one client share. Made by LockClient, which alone knows how they are wired. */
+export interface Session {
+  readonly clientId: string
+  readonly options: ResolvedOptions
+  readonly keyPrefix: string
+  readonly clock: Clock
+  readonly runner: ScriptRunner
+  readonly watchdog: Watchdog<Acquisition>
+  readonly waiter: Waiter
+  readonly contexts: Contexts
+  readonly events: EventHub
+  readonly held: HeldLocks
+  /** Aborts when the client gives up everything that is still under way. */
+  readonly abandoned: AbortSignal
+  /** @throws ClientClosedError */
+  assertOpen(lockName: string): void
+  nextThreadId(): number
+  /** Work nobody waits for, such as giving back what came too late; `close` does. */
+  inBackground(work: Promise<unknown>): void
+}

@@ -1,0 +1,23 @@
+import { ClientClosedError } from './errors.js'
+import { limited } from './limited.js'
+import type { OpenSession } from './open-session.js'
+
+/**
+ * Ends a client in the order that keeps its promises: nobody new gets in, waiters are told, holders get their
+ * grace, then their signals abort, and only then their locks are given back.
+ */
+export async function shutDown(session: OpenSession, graceMs: number): Promise<void> {
+  const { clock, options, held, waiter, watchdog, runner, port, events, background } = session
+  session.refuseNewCalls()
+  const waitersGone = waiter.close(new ClientClosedError())
+  await limited(held.whenEmpty(), graceMs, clock)
+  for (const each of held.all) {
+    session.inBackground(each.surrender())
+  }
+  await limited(Promise.allSettled([waitersGone, ...background]), options.commandTimeout, clock)
+  session.abandonEverything()
+  runner.close()
+  await watchdog.close()
+  await port.close()
+  events.clear()
+}

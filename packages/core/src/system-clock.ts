@@ -1,0 +1,44 @@
+import { AsyncResource } from 'node:async_hooks'
+
+/** Where time comes from. Inject another one in tests. All in ms. */
+export interface Clock {
+  /** Monotonic. */
+  now(): number
+  /** The wall clock; only used to notice that the machine was suspended. */
+  wallNow(): number
+  setTimer(delayMs: number, fire: () => void): { cancel(): void }
+}
+
+// Timers made inside a user's async context would keep that request's stores alive, and run in its name.
+const outside = new AsyncResource('holdfast')
+
+class SystemTimer {
+  private readonly timeout: NodeJS.Timeout
+
+  constructor(delayMs: number, fire: () => void, background: boolean) {
+    this.timeout = outside.runInAsyncScope(setTimeout, undefined, fire, delayMs) as NodeJS.Timeout
+    if (background) {
+      this.timeout.unref()
+    }
+  }
+
+  cancel(): void {
+    clearTimeout(this.timeout)
+  }
+}
+
+function clock(background: boolean): Clock {
+  return {
+    now: () => performance.now(),
+    wallNow: () => Date.now(),
+    setTimer: (delayMs, fire) => new SystemTimer(delayMs, fire, background),
+  }
+}
+
+/** Its timers keep the process alive: somebody awaits what they end. */
+export const systemClock: Clock = clock(false)
+
+/** Its timers do not: a process with nothing else to do may end. */
+export const backgroundClock: Clock = clock(true)
+
+export const systemRandom = (): number => Math.random()

@@ -1,0 +1,58 @@
+import { InvalidArgumentError } from './errors.js'
+
+const MAX_NAME_BYTES = 1024
+// Node's timers wrap around above this, and no lease or wait is meant to last longer: 2^31 - 1 ms, 24 days.
+const MAX_DURATION_MS = 2_147_483_647
+
+/** Lock names: non-empty strings of at most 1 KiB of UTF-8. */
+export function checkName(value: unknown): asserts value is string {
+  if (typeof value !== 'string' || value.length === 0) {
+    throw new InvalidArgumentError('name', value, 'a non-empty string')
+  }
+  if (value.length * 3 > MAX_NAME_BYTES && Buffer.byteLength(value) > MAX_NAME_BYTES) {
+    throw new InvalidArgumentError('name', value, `at most ${MAX_NAME_BYTES} bytes of UTF-8`)
+  }
+}
+
+/** Durations in ms; `undefined` means that the argument was left out. */
+export function checkDuration(argument: string, value: unknown, min: 'zero' | 'positive'): void {
+  if (value === undefined) {
+    return
+  }
+  const rule = `a number of milliseconds, ${min === 'zero' ? 'not negative' : 'greater than 0'} and at most ${MAX_DURATION_MS}`
+  if (typeof value !== 'number' || !(value >= 0) || value > MAX_DURATION_MS || (min === 'positive' && value === 0)) {
+    throw new InvalidArgumentError(argument, value, rule)
+  }
+}
+
+/** A lease is handed to Redis, which knows whole milliseconds only. */
+export function checkLease(argument: string, value: unknown): void {
+  checkDuration(argument, value, 'positive')
+  if (typeof value === 'number' && !Number.isInteger(value)) {
+    throw new InvalidArgumentError(argument, value, 'a whole number of milliseconds')
+  }
+}
+
+export function checkSignal(value: unknown): void {
+  if (value !== undefined && !(value instanceof AbortSignal)) {
+    throw new InvalidArgumentError('signal', value, 'an AbortSignal')
+  }
+}
+
+export function checkFunction(argument: string, value: unknown): void {
+  if (typeof value !== 'function') {
+    throw new InvalidArgumentError(argument, value, 'a function')
+  }
+}
+
+export function checkOneOf(argument: string, value: unknown, allowed: readonly unknown[]): void {
+  if (!allowed.includes(value)) {
+    throw new InvalidArgumentError(argument, value, `one of ${allowed.map((each) => JSON.stringify(each)).join(', ')}`)
+  }
+}
+
+export function checkInteger(argument: string, value: unknown, min: number): void {
+  if (!Number.isSafeInteger(value) || (value as number) < min) {
+    throw new InvalidArgumentError(argument, value, `an integer of at least ${min}`)
+  }
+}
