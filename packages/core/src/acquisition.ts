@@ -4,6 +4,8 @@ import { LockLostError, WrongTypeError, type LossReason } from './errors.js'
 import { Hold } from './hold.js'
 import { ownerField } from './keys.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
+import { Levels } from './levels.js'
+import { Loss } from './loss.js'
 import { OwnerCommands } from './owner-commands.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from './reports.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
@@ -31,11 +33,10 @@ export class Acquisition implements RenewableLease {
   readonly owner: string
   readonly turn: Turn
   private readonly commands: OwnerCommands
-  private readonly holds = new Set<Hold>()
+  readonly levels = new Levels()
   private watch: Watch | null = null
   private released = false
-  private loss: LockLostError | null = null
-  private abort: AbortController | null = null
+  readonly loss = new Loss()
   private context: Context | null = null
 
   constructor(
@@ -68,45 +69,16 @@ export class Acquisition implements RenewableLease {
     return this.session.options.lockWatchdogTimeout
   }
 
-  get count(): number {
-    return this.holds.size
-  }
-
   get isReleased(): boolean {
     return this.released
   }
 
   get isOver(): boolean {
-    return this.released || this.loss !== null
-  }
-
-  get lossError(): LockLostError | null {
-    return this.loss
-  }
-
-  /** Whether anybody would hear of a loss through the signal. */
-  get isObserved(): boolean {
-    return this.abort !== null
+    return this.released || this.loss.error !== null
   }
 
   get trustedForMs(): number {
     return this.isOver || !this.watch ? 0 : this.watch.trustedForMs
-  }
-
-  get signal(): AbortSignal {
-    if (!this.abort) {
-      this.abort = new AbortController()
-      if (this.loss) {
-        this.abort.abort(this.loss)
-      }
-    }
-    return this.abort.signal
-  }
-
-  /** The hold that a plain `unlock()` means: the latest taken by hand, else the latest. */
-  get latestHold(): Hold | undefined {
-    const holds = [...this.holds]
-    return holds.findLast((hold) => !hold.ofCallback) ?? holds.at(-1)
   }
 
   /** One try to take the lock for a first hold. */
@@ -126,9 +98,12 @@ export class Acquisition implements RenewableLease {
       return null
     }
     const grant = { sentAt, ttlMs, renew: request.leaseMs === undefined }
-    this.watch = watchdog.watch(this, options.maxHoldMs === undefined ? grant : { ...grant, renewForMs: options.maxHoldMs })
+    this.watch = watchdog.watch(
+      this,
+      options.maxHoldMs === undefined ? grant : { ...grant, renewForMs: options.maxHoldMs },
+    )
     held.add(this)
-    return this.addHold(request)
+    return this.levels.add(new Hold(this, request.leaseMs === undefined, request.ofCallback))
   }
 
   /**
@@ -137,29 +112,29 @@ export class Acquisition implements RenewableLease {
    */
   tryReenter(request: LevelRequest): Promise<Hold | null> {
     return this.commands.oneAtATime(async () => {
-      this.throwIfLost()
+      this.loss.throwIfSet()
       if (this.released) {
         return null
       }
       const leaseMs = request.leaseMs ?? this.ttlMs
-      const reply = await this.commands.acquire(this.holds.size + 1, leaseMs)
+      const reply = await this.commands.acquire(this.levels.count + 1, leaseMs)
       if (reply.kind !== 'acquired') {
         this.lose('gone')
       }
-      this.throwIfLost()
+      this.loss.throwIfSet()
       this.watch?.confirm(this.commands.grantedAt, leaseMs)
       if (request.leaseMs === undefined) {
         this.watch?.setRenewing(true)
       }
-      return this.addHold(request)
+      return this.levels.add(new Hold(this, request.leaseMs === undefined, request.ofCallback))
     })
   }
 
   /** Gives back one level. @throws RedisUnavailableError nobody answered; it is tried on in the background */
   release(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
     return this.commands.oneAtATime(async () => {
-      this.holds.delete(hold)
-      if (!this.loss) {
+      this.levels.remove(hold)
+      if (!this.loss.error) {
         this.beforeLowerCount()
         const reply = await this.writeCount(this.session.options.unavailableTimeoutMs)
         if (reply.kind !== 'not-held') {
@@ -175,12 +150,12 @@ export class Acquisition implements RenewableLease {
   /** Lives at least this long from now. @throws LockLostError */
   extend(leaseMs: number): Promise<void> {
     return this.commands.oneAtATime(async () => {
-      this.throwIfLost()
+      this.loss.throwIfSet()
       const sentAt = this.session.clock.now()
       if ((await this.protocol.extend(this.owner, leaseMs)) === 'lost') {
         this.lose('gone')
       }
-      this.throwIfLost()
+      this.loss.throwIfSet()
       this.commands.noteLease(sentAt, leaseMs)
       this.watch?.confirm(sentAt, leaseMs)
     })
@@ -188,7 +163,7 @@ export class Acquisition implements RenewableLease {
 
   /** Asks Redis. @throws LockLostError */
   async verify(): Promise<void> {
-    this.throwIfLost()
+    this.loss.throwIfSet()
     const sentAt = this.session.clock.now()
     const remainingMs = await this.remaining()
     if (remainingMs === null && !this.released) {
@@ -196,7 +171,7 @@ export class Acquisition implements RenewableLease {
     } else if (remainingMs !== null && remainingMs >= 0) {
       this.watch?.correct(sentAt, remainingMs)
     }
-    this.throwIfLost()
+    this.loss.throwIfSet()
   }
 
   /** What Redis keeps of the lease, ms, -1 when it has no end; null when this owner does not have the lock. */
@@ -220,7 +195,7 @@ export class Acquisition implements RenewableLease {
   giveBack(): void {
     const limitMs = Number.POSITIVE_INFINITY
     const work = this.commands.oneAtATime(async () => {
-      if (!this.loss) {
+      if (!this.loss.error) {
         await this.writeCount(limitMs)
       }
     })
@@ -236,14 +211,14 @@ export class Acquisition implements RenewableLease {
 
   /** Every level is over, as soon as this client can know. */
   lose(reason: LossReason): void {
-    if (this.loss) {
+    if (this.loss.error) {
       return
     }
     this.watch?.stop()
-    this.loss = new LockLostError({ lockName: this.lockName, owner: this.owner, reason })
+    const error = new LockLostError({ lockName: this.lockName, owner: this.owner, reason })
     this.session.held.remove(this)
-    this.abort?.abort(this.loss)
-    reportLoss(this.session, this, this.loss)
+    this.loss.set(error)
+    reportLoss(this.session, this, error)
   }
 
   onLost(reason: 'expired' | 'refused'): void {
@@ -254,22 +229,16 @@ export class Acquisition implements RenewableLease {
     reportFailedRenewal(this.session, this, error)
   }
 
-  private addHold(request: LevelRequest): Hold {
-    const hold = new Hold(this, request.leaseMs === undefined, request.ofCallback)
-    this.holds.add(hold)
-    return hold
-  }
-
   /** Renewal ends before the command is sent, whatever its outcome, so that no renewal can outlive the hold. */
   private beforeLowerCount(): void {
     this.endWhenEmpty()
-    if (!this.released && ![...this.holds].some((each) => each.watched)) {
+    if (!this.released && !this.levels.anyWatched) {
       this.watch?.setRenewing(false)
     }
   }
 
   private endWhenEmpty(): void {
-    if (this.holds.size === 0) {
+    if (this.levels.count === 0) {
       this.released = true
       this.watch?.stop()
       this.session.held.remove(this)
@@ -278,17 +247,13 @@ export class Acquisition implements RenewableLease {
   }
 
   private writeCount(limitMs: number): Promise<{ kind: string }> {
-    return this.commands.writeUntilKnown(() => this.holds.size, limitMs).catch((error: unknown) => {
-      if (limitMs !== Number.POSITIVE_INFINITY) {
-        this.giveBack()
-      }
-      throw error
-    })
-  }
-
-  private throwIfLost(): void {
-    if (this.loss) {
-      throw this.loss
-    }
+    return this.commands
+      .writeUntilKnown(() => this.levels.count, limitMs)
+      .catch((error: unknown) => {
+        if (limitMs !== Number.POSITIVE_INFINITY) {
+          this.giveBack()
+        }
+        throw error
+      })
   }
 }

@@ -33,7 +33,10 @@ export class BareCalls {
   begin(method: string): BareCall {
     this.refuseWhereForbidden(method)
     const watched = this.session.options.bareCalls === 'warn' && !warnedOf.has(this.lockName)
-    const call: BareCall = { origin: watched ? new Error(`${method}() outside any context`) : null, longWait: null }
+    const call: BareCall = {
+      origin: watched ? new Error(`${method}() outside any context`) : null,
+      longWait: null,
+    }
     if (watched && (this.pending > 0 || this.isHeld)) {
       this.warnOf('two callers outside any context use one lock object at the same time', call, this.latest)
     }
@@ -47,7 +50,11 @@ export class BareCalls {
     if (call.origin) {
       const holder = this.latest
       call.longWait = this.session.clock.setTimer(LONG_WAIT_MS, () =>
-        this.warnOf(`a caller outside any context has waited for ${LONG_WAIT_MS} ms, perhaps for itself`, call, holder),
+        this.warnOf(
+          `a caller outside any context has waited for ${LONG_WAIT_MS} ms, perhaps for itself`,
+          call,
+          holder,
+        ),
       )
     }
   }
@@ -80,7 +87,10 @@ export class BareCalls {
       this.hold = null
     }
     if (!hold || hold.wasReleased) {
-      throw new NotLockOwnerError(this.lockName, 'outside contexts a hold belongs to the lock object that took it, and this one has none')
+      throw new NotLockOwnerError(
+        this.lockName,
+        'outside contexts a hold belongs to the lock object that took it, and this one has none',
+      )
     }
     return hold
   }
@@ -103,7 +113,9 @@ export class BareCalls {
     if (!warnedOf.take(this.lockName)) {
       return
     }
-    const stacks = [call, other].map((each, i) => `${i === 0 ? 'This call' : 'The other'}: ${each?.origin?.stack ?? 'unknown'}`)
+    const stacks = [call, other].map(
+      (each, i) => `${i === 0 ? 'This call' : 'The other'}: ${each?.origin?.stack ?? 'unknown'}`,
+    )
     warn(
       'HOLDFAST_BARE_CALLS',
       `Lock "${this.lockName}": ${what}. Their unlock() can give back each other's hold, and they never re-enter. ` +

@@ -107,7 +107,7 @@ interface Ambient extends Place {
 
 // One store per process, whatever copies of this package are loaded (ESM and CommonJS, two versions).
 const GLOBAL_KEY = Symbol.for('holdfast.v1')
-const shared = globalThis as { [GLOBAL_KEY]?: { contexts: AsyncLocalStorage<Ambient> } }
+const shared = globalThis as { [GLOBAL_KEY]?: { contexts: AsyncLocalStorage<Ambient> } | undefined }
 const { contexts } = (shared[GLOBAL_KEY] ??= { contexts: new AsyncLocalStorage<Ambient>() })
 
 /** The contexts of one client. Entered with `AsyncLocalStorage.run` only: `enterWith` leaks into siblings. */

@@ -53,7 +53,9 @@ export class LockTimeoutError extends LockError {
     const who = holder
       ? `${holder.owner} has had it for at least ${Math.round(holder.heldForAtLeastMs)} ms (${holder.leaseLeftMs} ms of lease left)`
       : 'somebody else has it'
-    super('LOCK_TIMEOUT', `Lock "${lockName}" not acquired in ${Math.round(waitedMs)} ms: ${who}.`, { lockName })
+    super('LOCK_TIMEOUT', `Lock "${lockName}" not acquired in ${Math.round(waitedMs)} ms: ${who}.`, {
+      lockName,
+    })
     this.waitedMs = waitedMs
     this.holder = holder
   }
@@ -79,7 +81,13 @@ export class LockLostError extends LockError {
   /** What the callback of `withLock` returned, when it had succeeded although the lock was lost meanwhile. */
   readonly result: unknown
 
-  constructor(details: { lockName: string; owner: string; reason: LossReason; result?: unknown; cause?: unknown }) {
+  constructor(details: {
+    lockName: string
+    owner: string
+    reason: LossReason
+    result?: unknown
+    cause?: unknown
+  }) {
     super('LOCK_LOST', `Lock "${details.lockName}" was lost: ${LOSS_TEXT[details.reason]}.`, details)
     this.reason = details.reason
     this.result = details.result
@@ -89,7 +97,10 @@ export class LockLostError extends LockError {
 /** `unlock()` by somebody who does not hold the lock; whoever holds it keeps it. */
 export class NotLockOwnerError extends LockError {
   constructor(lockName: string, why: string, details: { owner?: string; cause?: unknown } = {}) {
-    super('NOT_LOCK_OWNER', `Lock "${lockName}" is not held by this caller: ${why}.`, { lockName, ...details })
+    super('NOT_LOCK_OWNER', `Lock "${lockName}" is not held by this caller: ${why}.`, {
+      lockName,
+      ...details,
+    })
   }
 }
 

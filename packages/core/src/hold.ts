@@ -29,7 +29,7 @@ export class Hold {
 
   /** How many levels this owner holds now, this one included. */
   get count(): number {
-    return this.acquisition.count
+    return this.acquisition.levels.count
   }
 
   /**
@@ -38,7 +38,7 @@ export class Hold {
    * resource protects against that.
    */
   get signal(): AbortSignal {
-    return this.acquisition.signal
+    return this.acquisition.loss.signal
   }
 
   /** How long this client may still act as the owner without asking again, ms; 0 when it may not. */
@@ -57,9 +57,7 @@ export class Hold {
     this.throwIfReleased()
     const { acquisition } = this
     const left = acquisition.trustedForMs
-    if (acquisition.lossError) {
-      throw acquisition.lossError
-    }
+    acquisition.loss.throwIfSet()
     if (left <= ms) {
       const { lockName, owner } = this
       throw new LockLostError({ lockName, owner, reason: 'expired' })
@@ -102,12 +100,12 @@ export class Hold {
 
   /** Why it was lost; null while it was not. */
   get lossError(): LockLostError | null {
-    return this.acquisition.lossError
+    return this.acquisition.loss.error
   }
 
   /** @internal */
   get isLost(): boolean {
-    return this.acquisition.lossError !== null
+    return this.acquisition.loss.error !== null
   }
 
   /** @internal */
@@ -121,7 +119,10 @@ export class Hold {
    */
   async [Symbol.asyncDispose](): Promise<void> {
     if ((await this.release()) === 'lost') {
-      throw this.acquisition.lossError ?? new LockLostError({ lockName: this.lockName, owner: this.owner, reason: 'gone' })
+      throw (
+        this.acquisition.loss.error ??
+        new LockLostError({ lockName: this.lockName, owner: this.owner, reason: 'gone' })
+      )
     }
   }
 

@@ -43,7 +43,14 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   runner.beforeResume = () => watchdog.endOverdueTrust()
   const clientId = `${options.clientName}~${nanoid()}`
   const services = { clientId, options, keyPrefix: port.keyPrefix, clock, runner, watchdog, waiter }
-  return { ...services, ...lifecycle(), port, contexts: new Contexts(), events: new EventHub(), held: new HeldLocks() }
+  return {
+    ...services,
+    ...lifecycle(),
+    port,
+    contexts: new Contexts(),
+    events: new EventHub(),
+    held: new HeldLocks(),
+  }
 }
 
 function lifecycle() {

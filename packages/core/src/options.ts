@@ -66,7 +66,11 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
 function check(options: ResolvedOptions): void {
   const { clientName } = options
   if (typeof (clientName as unknown) !== 'string' || !/^[^:{}]{1,200}$/.test(clientName)) {
-    throw new InvalidArgumentError('clientName', clientName, 'a string of 1 to 200 characters without ":", "{" and "}"')
+    throw new InvalidArgumentError(
+      'clientName',
+      clientName,
+      'a string of 1 to 200 characters without ":", "{" and "}"',
+    )
   }
   checkLease('lockWatchdogTimeout', options.lockWatchdogTimeout)
   checkInteger('watchdogBatchSize', options.watchdogBatchSize, 1)

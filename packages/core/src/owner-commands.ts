@@ -1,10 +1,15 @@
 import { RedisUnavailableError, WrongTypeError } from './errors.js'
 import type { HoldChange, LockProtocol } from './locks/lock-protocol.js'
 import { isWorthRetrying, untilKnown } from './redis/until-known.js'
-import { CommandLedger, type CommandStamp } from './scripts/command-stamp.js'
+import { CommandLedger } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
 import type { Session } from './session.js'
+
+const LOST: AcquireReply = { kind: 'lost' }
+const RELEASED: ReleaseReply = { kind: 'released' }
+const STILL_HELD: ReleaseReply = { kind: 'still-held' }
+const NOT_HELD: ReleaseReply = { kind: 'not-held' }
 
 /**
  * The commands of one owner: one at a time, numbered, each with the absolute hold count it wants. Keeps what is
@@ -14,71 +19,61 @@ export class OwnerCommands {
   /** When the latest granted request for a lease was sent: what local trust is counted from. */
   grantedAt = 0
   private readonly ledger = new CommandLedger()
-  private tail: Promise<unknown> | null = null
+  private busy = false
+  private queue: (() => void)[] | null = null
   /** Hold count in Redis; null when a command without an answer may have changed it. */
   private inRedis: number | null = 0
-  /** Redis has dropped the hold by itself after this, if nothing else is sent. */
-  private keptUntil = 0
+  /** Nothing of this owner lives longer in Redis, counted from any moment, ms. */
+  private longestLeaseMs: number
 
   constructor(
     private readonly session: Session,
     private readonly protocol: LockProtocol,
     private readonly owner: string,
-  ) {}
+  ) {
+    this.longestLeaseMs = session.options.lockWatchdogTimeout
+  }
 
   /** Runs after every earlier one has settled. */
   oneAtATime<T>(operation: () => Promise<T>): Promise<T> {
-    const mine = this.tail ? this.tail.then(operation) : operation()
-    const settled = (): void => {
-      if (this.tail === tail) {
-        this.tail = null
-      }
+    if (!this.busy) {
+      return this.start(operation)
     }
-    const tail = mine.then(settled, settled)
-    this.tail = tail
-    return mine
+    return new Promise((resolve, reject) => {
+      this.queue ??= []
+      this.queue.push(() => this.start(operation).then(resolve, reject))
+    })
   }
 
   /** Takes the lock (`holds` 1) or raises the count. */
-  async acquire(holds: number, leaseMs: number): Promise<AcquireReply> {
+  acquire(holds: number, leaseMs: number): Promise<AcquireReply> {
     const sentAt = this.session.clock.now()
-    this.keptUntil = Math.max(this.keptUntil, sentAt + leaseMs + this.session.options.commandTimeout)
-    const reply = await this.send(holds, (change) => this.protocol.acquire(change, leaseMs)).catch(
+    this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
+    const command = (change: HoldChange): Promise<AcquireReply> => this.protocol.acquire(change, leaseMs)
+    return this.send(holds, command, {
       // A re-entry into what somebody overwrote: as gone as if it had been deleted.
-      orWrongType<AcquireReply>(holds > 1 ? { kind: 'lost' } : null),
-    )
-    if (reply.kind === 'acquired') {
-      this.inRedis = holds
-      this.noteLease(sentAt, leaseMs)
-    } else if (!this.ledger.hasLateCopies) {
-      this.inRedis = 0
-    }
-    return reply
+      onWrongType: holds > 1 ? LOST : null,
+      read: (reply) => {
+        if (reply.kind === 'acquired') {
+          this.inRedis = holds
+          this.grantedAt = sentAt
+        } else if (!this.ledger.hasLateCopies) {
+          this.inRedis = 0
+        }
+        return reply
+      },
+    })
   }
 
   /** Redis confirmed a lease for a request sent at `sentAt`. */
   noteLease(sentAt: number, leaseMs: number): void {
     this.grantedAt = sentAt
-    this.keptUntil = Math.max(this.keptUntil, this.session.clock.now() + leaseMs)
-  }
-
-  /** Makes the count in Redis what it should be; a no-op when it is known to be that. */
-  async write(holds: number): Promise<ReleaseReply> {
-    if (this.inRedis === holds) {
-      return { kind: holds === 0 ? 'released' : 'still-held' }
-    }
-    const reply = await this.send(holds, (change) => this.protocol.release(change)).catch(
-      orWrongType<ReleaseReply>({ kind: 'not-held' }),
-    )
-    // After a broken connection an earlier copy of a full release may have done it already.
-    const doneBefore = reply.kind === 'not-held' && holds === 0 && this.ledger.hasLateCopies
-    this.inRedis = reply.kind === 'not-held' ? 0 : holds
-    return doneBefore ? { kind: 'released' } : reply
+    this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
   }
 
   /**
-   * `write`, again and again until it is answered. Gives up after `limitMs`, or when nothing is left in Redis
-   * to give back because its lease must have ended.
+   * Makes the count in Redis what it should be, trying until it is answered. Gives up after `limitMs`, or when
+   * nothing can be left in Redis to give back because every lease must have ended.
    */
   writeUntilKnown(holds: () => number, limitMs: number): Promise<ReleaseReply> {
     const { clock, options, abandoned } = this.session
@@ -87,39 +82,73 @@ export class OwnerCommands {
       if (!isWorthRetrying(error)) {
         throw error
       }
-      const now = clock.now()
-      const giveUpAt = holds() === 0 ? Math.min(now + limitMs, this.keptUntil) : now + limitMs
+      const patienceMs = holds() === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
+      const giveUpAt = clock.now() + patienceMs
       return untilKnown(attempt, { clock, random: options.random, giveUpAt, signal: abandoned })
     })
   }
 
-  private async send<R>(holds: number, command: (change: HoldChange) => Promise<R>): Promise<R> {
-    const stamp: CommandStamp = this.ledger.next()
-    const epoch = this.session.runner.connectionEpoch
+  private write(holds: number): Promise<ReleaseReply> {
+    if (this.inRedis === holds) {
+      return Promise.resolve(holds === 0 ? RELEASED : STILL_HELD)
+    }
+    return this.send(holds, (change) => this.protocol.release(change), {
+      onWrongType: NOT_HELD,
+      read: (reply) => {
+        this.inRedis = reply.kind === 'not-held' ? 0 : holds
+        // After a broken connection an earlier copy of a full release may have done it already.
+        return reply.kind === 'not-held' && holds === 0 && this.ledger.hasLateCopies ? RELEASED : reply
+      },
+    })
+  }
+
+  private send<R>(
+    holds: number,
+    command: (change: HoldChange) => Promise<R>,
+    { read, onWrongType }: { read: (reply: R) => R; onWrongType: R | null },
+  ): Promise<R> {
+    const stamp = this.ledger.next()
+    const { runner } = this.session
+    const epoch = runner.connectionEpoch
     const known = this.inRedis
     this.inRedis = null
-    try {
-      return await command({ owner: this.owner, holds, stamp })
-    } catch (error) {
-      if (error instanceof RedisUnavailableError && error.outcome === 'unknown') {
+    const noteLateCopy = (): void => {
+      if (runner.connectionEpoch !== epoch) {
         this.ledger.mayArriveLate(stamp)
-      } else {
+      }
+    }
+    return command({ owner: this.owner, holds, stamp }).then(
+      (reply) => {
+        noteLateCopy()
+        return read(reply)
+      },
+      (error: unknown) => {
+        noteLateCopy()
+        if (error instanceof RedisUnavailableError && error.outcome === 'unknown') {
+          this.ledger.mayArriveLate(stamp)
+          throw error
+        }
         this.inRedis = known
-      }
-      throw error
-    } finally {
-      if (this.session.runner.connectionEpoch !== epoch) {
-        this.ledger.mayArriveLate(stamp)
-      }
-    }
+        if (onWrongType && error instanceof WrongTypeError) {
+          return read(onWrongType)
+        }
+        throw error
+      },
+    )
   }
-}
 
-function orWrongType<R>(reply: R | null): (error: unknown) => R {
-  return (error) => {
-    if (reply !== null && error instanceof WrongTypeError) {
-      return reply
+  private start<T>(operation: () => Promise<T>): Promise<T> {
+    this.busy = true
+    const mine = operation()
+    const next = (): void => {
+      const waiting = this.queue?.shift()
+      if (waiting) {
+        waiting()
+      } else {
+        this.busy = false
+      }
     }
-    throw error
+    mine.then(next, next)
+    return mine
   }
 }

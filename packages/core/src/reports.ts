@@ -11,7 +11,7 @@ export function reportLoss(session: Session, of: Acquisition, error: LockLostErr
   const { lockName, owner } = of
   if (session.events.hasListeners('lost')) {
     session.events.emit('lost', { lockName, owner, error })
-  } else if (!of.isObserved && error.reason !== 'closed' && warnedOfLoss.take(lockName)) {
+  } else if (!of.loss.isObserved && error.reason !== 'closed' && warnedOfLoss.take(lockName)) {
     warn('HOLDFAST_LOST', `${error.message} Nobody listens: use hold.signal, or on('lost', ...).`)
   }
 }

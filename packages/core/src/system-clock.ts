@@ -16,7 +16,7 @@ class SystemTimer {
   private readonly timeout: NodeJS.Timeout
 
   constructor(delayMs: number, fire: () => void, background: boolean) {
-    this.timeout = outside.runInAsyncScope(setTimeout, undefined, fire, delayMs) as NodeJS.Timeout
+    this.timeout = outside.runInAsyncScope(() => setTimeout(fire, delayMs))
     if (background) {
       this.timeout.unref()
     }

@@ -20,7 +20,12 @@ export function checkDuration(argument: string, value: unknown, min: 'zero' | 'p
     return
   }
   const rule = `a number of milliseconds, ${min === 'zero' ? 'not negative' : 'greater than 0'} and at most ${MAX_DURATION_MS}`
-  if (typeof value !== 'number' || !(value >= 0) || value > MAX_DURATION_MS || (min === 'positive' && value === 0)) {
+  if (
+    typeof value !== 'number' ||
+    !(value >= 0) ||
+    value > MAX_DURATION_MS ||
+    (min === 'positive' && value === 0)
+  ) {
     throw new InvalidArgumentError(argument, value, rule)
   }
 }
@@ -47,7 +52,11 @@ export function checkFunction(argument: string, value: unknown): void {
 
 export function checkOneOf(argument: string, value: unknown, allowed: readonly unknown[]): void {
   if (!allowed.includes(value)) {
-    throw new InvalidArgumentError(argument, value, `one of ${allowed.map((each) => JSON.stringify(each)).join(', ')}`)
+    throw new InvalidArgumentError(
+      argument,
+      value,
+      `one of ${allowed.map((each) => JSON.stringify(each)).join(', ')}`,
+    )
   }
 }
 

@@ -8,6 +8,9 @@ const warned = new OncePerName()
 export function checkLevelLease(leaseMs: number | undefined): void {
   checkLease('leaseMs', leaseMs)
   if (leaseMs !== undefined && leaseMs < SHORT_LEASE_MS && warned.take('process')) {
-    warn('HOLDFAST_SHORT_LEASE', `A lease of ${leaseMs} ms was asked for. Durations are milliseconds, not seconds.`)
+    warn(
+      'HOLDFAST_SHORT_LEASE',
+      `A lease of ${leaseMs} ms was asked for. Durations are milliseconds, not seconds.`,
+    )
   }
 }

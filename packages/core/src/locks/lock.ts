@@ -68,7 +68,11 @@ export class Lock {
     if (outcome === 'lost' || outcome === 'already-released') {
       const why = outcome === 'lost' ? 'it was lost before it was unlocked' : 'it was unlocked before'
       const cause = mine.lossError
-      throw new NotLockOwnerError(this.name, why, cause ? { owner: mine.owner, cause } : { owner: mine.owner })
+      throw new NotLockOwnerError(
+        this.name,
+        why,
+        cause ? { owner: mine.owner, cause } : { owner: mine.owner },
+      )
     }
   }
 
@@ -95,7 +99,9 @@ export class Lock {
 
   /** @param threadId the `id` of a thread of this client */
   async isHeldByThread(threadId: number): Promise<boolean> {
-    const owners = this.session.held.all.filter((each) => each.key === this.protocol.key && each.contextId === threadId)
+    const owners = this.session.held.all.filter(
+      (each) => each.key === this.protocol.key && each.contextId === threadId,
+    )
     if (owners.length === 0) {
       return false
     }
@@ -146,7 +152,11 @@ export class Lock {
     return withLock({ session, acquirer, protocol, place: this.place(), options }, callback)
   }
 
-  private async byHand(method: string, waitMs: number | undefined, leaseMs: number | undefined): Promise<Hold | null> {
+  private async byHand(
+    method: string,
+    waitMs: number | undefined,
+    leaseMs: number | undefined,
+  ): Promise<Hold | null> {
     checkLevelLease(leaseMs)
     const place = this.place()
     const request = { waitMs, leaseMs, signal: undefined, place, ofCallback: false }
@@ -157,7 +167,10 @@ export class Lock {
     const call = this.bare.begin(method)
     let hold: Hold | null = null
     try {
-      const obtained = await this.acquirer.obtain(this.protocol, { ...request, onParked: () => this.bare.parked(call) })
+      const obtained = await this.acquirer.obtain(this.protocol, {
+        ...request,
+        onParked: () => this.bare.parked(call),
+      })
       hold = obtained.kind === 'held' ? obtained.hold : null
     } finally {
       this.bare.end(call, hold)
@@ -169,7 +182,13 @@ export class Lock {
     checkOptions(options)
     const { leaseMs, signal, waitMs = defaultWaitMs } = options
     const place = this.place()
-    const obtained = await this.acquirer.obtain(this.protocol, { waitMs, leaseMs, signal, place, ofCallback: false })
+    const obtained = await this.acquirer.obtain(this.protocol, {
+      waitMs,
+      leaseMs,
+      signal,
+      place,
+      ofCallback: false,
+    })
     if (!place && obtained.kind === 'held') {
       this.bare.keep(obtained.hold, false)
     }
@@ -191,7 +210,7 @@ export class Lock {
 
   private latestHold(): Hold {
     const place = this.thread ? this.place() : this.session.contexts.current
-    const hold = place && enclosing(place, this.protocol.key)?.acquisition.latestHold
+    const hold = place && enclosing(place, this.protocol.key)?.acquisition.levels.latest
     if (hold) {
       return hold
     }

@@ -26,7 +26,15 @@ export class ReentrantProtocol implements LockProtocol {
   acquire(change: HoldChange, leaseMs: number): Promise<AcquireReply> {
     const { lockName, key } = this
     const { owner, holds, stamp } = change
-    return acquire(this.runner, { lockName, key, latchKey: this.latchPrefix + owner, owner, holds, leaseMs, stamp })
+    return acquire(this.runner, {
+      lockName,
+      key,
+      latchKey: this.latchPrefix + owner,
+      owner,
+      holds,
+      leaseMs,
+      stamp,
+    })
   }
 
   release(change: HoldChange): Promise<ReleaseReply> {

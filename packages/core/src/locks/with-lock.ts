@@ -2,6 +2,7 @@ import type { Acquirer } from '../acquirer.js'
 import { Context, Frame, type Place } from '../context.js'
 import { LockLostError } from '../errors.js'
 import type { Hold, ReleaseOutcome } from '../hold.js'
+import { endTurn } from '../reentry.js'
 import type { Session } from '../session.js'
 import type { LockProtocol } from './lock-protocol.js'
 
@@ -54,7 +55,7 @@ export async function withLock<T>(call: WithLockCall, callback: (hold: Hold) => 
     if (!acquisition.isReleased) {
       acquisition.keepIn(place.context)
     }
-    acquirer.endTurn(turn)
+    endTurn(session, turn)
   }
 }
 

@@ -5,7 +5,7 @@ const LONGEST_RECONNECT_PAUSE_MS = 2_000
 
 interface Subscription {
   readonly onMessage: (payload: string) => void
-  readonly waiting: { resolve(): void; reject(error: unknown): void }[]
+  readonly waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[]
   confirmed: boolean
 }
 
@@ -59,7 +59,9 @@ export class IoredisMessages implements WakeSource {
     this.closed = true
     this.listeners.clear()
     for (const topic of [...this.subscriptions.keys()]) {
-      this.subscriptions.get(topic)?.waiting.forEach(({ reject }) => reject(new Error('The subscriber is closed.')))
+      this.subscriptions
+        .get(topic)
+        ?.waiting.forEach(({ reject }) => reject(new Error('The subscriber is closed.')))
       this.subscriptions.delete(topic)
     }
     const { connection } = this
@@ -80,7 +82,8 @@ export class IoredisMessages implements WakeSource {
         lazyConnect: false,
         maxRetriesPerRequest: null,
         // Must never give up for good, whatever the user's connection does: waiters would be deaf from then on.
-        retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), LONGEST_RECONNECT_PAUSE_MS),
+        retryStrategy: (attempt: number) =>
+          Math.min(50 * 2 ** Math.min(attempt, 10), LONGEST_RECONNECT_PAUSE_MS),
       })
       this.connection.on('error', ignore)
       this.connection.on('ready', this.onReady)

@@ -2,7 +2,11 @@ import type { IoredisClient } from './ioredis-client.js'
 import { IoredisMessages } from './ioredis-messages.js'
 import type { ConnectionState, RedisPort } from './redis-port.js'
 
-type CommandClass = new (name: string, args: (string | number)[], options: { replyEncoding: string }) => object
+type CommandClass = new (
+  name: string,
+  args: (string | number)[],
+  options: { replyEncoding: string },
+) => object
 
 /** RedisPort over one ioredis connection, standalone or behind Sentinel. */
 export class IoredisPort implements RedisPort {
@@ -78,7 +82,9 @@ export class IoredisPort implements RedisPort {
    */
   private sendUnprefixed(name: string, args: (string | number)[]): Promise<unknown> {
     const { Command } = this.client.constructor as unknown as { Command: CommandClass }
-    return this.client.sendCommand(new Command(name, args, { replyEncoding: 'utf8' }) as never) as Promise<unknown>
+    return this.client.sendCommand(
+      new Command(name, args, { replyEncoding: 'utf8' }) as never,
+    ) as Promise<unknown>
   }
 
   private readonly onChange = (): void => {

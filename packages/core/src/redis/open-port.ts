@@ -10,7 +10,11 @@ export type RedisTarget = string | object
 /** @throws InvalidArgumentError */
 export function portOf(client: unknown): RedisPort {
   if (!isIoredisClient(client)) {
-    throw new InvalidArgumentError('redis', client, 'an ioredis client, 5 or 6 (a URL or options: LockClient.connect)')
+    throw new InvalidArgumentError(
+      'redis',
+      client,
+      'an ioredis client, 5 or 6 (a URL or options: LockClient.connect)',
+    )
   }
   if (client.isCluster === true) {
     throw new InvalidArgumentError('redis', client, 'an ioredis Redis: Cluster is not supported yet')
@@ -26,7 +30,9 @@ export async function connectPort(target: RedisTarget): Promise<RedisPort> {
   if (typeof target !== 'string' && (typeof target !== 'object' || (target as unknown) === null)) {
     throw new InvalidArgumentError('target', target, 'a URL, options of ioredis, or an ioredis client')
   }
-  const { Redis } = (await import('ioredis')) as unknown as { Redis: new (target: RedisTarget) => IoredisClient }
+  const { Redis } = (await import('ioredis')) as unknown as {
+    Redis: new (target: RedisTarget) => IoredisClient
+  }
   return new IoredisPort(new Redis(target), true)
 }
 

@@ -16,7 +16,15 @@ export interface ScriptCall {
 }
 
 // Redis is not able to work now but will be: a fail-over, a restart, a slot on the move, a long script.
-const TRANSIENT = new Set(['READONLY', 'LOADING', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'BUSY', 'UNBLOCKED'])
+const TRANSIENT = new Set([
+  'READONLY',
+  'LOADING',
+  'MASTERDOWN',
+  'CLUSTERDOWN',
+  'TRYAGAIN',
+  'BUSY',
+  'UNBLOCKED',
+])
 
 /** Runs scripts with a deadline, and tells failures apart by what is known of their effect. */
 export class ScriptRunner {
@@ -44,7 +52,9 @@ export class ScriptRunner {
     if (this.closed) {
       return Promise.reject(new ClientClosedError(call.lockName))
     }
-    return this.port.state === 'ready' ? this.send(call, parse, this.timeoutOf(call)) : this.sendWhenReady(call, parse)
+    return this.port.state === 'ready'
+      ? this.send(call, parse, this.timeoutOf(call))
+      : this.sendWhenReady(call, parse)
   }
 
   close(): void {
@@ -59,11 +69,14 @@ export class ScriptRunner {
     return new Promise<T>((resolve, reject) => {
       const deadline = this.deadlinesOf(timeoutMs).add(() =>
         reject(
-          new RedisUnavailableError(`Redis did not answer within ${timeoutMs} ms; whether the command ran is unknown.`, {
-            outcome: 'unknown',
-            transient: true,
-            lockName: call.lockName,
-          }),
+          new RedisUnavailableError(
+            `Redis did not answer within ${timeoutMs} ms; whether the command ran is unknown.`,
+            {
+              outcome: 'unknown',
+              transient: true,
+              lockName: call.lockName,
+            },
+          ),
         ),
       )
       const succeed = (reply: unknown): void => {
@@ -118,7 +131,12 @@ export class ScriptRunner {
     const cause = error instanceof Error ? error : new Error(String(error))
     if (!this.port.isErrorReply(error)) {
       const message = `The connection to Redis failed; whether the command ran is unknown: ${cause.message}`
-      return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName, cause })
+      return new RedisUnavailableError(message, {
+        outcome: 'unknown',
+        transient: true,
+        lockName: call.lockName,
+        cause,
+      })
     }
     const code = /^[A-Z]+/.exec(cause.message)?.[0] ?? ''
     if (code === 'WRONGTYPE') {

@@ -11,11 +11,15 @@ export interface ForceReleaseCommand {
   readonly inboxPrefix: string
 }
 
-export type ForceReleaseReply = { readonly kind: 'released'; readonly owners: number } | { readonly kind: 'not-held' }
+export type ForceReleaseReply =
+  { readonly kind: 'released'; readonly owners: number } | { readonly kind: 'not-held' }
 
 export function forceRelease(runner: ScriptRunner, command: ForceReleaseCommand): Promise<ForceReleaseReply> {
   const { lockName, key, channel, publish, inboxPrefix } = command
-  return runner.run({ script: forceReleaseScript, keys: [key], args: [channel, publish, inboxPrefix], lockName }, parse)
+  return runner.run(
+    { script: forceReleaseScript, keys: [key], args: [channel, publish, inboxPrefix], lockName },
+    parse,
+  )
 }
 
 function parse(reply: unknown): ForceReleaseReply {

@@ -27,7 +27,15 @@ const REPLIES: readonly ReleaseReply[] = [
 
 export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<ReleaseReply> {
   const { lockName, key, latchKey, channel, publish, owner, holds, stamp } = command
-  const args = [owner, `${holds}`, `${stamp.sequence}`, `${stamp.latchThrough}`, LATCH_TTL_MS, channel, publish]
+  const args = [
+    owner,
+    `${holds}`,
+    `${stamp.sequence}`,
+    `${stamp.latchThrough}`,
+    LATCH_TTL_MS,
+    channel,
+    publish,
+  ]
   return runner.run({ script: releaseScript, keys: [key, latchKey], args, lockName }, parse)
 }
 

@@ -16,7 +16,10 @@ export function renew(runner: ScriptRunner, command: RenewCommand): Promise<Rene
   const { locks, leaseMs, timeoutMs } = command
   const keys = locks.map((each) => each.key)
   const args = [`${leaseMs}`, ...locks.map((each) => each.owner)]
-  return runner.run({ script: renewScript, keys, args, ...(timeoutMs === undefined ? {} : { timeoutMs }) }, parse)
+  return runner.run(
+    { script: renewScript, keys, args, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
+    parse,
+  )
 }
 
 function parse(reply: unknown): RenewReply {

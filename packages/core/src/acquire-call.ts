@@ -1,0 +1,75 @@
+import type { Attempt, WaitOutcome } from '@holdfast/waiter'
+import type { Acquisition, LevelRequest } from './acquisition.js'
+import type { Place, Turn } from './context.js'
+import { LockTimeoutError } from './errors.js'
+import type { Hold } from './hold.js'
+import type { LockProtocol } from './locks/lock-protocol.js'
+import { isWorthRetrying } from './redis/until-known.js'
+import type { Refusals } from './refusals.js'
+import type { Clock } from './system-clock.js'
+
+export interface AcquireRequest extends LevelRequest {
+  /** How long to wait, ms; undefined: for ever; 0: one attempt. */
+  readonly waitMs: number | undefined
+  readonly signal: AbortSignal | undefined
+  /** Where the call stands; null outside any context, where every call is an owner of its own. */
+  readonly place: Place | null
+  /** The caller is about to sleep. */
+  readonly onParked?: (() => void) | undefined
+}
+
+export interface Held {
+  readonly kind: 'held'
+  readonly hold: Hold
+  readonly acquisition: Acquisition
+  /** To be ended with the hold: the siblings' turn to re-enter. */
+  readonly turn: Turn | null
+}
+
+/** Somebody else has it. */
+export interface Busy {
+  readonly kind: 'busy'
+  readonly error: () => LockTimeoutError
+}
+
+/** Nothing yet: `look-again` at what encloses the call, or the lease was over before anybody could use it. */
+export type NotYet = 'look-again' | 'stillborn'
+
+/** One call for a lock, whatever it takes to answer it: its limits, counted from its beginning. */
+export class AcquireCall {
+  private readonly startedAt: number
+
+  constructor(
+    readonly protocol: LockProtocol,
+    readonly request: AcquireRequest,
+    private readonly clock: Clock,
+    private readonly refusals: Refusals,
+  ) {
+    this.startedAt = clock.now()
+  }
+
+  get timeoutMs(): number | undefined {
+    const { waitMs } = this.request
+    // Infinity and 0 stay what they are: no limit, and exactly one attempt.
+    return waitMs ? Math.max(1, waitMs - (this.clock.now() - this.startedAt)) : waitMs
+  }
+
+  /** The wait ended without a yes: somebody else has it, or nobody can tell. */
+  giveUp(outcome: WaitOutcome<unknown>): Busy {
+    if (outcome.kind === 'unavailable') {
+      throw outcome.error
+    }
+    const { key, lockName } = this.protocol
+    const holder = this.refusals.holderOf(key)
+    const waitedMs = this.clock.now() - this.startedAt
+    return { kind: 'busy', error: () => new LockTimeoutError({ lockName, waitedMs, holder }) }
+  }
+}
+
+/** An attempt that failed: no answer yet, or an error of its caller's. */
+export function unavailableOrThrow(error: unknown): Attempt<never> {
+  if (isWorthRetrying(error)) {
+    return { kind: 'unavailable', error }
+  }
+  throw error
+}

@@ -1,0 +1,124 @@
+import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
+import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
+import { Acquisition } from './acquisition.js'
+import { enclosing, heldByAncestor } from './context.js'
+import { SelfDeadlockError } from './errors.js'
+import type { Refusals } from './refusals.js'
+import type { AcquireReply } from './scripts/lock/acquire.js'
+import type { Session } from './session.js'
+
+/** Taking a lock that nothing around the call holds: one acquisition, in the line of its name. */
+export class Contention {
+  private readonly acquisition: Acquisition
+  /** The caller has left: a try whose turn comes now must not be sent. */
+  private over = false
+
+  constructor(
+    private readonly session: Session,
+    private readonly refusals: Refusals,
+    private readonly call: AcquireCall,
+  ) {
+    this.acquisition = new Acquisition(session, call.protocol, call.request.place?.context.id ?? null)
+  }
+
+  async run(): Promise<Held | Busy | NotYet> {
+    this.refuseSelfDeadlock()
+    let outcome: WaitOutcome<boolean>
+    try {
+      outcome = await this.standInLine()
+    } catch (error) {
+      this.leaveNothing()
+      throw error
+    }
+    this.over = true
+    if (outcome.kind === 'done' && outcome.value) {
+      return this.begin() ?? this.leaveNothing('stillborn')
+    }
+    this.leaveNothing()
+    return outcome.kind === 'done' || outcome.kind === 'left' ? 'look-again' : this.call.giveUp(outcome)
+  }
+
+  private begin(): Held | null {
+    const { acquisition, call } = this
+    const hold = acquisition.begin(call.request)
+    if (!hold) {
+      return null
+    }
+    // What withLock takes belongs to its frame alone: siblings in the same context stay excluded.
+    acquisition.keepIn(call.request.ofCallback ? null : (call.request.place?.context ?? null))
+    return { kind: 'held', hold, acquisition, turn: null }
+  }
+
+  /** Whatever a late or unanswered try may have done in Redis is undone. */
+  private leaveNothing<T = undefined>(result?: T): T {
+    this.over = true
+    this.acquisition.giveBack()
+    return result as T
+  }
+
+  /** `done` with false: the context of the call came to hold the lock, so there is something to re-enter. */
+  private standInLine(): Promise<WaitOutcome<boolean>> {
+    const { protocol, request, timeoutMs } = this.call
+    const wait: WaitRequest<boolean> = {
+      queue: protocol.key,
+      topic: protocol.channel,
+      attempt: () => this.attempt(),
+      onParked: () => this.tellWaiting(),
+    }
+    if (timeoutMs !== undefined) {
+      wait.timeoutMs = timeoutMs
+    }
+    if (request.signal) {
+      wait.signal = request.signal
+    }
+    const context = request.place?.context
+    if (!context) {
+      return this.session.waiter.enter(wait).outcome
+    }
+    wait.attempt = () => context.inTurn(protocol.key, () => this.attempt())
+    const ticket = this.session.waiter.enter(wait)
+    const stopListening = context.onHeld(protocol.key, () => ticket.leave())
+    return ticket.outcome.finally(stopListening)
+  }
+
+  private attempt(): Promise<Attempt<boolean>> {
+    const { protocol, request } = this.call
+    if (request.place && enclosing(request.place, protocol.key)) {
+      return Promise.resolve({ kind: 'done', value: false })
+    }
+    if (this.over) {
+      return Promise.resolve({ kind: 'refused' })
+    }
+    return this.acquisition.tryFirst(request).then((reply) => this.read(reply), unavailableOrThrow)
+  }
+
+  private read(reply: AcquireReply): Attempt<boolean> {
+    if (reply.kind === 'acquired') {
+      return { kind: 'done', value: true, retryAfterMs: this.call.request.leaseMs ?? this.acquisition.ttlMs }
+    }
+    if (reply.kind !== 'held') {
+      return { kind: 'refused' }
+    }
+    this.refusals.note(this.call.protocol.key, reply)
+    return reply.ttlMs >= 0 ? { kind: 'refused', retryAfterMs: reply.ttlMs } : { kind: 'refused' }
+  }
+
+  private refuseSelfDeadlock(): void {
+    const { protocol, request } = this.call
+    if (request.waitMs === undefined && request.place) {
+      const holder = heldByAncestor(request.place.context, protocol.key)
+      if (holder) {
+        throw new SelfDeadlockError(protocol.lockName, holder.owner)
+      }
+    }
+  }
+
+  private tellWaiting(): void {
+    const { events } = this.session
+    if (events.hasListeners('waiting')) {
+      const { lockName, key } = this.call.protocol
+      events.emit('waiting', { lockName, holder: this.refusals.holderOf(key) })
+    }
+    this.call.request.onParked?.()
+  }
+}

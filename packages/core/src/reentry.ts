@@ -1,0 +1,86 @@
+import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
+import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
+import type { Acquisition } from './acquisition.js'
+import type { Enclosing, Turn } from './context.js'
+import type { Hold } from './hold.js'
+import type { Session } from './session.js'
+
+/**
+ * Adding a level to what encloses the call. It waits for nobody's unlock, but in the same lines as any wait, so
+ * that its limits, signal and patience with Redis are the same.
+ */
+export class Reentry {
+  constructor(
+    private readonly session: Session,
+    private readonly call: AcquireCall,
+  ) {}
+
+  async into({ acquisition, turn }: Enclosing): Promise<Held | Busy | NotYet> {
+    const mine = this.call.request.ofCallback ? turn : null
+    const busy = mine ? await this.takeTurn(mine) : null
+    if (busy) {
+      return busy
+    }
+    let hold: Hold | null = null
+    try {
+      const outcome = await this.addLevel(acquisition)
+      if (outcome.kind !== 'done') {
+        return this.call.giveUp(outcome)
+      }
+      hold = outcome.value
+      return hold ? { kind: 'held', hold, acquisition, turn: mine } : 'look-again'
+    } finally {
+      if (!hold) {
+        acquisition.giveBack()
+        endTurn(this.session, mine)
+      }
+    }
+  }
+
+  private addLevel(acquisition: Acquisition): Promise<WaitOutcome<Hold | null>> {
+    return this.wait<Hold | null>({
+      queue: `reenter:${acquisition.owner}`,
+      attempt: () =>
+        acquisition
+          .tryReenter(this.call.request)
+          .then((value): Attempt<Hold | null> => ({ kind: 'done', value }), unavailableOrThrow),
+      // It came too late for its caller: the level goes again.
+      giveBack: (hold) => this.session.inBackground(Promise.resolve(hold?.release()).catch(() => undefined)),
+    })
+  }
+
+  /** Siblings that re-enter the same hold through `withLock` exclude each other. */
+  private async takeTurn(turn: Turn): Promise<Busy | null> {
+    const outcome = await this.wait<true>({
+      queue: turn.queue,
+      attempt: () => {
+        if (turn.taken) {
+          return Promise.resolve({ kind: 'refused' })
+        }
+        turn.taken = true
+        return Promise.resolve({ kind: 'done', value: true })
+      },
+      giveBack: () => endTurn(this.session, turn),
+    })
+    return outcome.kind === 'done' ? null : this.call.giveUp(outcome)
+  }
+
+  private wait<T>(request: WaitRequest<T>): Promise<WaitOutcome<T>> {
+    const { timeoutMs, request: asked } = this.call
+    if (timeoutMs !== undefined) {
+      request.timeoutMs = timeoutMs
+    }
+    if (asked.signal) {
+      request.signal = asked.signal
+    }
+    return this.session.waiter.enter(request).outcome
+  }
+}
+
+/** Lets the next sibling in. */
+export function endTurn(session: Session, turn: Turn | null): void {
+  if (turn) {
+    turn.taken = false
+    session.waiter.wake(turn.queue)
+  }
+}
