@@ -1,0 +1,49 @@
+import type { WaiterClock } from './clock.js'
+import { ParkedCaller, type Place } from './parked-caller.js'
+import type { Attempt, WaitOutcome, WaitRequest } from './wait-request.js'
+
+/** Callers that do not wait: one attempt each, beside every line. */
+export class Barging implements Place {
+  private readonly callers = new Set<ParkedCaller>()
+
+  constructor(private readonly clock: WaiterClock) {}
+
+  get size(): number {
+    return this.callers.size
+  }
+
+  enter(request: WaitRequest<unknown>): ParkedCaller {
+    const caller = new ParkedCaller(request, this, this.clock)
+    this.callers.add(caller)
+    caller.attempt().then(
+      (answer) => this.answered(caller, answer),
+      (error: unknown) => {
+        if (this.callers.delete(caller)) caller.reject(error)
+      },
+    )
+    return caller
+  }
+
+  departed(caller: ParkedCaller): void {
+    this.callers.delete(caller)
+  }
+
+  /** The deadline of these callers is their attempt's answer, so this is never asked. */
+  outcomeAtDeadline(): WaitOutcome<never> {
+    return { kind: 'timeout' }
+  }
+
+  evict(reason: unknown): void {
+    for (const caller of this.callers) caller.reject(reason)
+    this.callers.clear()
+  }
+
+  private answered(caller: ParkedCaller, answer: Attempt<unknown>): void {
+    const stillHere = this.callers.delete(caller)
+    if (!stillHere) {
+      if (answer.kind === 'done') caller.giveBack(answer.value)
+    } else if (answer.kind === 'done') caller.settle({ kind: 'done', value: answer.value })
+    else if (answer.kind === 'refused') caller.settle({ kind: 'timeout' })
+    else caller.settle({ kind: 'unavailable', error: answer.error })
+  }
+}

@@ -1,0 +1,14 @@
+/** Time as the waiter needs it: monotonic, in milliseconds. Wall clocks step, and a step would end waits. */
+export interface WaiterClock {
+  /** Milliseconds since any fixed point; never goes back. */
+  now(): number
+  /** Calls `fire` once after `delayMs` milliseconds (at most 2^31 - 1), unless cancelled before. */
+  setTimer(delayMs: number, fire: () => void): Timer
+}
+
+export interface Timer {
+  cancel(): void
+}
+
+/** Node turns the delay of a longer timer into 1 ms. */
+export const longestDelayMs = 2 ** 31 - 1

@@ -1,0 +1,5 @@
+export type { WaiterClock } from './clock.js'
+export { TopicSubscriptions } from './topic-subscriptions.js'
+export type { Attempt, Ticket, WaitOutcome, WaitRequest } from './wait-request.js'
+export { Waiter, type WaiterOptions } from './waiter.js'
+export type { WakeSource } from './wake-source.js'

@@ -1,0 +1,12 @@
+import type { WaiterClock } from './clock.js'
+import type { TopicSubscriptions } from './topic-subscriptions.js'
+
+/** What all lines of one waiter share. Durations in milliseconds. */
+export interface LineSetting {
+  readonly clock: WaiterClock
+  readonly random: () => number
+  readonly topics: TopicSubscriptions
+  readonly resyncIntervalMs: number
+  readonly unavailableTimeoutMs: number
+  onEmpty(queue: string): void
+}

@@ -1,0 +1,31 @@
+import type { TopicSubscriptions } from './topic-subscriptions.js'
+
+/** The one subscription of a line: begun at the first refusal, kept until the line is empty. */
+export class LineSubscription {
+  private topic: string | undefined = undefined
+
+  constructor(
+    private readonly topics: TopicSubscriptions,
+    private readonly onWake: () => void,
+  ) {}
+
+  /** Subscribes, unless that is done or under way. A failure is forgotten: the next call tries again. */
+  follow(topic: string): void {
+    if (topic === this.topic) return
+    this.drop()
+    this.topic = topic
+    this.topics.add(topic, this.onWake).then(
+      // I4: a message published between the last attempt and this moment went to nobody.
+      () => this.onWake(),
+      () => {
+        if (this.topic === topic) this.topic = undefined
+      },
+    )
+  }
+
+  drop(): void {
+    if (this.topic === undefined) return
+    void this.topics.remove(this.topic, this.onWake)
+    this.topic = undefined
+  }
+}

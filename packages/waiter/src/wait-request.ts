@@ -1,0 +1,51 @@
+/** What one attempt found out. */
+export type Attempt<T> =
+  /** `retryAfterMs`: when the next in line may find it worth trying even without a message. */
+  | { kind: 'done'; value: T; retryAfterMs?: number }
+  /** `retryAfterMs`: when it may be worth trying again even without a message; counts as at least 1 ms. */
+  | { kind: 'refused'; retryAfterMs?: number }
+  /** No answer: neither yes nor no. */
+  | { kind: 'unavailable'; error: unknown }
+
+export interface WaitRequest<T> {
+  /** Callers of one queue stand in one line, first come first served. */
+  queue: string
+  /**
+   * A message on it wakes the head of the line. Absent: only `wake(queue)`, hints and resync ticks do.
+   * One topic per queue; should callers of a queue differ, the line follows the topic of its head.
+   */
+  topic?: string
+  /**
+   * Tries once. Never runs twice at a time for one caller, but may still run when its caller has gone.
+   * A rejection ends this caller's wait with that error, and nobody else's. Bring your own time-out:
+   * an attempt that never settles keeps its line waiting until its caller goes.
+   */
+  attempt(): Promise<Attempt<T>>
+  /** Milliseconds. Absent or Infinity: for ever. 0: exactly one attempt, past the line, no subscription. */
+  timeoutMs?: number
+  /** Ends the wait at any moment; the outcome rejects with `signal.reason`. */
+  signal?: AbortSignal
+  /** Called once with what an attempt brought after its caller had gone. What it throws is ignored. */
+  giveBack?(value: T): void
+  /** Called once, when the caller first has to sleep or to stand behind others. Throwing is ignored. */
+  onParked?(): void
+}
+
+export type WaitOutcome<T> =
+  | { kind: 'done'; value: T }
+  /** The deadline passed, and the last thing known is a refusal. */
+  | { kind: 'timeout' }
+  /** The deadline passed (without one: `unavailableTimeoutMs`), and nobody answers. */
+  | { kind: 'unavailable'; error: unknown }
+  /** `leave()` was called. */
+  | { kind: 'left' }
+
+/** A caller's place in line. */
+export interface Ticket<T> {
+  /** Rejects with `signal.reason`, the reason of `close`, or the rejection of this caller's own attempt. */
+  readonly outcome: Promise<WaitOutcome<T>>
+  /** How many stand before this caller. Counts them one by one. */
+  readonly ahead: number
+  /** Gives the place up. Does nothing once the outcome is settled. */
+  leave(): void
+}

@@ -1,0 +1,88 @@
+import { expect } from '@jest/globals'
+import { ManualClock } from '@holdfast/testing'
+import { type Attempt, type Ticket, Waiter, type WaiterOptions, type WaitRequest } from '../src/index.js'
+import { FakeWakeSource } from './fake-wake-source.js'
+
+export const refused = (retryAfterMs?: number): Attempt<never> =>
+  retryAfterMs === undefined ? { kind: 'refused' } : { kind: 'refused', retryAfterMs }
+export const done = <T>(value: T): Attempt<T> => ({ kind: 'done', value })
+export const unavailable = (error: unknown): Attempt<never> => ({ kind: 'unavailable', error })
+
+/** A caller whose attempts are answered from a script, and by hand once the script is used up. */
+export class Caller {
+  attempts = 0
+  /** Clock time of each attempt. */
+  readonly attemptedAt: number[] = []
+  readonly givenBack: string[] = []
+  parked = 0
+  /** What the wait came to, once it has settled; a rejection is `{ rejected }`. */
+  result: unknown = undefined
+  readonly ticket: Ticket<string>
+  private readonly inFlight: { resolve: (answer: Attempt<string>) => void; reject: (e: unknown) => void }[] =
+    []
+
+  constructor(rig: Rig, waiter: Waiter, request: Partial<WaitRequest<string>>, script: Attempt<string>[]) {
+    this.ticket = waiter.enter<string>({
+      queue: 'q',
+      topic: 't',
+      attempt: () => {
+        this.attempts += 1
+        this.attemptedAt.push(rig.clock.now())
+        const answer = script.shift()
+        if (answer) return Promise.resolve(answer)
+        return new Promise((resolve, reject) => this.inFlight.push({ resolve, reject }))
+      },
+      giveBack: (value) => this.givenBack.push(value),
+      onParked: () => (this.parked += 1),
+      ...request,
+    })
+    this.ticket.outcome.then(
+      (outcome) => (this.result = outcome),
+      (rejected: unknown) => (this.result = { rejected }),
+    )
+  }
+
+  /** Answers the oldest attempt in flight. */
+  answer(answer: Attempt<string>): void {
+    this.inFlight.shift()!.resolve(answer)
+  }
+
+  failAttempt(error: unknown): void {
+    this.inFlight.shift()!.reject(error)
+  }
+}
+
+/** One waiter on a manual clock and a fake source. */
+export class Rig {
+  readonly clock = new ManualClock(0)
+  readonly source = new FakeWakeSource()
+  readonly waiter: Waiter
+
+  constructor(options: Partial<WaiterOptions> = {}) {
+    this.waiter = new Waiter(this.source, { clock: this.clock, random: () => 1, ...options })
+  }
+
+  enter(request: Partial<WaitRequest<string>> = {}, ...script: Attempt<string>[]): Caller {
+    return new Caller(this, this.waiter, request, script)
+  }
+
+  /** A head that sleeps on a confirmed subscription: refused twice, the last time just now. */
+  async sleepingHead(request: Partial<WaitRequest<string>> = {}): Promise<Caller> {
+    const head = this.enter(request, refused(), refused())
+    await this.clock.settle()
+    expect(head.attempts).toBe(2)
+    return head
+  }
+
+  async expectNothingLeft(): Promise<void> {
+    await this.clock.settle()
+    expect(this.waiter.size).toBe(0)
+    expect(this.waiter.isWaiting('q')).toBe(false)
+    expect(this.clock.pendingTimers).toBe(0)
+    expect([...this.source.subscribed.keys()]).toEqual([])
+    expect(this.source.breaches).toEqual([])
+    await this.waiter.close(new Error('the test is over'))
+    expect(this.source.resubscribedListeners.size).toBe(0)
+    expect(this.clock.pendingTimers).toBe(0)
+  }
+}
