@@ -9,11 +9,19 @@ const target = join(folder, 'lua-sources.ts')
 
 const names = readdirSync(folder, { recursive: true })
   .filter((file) => file.endsWith('.lua'))
-  .map((file) => relative(folder, join(folder, file)).split(sep).join('/').replace(/\.lua$/, ''))
+  .map((file) =>
+    relative(folder, join(folder, file))
+      .split(sep)
+      .join('/')
+      .replace(/\.lua$/, ''),
+  )
   .sort()
 
-const literal = (text) => '`' + text.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${') + '`'
-const entries = names.map((name) => `  '${name}': ${literal(readFileSync(join(folder, `${name}.lua`), 'utf8'))},`)
+const literal = (text) =>
+  '`' + text.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${') + '`'
+const entries = names.map(
+  (name) => `  '${name}': ${literal(readFileSync(join(folder, `${name}.lua`), 'utf8'))},`,
+)
 const text = `// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.\nexport const luaSources = {\n${entries.join('\n')}\n} as const\n`
 
 const present = readdirSync(folder).includes('lua-sources.ts') ? readFileSync(target, 'utf8') : ''

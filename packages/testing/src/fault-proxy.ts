@@ -1,0 +1,124 @@
+import { createServer } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { ArmedFaults } from './armed-faults.js'
+import type { Fault, Matcher } from './armed-faults.js'
+import { deliverCopy } from './late-copy.js'
+import { ProxiedConnection } from './proxied-connection.js'
+import type { Endpoint } from './round-trip.js'
+import { Wire } from './wire.js'
+
+/**
+ * A TCP proxy on loopback that misbehaves on demand. It knows nothing of RESP: a matcher is shown each chunk
+ * as it came from the client. A client that writes several commands at once may have them in one chunk, and a
+ * command of many KiB may be split over several; match on bytes near its start.
+ */
+export class FaultProxy {
+  readonly host = '127.0.0.1'
+  readonly #server: Server
+  readonly #target: Endpoint
+  readonly #wire = new Wire()
+  readonly #faults = new ArmedFaults()
+  readonly #connections = new Set<ProxiedConnection>()
+  readonly #stopped = new AbortController()
+  #refusing = false
+
+  private constructor(target: Endpoint) {
+    this.#target = target
+    // A client that has sent its last byte still gets its replies.
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#accept(client))
+  }
+
+  /** Listens on a free port and passes everything on to `target`, which need not be up yet. */
+  static async start(target: Endpoint): Promise<FaultProxy> {
+    const proxy = new FaultProxy({ host: target.host, port: target.port })
+    await new Promise<void>((resolve, reject) => {
+      proxy.#server.once('error', reject)
+      proxy.#server.listen(0, proxy.host, resolve)
+    })
+    return proxy
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** `redis://127.0.0.1:<port>` */
+  get url(): string {
+    return `redis://${this.host}:${this.port}`
+  }
+
+  /** How many connections are present. One whose client left during a black hole counts until it heals. */
+  get connections(): number {
+    return this.#connections.size
+  }
+
+  /**
+   * Back to an ordinary wire: no delay, and `loseReply` and `copyLate` are disarmed. What a black hole held
+   * back is delivered now, late, as after a network partition.
+   */
+  pass(): void {
+    this.#refusing = false
+    this.#faults.clear()
+    this.#wire.delayMs = 0
+    this.#wire.open()
+  }
+
+  /** Cuts the present connections and closes each new one at once. */
+  refuse(): void {
+    this.#refusing = true
+    this.cutAll()
+  }
+
+  /** Destroys all present connections; new ones are accepted. */
+  cutAll(): void {
+    for (const connection of [...this.#connections]) connection.cut()
+  }
+
+  /** Accepts and keeps connections and forwards nothing either way, neither bytes nor an end, until `pass`. */
+  blackHole(): void {
+    this.#wire.block()
+  }
+
+  /** Holds every chunk up for `ms` in each direction, so that a round trip takes at least `2 * ms`. */
+  delay(ms: number): void {
+    this.#wire.delayMs = ms
+  }
+
+  /**
+   * The next `times` matching chunks reach the server, which runs them; what it answers is dropped and the
+   * connection is cut then, so that the client cannot know. Whatever else was under way on that connection
+   * shares this fate. Happened: the server is done with the chunk and the connection is cut.
+   */
+  loseReply(match: Matcher, times = 1): Fault {
+    return this.#faults.arm({ kind: 'lose-reply', match, times })
+  }
+
+  /**
+   * The next `times` matching chunks are forwarded, and `delayMs` later a copy of the same bytes reaches the
+   * server on a connection of its own, past every other fault. Happened: the server has answered the copy, an
+   * answer that nobody gets. `happened` rejects when the copy cannot be delivered.
+   */
+  copyLate(match: Matcher, delayMs: number, times = 1): Fault {
+    const deliver = (bytes: Buffer): Promise<void> =>
+      deliverCopy(this.#target, bytes, { delayMs, signal: this.#stopped.signal })
+    return this.#faults.arm({ kind: 'copy-late', match, times, deliver })
+  }
+
+  /** Cuts everything and stops listening. Safe to call again. */
+  async stop(): Promise<void> {
+    this.#stopped.abort()
+    const closed = new Promise((resolve) => void this.#server.close(resolve))
+    this.refuse()
+    await closed
+  }
+
+  #accept(client: Socket): void {
+    if (this.#refusing) {
+      client.destroy()
+      return
+    }
+    const parts = { client, target: this.#target, wire: this.#wire, faults: this.#faults }
+    const connection = new ProxiedConnection(parts, () => void this.#connections.delete(connection))
+    this.#connections.add(connection)
+  }
+}

@@ -1,0 +1,90 @@
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+import type { ArmedFaults } from './armed-faults.js'
+import { Lane } from './lane.js'
+import type { Endpoint } from './round-trip.js'
+import type { Wire } from './wire.js'
+
+interface Parts {
+  readonly client: Socket
+  readonly target: Endpoint
+  readonly wire: Wire
+  readonly faults: ArmedFaults
+}
+
+/** One client's connection and the one to the server that belongs to it. */
+export class ProxiedConnection {
+  readonly #client: Socket
+  readonly #faults: ArmedFaults
+  readonly #onGone: () => void
+  #server: Socket | undefined
+  /** Whom to tell that the reply is lost; from the first one on nothing that the server says is passed on. */
+  readonly #losses: (() => void)[] = []
+  #cut = false
+
+  constructor({ client, target, wire, faults }: Parts, onGone: () => void) {
+    this.#client = client
+    this.#faults = faults
+    this.#onGone = onGone
+    const connected = wire.arrival(performance.now(), wire.delayMs).then(() => this.#connect(target, wire))
+    new Lane(client, wire, connected, {
+      chunk: (bytes) => this.#request(bytes),
+      ended: () => this.#server?.end(),
+      closed: () => this.#clientClosed(),
+    })
+  }
+
+  /** Destroys both sides at once; what was under way is lost. */
+  cut(): void {
+    if (this.#cut) return
+    this.#cut = true
+    this.#client.destroy()
+    this.#server?.destroy()
+    for (const lost of this.#losses) lost()
+    this.#onGone()
+  }
+
+  #connect(target: Endpoint, wire: Wire): void {
+    if (this.#cut) return
+    const server = connect({ ...target, noDelay: true, allowHalfOpen: true })
+    this.#server = server
+    new Lane(server, wire, Promise.resolve(), {
+      chunk: (bytes) => this.#reply(bytes),
+      ended: () => this.#replyEnded(),
+      closed: () => this.#serverClosed(),
+    })
+  }
+
+  #request(bytes: Buffer): void {
+    if (this.#cut || this.#server?.writable !== true) return
+    const { replyLost, forwarded } = this.#faults.meet(bytes)
+    if (replyLost !== undefined) this.#losses.push(replyLost)
+    this.#server.write(bytes)
+    forwarded()
+  }
+
+  #reply(bytes: Buffer): void {
+    if (this.#cut) return
+    if (this.#losses.length === 0) this.#client.write(bytes)
+    // This may answer an earlier request only. But the server closes when it has run all that came before the
+    // end, and the connection is cut then.
+    else this.#server?.end()
+  }
+
+  #replyEnded(): void {
+    if (this.#losses.length === 0) this.#client.end()
+    else this.#server?.end()
+  }
+
+  #clientClosed(): void {
+    if (this.#server === undefined || this.#server.closed) this.cut()
+    // To destroy it could keep the server from running the command.
+    else if (this.#losses.length > 0) this.#server.end()
+    else this.#server.destroySoon()
+  }
+
+  #serverClosed(): void {
+    if (this.#losses.length > 0 || this.#client.closed) this.cut()
+    else this.#client.destroySoon()
+  }
+}

@@ -1,0 +1,127 @@
+import pRetry from 'p-retry'
+import type { WatchdogClock } from './clock.js'
+import type { Question } from './question.js'
+import type { RenewableLease } from './renewable-lease.js'
+import type { TrackedWatch } from './tracked-watch.js'
+
+const FIRST_PAUSE_MS = 100
+
+/** What a round needs from the watchdog that started it. */
+export interface RoundHost {
+  readonly clock: WatchdogClock
+  readonly random: () => number
+  look(): void
+  guard(callback: () => void): void
+}
+
+/** Only tells p-retry to go on. Never the store's own error: p-retry gives up on a TypeError. */
+class Unanswered extends Error {}
+
+/** Puts one question about one chunk of watches, and repeats it until each is answered or gone. */
+export class RenewalRound<L extends RenewableLease, A> {
+  readonly #question: Question<L, A>
+  readonly #host: RoundHost
+  #members: readonly TrackedWatch<L>[]
+  #endPause: () => void = () => undefined
+  #callEndsBy = -Infinity
+
+  constructor(question: Question<L, A>, members: readonly TrackedWatch<L>[], host: RoundHost) {
+    this.#question = question
+    this.#members = members
+    this.#host = host
+  }
+
+  /** Monotonic ms by which the store owes an answer; in the past between two calls. */
+  get callEndsBy(): number {
+    return this.#callEndsBy
+  }
+
+  /** Sends the first attempt synchronously. Resolves when nothing is left to ask. */
+  async run(): Promise<void> {
+    for (const watch of this.#members) watch.enter(this)
+    // p-retry's own delay would use Node's timers and its own chance; 0 leaves the pause to us.
+    await pRetry(() => this.#attempt(), {
+      retries: Infinity,
+      minTimeout: 0,
+      factor: 1,
+      onFailedAttempt: ({ attemptNumber }) => this.#pause(attemptNumber),
+    })
+  }
+
+  endPause(): void {
+    this.#endPause()
+  }
+
+  async #attempt(): Promise<void> {
+    const sentAt = this.#host.clock.now()
+    const asked = this.#stillAsked(sentAt)
+    if (asked.length === 0) return
+    const answers = await this.#call(asked, sentAt)
+    // Before any answer counts: a jump moves every watch out of this round, whose request preceded it.
+    this.#host.look()
+    const settled = asked.map((watch, index) => this.#settle(watch, sentAt, answers[index] as A))
+    if (settled.includes(false)) throw new Unanswered()
+  }
+
+  async #call(asked: readonly TrackedWatch<L>[], sentAt: number): Promise<readonly A[]> {
+    const timeoutMs = shortestIntervalMs(asked)
+    this.#callEndsBy = sentAt + timeoutMs
+    try {
+      const leases = asked.map((watch) => watch.lease)
+      const answers = await this.#question.ask(leases, { timeoutMs })
+      if (answers.length === asked.length) return answers
+      throw new Error(`the store gave ${answers.length} answers about ${asked.length} leases`)
+    } catch (error) {
+      for (const watch of asked) this.#report(watch, error)
+      throw new Unanswered()
+    } finally {
+      this.#callEndsBy = -Infinity
+    }
+  }
+
+  /** False when the outcome stays unknown. */
+  #settle(watch: TrackedWatch<L>, sentAt: number, answer: A): boolean {
+    if (!watch.isIn(this)) return true
+    try {
+      this.#question.settle(watch, sentAt, answer)
+    } catch (error) {
+      this.#report(watch, error)
+      return false
+    }
+    watch.leave(this)
+    return true
+  }
+
+  #report(watch: TrackedWatch<L>, error: unknown): void {
+    if (watch.isIn(this)) this.#host.guard(() => watch.lease.onRenewalFailed?.(error))
+  }
+
+  #stillAsked(now: number): readonly TrackedWatch<L>[] {
+    const kept: TrackedWatch<L>[] = []
+    for (const watch of this.#members) {
+      if (watch.isIn(this) && this.#question.matters(watch, now)) kept.push(watch)
+      else watch.leave(this)
+    }
+    this.#members = kept
+    return kept
+  }
+
+  async #pause(attempt: number): Promise<void> {
+    const left = this.#stillAsked(this.#host.clock.now())
+    if (left.length === 0) return
+    const ms = Math.min(shortestIntervalMs(left) / 2, FIRST_PAUSE_MS * 2 ** (attempt - 1))
+    // Jitter, because many watchdogs lose the same store at the same moment.
+    const jittered = ms * (0.5 + this.#host.random() / 2)
+    await new Promise<void>((resolve) => {
+      const timer = this.#host.clock.setTimer(jittered, resolve)
+      this.#endPause = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+  }
+}
+
+function shortestIntervalMs(watches: readonly { intervalMs: number }[]): number {
+  return watches.reduce((shortest, watch) => Math.min(shortest, watch.intervalMs), Infinity)
+}

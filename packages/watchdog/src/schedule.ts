@@ -1,0 +1,79 @@
+import type { WatchdogClock } from './clock.js'
+import { DeadlineHeap, type HeapEntry } from './deadline-heap.js'
+
+/** Node fires a longer timer at once, which would make a very long lease a busy loop. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/**
+ * Deadlines of all entries behind ONE timer, which is touched as rarely as possible: only an entry that is
+ * due before the armed time re-arms it. When the earliest entry leaves, the timer stays and fires in vain, so
+ * that tens of thousands of entries per second that come and go set no timer at all.
+ */
+export class Schedule<E extends HeapEntry> {
+  readonly #clock: WatchdogClock
+  readonly #onDue: () => void
+  readonly #heap = new DeadlineHeap<E>()
+  #timer: { cancel(): void } | undefined
+  #armedFor = Infinity
+
+  constructor(clock: WatchdogClock, onDue: () => void) {
+    this.#clock = clock
+    this.#onDue = onDue
+  }
+
+  get size(): number {
+    return this.#heap.size
+  }
+
+  /** Monotonic ms of the earliest deadline; Infinity when there is none. */
+  get earliest(): number {
+    return this.#heap.peek()?.deadline ?? Infinity
+  }
+
+  add(entry: E): void {
+    this.#heap.push(entry)
+    this.#armBy(entry.deadline)
+  }
+
+  move(entry: E, deadline: number): void {
+    if (deadline === entry.deadline) return
+    entry.deadline = deadline
+    this.#heap.update(entry)
+    this.#armBy(deadline)
+  }
+
+  remove(entry: E): void {
+    this.#heap.remove(entry)
+  }
+
+  /** A copy: the caller may add, move and remove while it walks through it. */
+  until(horizon: number): E[] {
+    return this.#heap.until(horizon)
+  }
+
+  cancelTimer(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#armedFor = Infinity
+  }
+
+  #armBy(deadline: number): void {
+    if (deadline >= this.#armedFor) return
+    this.#timer?.cancel()
+    this.#armedFor = deadline
+    const delayMs = Math.ceil(Math.max(0, deadline - this.#clock.now()))
+    this.#timer = this.#clock.setTimer(Math.min(delayMs, LONGEST_TIMER_MS), () => this.#fire())
+  }
+
+  #fire(): void {
+    this.#timer = undefined
+    // Nothing arms while the due entries move: each of them would set and clear a timer of its own.
+    this.#armedFor = -Infinity
+    try {
+      this.#onDue()
+    } finally {
+      this.#armedFor = Infinity
+      this.#armBy(this.earliest)
+    }
+  }
+}

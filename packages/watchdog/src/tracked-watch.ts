@@ -1,0 +1,174 @@
+import type { WatchdogClock } from './clock.js'
+import type { HeapEntry } from './deadline-heap.js'
+import { requireDuration, type Grant } from './grant.js'
+import type { LossReason, RenewableLease } from './renewable-lease.js'
+import { renewalIntervalMs, resumeRenewalAt, trustedUntil } from './trusted-until.js'
+import type { Watch } from './watch.js'
+
+/** What a watch needs from the watchdog that keeps it. */
+export interface Keeper<L extends RenewableLease> {
+  readonly clock: WatchdogClock
+  /** Compares the clocks; true when a jump was found, and then every living watch is suspect already. */
+  look(): boolean
+  /** Monotonic ms of the last jump found. */
+  jumpedAt(): number
+  move(watch: TrackedWatch<L>, deadline: number): void
+  ended(watch: TrackedWatch<L>): void
+  /** Asks the store about a suspect watch. */
+  verify(watch: TrackedWatch<L>): void
+  /** Runs a callback of the owner; what it throws must reach no other watch. */
+  guard(callback: () => void): void
+}
+
+export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry {
+  readonly lease: L
+  readonly #keeper: Keeper<L>
+  deadline: number
+  heapIndex = -1
+  intervalMs: number
+  #trustedUntil: number
+  #renewing: boolean
+  #renewAt: number
+  readonly #renewUntil: number
+  #suspect = false
+  #ended = false
+  /** Whose answers count: those of an earlier round, or to a watch that has ended, match nothing. */
+  #round: object | undefined
+
+  constructor(keeper: Keeper<L>, lease: L, grant: Grant) {
+    this.lease = lease
+    this.#keeper = keeper
+    this.#trustedUntil = trustedUntil(grant.sentAt, grant.ttlMs)
+    this.intervalMs = this.#intervalFor(grant.ttlMs)
+    this.#renewing = grant.renew
+    this.#renewAt = grant.sentAt + this.intervalMs
+    this.#renewUntil = grant.sentAt + (grant.renewForMs ?? Infinity)
+    this.deadline = this.#nextEventAt()
+  }
+
+  get trustedForMs(): number {
+    if (this.#ended) return 0
+    this.#keeper.look()
+    return this.#suspect ? 0 : Math.max(0, this.#trustedUntil - this.#keeper.clock.now())
+  }
+
+  get renewing(): boolean {
+    return !this.#ended && this.renewsAt(this.#keeper.clock.now())
+  }
+
+  get suspect(): boolean {
+    return this.#suspect
+  }
+
+  setRenewing(on: boolean): void {
+    if (this.#ended || on === this.#renewing) return
+    this.#renewing = on
+    if (on) this.#resumeRenewal()
+    this.#reschedule()
+  }
+
+  confirm(sentAt: number, ttlMs: number): void {
+    requireDuration('ttlMs', ttlMs)
+    if (!this.#admits(sentAt)) return
+    const until = trustedUntil(sentAt, ttlMs)
+    // What a suspect watch trusted before the jump is void: the new answer counts even if it ends earlier.
+    const grows = this.#suspect || until > this.#trustedUntil
+    if (grows) {
+      this.#trustedUntil = until
+      this.intervalMs = this.#intervalFor(ttlMs)
+    }
+    // Also when trust did not grow: a renewed lease that stayed due would be renewed again at once, for ever.
+    const renewAt = sentAt + this.#intervalFor(ttlMs)
+    this.#renewAt = this.#suspect ? renewAt : Math.max(this.#renewAt, renewAt)
+    this.#suspect = false
+    this.#reschedule()
+  }
+
+  correct(sentAt: number, remainingMs: number): void {
+    requireDuration('remainingMs', remainingMs)
+    if (!this.#admits(sentAt)) return
+    this.#trustedUntil = trustedUntil(sentAt, remainingMs)
+    this.#suspect = false
+    this.#resumeRenewal()
+    this.#reschedule()
+  }
+
+  lose(reason: LossReason): void {
+    if (this.#ended) return
+    this.stop()
+    this.#keeper.guard(() => this.lease.onLost(reason))
+  }
+
+  stop(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#round = undefined
+    this.#keeper.ended(this)
+  }
+
+  trustOverAt(now: number): boolean {
+    return now >= this.#trustedUntil
+  }
+
+  renewsAt(now: number): boolean {
+    return this.#renewing && now < this.#renewUntil
+  }
+
+  /** Whether a renewal is planned at `time` or before, and nobody is about it already. */
+  renewalDueBy(time: number): boolean {
+    return this.#round === undefined && !this.#ended && this.#plannedRenewal() <= time
+  }
+
+  /** What the watch knew before the jump is void, and so is every answer that is still on its way. */
+  becomeSuspect(): void {
+    this.#suspect = true
+    this.#round = undefined
+    this.#reschedule()
+  }
+
+  isIn(round: object): boolean {
+    return this.#round === round
+  }
+
+  enter(round: object): void {
+    if (this.#ended) return
+    this.#round = round
+    this.#reschedule()
+  }
+
+  leave(round: object): void {
+    if (this.#round !== round) return
+    this.#round = undefined
+    // Latched, because a planned renewal that may no longer start would stay due for ever.
+    if (!this.renewsAt(this.#keeper.clock.now())) this.#renewing = false
+    if (this.#suspect) this.#keeper.verify(this)
+    else this.#reschedule()
+  }
+
+  /** Whether an answer to a request of that time can be about a lease the machine did not sleep through. */
+  #admits(sentAt: number): boolean {
+    return !this.#ended && !this.#keeper.look() && sentAt >= this.#keeper.jumpedAt()
+  }
+
+  /** A lease granted for less than a renewal sets must be renewed before that is over. */
+  #intervalFor(ttlMs: number): number {
+    return renewalIntervalMs(Math.min(ttlMs, this.lease.ttlMs))
+  }
+
+  #resumeRenewal(): void {
+    this.#renewAt = resumeRenewalAt(this.#keeper.clock.now(), this.#trustedUntil, this.intervalMs)
+  }
+
+  #plannedRenewal(): number {
+    return this.#renewing && this.#renewAt < this.#renewUntil ? this.#renewAt : Infinity
+  }
+
+  #nextEventAt(): number {
+    if (this.#round !== undefined) return this.#trustedUntil
+    return Math.min(this.#trustedUntil, this.#plannedRenewal())
+  }
+
+  #reschedule(): void {
+    if (!this.#ended) this.#keeper.move(this, this.#nextEventAt())
+  }
+}

@@ -1,0 +1,22 @@
+import type { LossReason } from './renewable-lease.js'
+
+/** One watched lease. Ends by `stop`, by `lose`, or when the watchdog finds it lost; then nothing revives it. */
+export interface Watch {
+  /** Ms for which the lease may still be used; 0 when it ended, was lost, or is suspect. */
+  readonly trustedForMs: number
+  /** Whether the watchdog still intends to renew it. */
+  readonly renewing: boolean
+  /**
+   * Off: trust stays as it is, and the answer to an attempt under way still counts. On: the next renewal is
+   * planned from now, at once when less than a third of the lease is left; without effect after `renewForMs`.
+   */
+  setRenewing(on: boolean): void
+  /** The store confirmed `ttlMs` for a request sent at `sentAt`: trust may grow, never shrink. RangeError. */
+  confirm(sentAt: number, ttlMs: number): void
+  /** The store said what it still keeps: trust becomes exactly that, less the margin. RangeError. */
+  correct(sentAt: number, remainingMs: number): void
+  /** The owner learnt of the loss by itself: ends the watch and calls `onLost`. */
+  lose(reason: LossReason): void
+  /** Ended on purpose: no callback ever again, and a late answer of the store is ignored. */
+  stop(): void
+}

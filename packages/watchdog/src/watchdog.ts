@@ -1,0 +1,187 @@
+import { batches } from './batches.js'
+import type { WatchdogClock } from './clock.js'
+import { requireGrant, type Grant } from './grant.js'
+import { remainder, renewal, type Question } from './question.js'
+import type { LeaseStore, RenewableLease, RenewalAnswer } from './renewable-lease.js'
+import { RunningRounds } from './running-rounds.js'
+import { Schedule } from './schedule.js'
+import { SuspensionDetector } from './suspension-detector.js'
+import { TrackedWatch, type Keeper } from './tracked-watch.js'
+import type { Watch } from './watch.js'
+
+/*
+ * Keeps leases alive, and knows until when each may be used. What can happen to one watch:
+ *
+ *              renewed · confirm · correct
+ *                     ┌──────┐
+ *   watch()           │      ▼
+ *  ─────────────►  TRUSTED ────── stop · lose · trust over · store says lost ──────►  ENDED
+ *                   │    ▲                                                              ▲
+ *    wall clock     │    │ any answer to a request                                      │
+ *    jumped ahead   ▼    │ sent after the jump                                          │
+ *                  SUSPECT ─────── stop · lose · trust over · store says lost ──────────┘
+ *
+ * What an attempt does to trust (T = trusted until, counted from when the request was sent):
+ *
+ *   answer               TRUSTED                    SUSPECT                     ENDED
+ *   renewed              T = max(T, sent + ttl')    T = sent + ttl', TRUSTED    ignored
+ *   ... sent before      ignored                    ignored                     ignored
+ *       the last jump
+ *   lost                 ENDED, onLost('refused')   ENDED, onLost('refused')    ignored
+ *   unknown, rejected    T stays, asked again       T stays, asked again        ignored
+ *   (ttl' = ttl less the margin)
+ *
+ * I3: local trust ends before the lease does. It holds because T grows by nothing but answers, is counted
+ * from the sending, and uses the monotonic clock, whose one weakness (it sleeps with the machine) makes every
+ * watch SUSPECT, which is worth no trust until the store has spoken.
+ */
+
+/** What a watchdog is built from. */
+export interface WatchdogOptions {
+  readonly clock: WatchdogClock
+  /** From 0 up to 1, for the jitter of retries. */
+  readonly random: () => number
+  /** Most leases in one `renew`. Default 100. Larger: fewer calls, each of them longer. */
+  readonly batchSize?: number
+  /** What a callback of a lease threw. Default: ignored, because it must not harm the other leases. */
+  readonly onCallbackError?: (error: unknown) => void
+}
+
+/** Part of the interval by which a renewal may come early, to travel with one that is due. */
+const EARLY_PART = 10
+
+/** Keeps any number of leases of one store alive with one timer. */
+export class Watchdog<L extends RenewableLease> {
+  readonly #store: LeaseStore<L>
+  readonly #options: WatchdogOptions
+  readonly #batchSize: number
+  readonly #keeper: Keeper<L>
+  readonly #schedule: Schedule<TrackedWatch<L>>
+  readonly #detector: SuspensionDetector
+  readonly #rounds: RunningRounds<L>
+  readonly #renewal: Question<L, RenewalAnswer>
+  readonly #remainder: Question<L, number | null>
+  #closing: Promise<void> | undefined
+
+  /** Throws RangeError when `batchSize` is not a whole number above 0. */
+  constructor(store: LeaseStore<L>, options: WatchdogOptions) {
+    this.#store = store
+    this.#options = options
+    this.#batchSize = options.batchSize ?? 100
+    if (!(Number.isInteger(this.#batchSize) && this.#batchSize > 0)) {
+      throw new RangeError(`batchSize must be a whole number above 0, got ${this.#batchSize}`)
+    }
+    const { clock, random } = options
+    const guard = (callback: () => void) => this.#guard(callback)
+    this.#detector = new SuspensionDetector(clock)
+    this.#schedule = new Schedule(clock, () => this.#runDue())
+    this.#rounds = new RunningRounds({ clock, random, guard, look: () => this.#look() })
+    this.#renewal = renewal(store)
+    this.#remainder = remainder(store)
+    this.#keeper = {
+      clock,
+      guard,
+      look: () => this.#look(),
+      jumpedAt: () => this.#detector.jumpedAt,
+      move: (watch, deadline) => this.#schedule.move(watch, deadline),
+      ended: (watch) => this.#schedule.remove(watch),
+      verify: (watch) => this.#verify([watch]),
+    }
+  }
+
+  /** How many watches are alive. */
+  get size(): number {
+    return this.#schedule.size
+  }
+
+  /** Throws RangeError for a ttl, `sentAt` or `renewForMs` that is no such time, and Error after `close`. */
+  watch(lease: L, grant: Grant): Watch {
+    if (this.#closing !== undefined) throw new Error('the watchdog is closed')
+    requireGrant(lease.ttlMs, grant)
+    const watch = new TrackedWatch(this.#keeper, lease, grant)
+    this.#schedule.add(watch)
+    if (grant.sentAt < this.#detector.jumpedAt) {
+      // The machine slept between the request and now: nobody knows how much of the lease is left.
+      watch.becomeSuspect()
+      this.#verify([watch])
+    }
+    return watch
+  }
+
+  /**
+   * Ends, synchronously, every watch whose trust is over, and sends the renewals that are due. To be called
+   * before user code is resumed: after a pause of the process, promises are served before the timer is.
+   * O(1) when nothing is due.
+   */
+  endOverdueTrust(): void {
+    this.#runDue()
+  }
+
+  /**
+   * Stops everything; no callback is called any more. Resolves when the store calls under way have settled,
+   * or the time they were given is over. Safe twice. Leaves no timer. Never rejects.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#shutDown()
+    return this.#closing
+  }
+
+  #runDue(): void {
+    this.#look()
+    const now = this.#options.clock.now()
+    if (this.#schedule.earliest > now) return
+    let widestMs = -1
+    for (const watch of this.#schedule.until(now)) {
+      if (watch.trustOverAt(now)) watch.lose('expired')
+      else if (watch.renewalDueBy(now)) widestMs = Math.max(widestMs, watch.intervalMs)
+    }
+    if (widestMs < 0) return
+    // Fuller batches: what is due soon travels along. Every lease decides by its own interval.
+    const near = this.#schedule.until(now + widestMs / EARLY_PART)
+    this.#renew(near.filter((watch) => watch.renewalDueBy(now + watch.intervalMs / EARLY_PART)))
+  }
+
+  #renew(watches: readonly TrackedWatch<L>[]): void {
+    const keyOf = (watch: TrackedWatch<L>) => this.#store.batchKey?.(watch.lease)
+    this.#rounds.start(this.#renewal, batches(watches, this.#batchSize, keyOf))
+  }
+
+  /** True when the machine was suspended since the last look; every living watch is suspect then. */
+  #look(): boolean {
+    if (!this.#detector.look()) return false
+    const now = this.#detector.jumpedAt
+    const living = this.#schedule.until(Infinity)
+    for (const watch of living) watch.becomeSuspect()
+    // A watch whose trust is over anyway is left to the timer: a renewal would only keep others waiting.
+    this.#verify(living.filter((watch) => !watch.trustOverAt(now)))
+    return true
+  }
+
+  #verify(watches: readonly TrackedWatch<L>[]): void {
+    const now = this.#options.clock.now()
+    const others = watches.filter((watch) => !watch.renewsAt(now))
+    this.#renew(watches.filter((watch) => watch.renewsAt(now)))
+    this.#rounds.start(
+      this.#remainder,
+      others.map((watch) => [watch]),
+    )
+  }
+
+  #guard(callback: () => void): void {
+    try {
+      callback()
+    } catch (error) {
+      try {
+        this.#options.onCallbackError?.(error)
+      } catch {
+        // Nobody is left to tell, and thrown from here it would stop the watches that come next.
+      }
+    }
+  }
+
+  async #shutDown(): Promise<void> {
+    for (const watch of this.#schedule.until(Infinity)) watch.stop()
+    this.#schedule.cancelTimer()
+    await this.#rounds.settled()
+  }
+}

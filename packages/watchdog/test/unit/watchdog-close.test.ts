@@ -1,0 +1,101 @@
+import { describe, expect, it, jest } from '@jest/globals'
+import { Bench, expectNothingLeft, FakeLease, INTERVAL, TTL } from './fixture.js'
+
+expectNothingLeft()
+
+describe('close', () => {
+  it('of an idle watchdog resolves without a timer', async () => {
+    const bench = new Bench()
+    await bench.dog.close()
+    expect(bench.timersSet).toBe(0)
+  })
+
+  it('ends every watch without a callback, then or later', async () => {
+    const bench = new Bench()
+    const lease = new FakeLease()
+    const watch = bench.watch(lease)
+    await bench.dog.close()
+    expect([watch.trustedForMs, watch.renewing, bench.dog.size, bench.clock.pendingTimers]).toEqual([
+      0,
+      false,
+      0,
+      0,
+    ])
+    watch.lose('refused')
+    await bench.clock.advance(2 * TTL)
+    expect([lease.losses, bench.store.renewals]).toEqual([[], []])
+  })
+
+  it('is safe twice, also while the first is under way', async () => {
+    const bench = new Bench()
+    bench.watch(new FakeLease())
+    await Promise.all([bench.dog.close(), bench.dog.close()])
+    await bench.dog.close()
+  })
+
+  it('after it watch throws and endOverdueTrust does nothing', async () => {
+    const bench = new Bench()
+    await bench.dog.close()
+    expect(() => bench.watch(new FakeLease())).toThrow('the watchdog is closed')
+    bench.clock.stepWall(60_000)
+    bench.dog.endOverdueTrust()
+    expect(bench.clock.pendingTimers).toBe(0)
+  })
+
+  it.each(['answer', 'fail'] as const)(
+    'waits for a call under way to settle (%s), and calls nothing',
+    async (how) => {
+      const bench = new Bench()
+      const lease = new FakeLease()
+      bench.watch(lease)
+      await bench.clock.advance(INTERVAL)
+      const closed = jest.fn()
+      const closing = bench.dog.close().then(closed)
+      await bench.clock.settle()
+      expect(closed).not.toHaveBeenCalled()
+      if (how === 'answer') bench.store.renewals[0]!.answer(['lost'])
+      else bench.store.renewals[0]!.fail()
+      await closing
+      expect([lease.losses, lease.failures, bench.clock.pendingTimers]).toEqual([[], [], 0])
+      expect(bench.store.renewals).toHaveLength(1)
+    },
+  )
+
+  it('abandons a call that outlives the time it was given', async () => {
+    const bench = new Bench()
+    const lease = new FakeLease()
+    bench.watch(lease)
+    await bench.clock.advance(INTERVAL + 1_000)
+    const closed = jest.fn()
+    const closing = bench.dog.close().then(closed)
+    await bench.clock.advance(INTERVAL - 1_001)
+    expect(closed).not.toHaveBeenCalled()
+    await bench.clock.advance(1)
+    await closing
+    expect(bench.clock.pendingTimers).toBe(0)
+    bench.store.renewals[0]!.fail()
+    await bench.clock.advance(TTL)
+    expect([lease.losses, lease.failures, bench.store.renewals.length]).toEqual([[], [], 1])
+  })
+
+  it('ends the pause of a retry at once', async () => {
+    const bench = new Bench()
+    bench.watch(new FakeLease())
+    await bench.clock.advance(INTERVAL)
+    bench.store.renewals[0]!.fail()
+    await bench.clock.settle()
+    await bench.dog.close()
+    expect(bench.clock.pendingTimers).toBe(0)
+    await bench.clock.advance(TTL)
+    expect(bench.store.renewals).toHaveLength(1)
+  })
+
+  it('may be called from onLost, while the due watches are handled', async () => {
+    const bench = new Bench()
+    const leases = [new FakeLease(), new FakeLease()]
+    leases[0]!.onLost = () => void bench.dog.close()
+    for (const lease of leases) bench.watch(lease, { renew: false })
+    await bench.clock.advance(TTL)
+    expect([leases[1]!.losses, bench.clock.pendingTimers]).toEqual([[], 0])
+  })
+})

@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ping } from './ping.mjs'
+import { works } from './run.mjs'
+
+const START_LIMIT_MS = 10_000
+const PORT_ATTEMPTS = 10
+
+// `read` ends when this process is gone, however it ended.
+const GUARDIAN = `trap '' INT TERM HUP; read -r _; kill -9 "$1" 2>/dev/null; rm -rf "$2"`
+
+/**
+ * A private server of the redis-server or valkey-server that is on the PATH.
+ *
+ * @returns {Promise<import('./provide-redis.mjs').ProvidedRedis | undefined>}
+ */
+export const fromPath = async () => {
+  for (const program of ['redis-server', 'valkey-server']) {
+    if (await works(program, ['--version'])) return launch(program)
+  }
+  return undefined
+}
+
+/** @param {string} program */
+const launch = async (program) => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-tests-'))
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      // Below the ephemeral ports, where a client's outgoing connection could sit on the same number.
+      const port = randomInt(20_000, 32_000)
+      const server = spawnServer(program, port, folder)
+      if (await answers(server, port)) return provided(program, port, server)
+      await server.stop()
+      const portTaken = /address already in use/i.test(server.output())
+      if (!portTaken || attempt === PORT_ATTEMPTS) {
+        throw new Error(`${program} is on the PATH but does not start:\n${server.output()}`)
+      }
+    }
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+const provided = (program, port, server) => ({
+  url: `redis://127.0.0.1:${port}`,
+  how: `${program} from the PATH, port ${port}`,
+  stop: server.stop,
+})
+
+const spawnServer = (program, port, folder) => {
+  const place = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder]
+  // In a group of its own, so that Ctrl-C ends the tests first and the server after them.
+  const child = spawn(program, [...place, '--save', '', '--appendonly', 'no'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => (output = (output + String(chunk)).slice(-16_384)))
+  }
+  let running = true
+  const ended = new Promise((resolve) => child.once('close', resolve)).then(() => (running = false))
+  const guardian = spawn('/bin/sh', ['-c', GUARDIAN, 'holdfast-guardian', String(child.pid), folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
+  const stop = async () => {
+    child.kill('SIGTERM')
+    const killer = setTimeout(() => child.kill('SIGKILL'), 5_000)
+    await ended
+    clearTimeout(killer)
+    guardian.kill('SIGKILL')
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { stop, running: () => running, output: () => output }
+}
+
+const answers = async (server, port) => {
+  const deadlineMs = performance.now() + START_LIMIT_MS
+  while (server.running() && performance.now() < deadlineMs) {
+    // Its own word first: on a port that was taken, somebody else would answer.
+    if (/ready to accept connections/i.test(server.output())) {
+      return ping(`redis://127.0.0.1:${port}`).then(
+        () => true,
+        () => false,
+      )
+    }
+    await sleep(10)
+  }
+  return false
+}

@@ -1,0 +1,41 @@
+import { fromCompose } from './from-compose.mjs'
+import { fromPackageManager } from './from-package-manager.mjs'
+import { fromPath } from './from-path.mjs'
+import { fromTestcontainers } from './from-testcontainers.mjs'
+import { fromUrl } from './from-url.mjs'
+
+/**
+ * @typedef {object} ProvidedRedis
+ * @property {string} url a redis:// URL where a Redis answers
+ * @property {string} how where it comes from, for people
+ * @property {() => Promise<void>} stop ends what was started for it, and nothing else
+ */
+
+const NO_REDIS = `The tests need a real Redis or Valkey, and there is none. Any one of these will do:
+  - set REDIS_URL to a server that may be written to, as in REDIS_URL=redis://localhost:6379
+  - put redis-server or valkey-server on the PATH
+  - start Docker, so that docker-compose.yml can be used
+  - run as root where there is apt-get, or have Homebrew, so that the package manager can install one`
+
+/**
+ * Finds or makes a Redis, the first way that is there: REDIS_URL, HOLDFAST_REDIS=testcontainers, the PATH,
+ * docker compose, the package manager. A way that is there and fails is named in the error.
+ *
+ * @param {{ log?: (line: string) => void }} [options]
+ * @returns {Promise<ProvidedRedis>}
+ */
+export const provideRedis = async ({ log = console.error } = {}) => {
+  const wished = (await fromUrl()) ?? (await fromTestcontainers({ log }))
+  if (wished) return wished
+  const failures = []
+  for (const way of [fromPath, fromCompose, fromPackageManager]) {
+    try {
+      const redis = await way({ log })
+      if (redis) return redis
+    } catch (error) {
+      log(`this way did not work: ${error.message}`)
+      failures.push(error.message)
+    }
+  }
+  throw new Error([NO_REDIS, ...failures.map((failure) => `Tried: ${failure}`)].join('\n'))
+}

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+
+/**
+ * Runs a program to its end and gives what it wrote to stdout. Rejects with all its output when it fails, and
+ * with an error of code ENOENT when there is no such program.
+ *
+ * @param {string} program
+ * @param {string[]} args
+ * @param {{ env?: Record<string, string>, limitMs?: number }} [options] added environment, time limit in ms
+ * @returns {Promise<string>}
+ */
+export const run = (program, args, { env = {}, limitMs = 0 } = {}) =>
+  new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(limitMs > 0 ? { timeout: limitMs, killSignal: 'SIGKILL' } : {}),
+    })
+    let [stdout, output] = ['', '']
+    child.stdout.on('data', (chunk) => {
+      stdout += String(chunk)
+      output += String(chunk)
+    })
+    child.stderr.on('data', (chunk) => (output += String(chunk)))
+    child.on('error', reject)
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve(stdout)
+      else
+        reject(
+          new Error(`${program} ${args.join(' ')} failed (${signal ?? `code ${code}`})\n${output.trim()}`),
+        )
+    })
+  })
+
+/**
+ * Whether a program answers at all, as with `--version` or `info`.
+ *
+ * @param {string} program
+ * @param {string[]} args
+ */
+export const works = (program, args) =>
+  run(program, args, { limitMs: 10_000 }).then(
+    () => true,
+    () => false,
+  )

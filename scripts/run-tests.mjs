@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { provideRedis } from './redis/provide-redis.mjs'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
+const WORKERS_CHOSEN = /^(-w|--maxWorkers|-i|--runInBand)(=|$)|^-w\d/
+
+/** @type {import('node:child_process').ChildProcess | undefined} */
+let jest
+/** @type {keyof typeof SIGNAL_NUMBERS | undefined} */
+let interrupted
+for (const signal of Object.keys(SIGNAL_NUMBERS)) {
+  // Ending is left to the code below, which stops Redis after Jest has ended.
+  process.on(signal, () => {
+    interrupted ??= signal
+    jest?.kill(signal)
+  })
+}
+
+/** @param {string} redisUrl */
+const runJest = (redisUrl) => {
+  const args = process.argv.slice(2)
+  const workers = args.some((arg) => WORKERS_CHOSEN.test(arg)) ? [] : ['-w', '2']
+  // Flags go on the command line and not into NODE_OPTIONS, which may hold something of the caller's.
+  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
+  jest = spawn(process.execPath, [...flags, 'node_modules/jest/bin/jest.js', ...workers, ...args], {
+    cwd: ROOT,
+    env: { ...process.env, HOLDFAST_TEST_REDIS_URL: redisUrl },
+    stdio: 'inherit',
+  })
+  return new Promise((resolve, reject) => {
+    jest.on('error', reject)
+    jest.on('close', (code, signal) => resolve(code ?? 128 + (SIGNAL_NUMBERS[signal] ?? 0)))
+  })
+}
+
+const main = async () => {
+  const redis = await provideRedis({ log: (line) => console.error(`redis: ${line}`) })
+  try {
+    console.error(`redis: ${redis.how}`)
+    return interrupted ? 0 : await runJest(redis.url)
+  } finally {
+    await redis.stop()
+  }
+}
+
+try {
+  const code = await main()
+  // Without an exit, a connection that testcontainers keeps could hold the process.
+  process.exit(interrupted ? 128 + SIGNAL_NUMBERS[interrupted] : code)
+} catch (error) {
+  console.error(error.message)
+  process.exit(1)
+}
