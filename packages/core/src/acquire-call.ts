@@ -1,7 +1,8 @@
 import type { Attempt, WaitOutcome } from '@holdfast/waiter'
+import type { BareCall } from './bare-calls.js'
 import type { Acquisition, LevelRequest } from './acquisition.js'
 import type { Place, Turn } from './context.js'
-import { LockTimeoutError } from './errors.js'
+import { LockError, LockTimeoutError, RedisUnavailableError } from './errors.js'
 import type { Hold } from './hold.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import { isWorthRetrying } from './redis/until-known.js'
@@ -14,8 +15,8 @@ export interface AcquireRequest extends LevelRequest {
   readonly signal: AbortSignal | undefined
   /** Where the call stands; null outside any context, where every call is an owner of its own. */
   readonly place: Place | null
-  /** The caller is about to sleep. */
-  readonly onParked?: (() => void) | undefined
+  /** Redisson's face outside any context. */
+  readonly bareCall?: BareCall | null
 }
 
 export interface Held {
@@ -57,12 +58,21 @@ export class AcquireCall {
   /** The wait ended without a yes: somebody else has it, or nobody can tell. */
   giveUp(outcome: WaitOutcome<unknown>): Busy {
     if (outcome.kind === 'unavailable') {
-      throw outcome.error
+      throw this.unanswered(outcome.error)
     }
     const { key, lockName } = this.protocol
     const holder = this.refusals.holderOf(key)
     const waitedMs = this.clock.now() - this.startedAt
     return { kind: 'busy', error: () => new LockTimeoutError({ lockName, waitedMs, holder }) }
+  }
+
+  private unanswered(error: unknown): unknown {
+    if (error instanceof LockError) {
+      return error
+    }
+    const { lockName } = this.protocol
+    const message = `Redis did not answer within the wait of ${this.request.waitMs ?? Infinity} ms.`
+    return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName, cause: error })
   }
 }
 

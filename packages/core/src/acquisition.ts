@@ -1,5 +1,5 @@
 import { trustMarginMs, type RenewableLease, type Watch } from '@holdfast/watchdog'
-import { nextTurn, type Context, type Turn } from './context.js'
+import { newTurn, type Context, type Turn } from './context.js'
 import { LockLostError, WrongTypeError, type LossReason } from './errors.js'
 import { Hold } from './hold.js'
 import { ownerField } from './keys.js'
@@ -9,6 +9,7 @@ import { Loss } from './loss.js'
 import { OwnerCommands } from './owner-commands.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from './reports.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
+import type { ReleaseReply } from './scripts/lock/release.js'
 import type { Session } from './session.js'
 
 /** How a level is wanted: without `leaseMs` the watchdog renews. */
@@ -31,13 +32,13 @@ export interface LevelRequest {
  */
 export class Acquisition implements RenewableLease {
   readonly owner: string
-  readonly turn: Turn
   private readonly commands: OwnerCommands
   readonly levels = new Levels()
   private watch: Watch | null = null
   private released = false
   readonly loss = new Loss()
   private context: Context | null = null
+  private siblings: Turn | null = null
 
   constructor(
     private readonly session: Session,
@@ -46,7 +47,6 @@ export class Acquisition implements RenewableLease {
     readonly contextId: number | null,
   ) {
     this.owner = ownerField(session.clientId, session.nextThreadId())
-    this.turn = { taken: false, queue: `turn:${this.owner}:${nextTurn()}` }
     this.commands = new OwnerCommands(session, protocol, this.owner)
   }
 
@@ -67,6 +67,12 @@ export class Acquisition implements RenewableLease {
   /** What a renewal sets, ms. */
   get ttlMs(): number {
     return this.session.options.lockWatchdogTimeout
+  }
+
+  /** The turn that siblings take in the context that holds it. */
+  get turn(): Turn {
+    this.siblings ??= newTurn()
+    return this.siblings
   }
 
   get isReleased(): boolean {
@@ -132,19 +138,7 @@ export class Acquisition implements RenewableLease {
 
   /** Gives back one level. @throws RedisUnavailableError nobody answered; it is tried on in the background */
   release(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
-    return this.commands.oneAtATime(async () => {
-      this.levels.remove(hold)
-      if (!this.loss.error) {
-        this.beforeLowerCount()
-        const reply = await this.writeCount(this.session.options.unavailableTimeoutMs)
-        if (reply.kind !== 'not-held') {
-          return this.released ? 'released' : 'still-held'
-        }
-        this.lose('gone')
-      }
-      this.endWhenEmpty()
-      return 'lost'
-    })
+    return this.commands.oneAtATime(() => this.lowerCount(hold))
   }
 
   /** Lives at least this long from now. @throws LockLostError */
@@ -193,10 +187,12 @@ export class Acquisition implements RenewableLease {
    * undone, in the background.
    */
   giveBack(): void {
-    const limitMs = Number.POSITIVE_INFINITY
+    if (this.commands.hasNothingInRedis) {
+      return
+    }
     const work = this.commands.oneAtATime(async () => {
       if (!this.loss.error) {
-        await this.writeCount(limitMs)
+        await this.commands.writeUntilKnown(this.levels, Number.POSITIVE_INFINITY)
       }
     })
     this.session.inBackground(work.catch((error: unknown) => reportFailedRelease(this.session, this, error)))
@@ -206,7 +202,7 @@ export class Acquisition implements RenewableLease {
   async surrender(): Promise<void> {
     this.lose('closed')
     const { commandTimeout } = this.session.options
-    await this.commands.oneAtATime(() => this.commands.writeUntilKnown(() => 0, commandTimeout))
+    await this.commands.oneAtATime(() => this.commands.writeUntilKnown({ count: 0 }, commandTimeout))
   }
 
   /** Every level is over, as soon as this client can know. */
@@ -229,12 +225,21 @@ export class Acquisition implements RenewableLease {
     reportFailedRenewal(this.session, this, error)
   }
 
-  /** Renewal ends before the command is sent, whatever its outcome, so that no renewal can outlive the hold. */
-  private beforeLowerCount(): void {
+  private async lowerCount(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
+    this.levels.remove(hold)
+    // Renewal ends before the command is sent, whatever its outcome: no renewal can outlive the hold.
     this.endWhenEmpty()
-    if (!this.released && !this.levels.anyWatched) {
-      this.watch?.setRenewing(false)
+    if (!this.loss.error) {
+      if (!this.released && !this.levels.anyWatched) {
+        this.watch?.setRenewing(false)
+      }
+      const reply = await this.writeCount()
+      if (reply.kind !== 'not-held') {
+        return this.released ? 'released' : 'still-held'
+      }
+      this.lose('gone')
     }
+    return 'lost'
   }
 
   private endWhenEmpty(): void {
@@ -246,14 +251,12 @@ export class Acquisition implements RenewableLease {
     }
   }
 
-  private writeCount(limitMs: number): Promise<{ kind: string }> {
-    return this.commands
-      .writeUntilKnown(() => this.levels.count, limitMs)
-      .catch((error: unknown) => {
-        if (limitMs !== Number.POSITIVE_INFINITY) {
-          this.giveBack()
-        }
-        throw error
-      })
+  private async writeCount(): Promise<ReleaseReply> {
+    try {
+      return await this.commands.writeUntilKnown(this.levels, this.session.options.unavailableTimeoutMs)
+    } catch (error) {
+      this.giveBack()
+      throw error
+    }
   }
 }

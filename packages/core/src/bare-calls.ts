@@ -4,12 +4,31 @@ import type { Hold } from './hold.js'
 import type { Session } from './session.js'
 
 const LONG_WAIT_MS = 2_000
+const WAITED_LONG = `a caller outside any context has waited for ${LONG_WAIT_MS} ms, perhaps for itself`
+const OVERLAP = 'two callers outside any context use one lock object at the same time'
 const warnedOf = new OncePerName()
 
 /** One `lock()` or `tryLock()` outside any context. */
-export interface BareCall {
-  readonly origin: Error | null
-  longWait: { cancel(): void } | null
+export class BareCall {
+  private longWait: { cancel(): void } | null = null
+
+  constructor(
+    private readonly calls: BareCalls,
+    /** Where it was called; null where nobody wants to know. */
+    readonly origin: Error | null,
+    private readonly before: BareCall | null,
+  ) {}
+
+  /** It sleeps: a caller that has waited for long may be waiting for itself. */
+  parked(): void {
+    if (this.origin) {
+      this.longWait = this.calls.afterLongWait(() => this.calls.warnOf(WAITED_LONG, this, this.before))
+    }
+  }
+
+  end(): void {
+    this.longWait?.cancel()
+  }
 }
 
 /**
@@ -33,34 +52,21 @@ export class BareCalls {
   begin(method: string): BareCall {
     this.refuseWhereForbidden(method)
     const watched = this.session.options.bareCalls === 'warn' && !warnedOf.has(this.lockName)
-    const call: BareCall = {
-      origin: watched ? new Error(`${method}() outside any context`) : null,
-      longWait: null,
-    }
+    const call = new BareCall(
+      this,
+      watched ? new Error(`${method}() outside any context`) : null,
+      this.latest,
+    )
     if (watched && (this.pending > 0 || this.isHeld)) {
-      this.warnOf('two callers outside any context use one lock object at the same time', call, this.latest)
+      this.warnOf(OVERLAP, call, this.latest)
     }
     this.pending += 1
-    this.latest = call
+    this.latest = watched ? call : null
     return call
   }
 
-  /** The caller sleeps: one that has waited for long may be waiting for itself. */
-  parked(call: BareCall): void {
-    if (call.origin) {
-      const holder = this.latest
-      call.longWait = this.session.clock.setTimer(LONG_WAIT_MS, () =>
-        this.warnOf(
-          `a caller outside any context has waited for ${LONG_WAIT_MS} ms, perhaps for itself`,
-          call,
-          holder,
-        ),
-      )
-    }
-  }
-
   end(call: BareCall, hold: Hold | null): void {
-    call.longWait?.cancel()
+    call.end()
     this.pending -= 1
     if (hold) {
       this.keep(hold, true)
@@ -109,7 +115,13 @@ export class BareCalls {
     }
   }
 
-  private warnOf(what: string, call: BareCall, other: BareCall | null): void {
+  /** @internal */
+  afterLongWait(fire: () => void): { cancel(): void } {
+    return this.session.clock.setTimer(LONG_WAIT_MS, fire)
+  }
+
+  /** @internal */
+  warnOf(what: string, call: BareCall, other: BareCall | null): void {
     if (!warnedOf.take(this.lockName)) {
       return
     }

@@ -18,7 +18,7 @@ export class ClientInbox {
   /** Subscribes unless it has. Never rejects: a failure is forgotten, and the next call tries again. */
   open(): Promise<void> {
     this.opening ??= this.topics
-      .add(this.channel, (owner) => this.held.ofOwner(owner)?.lose('forced'))
+      .add(this.channel, (owner) => this.held.all.find((each) => each.owner === owner)?.lose('forced'))
       .catch(() => {
         this.opening = null
       })

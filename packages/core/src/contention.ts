@@ -119,6 +119,6 @@ export class Contention {
       const { lockName, key } = this.call.protocol
       events.emit('waiting', { lockName, holder: this.refusals.holderOf(key) })
     }
-    this.call.request.onParked?.()
+    this.call.request.bareCall?.parked()
   }
 }

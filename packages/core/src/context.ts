@@ -17,22 +17,27 @@ export interface Turn {
 /** The inside of one `withLock` callback. */
 export class Frame {
   alive = true
-  readonly turn: Turn
+  private siblings: Turn | null = null
 
   constructor(
     readonly context: Context,
     readonly outer: Frame | null,
     readonly key: string,
     readonly acquisition: Acquisition,
-  ) {
-    this.turn = { taken: false, queue: `turn:${acquisition.owner}:${nextTurn()}` }
+  ) {}
+
+  /** The turn that the callers inside it take. */
+  get turn(): Turn {
+    this.siblings ??= newTurn()
+    return this.siblings
   }
 }
 
 let turns = 0
-export function nextTurn(): number {
+
+export function newTurn(): Turn {
   turns += 1
-  return turns
+  return { taken: false, queue: `turn:${turns}` }
 }
 
 /** One logical thread. */
@@ -129,19 +134,18 @@ export class Contexts {
 /** What a caller at this place may re-enter, and the turn its siblings take there. */
 export interface Enclosing {
   readonly acquisition: Acquisition
-  readonly turn: Turn
-  readonly frame: Frame | null
+  readonly within: { readonly turn: Turn }
 }
 
 /** The nearest hold of a key around a place: of an enclosing `withLock`, or of the context itself. */
 export function enclosing(place: Place, key: string): Enclosing | undefined {
   for (let frame = place.frame; frame && frame.context === place.context; frame = frame.outer) {
     if (frame.key === key && frame.alive && !frame.acquisition.isReleased) {
-      return { acquisition: frame.acquisition, turn: frame.turn, frame }
+      return { acquisition: frame.acquisition, within: frame }
     }
   }
   const acquisition = place.context.slots.get(key)
-  return acquisition && { acquisition, turn: acquisition.turn, frame: null }
+  return acquisition && { acquisition, within: acquisition }
 }
 
 /** The hold of a key by a context that this one was forked from, or by one further out. */

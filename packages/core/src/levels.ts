@@ -1,34 +1,31 @@
 import type { Hold } from './hold.js'
 
-/** The holds of one acquisition that have not been given back. */
+/** The holds of one acquisition that have not been given back, in the order they were taken. */
 export class Levels {
-  private readonly holds = new Set<Hold>()
+  private readonly holds: Hold[] = []
 
   get count(): number {
-    return this.holds.size
+    return this.holds.length
   }
 
   get anyWatched(): boolean {
-    for (const hold of this.holds) {
-      if (hold.watched) {
-        return true
-      }
-    }
-    return false
+    return this.holds.some((hold) => hold.watched)
   }
 
   /** The one that a plain `unlock()` means: the latest taken by hand, else the latest. */
   get latest(): Hold | undefined {
-    const holds = [...this.holds]
-    return holds.findLast((hold) => !hold.ofCallback) ?? holds.at(-1)
+    return this.holds.findLast((hold) => !hold.ofCallback) ?? this.holds.at(-1)
   }
 
   add(hold: Hold): Hold {
-    this.holds.add(hold)
+    this.holds.push(hold)
     return hold
   }
 
   remove(hold: Hold): void {
-    this.holds.delete(hold)
+    const index = this.holds.lastIndexOf(hold)
+    if (index >= 0) {
+      this.holds.splice(index, 1)
+    }
   }
 }

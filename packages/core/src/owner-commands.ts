@@ -34,6 +34,11 @@ export class OwnerCommands {
     this.longestLeaseMs = session.options.lockWatchdogTimeout
   }
 
+  /** Nothing was ever sent, or a refusal was certain: there is nothing of this owner in Redis, and none will come. */
+  get hasNothingInRedis(): boolean {
+    return !this.busy && this.inRedis === 0
+  }
+
   /** Runs after every earlier one has settled. */
   oneAtATime<T>(operation: () => Promise<T>): Promise<T> {
     if (!this.busy) {
@@ -41,7 +46,7 @@ export class OwnerCommands {
     }
     return new Promise((resolve, reject) => {
       this.queue ??= []
-      this.queue.push(() => this.start(operation).then(resolve, reject))
+      this.queue.push(() => void this.start(operation).then(resolve, reject))
     })
   }
 
@@ -75,16 +80,22 @@ export class OwnerCommands {
    * Makes the count in Redis what it should be, trying until it is answered. Gives up after `limitMs`, or when
    * nothing can be left in Redis to give back because every lease must have ended.
    */
-  writeUntilKnown(holds: () => number, limitMs: number): Promise<ReleaseReply> {
-    const { clock, options, abandoned } = this.session
-    const attempt = (): Promise<ReleaseReply> => this.write(holds())
-    return attempt().catch((error: unknown) => {
+  async writeUntilKnown(levels: { readonly count: number }, limitMs: number): Promise<ReleaseReply> {
+    try {
+      return await this.write(levels.count)
+    } catch (error) {
       if (!isWorthRetrying(error)) {
         throw error
       }
-      const patienceMs = holds() === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
-      const giveUpAt = clock.now() + patienceMs
-      return untilKnown(attempt, { clock, random: options.random, giveUpAt, signal: abandoned })
+    }
+    const { clock, options, abandoned } = this.session
+    const patienceMs = levels.count === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
+    const giveUpAt = clock.now() + patienceMs
+    return untilKnown(() => this.write(levels.count), {
+      clock,
+      random: options.random,
+      giveUpAt,
+      signal: abandoned,
     })
   }
 

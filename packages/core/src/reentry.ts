@@ -15,8 +15,8 @@ export class Reentry {
     private readonly call: AcquireCall,
   ) {}
 
-  async into({ acquisition, turn }: Enclosing): Promise<Held | Busy | NotYet> {
-    const mine = this.call.request.ofCallback ? turn : null
+  async into({ acquisition, within }: Enclosing): Promise<Held | Busy | NotYet> {
+    const mine = this.call.request.ofCallback ? within.turn : null
     const busy = mine ? await this.takeTurn(mine) : null
     if (busy) {
       return busy

@@ -42,9 +42,9 @@ export class Lock {
    *   ContextRequiredError, RedisUnavailableError (no answer for `unavailableTimeoutMs`), WrongTypeError,
    *   ClientClosedError
    */
-  async lock(leaseMs?: number): Promise<Hold> {
-    const hold = await this.byHand('lock', undefined, leaseMs)
-    return hold as Hold
+  lock(leaseMs?: number): Promise<Hold> {
+    // Without a limit it is never busy.
+    return this.byHand('lock', undefined, leaseMs) as Promise<Hold>
   }
 
   /**
@@ -159,21 +159,18 @@ export class Lock {
   ): Promise<Hold | null> {
     checkLevelLease(leaseMs)
     const place = this.place()
-    const request = { waitMs, leaseMs, signal: undefined, place, ofCallback: false }
-    if (place) {
+    const bareCall = place ? null : this.bare.begin(method)
+    const request = { waitMs, leaseMs, signal: undefined, place, bareCall, ofCallback: false }
+    if (!bareCall) {
       const obtained = await this.acquirer.obtain(this.protocol, request)
       return obtained.kind === 'held' ? obtained.hold : null
     }
-    const call = this.bare.begin(method)
     let hold: Hold | null = null
     try {
-      const obtained = await this.acquirer.obtain(this.protocol, {
-        ...request,
-        onParked: () => this.bare.parked(call),
-      })
+      const obtained = await this.acquirer.obtain(this.protocol, request)
       hold = obtained.kind === 'held' ? obtained.hold : null
     } finally {
-      this.bare.end(call, hold)
+      this.bare.end(bareCall, hold)
     }
     return hold
   }

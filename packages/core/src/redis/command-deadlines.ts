@@ -1,12 +1,11 @@
 import type { Clock } from '../system-clock.js'
 
-export interface Deadline {
+/** A command that has been sent, until it is answered or given up. */
+export interface InFlight {
   settled: boolean
-}
-
-interface Entry extends Deadline {
-  readonly dueAt: number
-  readonly expire: () => void
+  /** Monotonic ms; set by `CommandDeadlines.add`. */
+  dueAt: number
+  expire(): void
 }
 
 /**
@@ -14,7 +13,7 @@ interface Entry extends Deadline {
  * timer at the oldest, instead of one per command.
  */
 export class CommandDeadlines {
-  private entries: Entry[] = []
+  private commands: InFlight[] = []
   private first = 0
   private timer: { cancel(): void } | null = null
 
@@ -23,28 +22,30 @@ export class CommandDeadlines {
     private readonly durationMs: number,
   ) {}
 
-  add(expire: () => void): Deadline {
-    const entry: Entry = { settled: false, dueAt: this.clock.now() + this.durationMs, expire }
-    this.entries.push(entry)
+  add(command: InFlight): void {
+    command.dueAt = this.clock.now() + this.durationMs
     this.dropSettled()
+    this.commands.push(command)
     this.timer ??= this.clock.setTimer(this.durationMs, () => this.fire())
-    return entry
   }
 
   close(): void {
     this.timer?.cancel()
     this.timer = null
-    this.entries = []
+    this.commands = []
     this.first = 0
   }
 
   private dropSettled(): void {
-    while (this.entries[this.first]?.settled === true) {
+    while (this.commands[this.first]?.settled === true) {
       this.first += 1
     }
-    // Cut off the dead front in large pieces, so that the cost per command stays constant.
-    if (this.first > 256 && this.first * 2 > this.entries.length) {
-      this.entries = this.entries.slice(this.first)
+    if (this.first === this.commands.length) {
+      this.commands.length = 0
+      this.first = 0
+    } else if (this.first > 256 && this.first * 2 > this.commands.length) {
+      // Cut off the dead front in large pieces, so that the cost per command stays constant.
+      this.commands = this.commands.slice(this.first)
       this.first = 0
     }
   }
@@ -52,15 +53,15 @@ export class CommandDeadlines {
   private fire(): void {
     this.timer = null
     const now = this.clock.now()
-    for (let entry = this.entries[this.first]; entry; entry = this.entries[this.first]) {
-      if (!entry.settled && entry.dueAt > now) {
-        this.timer = this.clock.setTimer(entry.dueAt - now, () => this.fire())
+    for (let command = this.commands[this.first]; command; command = this.commands[this.first]) {
+      if (!command.settled && command.dueAt > now) {
+        this.timer = this.clock.setTimer(command.dueAt - now, () => this.fire())
         break
       }
       this.first += 1
-      if (!entry.settled) {
-        entry.settled = true
-        entry.expire()
+      if (!command.settled) {
+        command.settled = true
+        command.expire()
       }
     }
     this.dropSettled()

@@ -1,7 +1,7 @@
 import { ClientClosedError, LockError, RedisUnavailableError, WrongTypeError } from '../errors.js'
 import type { Script } from '../scripts/define-script.js'
 import type { Clock } from '../system-clock.js'
-import { CommandDeadlines } from './command-deadlines.js'
+import { CommandDeadlines, type InFlight } from './command-deadlines.js'
 import type { RedisPort } from './redis-port.js'
 
 /** One run of a script. */
@@ -67,30 +67,21 @@ export class ScriptRunner {
   private send<T>(call: ScriptCall, parse: (reply: unknown) => T, timeoutMs: number): Promise<T> {
     const { script, keys, args } = call
     return new Promise<T>((resolve, reject) => {
-      const deadline = this.deadlinesOf(timeoutMs).add(() =>
-        reject(
-          new RedisUnavailableError(
-            `Redis did not answer within ${timeoutMs} ms; whether the command ran is unknown.`,
-            {
-              outcome: 'unknown',
-              transient: true,
-              lockName: call.lockName,
-            },
-          ),
-        ),
-      )
+      const sent = new SentCommand(reject, timeoutMs, call.lockName)
+      this.deadlinesOf(timeoutMs).add(sent)
       const succeed = (reply: unknown): void => {
-        deadline.settled = true
+        sent.settled = true
         this.beforeResume()
         resolve(parse(reply))
       }
       const fail = (error: unknown): void => {
-        deadline.settled = true
+        sent.settled = true
+        this.beforeResume()
         reject(this.translate(error, call))
       }
       this.port.evalsha(script.sha1, keys, args).then(succeed, (error: unknown) => {
         // A flushed script cache or a new primary: the digest is unknown there, and nothing ran.
-        if (!deadline.settled && this.port.isErrorReply(error) && error.message.startsWith('NOSCRIPT')) {
+        if (!sent.settled && this.port.isErrorReply(error) && error.message.startsWith('NOSCRIPT')) {
           this.port.eval(script.lua, keys, args).then(succeed, fail)
         } else {
           fail(error)
@@ -104,7 +95,7 @@ export class ScriptRunner {
     const timeoutMs = this.timeoutOf(call)
     return new Promise<T>((resolve, reject) => {
       const finish = (proceed: () => void): void => {
-        deadline.settled = true
+        unsent.settled = true
         stopListening()
         proceed()
       }
@@ -120,9 +111,10 @@ export class ScriptRunner {
         }
       }
       const stopListening = this.port.onStateChange(check)
-      const deadline = this.deadlinesOf(timeoutMs).add(() =>
-        finish(() => reject(notSent(`No connection to Redis within ${timeoutMs} ms.`, true))),
-      )
+      const expire = (): void =>
+        finish(() => reject(notSent(`No connection to Redis within ${timeoutMs} ms.`, true)))
+      const unsent: InFlight = { settled: false, dueAt: 0, expire }
+      this.deadlinesOf(timeoutMs).add(unsent)
       check()
     })
   }
@@ -162,5 +154,22 @@ export class ScriptRunner {
       this.deadlines.set(timeoutMs, deadlines)
     }
     return deadlines
+  }
+}
+
+class SentCommand implements InFlight {
+  settled = false
+  dueAt = 0
+
+  constructor(
+    private readonly reject: (error: LockError) => void,
+    private readonly timeoutMs: number,
+    private readonly lockName: string | undefined,
+  ) {}
+
+  expire(): void {
+    const message = `Redis did not answer within ${this.timeoutMs} ms; whether the command ran is unknown.`
+    const { lockName } = this
+    this.reject(new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName }))
   }
 }
