@@ -1,4 +1,4 @@
-import type { Attempt, WaitOutcome } from '@holdfast/waiter'
+import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import type { BareCall } from './bare-calls.js'
 import type { Acquisition, LevelRequest } from './acquisition.js'
 import type { Place, Turn } from './context.js'
@@ -8,6 +8,9 @@ import type { LockProtocol } from './locks/lock-protocol.js'
 import { isWorthRetrying } from './redis/until-known.js'
 import type { Refusals } from './refusals.js'
 import type { Clock } from './system-clock.js'
+
+// A wait shorter than a slow round trip should still end with a yes or a no.
+const ANSWER_MS = 250
 
 export interface AcquireRequest extends LevelRequest {
   /** How long to wait, ms; undefined: for ever; 0: one attempt. */
@@ -49,10 +52,18 @@ export class AcquireCall {
     this.startedAt = clock.now()
   }
 
-  get timeoutMs(): number | undefined {
-    const { waitMs } = this.request
-    // Infinity and 0 stay what they are: no limit, and exactly one attempt.
-    return waitMs ? Math.max(1, waitMs - (this.clock.now() - this.startedAt)) : waitMs
+  /** The limits of a wait, written into its request. */
+  limit<T>(wait: WaitRequest<T>): WaitRequest<T> {
+    const { waitMs, signal } = this.request
+    if (waitMs !== undefined) {
+      // 0 stays 0, exactly one attempt; a wait that has begun does not become one.
+      wait.timeoutMs = waitMs && Math.max(1, waitMs - (this.clock.now() - this.startedAt))
+      wait.answerMs = ANSWER_MS
+    }
+    if (signal) {
+      wait.signal = signal
+    }
+    return wait
   }
 
   /** The wait ended without a yes: somebody else has it, or nobody can tell. */

@@ -1,4 +1,4 @@
-import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
+import type { Attempt, WaitOutcome } from '@holdfast/waiter'
 import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing, heldByAncestor } from './context.js'
@@ -58,19 +58,13 @@ export class Contention {
 
   /** `done` with false: the context of the call came to hold the lock, so there is something to re-enter. */
   private standInLine(): Promise<WaitOutcome<boolean>> {
-    const { protocol, request, timeoutMs } = this.call
-    const wait: WaitRequest<boolean> = {
+    const { protocol, request } = this.call
+    const wait = this.call.limit<boolean>({
       queue: protocol.key,
       topic: protocol.channel,
       attempt: () => this.attempt(),
       onParked: () => this.tellWaiting(),
-    }
-    if (timeoutMs !== undefined) {
-      wait.timeoutMs = timeoutMs
-    }
-    if (request.signal) {
-      wait.signal = request.signal
-    }
+    })
     const context = request.place?.context
     if (!context) {
       return this.session.waiter.enter(wait).outcome

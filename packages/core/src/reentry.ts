@@ -66,14 +66,7 @@ export class Reentry {
   }
 
   private wait<T>(request: WaitRequest<T>): Promise<WaitOutcome<T>> {
-    const { timeoutMs, request: asked } = this.call
-    if (timeoutMs !== undefined) {
-      request.timeoutMs = timeoutMs
-    }
-    if (asked.signal) {
-      request.signal = asked.signal
-    }
-    return this.session.waiter.enter(request).outcome
+    return this.session.waiter.enter(this.call.limit(request)).outcome
   }
 }
 

@@ -39,10 +39,10 @@ export class Availability {
     if (this.unavailableTooLong) this.onTooLong()
   }
 
-  outcomeAtDeadline(): WaitOutcome<never> {
+  /** Undefined: nobody has been answered yet, neither yes, no nor "no answer". */
+  outcomeAtDeadline(): WaitOutcome<never> | undefined {
     if (this.unavailableSince !== undefined) return { kind: 'unavailable', error: this.error }
-    if (this.answeredAt !== undefined) return { kind: 'timeout' }
-    return { kind: 'unavailable', error: new Error('No attempt was answered before the deadline') }
+    return this.answeredAt === undefined ? undefined : { kind: 'timeout' }
   }
 
   /** Cancels the timer of an outage. */

@@ -1,3 +1,4 @@
+import { onAbort } from './abort-listeners.js'
 import type { WaiterClock } from './clock.js'
 import { Deadline } from './deadline.js'
 import { runQuietly } from './run-quietly.js'
@@ -7,7 +8,8 @@ import type { Attempt, Ticket, WaitOutcome, WaitRequest } from './wait-request.j
 export interface Place {
   /** The caller has settled by its own deadline, abort or `leave()`. */
   departed(caller: ParkedCaller): void
-  outcomeAtDeadline(): WaitOutcome<never>
+  /** Undefined: nobody has been answered yet. */
+  outcomeAtDeadline(): WaitOutcome<never> | undefined
 }
 
 /**
@@ -22,28 +24,32 @@ export class ParkedCaller implements Ticket<unknown> {
   private fail!: (reason: unknown) => void
   private settled = false
   private parked = false
-  private readonly deadline: Deadline | undefined
-  private readonly onAbort: (() => void) | undefined
+  private readonly dueAt: number = Infinity
+  /** Until when a caller whose time is up waits for the first answer of its line. */
+  private readonly patientUntil: number = Infinity
+  private deadline: Deadline | undefined
+  private readonly stopListening: (() => void) | undefined
 
   constructor(
     private readonly request: WaitRequest<unknown>,
     private readonly place: Place,
-    clock: WaiterClock,
+    private readonly clock: WaiterClock,
   ) {
     this.outcome = new Promise((resolve, reject) => {
       this.resolve = resolve
       this.fail = reject
     })
-    const { timeoutMs = Infinity, signal } = request
+    const { timeoutMs = Infinity, answerMs = 0, signal } = request
     if (timeoutMs > 0 && timeoutMs < Infinity) {
-      this.deadline = new Deadline(clock, clock.now() + timeoutMs, () => this.expire())
+      this.dueAt = clock.now() + timeoutMs
+      this.patientUntil = clock.now() + Math.max(timeoutMs, answerMs)
+      this.deadline = new Deadline(clock, this.dueAt, () => this.expire())
     }
     if (signal) {
-      this.onAbort = () => {
+      this.stopListening = onAbort(signal, () => {
         this.reject(signal.reason)
         place.departed(this)
-      }
-      signal.addEventListener('abort', this.onAbort)
+      })
     }
   }
 
@@ -89,9 +95,9 @@ export class ParkedCaller implements Ticket<unknown> {
 
   /** Ends the wait if the deadline has passed: after a pause of the process its timer may come too late. */
   expireIfDue(): boolean {
-    if (!this.deadline?.passed) return false
+    if (this.settled || this.clock.now() < this.dueAt) return false
     this.expire()
-    return true
+    return this.settled
   }
 
   settle(outcome: WaitOutcome<unknown>): void {
@@ -105,13 +111,20 @@ export class ParkedCaller implements Ticket<unknown> {
   }
 
   private expire(): void {
-    this.settle(this.place.outcomeAtDeadline())
+    const outcome = this.place.outcomeAtDeadline()
+    if (!outcome && this.clock.now() < this.patientUntil) {
+      this.deadline?.cancel()
+      this.deadline = new Deadline(this.clock, this.patientUntil, () => this.expire())
+      return
+    }
+    const error = new Error('No attempt was answered before the deadline')
+    this.settle(outcome ?? { kind: 'unavailable', error })
     this.place.departed(this)
   }
 
   private cleanUp(): void {
     this.settled = true
     this.deadline?.cancel()
-    if (this.onAbort) this.request.signal?.removeEventListener('abort', this.onAbort)
+    this.stopListening?.()
   }
 }

@@ -45,6 +45,8 @@ export class WaitLine implements Place {
   private flight: Flight | undefined = undefined
   private pause: Timer | undefined = undefined
   private wakes = 0
+  /** Callers past their deadline wait for the first answer only. */
+  private someOverdue = false
   private subscription: LineSubscription | undefined = undefined
 
   constructor(
@@ -90,8 +92,10 @@ export class WaitLine implements Place {
     else if (wasHead) this.tryNext()
   }
 
-  outcomeAtDeadline(): WaitOutcome<never> {
-    return this.availability.outcomeAtDeadline()
+  outcomeAtDeadline(): WaitOutcome<never> | undefined {
+    const outcome = this.availability.outcomeAtDeadline()
+    this.someOverdue ||= !outcome
+    return outcome
   }
 
   /**
@@ -128,6 +132,7 @@ export class WaitLine implements Place {
     this.flight = undefined
     const woken = flight.wakes !== this.wakes
     if (answer.kind === 'done') this.succeed(flight.caller, answer.value)
+    if (this.someOverdue) this.callers.forEach((caller) => void caller.expireIfDue())
     if (!this.callers.head) this.dissolve()
     else if (!woken) this.sleep(answer)
     else if (answer.kind === 'done') this.tryNext()

@@ -23,6 +23,11 @@ export interface WaitRequest<T> {
   attempt(): Promise<Attempt<T>>
   /** Milliseconds. Absent or Infinity: for ever. 0: exactly one attempt, past the line, no subscription. */
   timeoutMs?: number
+  /**
+   * Milliseconds, default 0. A shorter `timeoutMs` is stretched to this while nobody in the line has been
+   * answered at all: a wait of 1 ms should hear a no, not that nothing is known.
+   */
+  answerMs?: number
   /** Ends the wait at any moment; the outcome rejects with `signal.reason`. */
   signal?: AbortSignal
   /** Called once with what an attempt brought after its caller had gone. What it throws is ignored. */

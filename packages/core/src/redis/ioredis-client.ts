@@ -6,16 +6,20 @@ export interface IoredisClient {
   readonly status: string
   readonly isCluster?: boolean
   readonly options: { readonly keyPrefix?: string | undefined }
+  /** The socket; absent while there is none. */
+  readonly stream?: { cork(): void; uncork(): void } | undefined
   connect(): Promise<unknown>
   disconnect(reconnect?: boolean): void
   quit(): Promise<unknown>
   duplicate(override?: object): IoredisClient
-  evalsha(...args: (string | number)[]): Promise<unknown>
-  eval(...args: (string | number)[]): Promise<unknown>
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>
+  eval(lua: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>
   subscribe(...channels: string[]): Promise<unknown>
   unsubscribe(...channels: string[]): Promise<unknown>
-  on(event: string, listener: (...args: never[]) => void): unknown
-  off(event: string, listener: (...args: never[]) => void): unknown
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as an EventEmitter has it; nothing stricter fits
+  on(event: string, listener: (...args: any[]) => void): unknown
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- see `on`
+  off(event: string, listener: (...args: any[]) => void): unknown
   sendCommand(command: never): unknown
 }
 

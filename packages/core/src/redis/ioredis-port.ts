@@ -14,6 +14,7 @@ export class IoredisPort implements RedisPort {
   readonly keyPrefix: string
   readonly messages: IoredisMessages
   private readonly listeners = new Set<() => void>()
+  private corked: IoredisClient['stream'] = undefined
 
   constructor(
     private readonly client: IoredisClient,
@@ -48,6 +49,7 @@ export class IoredisPort implements RedisPort {
   }
 
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    this.gatherWrites()
     return this.keyPrefix === ''
       ? this.client.evalsha(sha1, keys.length, ...keys, ...args)
       : this.sendUnprefixed('evalsha', [sha1, keys.length, ...keys, ...args])
@@ -85,6 +87,24 @@ export class IoredisPort implements RedisPort {
     return this.client.sendCommand(
       new Command(name, args, { replyEncoding: 'utf8' }) as never,
     ) as Promise<unknown>
+  }
+
+  /**
+   * What leaves in one turn leaves in one write: a write per command costs a system call each, half of what a
+   * command costs altogether. (ioredis does this itself for auto-pipelining and for nothing else.)
+   */
+  private gatherWrites(): void {
+    const { stream } = this.client
+    if (stream && this.corked !== stream) {
+      this.corked = stream
+      stream.cork()
+      process.nextTick(this.releaseWrites)
+    }
+  }
+
+  private readonly releaseWrites = (): void => {
+    this.corked?.uncork()
+    this.corked = undefined
   }
 
   private readonly onChange = (): void => {

@@ -61,7 +61,10 @@ export function useHarness(): Harness {
 }
 
 /** Resolves as soon as the condition holds; polls, for what Redis has no event for. */
-export async function eventually(condition: () => Promise<boolean> | boolean, withinMs = 5_000): Promise<void> {
+export async function eventually(
+  condition: () => Promise<boolean> | boolean,
+  withinMs = 5_000,
+): Promise<void> {
   const endsAt = Date.now() + withinMs
   while (!(await condition())) {
     if (Date.now() > endsAt) {

@@ -1,0 +1,121 @@
+import { describe, expect, it } from '@jest/globals'
+import { RedisServer } from '@holdfast/testing'
+import { Redis } from 'ioredis'
+import { LockClient } from '../../src/index.js'
+import { eventually, sleep, useHarness } from './support/harness.js'
+
+const CALLERS = 1_000
+
+/** Everything clients send counts, so that nothing hides in a command nobody thought of. */
+async function commandsOver(server: RedisServer, ms: number): Promise<Map<string, number>> {
+  await server.resetStats()
+  await sleep(ms)
+  return server.commandStats()
+}
+
+describe('waiting', () => {
+  const harness = useHarness()
+
+  it('1,000 callers on one held lock cost one resync per second and nothing else, and all pass after the unlock', async () => {
+    const server = await RedisServer.start()
+    const connections = [new Redis(server.url), new Redis(server.url)]
+    const [holding, waiting] = await Promise.all(
+      connections.map((redis) => LockClient.connect(redis, { bareCalls: 'allow' })),
+    )
+    const hold = await holding!.getLock('hot').acquire()
+    let inside = 0
+    let passed = 0
+    const callers = Array.from({ length: CALLERS }, async () => {
+      const mine = await waiting!.getLock('hot').acquire()
+      inside += 1
+      expect(inside).toBe(1)
+      passed += 1
+      inside -= 1
+      await mine.release()
+    })
+    // The line is formed when the head is subscribed and refused twice.
+    await eventually(
+      async () =>
+        ((await server.command('PUBSUB', 'NUMSUB', 'redisson_lock__channel:{hot}')) as unknown[])[1] === 1,
+    )
+    await sleep(200)
+
+    const sent = await commandsOver(server, 4_000)
+    const scripts = sent.get('evalsha') ?? 0
+    expect(scripts).toBeGreaterThanOrEqual(3)
+    expect(scripts).toBeLessThanOrEqual(5)
+    const allowed = new Set([
+      'evalsha',
+      'exists',
+      'get',
+      'hget',
+      'hgetall',
+      'pttl',
+      'hdel',
+      'info',
+      'config',
+      'config|resetstat',
+    ])
+    expect([...sent.keys()].filter((command) => !allowed.has(command))).toEqual([])
+
+    await hold.release()
+    await Promise.all(callers)
+    expect(passed).toBe(CALLERS)
+    await Promise.all([holding!.close(), waiting!.close()])
+    connections.forEach((redis) => redis.disconnect())
+    await server.stop()
+  })
+
+  it('callers of one client pass in the order in which they came', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const hold = await lock.acquire()
+    const order: number[] = []
+    const callers = Array.from({ length: 50 }, async (_, i) => {
+      const mine = await lock.acquire()
+      order.push(i)
+      await mine.release()
+    })
+    await hold.release()
+    await Promise.all(callers)
+    expect(order).toEqual(order.map((_, i) => i))
+  })
+
+  it('an unlock wakes a waiter of another client long before the next resync (I4)', async () => {
+    const [first, second] = await Promise.all([harness.client(), harness.client({ resyncInterval: 60_000 })])
+    for (let i = 0; i < 50; i++) {
+      const hold = await first.getLock(harness.name()).acquire()
+      const waiting = second.getLock(harness.name()).acquire({ waitMs: 20_000 })
+      await sleep(i % 5)
+      await hold.release()
+      await (await waiting).release()
+    }
+  })
+
+  it('a lost message costs at most one resync (I4)', async () => {
+    const [first, second] = await Promise.all([harness.client(), harness.client({ resyncInterval: 200 })])
+    const owner = await first.getLock(harness.name()).acquire()
+    const waiting = second.getLock(harness.name()).acquire()
+    await eventually(async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name()}*`)).length === 1)
+    // What a lost message looks like: the key goes, nobody says so.
+    await harness.admin.del(harness.name())
+    await (await waiting).release()
+    expect(await owner.release()).toBe('lost')
+  })
+
+  it('the waiters of a client share one subscription, which goes with the last of them', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const channel = `redisson_lock__channel:{${harness.name()}}`
+    const hold = await (await harness.client()).getLock(harness.name()).acquire()
+    const ended = new AbortController()
+    const waits = Array.from({ length: 20 }, () =>
+      lock.acquire({ signal: ended.signal }).catch(() => 'aborted'),
+    )
+    await eventually(async () => (await harness.admin.pubsub('NUMSUB', channel))[1] === 1)
+    ended.abort()
+    expect(await Promise.all(waits)).toEqual(waits.map(() => 'aborted'))
+    await eventually(async () => (await harness.admin.pubsub('NUMSUB', channel))[1] === 0)
+    await hold.release()
+  })
+})
