@@ -16,7 +16,7 @@ export class BareCall {
     private readonly calls: BareCalls,
     /** Where it was called; null where nobody wants to know. */
     readonly origin: Error | null,
-    private readonly before: BareCall | null,
+    private before: BareCall | null,
   ) {}
 
   /** It sleeps: a caller that has waited for long may be waiting for itself. */
@@ -28,6 +28,8 @@ export class BareCall {
 
   end(): void {
     this.longWait?.cancel()
+    // Calls that never stop overlapping would otherwise hold on to all those before them.
+    this.before = null
   }
 }
 

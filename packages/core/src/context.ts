@@ -33,11 +33,16 @@ export class Frame {
   }
 }
 
-let turns = 0
+let queues = 0
+
+/** A line that nobody else stands in, or only those who are told its name. */
+export function newQueue(purpose: string): string {
+  queues += 1
+  return `${purpose}:${queues}`
+}
 
 export function newTurn(): Turn {
-  turns += 1
-  return { taken: false, queue: `turn:${turns}` }
+  return { taken: false, queue: newQueue('turn') }
 }
 
 /** One logical thread. */

@@ -1,6 +1,6 @@
 import type { Acquisition } from './acquisition.js'
 import { LockLostError, NotLockOwnerError } from './errors.js'
-import { checkDuration, checkLease } from './validate.js'
+import { checkDuration, checkLease, checkRequired } from './validate.js'
 
 /** What a release found. `lost`: the lock was gone before it. */
 export type ReleaseOutcome = 'released' | 'still-held' | 'lost' | 'already-released'
@@ -80,6 +80,7 @@ export class Hold {
    * @throws LockLostError, RedisUnavailableError, NotLockOwnerError
    */
   async extend(ms: number): Promise<void> {
+    checkRequired('ms', ms)
     checkLease('ms', ms)
     this.throwIfReleased()
     await this.acquisition.extend(ms)

@@ -12,9 +12,13 @@ export class Levels {
     return this.holds.some((hold) => hold.watched)
   }
 
-  /** The one that a plain `unlock()` means: the latest taken by hand, else the latest. */
+  /**
+   * The one that a plain `unlock()` means: the latest taken by hand, else the latest. One whose release is under
+   * way is spoken for: two `unlock()`s at the same time give back two levels.
+   */
   get latest(): Hold | undefined {
-    return this.holds.findLast((hold) => !hold.ofCallback) ?? this.holds.at(-1)
+    const held = this.holds.filter((hold) => !hold.wasReleased)
+    return held.findLast((hold) => !hold.ofCallback) ?? held.at(-1)
   }
 
   add(hold: Hold): Hold {

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { checkDuration, checkInteger, checkLease, checkOneOf } from './validate.js'
+import { checkDuration, checkFunction, checkInteger, checkLease, checkOneOf } from './validate.js'
 import { InvalidArgumentError } from './errors.js'
 import { systemRandom, type Clock } from './system-clock.js'
 
@@ -78,5 +78,14 @@ function check(options: ResolvedOptions): void {
   checkDuration('commandTimeout', options.commandTimeout, 'positive')
   checkDuration('unavailableTimeoutMs', options.unavailableTimeoutMs, 'positive')
   checkDuration('maxHoldMs', options.maxHoldMs, 'positive')
+  checkClock(options.clock)
+  checkFunction('random', options.random)
   checkOneOf('bareCalls', options.bareCalls, ['warn', 'allow', 'throw'])
+}
+
+function checkClock(clock: Partial<Clock> | undefined): void {
+  const methods = ['now', 'wallNow', 'setTimer'] as const
+  if (clock !== undefined && !methods.every((method) => typeof clock[method] === 'function')) {
+    throw new InvalidArgumentError('clock', clock, 'a clock with now(), wallNow() and setTimer()')
+  }
 }

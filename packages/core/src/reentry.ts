@@ -1,7 +1,7 @@
 import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
 import type { Acquisition } from './acquisition.js'
-import type { Enclosing, Turn } from './context.js'
+import { newQueue, type Enclosing, type Turn } from './context.js'
 import type { Hold } from './hold.js'
 import type { Session } from './session.js'
 
@@ -39,7 +39,8 @@ export class Reentry {
 
   private addLevel(acquisition: Acquisition): Promise<WaitOutcome<Hold | null>> {
     return this.wait<Hold | null>({
-      queue: `reenter:${acquisition.owner}`,
+      // A line of its own: those who re-enter at the same time do not keep each other out.
+      queue: newQueue('reenter'),
       attempt: () =>
         acquisition
           .tryReenter(this.call.request)

@@ -38,6 +38,12 @@ export function checkLease(argument: string, value: unknown): void {
   }
 }
 
+export function checkRequired(argument: string, value: unknown): void {
+  if (value === undefined) {
+    throw new InvalidArgumentError(argument, value, 'given')
+  }
+}
+
 export function checkSignal(value: unknown): void {
   if (value !== undefined && !(value instanceof AbortSignal)) {
     throw new InvalidArgumentError('signal', value, 'an AbortSignal')

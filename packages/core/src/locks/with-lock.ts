@@ -51,8 +51,9 @@ export async function withLock<T>(call: WithLockCall, callback: (hold: Hold) => 
     return result
   } finally {
     await releaseQuietly(hold)
-    // Levels taken by hand inside and not given back stay with the context, as with a Redisson thread.
-    if (!acquisition.isReleased) {
+    // Levels taken by hand inside and not given back stay with the context, as with a Redisson thread. Not while
+    // an enclosing withLock has them: that would let its siblings in.
+    if (!turn && !acquisition.isReleased) {
       acquisition.keepIn(place.context)
     }
     endTurn(session, turn)

@@ -2,17 +2,14 @@ import type { IoredisClient } from './ioredis-client.js'
 import { IoredisMessages } from './ioredis-messages.js'
 import type { ConnectionState, RedisPort } from './redis-port.js'
 
-type CommandClass = new (
-  name: string,
-  args: (string | number)[],
-  options: { replyEncoding: string },
-) => object
+type Sender = Pick<IoredisClient, 'evalsha' | 'eval'>
 
 /** RedisPort over one ioredis connection, standalone or behind Sentinel. */
 export class IoredisPort implements RedisPort {
   connectionEpoch = 0
   readonly keyPrefix: string
   readonly messages: IoredisMessages
+  private readonly sender: Sender
   private readonly listeners = new Set<() => void>()
   private corked: IoredisClient['stream'] = undefined
 
@@ -22,6 +19,7 @@ export class IoredisPort implements RedisPort {
     private readonly ownsClient: boolean,
   ) {
     this.keyPrefix = client.options.keyPrefix ?? ''
+    this.sender = this.keyPrefix === '' ? client : withoutPrefix(client)
     this.messages = new IoredisMessages(client)
     client.on('close', this.onClose)
     client.on('ready', this.onChange)
@@ -50,15 +48,11 @@ export class IoredisPort implements RedisPort {
 
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     this.gatherWrites()
-    return this.keyPrefix === ''
-      ? this.client.evalsha(sha1, keys.length, ...keys, ...args)
-      : this.sendUnprefixed('evalsha', [sha1, keys.length, ...keys, ...args])
+    return this.sender.evalsha(sha1, keys.length, ...keys, ...args)
   }
 
   eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.keyPrefix === ''
-      ? this.client.eval(lua, keys.length, ...keys, ...args)
-      : this.sendUnprefixed('eval', [lua, keys.length, ...keys, ...args])
+    return this.sender.eval(lua, keys.length, ...keys, ...args)
   }
 
   isErrorReply(error: unknown): error is Error {
@@ -76,17 +70,6 @@ export class IoredisPort implements RedisPort {
       this.client.disconnect()
       await ended
     }
-  }
-
-  /**
-   * ioredis would put its prefix before the whole key: outside the hash tag, and not where Redisson's name
-   * mapper puts one. The prefix is already part of the name here.
-   */
-  private sendUnprefixed(name: string, args: (string | number)[]): Promise<unknown> {
-    const { Command } = this.client.constructor as unknown as { Command: CommandClass }
-    return this.client.sendCommand(
-      new Command(name, args, { replyEncoding: 'utf8' }) as never,
-    ) as Promise<unknown>
   }
 
   /**
@@ -117,6 +100,19 @@ export class IoredisPort implements RedisPort {
   private readonly onClose = (): void => {
     this.connectionEpoch += 1
     this.onChange()
+  }
+}
+
+/**
+ * ioredis would put its prefix before the whole key: outside the hash tag, and not where Redisson's name mapper
+ * puts one. The prefix is already part of the lock's name here, so its methods build their commands for a client
+ * that has none (and no auto-pipelining, which keeps its queues in the client).
+ */
+function withoutPrefix(client: IoredisClient): Sender {
+  const plain = { options: {}, sendCommand: (command: never) => client.sendCommand(command) }
+  return {
+    evalsha: (...args) => client.evalsha.apply(plain as IoredisClient, args),
+    eval: (...args) => client.eval.apply(plain as IoredisClient, args),
   }
 }
 

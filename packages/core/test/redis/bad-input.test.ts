@@ -1,0 +1,429 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { Cluster, type Redis } from 'ioredis'
+import {
+  InvalidArgumentError,
+  LockClient,
+  LockLostError,
+  NotLockOwnerError,
+  WrongTypeError,
+  type Hold,
+  type Lock,
+  type LockClientOptions,
+} from '../../src/index.js'
+import { eventually } from './support/harness.js'
+import { soon, useRig } from './support/rig.js'
+
+const NAME = 'order:42'
+const rig = useRig()
+let redis: Redis
+let locks: LockClient
+let lock: Lock
+
+beforeEach(async () => {
+  redis = rig.connection()
+  locks = await rig.client({}, redis)
+  lock = locks.getLock(NAME)
+})
+
+/** What was asked of Redis, whoever asked. */
+async function commands(): Promise<Map<string, number>> {
+  const stats = await rig.server.commandStats()
+  stats.delete('info')
+  return stats
+}
+
+/** Rejects or throws INVALID_ARGUMENT that names the argument and the value, and asks Redis for nothing. */
+async function expectRefused(call: () => unknown, argument: string, shown: string): Promise<void> {
+  const before = await commands()
+  const failure = await soon((async () => call())()).catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(InvalidArgumentError)
+  expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', argument })
+  const { message } = failure as InvalidArgumentError
+  expect(message).toContain(argument)
+  expect(message.slice(message.lastIndexOf('got '))).toContain(shown)
+  expect(await commands()).toEqual(before)
+}
+
+const notDurations: [unknown, string][] = [
+  [-1, '-1'],
+  [-0.001, '-0.001'],
+  [Number.NaN, 'NaN'],
+  [Number.POSITIVE_INFINITY, 'Infinity'],
+  [Number.NEGATIVE_INFINITY, '-Infinity'],
+  ['1000', '"1000"'],
+  [null, 'null'],
+  [10n, '10'],
+  [2 ** 31, '2147483648'],
+  [Number.MAX_VALUE, '1.7976931348623157e+308'],
+  [{ ms: 5 }, '[object Object]'],
+  [true, 'true'],
+]
+const notLeases: [unknown, string][] = [...notDurations, [0, '0'], [-0, '0'], [1.5, '1.5'], [0.5, '0.5']]
+
+describe('a name', () => {
+  const notNames: [unknown, string][] = [
+    ['', '""'],
+    [42, '42'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [{}, '[object Object]'],
+    [['a'], '[object Array]'],
+    [Symbol.iterator, 'Symbol(Symbol.iterator)'],
+    ['x'.repeat(1_025), '1025 characters'],
+    ['ß'.repeat(513), '513 characters'],
+    ['☃'.repeat(342), '342 characters'],
+    ['😀'.repeat(257), '514 characters'],
+  ]
+
+  it.each(notNames)('cannot be %p', async (name, shown) => {
+    await expectRefused(() => locks.getLock(name as string), 'name', shown)
+    await expectRefused(() => locks.thread().getLock(name as string), 'name', shown)
+  })
+
+  it.each(['x'.repeat(1_024), 'ß'.repeat(512), '😀'.repeat(256), ' ', '\n', '{', '0'])(
+    'of up to 1 KiB of UTF-8 can be anything',
+    async (name) => {
+      const hold = await locks.getLock(name).acquire()
+      expect(await rig.admin.hgetall(name)).toEqual({ [hold.owner]: '1' })
+      expect(await hold.release()).toBe('released')
+    },
+  )
+})
+
+describe('a duration', () => {
+  it.each(notDurations)('a wait cannot be %p', async (bad, shown) => {
+    const waitMs = bad as number
+    const never = () => expect(bad).toBe('a callback that runs')
+    for (const call of [
+      () => lock.tryLock(waitMs),
+      () => lock.tryLock(waitMs, 1_000),
+      () => lock.acquire({ waitMs }),
+      () => lock.tryAcquire({ waitMs }),
+      () => lock.withLock(never, { waitMs }),
+      () => locks.thread().getLock(NAME).tryLock(waitMs),
+    ]) {
+      await expectRefused(call, 'waitMs', shown)
+    }
+  })
+
+  it.each(notLeases)('a lease cannot be %p', async (bad, shown) => {
+    const leaseMs = bad as number
+    const never = () => expect(bad).toBe('a callback that runs')
+    for (const call of [
+      () => lock.lock(leaseMs),
+      () => lock.tryLock(0, leaseMs),
+      () => lock.tryLock(1_000, leaseMs),
+      () => lock.acquire({ leaseMs }),
+      () => lock.tryAcquire({ leaseMs }),
+      () => lock.withLock(never, { leaseMs }),
+    ]) {
+      await expectRefused(call, 'leaseMs', shown)
+    }
+  })
+
+  it('of an extension, an ensure or a close is checked as well, and harms neither hold nor client', async () => {
+    const hold = await lock.acquire()
+    for (const [bad, shown] of notLeases) {
+      await expectRefused(() => hold.extend(bad as number), 'ms', shown)
+    }
+    for (const [bad, shown] of notDurations) {
+      await expectRefused(() => hold.ensure(bad as number), 'ms', shown)
+      await expectRefused(() => locks.close({ graceMs: bad as number }), 'graceMs', shown)
+    }
+    hold.ensure()
+    await hold.verify()
+    expect(await locks.getLock('another').tryLock()).toBe(true)
+    await locks.getLock('another').forceUnlock()
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('of an extension cannot be left out', async () => {
+    const hold = await lock.acquire()
+    await expectRefused(() => hold.extend(undefined as never), 'ms', 'undefined')
+    await hold.release()
+  })
+
+  it('a refused call of an enclosing context leaves its hold alone', async () => {
+    await locks.run(async () => {
+      const hold = await lock.lock()
+      await expectRefused(() => lock.lock(-1), 'leaseMs', '-1')
+      await expectRefused(() => lock.withLock(() => undefined, { waitMs: -1 }), 'waitMs', '-1')
+      expect(hold.count).toBe(1)
+      await lock.unlock()
+    })
+  })
+
+  it('at the edges is taken: no wait, a fraction of a wait, the longest wait and lease', async () => {
+    const longest = 2 ** 31 - 1
+    for (const waitMs of [0, -0, 0.5, 1e-9, longest]) {
+      const hold = await lock.acquire({ waitMs, leaseMs: longest })
+      expect(await rig.admin.pttl(NAME)).toBeGreaterThan(longest - 10_000)
+      expect(await hold.release()).toBe('released')
+    }
+    const hold = await lock.acquire({ leaseMs: 1_000 })
+    hold.ensure(0)
+    await hold.extend(longest)
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(longest - 10_000)
+    await hold.release()
+    await lock
+      .acquire({ waitMs: undefined, leaseMs: undefined, signal: undefined })
+      .then((each) => each.release())
+  })
+})
+
+describe('what is neither name nor duration', () => {
+  it.each([
+    ['abort', '"abort"'],
+    [null, 'null'],
+    [{ aborted: false }, '[object Object]'],
+    [new AbortController(), '[object AbortController]'],
+    [5, '5'],
+  ])('a signal cannot be %p', async (bad, shown) => {
+    const signal = bad as unknown as AbortSignal
+    const never = () => expect(bad).toBe('a callback that runs')
+    await expectRefused(() => lock.acquire({ signal }), 'signal', shown)
+    await expectRefused(() => lock.tryAcquire({ signal }), 'signal', shown)
+    await expectRefused(() => lock.withLock(never, { signal }), 'signal', shown)
+  })
+
+  it.each([
+    [undefined, 'undefined'],
+    ['work', '"work"'],
+    [Promise.resolve(), '[object Promise]'],
+    [{}, '[object Object]'],
+  ])('a callback cannot be %p', async (bad, shown) => {
+    const callback = bad as unknown as () => void
+    await expectRefused(() => lock.withLock(callback), 'callback', shown)
+    await expectRefused(() => locks.run(callback), 'callback', shown)
+    await expectRefused(() => locks.fork(callback), 'callback', shown)
+    await expectRefused(() => locks.on('lost', callback), 'listener', shown)
+  })
+
+  it.each([
+    ['lots', '"lots"'],
+    ['', '""'],
+    [undefined, 'undefined'],
+    [5, '5'],
+  ])('an event cannot be %p', async (bad, shown) => {
+    await expectRefused(() => locks.on(bad as 'lost', () => undefined), 'event', shown)
+  })
+
+  it('detached is true or false', async () => {
+    await expectRefused(() => locks.fork(() => 1, { detached: 'yes' as never }), 'detached', '"yes"')
+  })
+})
+
+describe('an option of LockClient', () => {
+  const positive: [unknown, string][] = [...notDurations, [0, '0']]
+  const bad: [keyof LockClientOptions, [unknown, string][]][] = [
+    [
+      'clientName',
+      [
+        ['', '""'],
+        ['a:b', '"a:b"'],
+        ['{a', '"{a"'],
+        ['a}', '"a}"'],
+        ['x'.repeat(201), '201 characters'],
+        [5, '5'],
+        [{}, '[object Object]'],
+      ],
+    ],
+    ['lockWatchdogTimeout', notLeases.filter(([value]) => value !== null)],
+    [
+      'watchdogBatchSize',
+      [
+        [0, '0'],
+        [-1, '-1'],
+        [1.5, '1.5'],
+        [Number.NaN, 'NaN'],
+        [Number.POSITIVE_INFINITY, 'Infinity'],
+        ['100', '"100"'],
+        [10n, '10'],
+      ],
+    ],
+    ['resyncInterval', positive.filter(([value]) => value !== null)],
+    ['commandTimeout', positive.filter(([value]) => value !== null)],
+    ['unavailableTimeoutMs', positive.filter(([value]) => value !== null)],
+    ['maxHoldMs', positive],
+    [
+      'bareCalls',
+      [
+        ['never', '"never"'],
+        [true, 'true'],
+      ],
+    ],
+    [
+      'clock',
+      [
+        [5, '5'],
+        ['system', '"system"'],
+        [{}, '[object Object]'],
+      ],
+    ],
+    [
+      'random',
+      [
+        [5, '5'],
+        ['x', '"x"'],
+      ],
+    ],
+  ]
+  const cases = bad.flatMap(([option, values]) =>
+    values.map(([value, shown]) => [option, value, shown] as const),
+  )
+
+  it.each(cases)('%s cannot be %p', async (option, value, shown) => {
+    const options = { [option]: value } as LockClientOptions
+    await expectRefused(() => new LockClient(redis, options), option, shown)
+    await expectRefused(() => LockClient.connect(redis, options), option, shown)
+    await expectRefused(() => LockClient.connect(rig.server.url, options), option, shown)
+  })
+
+  it.each([
+    [null, 'null'],
+    [5, '5'],
+    ['x', '"x"'],
+  ])('the options cannot be %p', async (value, shown) => {
+    await expectRefused(() => new LockClient(redis, value as never), 'options', shown)
+  })
+})
+
+describe('what LockClient is built on', () => {
+  it.each([
+    ['redis://localhost:6379', '"redis://localhost:6379"'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [5, '5'],
+    [{}, '[object Object]'],
+    [{ host: 'localhost' }, '[object Object]'],
+    [{ evalsha: () => undefined }, '[object Object]'],
+  ])('the constructor refuses %p', async (value, shown) => {
+    await expectRefused(() => new LockClient(value as never), 'redis', shown)
+  })
+
+  it.each([
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [5, '5'],
+    [true, 'true'],
+    [() => undefined, '() => undefined'],
+  ])('connect refuses %p', async (value, shown) => {
+    await expectRefused(() => LockClient.connect(value as never), 'target', shown)
+  })
+
+  it('a Cluster is refused as long as it is not supported', async () => {
+    const cluster = new Cluster([{ host: '127.0.0.1', port: rig.server.port }], { lazyConnect: true })
+    await expectRefused(() => new LockClient(cluster as never), 'redis', '[object')
+    await expectRefused(() => LockClient.connect(cluster), 'redis', '[object')
+    cluster.disconnect()
+  })
+})
+
+describe('a key of another type under the lock’s name', () => {
+  const foreign: [string, (name: string) => Promise<unknown>][] = [
+    ['string', (name) => rig.admin.set(name, 'mine')],
+    ['list', (name) => rig.admin.rpush(name, 'a', 'b')],
+    ['set', (name) => rig.admin.sadd(name, 'a', 'b')],
+    ['stream', (name) => rig.admin.xadd(name, '1-1', 'field', 'value')],
+  ]
+
+  const expectWrongType = async (call: () => Promise<unknown>): Promise<void> => {
+    const failure = await soon(call()).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(WrongTypeError)
+    expect(failure).toMatchObject({ code: 'WRONG_TYPE', lockName: NAME, key: NAME })
+    expect((failure as Error).message).toContain(`"${NAME}"`)
+    expect((failure as Error).message).toContain('WRONGTYPE Operation against a key')
+  }
+
+  describe.each(foreign)('%s', (_type, create) => {
+    it('every method that takes or looks says WRONG_TYPE, and the value stays', async () => {
+      await create(NAME)
+      const before = await rig.admin.dumpBuffer(NAME)
+      const never = () => expect('a callback').toBe('not run')
+      for (const call of [
+        () => lock.lock(),
+        () => lock.lock(1_000),
+        () => lock.tryLock(),
+        () => lock.tryLock(5_000),
+        () => lock.tryLock(5_000, 1_000),
+        () => lock.acquire(),
+        () => lock.acquire({ waitMs: 5_000, leaseMs: 1_000 }),
+        () => lock.tryAcquire(),
+        () => lock.withLock(never),
+        () => locks.run(() => lock.lock()),
+        () => locks.run(() => lock.withLock(never)),
+        () => locks.thread().getLock(NAME).lock(),
+        () => lock.isLocked(),
+        () => lock.remainTimeToLive(),
+        () => lock.forceUnlock(),
+      ]) {
+        await expectWrongType(call)
+      }
+      // Nobody of this client can hold it, so there is nothing to ask Redis about.
+      expect(await lock.getHoldCount()).toBe(0)
+      expect(await lock.isHeldByCurrentContext()).toBe(false)
+      expect(await lock.isHeldByThread(locks.thread().id)).toBe(false)
+      await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+      expect(await rig.admin.dumpBuffer(NAME)).toEqual(before)
+      expect(await rig.admin.pttl(NAME)).toBe(-1)
+      await rig.admin.del(NAME)
+    })
+
+    it('put there over a hold: the hold is lost on every way to ask, and the value stays (I1)', async () => {
+      const ways: [string, (hold: Hold) => Promise<unknown>][] = [
+        ['verify', (hold) => expect(hold.verify()).rejects.toThrow(LockLostError)],
+        ['extend', (hold) => expect(hold.extend(60_000)).rejects.toThrow(LockLostError)],
+        ['re-enter', () => expect(lock.lock()).rejects.toThrow(LockLostError)],
+        ['release', async (hold) => expect(await hold.release()).toBe('lost')],
+        ['unlock', () => expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)],
+      ]
+      for (const [, ask] of ways) {
+        await locks.run(async () => {
+          const hold = await lock.lock()
+          await rig.admin.del(NAME)
+          await create(NAME)
+          const before = await rig.admin.dumpBuffer(NAME)
+          await ask(hold)
+          expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'gone' })
+          expect(await hold.release()).toMatch(/^(lost|already-released)$/)
+          expect(await rig.admin.dumpBuffer(NAME)).toEqual(before)
+          await rig.admin.del(NAME)
+        })
+      }
+    })
+  })
+
+  it('put there over a watched hold: lost at the next renewal, and the neighbours are renewed (I7)', async () => {
+    const watched = await rig.client({ lockWatchdogTimeout: 1_500 })
+    const lost = new Promise((resolve) => watched.on('lost', resolve))
+    const [hold, neighbour] = [
+      await watched.getLock(NAME).acquire(),
+      await watched.getLock('neighbour').acquire(),
+    ]
+    await rig.admin.set(NAME, 'mine')
+    expect(await soon(lost)).toMatchObject({ lockName: NAME, owner: hold.owner, error: { reason: 'gone' } })
+    await eventually(async () => (await rig.admin.pttl('neighbour')) < 1_200)
+    await eventually(async () => (await rig.admin.pttl('neighbour')) > 1_300)
+    expect(neighbour.signal.aborted).toBe(false)
+    expect(await rig.admin.get(NAME)).toBe('mine')
+    await rig.admin.del(NAME)
+    await neighbour.release()
+  })
+
+  it('put there while somebody waits: the wait ends in WRONG_TYPE, and with it every wait behind', async () => {
+    const holder = await (await rig.client()).getLock(NAME).acquire()
+    const impatient = await rig.client({ resyncInterval: 50 })
+    const waits = [impatient.getLock(NAME).lock(), impatient.getLock(NAME).tryLock(20_000)]
+    const failures = waits.map((wait) => wait.catch((error: unknown) => error))
+    await eventually(
+      async () => (await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${NAME}}`))[1] === 1,
+    )
+    await rig.admin.set(NAME, 'mine')
+    for (const failure of failures) {
+      expect(await soon(failure)).toBeInstanceOf(WrongTypeError)
+    }
+    expect(await rig.admin.get(NAME)).toBe('mine')
+    await rig.admin.del(NAME)
+    expect(await holder.release()).toBe('lost')
+  })
+})

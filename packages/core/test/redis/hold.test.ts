@@ -1,0 +1,827 @@
+import { describe, expect, it } from '@jest/globals'
+import {
+  ClientClosedError,
+  InvalidArgumentError,
+  LockClient,
+  LockLostError,
+  LockTimeoutError,
+  NotLockOwnerError,
+  type Hold,
+  type LockEvents,
+} from '../../src/index.js'
+import { eventually, signalled, sleep, useHarness } from './support/harness.js'
+import { usePrivateServer } from './support/private-server.js'
+import { Stalls } from './support/stalls.js'
+import { useWarnings } from './support/warnings.js'
+
+/** When the signal aborted, on the clock of `performance.now`. */
+function aborted(hold: Hold): Promise<number> {
+  return new Promise((resolve) =>
+    hold.signal.addEventListener('abort', () => resolve(performance.now()), { once: true }),
+  )
+}
+
+function reasonOf(hold: Hold): unknown {
+  return (hold.signal.reason as LockLostError | undefined)?.reason
+}
+
+function lostEvents(locks: LockClient): LockEvents['lost'][] {
+  const events: LockEvents['lost'][] = []
+  locks.on('lost', (event) => events.push(event))
+  return events
+}
+
+describe('hold: loss while Redis is silent', () => {
+  const redis = usePrivateServer()
+
+  it.each(['at once', 'after a renewal'])(
+    'the signal aborts before the lease ends, when Redis falls silent %s (I3)',
+    async (when) => {
+      const locks = await redis.client({ lockWatchdogTimeout: 900 })
+      const stalls = new Stalls()
+      const lock = locks.getLock('lock')
+      let leaseSentAfter = performance.now()
+      const hold = await lock.acquire()
+      const abortedAt = aborted(hold)
+      if (when === 'after a renewal') {
+        await sleep(500)
+        // The latest renewal that Redis can have answered was sent no earlier than this.
+        leaseSentAfter += 300
+      }
+      await redis.server.pause()
+      const at = await abortedAt
+      expect(at).toBeLessThan(leaseSentAfter + 900 + stalls.end())
+      expect(hold.trustedForMs).toBe(0)
+      expect(hold.signal.reason).toBeInstanceOf(LockLostError)
+      expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired', lockName: 'lock' })
+      expect(() => hold.ensure()).toThrow(LockLostError)
+      redis.server.resume()
+      expect(await hold.release()).toBe('lost')
+    },
+  )
+
+  it('a silence that ends in time costs nothing: unknown is neither yes nor no', async () => {
+    const locks = await redis.client({ lockWatchdogTimeout: 1_800, commandTimeout: 200 })
+    const events: unknown[] = []
+    locks.on('renewal-failed', (event) => events.push(event))
+    const hold = await locks.getLock('lock').acquire()
+    await redis.server.pause()
+    await eventually(() => events.length > 0)
+    redis.server.resume()
+    await sleep(1_800)
+    expect(hold.signal.aborted).toBe(false)
+    await hold.verify()
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('a hold that was lost by silence leaves no orphan: what an unanswered renewal still did is undone (I2)', async () => {
+    const locks = await redis.client({ lockWatchdogTimeout: 1_200, commandTimeout: 200 })
+    const hold = await locks.getLock('lock').acquire()
+    await sleep(500)
+    await redis.server.pause()
+    await aborted(hold)
+    // The renewals that piled up before the server are served now, each good for another lease.
+    redis.server.resume()
+    expect(await hold.release()).toBe('lost')
+    await eventually(async () => (await redis.server.command('EXISTS', 'lock')) === 0, 1_000)
+  })
+
+  it('close leaves no key of a hold that was lost by silence and never released (I5)', async () => {
+    const locks = await redis.client({ lockWatchdogTimeout: 1_200, commandTimeout: 200 })
+    const hold = await locks.getLock('lock').acquire()
+    await sleep(500)
+    await redis.server.pause()
+    await aborted(hold)
+    // The renewals that piled up before the server are served now, each good for another lease.
+    redis.server.resume()
+    await redis.server.command('PING')
+    await locks.close({ graceMs: 0 })
+    expect(await redis.server.command('EXISTS', 'lock')).toBe(0)
+  })
+
+  it('a release that Redis does not answer at first is tried until it does, also after many renewals (I2)', async () => {
+    const locks = await redis.client({ lockWatchdogTimeout: 900, commandTimeout: 150 })
+    const lock = locks.getLock('lock')
+    const hold = await lock.acquire()
+    await sleep(1_400)
+    await redis.server.pause()
+    const release = hold.release()
+    await sleep(400)
+    redis.server.resume()
+    expect(await release).toBe('released')
+    expect(hold.signal.aborted).toBe(false)
+    const next = await lock.tryAcquire()
+    expect(await next?.release()).toBe('released')
+  })
+
+  it('a caller that gave up while its try was on its way has nothing afterwards (I8)', async () => {
+    const locks = await redis.client({ lockWatchdogTimeout: 30_000, commandTimeout: 5_000 })
+    const lock = locks.getLock('lock')
+    await lock.isLocked()
+    await redis.server.pause()
+    const abort = new AbortController()
+    const wait = lock.acquire({ signal: abort.signal })
+    const timed = lock.acquire({ waitMs: 100 })
+    abort.abort()
+    await expect(wait).rejects.toBe(abort.signal.reason)
+    await expect(timed).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+    redis.server.resume()
+    await redis.server.command('PING')
+    await eventually(async () => (await redis.server.command('EXISTS', 'lock')) === 0, 1_000)
+    expect(await lock.tryLock()).toBe(true)
+    await lock.unlock()
+  })
+
+  it('renewal-failed tells that the answer is missing, and for how long the hold is still trusted', async () => {
+    const locks = await redis.client({ lockWatchdogTimeout: 1_500, commandTimeout: 200 })
+    const failed = signalled<LockEvents['renewal-failed']>()
+    locks.on('renewal-failed', failed.resolve)
+    const hold = await locks.getLock('lock').acquire()
+    await redis.server.pause()
+    const event = await failed.promise
+    expect(event).toMatchObject({ lockName: 'lock', owner: hold.owner })
+    expect(event.trustedForMs).toBeGreaterThan(0)
+    expect(event.trustedForMs).toBeLessThan(1_500)
+    redis.server.resume()
+  })
+
+  it('a client that is closed while Redis is silent comes to an end', async () => {
+    const locks = await redis.client({ commandTimeout: 300 })
+    const hold = await locks.getLock('lock').acquire()
+    await redis.server.pause()
+    await locks.close({ graceMs: 50 })
+    expect(reasonOf(hold)).toBe('closed')
+    redis.server.resume()
+    await redis.server.command('DEL', 'lock')
+  })
+
+  it('a client that is closed while Redis is gone comes to an end (I5)', async () => {
+    const locks = await redis.client({ commandTimeout: 300 })
+    const hold = await locks.getLock('lock').acquire()
+    await redis.server.kill()
+    await sleep(200)
+    await locks.close({ graceMs: 50 })
+    expect(reasonOf(hold)).toBe('closed')
+  })
+})
+
+describe('hold: loss', () => {
+  const harness = useHarness()
+  const warnings = useWarnings()
+
+  it('a deleted key is noticed by the next renewal, and told once as an event', async () => {
+    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const events = lostEvents(locks)
+    const hold = await locks.getLock(harness.name()).acquire()
+    const abortedAt = aborted(hold)
+    await harness.admin.del(harness.name())
+    await abortedAt
+    expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'gone', owner: hold.owner })
+    expect(events).toEqual([
+      { lockName: harness.name(), owner: hold.owner, error: hold.signal.reason as unknown },
+    ])
+    expect(await hold.release()).toBe('lost')
+    expect(await harness.admin.exists(harness.name())).toBe(0)
+    expect(events).toHaveLength(1)
+  })
+
+  it('a key that was deleted and taken by somebody else is noticed by the next renewal, which leaves it alone (I6)', async () => {
+    const [locks, others] = [await harness.client({ lockWatchdogTimeout: 600 }), await harness.client()]
+    const hold = await locks.getLock(harness.name()).acquire()
+    const abortedAt = aborted(hold)
+    await harness.admin.del(harness.name())
+    const next = await others.getLock(harness.name()).acquire({ leaseMs: 20_000 })
+    await abortedAt
+    expect(reasonOf(hold)).toBe('gone')
+    expect(await hold.release()).toBe('lost')
+    await next.verify()
+    expect(await harness.admin.hgetall(harness.name())).toEqual({ [next.owner]: '1' })
+    expect(await next.release()).toBe('released')
+  })
+
+  it('other locks of the client go on when one is lost (I7)', async () => {
+    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const lost = await locks.getLock(harness.name('lost')).acquire()
+    const kept = await locks.getLock(harness.name('kept')).acquire()
+    const abortedAt = aborted(lost)
+    await harness.admin.del(harness.name('lost'))
+    await abortedAt
+    await sleep(800)
+    expect(kept.signal.aborted).toBe(false)
+    await kept.verify()
+    expect(await kept.release()).toBe('released')
+  })
+
+  it('verify sees a deletion at once, and what it sees is final', async () => {
+    const locks = await harness.client()
+    const hold = await locks.getLock(harness.name()).acquire()
+    await hold.verify()
+    await harness.admin.del(harness.name())
+    hold.ensure()
+    await expect(hold.verify()).rejects.toThrow(LockLostError)
+    expect(reasonOf(hold)).toBe('gone')
+    expect(hold.signal.aborted).toBe(true)
+    expect(() => hold.ensure()).toThrow(LockLostError)
+    await expect(hold.verify()).rejects.toThrow(LockLostError)
+    await expect(hold.extend(1_000)).rejects.toThrow(LockLostError)
+    expect(hold.trustedForMs).toBe(0)
+    expect(hold.lossError).toBe(hold.signal.reason)
+  })
+
+  it('verify sees that somebody else has it, or another thing has its name', async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const hold = await locks.getLock(harness.name()).acquire()
+    await harness.admin.del(harness.name())
+    const next = await others.getLock(harness.name()).acquire()
+    await expect(hold.verify()).rejects.toThrow(LockLostError)
+    await harness.admin.set(harness.name(), 'something else')
+    await expect(next.verify()).rejects.toThrow(LockLostError)
+    expect(await next.release()).toBe('lost')
+    expect(await harness.admin.getdel(harness.name())).toBe('something else')
+  })
+
+  it("forceUnlock by another client aborts the holder's signal by message, long before a renewal", async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const holds = await locks.run(async () => {
+      const lock = locks.getLock(harness.name())
+      return [await lock.lock(), await lock.lock()] as const
+    })
+    const both = Promise.all(holds.map(aborted))
+    expect(await others.getLock(harness.name()).forceUnlock()).toBe(true)
+    await both
+    expect(holds.map(reasonOf)).toEqual(['forced', 'forced'])
+  })
+
+  it("forceUnlock by the holder's own client aborts the signal before it resolves", async () => {
+    const locks = await harness.client()
+    const hold = await locks.getLock(harness.name()).acquire()
+    await locks.getLock(harness.name()).forceUnlock()
+    expect(reasonOf(hold)).toBe('forced')
+  })
+
+  it('a client made without connect hears of forceUnlock too', async () => {
+    const locks = new LockClient(harness.connection())
+    const other = await harness.client()
+    const hold = await locks.getLock(harness.name()).acquire()
+    const inbox = `holdfast:client:${locks.clientId}`
+    await eventually(async () => (await harness.admin.pubsub('CHANNELS', inbox)).length === 1)
+    const abortedAt = aborted(hold)
+    await other.getLock(harness.name()).forceUnlock()
+    await abortedAt
+    expect(reasonOf(hold)).toBe('forced')
+    await locks.close()
+  })
+
+  it('a fixed lease that runs out aborts the signal before Redis lets go, and emits lost (I3)', async () => {
+    const locks = await harness.client()
+    const events = lostEvents(locks)
+    const stalls = new Stalls()
+    const startedAt = performance.now()
+    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 500 })
+    const at = await aborted(hold)
+    expect(at).toBeLessThan(startedAt + 500 + stalls.end())
+    expect(at).toBeGreaterThan(startedAt + 300)
+    expect(reasonOf(hold)).toBe('expired')
+    expect(events.map((each) => each.owner)).toEqual([hold.owner])
+    expect(await hold.release()).toBe('lost')
+  })
+
+  it('when the lease of one holder ends, its signal has aborted before the next holder is told (I1)', async () => {
+    const locks = await harness.client()
+    for (const others of [locks, await harness.client()]) {
+      const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 300 })
+      const next = await others.getLock(harness.name()).acquire()
+      expect(hold.signal.aborted).toBe(true)
+      expect(await next.release()).toBe('released')
+    }
+  })
+
+  it('a loss that nobody listens to is one process warning', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const hold = await lock.acquire()
+    await lock.forceUnlock()
+    expect(await hold.release()).toBe('lost')
+    const warned = await warnings.delivered('HOLDFAST_LOST', harness.name())
+    expect(warned).toHaveLength(1)
+    expect(warned[0]!.message).toMatch(/released it by force[^]*hold\.signal/)
+    await lock.acquire()
+    await lock.forceUnlock()
+    expect(await warnings.delivered('HOLDFAST_LOST', harness.name())).toHaveLength(1)
+  })
+
+  it('a loss that somebody listens to, by signal or by event, is no warning', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const { signal } = await lock.acquire()
+    await lock.forceUnlock()
+    expect(signal.aborted).toBe(true)
+    const events = lostEvents(locks)
+    await lock.acquire()
+    await lock.forceUnlock()
+    expect(events).toHaveLength(1)
+    expect(await warnings.delivered('HOLDFAST_LOST')).toEqual([])
+  })
+
+  it("a listener of 'lost' that throws harms nobody: a warning tells of it", async () => {
+    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const lost = signalled()
+    locks.on('lost', () => {
+      throw new Error('listener failed')
+    })
+    locks.on('lost', () => lost.resolve())
+    const hold = await locks.getLock(harness.name()).acquire()
+    const other = await locks.getLock(harness.name('other')).acquire()
+    await harness.admin.del(harness.name())
+    await lost.promise
+    expect(hold.signal.aborted).toBe(true)
+    const warned = await warnings.delivered('HOLDFAST_LISTENER', 'listener failed')
+    expect(warned).toHaveLength(1)
+    await sleep(800)
+    await other.verify()
+    expect(await other.release()).toBe('released')
+    const next = await locks.getLock(harness.name()).acquire()
+    expect(await next.release()).toBe('released')
+  })
+
+  it('maxHoldMs ends the renewal of a stuck holder: others get the lock, its signal aborts first', async () => {
+    const [locks, others] = [
+      await harness.client({ lockWatchdogTimeout: 450, maxHoldMs: 700 }),
+      await harness.client(),
+    ]
+    const startedAt = performance.now()
+    const hold = await locks.getLock(harness.name()).acquire()
+    const next = await others.getLock(harness.name()).acquire()
+    expect(hold.signal.aborted).toBe(true)
+    expect(reasonOf(hold)).toBe('expired')
+    expect(performance.now() - startedAt).toBeGreaterThan(690)
+    await next.verify()
+    expect(await next.release()).toBe('released')
+  })
+})
+
+describe('hold: what the handle does', () => {
+  const harness = useHarness()
+
+  it('ensure is local: it passes while that much trust is left, and throws LockLostError otherwise', async () => {
+    const locks = await harness.client()
+    const hold = await locks.getLock(harness.name()).acquire()
+    hold.ensure()
+    hold.ensure(20_000)
+    expect(hold.trustedForMs).toBeGreaterThan(20_000)
+    expect(hold.trustedForMs).toBeLessThan(30_000)
+    expect(() => hold.ensure(30_000)).toThrow(LockLostError)
+    expect(() => hold.ensure(-1)).toThrow(InvalidArgumentError)
+    expect(hold.signal.aborted).toBe(false)
+    hold.ensure()
+    expect(await hold.release()).toBe('released')
+    expect(() => hold.ensure()).toThrow(NotLockOwnerError)
+    await expect(hold.verify()).rejects.toThrow(NotLockOwnerError)
+    await expect(hold.extend(1_000)).rejects.toThrow(NotLockOwnerError)
+    expect(hold.trustedForMs).toBe(0)
+  })
+
+  it('ensure of a fixed lease counts down, and does not ask Redis', async () => {
+    const locks = await harness.client()
+    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 600 })
+    hold.ensure(300)
+    await sleep(350)
+    expect(() => hold.ensure(300)).toThrow(LockLostError)
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('extend prolongs a fixed lease, in Redis and in local trust, and never shortens one', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const hold = await lock.acquire({ leaseMs: 500 })
+    await hold.extend(10_000)
+    expect(await lock.remainTimeToLive()).toBeGreaterThan(9_000)
+    expect(hold.trustedForMs).toBeGreaterThan(9_000)
+    await hold.extend(100)
+    expect(await lock.remainTimeToLive()).toBeGreaterThan(9_000)
+    expect(hold.trustedForMs).toBeGreaterThan(8_000)
+    await sleep(600)
+    expect(hold.signal.aborted).toBe(false)
+    await hold.verify()
+    await expect(hold.extend(0)).rejects.toThrow(InvalidArgumentError)
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('extend does not bring back what is gone (I6)', async () => {
+    const locks = await harness.client()
+    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 5_000 })
+    await harness.admin.del(harness.name())
+    await expect(hold.extend(10_000)).rejects.toThrow(LockLostError)
+    expect(hold.signal.aborted).toBe(true)
+    expect(await harness.admin.exists(harness.name())).toBe(0)
+  })
+
+  it('extend keeps a watched hold watched', async () => {
+    const locks = await harness.client({ lockWatchdogTimeout: 450 })
+    const hold = await locks.getLock(harness.name()).acquire()
+    await hold.extend(700)
+    await sleep(1_300)
+    await hold.verify()
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('release answers still-held, released, already-released and lost', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    await locks.run(async () => {
+      const [outer, inner] = [await lock.acquire(), await lock.acquire()]
+      expect([outer.count, inner.count, inner.lockName]).toEqual([2, 2, harness.name()])
+      expect(await outer.release()).toBe('still-held')
+      expect(inner.count).toBe(1)
+      inner.ensure()
+      expect(await inner.release()).toBe('released')
+      expect(await inner.release()).toBe('already-released')
+      expect(await outer.release()).toBe('already-released')
+    })
+    const lost = await lock.acquire()
+    await harness.admin.del(harness.name())
+    expect(await lost.release()).toBe('lost')
+    expect(lost.signal.aborted).toBe(true)
+    expect(await lost.release()).toBe('already-released')
+  })
+
+  it('releases at the same time give back one level each, whatever their order (I2)', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    await locks.run(async () => {
+      const holds = [await lock.acquire(), await lock.acquire(), await lock.acquire()]
+      const outcomes = await Promise.all(holds.map((hold) => hold.release()))
+      expect(outcomes).toEqual(['still-held', 'still-held', 'released'])
+      const hold = await lock.acquire()
+      expect(await Promise.all([hold.release(), hold.release()])).toEqual(['released', 'already-released'])
+    })
+  })
+
+  it('a signal that is looked at only after the loss has aborted', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    const hold = await lock.acquire()
+    await lock.forceUnlock()
+    expect(hold.signal.aborted).toBe(true)
+    expect(reasonOf(hold)).toBe('forced')
+  })
+
+  it('a released hold never aborts its signal', async () => {
+    const locks = await harness.client()
+    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 200 })
+    const { signal } = hold
+    await hold.release()
+    await sleep(300)
+    await locks.getLock(harness.name()).forceUnlock()
+    await locks.close()
+    expect(signal.aborted).toBe(false)
+  })
+
+  it('await using gives the lock back', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    {
+      await using hold = await lock.acquire()
+      hold.ensure()
+      expect(await lock.isLocked()).toBe(true)
+    }
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it('await using of a hold that was lost throws LockLostError, of one that was given back it does not', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    const block = async (inside: (hold: Hold) => Promise<unknown>): Promise<string> => {
+      await using hold = await lock.acquire()
+      await inside(hold)
+      return 'done'
+    }
+    expect(await block((hold) => hold.release())).toBe('done')
+    await expect(block(() => harness.admin.del(harness.name()))).rejects.toMatchObject({ reason: 'gone' })
+    await expect(block(() => lock.forceUnlock())).rejects.toMatchObject({ reason: 'forced' })
+  })
+})
+
+describe('hold: withLock', () => {
+  const harness = useHarness()
+
+  it('gives what the callback returns, sync or not, and frees the lock', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    expect(await lock.withLock(() => 'sync')).toBe('sync')
+    expect(await lock.withLock(async () => Promise.resolve('async'))).toBe('async')
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it('the error of the callback wins, sync or not, and the lock is free', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    const mine = new Error('mine')
+    const throwing = (): void => {
+      throw mine
+    }
+    await expect(lock.withLock(throwing)).rejects.toBe(mine)
+    await expect(lock.withLock(() => Promise.reject(mine))).rejects.toBe(mine)
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it('the error of the callback wins also when the lock was lost', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    const mine = new Error('mine')
+    const work = async (): Promise<void> => {
+      await lock.forceUnlock()
+      throw mine
+    }
+    await expect(lock.withLock(work)).rejects.toBe(mine)
+  })
+
+  it.each(['noticed', 'not yet noticed'])(
+    'a callback that succeeded although the lock was lost, %s: LockLostError with the result',
+    async (how) => {
+      const lock = (await harness.client()).getLock(harness.name())
+      const work = async (hold: Hold): Promise<string> => {
+        await harness.admin.del(harness.name())
+        if (how === 'noticed') {
+          await hold.verify().catch(() => undefined)
+        }
+        return 'the result'
+      }
+      const failure = lock.withLock(work)
+      await expect(failure).rejects.toThrow(LockLostError)
+      await expect(failure).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'gone', result: 'the result' })
+    },
+  )
+
+  it('the lock is still held while an async callback goes on, and a given back hold is no error', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    await lock.withLock(async (hold) => {
+      await sleep(20)
+      expect(await lock.isHeldByCurrentContext()).toBe(true)
+      expect(await hold.release()).toBe('released')
+    })
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it('without getting the lock the callback does not run', async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const held = await others.getLock(harness.name()).acquire()
+    let ran = false
+    const work = (): void => {
+      ran = true
+    }
+    await expect(locks.getLock(harness.name()).withLock(work, { waitMs: 100 })).rejects.toThrow(
+      LockTimeoutError,
+    )
+    const abort = new AbortController()
+    const waiting = locks.getLock(harness.name()).withLock(work, { signal: abort.signal })
+    abort.abort()
+    await expect(waiting).rejects.toBe(abort.signal.reason)
+    await held.release()
+    expect(ran).toBe(false)
+  })
+})
+
+describe('hold: close', () => {
+  const harness = useHarness()
+
+  it('refuses new calls from its first moment', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const closing = locks.close()
+    const calls = [
+      () => lock.lock(),
+      () => lock.tryLock(),
+      () => lock.acquire(),
+      () => lock.tryAcquire(),
+      () => lock.withLock(() => undefined),
+      () => lock.forceUnlock(),
+      () => locks.run(() => lock.lock()),
+    ]
+    for (const call of calls) {
+      await expect(call()).rejects.toThrow(ClientClosedError)
+    }
+    expect(() => locks.getLock(harness.name())).toThrow(ClientClosedError)
+    await closing
+    for (const call of [...calls, () => lock.isLocked()]) {
+      await expect(call()).rejects.toMatchObject({ code: 'CLIENT_CLOSED' })
+    }
+  })
+
+  it('waiters end with ClientClosedError while the holder still has its grace', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const hold = await lock.acquire()
+    const waiters = [
+      lock.lock(),
+      lock.tryLock(60_000),
+      lock.acquire({ waitMs: 60_000 }),
+      locks.run(() => lock.withLock(() => undefined)),
+    ]
+    const outcomes = Promise.allSettled(waiters)
+    const closing = locks.close({ graceMs: 20_000 })
+    for (const each of await outcomes) {
+      expect(each).toMatchObject({ status: 'rejected', reason: { code: 'CLIENT_CLOSED' } })
+    }
+    expect(hold.signal.aborted).toBe(false)
+    hold.ensure()
+    expect(await hold.release()).toBe('released')
+    await closing
+    expect(hold.signal.aborted).toBe(false)
+  })
+
+  it('a holder may finish during the grace: its lock is renewed until then', async () => {
+    const locks = await harness.client({ lockWatchdogTimeout: 450 })
+    const hold = await locks.getLock(harness.name()).acquire()
+    const closing = locks.close({ graceMs: 20_000 })
+    await sleep(900)
+    expect(hold.signal.aborted).toBe(false)
+    await hold.verify()
+    expect(await hold.release()).toBe('released')
+    await closing
+  })
+
+  it('after the grace the signal aborts first, and then the lock is free', async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const events = lostEvents(locks)
+    const order: string[] = []
+    const holds = await Promise.all(
+      ['one', 'other'].map((each) => locks.getLock(harness.name(each)).acquire()),
+    )
+    holds.forEach((hold) => hold.signal.addEventListener('abort', () => order.push('aborted')))
+    const next = others
+      .getLock(harness.name('one'))
+      .acquire()
+      .then((hold) => {
+        order.push('taken')
+        return hold
+      })
+    await locks.close({ graceMs: 100 })
+    expect(await harness.admin.exists(harness.name('other'))).toBe(0)
+    await (await next).release()
+    expect(order).toEqual(['aborted', 'aborted', 'taken'])
+    expect(holds.map(reasonOf)).toEqual(['closed', 'closed'])
+    expect(events.map((each) => each.error.reason)).toEqual(['closed', 'closed'])
+    expect(await holds[0]!.release()).toBe('lost')
+  })
+
+  it('is safe twice, also at once and by await using', async () => {
+    const locks = await harness.client()
+    await locks.getLock(harness.name()).acquire()
+    await Promise.all([locks.close({ graceMs: 50 }), locks.close({ graceMs: 0 })])
+    await locks.close()
+    {
+      await using again = await harness.client()
+      expect(await again.getLock(harness.name()).tryLock(0, 5_000)).toBe(true)
+      await again.getLock(harness.name()).forceUnlock()
+    }
+  })
+
+  it('leaves the connection it was given open and without listeners, and closes its own (I5)', async () => {
+    const connection = harness.connection({ connectionName: harness.name() })
+    await connection.ping()
+    const listeners = (): number[] =>
+      ['ready', 'close', 'end', 'error', 'message'].map((event) => connection.listenerCount(event))
+    const connections = async (): Promise<number> =>
+      String(await harness.admin.client('LIST')).split(`name=${harness.name()} `).length - 1
+    const before = listeners()
+    expect(await connections()).toBe(1)
+    const locks = await LockClient.connect(connection)
+    expect(await connections()).toBe(2)
+    const hold = await locks.getLock(harness.name()).acquire()
+    const waiting = locks.run(() => locks.getLock(harness.name()).tryLock(60_000))
+    await hold.release()
+    expect(await waiting).toBe(true)
+    await locks.close({ graceMs: 0 })
+    expect(await connection.ping()).toBe('PONG')
+    expect(listeners()).toEqual(before)
+    await eventually(async () => (await connections()) === 1)
+    expect(await harness.admin.pubsub('CHANNELS', `*${locks.clientId}*`)).toEqual([])
+  })
+
+  it('closes the connection it opened itself (I5)', async () => {
+    const { url } = harness
+    const locks = await LockClient.connect(`${url}?connectionName=${harness.name()}`)
+    expect(String(await harness.admin.client('LIST'))).toContain(`name=${harness.name()} `)
+    await locks.close()
+    await eventually(
+      async () => !String(await harness.admin.client('LIST')).includes(`name=${harness.name()} `),
+    )
+  })
+})
+
+describe('hold: abort signals', () => {
+  const harness = useHarness()
+
+  it('a signal that has aborted already ends the call with its reason, and nothing is taken', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    const reason = { any: 'thing' }
+    const signal = AbortSignal.abort(reason)
+    const calls = [
+      () => lock.acquire({ signal }),
+      () => lock.acquire({ signal, waitMs: 1_000 }),
+      () => lock.tryAcquire({ signal }),
+      () => lock.withLock(() => undefined, { signal }),
+    ]
+    for (const call of calls) {
+      await expect(call()).rejects.toBe(reason)
+    }
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it('a signal that has aborted already ends a re-entry too, and the level is not taken', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    await locks.run(async () => {
+      const hold = await lock.acquire()
+      const signal = AbortSignal.abort(new Error('no'))
+      await expect(lock.acquire({ signal })).rejects.toBe(signal.reason)
+      await expect(lock.withLock(() => undefined, { signal })).rejects.toBe(signal.reason)
+      expect(hold.count).toBe(1)
+      expect(await lock.getHoldCount()).toBe(1)
+      await hold.release()
+    })
+  })
+
+  it('an abort while waiting ends the wait with the reason of the signal', async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const held = await others.getLock(harness.name()).acquire()
+    const lock = locks.getLock(harness.name())
+    const waiting = signalled()
+    locks.on('waiting', () => waiting.resolve())
+    const plain = new AbortController()
+    const custom = new AbortController()
+    const waits = Promise.allSettled([
+      lock.acquire({ signal: plain.signal }),
+      lock.withLock(() => undefined, { signal: custom.signal }),
+      lock.tryAcquire({ waitMs: 60_000, signal: custom.signal }),
+      lock.acquire({ signal: AbortSignal.timeout(150) }),
+    ])
+    await waiting.promise
+    plain.abort()
+    custom.abort('my reason')
+    const reasons = (await waits).map((each) => (each as PromiseRejectedResult).reason as unknown)
+    expect(reasons[0]).toBe(plain.signal.reason)
+    expect(reasons.slice(1, 3)).toEqual(['my reason', 'my reason'])
+    expect(reasons[3]).toMatchObject({ name: 'TimeoutError' })
+    await held.verify()
+    await held.release()
+  })
+
+  it('an abort after the lock was got changes nothing', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    const abort = new AbortController()
+    const hold = await lock.acquire({ signal: abort.signal })
+    abort.abort()
+    expect(hold.signal.aborted).toBe(false)
+    await hold.verify()
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('waiters that gave up leave no subscription, no queue and no lock within a second (I8)', async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const lock = locks.getLock(harness.name())
+    const held = await others.getLock(harness.name()).acquire()
+    const channels = (): Promise<unknown[]> => harness.admin.pubsub('CHANNELS', `*${harness.name()}*`)
+    const abort = new AbortController()
+    const waits = Promise.allSettled([
+      ...Array.from({ length: 10 }, () => lock.acquire({ signal: abort.signal })),
+      ...Array.from({ length: 10 }, () => lock.acquire({ waitMs: 300 })),
+    ])
+    await eventually(async () => (await channels()).length === 1)
+    abort.abort()
+    const outcomes = await waits
+    expect(outcomes.filter((each) => each.status === 'fulfilled')).toEqual([])
+    await eventually(async () => (await channels()).length === 0, 1_000)
+    await held.release()
+    expect(await lock.isLocked()).toBe(false)
+    expect(await lock.tryLock()).toBe(true)
+    await lock.unlock()
+  })
+
+  it('a waiter that leaves does not swallow the wake-up: the next in line gets the lock (I4)', async () => {
+    const [locks, others] = [await harness.client(), await harness.client({ resyncInterval: 60_000 })]
+    const held = await locks.getLock(harness.name()).acquire()
+    const lock = others.getLock(harness.name())
+    const waiting = signalled()
+    others.on('waiting', () => waiting.resolve())
+    const abort = new AbortController()
+    const first = lock.acquire({ signal: abort.signal })
+    const second = lock.acquire()
+    await waiting.promise
+    await eventually(async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name()}*`)).length === 1)
+    const released = held.release()
+    abort.abort()
+    await expect(first).rejects.toBe(abort.signal.reason)
+    await released
+    expect(await (await second).release()).toBe('released')
+  })
+
+  it('an abort while the first try is on its way leaves nothing: not the lock, not a renewal (I8)', async () => {
+    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const lock = locks.getLock(harness.name())
+    for (let i = 0; i < 20; i += 1) {
+      const abort = new AbortController()
+      const call = lock.acquire({ signal: abort.signal })
+      abort.abort()
+      await expect(call).rejects.toBe(abort.signal.reason)
+    }
+    await eventually(async () => !(await lock.isLocked()), 1_000)
+    expect(await lock.tryLock()).toBe(true)
+    await lock.unlock()
+  })
+})

@@ -1,0 +1,802 @@
+import { describe, expect, it } from '@jest/globals'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { readFile, readdir } from 'node:fs/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import {
+  ContextRequiredError,
+  LockLostError,
+  LockTimeoutError,
+  NotLockOwnerError,
+  SelfDeadlockError,
+  type Hold,
+  type Lock,
+  type LockClient,
+} from '../../src/index.js'
+import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
+import { eventually, signalled, sleep, useHarness } from './support/harness.js'
+import { useWarnings } from './support/warnings.js'
+
+const times = <T>(count: number, make: (i: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => make(i))
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  ;(runInNewContext('gc') as () => void)()
+}
+
+/** From 0 up to 1, the same for the same seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+describe('identity: contexts', () => {
+  const harness = useHarness()
+  const holdsInRedis = async (): Promise<number[]> =>
+    Object.values(await harness.admin.hgetall(harness.name())).map(Number)
+
+  it('inside run, nested calls re-enter across awaits, timers and immediates', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    await locks.run(async () => {
+      const outer = await lock.lock()
+      const inTimer = signalled<Hold>()
+      setTimeout(() => void lock.lock().then(inTimer.resolve), 1)
+      const inImmediate = signalled<Hold>()
+      setImmediate(() => void lock.lock().then(inImmediate.resolve))
+      const inCallback = signalled<Hold>()
+      void harness.admin.ping(() => void lock.lock().then(inCallback.resolve))
+      const holds = [
+        outer,
+        await lock.lock(),
+        await lock.acquire(),
+        await inTimer.promise,
+        await inImmediate.promise,
+        await inCallback.promise,
+      ]
+      expect(new Set(holds.map((hold) => hold.owner)).size).toBe(1)
+      expect(await lock.getHoldCount()).toBe(6)
+      for (const hold of holds) {
+        await lock.unlock(hold)
+      }
+      expect(await lock.isLocked()).toBe(false)
+    })
+  })
+
+  it('under a held lock, everything a Promise.all starts re-enters', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    await locks.run(async () => {
+      await lock.lock()
+      const inner = await Promise.all(times(10, () => lock.tryLock()))
+      expect(inner).toEqual(times(10, () => true))
+      expect(await lock.getHoldCount()).toBe(11)
+      await Promise.all(times(11, () => lock.unlock()))
+      expect(await lock.isLocked()).toBe(false)
+    })
+  })
+
+  it('two lock objects of one name are one lock to a context', async () => {
+    const locks = await harness.client()
+    const [one, other] = [locks.getLock(harness.name()), locks.getLock(harness.name())]
+    await locks.run(async () => {
+      await one.lock()
+      expect(await other.tryLock()).toBe(true)
+      expect(await one.getHoldCount()).toBe(2)
+      await one.unlock()
+      await one.unlock()
+      expect(await other.isLocked()).toBe(false)
+    })
+  })
+
+  it('two locks at the same time in one context both get it: hold count 2 (I2)', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    await locks.run(async () => {
+      const [one, other] = await Promise.all([lock.lock(), lock.lock()])
+      expect(one.owner).toBe(other.owner)
+      expect(await holdsInRedis()).toEqual([2])
+      await lock.unlock()
+      await lock.unlock()
+      expect(await lock.isLocked()).toBe(false)
+    })
+  })
+
+  it('two locks at the same time in one context both get it once the other client lets go', async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const held = await others.getLock(harness.name()).acquire()
+    const lock = locks.getLock(harness.name())
+    await locks.run(async () => {
+      const both = Promise.all([lock.lock(), lock.acquire(), lock.tryLock(60_000)])
+      await eventually(async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name()}*`)).length > 0)
+      await held.release()
+      await both
+      expect(await holdsInRedis()).toEqual([3])
+      await Promise.all(times(3, () => lock.unlock()))
+    })
+  })
+
+  it('locks and unlocks of one context at the same time leave exactly what is left (I2)', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    await locks.run(async () => {
+      await lock.lock()
+      await Promise.all(
+        times(40, async () => {
+          await lock.lock()
+          await lock.unlock()
+        }),
+      )
+      expect(await holdsInRedis()).toEqual([1])
+      await lock.unlock()
+      expect(await lock.isLocked()).toBe(false)
+    })
+  })
+
+  it('run inside run joins: what the outer one holds is re-entered', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    await locks.run(async () => {
+      await lock.lock()
+      const inner = await locks.run(async () => {
+        expect(await lock.tryLock()).toBe(true)
+        return locks.currentThreadId
+      })
+      expect(inner).toBe(locks.currentThreadId)
+      expect(await lock.getHoldCount()).toBe(2)
+    })
+  })
+
+  it('contexts of two clients are strangers, also one inside the other', async () => {
+    const [one, other] = [await harness.client(), await harness.client()]
+    await one.run(async () => {
+      await one.getLock(harness.name()).lock()
+      await other.run(async () => {
+        expect(await other.getLock(harness.name()).tryLock()).toBe(false)
+        expect(await one.getLock(harness.name()).tryLock()).toBe(true)
+      })
+    })
+  })
+
+  const around: Record<
+    string,
+    (locks: LockClient, lock: Lock, siblings: () => Promise<void>) => Promise<void>
+  > = {
+    run: (locks, _lock, siblings) => locks.run(siblings),
+    'run that holds the lock': (locks, lock, siblings) =>
+      locks.run(async () => {
+        await lock.lock()
+        await siblings()
+        await lock.unlock()
+      }),
+    'run that holds the lock twice, once by withLock': (locks, lock, siblings) =>
+      locks.run(async () => {
+        await lock.lock()
+        await lock.withLock(siblings)
+        await lock.unlock()
+      }),
+    withLock: (_locks, lock, siblings) => lock.withLock(siblings),
+    'withLock in withLock': (_locks, lock, siblings) => lock.withLock(() => lock.withLock(siblings)),
+    'withLock in run': (locks, lock, siblings) => locks.run(() => lock.withLock(siblings)),
+    'withLock that also locked by hand': (_locks, lock, siblings) =>
+      lock.withLock(async () => {
+        await lock.lock()
+        await siblings()
+        await lock.unlock()
+      }),
+    'a thread of its own': (locks, _lock, siblings) => {
+      const thread = locks.thread().getLock(harness.name())
+      return thread.withLock(siblings)
+    },
+    'no context': (_locks, _lock, siblings) => siblings(),
+  }
+  it.each(Object.keys(around))(
+    'sibling withLocks of one context never overlap, inside: %s (I1)',
+    async (where) => {
+      const locks = await harness.client()
+      const section = new CriticalSection(harness.admin, harness.name('counter'))
+      const lock = locks.getLock(harness.name())
+      const objects = [lock, locks.getLock(harness.name())]
+      await around[where]!(locks, lock, async () => {
+        await Promise.all(times(12, (i) => objects[i % 2]!.withLock(section.enter)))
+      })
+      expect(await section.result()).toEqual(oneAfterAnother(12))
+      expect(await lock.isLocked()).toBe(false)
+    },
+  )
+
+  it('sibling withLocks exclude each other while each re-enters inside itself', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const section = new CriticalSection(harness.admin, harness.name('counter'))
+    await locks.run(async () => {
+      await Promise.all(
+        times(6, () =>
+          lock.withLock(async () => {
+            await lock.withLock(() => lock.withLock(section.enter))
+            await lock.lock()
+            await section.enter()
+            await lock.unlock()
+          }),
+        ),
+      )
+    })
+    expect(await section.result()).toEqual(oneAfterAnother(12))
+  })
+
+  it.each(['run', 'withLock'] as const)(
+    'a withLock stays closed to its siblings after one nested in it has ended, inside: %s (I1)',
+    async (where) => {
+      const locks = await harness.client()
+      const lock = locks.getLock(harness.name())
+      const section = new CriticalSection(harness.admin, harness.name('counter'))
+      const sibling = async (): Promise<void> => {
+        await lock.withLock(() => undefined)
+        await section.enter()
+        await section.enter()
+      }
+      const siblings = async (): Promise<void> => {
+        await Promise.all(times(6, () => lock.withLock(sibling)))
+      }
+      await (where === 'run' ? locks.run(siblings) : lock.withLock(siblings))
+      expect(await section.result()).toEqual(oneAfterAnother(12))
+    },
+  )
+
+  it.each([1, 2, 3])(
+    'a tree of withLocks: siblings never overlap at any depth, seed %i (I1)',
+    async (seed) => {
+      const locks = await harness.client()
+      const lock = locks.getLock(harness.name())
+      const random = randomFrom(seed)
+      let [visited, overlaps] = [0, 0]
+      const grow = async (depth: number): Promise<void> => {
+        let inside = 0
+        const child = async (): Promise<void> => {
+          inside += 1
+          visited += 1
+          overlaps += inside > 1 ? 1 : 0
+          if (random() < 0.3) {
+            await lock.lock()
+            await lock.unlock()
+          }
+          await grow(depth - 1)
+          await harness.admin.ping()
+          inside -= 1
+        }
+        const children = depth === 0 ? 0 : 1 + Math.floor(random() * 4)
+        await Promise.all(times(children, () => lock.withLock(child)))
+      }
+      await locks.run(() => grow(4))
+      expect(visited).toBeGreaterThan(10)
+      expect(overlaps).toBe(0)
+      expect(await lock.isLocked()).toBe(false)
+    },
+  )
+
+  it('recursion through withLock six deep: Redis has the true count at each level (I2)', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const seen: number[] = []
+    const look = async (): Promise<void> => {
+      seen.push(...(await holdsInRedis()))
+    }
+    const descend = (depth: number): Promise<void> =>
+      lock.withLock(async (hold) => {
+        await look()
+        expect(hold.count).toBe(depth)
+        if (depth < 6) {
+          await descend(depth + 1)
+          await look()
+        }
+      })
+    await descend(1)
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1])
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it('withLock outside any context makes its inside one: lock, tryLock and acquire re-enter there', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    await lock.withLock(async (hold) => {
+      expect((await lock.lock()).owner).toBe(hold.owner)
+      expect(await locks.getLock(harness.name()).tryLock()).toBe(true)
+      const inner = await lock.acquire()
+      expect(await lock.getHoldCount()).toBe(4)
+      expect(await lock.isHeldByCurrentContext()).toBe(true)
+      await inner.release()
+      await lock.unlock()
+      await lock.unlock()
+      expect(await holdsInRedis()).toEqual([1])
+    })
+    expect(locks.currentThreadId).toBeUndefined()
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it('what was taken by hand inside withLock and not given back stays with the context', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    await locks.run(async () => {
+      await lock.withLock(() => lock.lock())
+      expect(await lock.getHoldCount()).toBe(1)
+      expect(await lock.tryLock()).toBe(true)
+      await lock.unlock()
+      await lock.unlock()
+      expect(await lock.isLocked()).toBe(false)
+    })
+  })
+
+  it("fork separates: the parent's hold keeps it out, and two forks keep out each other", async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const section = new CriticalSection(harness.admin, harness.name('counter'))
+    await locks.run(async () => {
+      await lock.lock()
+      expect(await locks.fork(() => lock.tryLock())).toBe(false)
+      await lock.unlock()
+      const fork = async (): Promise<void> => {
+        await lock.lock()
+        await section.enter()
+        await lock.unlock()
+      }
+      await Promise.all(times(8, () => locks.fork(fork)))
+    })
+    expect(await section.result()).toEqual(oneAfterAnother(8))
+  })
+
+  it.each(['lock', 'withLock'] as const)(
+    'a fork that waits without a limit for what its parent took by %s is SelfDeadlockError at once',
+    async (how) => {
+      const locks = await harness.client()
+      const lock = locks.getLock(harness.name())
+      const inside = async (): Promise<void> => {
+        const waits: (() => Promise<unknown>)[] = [
+          () => lock.lock(),
+          () => lock.acquire(),
+          () => lock.withLock(() => undefined),
+        ]
+        for (const wait of waits) {
+          await expect(locks.fork(wait)).rejects.toThrow(SelfDeadlockError)
+          await expect(locks.fork(() => locks.fork(wait))).rejects.toMatchObject({ code: 'SELF_DEADLOCK' })
+        }
+        expect(await locks.fork(() => lock.tryLock(100))).toBe(false)
+        await expect(locks.fork(() => lock.acquire({ waitMs: 100 }))).rejects.toThrow(LockTimeoutError)
+        expect(await lock.getHoldCount()).toBe(1)
+      }
+      if (how === 'withLock') {
+        await lock.withLock(inside)
+      } else {
+        await locks.run(async () => {
+          await lock.lock()
+          await inside()
+          await lock.unlock()
+        })
+      }
+      expect(await lock.isLocked()).toBe(false)
+    },
+  )
+
+  it('a detached fork waits for what its parent holds, and gets it afterwards', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const order: string[] = []
+    const waiting = signalled()
+    locks.on('waiting', () => waiting.resolve())
+    const { task } = await locks.run(async () => {
+      await lock.lock()
+      const task = locks.fork(
+        async () => {
+          await lock.lock()
+          order.push('task')
+          await lock.unlock()
+        },
+        { detached: true },
+      )
+      await waiting.promise
+      order.push('parent')
+      await lock.unlock()
+      return { task }
+    })
+    await task
+    expect(order).toEqual(['parent', 'task'])
+  })
+
+  it('a task that outlives its run acquires nothing in its name, but can give back what it holds', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const gone = signalled()
+    const { task } = await locks.run(async () => {
+      await lock.lock()
+      const task = (async () => {
+        await gone.promise
+        expect(locks.currentThreadId).toBeUndefined()
+        expect(await lock.tryLock()).toBe(false)
+        expect(await lock.tryAcquire()).toBeNull()
+        await expect(lock.withLock(() => undefined, { waitMs: 50 })).rejects.toThrow(LockTimeoutError)
+        expect(await holdsInRedis()).toEqual([1])
+        await lock.unlock()
+        expect(await lock.isLocked()).toBe(false)
+        await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+      })()
+      return { task }
+    })
+    gone.resolve()
+    await task
+  })
+
+  it('a task that outlives its withLock acquires nothing in its name, but can give back what it holds', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const other = locks.getLock(harness.name('other'))
+    const gone = signalled()
+    const { task } = await lock.withLock(async () => {
+      await other.lock()
+      const task = (async () => {
+        await gone.promise
+        expect(await lock.tryLock()).toBe(false)
+        await other.unlock()
+        expect(await other.isLocked()).toBe(false)
+      })()
+      return { task }
+    })
+    await lock.withLock(async () => {
+      gone.resolve()
+      await task
+    })
+  })
+
+  it('a task that outlives a withLock inside a living run is no longer inside that withLock', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const gone = signalled()
+    await locks.run(async () => {
+      const { task } = await lock.withLock(() => ({
+        task: gone.promise.then(() => lock.tryLock()),
+      }))
+      await lock.withLock(async () => {
+        gone.resolve()
+        expect(await task).toBe(false)
+      })
+    })
+  })
+
+  it('user code after a wait runs in the async context of the waiter, not of whoever woke it', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const store = new AsyncLocalStorage<number>()
+    const ways: ((i: number) => Promise<unknown>)[] = [
+      async () => {
+        const hold = await lock.lock()
+        const seen = store.getStore()
+        await hold.release()
+        return seen
+      },
+      async () => {
+        const hold = await lock.acquire()
+        const seen = store.getStore()
+        await hold.release()
+        return seen
+      },
+      () => lock.withLock(() => store.getStore()),
+      () => locks.run(() => lock.withLock(() => store.getStore())),
+      (i) =>
+        lock.acquire({ waitMs: 20 + i }).catch((error: unknown) => {
+          expect(error).toBeInstanceOf(LockTimeoutError)
+          return store.getStore()
+        }),
+    ]
+    const held = await store.run(-1, () => lock.acquire())
+    const waits = times(20, (i) => store.run(i, () => ways[i % ways.length]!(i)))
+    await sleep(100)
+    await store.run(-2, () => held.release())
+    expect(await Promise.all(waits)).toEqual(times(20, (i) => i))
+  })
+
+  it('AsyncLocalStorage.enterWith, which leaks into siblings, is used nowhere', async () => {
+    const packages = new URL('../../../', import.meta.url)
+    const files = (await readdir(packages, { recursive: true })).filter((each) =>
+      /^[^/]+\/src\/.*\.ts$/.test(each),
+    )
+    expect(files.length).toBeGreaterThan(20)
+    const texts = await Promise.all(files.map((each) => readFile(new URL(each, packages), 'utf8')))
+    expect(files.filter((_, i) => /\benterWith\s*\(/.test(texts[i]!))).toEqual([])
+  })
+})
+
+describe('identity: explicit threads', () => {
+  const harness = useHarness()
+
+  it('a thread re-enters through its own locks wherever they are used', async () => {
+    const locks = await harness.client()
+    const thread = locks.thread()
+    await thread.getLock(harness.name()).lock()
+    expect(await thread.getLock(harness.name()).tryLock()).toBe(true)
+    await locks.run(async () => {
+      expect(await thread.getLock(harness.name()).tryLock()).toBe(true)
+      expect(await locks.getLock(harness.name()).tryLock()).toBe(false)
+    })
+    expect(await thread.getLock(harness.name()).getHoldCount()).toBe(3)
+    await thread.getLock(harness.name()).withLock(async (hold) => {
+      expect(hold.count).toBe(4)
+      expect((await thread.getLock(harness.name()).lock()).owner).toBe(hold.owner)
+      await thread.getLock(harness.name()).unlock()
+    })
+    for (let level = 3; level > 0; level -= 1) {
+      await thread.getLock(harness.name()).unlock()
+    }
+    await expect(thread.getLock(harness.name()).unlock()).rejects.toThrow(NotLockOwnerError)
+    expect(await locks.getLock(harness.name()).isLocked()).toBe(false)
+  })
+
+  it('two threads exclude each other, and bare callers', async () => {
+    const locks = await harness.client()
+    const section = new CriticalSection(harness.admin, harness.name('counter'))
+    const caller = async (lock: Lock): Promise<void> => {
+      await lock.lock()
+      await section.enter()
+      await lock.unlock()
+    }
+    const threads = times(4, () => locks.thread().getLock(harness.name()))
+    await Promise.all([...threads, locks.getLock(harness.name())].map(caller))
+    expect(await section.result()).toEqual(oneAfterAnother(5))
+  })
+
+  it('isHeldByThread knows a thread by its id, and no other', async () => {
+    const locks = await harness.client()
+    const [one, other] = [locks.thread(), locks.thread()]
+    expect(one.id).not.toBe(other.id)
+    await one.getLock(harness.name()).lock()
+    const lock = locks.getLock(harness.name())
+    expect(await lock.isHeldByThread(one.id)).toBe(true)
+    expect(await lock.isHeldByThread(other.id)).toBe(false)
+    expect(await one.getLock(harness.name()).isHeldByCurrentContext()).toBe(true)
+    expect(await other.getLock(harness.name()).isHeldByCurrentContext()).toBe(false)
+    await one.getLock(harness.name()).unlock()
+    expect(await lock.isHeldByThread(one.id)).toBe(false)
+  })
+})
+
+describe('identity: bare callers', () => {
+  const harness = useHarness()
+  const warnings = useWarnings()
+
+  it.each(['allow', 'warn'] as const)(
+    "300 concurrent callers of one lock object never overlap, with bareCalls '%s' (I1)",
+    async (bareCalls) => {
+      const locks = await harness.client({ bareCalls })
+      const lock = locks.getLock(harness.name())
+      const section = new CriticalSection(harness.admin, harness.name('counter'))
+      const request = async (): Promise<void> => {
+        await lock.lock()
+        try {
+          await section.enter()
+        } finally {
+          await lock.unlock()
+        }
+      }
+      await Promise.all(times(300, request))
+      expect(await section.result()).toEqual(oneAfterAnother(300))
+      expect(await lock.isLocked()).toBe(false)
+      const warned = await warnings.delivered('HOLDFAST_BARE_CALLS', harness.name())
+      expect(warned).toHaveLength(bareCalls === 'warn' ? 1 : 0)
+    },
+  )
+
+  it('the accident of a refused caller: its `finally { unlock() }` gives back the hold of the other, who then gets NotLockOwnerError; one warning per name has both call stacks and the fix', async () => {
+    const locks = await harness.client({ bareCalls: 'warn' })
+    const lock = locks.getLock(harness.name())
+    async function holdingRequest(): Promise<void> {
+      await lock.lock()
+    }
+    async function refusedRequest(): Promise<boolean> {
+      try {
+        return await lock.tryLock()
+      } finally {
+        await lock.unlock()
+      }
+    }
+    for (let round = 0; round < 2; round += 1) {
+      await holdingRequest()
+      expect(await refusedRequest()).toBe(false)
+      expect(await lock.isLocked()).toBe(false)
+      await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+    }
+    const warned = await warnings.delivered('HOLDFAST_BARE_CALLS', harness.name())
+    expect(warned).toHaveLength(1)
+    expect(warned[0]!.message).toMatch(/refusedRequest[^]*holdingRequest/)
+    expect(warned[0]!.message).toMatch(/withLock\([^]*locks\.run\(/)
+  })
+
+  it("bareCalls 'allow' never warns", async () => {
+    const locks = await harness.client({ bareCalls: 'allow' })
+    const lock = locks.getLock(harness.name())
+    await lock.lock()
+    expect(await lock.tryLock()).toBe(false)
+    await lock.unlock()
+    expect(await warnings.delivered('HOLDFAST_BARE_CALLS')).toEqual([])
+  })
+
+  it('bare callers of one object that do not overlap are nothing to warn of', async () => {
+    const locks = await harness.client({ bareCalls: 'warn' })
+    const lock = locks.getLock(harness.name())
+    for (let i = 0; i < 3; i += 1) {
+      await lock.lock()
+      await lock.unlock()
+      await lock.withLock(() => lock.withLock(() => undefined))
+    }
+    expect(await warnings.delivered('HOLDFAST_BARE_CALLS')).toEqual([])
+  })
+
+  it('bare calls that have ended are not kept in memory', async () => {
+    const locks = await harness.client({ bareCalls: 'warn' })
+    const lock = locks.getLock(harness.name())
+    const rounds = async (count: number): Promise<number> => {
+      for (let i = 0; i < count; i += 1) {
+        await lock.lock()
+        await lock.unlock()
+      }
+      collectGarbage()
+      return process.memoryUsage().heapUsed
+    }
+    const before = await rounds(500)
+    const growth = (await rounds(6_000)) - before
+    // A call and where it was made take more than half a KiB.
+    expect(growth).toBeLessThan(1_500_000)
+  })
+
+  it('a bare recursive lock() waits for itself: a warning with both call stacks', async () => {
+    const locks = await harness.client({ bareCalls: 'warn' })
+    const lock = locks.getLock(harness.name())
+    async function outerCall(): Promise<boolean> {
+      await lock.lock()
+      return innerCall()
+    }
+    async function innerCall(): Promise<boolean> {
+      return lock.tryLock(2_300)
+    }
+    expect(await outerCall()).toBe(false)
+    const warned = await warnings.delivered('HOLDFAST_BARE_CALLS', harness.name())
+    expect(warned).toHaveLength(1)
+    expect(warned[0]!.message).toMatch(/innerCall[^]*outerCall/)
+    await lock.unlock()
+  })
+
+  it('a bare recursive lock() through two objects of one name warns after 2 s, and shows no stack twice', async () => {
+    const locks = await harness.client({ bareCalls: 'warn' })
+    async function outerCall(): Promise<boolean> {
+      const lock = locks.getLock(harness.name())
+      await lock.lock()
+      const inner = await innerCall()
+      await lock.unlock()
+      return inner
+    }
+    async function innerCall(): Promise<boolean> {
+      return locks.getLock(harness.name()).tryLock(2_300)
+    }
+    expect(await outerCall()).toBe(false)
+    const warned = await warnings.delivered('HOLDFAST_BARE_CALLS', harness.name())
+    expect(warned).toHaveLength(1)
+    expect(warned[0]!.message).toMatch(/2000 ms[^]*innerCall/)
+    const [mine, others] = warned[0]!.message.split('This call: ')[1]!.split('The other: ')
+    expect(mine!.trim()).not.toBe(others!.trim())
+  })
+
+  const waysToLose: Record<string, (lock: Lock, hold: Hold) => Promise<unknown>> = {
+    'the holder has noticed': async (_lock, hold) => {
+      await harness.admin.del(harness.name())
+      await expect(hold.verify()).rejects.toThrow(LockLostError)
+    },
+    'nobody has noticed': () => harness.admin.del(harness.name()),
+    'it was forced': (lock) => lock.forceUnlock(),
+  }
+  it.each(Object.keys(waysToLose))(
+    "a late unlock after a loss throws and does not free the next bare caller's hold, when %s (I2)",
+    async (how) => {
+      const locks = await harness.client()
+      const lock = locks.getLock(harness.name())
+      await waysToLose[how]!(lock, await lock.lock())
+      const next = await lock.lock()
+      await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+      await next.verify()
+      expect(await lock.getHoldCount()).toBe(1)
+      await lock.unlock()
+      expect(await lock.isLocked()).toBe(false)
+    },
+  )
+
+  it("a late unlock after a lease ended throws and does not free the next bare caller's hold (I2)", async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    await lock.lock(200)
+    const next = await lock.lock()
+    await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+    await next.verify()
+    await lock.unlock()
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it('each of several lost bare holds owes one unlock, and no more', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    for (let i = 0; i < 3; i += 1) {
+      await lock.lock()
+      await lock.forceUnlock()
+    }
+    const next = await lock.lock()
+    for (let i = 0; i < 3; i += 1) {
+      await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+    }
+    await next.verify()
+    await lock.unlock()
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it('an unlock that paid for a loss is forgotten: the next lock and unlock are as usual', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    await lock.lock()
+    await lock.forceUnlock()
+    await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+    await lock.lock()
+    await lock.unlock()
+    expect(await lock.isLocked()).toBe(false)
+    await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+  })
+
+  it('unlock(hold) gives back that hold, whatever else the object has', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    const hold = await lock.lock()
+    await lock.unlock(hold)
+    await expect(lock.unlock(hold)).rejects.toThrow(NotLockOwnerError)
+    const next = await lock.lock()
+    await expect(lock.unlock(hold)).rejects.toThrow(NotLockOwnerError)
+    await next.verify()
+    await lock.unlock()
+  })
+
+  it('a hold of one lock object is not the bare hold of another', async () => {
+    const locks = await harness.client()
+    const [one, other] = [locks.getLock(harness.name()), locks.getLock(harness.name())]
+    await one.lock()
+    await expect(other.unlock()).rejects.toThrow(NotLockOwnerError)
+    await one.unlock()
+  })
+
+  it("bareCalls 'throw': lock, tryLock and unlock outside any context are ContextRequiredError, and take nothing", async () => {
+    const locks = await harness.client({ bareCalls: 'throw' })
+    const lock = locks.getLock(harness.name())
+    for (const call of [
+      () => lock.lock(),
+      () => lock.tryLock(),
+      () => lock.tryLock(100),
+      () => lock.unlock(),
+    ]) {
+      await expect(call()).rejects.toThrow(ContextRequiredError)
+    }
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it("bareCalls 'throw': contexts, threads, withLock and holds work as ever", async () => {
+    const locks = await harness.client({ bareCalls: 'throw' })
+    const lock = locks.getLock(harness.name())
+    await locks.run(async () => {
+      await lock.lock()
+      expect(await lock.tryLock()).toBe(true)
+      await lock.unlock()
+      await lock.unlock()
+    })
+    const threads = locks.thread().getLock(harness.name())
+    await threads.lock()
+    await threads.unlock()
+    await lock.withLock(async () => {
+      await lock.lock()
+      await lock.unlock()
+    })
+    const hold = await lock.acquire()
+    await lock.unlock(hold)
+    expect(await lock.isLocked()).toBe(false)
+  })
+})

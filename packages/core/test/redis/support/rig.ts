@@ -1,0 +1,148 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals'
+import { FaultProxy, RedisServer, type RedisServerOptions } from '@holdfast/testing'
+import { Redis } from 'ioredis'
+import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { IoredisPort } from '../../../src/redis/ioredis-port.js'
+import { ScriptRunner } from '../../../src/redis/script-runner.js'
+import { luaSources } from '../../../src/scripts/lua-sources.js'
+import { backgroundClock } from '../../../src/system-clock.js'
+import { eventually } from './harness.js'
+
+/** What a key holds. */
+export interface KeyContents {
+  readonly type: string
+  readonly value: unknown
+}
+
+/**
+ * A Redis of this file's own, what one test opened on it, and the check that the test left nothing there.
+ * Unhandled rejections need no listener here: Jest fails the test they come from (and its sandbox has a copy of
+ * `process`, whose listeners hear nothing).
+ */
+export class Rig {
+  server!: RedisServer
+  admin!: Redis
+  private readonly closers: (() => Promise<unknown> | void)[] = []
+
+  async start(options: RedisServerOptions): Promise<void> {
+    this.server = await RedisServer.start(options)
+    this.admin = new Redis(this.server.url, { retryStrategy: () => 20 })
+    this.admin.on('error', () => undefined)
+  }
+
+  /** An empty database with every script loaded, so that a command runs the first time it is sent. */
+  async begin(): Promise<void> {
+    await this.admin.flushall()
+    await Promise.all(Object.values(luaSources).map((lua) => this.admin.script('LOAD', lua)))
+  }
+
+  /** Reconnects quickly unless told otherwise. */
+  connection(options: object = {}, at: { readonly port: number } = this.server): Redis {
+    const connection = new Redis({ host: '127.0.0.1', port: at.port, retryStrategy: () => 20, ...options })
+    connection.on('error', () => undefined)
+    this.closers.push(() => connection.disconnect())
+    return connection
+  }
+
+  /** A client that is closed after the test. */
+  async client(options: LockClientOptions = {}, connection = this.connection()): Promise<LockClient> {
+    const client = await LockClient.connect(connection, { bareCalls: 'allow', ...options })
+    this.closers.push(() => client.close({ graceMs: 0 }))
+    return client
+  }
+
+  /** Without waiting for Redis. */
+  clientNow(options: LockClientOptions = {}, connection = this.connection()): LockClient {
+    const client = new LockClient(connection, { bareCalls: 'allow', ...options })
+    this.closers.push(() => client.close({ graceMs: 0 }))
+    return client
+  }
+
+  /** For the script twins. */
+  runner(connection = this.connection()): ScriptRunner {
+    const port = new IoredisPort(connection, false)
+    const runner = new ScriptRunner(port, backgroundClock, 3_000)
+    this.closers.push(() => {
+      runner.close()
+      return port.close()
+    })
+    return runner
+  }
+
+  async proxy(): Promise<FaultProxy> {
+    const proxy = await FaultProxy.start(this.server)
+    this.closers.push(() => proxy.stop())
+    return proxy
+  }
+
+  /** Every key with its type and value. */
+  async contents(): Promise<Record<string, KeyContents>> {
+    const keys = (await this.admin.keys('*')).sort()
+    const entries = keys.map(async (key) => [key, await this.read(key)] as const)
+    return Object.fromEntries(await Promise.all(entries))
+  }
+
+  /** Ends the test: closes the latest opened first, and fails when anything stays behind (I5). */
+  async finish(): Promise<void> {
+    await this.bringUp()
+    for (const close of this.closers.splice(0).reverse()) {
+      await close()
+    }
+    const left = Object.keys(await this.contents())
+    expect(left.filter((key) => !key.startsWith('holdfast:latch:'))).toEqual([])
+    const mine = await this.admin.client('ID')
+    // Redis notices a closed connection a moment later.
+    await eventually(async () => {
+      const connections = String(await this.admin.client('LIST'))
+        .trim()
+        .split('\n')
+      return connections.every((line) => line.startsWith(`id=${mine} `))
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.admin.disconnect()
+    await this.server.stop()
+  }
+
+  /** Whatever a failed test did to the server. */
+  private async bringUp(): Promise<void> {
+    this.server.resume()
+    await this.server.command('PING').catch(() => this.server.restart())
+  }
+
+  private async read(key: string): Promise<KeyContents> {
+    const type = await this.admin.type(key)
+    switch (type) {
+      case 'hash':
+        return { type, value: await this.admin.hgetall(key) }
+      case 'string':
+        return { type, value: await this.admin.get(key) }
+      default:
+        return { type, value: String(await this.admin.dump(key)) }
+    }
+  }
+}
+
+/** To be called at the top of a test file. */
+export function useRig(options: RedisServerOptions = {}): Rig {
+  const rig = new Rig()
+  beforeAll(() => rig.start(options))
+  afterAll(() => rig.stop())
+  beforeEach(() => rig.begin())
+  afterEach(() => rig.finish())
+  return rig
+}
+
+/** The same promise, but a clear failure instead of a test that hangs. */
+export async function soon<T>(promise: Promise<T>, withinMs = 5_000): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Not settled within ${withinMs} ms`)), withinMs)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

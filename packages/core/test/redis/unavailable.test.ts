@@ -1,0 +1,489 @@
+import { describe, expect, it } from '@jest/globals'
+import type { Redis } from 'ioredis'
+import {
+  LockClient,
+  LockLostError,
+  RedisUnavailableError,
+  type LockClientOptions,
+  type LockEvents,
+} from '../../src/index.js'
+import { acquireScript } from '../../src/scripts/lock/acquire.js'
+import { releaseScript } from '../../src/scripts/lock/release.js'
+import { eventually } from './support/harness.js'
+import { JavaClient } from './support/java-client.js'
+import { runsOf } from './support/requests.js'
+import { soon, useRig } from './support/rig.js'
+
+const NAME = 'order:42'
+const CHANNEL = 'redisson_lock__channel:{order:42}'
+// Timers of Node may be a little early.
+const EARLY_MS = 10
+
+// Keeps its data over a crash: every write is on disk before it is answered.
+const rig = useRig({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
+
+/** How a call failed, and after how many ms. */
+async function failureOf(call: () => Promise<unknown>): Promise<{ error: unknown; afterMs: number }> {
+  const startedAt = performance.now()
+  try {
+    const result = await soon(call(), 12_000)
+    throw new Error(`It did not fail, but gave ${String(result)}`)
+  } catch (error) {
+    return { error, afterMs: performance.now() - startedAt }
+  }
+}
+
+async function expectUnavailable(
+  call: () => Promise<unknown>,
+  atLeastMs = 0,
+): Promise<RedisUnavailableError> {
+  const { error, afterMs } = await failureOf(call)
+  expect(error).toBeInstanceOf(RedisUnavailableError)
+  expect(error).toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+  expect(afterMs).toBeGreaterThanOrEqual(atLeastMs - EARLY_MS)
+  return error as RedisUnavailableError
+}
+
+function next<E extends keyof LockEvents>(locks: LockClient, event: E): Promise<LockEvents[E]> {
+  return soon(new Promise<LockEvents[E]>((resolve) => locks.on(event, resolve)), 10_000)
+}
+
+const free = async (): Promise<boolean> => (await rig.admin.exists(NAME)) === 0
+
+async function subscribed(channel = CHANNEL): Promise<void> {
+  await eventually(async () => (await rig.admin.pubsub('NUMSUB', channel))[1] === 1)
+}
+
+/** A Java holder with minutes to go, and a caller of ours that waits for it. */
+async function waitBehindJava<T>(wait: () => Promise<T>): Promise<{ java: JavaClient; waiting: Promise<T> }> {
+  const java = new JavaClient(rig.admin)
+  await java.hold(NAME, 120_000)
+  const waiting = wait()
+  waiting.catch(() => undefined)
+  await subscribed()
+  return { java, waiting }
+}
+
+describe('Redis is down at the start', () => {
+  it.each<[string, () => string | object]>([
+    ['a URL', () => rig.server.url],
+    ['options', () => ({ host: '127.0.0.1', port: rig.server.port, retryStrategy: () => 20 })],
+    ['a client', () => rig.connection()],
+    ['a lazy client', () => rig.connection({ lazyConnect: true })],
+  ])(
+    'connect rejects after unavailableTimeoutMs and leaves nothing behind (I5): %s',
+    async (_what, target) => {
+      await rig.server.kill()
+      const given = target()
+      await expectUnavailable(() => LockClient.connect(given, { unavailableTimeoutMs: 300 }), 300)
+      await rig.server.restart()
+      if (typeof given === 'object' && 'status' in given) {
+        // A client it was given stays open.
+        expect(await soon((given as Redis).ping())).toBe('PONG')
+      }
+    },
+  )
+
+  it('a client on a connection that is not there yet works once Redis is up', async () => {
+    await rig.server.kill()
+    const locks = rig.clientNow()
+    const waiting = locks.getLock(NAME).acquire()
+    await rig.server.restart()
+    const hold = await soon(waiting)
+    expect(await rig.admin.hgetall(NAME)).toEqual({ [hold.owner]: '1' })
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('a call without an answer is never a "no", and close settles (I5)', async () => {
+    await rig.server.kill()
+    const locks = rig.clientNow({ commandTimeout: 150, unavailableTimeoutMs: 300 })
+    const lock = locks.getLock(NAME)
+    for (const call of [
+      () => lock.tryLock(),
+      () => lock.tryLock(200),
+      () => lock.tryAcquire(),
+      () => lock.acquire(),
+      () => lock.isLocked(),
+      () => lock.forceUnlock(),
+    ]) {
+      expect(await expectUnavailable(call)).toMatchObject({ lockName: NAME })
+    }
+    await soon(locks.close())
+    await rig.server.restart()
+  })
+})
+
+describe('Redis goes down while a caller waits', () => {
+  it.each<[string, (locks: LockClient) => Promise<unknown>]>([
+    ['tryLock', (locks) => locks.getLock(NAME).tryLock(700)],
+    ['tryAcquire', (locks) => locks.getLock(NAME).tryAcquire({ waitMs: 700 })],
+    ['acquire', (locks) => locks.getLock(NAME).acquire({ waitMs: 700 })],
+  ])('with a deadline: REDIS_UNAVAILABLE at the deadline, never "no": %s', async (_name, wait) => {
+    // The patience of calls without a deadline plays no part.
+    const locks = await rig.client({ resyncInterval: 100, commandTimeout: 200, unavailableTimeoutMs: 100 })
+    await expectUnavailable(async () => {
+      const { waiting } = await waitBehindJava(() => wait(locks))
+      await rig.server.kill()
+      return waiting
+    }, 700)
+    await rig.server.restart()
+    await rig.admin.del(NAME)
+  })
+
+  it('without a deadline: REDIS_UNAVAILABLE after unavailableTimeoutMs, for everybody in the line', async () => {
+    const locks = await rig.client({ resyncInterval: 100, commandTimeout: 200, unavailableTimeoutMs: 600 })
+    const { waiting } = await waitBehindJava(() => locks.getLock(NAME).lock())
+    const second = locks.getLock(NAME).acquire()
+    second.catch(() => undefined)
+    await rig.server.kill()
+    await expectUnavailable(() => waiting, 500)
+    await expectUnavailable(() => second)
+    await rig.server.restart()
+    await rig.admin.del(NAME)
+  })
+
+  it('it comes back in time, with its data: the wait goes on and succeeds (I4)', async () => {
+    // No tick and no lease helps: only the new subscription does.
+    const locks = await rig.client({ resyncInterval: 20_000 })
+    const { java, waiting } = await waitBehindJava(() => locks.getLock(NAME).lock())
+    await rig.server.kill()
+    await rig.server.restart()
+    // As likely as not before the subscription is there again: nobody hears the message then.
+    await java.unlock(NAME)
+    const hold = await soon(waiting)
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('it comes back in time, empty: the wait succeeds (I4)', async () => {
+    const locks = await rig.client({ resyncInterval: 20_000 })
+    const { waiting } = await waitBehindJava(() => locks.getLock(NAME).tryLock(15_000))
+    await rig.server.restart({ empty: true })
+    expect(await soon(waiting)).toBe(true)
+    await locks.getLock(NAME).unlock()
+  })
+})
+
+describe('Redis stands still', () => {
+  // After the answer to this PING Redis has run all that was sent before it.
+  const settled = (connection: Redis): Promise<unknown> => soon(connection.ping())
+
+  it('a limited wait ends at its deadline, and leaves no orphan hold when Redis goes on (I8)', async () => {
+    const connection = rig.connection()
+    const locks = await rig.client({}, connection)
+    await rig.server.pause()
+    await expectUnavailable(() => locks.getLock(NAME).tryLock(500), 500)
+    rig.server.resume()
+    await settled(connection)
+    await eventually(free, 1_000)
+  })
+
+  it('one attempt ends after commandTimeout, and leaves no orphan hold when Redis goes on (I8)', async () => {
+    const connection = rig.connection()
+    const locks = await rig.client({ commandTimeout: 300 }, connection)
+    await rig.server.pause()
+    const error = await expectUnavailable(() => locks.getLock(NAME).tryLock(), 300)
+    expect(error).toMatchObject({ outcome: 'unknown', lockName: NAME })
+    expect(error.message).toContain('300 ms')
+    rig.server.resume()
+    await settled(connection)
+    await eventually(free, 1_000)
+  })
+
+  it('an aborted wait ends at once, and leaves no orphan hold when Redis goes on (I8)', async () => {
+    const connection = rig.connection()
+    const locks = await rig.client({}, connection)
+    await rig.server.pause()
+    const abort = new AbortController()
+    const waiting = locks.getLock(NAME).acquire({ signal: abort.signal })
+    abort.abort(new Error('enough'))
+    await expect(soon(waiting)).rejects.toThrow('enough')
+    rig.server.resume()
+    await settled(connection)
+    await eventually(free, 1_000)
+  })
+
+  it('a wait that outlasts the stand-still succeeds, with one hold (I2)', async () => {
+    const locks = await rig.client({ commandTimeout: 200, resyncInterval: 100 })
+    await rig.server.pause()
+    const waiting = locks.getLock(NAME).lock()
+    await failureOf(() => locks.getLock('another').tryLock())
+    rig.server.resume()
+    const hold = await soon(waiting)
+    expect(await rig.admin.hgetall(NAME)).toEqual({ [hold.owner]: '1' })
+    expect(await hold.release()).toBe('released')
+    await eventually(async () => (await rig.admin.exists(NAME, 'another')) === 0)
+  })
+
+  it('every question ends after commandTimeout with an unknown outcome, which loses no hold', async () => {
+    const locks = await rig.client({ commandTimeout: 200 })
+    const lock = locks.getLock(NAME)
+    const hold = await lock.acquire()
+    await rig.server.pause()
+    for (const ask of [
+      () => lock.isLocked(),
+      () => lock.remainTimeToLive(),
+      () => lock.getHoldCount(),
+      () => hold.verify(),
+      () => hold.extend(60_000),
+    ]) {
+      expect(await expectUnavailable(ask, 200)).toMatchObject({ outcome: 'unknown', transient: true })
+    }
+    expect(hold.signal.aborted).toBe(false)
+    rig.server.resume()
+    await hold.verify()
+    expect(await hold.release()).toBe('released')
+  })
+})
+
+describe('Redis goes down while a lock is held', () => {
+  it('the hold is lost before its lease ends, without an answer (I3)', async () => {
+    const locks = await rig.client({ lockWatchdogTimeout: 1_500, commandTimeout: 200 })
+    const [failed, lost] = [next(locks, 'renewal-failed'), next(locks, 'lost')]
+    const hold = await locks.getLock(NAME).acquire()
+    // Counted from the sending, less a margin of 50 ms and 1 %.
+    expect(hold.trustedForMs).toBeLessThanOrEqual(1_500 - 65)
+    await rig.server.kill()
+    const failure = await failed
+    expect(failure).toMatchObject({ lockName: NAME, owner: hold.owner })
+    expect(failure.error).toBeInstanceOf(RedisUnavailableError)
+    expect(failure.trustedForMs).toBeGreaterThan(0)
+    expect(await lost).toMatchObject({ lockName: NAME, owner: hold.owner, error: { reason: 'expired' } })
+    expect(hold.signal.aborted).toBe(true)
+    expect(hold.signal.reason).toBeInstanceOf(LockLostError)
+    expect(hold.trustedForMs).toBe(0)
+    expect(() => hold.ensure()).toThrow(LockLostError)
+    expect(await hold.release()).toBe('lost')
+    await rig.server.restart()
+    await eventually(free)
+  })
+
+  it('it goes on in time: renewal goes on and nothing is lost', async () => {
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000, commandTimeout: 200 })
+    const failed = next(locks, 'renewal-failed')
+    const hold = await locks.getLock(NAME).acquire()
+    await rig.server.pause()
+    await failed
+    rig.server.resume()
+    await eventually(async () => (await rig.admin.pttl(NAME)) > 2_500)
+    expect(hold.signal.aborted).toBe(false)
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('it comes back in time with its data: renewal goes on and nothing is lost', async () => {
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000, commandTimeout: 200 })
+    const failed = next(locks, 'renewal-failed')
+    const hold = await locks.getLock(NAME).acquire()
+    await rig.server.kill()
+    await failed
+    await rig.server.restart()
+    await eventually(async () => (await rig.admin.pttl(NAME)) > 2_500)
+    expect(hold.signal.aborted).toBe(false)
+    await hold.verify()
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('it comes back empty: lost at the next renewal, and nothing is created (I1, I6)', async () => {
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
+    const lost = next(locks, 'lost')
+    const hold = await locks.getLock(NAME).acquire()
+    await rig.server.restart({ empty: true })
+    expect(await lost).toMatchObject({ owner: hold.owner, error: { reason: 'gone' } })
+    expect(hold.signal.aborted).toBe(true)
+    expect(await rig.contents()).toEqual({})
+    expect(await hold.release()).toBe('lost')
+  })
+})
+
+describe('Redis goes down before a release', () => {
+  const impatient: LockClientOptions = { commandTimeout: 200, unavailableTimeoutMs: 500 }
+
+  it('REDIS_UNAVAILABLE after unavailableTimeoutMs, and the lock is free once Redis is back', async () => {
+    const locks = await rig.client(impatient)
+    const hold = await locks.getLock(NAME).acquire()
+    await rig.server.kill()
+    await expectUnavailable(() => hold.release(), 500)
+    expect(await hold.release()).toBe('already-released')
+    await rig.server.restart()
+    await eventually(free)
+  })
+
+  it('the same where Redis only stands still', async () => {
+    const locks = await rig.client(impatient)
+    const lock = locks.getLock(NAME)
+    await lock.lock()
+    await rig.server.pause()
+    await expectUnavailable(() => lock.unlock(), 500)
+    rig.server.resume()
+    await eventually(free)
+  })
+
+  it('unavailableTimeoutMs is the limit also where commandTimeout is longer', async () => {
+    const locks = await rig.client({ commandTimeout: 3_000, unavailableTimeoutMs: 300 })
+    const hold = await locks.getLock(NAME).acquire()
+    await rig.server.kill()
+    const { error, afterMs } = await failureOf(() => hold.release())
+    expect(error).toBeInstanceOf(RedisUnavailableError)
+    expect(afterMs).toBeLessThan(2_500)
+    await rig.server.restart()
+    await eventually(free)
+  })
+
+  it('a release that Redis takes in time is a release', async () => {
+    const locks = await rig.client({ commandTimeout: 200 })
+    const hold = await locks.getLock(NAME).acquire()
+    await rig.server.kill()
+    const releasing = hold.release()
+    await rig.server.restart()
+    expect(await soon(releasing)).toBe('released')
+    expect(await free()).toBe(true)
+  })
+
+  it('withLock still gives its result, and release-failed tells', async () => {
+    const locks = await rig.client({ ...impatient, lockWatchdogTimeout: 1_000 })
+    const failed = next(locks, 'release-failed')
+    const result = await soon(
+      locks.getLock(NAME).withLock(async (hold) => {
+        await rig.server.kill()
+        return hold.owner
+      }),
+    )
+    const event = await failed
+    expect(event).toMatchObject({ lockName: NAME, owner: result })
+    expect(event.error).toBeInstanceOf(RedisUnavailableError)
+    await rig.server.restart()
+    await eventually(free)
+  })
+
+  it('withLock: the error of the callback wins over that of the release', async () => {
+    const locks = await rig.client(impatient)
+    const work = locks.getLock(NAME).withLock(async () => {
+      await rig.server.kill()
+      throw new Error('the work failed')
+    })
+    await expect(soon(work)).rejects.toThrow('the work failed')
+    await rig.server.restart()
+    await eventually(free)
+  })
+})
+
+describe.each<[string, object]>([
+  ['its defaults', {}],
+  ['enableOfflineQueue: false', { enableOfflineQueue: false }],
+  ['maxRetriesPerRequest: 1', { maxRetriesPerRequest: 1 }],
+  ['maxRetriesPerRequest: 0', { maxRetriesPerRequest: 0 }],
+  ['autoResendUnfulfilledCommands: false', { autoResendUnfulfilledCommands: false }],
+  ['lazyConnect: true', { lazyConnect: true }],
+  ['enableReadyCheck: false', { enableReadyCheck: false }],
+  ['a commandTimeout of its own', { commandTimeout: 250 }],
+])('an ioredis client with %s, whose connection breaks', (_name, options) => {
+  const open = async () => {
+    const proxy = await rig.proxy()
+    const locks = rig.clientNow({ resyncInterval: 100 }, rig.connection(options, proxy))
+    return { proxy, locks, lock: locks.getLock(NAME) }
+  }
+
+  it('a wait goes on, and ends in one hold (I2)', async () => {
+    const { proxy, lock } = await open()
+    const { java, waiting } = await waitBehindJava(() => lock.lock())
+    const refusal = proxy.loseReply(runsOf(acquireScript))
+    await soon(refusal.happened)
+    const success = proxy.loseReply(runsOf(acquireScript))
+    await java.unlock(NAME)
+    const hold = await soon(waiting)
+    await success.happened
+    expect(await rig.admin.hgetall(NAME)).toEqual({ [hold.owner]: '1' })
+    await hold.verify()
+    expect(await hold.release()).toBe('released')
+    expect(await free()).toBe(true)
+  })
+
+  it('one attempt whose reply is lost: a true hold or REDIS_UNAVAILABLE, and no orphan (I8)', async () => {
+    const { proxy, lock } = await open()
+    const fault = proxy.loseReply(runsOf(acquireScript))
+    const outcome = await soon(lock.tryLock()).catch((error: unknown) => error)
+    expect(fault.count).toBe(1)
+    if (outcome === true) {
+      expect(await lock.getHoldCount()).toBe(1)
+      await lock.unlock()
+      expect(await free()).toBe(true)
+    } else {
+      expect(outcome).toBeInstanceOf(RedisUnavailableError)
+      await eventually(free)
+    }
+  })
+
+  it('a release whose reply is lost is a release, and the next caller gets the lock', async () => {
+    const { proxy, lock } = await open()
+    const hold = await lock.acquire()
+    const fault = proxy.loseReply(runsOf(releaseScript))
+    expect(await soon(hold.release())).toBe('released')
+    expect(fault.count).toBe(1)
+    expect(await free()).toBe(true)
+    expect(await soon(lock.withLock(() => 'done'))).toBe('done')
+  })
+})
+
+describe('an ioredis client that gives up connecting (retryStrategy returns null)', () => {
+  it('every call is REDIS_UNAVAILABLE at once, and so is a wait under way', async () => {
+    const connection = rig.connection({ retryStrategy: () => null })
+    const locks = await rig.client({ unavailableTimeoutMs: 60_000, resyncInterval: 200 }, connection)
+    const held = await locks.getLock('held').acquire({ leaseMs: 60_000 })
+    const { waiting } = await waitBehindJava(() => locks.getLock(NAME).lock())
+    await rig.server.kill()
+    await eventually(() => connection.status === 'end')
+    await expectUnavailable(() => waiting)
+    const lock = locks.getLock(NAME)
+    for (const call of [
+      () => lock.lock(),
+      () => lock.tryLock(),
+      () => lock.tryLock(60_000),
+      () => lock.acquire({ waitMs: 60_000 }),
+      () => lock.withLock(() => undefined),
+      () => lock.isLocked(),
+      () => lock.forceUnlock(),
+      () => held.verify(),
+      () => held.extend(90_000),
+      () => held.release(),
+      () => LockClient.connect(connection, { unavailableTimeoutMs: 60_000 }),
+    ]) {
+      expect(await expectUnavailable(() => soon(call()))).toMatchObject({ outcome: 'not-sent' })
+    }
+    await soon(locks.close())
+    await rig.server.restart()
+    await rig.admin.del(NAME, 'held')
+  })
+})
+
+describe('the subscriber’s connection is killed', () => {
+  it('the waiter still gets the lock, although it heard no message (I4)', async () => {
+    const locks = await rig.client({ resyncInterval: 20_000 })
+    for (let round = 0; round < 3; round += 1) {
+      const { java, waiting } = await waitBehindJava(() => locks.getLock(NAME).lock())
+      // At one moment: the message goes to nobody.
+      const results = await rig.admin
+        .multi()
+        .client('KILL', 'TYPE', 'pubsub')
+        .del(NAME)
+        .publish(CHANNEL, '0')
+        .exec()
+      expect(results?.map(([, result]) => result)).toEqual([1, 1, 0])
+      expect(await free().then(() => java.owner)).toBe(java.owner)
+      const hold = await soon(waiting)
+      expect(await hold.release()).toBe('released')
+    }
+  })
+
+  it('it is subscribed again: later messages wake, and a force-release is heard', async () => {
+    const locks = await rig.client({ resyncInterval: 20_000 })
+    const { java, waiting } = await waitBehindJava(() => locks.getLock(NAME).lock())
+    await rig.admin.client('KILL', 'TYPE', 'pubsub')
+    await subscribed()
+    await java.unlock(NAME)
+    const hold = await soon(waiting)
+    await rig.admin.client('KILL', 'TYPE', 'pubsub')
+    await subscribed(`holdfast:client:${locks.clientId}`)
+    const lost = next(locks, 'lost')
+    expect(await (await rig.client()).getLock(NAME).forceUnlock()).toBe(true)
+    expect(await lost).toMatchObject({ owner: hold.owner, error: { reason: 'forced' } })
+  })
+})

@@ -1,0 +1,141 @@
+import { describe, expect, it } from '@jest/globals'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, readdirSync } from 'node:fs'
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const src = fileURLToPath(new URL('../../src/', import.meta.url))
+const embedLua = fileURLToPath(new URL('../../../../scripts/embed-lua.mjs', import.meta.url))
+const files = readdirSync(src, { recursive: true }).map(String)
+const scripts = files.filter((file) => file.endsWith('.lua'))
+const modules = files.filter((file) => file.endsWith('.ts'))
+const read = (file: string): string => readFileSync(src + file, 'utf8')
+
+/** Positions of KEYS or ARGV: single ones, and the first of a list that has no end. */
+interface Positions {
+  readonly single: number[]
+  readonly listFrom: number | null
+}
+
+interface Header {
+  readonly purpose: string
+  /** By label, continuation lines joined. */
+  readonly sections: Map<string, string>
+}
+
+/** `-- verb: purpose`, then `-- LABEL text` whose continuation lines are indented. */
+function headerOf(lua: string): Header {
+  const [first = '', ...rest] = lua.split('\n').map((line) => line.trimEnd())
+  const lines = rest.slice(
+    0,
+    rest.findIndex((line) => !line.startsWith('--')),
+  )
+  const sections = new Map<string, string>()
+  let label = ''
+  for (const line of lines) {
+    const [, found, text = ''] = /^-- ([A-Z]{4,}) +(.*)$/.exec(line) ?? []
+    if (found !== undefined) {
+      label = found
+      sections.set(label, text)
+    } else if (/^-- {5,}\S/.test(line)) {
+      sections.set(label, `${sections.get(label) ?? ''} ${line.slice(2).trim()}`)
+    }
+  }
+  return { purpose: first, sections }
+}
+
+function declared(section: string): Positions {
+  const marks = [...section.matchAll(/\[(\d+)(\.\.)?\]/g)]
+  const list = marks.find(([, , dots]) => dots !== undefined)
+  return {
+    single: marks.filter(([, , dots]) => dots === undefined).map(([, n]) => Number(n)),
+    listFrom: list ? Number(list[1]) : null,
+  }
+}
+
+/** A list is read by `ipairs`, by `unpack` or at a computed position: `ARGV[i + 1]` begins at 2. */
+function used(code: string, table: 'KEYS' | 'ARGV'): Positions {
+  const single = [...code.matchAll(new RegExp(`${table}\\[(\\d+)\\]`, 'g'))].map(([, n]) => Number(n))
+  const computed = [...code.matchAll(new RegExp(`${table}\\[[a-z]\\w*(?: \\+ (\\d+))?\\]`, 'g'))]
+  const whole = new RegExp(`(?:ipairs|unpack)\\(${table}\\)`).test(code)
+  const [position] = computed
+  const listFrom = whole ? 1 : position ? 1 + Number(position[1] ?? 0) : null
+  return { single: [...new Set(single)].sort((a, b) => a - b), listFrom }
+}
+
+function codeOf(lua: string): string {
+  return lua.replaceAll(/--.*$/gm, '')
+}
+
+describe.each(scripts)('%s', (file) => {
+  const lua = read(file)
+  const verb = basename(file, '.lua')
+  const { purpose, sections } = headerOf(lua)
+
+  it('says its purpose, KEYS, ARGV, RETURNS and RETRY, in that order', () => {
+    expect(purpose).toMatch(new RegExp(`^-- ${verb}: \\S.*\\.$`))
+    expect([...sections.keys()]).toEqual(['KEYS', 'ARGV', 'RETURNS', 'RETRY'])
+    for (const text of sections.values()) {
+      expect(text).toMatch(/\S/)
+    }
+    expect(sections.get('RETRY')).toMatch(/^(safe|unsafe): /)
+  })
+
+  it.each(['KEYS', 'ARGV'] as const)('reads what it declares of %s, and declares what it reads', (table) => {
+    expect(used(codeOf(lua), table)).toEqual(declared(sections.get(table) ?? ''))
+  })
+
+  it('touches no key that is not passed as KEYS', () => {
+    const calls = [...codeOf(lua).matchAll(/redis\.p?call\(\s*'(\w+)',\s*([^,)]+)/g)]
+    const keyed = calls.filter(([, command]) => !/^s?publish$/.test(command ?? ''))
+    expect(keyed.length).toBeGreaterThan(0)
+    for (const [, , key] of keyed) {
+      expect(key).toMatch(/^(KEYS\[\d+\]|key)$/)
+    }
+  })
+
+  it('has at most 60 lines', () => {
+    expect(lua.trimEnd().split('\n').length).toBeLessThanOrEqual(60)
+  })
+
+  it('has a twin of the same name, the only module that runs it', () => {
+    const twin = file.replace(/\.lua$/, '.ts')
+    const name = file.replace(/^scripts\/(.*)\.lua$/, '$1')
+    expect(modules.filter((module) => read(module).includes(`defineScript('${name}')`))).toEqual([twin])
+  })
+})
+
+describe('scripts and sources', () => {
+  it('there are scripts to look at', () => {
+    expect(scripts.length).toBeGreaterThanOrEqual(5)
+  })
+
+  it('the header check sees what is missing, and the notation of lists', () => {
+    expect(used(codeOf("redis.call('get', KEYS[2]) -- KEYS[1]"), 'KEYS')).toEqual({
+      single: [2],
+      listFrom: null,
+    })
+    expect(declared('[1] lease   [2..] owners')).toEqual({ single: [1], listFrom: 2 })
+    expect(used('for i, key in ipairs(KEYS) do x(ARGV[i + 1], ARGV[1]) end', 'ARGV')).toEqual({
+      single: [1],
+      listFrom: 2,
+    })
+  })
+
+  it('lua-sources.ts equals the .lua files', () => {
+    const check = spawnSync(process.execPath, [embedLua, '--check'], { encoding: 'utf8' })
+    expect(check.stderr).toBe('')
+    expect(check.status).toBe(0)
+  })
+
+  it.each(modules.filter((file) => !file.endsWith('lua-sources.ts')))('%s has no Lua in it', (file) => {
+    expect(read(file)).not.toMatch(/redis\.p?call|\bKEYS\[|\bARGV\[/)
+  })
+
+  it.each(files.filter((file) => /\.(ts|lua)$/.test(file) && file !== 'keys.ts'))(
+    '%s builds no key or channel name',
+    (file) => {
+      expect(read(file)).not.toMatch(/redisson_|rwlock_timeout|holdfast:/)
+    },
+  )
+})
