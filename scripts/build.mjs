@@ -1,10 +1,21 @@
-// Lua into TypeScript, TypeScript into dist/.
+// Lua into TypeScript, TypeScript into dist/esm, that into dist/cjs.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import './embed-lua.mjs'
+import { buildCommonJs } from './packages/build-commonjs.mjs'
+import { copyLicense } from './packages/copy-license.mjs'
+import { publishedPackages } from './packages/published-packages.mjs'
+import { pruneOrphans } from './packages/prune-orphans.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+
+const published = publishedPackages()
+for (const each of published) pruneOrphans(each.folder)
 const { status } = spawnSync(process.execPath, [tsc, '-b'], { cwd: root, stdio: 'inherit' })
-process.exit(status ?? 1)
+if (status !== 0) process.exit(status ?? 1)
+for (const each of published) {
+  await buildCommonJs(each)
+  copyLicense(each.folder)
+}

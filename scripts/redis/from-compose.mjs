@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { whenWeAreGone } from './guardian.mjs'
 import { ping } from './ping.mjs'
 import { run, works } from './run.mjs'
 
@@ -8,12 +10,10 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const FILE = join(ROOT, 'docker-compose.yml')
 const SERVICE = 'redis'
 const REDIS_PORT = '6379'
-
-/** @param {string[]} args */
-const compose = (...args) => run('docker', ['compose', '--file', FILE, ...args])
+const DOWN = ['down', '--volumes', '--timeout', '1']
 
 /**
- * The service `redis` of docker-compose.yml, where Docker works. One that ran before is used and left running.
+ * The service `redis` of docker-compose.yml, where Docker works. One that runs already is used and left running.
  *
  * @param {{ log: (line: string) => void }} options
  * @returns {Promise<import('./provide-redis.mjs').ProvidedRedis | undefined>}
@@ -26,19 +26,46 @@ export const fromCompose = async ({ log }) => {
   ) {
     return undefined
   }
-  const ranBefore = (await compose('ps', '--quiet', '--status', 'running', SERVICE)).trim() !== ''
+  return (await runningService()) ?? (await ownService(log))
+}
+
+/** @param {string[]} project options that name a project; none for the folder's */
+const composeOf = (project) => {
+  const all = (args) => ['compose', '--file', FILE, ...project, ...args]
+  return {
+    all,
+    compose: (...args) => run('docker', all(args)),
+  }
+}
+
+const runningService = async () => {
+  const { compose } = composeOf([])
+  if ((await compose('ps', '--quiet', '--status', 'running', SERVICE)).trim() === '') return undefined
+  const url = await urlOf(compose)
+  return { url, how: `docker compose, service ${SERVICE} that was running`, stop: async () => undefined }
+}
+
+/** In a project of its own: another run beside this one must neither find it nor stop it. */
+const ownService = async (log) => {
+  const { all, compose } = composeOf(['--project-name', `holdfast-${randomBytes(4).toString('hex')}`])
   log(`starting the service ${SERVICE} of docker-compose.yml`)
+  const callOff = whenWeAreGone('exec docker "$@"', all(DOWN))
   const stop = async () => {
-    if (!ranBefore) await compose('rm', '--stop', '--force', '--volumes', SERVICE)
+    await compose(...DOWN)
+    callOff()
   }
   try {
     await compose('up', '--detach', '--wait', SERVICE)
-    const published = (await compose('port', SERVICE, REDIS_PORT)).trim()
-    const url = `redis://127.0.0.1:${published.slice(published.lastIndexOf(':') + 1)}`
-    await ping(url)
-    return { url, how: `docker compose, service ${SERVICE}`, stop }
+    return { url: await urlOf(compose), how: `docker compose, service ${SERVICE}`, stop }
   } catch (error) {
     await stop().catch(() => undefined)
     throw error
   }
+}
+
+const urlOf = async (compose) => {
+  const published = (await compose('port', SERVICE, REDIS_PORT)).trim()
+  const url = `redis://127.0.0.1:${published.slice(published.lastIndexOf(':') + 1)}`
+  await ping(url)
+  return url
 }

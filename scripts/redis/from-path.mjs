@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { whenWeAreGone } from './guardian.mjs'
 import { ping } from './ping.mjs'
 import { works } from './run.mjs'
 
 const START_LIMIT_MS = 10_000
 const PORT_ATTEMPTS = 10
 
-// `read` ends when this process is gone, however it ended.
-const GUARDIAN = `trap '' INT TERM HUP; read -r _; kill -9 "$1" 2>/dev/null; rm -rf "$2"`
+const CLEAN_UP = 'kill -9 "$1" 2>/dev/null; rm -rf "$2"'
 
 /**
  * A private server of the redis-server or valkey-server that is on the PATH.
@@ -66,16 +66,13 @@ const spawnServer = (program, port, folder) => {
   }
   let running = true
   const ended = new Promise((resolve) => child.once('close', resolve)).then(() => (running = false))
-  const guardian = spawn('/bin/sh', ['-c', GUARDIAN, 'holdfast-guardian', String(child.pid), folder], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  })
+  const callOff = whenWeAreGone(CLEAN_UP, [String(child.pid), folder])
   const stop = async () => {
     child.kill('SIGTERM')
     const killer = setTimeout(() => child.kill('SIGKILL'), 5_000)
     await ended
     clearTimeout(killer)
-    guardian.kill('SIGKILL')
+    callOff()
     await rm(folder, { recursive: true, force: true })
   }
   return { stop, running: () => running, output: () => output }

@@ -1,8 +1,13 @@
+import { whenWeAreGone } from './guardian.mjs'
+import { ping } from './ping.mjs'
+
 const DEFAULT_IMAGE = 'redis:7-alpine'
 const REDIS_PORT = 6379
 
 /**
- * A container through the package testcontainers, when HOLDFAST_REDIS=testcontainers asks for it.
+ * A container through the package testcontainers, when HOLDFAST_REDIS=testcontainers asks for it. `stop` removes
+ * it. What testcontainers has for a process that is killed is a container of its own, Ryuk; where that is turned
+ * off (TESTCONTAINERS_RYUK_DISABLED=true, as where its image cannot be pulled) a guardian does the same.
  *
  * @param {{ log: (line: string) => void }} options
  * @returns {Promise<import('./provide-redis.mjs').ProvidedRedis | undefined>}
@@ -15,18 +20,42 @@ export const fromTestcontainers = async ({ log }) => {
   }
   const image = process.env.HOLDFAST_REDIS_IMAGE || DEFAULT_IMAGE
   log(`starting a container of ${image}`)
+  const container = await start(image)
+  const callOff = withoutRyuk()
+    ? whenWeAreGone('exec docker rm -f -v "$1"', [container.getId()])
+    : () => undefined
+  const stop = async () => {
+    await container.stop()
+    callOff()
+  }
+  const url = `redis://${container.getHost()}:${container.getMappedPort(REDIS_PORT)}`
+  try {
+    await ping(url)
+  } catch (error) {
+    await stop().catch(() => undefined)
+    throw error
+  }
+  return { url, how: `testcontainers, ${image}`, stop }
+}
+
+const withoutRyuk = () => process.env.TESTCONTAINERS_RYUK_DISABLED === 'true'
+
+const start = async (image) => {
   // Loaded here only: it is large, and of no use to whoever has a Redis at hand.
   const { GenericContainer, Wait } = await import('testcontainers')
   try {
-    const container = await new GenericContainer(image)
+    return await new GenericContainer(image)
       .withExposedPorts(REDIS_PORT)
       .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/))
       .start()
-    const url = `redis://${container.getHost()}:${container.getMappedPort(REDIS_PORT)}`
-    return { url, how: `testcontainers, ${image}`, stop: async () => void (await container.stop()) }
   } catch (error) {
-    throw new Error(`HOLDFAST_REDIS=testcontainers, but no container of ${image} starts: ${error.message}`, {
-      cause: error,
-    })
+    const lines = [`HOLDFAST_REDIS=testcontainers, but no container of ${image} starts: ${error.message}`]
+    if (!withoutRyuk()) {
+      lines.push(
+        'If no image can be pulled here: scripts/docker/make-redis-image.mjs makes one to name in',
+        'HOLDFAST_REDIS_IMAGE, and TESTCONTAINERS_RYUK_DISABLED=true does without the one for cleaning up.',
+      )
+    }
+    throw new Error(lines.join('\n'), { cause: error })
   }
 }

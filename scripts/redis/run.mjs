@@ -14,16 +14,21 @@ export const run = (program, args, { env = {}, limitMs = 0 } = {}) =>
     const child = spawn(program, args, {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
-      ...(limitMs > 0 ? { timeout: limitMs, killSignal: 'SIGKILL' } : {}),
     })
+    // Not spawn's own time limit: its timer goes on, and holds the process, where there is no such program.
+    const killer = limitMs > 0 ? setTimeout(() => child.kill('SIGKILL'), limitMs) : undefined
     let [stdout, output] = ['', '']
     child.stdout.on('data', (chunk) => {
       stdout += String(chunk)
       output += String(chunk)
     })
     child.stderr.on('data', (chunk) => (output += String(chunk)))
-    child.on('error', reject)
+    child.on('error', (error) => {
+      clearTimeout(killer)
+      reject(error)
+    })
     child.on('close', (code, signal) => {
+      clearTimeout(killer)
       if (code === 0) resolve(stdout)
       else
         reject(

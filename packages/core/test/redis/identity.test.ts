@@ -280,6 +280,28 @@ describe('identity: contexts', () => {
     },
   )
 
+  it('a nested withLock that outlives the outer one keeps siblings out until it has ended (I1)', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const section = new CriticalSection(harness.admin, harness.name('counter'))
+    await locks.run(async () => {
+      const { nested } = await lock.withLock(async () => {
+        const inside = signalled()
+        const nested = lock.withLock(async () => {
+          inside.resolve()
+          for (let i = 0; i < 20; i += 1) {
+            await section.enter()
+          }
+        })
+        await inside.promise
+        return { nested }
+      })
+      await Promise.all([nested, lock.withLock(section.enter), lock.withLock(section.enter)])
+    })
+    expect(await section.result()).toEqual(oneAfterAnother(22))
+    expect(await lock.isLocked()).toBe(false)
+  })
+
   it('recursion through withLock six deep: Redis has the true count at each level (I2)', async () => {
     const locks = await harness.client()
     const lock = locks.getLock(harness.name())

@@ -22,7 +22,8 @@ export interface KeyContents {
 export class Rig {
   server!: RedisServer
   admin!: Redis
-  private readonly closers: (() => Promise<unknown> | void)[] = []
+  private readonly closers: (() => unknown)[] = []
+  private tests = 0
 
   async start(options: RedisServerOptions): Promise<void> {
     this.server = await RedisServer.start(options)
@@ -32,13 +33,28 @@ export class Rig {
 
   /** An empty database with every script loaded, so that a command runs the first time it is sent. */
   async begin(): Promise<void> {
+    this.tests += 1
     await this.admin.flushall()
     await Promise.all(Object.values(luaSources).map((lua) => this.admin.script('LOAD', lua)))
   }
 
+  /** The name of every connection of one test, by which the leftovers of it are told from those of others. */
+  get connectionName(): string {
+    return `test-${this.tests}`
+  }
+
   /** Reconnects quickly unless told otherwise. */
   connection(options: object = {}, at: { readonly port: number } = this.server): Redis {
-    const connection = new Redis({ host: '127.0.0.1', port: at.port, retryStrategy: () => 20, ...options })
+    const { connectionName } = this
+    const connection = new Redis({
+      host: '127.0.0.1',
+      port: at.port,
+      connectionName,
+      retryStrategy: () => 20,
+      // How long ioredis keeps a timer after `disconnect` of what is closed already.
+      disconnectTimeout: 50,
+      ...options,
+    })
     connection.on('error', () => undefined)
     this.closers.push(() => connection.disconnect())
     return connection
@@ -85,18 +101,17 @@ export class Rig {
   /** Ends the test: closes the latest opened first, and fails when anything stays behind (I5). */
   async finish(): Promise<void> {
     await this.bringUp()
+    const failures: unknown[] = []
     for (const close of this.closers.splice(0).reverse()) {
-      await close()
+      await soon(Promise.resolve(close())).catch((error: unknown) => failures.push(error))
     }
+    expect(failures).toEqual([])
     const left = Object.keys(await this.contents())
     expect(left.filter((key) => !key.startsWith('holdfast:latch:'))).toEqual([])
-    const mine = await this.admin.client('ID')
     // Redis notices a closed connection a moment later.
     await eventually(async () => {
       const connections = String(await this.admin.client('LIST'))
-        .trim()
-        .split('\n')
-      return connections.every((line) => line.startsWith(`id=${mine} `))
+      return !connections.includes(` name=${this.connectionName} `)
     })
   }
 
@@ -119,7 +134,7 @@ export class Rig {
       case 'string':
         return { type, value: await this.admin.get(key) }
       default:
-        return { type, value: String(await this.admin.dump(key)) }
+        return { type, value: (await this.admin.dumpBuffer(key)).toString('hex') }
     }
   }
 }

@@ -1,0 +1,40 @@
+import { once } from 'node:events'
+
+const opened = (flowOf) => async () => {
+  const { Redisson } = await import('node-redisson')
+  return async ({ options }) => {
+    const redisson = new Redisson({ redis: { options } })
+    // It opens its connections itself and tells nobody when they are there.
+    if (redisson.redis.status !== 'ready') await once(redisson.redis, 'ready')
+    return { flow: (name) => flowOf(redisson, name), close: () => redisson.quit() }
+  }
+}
+
+const common = {
+  name: 'node-redisson',
+  kind: 'peer',
+  package: 'node-redisson',
+  // An unlock deletes the lock, and then, by a command of its own, the latch it has set.
+  calls: { evalsha: 2, hincrby: 2, del: 2, publish: 1 },
+}
+
+export const nodeRedisson = {
+  ...common,
+  load: opened((redisson, name) => {
+    const lock = redisson.getLock(name)
+    return async () => {
+      await lock.lock()
+      await lock.unlock()
+    }
+  }),
+}
+
+/** The README asks for the lock at each use. */
+export const nodeRedissonDefault = {
+  ...common,
+  load: opened((redisson, name) => async () => {
+    const lock = redisson.getLock(name)
+    await lock.lock()
+    await lock.unlock()
+  }),
+}

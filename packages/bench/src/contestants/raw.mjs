@@ -1,0 +1,63 @@
+import { LATCH_TTL_MS } from '../../../core/dist/esm/scripts/command-stamp.js'
+import { latchPrefix, unlockChannel } from '../../../core/dist/esm/keys.js'
+import { acquireScript } from '../../../core/dist/esm/scripts/lock/acquire.js'
+import { releaseScript } from '../../../core/dist/esm/scripts/lock/release.js'
+import { connect } from '../connection.mjs'
+
+const LEASE_MS = '30000'
+
+/**
+ * What Holdfast sends for one uncontended pair, as arguments of EVALSHA. `assertSameCommands` holds it against
+ * what Holdfast really sends.
+ *
+ * @param {string} name
+ */
+export const rawCommands = (name) => {
+  const latches = latchPrefix(name)
+  const channel = unlockChannel(name)
+  const [acquireSha, releaseSha] = [acquireScript.sha1, releaseScript.sha1]
+  return {
+    acquire: (owner) => [acquireSha, 2, name, latches + owner, owner, '1', LEASE_MS, '1', '0', LATCH_TTL_MS],
+    release: (owner) => [
+      releaseSha,
+      2,
+      name,
+      latches + owner,
+      owner,
+      '0',
+      '2',
+      '0',
+      LATCH_TTL_MS,
+      channel,
+      'PUBLISH',
+    ],
+  }
+}
+
+/** The same scripts with the same keys and arguments, and nothing around them: what there is to reach. */
+export const raw = {
+  name: 'raw scripts',
+  kind: 'raw',
+  package: 'ioredis',
+  calls: { evalsha: 2, hset: 1, del: 1, publish: 1 },
+  async load() {
+    return async ({ options, runId }) => {
+      const redis = await connect(options)
+      for (const { lua } of [acquireScript, releaseScript]) await redis.script('LOAD', lua)
+      // As long as the owner that Holdfast writes.
+      const client = `bench-${process.pid}~${runId.padEnd(21, '0')}`
+      let threads = 0
+      return {
+        flow(name) {
+          const { acquire, release } = rawCommands(name)
+          return async () => {
+            const owner = `${client}:${(threads += 1)}`
+            if ((await redis.evalsha(...acquire(owner))) !== 1) throw new Error(`${name} was not free`)
+            if ((await redis.evalsha(...release(owner))) !== 1) throw new Error(`${name} was lost`)
+          }
+        },
+        close: () => redis.quit(),
+      }
+    }
+  },
+}

@@ -1,0 +1,45 @@
+/** What the server says of itself, over a connection that no contestant uses. */
+export class RedisInfo {
+  #redis
+
+  /** @param {import('ioredis').Redis} redis */
+  constructor(redis) {
+    this.#redis = redis
+  }
+
+  /** CPU time of the server since its start, microseconds. */
+  async cpuMicros() {
+    const info = await this.#fields('cpu')
+    return (Number(info.get('used_cpu_user')) + Number(info.get('used_cpu_sys'))) * 1e6
+  }
+
+  /** Calls by command since the start of the server; what scripts call counts too. */
+  async calls() {
+    const stats = await this.#fields('commandstats')
+    return new Map(
+      Array.from(stats, ([name, value]) => [
+        name.slice('cmdstat_'.length),
+        Number(/calls=(\d+)/.exec(value)?.[1]),
+      ]),
+    )
+  }
+
+  /** As in `Redis 7.0.15`. */
+  async version() {
+    const info = await this.#fields('server')
+    const valkey = info.get('valkey_version')
+    return valkey === undefined ? `Redis ${info.get('redis_version')}` : `Valkey ${valkey}`
+  }
+
+  /** Keys whose name has this text in it. */
+  async keysWith(text) {
+    const found = []
+    for await (const keys of this.#redis.scanStream({ match: `*${text}*`, count: 1000 })) found.push(...keys)
+    return [...new Set(found)]
+  }
+
+  async #fields(section) {
+    const lines = String(await this.#redis.info(section)).matchAll(/^([a-z_|-]+):(.*?)\r?$/gm)
+    return new Map(Array.from(lines, ([, name, value]) => [name, value]))
+  }
+}

@@ -1,0 +1,40 @@
+import { LockClient } from '@holdfast/core'
+import { connect, optionsFor } from './connection.mjs'
+import { rawCommands } from './contestants/raw.mjs'
+
+const asText = (commands) => JSON.stringify(commands.map((args) => args.map(String)))
+
+/**
+ * Holds what the raw contestant sends against what Holdfast sends for the same lock: a ratio of the two says
+ * nothing about a library that has come to send something else.
+ *
+ * @param {string} url
+ * @param {string} runId
+ */
+export const assertSameCommands = async (url, runId) => {
+  const redis = await connect(optionsFor(url, false))
+  const locks = await LockClient.connect(redis)
+  try {
+    const name = `bench:${runId}:same-commands`
+    const lock = locks.getLock(name)
+    await lock.withLock(() => undefined) // loads the scripts
+    const sent = []
+    const evalsha = redis.evalsha.bind(redis)
+    redis.evalsha = (...args) => {
+      sent.push(args)
+      return evalsha(...args)
+    }
+    const owner = await lock.withLock((hold) => hold.owner)
+    const { acquire, release } = rawCommands(name)
+    const expected = [acquire(owner), release(owner)]
+    if (asText(sent) !== asText(expected)) {
+      throw new Error(
+        `The raw contestant no longer sends what Holdfast sends: mend rawCommands.\n` +
+          `Holdfast: ${asText(sent)}\nraw:      ${asText(expected)}`,
+      )
+    }
+  } finally {
+    await locks.close()
+    await redis.quit()
+  }
+}

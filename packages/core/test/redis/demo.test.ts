@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { redisUrl, signalled, useHarness } from './support/harness.js'
+
+const DEMO = fileURLToPath(new URL('../../../../scripts/demo.mjs', import.meta.url))
+const LIMIT_MS = 60_000
+
+describe('the demo', () => {
+  const harness = useHarness()
+  let folder: string
+  let demo: ChildProcess
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'holdfast-demo-'))
+  })
+
+  afterEach(async () => {
+    if (demo.exitCode === null) demo.kill('SIGKILL')
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  /** Runs it to its end in a process group of its own. */
+  const run = async (env: Record<string, string>, onOutput: (soFar: string) => void = () => undefined) => {
+    demo = spawn(process.execPath, [DEMO], {
+      cwd: folder,
+      env: { ...process.env, REDIS_URL: redisUrl, HOLDFAST_DEMO_LEASE_MS: '1500', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    let output = ''
+    for (const stream of [demo.stdout, demo.stderr]) {
+      stream?.on('data', (chunk) => {
+        output += String(chunk)
+        onOutput(output)
+      })
+    }
+    const ended = signalled<number | null>()
+    demo.once('close', ended.resolve)
+    return { code: await ended.promise, output }
+  }
+
+  const keysOf = (output: string): Promise<string[]> => {
+    const prefix = /holdfast-demo-[0-9a-f]{8}/.exec(output)?.[0]
+    expect(prefix).toBeDefined()
+    return harness.admin.keys(`*${prefix ?? ''}*`)
+  }
+
+  const results = (output: string): string[] => output.match(/(?<= {2})(ok|FAILED)$/gm) ?? []
+
+  it(
+    'shows that its claims hold, draws them, and leaves nothing in Redis',
+    async () => {
+      const { code, output } = await run({})
+      expect(output).toContain('All 8 claims hold')
+      expect(results(output)).toEqual(Array(8).fill('ok'))
+      expect(code).toBe(0)
+      expect(output).not.toContain('\x1b')
+      expect(await keysOf(output)).toEqual([])
+      expect(await readdir(folder)).toEqual(['holdfast-demo.svg'])
+      const picture = await readFile(join(folder, 'holdfast-demo.svg'), 'utf8')
+      expect(picture).toMatch(/^<svg [^]*<\/svg>\n$/)
+      expect(picture).not.toMatch(/NaN|undefined|Infinity/)
+    },
+    LIMIT_MS,
+  )
+
+  it(
+    'fails when the lock lets everybody in',
+    async () => {
+      const { code, output } = await run({ HOLDFAST_DEMO_LOCK: 'broken' })
+      expect(results(output)).toEqual(['ok', ...Array<string>(6).fill('FAILED'), 'ok'])
+      expect(output).toContain('6 of 8 claims FAILED')
+      expect(code).toBe(1)
+      expect(await keysOf(output)).toEqual([])
+    },
+    LIMIT_MS,
+  )
+
+  it(
+    'ends on Ctrl-C with all its processes and keys',
+    async () => {
+      let asked = false
+      const { code, output } = await run({}, (soFar) => {
+        if (asked || !soFar.includes('two processes wait')) return
+        asked = true
+        process.kill(-(demo.pid ?? NaN), 'SIGINT')
+      })
+      expect(output).toContain('interrupted by SIGINT')
+      expect(code).toBe(130)
+      expect(() => process.kill(-(demo.pid ?? NaN), 0)).toThrow('ESRCH')
+      expect(await keysOf(output)).toEqual([])
+      expect(await readdir(folder)).toEqual([])
+    },
+    LIMIT_MS,
+  )
+})

@@ -1,0 +1,232 @@
+import { describe, expect, it } from '@jest/globals'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import * as api from '../../src/index.js'
+import { INBOX_PREFIX, latchPrefix, ownerField, unlockChannel } from '../../src/keys.js'
+import { resolveOptions } from '../../src/options.js'
+import { LATCH_TTL_MS } from '../../src/scripts/command-stamp.js'
+import { luaSources } from '../../src/scripts/lua-sources.js'
+import { syntaxErrorsIn, titlesIn, typeErrorsIn } from '../redis/support/code-checks.js'
+import {
+  codeBlocks,
+  filesBelow,
+  pages,
+  programs,
+  read,
+  root,
+  rows,
+  section,
+} from '../redis/support/markdown.js'
+
+/** The members of `export type name = 'a' | 'b'`. */
+function unionOf(file: string, name: string): string[] {
+  const [, body] = new RegExp(`export type ${name} =([^]*?)\\n\\n`).exec(read(file)) ?? []
+  return [...(body ?? '').matchAll(/'([^']+)'/g)].map(([, member]) => member!)
+}
+
+/** As the pages write a number: 30 000. */
+const spaced = (value: number): string => value.toLocaleString('en').replaceAll(',', ' ')
+
+const sorted = (values: Iterable<string>): string[] => [...values].sort()
+
+describe('docs/errors.md', () => {
+  const source = 'packages/core/src/errors.ts'
+  const page = 'docs/errors.md'
+  const classes = read(source)
+    .split(/^export class /m)
+    .slice(1)
+    .filter((text) => /^\w+ extends LockError/.test(text))
+    .map((text) => ({
+      name: /^\w+/.exec(text)![0],
+      code: /super\(\s*'([A-Z_]+)'/.exec(text)?.[1],
+      fields: [...text.matchAll(/^ {2}readonly (\w+):/gm)].map(([, field]) => field!),
+    }))
+  const table = rows(section(page, 'Codes'))
+
+  it('names exactly the codes of LockErrorCode', () => {
+    const codes = unionOf(source, 'LockErrorCode')
+    expect(codes.length).toBeGreaterThan(5)
+    expect(sorted(table.map(([code]) => code!))).toEqual(sorted(codes))
+  })
+
+  it('names exactly the exported error classes, each with its code, when it comes and what to do', () => {
+    const exported = Object.entries(api).filter(([, value]) => value.prototype instanceof api.LockError)
+    expect(sorted(classes.map(({ name }) => name))).toEqual(sorted(exported.map(([name]) => name)))
+    expect(table.map(([code, name]) => `${name} ${code}`).sort()).toEqual(
+      classes.map(({ name, code }) => `${name} ${code}`).sort(),
+    )
+    expect(table.filter((row) => row.length !== 4 || row.includes(''))).toEqual([])
+  })
+
+  it('names exactly the fields that a class adds', () => {
+    let current = ''
+    const described = rows(section(page, 'Fields')).flatMap(([name, fields]) => {
+      current = name === '' ? current : name!
+      return fields!.split(', ').map((field) => `${current}.${field}`)
+    })
+    expect(sorted(described)).toEqual(
+      sorted(classes.flatMap(({ name, fields }) => fields.map((f) => `${name}.${f}`))),
+    )
+  })
+
+  it.each(['LossReason', 'CommandOutcome'])('says what each %s means', (type) => {
+    const members = unionOf(source, type)
+    expect(members.length).toBeGreaterThan(2)
+    const text = section(page, 'Fields')
+    expect(members.filter((member) => !text.includes(`\`${member}\`:`))).toEqual([])
+  })
+
+  it('names exactly the process warnings', () => {
+    const codes = unionOf('packages/core/src/events.ts', 'WarningCode')
+    expect(sorted(rows(section(page, 'Process warnings')).map(([code]) => code!))).toEqual(sorted(codes))
+  })
+})
+
+describe('README.md', () => {
+  const optionsSource = read('packages/core/src/options.ts')
+  const [, declared] = /export interface LockClientOptions \{([^]*?)\n\}/.exec(optionsSource) ?? []
+  const names = [...(declared ?? '').matchAll(/^ {2}(\w+)\?:/gm)].map(([, name]) => name!)
+  const defaults = resolveOptions() as unknown as Record<string, string | number | undefined>
+
+  /** The table's way to write a default. */
+  const written = (name: string): string => {
+    if (name === 'clientName') {
+      return '<hostname>-<pid>'
+    }
+    if (name === 'clock' || name === 'random') {
+      return "the system's"
+    }
+    const value = defaults[name]
+    return typeof value === 'number' ? spaced(value) : value === undefined ? 'off' : `'${value}'`
+  }
+
+  it('lists exactly the options of LockClientOptions, with their defaults and trade-offs', () => {
+    expect(names.length).toBeGreaterThan(5)
+    const table = rows(section('README.md', 'Options'))
+    expect(table.map(([name, value]) => [name, value])).toEqual(names.map((name) => [name, written(name)]))
+    expect(table.filter((row) => row.length !== 3 || row[2] === '')).toEqual([])
+  })
+
+  it('lists exactly the events', () => {
+    const events = [
+      .../export interface LockEvents \{([^]*?)\n\}/
+        .exec(read('packages/core/src/events.ts'))![1]!
+        .matchAll(/^ {2}'?([\w-]+)'?: \{ lockName: string; (.*) \}$/gm),
+    ].map(([, name, fields]) => [name, [...fields!.matchAll(/(\w+):/g)].map(([, field]) => field)])
+    expect(events.length).toBeGreaterThan(3)
+    const table = rows(section('README.md', 'Events'))
+    expect(table.map(([name, , fields]) => [name, fields!.replace(/, once .*/, '').split(', ')])).toEqual(
+      events,
+    )
+  })
+})
+
+describe('docs/invariants.md', () => {
+  const cited = [...read('docs/invariants.md').matchAll(/^- `([^`]+)`: (.+)$/gm)].map(([, file, title]) => ({
+    file: file!,
+    title: title!,
+  }))
+
+  it.each([...new Set(cited.map(({ file }) => file))])('names only tests that exist in %s', (file) => {
+    const titles = titlesIn(file)
+    expect(cited.filter((each) => each.file === file && !titles.has(each.title))).toEqual([])
+  })
+
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])('proves I%i by tests that exist', (n) => {
+    const [heading] = new RegExp(`(?<=^## )I${n}: .*$`, 'm').exec(read('docs/invariants.md')) ?? ['']
+    expect(section('docs/invariants.md', heading)).toMatch(/^- `packages\//m)
+  })
+})
+
+describe('docs/wire-format.md', () => {
+  const page = 'docs/wire-format.md'
+  const names = [
+    unlockChannel('name'),
+    `${latchPrefix('name')}<owner>`,
+    `${INBOX_PREFIX}<clientId>`,
+    ownerField('<clientId>', Number.NaN).replace('NaN', '<threadId>'),
+  ]
+
+  it('has every name as keys.ts builds it', () => {
+    const text = read(page)
+    expect(names.filter((name) => !text.includes(`\`${name}\``))).toEqual([])
+    const examples = rows(section(page, 'Examples'))
+    expect(examples.length).toBeGreaterThan(2)
+    for (const [name, channel, latch] of examples) {
+      expect([channel, latch]).toEqual([unlockChannel(name!), latchPrefix(name!) + ownerField('c~1', 7)])
+    }
+  })
+
+  it.each(filesBelow('docs').concat('README.md'))('%s has no other key or channel', (file) => {
+    const spans = [...read(file).matchAll(/`((?:redisson_|holdfast:)[^`]*)`/g)].map(([, span]) => span!)
+    const known = new Set([...names, ...rows(section(page, 'Examples')).flat()])
+    const patterns = /^(holdfast:|holdfast:latch:\*|holdfast:client:\*|redisson_lock__channel:\*)$/
+    expect(spans.filter((span) => !known.has(span) && !patterns.test(span))).toEqual([])
+  })
+
+  it('knows how long a latch lives', () => {
+    expect(section(page, 'Stamps and latches')).toContain(`lives for ${spaced(Number(LATCH_TTL_MS))} ms`)
+  })
+
+  it('has a part for each script', () => {
+    const headings = [...section(page, 'Scripts').matchAll(/^### (\S+)$/gm)].map(([, name]) => `lock/${name}`)
+    expect(sorted(headings)).toEqual(sorted(Object.keys(luaSources)))
+  })
+
+  it('names exactly the commands that the scripts use', () => {
+    const used = Object.values(luaSources).flatMap((lua) =>
+      [...lua.matchAll(/redis\.p?call\('(\w+)'/g)].map(([, command]) => command!.toUpperCase()),
+    )
+    const [, listed] = /The scripts use (.*?);/.exec(section(page, 'Permissions')) ?? []
+    expect([...(listed ?? '').matchAll(/`(\w+)`/g)].map(([, command]) => command)).toEqual(
+      sorted(new Set([...used, 'PUBLISH'])),
+    )
+  })
+})
+
+describe('docs/architecture.md', () => {
+  it.each(['core', 'watchdog', 'waiter'])('has one line for each source file of %s', (name) => {
+    const folder = `packages/${name}/src`
+    const heading = `**${name[0]!.toUpperCase()}${name.slice(1)}`
+    const order = section('docs/architecture.md', 'Reading order')
+    // Each part begins with the package in bold.
+    const parts = order.split(/^(?=\*\*)/m).filter((part) => part.startsWith(heading))
+    const listed = rows(parts.join('\n')).map(([file]) => file!)
+    expect(sorted(listed)).toEqual(sorted(filesBelow(folder).map((file) => file.slice(folder.length + 1))))
+  })
+})
+
+describe('links', () => {
+  /** What GitHub makes of the headings of a page. */
+  const anchors = (file: string): string[] =>
+    [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    )
+
+  it.each(pages)('of %s all lead somewhere', (file) => {
+    const text = read(file).replaceAll(/^```[^]*?^```/gm, '')
+    const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!)
+    const broken = targets.filter((target) => {
+      if (/^[a-z]+:/.test(target)) {
+        return false
+      }
+      const [path = '', anchor] = target.split('#')
+      const page = path === '' ? file : join(dirname(file), path)
+      return !existsSync(join(root, page)) || (anchor !== undefined && !anchors(page).includes(anchor))
+    })
+    expect(broken).toEqual([])
+  })
+})
+
+describe('code', () => {
+  it.each(pages.filter((file) => codeBlocks(file).length > 0))('of %s is free of syntax errors', (file) => {
+    expect(codeBlocks(file).flatMap(syntaxErrorsIn)).toEqual([])
+  })
+
+  it('of the READMEs fits the types of the package', () => {
+    expect(typeErrorsIn(['README.md', 'packages/core/README.md'].flatMap(programs))).toEqual([])
+  })
+})

@@ -1,0 +1,81 @@
+/* global AbortController */
+// Packs what would be published, installs it into empty projects of every kind a user may have, and runs it there.
+import { readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { checkFileList, checkImports, checkManifest } from './packages/check-contents.mjs'
+import { lintManifest, lintTypes } from './packages/check-lint.mjs'
+import * as projects from './packages/check-projects.mjs'
+import { command } from './packages/command.mjs'
+import { Report } from './packages/report.mjs'
+import { packAll } from './packages/tarballs.mjs'
+import { provideRedis } from './redis/provide-redis.mjs'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
+
+const interrupt = new AbortController()
+let exitCode = 1
+for (const [signal, number] of Object.entries(SIGNAL_NUMBERS)) {
+  process.on(signal, () => {
+    exitCode = 128 + number
+    // Ends the command that runs; the rest of this file then cleans up.
+    interrupt.abort(new Error(`interrupted by ${signal}`))
+  })
+}
+
+const readManifest = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+
+const checkAll = async (folder, redisUrl, report) => {
+  const { signal } = interrupt
+  let packed = []
+  const isPacked = await report.check('build and npm pack', async () => {
+    await command(process.execPath, ['scripts/build.mjs'], { cwd: ROOT, signal })
+    await mkdir(join(folder, 'tarballs'))
+    packed = await packAll(ROOT, join(folder, 'tarballs'), signal)
+  })
+  if (!isPacked) return
+  for (const tarball of packed) {
+    const { name, file } = tarball
+    await report.check(`${name}: what the tarball holds`, () => checkFileList(tarball))
+    await report.check(`${name}: publint, strict`, () => lintManifest(file))
+    await report.check(`${name}: attw, strict`, () => lintTypes(file, signal))
+  }
+  const setting = { folder, tarballs: packed.map(({ file }) => file), redisUrl, signal, report }
+  for (const checkProject of Object.values(projects)) await checkProject(setting)
+  for (const { name, contents } of packed) {
+    const installed = join(folder, 'esm/node_modules', name)
+    await report.check(`${name}: package.json`, () =>
+      checkManifest(readManifest(installed), readManifest(ROOT)),
+    )
+    await report.check(`${name}: imports what it declares, and only that`, () =>
+      checkImports(installed, readManifest(installed), contents),
+    )
+  }
+}
+
+const main = async () => {
+  const report = new Report(interrupt.signal)
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-packages-')))
+  let redis
+  try {
+    redis = await provideRedis({ log: (line) => console.error(`redis: ${line}`) })
+    interrupt.signal.throwIfAborted()
+    await checkAll(folder, redis.url, report)
+  } finally {
+    await redis?.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  console.log(`\n${report.summary()}`)
+  return report.failed === 0 ? 0 : 1
+}
+
+try {
+  exitCode = await main()
+} catch (error) {
+  console.error(error.message)
+}
+// Without an exit, a connection that testcontainers keeps could hold the process.
+process.exit(exitCode)

@@ -1,0 +1,22 @@
+import { performance } from 'node:perf_hooks'
+
+/** Milliseconds that processes on one machine can compare. */
+export const nowMs = () => performance.timeOrigin + performance.now()
+
+/**
+ * Settles as `promise` does, or rejects after `limitMs`.
+ *
+ * @template T
+ * @param {Promise<T>} promise
+ * @param {number} limitMs
+ * @param {string} what what was waited for, for the error
+ * @returns {Promise<T>}
+ */
+export const within = (promise, limitMs, what) => {
+  const limit = new Promise((_, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no ${what} within ${limitMs} ms`)), limitMs)
+    const cancel = () => clearTimeout(timer)
+    promise.then(cancel, cancel)
+  })
+  return Promise.race([promise, limit])
+}

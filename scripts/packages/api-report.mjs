@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import prettier from 'prettier'
+import ts from 'typescript'
+import { eachTypeName, publicText } from './public-text.mjs'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const STYLE = JSON.parse(readFileSync(join(ROOT, '.prettierrc.json'), 'utf8'))
+
+/**
+ * The public API of a built package: what its index exports, then what the signatures of that mention without
+ * exporting it, each sorted by name. Reads the declarations, as a user's compiler does.
+ *
+ * @param {import('./published-packages.mjs').PublishedPackage} published
+ * @param {import('./published-packages.mjs').PublishedPackage[]} all
+ * @returns {Promise<string>}
+ */
+export const apiReport = async (published, all) => {
+  const surface = new Surface(published, all)
+  const sections = [`# Public API of ${published.name}`, 'Written by `npm run check:api -- --write`.']
+  sections.push(await code([surface.reExports().join('\n'), ...surface.exported()]))
+  const mentioned = surface.mentioned()
+  if (mentioned.length > 0) {
+    sections.push('## Not exported, but part of the signatures above', await code(mentioned))
+  }
+  return `${sections.join('\n\n')}\n`
+}
+
+const code = async (declarations) => {
+  const text = await prettier.format(declarations.join('\n\n'), { ...STYLE, parser: 'typescript' })
+  return `\`\`\`ts\n${text}\`\`\``
+}
+
+class Surface {
+  #all
+  #checker
+  #folder
+  #symbols
+  #typeOnly = new Set()
+
+  constructor({ folder }, all) {
+    const index = join(folder, 'dist/esm/index.d.ts')
+    const program = ts.createProgram([index], compilerOptions())
+    this.#checker = program.getTypeChecker()
+    this.#all = all
+    this.#folder = folder
+    const errors = ts.getPreEmitDiagnostics(program).map(({ messageText }) => messageText)
+    if (errors.length > 0) throw new Error(ts.flattenDiagnosticMessageText(errors[0], '\n'))
+    const exports = this.#checker.getExportsOfModule(
+      this.#checker.getSymbolAtLocation(program.getSourceFile(index)),
+    )
+    this.#symbols = byName(exports).map((symbol) => {
+      const target = this.#resolve(symbol)
+      if (symbol.name !== target.name) throw new Error(`${target.name} is exported as ${symbol.name}`)
+      return target
+    })
+  }
+
+  /** What comes from other packages of this workspace: their own reports have the declarations. */
+  reExports() {
+    return this.#symbols
+      .filter((symbol) => !this.#isOwn(symbol))
+      .map((symbol) => {
+        const type = this.#typeOnly.has(symbol) || isTypeByItself(symbol) ? 'type ' : ''
+        return `export ${type}{ ${symbol.name} } from '${this.#packageOf(symbol)}'`
+      })
+  }
+
+  exported() {
+    return this.#symbols.filter((symbol) => this.#isOwn(symbol)).map((symbol) => this.#text(symbol))
+  }
+
+  /** The types a user meets without being able to import them. */
+  mentioned() {
+    const known = new Set(this.#symbols)
+    // The set grows while it is walked: what is found mentions more.
+    for (const symbol of known) {
+      if (!this.#isOwn(symbol)) continue
+      for (const declaration of symbol.declarations) {
+        eachTypeName(declaration, (name) => {
+          const found = this.#resolve(this.#checker.getSymbolAtLocation(name))
+          if (this.#isOwn(found) && !(found.flags & ts.SymbolFlags.TypeParameter)) known.add(found)
+        })
+      }
+    }
+    const extra = [...known].filter((symbol) => !this.#symbols.includes(symbol))
+    return byName(extra).map((symbol) => this.#text(symbol))
+  }
+
+  #text(symbol) {
+    const text = symbol.declarations.map(publicText).join('\n')
+    const isMarked = this.#typeOnly.has(symbol) && !isTypeByItself(symbol)
+    return isMarked ? `// exported as a type only\n${text}` : text
+  }
+
+  #resolve(symbol) {
+    if (!(symbol.flags & ts.SymbolFlags.Alias)) return symbol
+    const target = this.#checker.getAliasedSymbol(symbol)
+    if (symbol.declarations.some(ts.isTypeOnlyExportDeclaration)) this.#typeOnly.add(target)
+    return target
+  }
+
+  #isOwn(symbol) {
+    return symbol.declarations?.[0].getSourceFile().fileName.startsWith(`${this.#folder}/dist/`) === true
+  }
+
+  #packageOf(symbol) {
+    const { fileName } = symbol.declarations[0].getSourceFile()
+    const home = this.#all.find(({ folder }) => fileName.startsWith(`${folder}/`))
+    if (!home) throw new Error(`${symbol.name} comes from ${fileName}, outside the published packages`)
+    return home.name
+  }
+}
+
+const compilerOptions = () => {
+  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.base.json'), ts.sys.readFile)
+  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT)
+  return { ...options, composite: false, noEmit: true }
+}
+
+const isTypeByItself = (symbol) => (symbol.flags & ts.SymbolFlags.Value) === 0
+
+const byName = (symbols) => [...symbols].sort((a, b) => (a.name < b.name ? -1 : 1))

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { checkInstallScripts } from './check-contents.mjs'
+import { Project, asInstalledHere } from './project.mjs'
+
+const README = fileURLToPath(new URL('../../README.md', import.meta.url))
+const EXPECTED = 'Ann: bought it, Bob: sold out'
+
+/**
+ * @typedef {object} Setting
+ * @property {string} folder for the projects
+ * @property {string[]} tarballs
+ * @property {string} redisUrl
+ * @property {AbortSignal} signal
+ * @property {import('./report.mjs').Report} report
+ */
+
+/** @param {Setting} setting */
+export const checkEsmProject = async (setting) => {
+  const { report, tarballs } = setting
+  const project = new Project(join(setting.folder, 'esm'), { ...setting, type: 'module' })
+  project.take('quickstart.mts', 'quickstart.mjs')
+  project.take('both-copies.mjs')
+  const install = () => project.install([...tarballs, asInstalledHere('ioredis')])
+  if (!(await report.check('ESM project: npm install', install))) return
+  await report.check('ESM project: quickstart', () => prints(project, 'quickstart.mjs'))
+  await report.check("ESM project: the README's quickstart", () => {
+    project.write('readme.mjs', quickstartOfReadme(setting.redisUrl))
+    return project.node('readme.mjs')
+  })
+  await report.check('ESM project: ESM and CommonJS in one process share contexts', () =>
+    project.node('both-copies.mjs'),
+  )
+  await report.check('ESM project: nothing installed has an install script', () =>
+    checkInstallScripts(project.folder),
+  )
+}
+
+/** @param {Setting} setting */
+export const checkCommonJsProject = async (setting) => {
+  const { report, tarballs } = setting
+  const project = new Project(join(setting.folder, 'cjs'), setting)
+  project.take('quickstart.cjs', 'quickstart.js')
+  project.take('quickstart.test.ts')
+  project.write('jest.config.js', "module.exports = { preset: 'ts-jest' }\n")
+  const tools = ['ioredis', 'jest', 'ts-jest', 'typescript'].map(asInstalledHere)
+  const install = () => project.install([...tarballs, ...tools])
+  if (!(await report.check('CommonJS project: npm install, with jest and ts-jest', install))) return
+  await report.check('CommonJS project: quickstart', () => prints(project, 'quickstart.js'))
+  await report.check("CommonJS project: quickstart in Jest, preset 'ts-jest' and nothing else", () =>
+    project.node('node_modules/jest/bin/jest.js', '--ci'),
+  )
+}
+
+/** @param {Setting} setting */
+export const checkNodeNextProject = async (setting) => {
+  const { report, tarballs } = setting
+  const project = new Project(join(setting.folder, 'nodenext'), { ...setting, type: 'module' })
+  for (const file of ['quickstart.mts', 'quickstart.cts']) project.take(file)
+  project.write('tsconfig.json', tsconfig({ types: ['node'] }))
+  const tools = ['ioredis', '@types/node'].map(asInstalledHere)
+  const install = () => project.install([...tarballs, ...tools])
+  if (!(await report.check('nodenext project: npm install', install))) return
+  const compiles = await report.check('nodenext project: compiles, strict, without skipLibCheck', () =>
+    project.tsc(),
+  )
+  if (!compiles) return
+  await report.check('nodenext project: quickstart.mts', () => prints(project, 'out/quickstart.mjs'))
+  await report.check('nodenext project: quickstart.cts', () => prints(project, 'out/quickstart.cjs'))
+}
+
+/** @param {Setting} setting */
+export const checkTypesAlone = async (setting) => {
+  const { report, tarballs } = setting
+  const project = new Project(join(setting.folder, 'types'), { ...setting, type: 'module' })
+  project.take('types-only.mts')
+  project.take('types-only.mts', 'types-only.cts')
+  project.write('tsconfig.json', tsconfig({ types: [], noEmit: true }))
+  const install = () => project.install(['--omit=peer', ...tarballs])
+  if (!(await report.check('project without ioredis: npm install', install))) return
+  await report.check('project without ioredis and @types/node: types compile', () => project.tsc())
+}
+
+const quickstartOfReadme = (redisUrl) => {
+  const [, code] = /^## Quickstart\s+^```js\n(.*?)^```/ms.exec(readFileSync(README, 'utf8')) ?? []
+  assert.ok(code, 'README.md has a block of JavaScript right below its heading Quickstart')
+  return code.replace('redis://localhost:6379', redisUrl)
+}
+
+const prints = async (project, file) => assert.equal(await project.node(file), EXPECTED)
+
+const tsconfig = (compilerOptions) =>
+  JSON.stringify({
+    compilerOptions: {
+      module: 'nodenext',
+      strict: true,
+      skipLibCheck: false,
+      outDir: 'out',
+      rootDir: '.',
+      ...compilerOptions,
+    },
+  })

@@ -1,0 +1,26 @@
+import * as core from '@holdfast/core'
+import { type AcquireOptions, type Hold, type Lock, LockClient, LockLostError } from '@holdfast/core'
+import { LockClient as Short } from 'holdfast'
+import { type LeaseStore, type RenewableLease, Watchdog } from '@holdfast/watchdog'
+import { Waiter, type WakeSource } from '@holdfast/waiter'
+
+export const same: typeof LockClient = Short
+export const lockOf = async (url: string): Promise<Lock> => (await LockClient.connect(url)).getLock('x')
+export const inside = (lock: Lock, options: AcquireOptions): Promise<string> =>
+  lock.withLock((hold: Hold) => hold.owner, options)
+export const isLost = (error: unknown): error is LockLostError => error instanceof LockLostError
+export const watchdogOn = (store: LeaseStore<RenewableLease>): Watchdog<RenewableLease> =>
+  new Watchdog(store, {
+    clock: { now: () => 0, wallNow: () => 0, setTimer: () => ({ cancel: () => undefined }) },
+    random: () => 0,
+  })
+export const waiterOn = (source: WakeSource): Waiter =>
+  new Waiter(source, {
+    clock: { now: () => 0, setTimer: () => ({ cancel: () => undefined }) },
+    random: () => 0,
+  })
+
+// @ts-expect-error -- locks come from a client; nobody makes one
+export const forgedLock = (): unknown => new core.Lock()
+// @ts-expect-error -- holds come from a lock
+export const forgedHold = (): unknown => new core.Hold()

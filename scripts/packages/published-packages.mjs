@@ -1,0 +1,36 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const PACKAGES = fileURLToPath(new URL('../../packages/', import.meta.url))
+
+/**
+ * @typedef {object} PublishedPackage
+ * @property {string} name
+ * @property {string} folder absolute, without a slash at its end
+ * @property {Record<string, any>} manifest its package.json
+ */
+
+/**
+ * The workspace packages that go to the registry: all that are not private.
+ *
+ * @returns {PublishedPackage[]}
+ */
+export const publishedPackages = () =>
+  readdirSync(PACKAGES, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) => {
+      const manifest = manifestIn(`${PACKAGES}${name}`)
+      return manifest === undefined || manifest.private === true
+        ? []
+        : [{ name: manifest.name, folder: `${PACKAGES}${name}`, manifest }]
+    })
+
+const manifestIn = (folder) => {
+  try {
+    return JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'))
+  } catch (error) {
+    // A folder that only holds the dist/ of a package of another branch is no package.
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
