@@ -13,7 +13,11 @@ if (major < 20 || (major === 20 && minor < 19)) {
 
 function run(what, command, args) {
   console.log(what)
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' })
+  const { status, error } = spawnSync(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  })
   if (error || status !== 0) {
     console.error(`Failed: ${command} ${args.join(' ')}${error ? ` (${error.message})` : ''}`)
     process.exit(status || 1)

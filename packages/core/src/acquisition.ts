@@ -190,12 +190,7 @@ export class Acquisition implements RenewableLease {
     if (this.commands.hasNothingInRedis) {
       return
     }
-    const work = this.commands.oneAtATime(async () => {
-      if (!this.loss.error) {
-        await this.commands.writeUntilKnown(this.levels, Number.POSITIVE_INFINITY)
-      }
-    })
-    this.session.inBackground(work.catch((error: unknown) => reportFailedRelease(this.session, this, error)))
+    this.writeInBackground(this.levels)
   }
 
   /** The client closes over it: every level is over first, and only then is the lock given back. */
@@ -215,6 +210,10 @@ export class Acquisition implements RenewableLease {
     this.session.held.remove(this)
     this.loss.set(error)
     reportLoss(this.session, this, error)
+    if (reason === 'expired') {
+      // Redis may still have it, and a renewal it never answered may have prolonged it by a whole lease.
+      this.writeInBackground({ count: 0 })
+    }
   }
 
   onLost(reason: 'expired' | 'refused'): void {
@@ -240,6 +239,13 @@ export class Acquisition implements RenewableLease {
       this.lose('gone')
     }
     return 'lost'
+  }
+
+  private writeInBackground(levels: { readonly count: number }): void {
+    const work = this.commands.oneAtATime(() =>
+      this.commands.writeUntilKnown(levels, Number.POSITIVE_INFINITY),
+    )
+    this.session.inBackground(work.catch((error: unknown) => reportFailedRelease(this.session, this, error)))
   }
 
   private endWhenEmpty(): void {

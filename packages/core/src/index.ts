@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 export type { LockClientOptions, BareCallsPolicy } from './options.js'
 export { LockClient } from './lock-client.js'
 export type { Lock } from './locks/lock.js'

@@ -8,6 +8,11 @@ export class Levels {
     return this.holds.length
   }
 
+  /** Whether a `withLock` that has not ended is among them. */
+  get anyOfCallback(): boolean {
+    return this.holds.some((hold) => hold.ofCallback)
+  }
+
   get anyWatched(): boolean {
     return this.holds.some((hold) => hold.watched)
   }

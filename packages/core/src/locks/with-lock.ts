@@ -52,8 +52,8 @@ export async function withLock<T>(call: WithLockCall, callback: (hold: Hold) => 
   } finally {
     await releaseQuietly(hold)
     // Levels taken by hand inside and not given back stay with the context, as with a Redisson thread. Not while
-    // an enclosing withLock has them: that would let its siblings in.
-    if (!turn && !acquisition.isReleased) {
+    // another withLock is still inside it: that would let its siblings in.
+    if (!acquisition.isReleased && !acquisition.levels.anyOfCallback) {
       acquisition.keepIn(place.context)
     }
     endTurn(session, turn)

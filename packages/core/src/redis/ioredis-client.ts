@@ -34,3 +34,14 @@ export function isIoredisClient(value: unknown): value is IoredisClient {
     typeof client.status === 'string'
   )
 }
+
+/** Disconnects, and resolves when the connection has ended. */
+export async function endConnection(client: IoredisClient): Promise<void> {
+  // Between two attempts to connect, ioredis ends without saying so.
+  const saysSo = client.status !== 'reconnecting'
+  const ended = new Promise<void>((resolve) => client.on('end', resolve))
+  client.disconnect()
+  if (saysSo) {
+    await ended
+  }
+}

@@ -1,5 +1,5 @@
 import type { WakeSource } from '@holdfast/waiter'
-import type { IoredisClient } from './ioredis-client.js'
+import { endConnection, type IoredisClient } from './ioredis-client.js'
 
 const LONGEST_RECONNECT_PAUSE_MS = 2_000
 
@@ -67,9 +67,7 @@ export class IoredisMessages implements WakeSource {
     const { connection } = this
     this.connection = null
     if (connection && connection.status !== 'end') {
-      const ended = new Promise<void>((resolve) => connection.on('end', resolve))
-      connection.disconnect()
-      await ended
+      await endConnection(connection)
     }
   }
 

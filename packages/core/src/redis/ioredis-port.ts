@@ -1,4 +1,4 @@
-import type { IoredisClient } from './ioredis-client.js'
+import { endConnection, type IoredisClient } from './ioredis-client.js'
 import { IoredisMessages } from './ioredis-messages.js'
 import type { ConnectionState, RedisPort } from './redis-port.js'
 
@@ -66,9 +66,7 @@ export class IoredisPort implements RedisPort {
     this.listeners.clear()
     await this.messages.close()
     if (this.ownsClient && this.client.status !== 'end') {
-      const ended = new Promise<void>((resolve) => this.client.on('end', resolve))
-      this.client.disconnect()
-      await ended
+      await endConnection(this.client)
     }
   }
 
