@@ -81,6 +81,8 @@ export default tseslint.config(
     languageOptions: {
       globals: {
         process: 'readonly',
+        performance: 'readonly',
+        AbortController: 'readonly',
         console: 'readonly',
         setTimeout: 'readonly',
         clearTimeout: 'readonly',

@@ -187,17 +187,16 @@ export class Acquisition implements RenewableLease {
    * undone, in the background.
    */
   giveBack(): void {
-    if (this.commands.hasNothingInRedis) {
-      return
+    if (!this.commands.hasNothingInRedis) {
+      this.writeInBackground(this.levels)
     }
-    this.writeInBackground(this.levels)
   }
 
   /** The client closes over it: every level is over first, and only then is the lock given back. */
   async surrender(): Promise<void> {
     this.lose('closed')
-    const { commandTimeout } = this.session.options
-    await this.commands.oneAtATime(() => this.commands.writeUntilKnown({ count: 0 }, commandTimeout))
+    const limitMs = this.session.options.commandTimeout
+    await this.commands.oneAtATime(() => this.commands.writeUntilKnown({ count: 0 }, limitMs))
   }
 
   /** Every level is over, as soon as this client can know. */
