@@ -1,4 +1,3 @@
-/* global AbortController */
 // Packs what would be published, installs it into empty projects of every kind a user may have, and runs it there.
 import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'

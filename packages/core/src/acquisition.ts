@@ -195,8 +195,8 @@ export class Acquisition implements RenewableLease {
   /** The client closes over it: every level is over first, and only then is the lock given back. */
   async surrender(): Promise<void> {
     this.lose('closed')
-    const limitMs = this.session.options.commandTimeout
-    await this.commands.oneAtATime(() => this.commands.writeUntilKnown({ count: 0 }, limitMs))
+    const { commands, session } = this
+    await commands.oneAtATime(() => commands.writeUntilKnown({ count: 0 }, session.options.commandTimeout))
   }
 
   /** Every level is over, as soon as this client can know. */
@@ -215,8 +215,8 @@ export class Acquisition implements RenewableLease {
     }
   }
 
-  onLost(reason: 'expired' | 'refused'): void {
-    this.lose(reason === 'expired' ? 'expired' : 'gone')
+  onLost(why: 'expired' | 'refused'): void {
+    this.lose(why === 'expired' ? why : 'gone')
   }
 
   onRenewalFailed(error: unknown): void {
@@ -248,12 +248,13 @@ export class Acquisition implements RenewableLease {
   }
 
   private endWhenEmpty(): void {
-    if (this.levels.count === 0) {
-      this.released = true
-      this.watch?.stop()
-      this.session.held.remove(this)
-      this.context?.forget(this)
+    if (this.levels.count > 0) {
+      return
     }
+    this.released = true
+    this.watch?.stop()
+    this.session.held.remove(this)
+    this.context?.forget(this)
   }
 
   private async writeCount(): Promise<ReleaseReply> {
