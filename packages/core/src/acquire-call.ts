@@ -1,6 +1,7 @@
 import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import type { BareCall } from './bare-calls.js'
-import type { Acquisition, LevelRequest } from './acquisition.js'
+import type { Acquisition } from './acquisition.js'
+import type { LevelRequest } from './levels.js'
 import type { Place, Turn } from './context.js'
 import { LockError, LockTimeoutError, RedisUnavailableError } from './errors.js'
 import type { Hold } from './hold.js'

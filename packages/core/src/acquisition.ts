@@ -4,20 +4,13 @@ import { LockLostError, WrongTypeError, type LossReason } from './errors.js'
 import { Hold } from './hold.js'
 import { ownerField } from './keys.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
-import { Levels } from './levels.js'
+import { Levels, type LevelRequest } from './levels.js'
 import { Loss } from './loss.js'
 import { OwnerCommands } from './owner-commands.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from './reports.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
 import type { Session } from './session.js'
-
-/** How a level is wanted: without `leaseMs` the watchdog renews. */
-export interface LevelRequest {
-  readonly leaseMs: number | undefined
-  /** Taken by `withLock`, which gives it back by itself. */
-  readonly ofCallback: boolean
-}
 
 /**
  * One outermost acquisition of one lock by one context, from its first try to its last release.

@@ -1,5 +1,12 @@
 import type { Hold } from './hold.js'
 
+/** How a level is wanted: without `leaseMs` the watchdog renews. */
+export interface LevelRequest {
+  readonly leaseMs: number | undefined
+  /** Taken by `withLock`, which gives it back by itself. */
+  readonly ofCallback: boolean
+}
+
 /** The holds of one acquisition that have not been given back, in the order they were taken. */
 export class Levels {
   private readonly holds: Hold[] = []
