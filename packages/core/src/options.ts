@@ -16,7 +16,7 @@ export interface LockClientOptions {
   watchdogBatchSize?: number
   /** How often the first waiter of a lock asks again without having been woken. Default 1,000. Shorter: faster recovery of a lost message. */
   resyncInterval?: number
-  /** After it the outcome of a command is unknown and the client finds out or compensates. Default 3,000. */
+  /** After it the outcome of a command is unknown and the client finds out or compensates. Default 3,000; never longer than `unavailableTimeoutMs`. */
   commandTimeout?: number
   /** How long a call without a limit of its own goes on while Redis is unreachable. Default 10,000. */
   unavailableTimeoutMs?: number
@@ -60,7 +60,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     random: options.random ?? systemRandom,
   }
   check(resolved)
-  return resolved
+  return { ...resolved, commandTimeout: Math.min(resolved.commandTimeout, resolved.unavailableTimeoutMs) }
 }
 
 function check(options: ResolvedOptions): void {

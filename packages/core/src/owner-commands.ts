@@ -81,6 +81,7 @@ export class OwnerCommands {
    * nothing can be left in Redis to give back because every lease must have ended.
    */
   async writeUntilKnown(levels: { readonly count: number }, limitMs: number): Promise<ReleaseReply> {
+    const startedAt = this.session.clock.now()
     try {
       return await this.write(levels.count)
     } catch (error) {
@@ -90,13 +91,8 @@ export class OwnerCommands {
     }
     const { clock, options, abandoned } = this.session
     const patienceMs = levels.count === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
-    const giveUpAt = clock.now() + patienceMs
-    return untilKnown(() => this.write(levels.count), {
-      clock,
-      random: options.random,
-      giveUpAt,
-      signal: abandoned,
-    })
+    const limits = { clock, random: options.random, giveUpAt: startedAt + patienceMs, signal: abandoned }
+    return untilKnown(() => this.write(levels.count), limits)
   }
 
   private write(holds: number): Promise<ReleaseReply> {
