@@ -17,12 +17,40 @@ const names = readdirSync(folder, { recursive: true })
   )
   .sort()
 
+const read = (name) => readFileSync(join(folder, `${name}.lua`), 'utf8')
+
+// `-- include NAME` in a table of transitions becomes the script as a function of its KEYS and ARGV.
+const INCLUDE = /^( *)-- include (\S+)$/gm
+
+const included = (_, indent, name) => {
+  const lua = read(name)
+  const body = lua.trimEnd().replaceAll(/^(?=.)/gm, `${indent}  `)
+  return [
+    `${indent}['${name}'] = { keys = ${highestPosition(lua, 'KEYS')}, run = function(KEYS, ARGV)`,
+    body,
+    `${indent}end },`,
+  ].join('\n')
+}
+
+/** Of `[n]` in the header's section, continuation lines included. */
+const highestPosition = (lua, label) => {
+  const [section] = new RegExp(`^-- ${label} .*(\n-- {5,}.*)*`, 'm').exec(lua)
+  return Math.max(...[...section.matchAll(/\[(\d+)\]/g)].map(([, n]) => Number(n)))
+}
+
+const sources = new Map(names.map((name) => [name, read(name).replaceAll(INCLUDE, included)]))
+const inBatches = [...read('batch').matchAll(INCLUDE)].map(([, , name]) => name)
+
 const literal = (text) =>
   '`' + text.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${') + '`'
-const entries = names.map(
-  (name) => `  '${name}': ${literal(readFileSync(join(folder, `${name}.lua`), 'utf8'))},`,
-)
-const text = `// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.\nexport const luaSources = {\n${entries.join('\n')}\n} as const\n`
+const entries = [...sources].map(([name, lua]) => `  '${name}': ${literal(lua)},`)
+const text = `// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
+export const luaSources = {
+${entries.join('\n')}
+} as const
+
+export const inBatches: readonly string[] = ${JSON.stringify(inBatches).replaceAll('"', "'").replaceAll(',', ', ')}
+`
 
 const present = readdirSync(folder).includes('lua-sources.ts') ? readFileSync(target, 'utf8') : ''
 if (process.argv.includes('--check')) {

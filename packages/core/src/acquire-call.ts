@@ -1,26 +1,43 @@
 import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
-import type { BareCall } from './bare-calls.js'
+import type { BareCall, BareCalls } from './bare-calls.js'
 import type { Acquisition } from './acquisition.js'
 import type { LevelRequest } from './levels.js'
 import type { Place, Turn } from './context.js'
 import { LockError, LockTimeoutError, RedisUnavailableError } from './errors.js'
 import type { Hold } from './hold.js'
+import { checkLevelLease } from './locks/lease-argument.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import { isWorthRetrying } from './redis/until-known.js'
 import type { Refusals } from './refusals.js'
 import type { Clock } from './system-clock.js'
+import { checkDuration, checkObject, checkSignal } from './validate.js'
 
 // A wait shorter than a slow round trip should still end with a yes or a no.
 const ANSWER_MS = 250
 
-export interface AcquireRequest extends LevelRequest {
-  /** How long to wait, ms; undefined: for ever; 0: one attempt. */
-  readonly waitMs: number | undefined
-  readonly signal: AbortSignal | undefined
+/** All durations in milliseconds. */
+export interface AcquireOptions {
+  /** How long to wait. Left out: for ever (`tryAcquire`: one attempt). 0: one attempt. */
+  waitMs?: number | undefined
+  /** Redis gives the lock back after this long, whatever happens. Left out: the watchdog renews. */
+  leaseMs?: number | undefined
+  /** Ends the wait; the call rejects with its reason. */
+  signal?: AbortSignal | undefined
+}
+
+/** What a caller asks for, as it was given. */
+export interface AcquireRequest {
+  readonly options: AcquireOptions
+  /** How long to wait where the options do not say, ms; undefined: for ever. */
+  readonly defaultWaitMs: number | undefined
   /** Where the call stands; null outside any context, where every call is an owner of its own. */
   readonly place: Place | null
-  /** Redisson's face outside any context. */
-  readonly bareCall?: BareCall | null
+  /** The context that will hold it. Default: that of `place`. */
+  readonly contextId?: number | undefined
+  /** Taken by `withLock`. */
+  readonly ofCallback: boolean
+  /** Redisson's face outside any context: the callers of this lock object, and the method that was called. */
+  readonly bare: { readonly calls: BareCalls; readonly method: string } | null
 }
 
 export interface Held {
@@ -41,21 +58,42 @@ export interface Busy {
 export type NotYet = 'look-again' | 'stillborn'
 
 /** One call for a lock, whatever it takes to answer it: its limits, counted from its beginning. */
-export class AcquireCall {
+export class AcquireCall implements LevelRequest {
+  readonly place: Place | null
+  readonly contextId: number | null
+  /** undefined: for ever; 0: one attempt. */
+  readonly waitMs: number | undefined
+  readonly leaseMs: number | undefined
+  readonly ofCallback: boolean
+  bareCall: BareCall | null = null
+  private readonly signal: AbortSignal | undefined
   private readonly startedAt: number
 
+  /** @throws InvalidArgumentError */
   constructor(
     readonly protocol: LockProtocol,
-    readonly request: AcquireRequest,
+    request: AcquireRequest,
     private readonly clock: Clock,
     private readonly refusals: Refusals,
   ) {
+    const { options, defaultWaitMs, place, contextId, ofCallback } = request
+    checkObject('options', options)
+    const { waitMs = defaultWaitMs, leaseMs, signal } = options
+    checkDuration('waitMs', waitMs, 'zero')
+    checkLevelLease(leaseMs)
+    checkSignal(signal)
+    this.place = place
+    this.contextId = contextId ?? place?.context.id ?? null
+    this.waitMs = waitMs
+    this.leaseMs = leaseMs
+    this.ofCallback = ofCallback
+    this.signal = signal
     this.startedAt = clock.now()
   }
 
   /** The limits of a wait, written into its request. */
   limit<T>(wait: WaitRequest<T>): WaitRequest<T> {
-    const { waitMs, signal } = this.request
+    const { waitMs, signal } = this
     if (waitMs !== undefined) {
       // 0 stays 0, exactly one attempt; a wait that has begun does not become one.
       wait.timeoutMs = waitMs && Math.max(1, waitMs - (this.clock.now() - this.startedAt))
@@ -83,7 +121,7 @@ export class AcquireCall {
       return error
     }
     const { lockName } = this.protocol
-    const message = `Redis did not answer within the wait of ${this.request.waitMs ?? Infinity} ms.`
+    const message = `Redis did not answer within the wait of ${this.waitMs ?? Infinity} ms.`
     return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName, cause: error })
   }
 }

@@ -1,4 +1,4 @@
-import { AcquireCall, type AcquireRequest, type Busy, type Held } from './acquire-call.js'
+import { AcquireCall, type AcquireRequest, type Busy, type Held, type NotYet } from './acquire-call.js'
 import { Contention } from './contention.js'
 import { enclosing } from './context.js'
 import { LockLostError } from './errors.js'
@@ -19,29 +19,50 @@ export class Acquirer {
   }
 
   /**
-   * @throws LockLostError, SelfDeadlockError, RedisUnavailableError, WrongTypeError, ClientClosedError, or the
-   *   reason of the signal
+   * @returns what `finish` makes of it (a parameter, because every promise more costs each call)
+   * @throws InvalidArgumentError, ContextRequiredError, LockLostError, SelfDeadlockError, RedisUnavailableError,
+   *   WrongTypeError, ClientClosedError, or the reason of the signal
    */
-  async obtain(protocol: LockProtocol, request: AcquireRequest): Promise<Held | Busy> {
+  async obtain<T>(
+    protocol: LockProtocol,
+    request: AcquireRequest,
+    finish: (obtained: Held | Busy) => T,
+  ): Promise<T> {
     const { session } = this
-    session.assertOpen(protocol.lockName)
     const call = new AcquireCall(protocol, request, session.clock, this.refusals)
+    session.assertOpen(protocol.lockName)
+    const { place, bare } = request
+    call.bareCall = bare && bare.calls.begin(bare.method)
+    let obtained: Held | Busy | NotYet = 'look-again'
     try {
-      for (let stillborn = 0; stillborn < MOST_STILLBORN;) {
-        const outer = request.place ? enclosing(request.place, protocol.key) : undefined
-        const obtained = outer
-          ? await new Reentry(session, call).into(outer)
-          : await new Contention(session, this.refusals, call).run()
-        if (typeof obtained !== 'string') {
-          return obtained
+      for (let stillborn = 0; typeof obtained === 'string';) {
+        const outer = place ? enclosing(place, protocol.key) : undefined
+        if (outer) {
+          obtained = await new Reentry(session, call).into(outer)
+        } else {
+          const contention = new Contention(session, this.refusals, call)
+          try {
+            obtained = contention.conclude(await contention.standInLine())
+          } catch (error) {
+            contention.leaveNothing()
+            throw error
+          }
         }
         stillborn += obtained === 'stillborn' ? 1 : 0
+        if (stillborn === MOST_STILLBORN) {
+          throw this.leaseTooShort(protocol)
+        }
       }
+      return finish(obtained)
     } finally {
+      call.bareCall?.end(typeof obtained === 'object' && obtained.kind === 'held' ? obtained.hold : null)
       if (!session.waiter.isWaiting(protocol.key)) {
         this.refusals.forget(protocol.key)
       }
     }
-    throw new LockLostError({ lockName: protocol.lockName, owner: session.clientId, reason: 'expired' })
+  }
+
+  private leaseTooShort({ lockName }: LockProtocol): LockLostError {
+    return new LockLostError({ lockName, owner: this.session.clientId, reason: 'expired' })
   }
 }

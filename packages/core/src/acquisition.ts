@@ -9,7 +9,6 @@ import { Loss } from './loss.js'
 import { OwnerCommands } from './owner-commands.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from './reports.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
-import type { ReleaseReply } from './scripts/lock/release.js'
 import type { Session } from './session.js'
 
 /**
@@ -82,7 +81,7 @@ export class Acquisition implements RenewableLease {
 
   /** One try to take the lock for a first hold. */
   tryFirst(request: LevelRequest): Promise<AcquireReply> {
-    return this.commands.oneAtATime(() => this.commands.acquire(1, request.leaseMs ?? this.ttlMs))
+    return this.commands.acquireFirst(request.leaseMs ?? this.ttlMs)
   }
 
   /**
@@ -130,8 +129,29 @@ export class Acquisition implements RenewableLease {
   }
 
   /** Gives back one level. @throws RedisUnavailableError nobody answered; it is tried on in the background */
-  release(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
-    return this.commands.oneAtATime(() => this.lowerCount(hold))
+  async release(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
+    const { commands, levels, session } = this
+    const turn = commands.takeTurn()
+    if (turn) {
+      await turn
+    }
+    try {
+      this.end(hold)
+      if (this.loss.error) {
+        return 'lost'
+      }
+      const reply = await commands.writeUntilKnown(levels, session.options.unavailableTimeoutMs)
+      if (reply.kind === 'not-held') {
+        this.lose('gone')
+        return 'lost'
+      }
+      return this.released ? 'released' : 'still-held'
+    } catch (error) {
+      this.giveBack()
+      throw error
+    } finally {
+      commands.passTurn()
+    }
   }
 
   /** Lives at least this long from now. @throws LockLostError */
@@ -216,23 +236,6 @@ export class Acquisition implements RenewableLease {
     reportFailedRenewal(this.session, this, error)
   }
 
-  private async lowerCount(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
-    this.levels.remove(hold)
-    // Renewal ends before the command is sent, whatever its outcome: no renewal can outlive the hold.
-    this.endWhenEmpty()
-    if (!this.loss.error) {
-      if (!this.released && !this.levels.anyWatched) {
-        this.watch?.setRenewing(false)
-      }
-      const reply = await this.writeCount()
-      if (reply.kind !== 'not-held') {
-        return this.released ? 'released' : 'still-held'
-      }
-      this.lose('gone')
-    }
-    return 'lost'
-  }
-
   private writeInBackground(levels: { readonly count: number }): void {
     const work = this.commands.oneAtATime(() =>
       this.commands.writeUntilKnown(levels, Number.POSITIVE_INFINITY),
@@ -240,22 +243,18 @@ export class Acquisition implements RenewableLease {
     this.session.inBackground(work.catch((error: unknown) => reportFailedRelease(this.session, this, error)))
   }
 
-  private endWhenEmpty(): void {
+  /** Renewal ends before the command is sent, whatever its outcome: no renewal can outlive the last hold. */
+  private end(hold: Hold): void {
+    this.levels.remove(hold)
     if (this.levels.count > 0) {
+      if (!this.levels.anyWatched) {
+        this.watch?.setRenewing(false)
+      }
       return
     }
     this.released = true
     this.watch?.stop()
     this.session.held.remove(this)
     this.context?.forget(this)
-  }
-
-  private async writeCount(): Promise<ReleaseReply> {
-    try {
-      return await this.commands.writeUntilKnown(this.levels, this.session.options.unavailableTimeoutMs)
-    } catch (error) {
-      this.giveBack()
-      throw error
-    }
   }
 }

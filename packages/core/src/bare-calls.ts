@@ -4,6 +4,8 @@ import type { Hold } from './hold.js'
 import type { Session } from './session.js'
 
 const LONG_WAIT_MS = 2_000
+/** Recording where a call comes from costs more than all the rest of it: a client does so for this many. */
+export const MOST_ORIGINS = 1_000
 const WAITED_LONG = `a caller outside any context has waited for ${LONG_WAIT_MS} ms, perhaps for itself`
 const OVERLAP = 'two callers outside any context use one lock object at the same time'
 const warnedOf = new OncePerName()
@@ -14,22 +16,25 @@ export class BareCall {
 
   constructor(
     private readonly calls: BareCalls,
-    /** Where it was called; null where nobody wants to know. */
+    /** Whether a warning about it may be due. */
+    private readonly watched: boolean,
+    /** Where it was called, if that was recorded. */
     readonly origin: Error | null,
     private before: BareCall | null,
   ) {}
 
   /** It sleeps: a caller that has waited for long may be waiting for itself. */
   parked(): void {
-    if (this.origin) {
+    if (this.watched) {
       this.longWait = this.calls.afterLongWait(() => this.calls.warnOf(WAITED_LONG, this, this.before))
     }
   }
 
-  end(): void {
+  end(hold: Hold | null): void {
     this.longWait?.cancel()
     // Calls that never stop overlapping would otherwise hold on to all those before them.
     this.before = null
+    this.calls.ended(hold)
   }
 }
 
@@ -54,12 +59,9 @@ export class BareCalls {
   begin(method: string): BareCall {
     this.refuseWhereForbidden(method)
     const watched = this.session.options.bareCalls === 'warn' && !warnedOf.has(this.lockName)
-    const call = new BareCall(
-      this,
-      watched ? new Error(`${method}() outside any context`) : null,
-      this.latest,
-    )
-    if (watched && (this.pending > 0 || this.isHeld)) {
+    const overlaps = watched && (this.pending > 0 || this.isHeld)
+    const call = new BareCall(this, watched, this.originOf(method, watched, overlaps), this.latest)
+    if (overlaps) {
       this.warnOf(OVERLAP, call, this.latest)
     }
     this.pending += 1
@@ -67,8 +69,8 @@ export class BareCalls {
     return call
   }
 
-  end(call: BareCall, hold: Hold | null): void {
-    call.end()
+  /** @internal */
+  ended(hold: Hold | null): void {
     this.pending -= 1
     if (hold) {
       this.keep(hold, true)
@@ -111,6 +113,15 @@ export class BareCalls {
     return this.hold !== null && !this.hold.wasReleased && !this.hold.isLost
   }
 
+  private originOf(method: string, watched: boolean, overlaps: boolean): Error | null {
+    const { bareOrigins } = this.session
+    if (!watched || (bareOrigins.left === 0 && !overlaps)) {
+      return null
+    }
+    bareOrigins.left = Math.max(0, bareOrigins.left - 1)
+    return new Error(`${method}() outside any context`)
+  }
+
   private refuseWhereForbidden(method: string): void {
     if (this.session.options.bareCalls === 'throw') {
       throw new ContextRequiredError(this.lockName, method)
@@ -128,7 +139,8 @@ export class BareCalls {
       return
     }
     const stacks = [call, other].map(
-      (each, i) => `${i === 0 ? 'This call' : 'The other'}: ${each?.origin?.stack ?? 'unknown'}`,
+      (each, i) =>
+        `${i === 0 ? 'This call' : 'The other'}: ${each?.origin?.stack ?? `not recorded, as only the first ${MOST_ORIGINS} calls of a client are`}`,
     )
     warn(
       'HOLDFAST_BARE_CALLS',

@@ -18,18 +18,11 @@ export class Contention {
     private readonly refusals: Refusals,
     private readonly call: AcquireCall,
   ) {
-    this.acquisition = new Acquisition(session, call.protocol, call.request.place?.context.id ?? null)
+    this.acquisition = new Acquisition(session, call.protocol, call.contextId)
   }
 
-  async run(): Promise<Held | Busy | NotYet> {
-    this.refuseSelfDeadlock()
-    let outcome: WaitOutcome<boolean>
-    try {
-      outcome = await this.standInLine()
-    } catch (error) {
-      this.leaveNothing()
-      throw error
-    }
+  /** What came of standing in line. */
+  conclude(outcome: WaitOutcome<boolean>): Held | Busy | NotYet {
     this.over = true
     if (outcome.kind === 'done' && outcome.value) {
       return this.begin() ?? this.leaveNothing('stillborn')
@@ -40,32 +33,36 @@ export class Contention {
 
   private begin(): Held | null {
     const { acquisition, call } = this
-    const hold = acquisition.begin(call.request)
+    const hold = acquisition.begin(call)
     if (!hold) {
       return null
     }
     // What withLock takes belongs to its frame alone: siblings in the same context stay excluded.
-    acquisition.keepIn(call.request.ofCallback ? null : (call.request.place?.context ?? null))
+    acquisition.keepIn(call.ofCallback ? null : (call.place?.context ?? null))
     return { kind: 'held', hold, acquisition, turn: null }
   }
 
   /** Whatever a late or unanswered try may have done in Redis is undone. */
-  private leaveNothing<T = undefined>(result?: T): T {
+  leaveNothing<T = undefined>(result?: T): T {
     this.over = true
     this.acquisition.giveBack()
     return result as T
   }
 
-  /** `done` with false: the context of the call came to hold the lock, so there is something to re-enter. */
-  private standInLine(): Promise<WaitOutcome<boolean>> {
-    const { protocol, request } = this.call
+  /**
+   * `done` with false: the context of the call came to hold the lock, so there is something to re-enter.
+   * @throws SelfDeadlockError at once
+   */
+  standInLine(): Promise<WaitOutcome<boolean>> {
+    this.refuseSelfDeadlock()
+    const { protocol, place } = this.call
     const wait = this.call.limit<boolean>({
       queue: protocol.key,
       topic: protocol.channel,
       attempt: () => this.attempt(),
       onParked: () => this.tellWaiting(),
     })
-    const context = request.place?.context
+    const context = place?.context
     if (!context) {
       return this.session.waiter.enter(wait).outcome
     }
@@ -76,19 +73,19 @@ export class Contention {
   }
 
   private attempt(): Promise<Attempt<boolean>> {
-    const { protocol, request } = this.call
-    if (request.place && enclosing(request.place, protocol.key)) {
+    const { protocol, place } = this.call
+    if (place && enclosing(place, protocol.key)) {
       return Promise.resolve({ kind: 'done', value: false })
     }
     if (this.over) {
       return Promise.resolve({ kind: 'refused' })
     }
-    return this.acquisition.tryFirst(request).then((reply) => this.read(reply), unavailableOrThrow)
+    return this.acquisition.tryFirst(this.call).then((reply) => this.read(reply), unavailableOrThrow)
   }
 
   private read(reply: AcquireReply): Attempt<boolean> {
     if (reply.kind === 'acquired') {
-      return { kind: 'done', value: true, retryAfterMs: this.call.request.leaseMs ?? this.acquisition.ttlMs }
+      return { kind: 'done', value: true, retryAfterMs: this.call.leaseMs ?? this.acquisition.ttlMs }
     }
     if (reply.kind !== 'held') {
       return { kind: 'refused' }
@@ -98,9 +95,9 @@ export class Contention {
   }
 
   private refuseSelfDeadlock(): void {
-    const { protocol, request } = this.call
-    if (request.waitMs === undefined && request.place) {
-      const holder = heldByAncestor(request.place.context, protocol.key)
+    const { protocol, place } = this.call
+    if (this.call.waitMs === undefined && place) {
+      const holder = heldByAncestor(place.context, protocol.key)
       if (holder) {
         throw new SelfDeadlockError(protocol.lockName, holder.owner)
       }
@@ -113,6 +110,6 @@ export class Contention {
       const { lockName, key } = this.call.protocol
       events.emit('waiting', { lockName, holder: this.refusals.holderOf(key) })
     }
-    this.call.request.bareCall?.parked()
+    this.call.bareCall?.parked()
   }
 }

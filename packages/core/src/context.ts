@@ -49,10 +49,10 @@ export function newTurn(): Turn {
 export class Context {
   /** False once the callback that opened it has settled: a task that outlives it acquires nothing in its name. */
   alive = true
-  /** What `lock()` and `acquire()` took in this context, by key. */
-  readonly slots = new Map<string, Acquisition>()
-  private readonly parked = new Map<string, Set<() => void>>()
-  private readonly attempts = new Map<string, Promise<unknown>>()
+  // Made when they are needed: most contexts are those of one withLock and take nothing else.
+  private slots: Map<string, Acquisition> | null = null
+  private parked: Map<string, Set<() => void>> | null = null
+  private attempts: Map<string, Promise<unknown>> | null = null
 
   constructor(
     readonly id: number,
@@ -65,12 +65,13 @@ export class Context {
    * believe that somebody else has the lock.
    */
   inTurn<T>(key: string, attempt: () => Promise<T>): Promise<T> {
-    const before = this.attempts.get(key)
+    const attempts = (this.attempts ??= new Map<string, Promise<unknown>>())
+    const before = attempts.get(key) as Promise<T> | undefined
     const mine = before ? before.then(attempt, attempt) : attempt()
-    this.attempts.set(key, mine)
+    attempts.set(key, mine)
     const forget = (): void => {
-      if (this.attempts.get(key) === mine) {
-        this.attempts.delete(key)
+      if (attempts.get(key) === mine) {
+        attempts.delete(key)
       }
     }
     mine.then(forget, forget)
@@ -79,26 +80,33 @@ export class Context {
 
   /** Calls back when this context comes to hold the key while the caller waits for it; returns the un-listener. */
   onHeld(key: string, listener: () => void): () => void {
-    const listeners = this.parked.get(key) ?? new Set()
-    this.parked.set(key, listeners.add(listener))
+    const parked = (this.parked ??= new Map<string, Set<() => void>>())
+    const listeners = parked.get(key) ?? new Set()
+    parked.set(key, listeners.add(listener))
     return () => {
       listeners.delete(listener)
       if (listeners.size === 0) {
-        this.parked.delete(key)
+        parked.delete(key)
       }
     }
   }
 
+  /** What `lock()` or `acquire()` took in this context. */
+  heldByHand(key: string): Acquisition | undefined {
+    return this.slots?.get(key)
+  }
+
   /** The context's own hold of a key, for every sibling to re-enter, those already waiting included. */
   keep(acquisition: Acquisition): void {
-    this.slots.set(acquisition.key, acquisition)
-    for (const listener of [...(this.parked.get(acquisition.key) ?? [])]) {
+    const slots = (this.slots ??= new Map<string, Acquisition>())
+    slots.set(acquisition.key, acquisition)
+    for (const listener of [...(this.parked?.get(acquisition.key) ?? [])]) {
       listener()
     }
   }
 
   forget(acquisition: Acquisition): void {
-    if (this.slots.get(acquisition.key) === acquisition) {
+    if (this.slots?.get(acquisition.key) === acquisition) {
       this.slots.delete(acquisition.key)
     }
   }
@@ -132,7 +140,8 @@ export class Contexts {
   }
 
   enter<T>(place: Place, callback: () => T): T {
-    return contexts.run({ ...place, client: this, outer: contexts.getStore() }, callback)
+    const { context, frame } = place
+    return contexts.run({ context, frame, client: this, outer: contexts.getStore() }, callback)
   }
 }
 
@@ -149,7 +158,7 @@ export function enclosing(place: Place, key: string): Enclosing | undefined {
       return { acquisition: frame.acquisition, within: frame }
     }
   }
-  const acquisition = place.context.slots.get(key)
+  const acquisition = place.context.heldByHand(key)
   return acquisition && { acquisition, within: acquisition }
 }
 

@@ -91,9 +91,9 @@ export class Hold {
    * @throws RedisUnavailableError Redis did not take it within `unavailableTimeoutMs`; it is tried on in the
    *   background, and the lock becomes free when its lease ends at the latest
    */
-  async release(): Promise<ReleaseOutcome> {
+  release(): Promise<ReleaseOutcome> {
     if (this.isReleased) {
-      return 'already-released'
+      return Promise.resolve('already-released')
     }
     this.isReleased = true
     return this.acquisition.release(this)

@@ -2,7 +2,7 @@
 export type { LockClientOptions, BareCallsPolicy } from './options.js'
 export { LockClient } from './lock-client.js'
 export type { Lock } from './locks/lock.js'
-export type { AcquireOptions } from './locks/with-lock.js'
+export type { AcquireOptions } from './acquire-call.js'
 export type { LockThread } from './thread.js'
 export type { Hold, ReleaseOutcome } from './hold.js'
 export type { LockEventListener, LockEventName, LockEvents } from './events.js'

@@ -16,6 +16,11 @@ export function latchPrefix(rawName: string): string {
   return `${tagged('holdfast:latch', rawName)}:`
 }
 
+/** What a batch of scripts writes nothing into, in the slot of its locks. Never exists. */
+export function probeKey(rawName: string): string {
+  return tagged('holdfast:probe', rawName)
+}
+
 /** What a client hears about its own holds on; the client id is appended. */
 export const INBOX_PREFIX = 'holdfast:client:'
 

@@ -2,6 +2,7 @@ import { Waiter } from '@holdfast/waiter'
 import { Watchdog } from '@holdfast/watchdog'
 import { nanoid } from 'nanoid'
 import type { Acquisition } from './acquisition.js'
+import { MOST_ORIGINS } from './bare-calls.js'
 import { Contexts } from './context.js'
 import { ClientClosedError } from './errors.js'
 import { EventHub } from './events.js'
@@ -26,7 +27,13 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const { random, lockWatchdogTimeout, watchdogBatchSize, resyncInterval, unavailableTimeoutMs } = options
   const clock = options.clock ?? systemClock
   const background = options.clock ?? backgroundClock
-  const runner = new ScriptRunner(port, background, options.commandTimeout)
+  // After a pause of the process the answers that waited come before its timers: trust that ran out meanwhile
+  // ends here, before anybody is resumed.
+  const beforeResume = (): void => watchdog.endOverdueTrust()
+  const runner = new ScriptRunner(port, background, {
+    commandTimeoutMs: options.commandTimeout,
+    beforeResume,
+  })
   const watchdog = new Watchdog<Acquisition>(new RedisLeaseStore(runner, lockWatchdogTimeout), {
     clock: background,
     random,
@@ -38,9 +45,6 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     resyncIntervalMs: resyncInterval,
     unavailableTimeoutMs,
   })
-  // After a pause of the process the answers that waited come before its timers: trust that ran out meanwhile
-  // ends here, before anybody is resumed.
-  runner.beforeResume = () => watchdog.endOverdueTrust()
   const clientId = `${options.clientName}~${nanoid()}`
   const services = { clientId, options, keyPrefix: port.keyPrefix, clock, runner, watchdog, waiter }
   return {
@@ -50,6 +54,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     contexts: new Contexts(),
     events: new EventHub(),
     held: new HeldLocks(),
+    bareOrigins: { left: MOST_ORIGINS },
   }
 }
 

@@ -1,5 +1,12 @@
 import { hostname } from 'node:os'
-import { checkDuration, checkFunction, checkInteger, checkLease, checkOneOf } from './validate.js'
+import {
+  checkDuration,
+  checkFunction,
+  checkInteger,
+  checkLease,
+  checkObject,
+  checkOneOf,
+} from './validate.js'
 import { InvalidArgumentError } from './errors.js'
 import { systemRandom, type Clock } from './system-clock.js'
 
@@ -44,9 +51,7 @@ export interface ResolvedOptions {
 
 /** @throws InvalidArgumentError naming the option and what was given */
 export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions {
-  if (typeof options !== 'object' || (options as unknown) === null) {
-    throw new InvalidArgumentError('options', options, 'an object')
-  }
+  checkObject('options', options)
   const resolved: ResolvedOptions = {
     clientName: options.clientName ?? `${hostname()}-${process.pid}`.replaceAll(/[:{}]/g, '-'),
     lockWatchdogTimeout: options.lockWatchdogTimeout ?? 30_000,

@@ -1,10 +1,12 @@
 import { RedisUnavailableError, WrongTypeError } from './errors.js'
 import type { HoldChange, LockProtocol } from './locks/lock-protocol.js'
 import { isWorthRetrying, untilKnown } from './redis/until-known.js'
-import { CommandLedger } from './scripts/command-stamp.js'
+import { CommandLedger, type CommandStamp } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
 import type { Session } from './session.js'
+
+type OnFailure<R> = (error: unknown) => R | Promise<R>
 
 const LOST: AcquireReply = { kind: 'lost' }
 const RELEASED: ReleaseReply = { kind: 'released' }
@@ -20,6 +22,7 @@ export class OwnerCommands {
   grantedAt = 0
   private readonly ledger = new CommandLedger()
   private busy = false
+  private answerEndsTurn = false
   private queue: (() => void)[] | null = null
   /** Hold count in Redis; null when a command without an answer may have changed it. */
   private inRedis: number | null = 0
@@ -40,22 +43,53 @@ export class OwnerCommands {
   }
 
   /** Runs after every earlier one has settled. */
-  oneAtATime<T>(operation: () => Promise<T>): Promise<T> {
-    if (!this.busy) {
-      return this.start(operation)
+  async oneAtATime<T>(operation: () => Promise<T>): Promise<T> {
+    const turn = this.takeTurn()
+    if (turn) {
+      await turn
     }
-    return new Promise((resolve, reject) => {
-      this.queue ??= []
-      this.queue.push(() => void this.start(operation).then(resolve, reject))
-    })
+    try {
+      return await operation()
+    } finally {
+      this.passTurn()
+    }
+  }
+
+  /** Null: it is the caller's turn already. Who has had it passes it on. */
+  takeTurn(): Promise<void> | null {
+    if (!this.busy) {
+      this.busy = true
+      return null
+    }
+    return new Promise((resolve) => (this.queue ??= []).push(resolve))
+  }
+
+  passTurn(): void {
+    const next = this.queue?.shift()
+    if (next) {
+      next()
+    } else {
+      this.busy = false
+    }
+  }
+
+  /** Tries to take the lock. A turn of its own, which ends with the answer. */
+  acquireFirst(leaseMs: number): Promise<AcquireReply> {
+    if (this.busy) {
+      return this.oneAtATime(() => this.acquire(1, leaseMs))
+    }
+    this.busy = true
+    this.answerEndsTurn = true
+    return this.acquire(1, leaseMs)
   }
 
   /** Takes the lock (`holds` 1) or raises the count. */
   acquire(holds: number, leaseMs: number): Promise<AcquireReply> {
     const sentAt = this.session.clock.now()
     this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
-    const command = (change: HoldChange): Promise<AcquireReply> => this.protocol.acquire(change, leaseMs)
-    return this.send(holds, command, {
+    const change = this.nextChange(holds)
+    return this.send(change, this.protocol.acquire(change, leaseMs), {
+      fail: rethrow,
       // A re-entry into what somebody overwrote: as gone as if it had been deleted.
       onWrongType: holds > 1 ? LOST : null,
       read: (reply) => {
@@ -80,26 +114,33 @@ export class OwnerCommands {
    * Makes the count in Redis what it should be, trying until it is answered. Gives up after `limitMs`, or when
    * nothing can be left in Redis to give back because every lease must have ended.
    */
-  async writeUntilKnown(levels: { readonly count: number }, limitMs: number): Promise<ReleaseReply> {
+  writeUntilKnown(levels: { readonly count: number }, limitMs: number): Promise<ReleaseReply> {
     const startedAt = this.session.clock.now()
-    try {
-      return await this.write(levels.count)
-    } catch (error) {
-      if (!isWorthRetrying(error)) {
-        throw error
-      }
+    return this.write(levels.count, (error) => this.insist(levels, limitMs, { startedAt, error }))
+  }
+
+  private async insist(
+    levels: { readonly count: number },
+    limitMs: number,
+    failed: { readonly startedAt: number; readonly error: unknown },
+  ): Promise<ReleaseReply> {
+    if (!isWorthRetrying(failed.error)) {
+      throw failed.error
     }
     const { clock, options, abandoned } = this.session
     const patienceMs = levels.count === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
-    const limits = { clock, random: options.random, giveUpAt: startedAt + patienceMs, signal: abandoned }
-    return untilKnown(() => this.write(levels.count), limits)
+    const giveUpAt = failed.startedAt + patienceMs
+    const limits = { clock, random: options.random, giveUpAt, signal: abandoned }
+    return untilKnown(() => this.write(levels.count, rethrow), limits)
   }
 
-  private write(holds: number): Promise<ReleaseReply> {
+  private write(holds: number, fail: OnFailure<ReleaseReply>): Promise<ReleaseReply> {
     if (this.inRedis === holds) {
       return Promise.resolve(holds === 0 ? RELEASED : STILL_HELD)
     }
-    return this.send(holds, (change) => this.protocol.release(change), {
+    const change = this.nextChange(holds)
+    return this.send(change, this.protocol.release(change), {
+      fail,
       onWrongType: NOT_HELD,
       read: (reply) => {
         this.inRedis = reply.kind === 'not-held' ? 0 : holds
@@ -109,53 +150,54 @@ export class OwnerCommands {
     })
   }
 
+  private nextChange(holds: number): HoldChange {
+    return { owner: this.owner, holds, stamp: this.ledger.next() }
+  }
+
+  /** What is known of the count in Redis becomes unknown, until the answer. */
   private send<R>(
-    holds: number,
-    command: (change: HoldChange) => Promise<R>,
-    { read, onWrongType }: { read: (reply: R) => R; onWrongType: R | null },
+    { stamp }: HoldChange,
+    answer: Promise<R>,
+    { read, fail, onWrongType }: { read: (reply: R) => R; fail: OnFailure<R>; onWrongType: R | null },
   ): Promise<R> {
-    const stamp = this.ledger.next()
-    const { runner } = this.session
-    const epoch = runner.connectionEpoch
+    const epoch = this.session.runner.connectionEpoch
     const known = this.inRedis
     this.inRedis = null
-    const noteLateCopy = (): void => {
-      if (runner.connectionEpoch !== epoch) {
-        this.ledger.mayArriveLate(stamp)
-      }
-    }
-    return command({ owner: this.owner, holds, stamp }).then(
+    return answer.then(
       (reply) => {
-        noteLateCopy()
-        return read(reply)
+        this.noteLateCopy(stamp, epoch)
+        const result = read(reply)
+        this.endTurnWithAnswer()
+        return result
       },
       (error: unknown) => {
-        noteLateCopy()
+        this.noteLateCopy(stamp, epoch)
         if (error instanceof RedisUnavailableError && error.outcome === 'unknown') {
           this.ledger.mayArriveLate(stamp)
-          throw error
+        } else {
+          this.inRedis = known
         }
-        this.inRedis = known
-        if (onWrongType && error instanceof WrongTypeError) {
-          return read(onWrongType)
-        }
-        throw error
+        const gone = onWrongType && error instanceof WrongTypeError ? read(onWrongType) : null
+        this.endTurnWithAnswer()
+        return gone ?? fail(error)
       },
     )
   }
 
-  private start<T>(operation: () => Promise<T>): Promise<T> {
-    this.busy = true
-    const mine = operation()
-    const next = (): void => {
-      const waiting = this.queue?.shift()
-      if (waiting) {
-        waiting()
-      } else {
-        this.busy = false
-      }
+  private noteLateCopy(stamp: CommandStamp, epochWhenSent: number): void {
+    if (this.session.runner.connectionEpoch !== epochWhenSent) {
+      this.ledger.mayArriveLate(stamp)
     }
-    mine.then(next, next)
-    return mine
   }
+
+  private endTurnWithAnswer(): void {
+    if (this.answerEndsTurn) {
+      this.answerEndsTurn = false
+      this.passTurn()
+    }
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw error
 }

@@ -16,7 +16,7 @@ export class Reentry {
   ) {}
 
   async into({ acquisition, within }: Enclosing): Promise<Held | Busy | NotYet> {
-    const mine = this.call.request.ofCallback ? within.turn : null
+    const mine = this.call.ofCallback ? within.turn : null
     const busy = mine ? await this.takeTurn(mine) : null
     if (busy) {
       return busy
@@ -43,7 +43,7 @@ export class Reentry {
       queue: newQueue('reenter'),
       attempt: () =>
         acquisition
-          .tryReenter(this.call.request)
+          .tryReenter(this.call)
           .then((value): Attempt<Hold | null> => ({ kind: 'done', value }), unavailableOrThrow),
       // It came too late for its caller: the level goes again.
       giveBack: (hold) => this.session.inBackground(Promise.resolve(hold?.release()).catch(() => undefined)),

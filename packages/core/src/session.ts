@@ -20,6 +20,8 @@ export interface Session {
   readonly contexts: Contexts
   readonly events: EventHub
   readonly held: HeldLocks
+  /** How many more calls outside contexts are recorded with where they come from. */
+  readonly bareOrigins: { left: number }
   /** Aborts when the client gives up everything that is still under way. */
   readonly abandoned: AbortSignal
   /** @throws ClientClosedError */

@@ -19,14 +19,18 @@ export function checkDuration(argument: string, value: unknown, min: 'zero' | 'p
   if (value === undefined) {
     return
   }
-  const rule = `a number of milliseconds, ${min === 'zero' ? 'not negative' : 'greater than 0'} and at most ${MAX_DURATION_MS}`
   if (
     typeof value !== 'number' ||
     !(value >= 0) ||
     value > MAX_DURATION_MS ||
     (min === 'positive' && value === 0)
   ) {
-    throw new InvalidArgumentError(argument, value, rule)
+    const least = min === 'zero' ? 'not negative' : 'greater than 0'
+    throw new InvalidArgumentError(
+      argument,
+      value,
+      `a number of milliseconds, ${least} and at most ${MAX_DURATION_MS}`,
+    )
   }
 }
 
@@ -47,6 +51,12 @@ export function checkRequired(argument: string, value: unknown): void {
 export function checkSignal(value: unknown): void {
   if (value !== undefined && !(value instanceof AbortSignal)) {
     throw new InvalidArgumentError('signal', value, 'an AbortSignal')
+  }
+}
+
+export function checkObject(argument: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null) {
+    throw new InvalidArgumentError(argument, value, 'an object')
   }
 }
 

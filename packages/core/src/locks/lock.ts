@@ -1,3 +1,4 @@
+import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
 import { BareCalls } from '../bare-calls.js'
 import type { Acquirer } from '../acquirer.js'
 import { enclosing, type Place } from '../context.js'
@@ -5,10 +6,8 @@ import { NotLockOwnerError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { Session } from '../session.js'
-import { checkDuration, checkFunction, checkSignal } from '../validate.js'
-import { checkLevelLease } from './lease-argument.js'
 import type { LockProtocol } from './lock-protocol.js'
-import { withLock, type AcquireOptions } from './with-lock.js'
+import { withLock } from './with-lock.js'
 
 /**
  * A lock by name, shared by every process that uses the same name on the same Redis. Cheap to make: keep it or
@@ -43,8 +42,7 @@ export class Lock {
    *   ClientClosedError
    */
   lock(leaseMs?: number): Promise<Hold> {
-    // Without a limit it is never busy.
-    return this.byHand('lock', undefined, leaseMs) as Promise<Hold>
+    return this.byHand('lock', { leaseMs }, holdOrThrow)
   }
 
   /**
@@ -52,9 +50,8 @@ export class Lock {
    * @param leaseMs as for `lock`
    * @returns false: somebody else has it. Everything else is an error, as for `lock`
    */
-  async tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
-    checkDuration('waitMs', waitMs, 'zero')
-    return (await this.byHand('tryLock', waitMs, leaseMs)) !== null
+  tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
+    return this.byHand('tryLock', { waitMs, leaseMs }, isHeld)
   }
 
   /**
@@ -124,18 +121,13 @@ export class Lock {
    * Waits until the lock is this caller's.
    * @throws LockTimeoutError somebody else still has it after `waitMs`; the reason of `signal`; else as `lock`
    */
-  async acquire(options: AcquireOptions = {}): Promise<Hold> {
-    const obtained = await this.obtain(options, undefined)
-    if (obtained.kind === 'busy') {
-      throw obtained.error()
-    }
-    return obtained.hold
+  acquire(options: AcquireOptions = {}): Promise<Hold> {
+    return this.obtain(options, undefined, holdOrThrow)
   }
 
   /** One attempt unless `waitMs` says more. @returns null: somebody else has it */
-  async tryAcquire(options: AcquireOptions = {}): Promise<Hold | null> {
-    const obtained = await this.obtain(options, 0)
-    return obtained.kind === 'busy' ? null : obtained.hold
+  tryAcquire(options: AcquireOptions = {}): Promise<Hold | null> {
+    return this.obtain(options, 0, holdOrNull)
   }
 
   /**
@@ -145,51 +137,34 @@ export class Lock {
    * @throws LockLostError the callback succeeded, but the lock was lost meanwhile; `result` has what it returned
    * @throws as `acquire`
    */
-  async withLock<T>(callback: (hold: Hold) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
-    checkFunction('callback', callback)
-    checkOptions(options)
+  withLock<T>(callback: (hold: Hold) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
     const { session, acquirer, protocol } = this
     return withLock({ session, acquirer, protocol, place: this.place(), options }, callback)
   }
 
-  private async byHand(
-    method: string,
-    waitMs: number | undefined,
-    leaseMs: number | undefined,
-  ): Promise<Hold | null> {
-    checkLevelLease(leaseMs)
+  private byHand<T>(method: string, options: AcquireOptions, finish: Finish<T>): Promise<T> {
     const place = this.place()
-    const bareCall = place ? null : this.bare.begin(method)
-    const request = { waitMs, leaseMs, signal: undefined, place, bareCall, ofCallback: false }
-    if (!bareCall) {
-      const obtained = await this.acquirer.obtain(this.protocol, request)
-      return obtained.kind === 'held' ? obtained.hold : null
-    }
-    let hold: Hold | null = null
-    try {
-      const obtained = await this.acquirer.obtain(this.protocol, request)
-      hold = obtained.kind === 'held' ? obtained.hold : null
-    } finally {
-      this.bare.end(bareCall, hold)
-    }
-    return hold
+    const bare = place ? null : { calls: this.bare, method }
+    const request = { options, defaultWaitMs: undefined, place, ofCallback: false, bare }
+    return this.acquirer.obtain(this.protocol, request, finish)
   }
 
-  private async obtain(options: AcquireOptions, defaultWaitMs: number | undefined) {
-    checkOptions(options)
-    const { leaseMs, signal, waitMs = defaultWaitMs } = options
+  private obtain<T>(
+    options: AcquireOptions,
+    defaultWaitMs: number | undefined,
+    finish: Finish<T>,
+  ): Promise<T> {
     const place = this.place()
-    const obtained = await this.acquirer.obtain(this.protocol, {
-      waitMs,
-      leaseMs,
-      signal,
-      place,
-      ofCallback: false,
-    })
-    if (!place && obtained.kind === 'held') {
-      this.bare.keep(obtained.hold, false)
+    const request = { options, defaultWaitMs, place, ofCallback: false, bare: null }
+    if (place) {
+      return this.acquirer.obtain(this.protocol, request, finish)
     }
-    return obtained
+    return this.acquirer.obtain(this.protocol, request, (obtained) => {
+      if (obtained.kind === 'held') {
+        this.bare.keep(obtained.hold, false)
+      }
+      return finish(obtained)
+    })
   }
 
   private inspect(): Promise<LockState> {
@@ -223,8 +198,19 @@ export class Lock {
   }
 }
 
-function checkOptions(options: AcquireOptions): void {
-  checkDuration('waitMs', options.waitMs, 'zero')
-  checkLevelLease(options.leaseMs)
-  checkSignal(options.signal)
+type Finish<T> = (obtained: Held | Busy) => T
+
+function holdOrThrow(obtained: Held | Busy): Hold {
+  if (obtained.kind === 'busy') {
+    throw obtained.error()
+  }
+  return obtained.hold
+}
+
+function holdOrNull(obtained: Held | Busy): Hold | null {
+  return obtained.kind === 'busy' ? null : obtained.hold
+}
+
+function isHeld(obtained: Held | Busy): boolean {
+  return obtained.kind === 'held'
 }

@@ -1,20 +1,13 @@
+import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
 import type { Acquirer } from '../acquirer.js'
+import type { Acquisition } from '../acquisition.js'
 import { Context, Frame, type Place } from '../context.js'
 import { LockLostError } from '../errors.js'
 import type { Hold, ReleaseOutcome } from '../hold.js'
 import { endTurn } from '../reentry.js'
 import type { Session } from '../session.js'
+import { checkFunction } from '../validate.js'
 import type { LockProtocol } from './lock-protocol.js'
-
-/** All durations in milliseconds. */
-export interface AcquireOptions {
-  /** How long to wait. Left out: for ever (`tryAcquire`: one attempt). 0: one attempt. */
-  waitMs?: number | undefined
-  /** Redis gives the lock back after this long, whatever happens. Left out: the watchdog renews. */
-  leaseMs?: number | undefined
-  /** Ends the wait; the call rejects with its reason. */
-  signal?: AbortSignal | undefined
-}
 
 export interface WithLockCall {
   readonly session: Session
@@ -25,47 +18,71 @@ export interface WithLockCall {
 }
 
 export async function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promise<T> | T): Promise<T> {
+  checkFunction('callback', callback)
   const { session, acquirer, protocol, options } = call
   // Outside any context the callback gets one, so that what is called from inside it re-enters.
   const own = call.place ? null : new Context(session.nextThreadId(), null)
+  const request = {
+    options,
+    defaultWaitMs: undefined,
+    // Nothing else can be in a context of its own yet: the call itself needs none.
+    place: call.place,
+    contextId: own?.id,
+    ofCallback: true,
+    bare: null,
+  }
+  const { hold, acquisition, turn } = await acquirer.obtain(protocol, request, heldOrThrow)
   const place = call.place ?? { context: own as Context, frame: null }
-  const { waitMs, leaseMs, signal } = options
-  const obtained = await acquirer.obtain(protocol, { waitMs, leaseMs, signal, place, ofCallback: true })
-  if (obtained.kind === 'busy') {
-    throw obtained.error()
-  }
-  const { hold, acquisition, turn } = obtained
   const frame = new Frame(place.context, place.frame, protocol.key, acquisition)
-  const close = (): void => {
-    frame.alive = false
-    if (own) {
-      own.alive = false
-    }
-  }
+  let result: T | undefined
+  let failure: { readonly error: unknown } | null = null
   try {
-    const inside = session.contexts.enter({ context: place.context, frame }, async () => callback(hold))
-    const result = await inside.finally(close)
-    if ((await releaseQuietly(hold)) === 'lost') {
-      throw lostWith(hold, result)
-    }
-    return result
-  } finally {
-    await releaseQuietly(hold)
-    // Levels taken by hand inside and not given back stay with the context, as with a Redisson thread. Not while
-    // another withLock is still inside it: that would let its siblings in.
-    if (!acquisition.isReleased && !acquisition.levels.anyOfCallback) {
-      acquisition.keepIn(place.context)
-    }
-    endTurn(session, turn)
+    result = await session.contexts.enter({ context: place.context, frame }, () => callback(hold))
+  } catch (error) {
+    failure = { error }
+  }
+  end(frame, own)
+  let released: ReleaseOutcome | null = null
+  try {
+    released = await hold.release()
+  } catch {
+    // A release that fails hides neither the result nor the error of the callback: the work was done under the
+    // lock, which becomes free when its lease ends. 'release-failed' tells.
+  }
+  leave(place.context, acquisition)
+  endTurn(session, turn)
+  if (failure) {
+    throw failure.error
+  }
+  if (released === 'lost') {
+    throw lostWith(hold, result)
+  }
+  return result as T
+}
+
+/** A task that outlives the callback acquires nothing in its name. */
+function end(frame: Frame, own: Context | null): void {
+  frame.alive = false
+  if (own) {
+    own.alive = false
   }
 }
 
 /**
- * A release that fails hides neither the result nor the error of the callback: the work was done under the lock,
- * which becomes free when its lease ends. 'release-failed' tells.
+ * Levels taken by hand inside and not given back stay with the context, as with a Redisson thread. Not while
+ * another withLock is still inside it: that would let its siblings in.
  */
-function releaseQuietly(hold: Hold): Promise<ReleaseOutcome | undefined> {
-  return hold.release().catch(() => undefined)
+function leave(context: Context, acquisition: Acquisition): void {
+  if (!acquisition.isReleased && !acquisition.levels.anyOfCallback) {
+    acquisition.keepIn(context)
+  }
+}
+
+function heldOrThrow(obtained: Held | Busy): Held {
+  if (obtained.kind === 'busy') {
+    throw obtained.error()
+  }
+  return obtained
 }
 
 /** The work is done, but not under the lock. */

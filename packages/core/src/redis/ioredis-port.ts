@@ -11,7 +11,6 @@ export class IoredisPort implements RedisPort {
   readonly messages: IoredisMessages
   private readonly sender: Sender
   private readonly listeners = new Set<() => void>()
-  private corked: IoredisClient['stream'] = undefined
 
   constructor(
     private readonly client: IoredisClient,
@@ -19,7 +18,7 @@ export class IoredisPort implements RedisPort {
     private readonly ownsClient: boolean,
   ) {
     this.keyPrefix = client.options.keyPrefix ?? ''
-    this.sender = this.keyPrefix === '' ? client : withoutPrefix(client)
+    this.sender = plainSender(client)
     this.messages = new IoredisMessages(client)
     client.on('close', this.onClose)
     client.on('ready', this.onChange)
@@ -47,7 +46,6 @@ export class IoredisPort implements RedisPort {
   }
 
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    this.gatherWrites()
     return this.sender.evalsha(sha1, keys.length, ...keys, ...args)
   }
 
@@ -70,24 +68,6 @@ export class IoredisPort implements RedisPort {
     }
   }
 
-  /**
-   * What leaves in one turn leaves in one write: a write per command costs a system call each, half of what a
-   * command costs altogether. (ioredis does this itself for auto-pipelining and for nothing else.)
-   */
-  private gatherWrites(): void {
-    const { stream } = this.client
-    if (stream && this.corked !== stream) {
-      this.corked = stream
-      stream.cork()
-      process.nextTick(this.releaseWrites)
-    }
-  }
-
-  private readonly releaseWrites = (): void => {
-    this.corked?.uncork()
-    this.corked = undefined
-  }
-
   private readonly onChange = (): void => {
     for (const listener of [...this.listeners]) {
       listener()
@@ -102,11 +82,11 @@ export class IoredisPort implements RedisPort {
 }
 
 /**
- * ioredis would put its prefix before the whole key: outside the hash tag, and not where Redisson's name mapper
- * puts one. The prefix is already part of the lock's name here, so its methods build their commands for a client
- * that has none (and no auto-pipelining, which keeps its queues in the client).
+ * The commands of a client, past what it would do to them. Its prefix goes before the whole key: outside the hash
+ * tag, and not where Redisson's name mapper puts one (here it is part of the lock's name). Its auto-pipelining
+ * would gather what has been gathered already. Both are options that these methods look for in `this`.
  */
-function withoutPrefix(client: IoredisClient): Sender {
+function plainSender(client: IoredisClient): Sender {
   const plain = { options: {}, sendCommand: (command: never) => client.sendCommand(command) }
   return {
     evalsha: (...args) => client.evalsha.apply(plain as IoredisClient, args),

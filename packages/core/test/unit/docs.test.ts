@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import * as api from '../../src/index.js'
-import { INBOX_PREFIX, latchPrefix, ownerField, unlockChannel } from '../../src/keys.js'
+import { INBOX_PREFIX, latchPrefix, ownerField, unlockChannel, probeKey } from '../../src/keys.js'
 import { resolveOptions } from '../../src/options.js'
 import { LATCH_TTL_MS } from '../../src/scripts/command-stamp.js'
 import { luaSources } from '../../src/scripts/lua-sources.js'
@@ -143,6 +143,7 @@ describe('docs/wire-format.md', () => {
   const names = [
     unlockChannel('name'),
     `${latchPrefix('name')}<owner>`,
+    probeKey('name'),
     `${INBOX_PREFIX}<clientId>`,
     ownerField('<clientId>', Number.NaN).replace('NaN', '<threadId>'),
   ]
@@ -160,7 +161,8 @@ describe('docs/wire-format.md', () => {
   it.each(filesBelow('docs').concat('README.md'))('%s has no other key or channel', (file) => {
     const spans = [...read(file).matchAll(/`((?:redisson_|holdfast:)[^`]*)`/g)].map(([, span]) => span!)
     const known = new Set([...names, ...rows(section(page, 'Examples')).flat()])
-    const patterns = /^(holdfast:|holdfast:latch:\*|holdfast:client:\*|redisson_lock__channel:\*)$/
+    const patterns =
+      /^(holdfast:|holdfast:\*|holdfast:probe:\*|holdfast:client:\*|redisson_lock__channel:\*)$/
     expect(spans.filter((span) => !known.has(span) && !patterns.test(span))).toEqual([])
   })
 
@@ -169,8 +171,8 @@ describe('docs/wire-format.md', () => {
   })
 
   it('has a part for each script', () => {
-    const headings = [...section(page, 'Scripts').matchAll(/^### (\S+)$/gm)].map(([, name]) => `lock/${name}`)
-    expect(sorted(headings)).toEqual(sorted(Object.keys(luaSources)))
+    const headings = [...section(page, 'Scripts').matchAll(/^### (\S+)$/gm)].map(([, name]) => name!)
+    expect(sorted(headings)).toEqual(sorted(Object.keys(luaSources).map((name) => basename(name))))
   })
 
   it('names exactly the commands that the scripts use', () => {

@@ -29,7 +29,7 @@ const ACQUIRED: AcquireReply = { kind: 'acquired' }
 export function acquire(runner: ScriptRunner, command: AcquireCommand): Promise<AcquireReply> {
   const { lockName, key, latchKey, owner, holds, leaseMs, stamp } = command
   const args = [owner, `${holds}`, `${leaseMs}`, `${stamp.sequence}`, `${stamp.latchThrough}`, LATCH_TTL_MS]
-  return runner.run({ script: acquireScript, keys: [key, latchKey], args, lockName }, parse)
+  return runner.run({ script: acquireScript, keys: [key, latchKey], args, parse, lockName })
 }
 
 function parse(reply: unknown): AcquireReply {

@@ -16,10 +16,13 @@ export type ForceReleaseReply =
 
 export function forceRelease(runner: ScriptRunner, command: ForceReleaseCommand): Promise<ForceReleaseReply> {
   const { lockName, key, channel, publish, inboxPrefix } = command
-  return runner.run(
-    { script: forceReleaseScript, keys: [key], args: [channel, publish, inboxPrefix], lockName },
+  return runner.run({
+    script: forceReleaseScript,
+    keys: [key],
+    args: [channel, publish, inboxPrefix],
     parse,
-  )
+    lockName,
+  })
 }
 
 function parse(reply: unknown): ForceReleaseReply {

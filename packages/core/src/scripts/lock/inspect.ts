@@ -17,8 +17,7 @@ export interface LockState {
 
 export function inspect(runner: ScriptRunner, command: InspectCommand): Promise<LockState> {
   const { lockName, key, timeoutMs } = command
-  const call = { script: inspectScript, keys: [key], args: [], lockName }
-  return runner.run(timeoutMs === undefined ? call : { ...call, timeoutMs }, parse)
+  return runner.run({ script: inspectScript, keys: [key], args: [], parse, lockName, timeoutMs })
 }
 
 function parse(reply: unknown): LockState {

@@ -36,7 +36,7 @@ export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<
     channel,
     publish,
   ]
-  return runner.run({ script: releaseScript, keys: [key, latchKey], args, lockName }, parse)
+  return runner.run({ script: releaseScript, keys: [key, latchKey], args, parse, lockName })
 }
 
 function parse(reply: unknown): ReleaseReply {

@@ -16,10 +16,7 @@ export function renew(runner: ScriptRunner, command: RenewCommand): Promise<Rene
   const { locks, leaseMs, timeoutMs } = command
   const keys = locks.map((each) => each.key)
   const args = [`${leaseMs}`, ...locks.map((each) => each.owner)]
-  return runner.run(
-    { script: renewScript, keys, args, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
-    parse,
-  )
+  return runner.run({ script: renewScript, keys, args, parse, timeoutMs })
 }
 
 function parse(reply: unknown): RenewReply {

@@ -20,8 +20,8 @@ export class PrivateServer {
     this.started = await RedisServer.start()
   }
 
-  connection(options: object = {}): Redis {
-    const connection = new Redis(this.server.url, options)
+  connection(options: object = {}, url = this.server.url): Redis {
+    const connection = new Redis(url, options)
     connection.on('error', () => undefined)
     this.connections.push(connection)
     return connection

@@ -77,7 +77,10 @@ export class Rig {
   /** For the script twins. */
   runner(connection = this.connection()): ScriptRunner {
     const port = new IoredisPort(connection, false)
-    const runner = new ScriptRunner(port, backgroundClock, 3_000)
+    const runner = new ScriptRunner(port, backgroundClock, {
+      commandTimeoutMs: 3_000,
+      beforeResume: () => undefined,
+    })
     this.closers.push(() => {
       runner.close()
       return port.close()

@@ -1,0 +1,50 @@
+import { RedisUnavailableError, WrongTypeError, type LockError } from '../errors.js'
+import type { ScriptCall } from './script-call.js'
+
+// Redis is not able to work now but will be: a fail-over, a restart, a slot on the move, a long script.
+const TRANSIENT = new Set([
+  'READONLY',
+  'LOADING',
+  'MASTERDOWN',
+  'CLUSTERDOWN',
+  'TRYAGAIN',
+  'BUSY',
+  'UNBLOCKED',
+])
+
+/** Redis's own answer: the command had no effect. */
+export function refusal(error: Error, call: ScriptCall): LockError {
+  const { lockName, keys } = call
+  const code = /^[A-Z]+/.exec(error.message)?.[0] ?? ''
+  if (code === 'WRONGTYPE') {
+    return new WrongTypeError(lockName ?? '', keys[0] ?? '', error)
+  }
+  return new RedisUnavailableError(`Redis refused the command: ${error.message}`, {
+    outcome: 'refused',
+    transient: TRANSIENT.has(code),
+    lockName,
+    cause: error,
+  })
+}
+
+/** The connection failed while the command was under way. */
+export function brokenOff(error: unknown, call: ScriptCall): LockError {
+  const cause = error instanceof Error ? error : new Error(String(error))
+  const message = `The connection to Redis failed; whether the command ran is unknown: ${cause.message}`
+  return new RedisUnavailableError(message, {
+    outcome: 'unknown',
+    transient: true,
+    lockName: call.lockName,
+    cause,
+  })
+}
+
+export function unanswered(timeoutMs: number, call: ScriptCall): LockError {
+  const message = `Redis did not answer within ${timeoutMs} ms; whether the command ran is unknown.`
+  return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
+}
+
+/** Nothing was sent: there was no connection, for `timeoutMs` or for good. */
+export function notSent(message: string, transient: boolean, call: ScriptCall): LockError {
+  return new RedisUnavailableError(message, { outcome: 'not-sent', transient, lockName: call.lockName })
+}

@@ -1,0 +1,103 @@
+import { batchScript, encodeBatch, MOST_ITEMS } from '../scripts/batch.js'
+import { brokenOff, refusal } from './failures.js'
+import type { RedisPort } from './redis-port.js'
+import type { ScriptCall } from './script-call.js'
+import type { ScriptCommand } from './script-command.js'
+
+type ScriptRun = Pick<ScriptCall, 'script' | 'keys' | 'args'>
+
+// As it was when this module was loaded: a test that fakes the process's timers must not stop what it tests.
+const nextTick = process.nextTick.bind(process)
+
+/**
+ * Sends commands. Transitions of one turn of the event loop travel as one script: protocol, dispatch and reply
+ * are paid once for all of them. One that is alone leaves alone, in the same turn.
+ */
+export class ScriptDispatch {
+  private gathered: ScriptCommand[] = []
+
+  constructor(
+    private readonly port: RedisPort,
+    private readonly beforeResume: () => void,
+  ) {}
+
+  send(command: ScriptCommand): void {
+    if (!command.call.script.inBatches) {
+      // Not before what was asked for earlier: a question about a lock would miss the acquire it came after.
+      this.sendGathered()
+      this.sendAlone(command)
+      return
+    }
+    const count = this.gathered.push(command)
+    if (count === MOST_ITEMS) {
+      // At once: Redis works on it while the rest of this turn runs.
+      this.sendGathered()
+    } else if (count === 1) {
+      // Runs when the callers that the last answers resumed have all had their turn.
+      nextTick(this.sendGathered)
+    }
+  }
+
+  private readonly sendGathered = (): void => {
+    const commands = this.gathered
+    if (commands.length > 0) {
+      this.gathered = []
+      this.sendTogether(commands)
+    }
+  }
+
+  private sendTogether(commands: readonly ScriptCommand[]): void {
+    const [first] = commands
+    if (first && commands.length === 1) {
+      this.sendAlone(first)
+      return
+    }
+    const { keys, args } = encodeBatch(commands.map((each) => each.call))
+    this.run({ script: batchScript, keys, args }, commands).then(
+      (replies) => this.settle(commands, replies as unknown[]),
+      (error: unknown) => {
+        if (this.port.isErrorReply(error)) {
+          // Nothing ran. What Redis has against all of them together it may not have against each.
+          commands.filter((each) => !each.settled).forEach((each) => this.sendAlone(each))
+        } else {
+          this.settle(commands, Array<unknown>(commands.length).fill(error))
+        }
+      },
+    )
+  }
+
+  private sendAlone(command: ScriptCommand): void {
+    const settle = (reply: unknown): void => this.settle([command], [reply])
+    this.run(command.call, [command]).then(settle, settle)
+  }
+
+  private run(what: ScriptRun, commands: readonly ScriptCommand[]): Promise<unknown> {
+    const { script, keys, args } = what
+    return this.port.evalsha(script.sha1, keys, args).catch((error: unknown) => {
+      // A flushed script cache or a new primary: nothing ran. Given up meanwhile, it shall not run any more.
+      const isUnknown = this.port.isErrorReply(error) && error.message.startsWith('NOSCRIPT')
+      if (isUnknown && commands.some((each) => !each.settled)) {
+        return this.port.eval(script.lua, keys, args)
+      }
+      throw error
+    })
+  }
+
+  /** Each reply is what Redis answered, its error, or what broke on the way. */
+  private settle(commands: readonly ScriptCommand[], replies: readonly unknown[]): void {
+    this.beforeResume()
+    commands.forEach((command, i) => {
+      const reply = replies[i]
+      if (command.settled) {
+        return
+      }
+      if (this.port.isErrorReply(reply)) {
+        command.failed(refusal(reply, command.call))
+      } else if (reply instanceof Error) {
+        command.failed(brokenOff(reply, command.call))
+      } else {
+        command.answered(reply)
+      }
+    })
+  }
+}

@@ -1,0 +1,202 @@
+import { describe, expect, it } from '@jest/globals'
+import { FaultProxy } from '@holdfast/testing'
+import type { Redis } from 'ioredis'
+import { RedisUnavailableError, WrongTypeError, type Hold, type LockClient } from '../../src/index.js'
+import { batchScript, MOST_ITEMS } from '../../src/scripts/batch.js'
+import { eventually } from './support/harness.js'
+import { usePrivateServer } from './support/private-server.js'
+
+const own = usePrivateServer()
+
+const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `order:${i}`)
+const acquireAll = (locks: LockClient, all: readonly string[]): Promise<Hold[]> =>
+  Promise.all(all.map((name) => locks.getLock(name).acquire()))
+const releaseAll = (holds: readonly Hold[]): Promise<string[]> =>
+  Promise.all(holds.map((hold) => hold.release()))
+
+/** Scripts that Redis was asked to run by digest since the last call. */
+async function scriptsSince(admin: Redis): Promise<number> {
+  const stats = await admin.info('commandstats')
+  await admin.config('RESETSTAT')
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
+}
+
+const isBatch = (request: Buffer): boolean => request.includes(batchScript.sha1)
+
+/** Clients load scripts at their first use: what is counted afterwards is the rule. */
+async function warmedUp(): Promise<{ locks: LockClient; admin: Redis }> {
+  const admin = own.connection()
+  const locks = await own.client()
+  await locks.getLock('warm').withLock(() => undefined)
+  await releaseAll(await acquireAll(locks, names(2)))
+  await scriptsSince(admin)
+  return { locks, admin }
+}
+
+describe('transitions of one turn', () => {
+  it('travel as one script, in one turn and in the next', async () => {
+    const { locks, admin } = await warmedUp()
+    const holds = await acquireAll(locks, names(MOST_ITEMS))
+    expect(await scriptsSince(admin)).toBe(1)
+    expect(await releaseAll(holds)).toEqual(holds.map(() => 'released'))
+    expect(await scriptsSince(admin)).toBe(1)
+  })
+
+  it('travel in as many scripts as it takes', async () => {
+    const { locks, admin } = await warmedUp()
+    const holds = await acquireAll(locks, names(2 * MOST_ITEMS + 5))
+    expect(await scriptsSince(admin)).toBe(3)
+    expect(new Set(holds.map((hold) => hold.owner)).size).toBe(holds.length)
+    for (const { lockName, owner } of holds) {
+      expect(await admin.hgetall(lockName)).toEqual({ [owner]: '1' })
+    }
+    await releaseAll(holds)
+  })
+
+  it('go on in batches as long as their callers do', async () => {
+    const { locks, admin } = await warmedUp()
+    const rounds = 20
+    await Promise.all(
+      names(MOST_ITEMS).map(async (name) => {
+        for (let i = 0; i < rounds; i += 1) {
+          await locks.getLock(name).withLock(() => undefined)
+        }
+      }),
+    )
+    expect(await scriptsSince(admin)).toBe(2 * rounds)
+  })
+
+  it('acquires and releases together', async () => {
+    const { locks, admin } = await warmedUp()
+    const [a, b] = (await acquireAll(locks, ['a', 'b'])) as [Hold, Hold]
+    await scriptsSince(admin)
+    const [released, c] = await Promise.all([a.release(), locks.getLock('c').acquire(), b.release()])
+    expect(released).toBe('released')
+    expect(await scriptsSince(admin)).toBe(1)
+    expect(await admin.exists('a', 'b', 'c')).toBe(1)
+    await c.release()
+  })
+
+  it('one that is alone is a script of its own', async () => {
+    const { locks, admin } = await warmedUp()
+    await admin.config('SET', 'slowlog-log-slower-than', '0')
+    const hold = await locks.getLock('alone').acquire()
+    const log = (await admin.slowlog('GET', -1)) as [number, number, number, string[]][]
+    const sent = log.map(([, , , args]) => args).filter(([command]) => command === 'evalsha')
+    expect(sent).toHaveLength(1)
+    expect(sent[0]?.[1]).not.toBe(batchScript.sha1)
+    await hold.release()
+  })
+
+  it('a question comes after what was asked for before it', async () => {
+    const { locks } = await warmedUp()
+    const lock = locks.getLock('order')
+    const [hold, isLocked] = await Promise.all([lock.acquire(), lock.isLocked()])
+    expect(isLocked).toBe(true)
+    await hold.release()
+  })
+})
+
+describe('each as if it had come alone', () => {
+  it('another type under one name is the error of that one', async () => {
+    const { locks, admin } = await warmedUp()
+    await admin.set('order:1', 'mine')
+    const [first, second, third] = await Promise.allSettled(
+      names(3).map((name) => locks.getLock(name).acquire()),
+    )
+    expect(second?.status === 'rejected' && (second.reason as unknown)).toBeInstanceOf(WrongTypeError)
+    expect(await admin.get('order:1')).toBe('mine')
+    for (const each of [first, third]) {
+      expect(each?.status).toBe('fulfilled')
+      await (each as PromiseFulfilledResult<Hold>).value.release()
+    }
+    await admin.del('order:1')
+  })
+
+  it('who has a lock already is told so, and the others get theirs', async () => {
+    const { locks, admin } = await warmedUp()
+    const other = await own.client()
+    const held = await other.getLock('order:1').acquire()
+    const holds = await Promise.all(names(3).map((name) => locks.getLock(name).tryAcquire()))
+    expect(holds.map((hold) => hold !== null)).toEqual([true, false, true])
+    expect(await admin.hgetall('order:1')).toEqual({ [held.owner]: '1' })
+    await releaseAll(holds.filter((hold) => hold !== null))
+    await held.release()
+  })
+
+  it('out of memory: releases pass and acquires fail, whatever stands before them', async () => {
+    const { locks, admin } = await warmedUp()
+    const holds = await acquireAll(locks, ['a', 'b'])
+    await admin.config('SET', 'maxmemory', '1')
+    const outcomes = await Promise.allSettled([
+      releaseAll(holds),
+      locks.getLock('c').acquire(),
+      locks.getLock('d').tryLock(),
+    ])
+    await admin.config('SET', 'maxmemory', '0')
+    expect(outcomes[0]).toEqual({ status: 'fulfilled', value: ['released', 'released'] })
+    for (const each of outcomes.slice(1)) {
+      const reason = each.status === 'rejected' && (each.reason as RedisUnavailableError)
+      expect(reason).toBeInstanceOf(RedisUnavailableError)
+      expect(reason).toMatchObject({ outcome: 'refused', message: expect.stringMatching(/OOM/) as unknown })
+    }
+    expect(await admin.dbsize()).toBe(0)
+  })
+
+  it('names that JSON has to escape, and one that it cannot say', async () => {
+    const { locks, admin } = await warmedUp()
+    const odd = ['"', '\\', '\u0000', 'größe', '🔒', '\u2028', 'a\nb', 'half \ud800 pair']
+    const messages: string[] = []
+    const subscriber = own.connection()
+    await subscriber.psubscribe('redisson_lock__channel:*')
+    subscriber.on('pmessage', (_pattern, channel: string) => messages.push(channel))
+    const holds = await acquireAll(locks, odd)
+    expect((await admin.keys('*')).sort()).toEqual(odd.map((name) => Buffer.from(name).toString()).sort())
+    await releaseAll(holds)
+    const channels = odd.map((name) => `redisson_lock__channel:{${Buffer.from(name).toString()}}`)
+    await eventually(() => messages.length === odd.length)
+    expect(messages.sort()).toEqual(channels.sort())
+    subscriber.disconnect()
+  })
+})
+
+describe('when something fails', () => {
+  it('a flushed script cache: the batch is sent by its text', async () => {
+    const { locks, admin } = await warmedUp()
+    await admin.script('FLUSH')
+    const holds = await acquireAll(locks, names(5))
+    await admin.script('FLUSH')
+    expect(await releaseAll(holds)).toEqual(holds.map(() => 'released'))
+  })
+
+  it('a probe that is forbidden: each goes by itself', async () => {
+    const { locks, admin } = await warmedUp()
+    await admin.call('ACL', 'SETUSER', 'default', '-setrange')
+    const holds = await acquireAll(locks, names(3))
+    expect(await scriptsSince(admin)).toBe(4)
+    await releaseAll(holds)
+  })
+
+  it('a lost reply: the batch runs twice, and every owner has one hold (I2)', async () => {
+    const { admin } = await warmedUp()
+    const proxy = await FaultProxy.start(own.server)
+    try {
+      const locks = await own.client(
+        {},
+        own.connection({ retryStrategy: () => 20, disconnectTimeout: 50 }, proxy.url),
+      )
+      await releaseAll(await acquireAll(locks, names(2)))
+      const lost = proxy.loseReply(isBatch)
+      const holds = await acquireAll(locks, names(5))
+      expect(lost.count).toBe(1)
+      for (const { lockName, owner } of holds) {
+        expect(await admin.hgetall(lockName)).toEqual({ [owner]: '1' })
+      }
+      proxy.loseReply(isBatch)
+      expect(await releaseAll(holds)).toEqual(holds.map(() => 'released'))
+      expect(await admin.exists(...names(5))).toBe(0)
+    } finally {
+      await proxy.stop()
+    }
+  })
+})
