@@ -8,7 +8,7 @@ const LEASE_MS = '30000'
 
 /**
  * What Holdfast sends for one uncontended pair, as arguments of EVALSHA. `assertSameCommands` holds it against
- * what Holdfast really sends.
+ * what Holdfast really sends when a pair is alone.
  *
  * @param {string} name
  */
