@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
+import { delimiter } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { provideRedis } from './redis/provide-redis.mjs'
+import { provideServerProgram } from './redis/server-program.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
@@ -18,15 +20,19 @@ for (const signal of Object.keys(SIGNAL_NUMBERS)) {
   })
 }
 
-/** @param {string} redisUrl */
-const runJest = (redisUrl) => {
+/**
+ * @param {string} redisUrl
+ * @param {string | undefined} folder what it has is found before the PATH
+ */
+const runJest = (redisUrl, folder) => {
   const args = process.argv.slice(2)
   const workers = args.some((arg) => WORKERS_CHOSEN.test(arg)) ? [] : ['-w', '2']
   // Flags go on the command line and not into NODE_OPTIONS, which may hold something of the caller's.
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
+  const path = [folder, process.env.PATH].filter(Boolean).join(delimiter)
   jest = spawn(process.execPath, [...flags, 'node_modules/jest/bin/jest.js', ...workers, ...args], {
     cwd: ROOT,
-    env: { ...process.env, HOLDFAST_TEST_REDIS_URL: redisUrl },
+    env: { ...process.env, PATH: path, HOLDFAST_TEST_REDIS_URL: redisUrl },
     stdio: 'inherit',
   })
   return new Promise((resolve, reject) => {
@@ -36,10 +42,16 @@ const runJest = (redisUrl) => {
 }
 
 const main = async () => {
-  const redis = await provideRedis({ log: (line) => console.error(`redis: ${line}`) })
+  const log = (line) => console.error(`redis: ${line}`)
+  const redis = await provideRedis({ log })
   try {
-    console.error(`redis: ${redis.how}`)
-    return interrupted ? 0 : await runJest(redis.url)
+    log(redis.how)
+    const program = await provideServerProgram({ log })
+    try {
+      return interrupted ? 0 : await runJest(redis.url, program.folder)
+    } finally {
+      await program.remove()
+    }
   } finally {
     await redis.stop()
   }

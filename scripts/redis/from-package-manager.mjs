@@ -13,11 +13,22 @@ const USUAL_URL = 'redis://127.0.0.1:6379'
  * @returns {Promise<import('./provide-redis.mjs').ProvidedRedis | undefined>}
  */
 export const fromPackageManager = async ({ log }) => {
-  if (process.getuid?.() === 0 && (await works('apt-get', ['--version']))) await installWithApt(log)
-  else if (await works('brew', ['--version'])) await installWithBrew(log)
-  else return undefined
+  if (!(await installWithPackageManager({ log }))) return undefined
   const redis = await fromPath()
   return redis && { ...redis, how: `${redis.how}, just installed` }
+}
+
+/**
+ * Installs redis-server where that needs no question.
+ *
+ * @param {{ log: (line: string) => void }} options
+ * @returns {Promise<boolean>} whether there was a way
+ */
+export const installWithPackageManager = async ({ log }) => {
+  if (process.getuid?.() === 0 && (await works('apt-get', ['--version']))) await installWithApt(log)
+  else if (await works('brew', ['--version'])) await installWithBrew(log)
+  else return false
+  return true
 }
 
 const installWithApt = async (log) => {

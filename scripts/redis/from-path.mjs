@@ -20,15 +20,21 @@ const CLEAN_UP = 'kill -9 "$1" 2>/dev/null; rm -rf "$2"'
  * @returns {Promise<import('./provide-redis.mjs').ProvidedRedis | undefined>}
  */
 export const fromPath = async () => {
+  const program = await serverOnPath()
+  return program && launch(program)
+}
+
+/** @returns {Promise<string | undefined>} `redis-server` or `valkey-server` */
+export const serverOnPath = async () => {
   for (const program of ['redis-server', 'valkey-server']) {
-    if (await works(program, ['--version'])) return launch(program)
+    if (await works(program, ['--version'])) return program
   }
   return undefined
 }
 
 /** @param {string} program */
 const launch = async (program) => {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-tests-'))
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-redis-'))
   try {
     for (let attempt = 1; ; attempt += 1) {
       // Below the ephemeral ports, where a client's outgoing connection could sit on the same number.

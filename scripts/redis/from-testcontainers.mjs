@@ -4,6 +4,9 @@ import { ping } from './ping.mjs'
 const DEFAULT_IMAGE = 'redis:7-alpine'
 const REDIS_PORT = 6379
 
+/** The image that HOLDFAST_REDIS_IMAGE names, or the usual one. */
+export const redisImage = () => process.env.HOLDFAST_REDIS_IMAGE || DEFAULT_IMAGE
+
 /**
  * A container through the package testcontainers, when HOLDFAST_REDIS=testcontainers asks for it. `stop` removes
  * it. What testcontainers has for a process that is killed is a container of its own, Ryuk; where that is turned
@@ -18,7 +21,7 @@ export const fromTestcontainers = async ({ log }) => {
   if (wish !== 'testcontainers') {
     throw new Error(`HOLDFAST_REDIS can only be 'testcontainers', not '${wish}'`)
   }
-  const image = process.env.HOLDFAST_REDIS_IMAGE || DEFAULT_IMAGE
+  const image = redisImage()
   log(`starting a container of ${image}`)
   const container = await start(image)
   const callOff = withoutRyuk()

@@ -11,7 +11,7 @@ import { fromUrl } from './from-url.mjs'
  * @property {() => Promise<void>} stop ends what was started for it, and nothing else
  */
 
-const NO_REDIS = `The tests need a real Redis or Valkey, and there is none. Any one of these will do:
+const NO_REDIS = `Holdfast needs a real Redis or Valkey, and there is none. Any one of these will do:
   - set REDIS_URL to a server that may be written to, as in REDIS_URL=redis://localhost:6379
   - put redis-server or valkey-server on the PATH
   - start Docker, so that docker-compose.yml can be used
