@@ -48,7 +48,7 @@ export class EventHub {
 }
 
 export type WarningCode =
-  'HOLDFAST_LISTENER' | 'HOLDFAST_LOST' | 'HOLDFAST_BARE_CALLS' | 'HOLDFAST_SHORT_LEASE'
+  'HOLDFAST_LISTENER' | 'HOLDFAST_LOST' | 'HOLDFAST_BARE_CALLS' | 'HOLDFAST_SHORT_LEASE' | 'HOLDFAST_EVICTION'
 
 /** A process warning; `node --trace-warnings` shows where, `process.on('warning')` catches it. */
 export function warn(code: WarningCode, message: string): void {

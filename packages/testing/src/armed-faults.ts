@@ -31,17 +31,16 @@ export interface Consequences {
   readonly forwarded: () => void
 }
 
-class ArmedFault implements Fault {
-  readonly arming: Arming
+class Happening {
   readonly happened: Promise<void>
-  #left: number
+  readonly #times: number
   #count = 0
   #resolve: () => void = () => undefined
   #reject: (error: unknown) => void = () => undefined
 
-  constructor(arming: Arming) {
-    this.arming = arming
-    this.#left = arming.times
+  /** @param times how often until it counts as happened */
+  constructor(times: number) {
+    this.#times = times
     this.happened = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -54,6 +53,24 @@ class ArmedFault implements Fault {
     return this.#count
   }
 
+  readonly happen = (): void => {
+    this.#count += 1
+    if (this.#count === this.#times) this.#resolve()
+  }
+
+  readonly fail = (error: unknown): void => this.#reject(error)
+}
+
+class ArmedFault extends Happening implements Fault {
+  readonly arming: Arming
+  #left: number
+
+  constructor(arming: Arming) {
+    super(arming.times)
+    this.arming = arming
+    this.#left = arming.times
+  }
+
   cancel(): void {
     this.#left = 0
   }
@@ -63,18 +80,40 @@ class ArmedFault implements Fault {
     this.#left -= 1
     return true
   }
+}
 
-  readonly happen = (): void => {
-    this.#count += 1
-    if (this.#count === this.arming.times) this.#resolve()
+class ArmedDrop extends Happening implements Fault {
+  readonly #everyNth: number
+  /** Messages by connection. */
+  readonly #seen = new WeakMap<object, number>()
+  #armed = true
+
+  constructor(everyNth: number) {
+    super(1)
+    this.#everyNth = everyNth
   }
 
-  readonly fail = (error: unknown): void => this.#reject(error)
+  get armed(): boolean {
+    return this.#armed
+  }
+
+  cancel(): void {
+    this.#armed = false
+  }
+
+  meet(connection: object): boolean {
+    const nth = (this.#seen.get(connection) ?? 0) + 1
+    this.#seen.set(connection, nth)
+    if (nth % this.#everyNth !== 0) return false
+    this.happen()
+    return true
+  }
 }
 
 /** The faults of one proxy. */
 export class ArmedFaults {
   #faults: ArmedFault[] = []
+  #drops: ArmedDrop[] = []
 
   arm(arming: Arming): Fault {
     const fault = new ArmedFault(arming)
@@ -82,9 +121,30 @@ export class ArmedFaults {
     return fault
   }
 
+  armDrop(everyNth: number): Fault {
+    const drop = new ArmedDrop(everyNth)
+    this.#drops.push(drop)
+    return drop
+  }
+
   clear(): void {
-    for (const fault of this.#faults) fault.cancel()
+    for (const fault of [...this.#faults, ...this.#drops]) fault.cancel()
     this.#faults = []
+    this.#drops = []
+  }
+
+  /** Whether anybody wants messages dropped. */
+  get dropping(): boolean {
+    return this.#drops.some((drop) => drop.armed)
+  }
+
+  /** Whether the next message to this connection is to be dropped. Every drop that is armed counts it. */
+  dropsPush(connection: object): boolean {
+    return this.#drops.filter((drop) => drop.armed && drop.meet(connection)).length > 0
+  }
+
+  pushesFailed(error: unknown): void {
+    for (const drop of this.#drops) drop.fail(error)
   }
 
   /** Asks every matcher about a chunk. A chunk may have both a lost reply and late copies. */

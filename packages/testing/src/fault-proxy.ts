@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { ArmedFaults } from './armed-faults.js'
@@ -8,8 +9,8 @@ import type { Endpoint } from './round-trip.js'
 import { Wire } from './wire.js'
 
 /**
- * A TCP proxy on loopback that misbehaves on demand. It knows nothing of RESP: a matcher is shown each chunk
- * as it came from the client. A client that writes several commands at once may have them in one chunk, and a
+ * A TCP proxy on loopback that misbehaves on demand. It knows RESP only for `dropPushes`: a matcher is shown
+ * each chunk as it came from the client. A client that writes several commands at once may have them in one chunk, and a
  * command of many KiB may be split over several; match on bytes near its start.
  */
 export class FaultProxy {
@@ -24,6 +25,8 @@ export class FaultProxy {
 
   private constructor(target: Endpoint) {
     this.#target = target
+    // Every late copy listens until it is delivered: many are no leak.
+    setMaxListeners(0, this.#stopped.signal)
     // A client that has sent its last byte still gets its replies.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#accept(client))
   }
@@ -53,7 +56,7 @@ export class FaultProxy {
   }
 
   /**
-   * Back to an ordinary wire: no delay, and `loseReply` and `copyLate` are disarmed. What a black hole held
+   * Back to an ordinary wire: no delay, and `loseReply`, `copyLate` and `dropPushes` are disarmed. What a black hole held
    * back is delivered now, late, as after a network partition.
    */
   pass(): void {
@@ -102,6 +105,22 @@ export class FaultProxy {
     const deliver = (bytes: Buffer): Promise<void> =>
       deliverCopy(this.#target, bytes, { delayMs, signal: this.#stopped.signal })
     return this.#faults.arm({ kind: 'copy-late', match, times, deliver })
+  }
+
+  /**
+   * Of the messages to each subscriber (`message`, `pmessage`, `smessage`, RESP2 or RESP3), drops each n-th,
+   * counted by connection from now on. Everything else goes through as it is. Happened: the first one is
+   * dropped. `happened` rejects when a server does not speak RESP.
+   *
+   * Arm it while no reply is half-way through, or before the connection is made: what came before was not read.
+   * On a connection that has subscribed in RESP2, or that was there before and has not shown yet that it is in
+   * RESP3, an array reply that begins like a message counts as one.
+   */
+  dropPushes(everyNth: number): Fault {
+    if (!Number.isSafeInteger(everyNth) || everyNth < 1) {
+      throw new RangeError(`everyNth is a positive integer, not ${everyNth}`)
+    }
+    return this.#faults.armDrop(everyNth)
   }
 
   /** Cuts everything and stops listening. Safe to call again. */

@@ -13,11 +13,19 @@ const isFree = (port: number): Promise<boolean> =>
     probe.listen({ host: '127.0.0.1', port, exclusive: true }, () => void probe.close(() => resolve(true)))
   })
 
-/** A loopback port that nobody listens on at the moment; somebody else may still take it first. */
-export const freePort = async (): Promise<number> => {
+const BUS_OFFSET = 10_000
+
+const choose = async (endPort: number, offsets: readonly number[]): Promise<number> => {
   for (let attempt = 0; attempt < 100; attempt += 1) {
-    const port = randomInt(FIRST_PORT, END_PORT)
-    if (await isFree(port)) return port
+    const port = randomInt(FIRST_PORT, endPort)
+    const free = await Promise.all(offsets.map((offset) => isFree(port + offset)))
+    if (free.every(Boolean)) return port
   }
-  throw new Error(`no free port found between ${FIRST_PORT} and ${END_PORT}`)
+  throw new Error(`no free port found between ${FIRST_PORT} and ${endPort}`)
 }
+
+/** A loopback port that nobody listens on at the moment; somebody else may still take it first. */
+export const freePort = (): Promise<number> => choose(END_PORT, [0])
+
+/** As `freePort`, with the port of the cluster bus, 10 000 above, free and below the ephemeral range too. */
+export const freeClusterPort = (): Promise<number> => choose(END_PORT - BUS_OFFSET, [0, BUS_OFFSET])

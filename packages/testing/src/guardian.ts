@@ -6,7 +6,7 @@ import { Socket } from 'node:net'
 const SCRIPT = `trap '' INT TERM HUP
 read -r _
 kill -9 "$1" 2>/dev/null
-if [ -n "$2" ]; then rm -rf "$2"; fi`
+if [ -n "$2" ]; then rm -rf "$2" || { sleep 1; rm -rf "$2"; }; fi`
 
 /**
  * Kills the process `pid`, even a stopped one, when this process ends in whatever way, and then removes

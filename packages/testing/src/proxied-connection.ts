@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import type { ArmedFaults } from './armed-faults.js'
 import { Lane } from './lane.js'
+import { PushFilter } from './push-filter.js'
 import type { Endpoint } from './round-trip.js'
 import type { Wire } from './wire.js'
 
@@ -16,6 +17,7 @@ interface Parts {
 export class ProxiedConnection {
   readonly #client: Socket
   readonly #faults: ArmedFaults
+  readonly #pushes: PushFilter
   readonly #onGone: () => void
   #server: Socket | undefined
   /** Whom to tell that the reply is lost; from the first one on nothing that the server says is passed on. */
@@ -25,6 +27,13 @@ export class ProxiedConnection {
   constructor({ client, target, wire, faults }: Parts, onGone: () => void) {
     this.#client = client
     this.#faults = faults
+    this.#pushes = new PushFilter({
+      get armed() {
+        return faults.dropping
+      },
+      drops: () => faults.dropsPush(this),
+      failed: (error) => faults.pushesFailed(error),
+    })
     this.#onGone = onGone
     const connected = wire.arrival(performance.now(), wire.delayMs).then(() => this.#connect(target, wire))
     new Lane(client, wire, connected, {
@@ -65,15 +74,22 @@ export class ProxiedConnection {
 
   #reply(bytes: Buffer): void {
     if (this.#cut) return
-    if (this.#losses.length === 0) this.#client.write(bytes)
+    if (this.#losses.length === 0) this.#toClient(this.#pushes.pass(bytes))
     // This may answer an earlier request only. But the server closes when it has run all that came before the
     // end, and the connection is cut then.
     else this.#server?.end()
   }
 
+  #toClient(bytes: Buffer): void {
+    if (bytes.length > 0) this.#client.write(bytes)
+  }
+
   #replyEnded(): void {
-    if (this.#losses.length === 0) this.#client.end()
-    else this.#server?.end()
+    if (this.#losses.length > 0) this.#server?.end()
+    else {
+      this.#toClient(this.#pushes.flush())
+      this.#client.end()
+    }
   }
 
   #clientClosed(): void {
@@ -85,6 +101,9 @@ export class ProxiedConnection {
 
   #serverClosed(): void {
     if (this.#losses.length > 0 || this.#client.closed) this.cut()
-    else this.#client.destroySoon()
+    else {
+      this.#toClient(this.#pushes.flush())
+      this.#client.destroySoon()
+    }
   }
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { mkdir } from 'node:fs/promises'
+import { appendFile, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisBinary } from './redis-binary.js'
 import { roundTrip } from './round-trip.js'
@@ -11,24 +12,36 @@ export interface RedisLaunch {
   readonly folder: string
   readonly port: number
   readonly args: readonly string[]
+  readonly sentinel: boolean
 }
 
 const HOST = '127.0.0.1'
 const START_LIMIT_MS = 10_000
 
-const commandLine = ({ binary, folder, port, args }: RedisLaunch): string[] => [
-  ...['--bind', HOST, '--port', String(port), '--dir', folder],
+const sentinelFile = ({ folder }: RedisLaunch): string => join(folder, 'sentinel.conf')
+
+const commandLine = (launch: RedisLaunch): string[] => {
+  const { folder, port, args } = launch
+  const place = ['--bind', HOST, '--port', String(port), '--dir', folder]
+  // The file has to come first.
+  return launch.sentinel
+    ? [sentinelFile(launch), ...place, ...args, '--sentinel']
+    : [...place, ...dataServer(launch), ...args]
+}
+
+const dataServer = ({ binary, args }: RedisLaunch): string[] => [
   // Repeated save points add up, so ours would not give way to those in `args`.
   ...(args.includes('--save') ? [] : ['--save', '']),
   ...(args.includes('--appendonly') ? [] : ['--appendonly', 'no']),
   // Since version 7 DEBUG is refused unless the server was started with leave to use it.
   ...(binary.major >= 7 ? ['--enable-debug-command', 'yes'] : []),
-  ...args,
 ]
 
 /** Starts the server and resolves when it answers PING; rejects with the server's own output. */
 export const launchRedis = async (launch: RedisLaunch): Promise<SupervisedProcess> => {
   await mkdir(launch.folder, { recursive: true })
+  // A sentinel keeps its state there and starts only when it can; after a restart it finds what it wrote.
+  if (launch.sentinel) await appendFile(sentinelFile(launch), '')
   const child = spawn(launch.binary.path, commandLine(launch), { stdio: ['ignore', 'pipe', 'pipe'] })
   const server = new SupervisedProcess(child, launch.folder)
   // A server that a failed test forgot to stop must not keep the process alive; the guardian ends it.

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from './free-port.js'
+import { freeClusterPort, freePort } from './free-port.js'
 import { findRedisBinary } from './redis-binary.js'
 import { launchRedis } from './redis-launch.js'
 import type { RedisLaunch } from './redis-launch.js'
@@ -18,6 +18,8 @@ export interface RedisServerOptions {
   readonly port?: number
   /** Server program; redis-server or else valkey-server from the PATH by default. */
   readonly binary?: string
+  /** A sentinel, which monitors nothing yet, instead of a data server. */
+  readonly sentinel?: boolean
 }
 
 const PORT_ATTEMPTS = 5
@@ -28,6 +30,7 @@ export class RedisServer {
   readonly port: number
   readonly #launch: RedisLaunch
   #process: SupervisedProcess
+  #paused = false
 
   private constructor(launch: RedisLaunch, process: SupervisedProcess) {
     this.port = launch.port
@@ -39,10 +42,12 @@ export class RedisServer {
   static async start(options: RedisServerOptions = {}): Promise<RedisServer> {
     const binary = await findRedisBinary(options.binary)
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-redis-'))
+    const { args = [], sentinel = false } = options
+    const choosePort = args.includes('--cluster-enabled') ? freeClusterPort : freePort
     try {
       for (let attempt = 1; ; attempt += 1) {
-        const port = options.port ?? (await freePort())
-        const launch = { binary, folder, port, args: options.args ?? [] }
+        const port = options.port ?? (await choosePort())
+        const launch = { binary, folder, port, args, sentinel }
         try {
           return new RedisServer(launch, await launchRedis(launch))
         } catch (error) {
@@ -67,6 +72,16 @@ export class RedisServer {
     return this.#process.pid
   }
 
+  /** False while it is paused, and once it has ended in whatever way. */
+  get running(): boolean {
+    return this.#process.running && !this.#paused
+  }
+
+  /** The last 64 KiB of the server's log since its latest start. */
+  get output(): string {
+    return this.#process.output
+  }
+
   /** SIGTERM, waits for the end, removes the folder. Safe to call again, or after `kill`. */
   async stop(): Promise<void> {
     await this.#process.terminate()
@@ -80,11 +95,13 @@ export class RedisServer {
 
   /** SIGSTOP; resolves when the server stands still. Connections stay open and are not answered. */
   pause(): Promise<void> {
+    this.#paused = true
     return this.#process.pause()
   }
 
   /** SIGCONT: the server answers what piled up. */
   resume(): void {
+    this.#paused = false
     this.#process.resume()
   }
 
@@ -95,11 +112,12 @@ export class RedisServer {
    */
   async restart({ empty = false }: { readonly empty?: boolean } = {}): Promise<void> {
     const persists = this.#launch.args.some((arg) => arg === '--save' || arg === '--appendonly')
-    const snapshot = !empty && !persists && this.#process.running
+    const snapshot = !empty && !persists && !this.#launch.sentinel && this.#process.running
     if (snapshot) await this.#shutdownWithSnapshot()
     else await this.#process.terminate()
     if (empty) await rm(this.#launch.folder, { recursive: true, force: true })
     this.#process = await launchRedis(this.#launch)
+    this.#paused = false
     // A later crash must not bring this snapshot back.
     if (snapshot) await rm(join(this.#launch.folder, 'dump.rdb'), { force: true })
   }

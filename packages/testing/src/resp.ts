@@ -61,3 +61,81 @@ const parseArray = (bytes: Buffer, start: number, length: number): Parsed | unde
   }
   return { value: values, next }
 }
+
+const LINES = '+-:_,#('
+const PAYLOADS = '$!='
+const LF = 0x0a
+// A type and a length fit; of longer lines only the end matters.
+const LONGEST_LENGTH_LINE = 32
+
+/** How many values follow the head of an aggregate, or undefined for other types. */
+const valuesIn = (type: string, length: number): number | undefined => {
+  switch (type) {
+    case '*':
+    case '~':
+    case '>':
+      return length
+    case '%':
+      return 2 * length
+    case '|': // Attributes, and then the value that they belong to.
+      return 2 * length + 1
+    default:
+      return undefined
+  }
+}
+
+/** Finds the end of one reply or push, RESP2 or RESP3, in bytes that come in pieces. It keeps none of them. */
+export class RespFrame {
+  /** Values that are still to come; a nested one counts when its parent's head has been read. */
+  #values = 1
+  /** Bytes of the present bulk that are still to come, its line end included. */
+  #payload = 0
+  #line = ''
+
+  get complete(): boolean {
+    return this.#values === 0 && this.#payload === 0
+  }
+
+  /**
+   * Reads on from `offset`. Gives where it stopped: behind the frame, or at the end of the bytes.
+   * @throws Error not RESP
+   */
+  read(bytes: Buffer, offset: number): number {
+    let at = offset
+    while (!this.complete && at < bytes.length) {
+      const skipped = Math.min(this.#payload, bytes.length - at)
+      this.#payload -= skipped
+      at = skipped > 0 ? at + skipped : this.#readLine(bytes, at)
+    }
+    return at
+  }
+
+  #readLine(bytes: Buffer, start: number): number {
+    const lineFeed = bytes.indexOf(LF, start)
+    const end = lineFeed < 0 ? bytes.length : lineFeed + 1
+    const room = LONGEST_LENGTH_LINE - this.#line.length
+    this.#line += bytes.toString('latin1', start, Math.min(end, start + room))
+    const type = this.#line.charAt(0)
+    if (!LINES.includes(type)) this.#readHead(type, lineFeed >= 0)
+    else if (lineFeed >= 0) this.#ended()
+    return end
+  }
+
+  #readHead(type: string, ended: boolean): void {
+    const known = PAYLOADS.includes(type) || valuesIn(type, 0) !== undefined
+    // What cannot become a length is told at once: the rest of the line may never come.
+    const head = (ended ? /^.(-1|\d{1,15})\r\n$/ : /^.(-|-1\r?|\d{0,15}|\d{1,15}\r)$/).exec(this.#line)
+    if (!known || head === null) throw new Error(`not RESP: ${JSON.stringify(this.#line)}`)
+    if (!ended) return
+    this.#ended()
+    const length = Number(head[1])
+    const values = valuesIn(type, Math.max(length, 0))
+    if (values !== undefined) this.#values += values
+    else if (length >= 0) this.#payload = length + 2
+  }
+
+  #ended(): void {
+    this.#values -= 1
+    this.#line = ''
+  }
+}

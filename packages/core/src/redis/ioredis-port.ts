@@ -2,7 +2,14 @@ import { endConnection, type IoredisClient } from './ioredis-client.js'
 import { IoredisMessages } from './ioredis-messages.js'
 import type { ConnectionState, RedisPort } from './redis-port.js'
 
-type Sender = Pick<IoredisClient, 'evalsha' | 'eval'>
+/** Not part of IoredisClient: a client or wrapper without it serves as well. */
+interface Informant {
+  info?: (section: string) => Promise<unknown>
+}
+
+interface Sender extends Pick<IoredisClient, 'evalsha' | 'eval'> {
+  info(section: string): Promise<unknown> | undefined
+}
 
 /** RedisPort over one ioredis connection, standalone or behind Sentinel. */
 export class IoredisPort implements RedisPort {
@@ -53,6 +60,10 @@ export class IoredisPort implements RedisPort {
     return this.sender.eval(lua, keys.length, ...keys, ...args)
   }
 
+  info(section: string): Promise<unknown> | undefined {
+    return this.client.status === 'ready' ? this.sender.info(section) : undefined
+  }
+
   isErrorReply(error: unknown): error is Error {
     return error instanceof Error && error.name === 'ReplyError'
   }
@@ -91,6 +102,7 @@ function plainSender(client: IoredisClient): Sender {
   return {
     evalsha: (...args) => client.evalsha.apply(plain as IoredisClient, args),
     eval: (...args) => client.eval.apply(plain as IoredisClient, args),
+    info: (section) => (client as Informant).info?.call(plain, section),
   }
 }
 

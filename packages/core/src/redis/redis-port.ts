@@ -24,6 +24,11 @@ export interface RedisPort {
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
   /** By text. */
   eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  /**
+   * What Redis tells of itself in one section. Undefined while there is no connection: unlike a look at `state`
+   * it never opens one.
+   */
+  info(section: string): Promise<unknown> | undefined
   /** Whether an error is Redis's own answer (the command had no effect), not a failure on the way. */
   isErrorReply(error: unknown): error is Error
 

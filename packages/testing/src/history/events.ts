@@ -1,0 +1,139 @@
+/** Tokens are strings on the wire, because they may exceed 2^53. */
+export type Token = string | number
+
+interface Recorded {
+  /** Monotonic time in ms on a clock that all processes of the run share. */
+  readonly atMs: number
+  /** Whose event it is. */
+  readonly process: string
+}
+
+interface OnLock extends Recorded {
+  readonly lock: string
+}
+
+interface OfAttempt extends OnLock {
+  /** Names one call. Unique among the calls of its process that have not ended. */
+  readonly attempt: string | number
+}
+
+interface OfOwner extends OnLock {
+  readonly owner: string
+}
+
+export interface AcquireBegin extends OfAttempt {
+  readonly kind: 'acquire-begin'
+  /** How long this call may wait, when that is not the `deadlineMs` of the options. */
+  readonly deadlineMs?: number | undefined
+}
+
+export interface Acquired extends OfAttempt {
+  readonly kind: 'acquired'
+  readonly owner: string
+  readonly trustedUntilMs: number
+  readonly token?: Token | undefined
+}
+
+export interface Refused extends OfAttempt {
+  readonly kind: 'refused'
+}
+
+export interface Aborted extends OfAttempt {
+  readonly kind: 'aborted'
+}
+
+export interface Failed extends OfAttempt {
+  readonly kind: 'failed'
+  readonly code: string
+  /** The owner that the call was made for, when the caller knows it. */
+  readonly owner?: string | undefined
+}
+
+/** Trust was renewed. */
+export interface Trusted extends OfOwner {
+  readonly kind: 'trusted'
+  readonly untilMs: number
+}
+
+/** The moment the signal of the hold aborted. */
+export interface Lost extends OfOwner {
+  readonly kind: 'lost'
+  readonly reason: string
+}
+
+export interface ReleaseBegin extends OfOwner {
+  readonly kind: 'release-begin'
+}
+
+export interface Released extends OfOwner {
+  readonly kind: 'released'
+  readonly outcome: 'released' | 'still-held' | 'lost' | 'already-released' | 'error'
+  /** Code of the error, when the release ended in one. */
+  readonly code?: string | undefined
+}
+
+/** A write to the register that the lock guards, at the moment the register decided. */
+export interface Write extends OfOwner {
+  readonly kind: 'write'
+  readonly token?: Token | undefined
+  readonly accepted: boolean
+}
+
+/**
+ * A fault begins; it lasts until the `healed` of the same name and lock, and is momentary without one.
+ * `data-loss` is what takes locks away behind their owner's back: a restart without data, a fail-over, a
+ * forced release, a step of the server's clock. Everything else is a `disturbance` and excuses no overlap.
+ */
+export interface FaultBegin extends Recorded {
+  readonly kind: 'fault'
+  readonly name: string
+  readonly class: 'data-loss' | 'disturbance'
+  /** The one lock it concerns; all of them when absent. */
+  readonly lock?: string | undefined
+  /** The one process that it stops or cuts off: its waiters may lose their place in a queue. */
+  readonly target?: string | undefined
+}
+
+export interface Healed extends Recorded {
+  readonly kind: 'healed'
+  readonly name: string
+  readonly lock?: string | undefined
+}
+
+/** The process is dead, recorded when its exit was seen: its calls and its beliefs end here. */
+export interface Killed extends Recorded {
+  readonly kind: 'killed'
+}
+
+/** What was left when the process had closed everything. */
+export interface End extends Recorded {
+  readonly kind: 'end'
+  readonly keys: readonly string[]
+  readonly channels: readonly string[]
+  readonly timers: number
+}
+
+export type AttemptEnd = Acquired | Refused | Aborted | Failed
+export type HistoryEvent =
+  | AcquireBegin
+  | AttemptEnd
+  | Trusted
+  | Lost
+  | ReleaseBegin
+  | Released
+  | Write
+  | FaultBegin
+  | Healed
+  | Killed
+  | End
+
+/** The history contradicts itself: a mistake of the one who recorded it, not of the lock. */
+export class HistoryError extends Error {
+  readonly event: HistoryEvent
+
+  constructor(message: string, event: HistoryEvent, options?: ErrorOptions) {
+    super(`${message}: ${JSON.stringify(event)}`, options)
+    this.name = 'HistoryError'
+    this.event = event
+  }
+}

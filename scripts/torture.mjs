@@ -1,0 +1,102 @@
+// Breaks Holdfast in every way there is, at random from a seed, and checks what its processes saw. How to read the
+// verdict: docs/reliability.md.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RedisServer } from '@holdfast/testing'
+import { provideServerProgram } from './redis/server-program.mjs'
+import { parseArguments, USAGE, UsageError } from './torture/arguments.mjs'
+import { happen } from './torture/faults.mjs'
+import { Fleet } from './torture/fleet.mjs'
+import { openHistory, readHistories } from './torture/history-file.mjs'
+import { seededRandom } from './torture/random.mjs'
+import { leftBehind, verdict } from './torture/verdict.mjs'
+
+// Until the last fault has healed everywhere: reconnects, leases of processes that were killed.
+const SETTLE_MS = 3_000
+const PROGRESS_MS = 5_000
+const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
+const log = (line) => console.error(line)
+
+const interruption = new globalThis.AbortController()
+for (const [name, number] of Object.entries(SIGNAL_NUMBERS)) {
+  process.once(name, () => {
+    process.exitCode = 128 + number
+    interruption.abort(new Error(`Ended by ${name}.`))
+  })
+}
+
+const main = async (wanted) => {
+  const program = await provideServerProgram({ log })
+  if (program.folder) process.env.PATH = `${program.folder}:${process.env.PATH}`
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-torture-'))
+  const redis = await RedisServer.start()
+  const locks = Array.from({ length: wanted.locks }, (_, i) => `lock:${i}`)
+  const { flows, seed, leaseMs, resyncMs } = wanted
+  const file = join(folder, 'faults.jsonl')
+  const history = openHistory(file, 'torture')
+  const fleet = new Fleet(redis, { folder, locks, flows, seed, history, leaseMs, resyncMs })
+  try {
+    await fleet.start(wanted.processes)
+    const run = { redis, fleet, locks, leaseMs, random: seededRandom(seed), history }
+    await faultsFor(wanted, run)
+    await fleet.finish()
+    history.add('end', await leftBehind(redis))
+    const events = readHistories([...fleet.files, file])
+    if (wanted.history) {
+      await writeFile(wanted.history, events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+    }
+    return verdict(events)
+  } finally {
+    history.close()
+    await fleet.stop()
+    await redis.stop()
+    await rm(folder, { recursive: true, force: true })
+    await program.remove()
+  }
+}
+
+/** One fault after another, with a moment of peace between them. */
+const faultsFor = async ({ minutes, faults }, run) => {
+  const endsAt = performance.now() + minutes * 60_000
+  const startedAt = performance.now()
+  let [count, told] = [0, startedAt]
+  while (performance.now() < endsAt) {
+    interruption.signal.throwIfAborted()
+    const name = run.random.pick(faults)
+    await happen(name, run)
+    count += 1
+    await sleep(run.random.between(0, 500))
+    if (performance.now() - told >= PROGRESS_MS) {
+      told = performance.now()
+      log(
+        `${Math.round((told - startedAt) / 1000)} s  ${count} faults, the last one ${name}, ${await fleetProgress(run)} acquisitions`,
+      )
+    }
+  }
+  await sleep(SETTLE_MS)
+}
+
+/** By the processes that are there now; one that was killed took its count along. */
+const fleetProgress = async ({ fleet }) => {
+  const counts = await Promise.all(fleet.workers.map(({ process }) => process.call('progress')))
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+try {
+  const wanted = parseArguments(process.argv.slice(2))
+  if (wanted.help) {
+    console.log(USAGE)
+  } else {
+    log(
+      `seed ${wanted.seed}, ${wanted.minutes} min, ${wanted.processes} processes with ${wanted.flows} callers each`,
+    )
+    const { text, violations } = await main(wanted)
+    console.log(text)
+    if (violations > 0) process.exitCode ||= 1
+  }
+} catch (error) {
+  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
+  process.exitCode ||= error instanceof UsageError ? 2 : 1
+}

@@ -1,0 +1,77 @@
+import { parseArgs } from 'node:util'
+import { FAULT_NAMES } from './faults.mjs'
+
+const DEFAULTS = { minutes: 1, seed: 1, processes: 3, flows: 12, locks: 8, lease: 1_500, resync: 300 }
+
+export const USAGE = `Usage: npm run test:torture -- [options]
+
+  --minutes M      how long faults go on; parts of a minute are fine   (${DEFAULTS.minutes})
+  --seed S         whole number; decides which faults come when        (${DEFAULTS.seed})
+  --faults LIST    names separated by commas, or 'all'                 (all)
+                   ${FAULT_NAMES.join(', ')}
+  --processes N    worker processes                                    (${DEFAULTS.processes})
+  --flows N        callers in each process                             (${DEFAULTS.flows})
+  --locks N        locks they all want                                 (${DEFAULTS.locks})
+  --lease MS       how long a lock lasts without renewal, ms           (${DEFAULTS.lease})
+  --resync MS      how often a waiter asks without being woken, ms     (${DEFAULTS.resync})
+  --history FILE   keeps the events of the run as JSON lines
+  --help
+
+Exit code: 0 nothing was violated, 1 something was, 2 the arguments are wrong.`
+
+/** What the command line asks for is not possible. */
+export class UsageError extends Error {}
+
+/** @param {string[]} args */
+export const parseArguments = (args) => {
+  const text = { type: 'string' }
+  const names = ['minutes', 'seed', 'faults', 'processes', 'flows', 'locks', 'lease', 'resync', 'history']
+  const values = parse(args, {
+    ...Object.fromEntries(names.map((name) => [name, text])),
+    help: { type: 'boolean', default: false },
+  })
+  const count = (name) => (values[name] === undefined ? DEFAULTS[name] : wholeNumber(name, values[name]))
+  return {
+    minutes: values.minutes === undefined ? DEFAULTS.minutes : positive('minutes', values.minutes),
+    seed: count('seed'),
+    processes: count('processes'),
+    flows: count('flows'),
+    locks: count('locks'),
+    leaseMs: count('lease'),
+    resyncMs: count('resync'),
+    faults: faultsOf(values.faults ?? 'all'),
+    history: values.history,
+    help: values.help,
+  }
+}
+
+const parse = (args, options) => {
+  try {
+    return parseArgs({ args, options }).values
+  } catch (error) {
+    throw new UsageError(error.message)
+  }
+}
+
+const faultsOf = (list) => {
+  if (list === 'all') return FAULT_NAMES
+  const wanted = list.split(',').map((name) => name.trim())
+  const unknown = wanted.filter((name) => !FAULT_NAMES.includes(name))
+  if (unknown.length > 0) {
+    throw new UsageError(`--faults knows no '${unknown.join("', '")}', only ${FAULT_NAMES.join(', ')}`)
+  }
+  return wanted
+}
+
+const wholeNumber = (name, given) => {
+  if (!/^[1-9]\d{0,8}$/.test(given))
+    throw new UsageError(`--${name} takes a whole number from 1, not '${given}'`)
+  return Number(given)
+}
+
+const positive = (name, given) => {
+  const number = Number(given)
+  if (!(number > 0 && number <= 600))
+    throw new UsageError(`--${name} takes a number up to 600, not '${given}'`)
+  return number
+}

@@ -1,0 +1,69 @@
+import { join } from 'node:path'
+import { LockClient } from '@holdfast/core'
+import { FaultProxy, WorkerProcess } from '@holdfast/testing'
+
+const WORKER = new URL('./worker.mjs', import.meta.url)
+
+/** The worker processes, each on a wire of its own, and the files with what they saw. */
+export class Fleet {
+  workers = []
+  files = []
+  /** A client that no fault of a wire reaches. */
+  observer
+  #redis
+  #settings
+
+  constructor(redis, settings) {
+    this.#redis = redis
+    this.#settings = settings
+  }
+
+  async start(processes) {
+    this.observer = await LockClient.connect(this.#redis.url, { clientName: 'observer', bareCalls: 'allow' })
+    for (let i = 0; i < processes; i += 1) this.workers.push(await this.#launch())
+  }
+
+  /** SIGKILL, and another one in its place. */
+  async replace(worker) {
+    await worker.process.kill()
+    this.#settings.history.add('killed', { process: worker.name })
+    await worker.proxy.stop()
+    this.workers = this.workers.filter((each) => each !== worker)
+    this.workers.push(await this.#launch())
+  }
+
+  /** Lets every flow come to its end and every client close. */
+  async finish() {
+    await Promise.all(this.workers.map(({ process }) => process.call('finish')))
+    await this.observer.close()
+  }
+
+  /** Whatever state it is in. */
+  async stop() {
+    await Promise.all(this.workers.map(({ process }) => process.kill()))
+    await Promise.all(this.workers.map(({ proxy }) => proxy.stop()))
+    await this.observer?.close({ graceMs: 0 })
+  }
+
+  async #launch() {
+    const number = this.files.length
+    const proxy = await FaultProxy.start(this.#redis)
+    const file = join(this.#settings.folder, `worker-${number}.jsonl`)
+    this.files.push(file)
+    const process = await WorkerProcess.start(WORKER)
+    const { leaseMs, resyncMs, locks, flows, seed } = this.#settings
+    const worker = { name: `worker-${number}`, process, proxy }
+    // It connects through its wire, which may be broken at the moment: nobody waits for that.
+    await process.call('begin', {
+      name: worker.name,
+      port: proxy.port,
+      file,
+      leaseMs,
+      resyncMs,
+      locks,
+      flows,
+      seed: seed * 1_000 + number,
+    })
+    return worker
+  }
+}

@@ -1,0 +1,39 @@
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+
+/** Milliseconds of the clock that all processes of one machine share and nobody sets. */
+export const nowMs = () => Number(process.hrtime.bigint()) / 1e6
+
+/**
+ * Appends events to a file, each with one system call: what a process wrote before it was killed is there.
+ *
+ * @param {string} path
+ * @param {string} processName
+ */
+export const openHistory = (path, processName) => {
+  const file = openSync(path, 'a')
+  return {
+    /** @param {string} kind @param {object} [more] */
+    add: (kind, more = {}) => {
+      const event = { atMs: nowMs(), process: processName, kind, ...more }
+      writeSync(file, `${JSON.stringify(event)}\n`)
+      return event.atMs
+    },
+    close: () => closeSync(file),
+  }
+}
+
+/** Events of several files, in the order of their time. A last line that a kill cut short is left out. */
+export const readHistories = (paths) =>
+  paths
+    .flatMap((path) =>
+      readFileSync(path, 'utf8')
+        .split('\n')
+        .flatMap((line) => {
+          try {
+            return line === '' ? [] : [JSON.parse(line)]
+          } catch {
+            return []
+          }
+        }),
+    )
+    .toSorted((a, b) => a.atMs - b.atMs)
