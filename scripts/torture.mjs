@@ -33,10 +33,10 @@ const main = async (wanted) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-torture-'))
   const redis = await RedisServer.start()
   const locks = Array.from({ length: wanted.locks }, (_, i) => `lock:${i}`)
-  const { flows, seed, leaseMs, resyncMs } = wanted
+  const { flows, seed, leaseMs, resyncMs, delayMs } = wanted
   const file = join(folder, 'faults.jsonl')
   const history = openHistory(file, 'torture')
-  const fleet = new Fleet(redis, { folder, locks, flows, seed, history, leaseMs, resyncMs })
+  const fleet = new Fleet(redis, { folder, locks, flows, seed, history, leaseMs, resyncMs, delayMs })
   try {
     await fleet.start(wanted.processes)
     const run = { redis, fleet, locks, leaseMs, random: seededRandom(seed), history }

@@ -1,7 +1,16 @@
 import { parseArgs } from 'node:util'
 import { FAULT_NAMES } from './faults.mjs'
 
-const DEFAULTS = { minutes: 1, seed: 1, processes: 3, flows: 12, locks: 8, lease: 1_500, resync: 300 }
+const DEFAULTS = {
+  minutes: 1,
+  seed: 1,
+  processes: 3,
+  flows: 12,
+  locks: 8,
+  lease: 1_500,
+  resync: 300,
+  delay: 0,
+}
 
 export const USAGE = `Usage: npm run test:torture -- [options]
 
@@ -14,6 +23,7 @@ export const USAGE = `Usage: npm run test:torture -- [options]
   --locks N        locks they all want                                 (${DEFAULTS.locks})
   --lease MS       how long a lock lasts without renewal, ms           (${DEFAULTS.lease})
   --resync MS      how often a waiter asks without being woken, ms     (${DEFAULTS.resync})
+  --delay MS       how long every chunk travels, faults apart, ms       (${DEFAULTS.delay})
   --history FILE   keeps the events of the run as JSON lines
   --help
 
@@ -25,7 +35,18 @@ export class UsageError extends Error {}
 /** @param {string[]} args */
 export const parseArguments = (args) => {
   const text = { type: 'string' }
-  const names = ['minutes', 'seed', 'faults', 'processes', 'flows', 'locks', 'lease', 'resync', 'history']
+  const names = [
+    'minutes',
+    'seed',
+    'faults',
+    'processes',
+    'flows',
+    'locks',
+    'lease',
+    'resync',
+    'delay',
+    'history',
+  ]
   const values = parse(args, {
     ...Object.fromEntries(names.map((name) => [name, text])),
     help: { type: 'boolean', default: false },
@@ -39,6 +60,7 @@ export const parseArguments = (args) => {
     locks: count('locks'),
     leaseMs: count('lease'),
     resyncMs: count('resync'),
+    delayMs: count('delay'),
     faults: faultsOf(values.faults ?? 'all'),
     history: values.history,
     help: values.help,

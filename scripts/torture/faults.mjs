@@ -42,7 +42,7 @@ const FAULTS = {
   cut: onWires((proxy) => proxy.cutAll()),
   refuse: onWires((proxy) => proxy.refuse()),
   'black-hole': onWires((proxy) => proxy.blackHole()),
-  delay: onWires((proxy, random) => proxy.delay(random.between(1, 60))),
+  delay: onWires((proxy, random) => proxy.delay(random.between(1, 180))),
   'drop-pushes': onWires((proxy, random) => proxy.dropPushes(2 + random.whole(9))),
   'kill-subscribers': onRedis(async ({ redis, random }) => {
     for (let i = 0; i < 8; i += 1) {

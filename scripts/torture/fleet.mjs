@@ -48,6 +48,7 @@ export class Fleet {
   async #launch() {
     const number = this.files.length
     const proxy = await FaultProxy.start(this.#redis)
+    proxy.delay(this.#settings.delayMs)
     const file = join(this.#settings.folder, `worker-${number}.jsonl`)
     this.files.push(file)
     const process = await WorkerProcess.start(WORKER)

@@ -47,7 +47,7 @@ export const PLANTED_BUGS = {
     file: 'core/dist/esm/owner-commands.js',
     find: 'this.grantedAt = sentAt;\n                }',
     replace: 'this.grantedAt = this.session.clock.now();\n                }',
-    args: ['--faults', 'process-stands-still'],
+    args: ['--faults', 'delay'],
   },
   'trust for two leases': {
     file: 'watchdog/dist/esm/trusted-until.js',
@@ -59,7 +59,7 @@ export const PLANTED_BUGS = {
     file: 'core/dist/esm/redis/ioredis-port.js',
     find: 'this.connectionEpoch += 1;',
     replace: '',
-    args: ['--faults', 'lose-reply'],
+    args: ['--faults', 'lose-reply,cut'],
   },
   'a late grant is not given back': {
     file: 'core/dist/esm/contention.js',
@@ -71,13 +71,13 @@ export const PLANTED_BUGS = {
     file: 'waiter/dist/esm/wait-line.js',
     find: 'else if (wasHead)\n            this.tryNext();',
     replace: '',
-    args: ['--faults', 'script-flush', '--resync', '10000'],
+    args: ['--faults', 'delay', '--lease', '20000'],
   },
   'no try after the subscription': {
     file: 'waiter/dist/esm/line-subscription.js',
     find: '() => this.onWake(), () => {',
     replace: '() => undefined, () => {',
-    args: ['--faults', 'delay', '--resync', '10000'],
+    args: ['--faults', 'script-flush', '--resync', '10000', '--delay', '40', '--locks', '20'],
   },
   'answers of a batch shifted by one': {
     file: 'core/dist/esm/redis/script-dispatch.js',

@@ -1,5 +1,6 @@
 import { checkHistory, formatViolation } from '@holdfast/testing'
 import { missedHandOffs } from './hand-off.mjs'
+import { unexplainedLosses } from './unexplained-losses.mjs'
 
 // What may come on top of a caller's own limit: a command that times out (400 ms), a resync (300 ms), the patience
 // of short waits (250 ms), and a machine that is busy with three processes and their faults.
@@ -20,7 +21,11 @@ export const leftBehind = async (redis) => ({
 export const verdict = (events) => {
   const report = checkHistory(events, { liveness: LIVENESS, grantLagMs: GRANT_LAG_MS })
   const { excused, figures } = report
-  const violations = [...report.violations, ...missedHandOffs(events, HAND_OFF).map(asViolation)]
+  const violations = [
+    ...report.violations,
+    ...missedHandOffs(events, HAND_OFF).map(missedHandOff),
+    ...unexplainedLosses(events).map(unexplainedLoss),
+  ]
   const count = (kind) => events.filter((event) => event.kind === kind).length
   const lines = [
     `${figures.acquisitions} acquisitions, ${count('refused')} refusals, ${count('aborted')} aborts, ` +
@@ -35,12 +40,20 @@ export const verdict = (events) => {
   return { text: lines.join('\n'), violations: violations.length }
 }
 
-const asViolation = ({ begin, released }) => ({
+const missedHandOff = ({ begin, released }) => ({
   check: 'hand-off',
   invariant: 'I4',
   lock: released.lock,
   message: `free for ${HAND_OFF.limitMs} ms while ${begin.attempt} waited`,
   events: [begin, released],
+})
+
+const unexplainedLoss = ({ acquired, lost }) => ({
+  check: 'loss',
+  invariant: 'I1',
+  lock: lost.lock,
+  message: `${lost.owner} lost it while it was trusted, and Redis had lost nothing`,
+  events: [acquired, lost],
 })
 
 const shortestFirst = (violations) => violations.toSorted((a, b) => a.events.length - b.events.length)
