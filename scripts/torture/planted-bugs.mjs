@@ -43,12 +43,6 @@ export const PLANTED_BUGS = {
     replace: '',
     args: ['--faults', 'script-flush', '--resync', '10000'],
   },
-  'trust counted from the reply': {
-    file: 'core/dist/esm/owner-commands.js',
-    find: 'this.grantedAt = sentAt;\n                }',
-    replace: 'this.grantedAt = this.session.clock.now();\n                }',
-    args: ['--faults', 'delay'],
-  },
   'trust for two leases': {
     file: 'watchdog/dist/esm/trusted-until.js',
     find: 'sentAt + ttlMs - trustMarginMs(ttlMs)',
@@ -64,12 +58,6 @@ export const PLANTED_BUGS = {
   'a late grant is not given back': {
     file: 'core/dist/esm/contention.js',
     find: 'this.acquisition.giveBack();',
-    replace: '',
-    args: ['--faults', 'delay', '--lease', '20000'],
-  },
-  'a head that leaves wakes nobody': {
-    file: 'waiter/dist/esm/wait-line.js',
-    find: 'else if (wasHead)\n            this.tryNext();',
     replace: '',
     args: ['--faults', 'delay', '--lease', '20000'],
   },
