@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { delimiter } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { provideRedis } from './redis/provide-redis.mjs'
 import { provideServerProgram } from './redis/server-program.mjs'
@@ -22,14 +21,13 @@ for (const signal of Object.keys(SIGNAL_NUMBERS)) {
 
 /**
  * @param {string} redisUrl
- * @param {string | undefined} folder what it has is found before the PATH
+ * @param {string} path where tests find the program of the servers they start
  */
-const runJest = (redisUrl, folder) => {
+const runJest = (redisUrl, path) => {
   const args = process.argv.slice(2)
   const workers = args.some((arg) => WORKERS_CHOSEN.test(arg)) ? [] : ['-w', '2']
   // Flags go on the command line and not into NODE_OPTIONS, which may hold something of the caller's.
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
-  const path = [folder, process.env.PATH].filter(Boolean).join(delimiter)
   jest = spawn(process.execPath, [...flags, 'node_modules/jest/bin/jest.js', ...workers, ...args], {
     cwd: ROOT,
     env: { ...process.env, PATH: path, HOLDFAST_TEST_REDIS_URL: redisUrl },
@@ -48,7 +46,7 @@ const main = async () => {
     log(redis.how)
     const program = await provideServerProgram({ log })
     try {
-      return interrupted ? 0 : await runJest(redis.url, program.folder)
+      return interrupted ? 0 : await runJest(redis.url, program.path)
     } finally {
       await program.remove()
     }

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RedisServer } from '@holdfast/testing'
+import { UsageError } from './command-line.mjs'
+import { interruption } from './interruption.mjs'
 import { provideServerProgram } from './redis/server-program.mjs'
-import { parseArguments, USAGE, UsageError } from './torture/arguments.mjs'
+import { parseArguments, USAGE } from './torture/arguments.mjs'
 import { happen } from './torture/faults.mjs'
 import { Fleet } from './torture/fleet.mjs'
 import { openHistory, readHistories } from './torture/history-file.mjs'
@@ -16,20 +18,20 @@ import { leftBehind, verdict } from './torture/verdict.mjs'
 // Until the last fault has healed everywhere: reconnects, leases of processes that were killed.
 const SETTLE_MS = 3_000
 const PROGRESS_MS = 5_000
-const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 const log = (line) => console.error(line)
-
-const interruption = new globalThis.AbortController()
-for (const [name, number] of Object.entries(SIGNAL_NUMBERS)) {
-  process.once(name, () => {
-    process.exitCode = 128 + number
-    interruption.abort(new Error(`Ended by ${name}.`))
-  })
-}
+const interrupted = interruption()
 
 const main = async (wanted) => {
   const program = await provideServerProgram({ log })
-  if (program.folder) process.env.PATH = `${program.folder}:${process.env.PATH}`
+  process.env.PATH = program.path
+  try {
+    return await torture(wanted)
+  } finally {
+    await program.remove()
+  }
+}
+
+const torture = async (wanted) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-torture-'))
   const redis = await RedisServer.start()
   const locks = Array.from({ length: wanted.locks }, (_, i) => `lock:${i}`)
@@ -53,7 +55,6 @@ const main = async (wanted) => {
     await fleet.stop()
     await redis.stop()
     await rm(folder, { recursive: true, force: true })
-    await program.remove()
   }
 }
 
@@ -63,7 +64,7 @@ const faultsFor = async ({ minutes, faults }, run) => {
   const startedAt = performance.now()
   let [count, told] = [0, startedAt]
   while (performance.now() < endsAt) {
-    interruption.signal.throwIfAborted()
+    interrupted.throwIfAborted()
     const name = run.random.pick(faults)
     await happen(name, run)
     count += 1

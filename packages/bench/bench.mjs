@@ -1,8 +1,10 @@
 // Uncontended lock and unlock, Holdfast beside its peers and beside its own scripts sent raw. What is measured and
 // how to read it: docs/performance.md.
 import { writeFile } from 'node:fs/promises'
+import { UsageError } from '../../scripts/command-line.mjs'
+import { interruption } from '../../scripts/interruption.mjs'
 import { provideRedis } from '../../scripts/redis/provide-redis.mjs'
-import { parseArguments, USAGE, UsageError } from './src/arguments.mjs'
+import { parseArguments, USAGE } from './src/arguments.mjs'
 import { openCells, PACKAGES, SETTINGS } from './src/cells.mjs'
 import { barsOf, compare } from './src/comparison.mjs'
 import { connectToWatch, RedisGoneError } from './src/connection.mjs'
@@ -13,23 +15,14 @@ import { runRounds } from './src/rounds.mjs'
 import { assertSameCommands } from './src/same-commands.mjs'
 import { smoke } from './src/smoke.mjs'
 
-const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 const log = (line) => console.error(line)
-
-const interruption = new globalThis.AbortController()
-for (const [name, number] of Object.entries(SIGNAL_NUMBERS)) {
-  // Ending is left to the code below, which closes the connections and stops Redis first.
-  process.once(name, () => {
-    process.exitCode = 128 + number
-    interruption.abort(new Error(`Ended by ${name}.`))
-  })
-}
+const interrupted = interruption()
 
 const main = async (wanted) => {
   const redis = await provideRedis({ log: (line) => log(`redis: ${line}`) })
   try {
     log(`redis: ${redis.how}`)
-    interruption.signal.throwIfAborted()
+    interrupted.throwIfAborted()
     const { redis: admin, gone } = await connectToWatch(redis.url)
     try {
       return await Promise.race([gone, onRedis(wanted, redis.url, new RedisInfo(admin))])
@@ -58,7 +51,7 @@ const onRedis = async (wanted, url, info) => {
 }
 
 const countsOf = async ({ cells, missing }, info) => {
-  const failed = await smoke(cells, { info, signal: interruption.signal, log })
+  const failed = await smoke(cells, { info, signal: interrupted, log })
   for (const { name, reason } of missing) log(`left out: ${name} does not load on this Node: ${reason}`)
   log(`${cells.length - failed} of ${cells.length} contestants lock and unlock as they should`)
   return { contestants: cells.length, failed, missing, problems: failed > 0 ? ['the smoke failed'] : [] }
@@ -66,7 +59,7 @@ const countsOf = async ({ cells, missing }, info) => {
 
 const timesOf = async ({ rounds, ms, flows }, { cells, missing }, info) => {
   const before = load()
-  const results = await runRounds(cells, { rounds, ms, info, signal: interruption.signal, log })
+  const results = await runRounds(cells, { rounds, ms, info, signal: interrupted, log })
   const compared = SETTINGS.flatMap(({ id }) => compare(results.filter((each) => each.setting === id)))
   const run = {
     machine: machineFacts(),

@@ -1,6 +1,6 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { basename, delimiter, dirname, join } from 'node:path'
 import { installWithPackageManager } from './from-package-manager.mjs'
 import { serverOnPath } from './from-path.mjs'
 import { redisImage } from './from-testcontainers.mjs'
@@ -13,7 +13,7 @@ const LIBRARY = /\.so(\.[\d.]+)?$/
 
 /**
  * @typedef {object} ServerProgram
- * @property {string | undefined} folder to put on the PATH; undefined where the program is on it already
+ * @property {string} path the PATH on which it is found
  * @property {() => Promise<void>} remove
  */
 
@@ -25,7 +25,7 @@ const LIBRARY = /\.so(\.[\d.]+)?$/
  * @returns {Promise<ServerProgram>}
  */
 export const provideServerProgram = async ({ log }) => {
-  const present = { folder: undefined, remove: async () => undefined }
+  const present = { path: process.env.PATH, remove: async () => undefined }
   if (await serverOnPath()) return present
   try {
     const taken = await fromImage(log)
@@ -55,7 +55,8 @@ const fromImage = async (log) => {
     log(`taking the server program out of ${image}`)
     const root = join(folder, 'root')
     await unpack(image, root)
-    return { folder: await wrap(root, join(folder, 'bin')), remove }
+    const bin = await wrap(root, join(folder, 'bin'))
+    return { path: [bin, process.env.PATH].join(delimiter), remove }
   } catch (error) {
     await remove()
     throw error

@@ -1,6 +1,7 @@
-import { parseArgs } from 'node:util'
+import { parseOptions, UsageError, wholeNumber } from '../command-line.mjs'
 import { FAULT_NAMES } from './faults.mjs'
 
+const MOST = 999_999_999
 const DEFAULTS = {
   minutes: 1,
   seed: 1,
@@ -29,9 +30,6 @@ export const USAGE = `Usage: npm run test:torture -- [options]
 
 Exit code: 0 nothing was violated, 1 something was, 2 the arguments are wrong.`
 
-/** What the command line asks for is not possible. */
-export class UsageError extends Error {}
-
 /** @param {string[]} args */
 export const parseArguments = (args) => {
   const text = { type: 'string' }
@@ -47,11 +45,12 @@ export const parseArguments = (args) => {
     'delay',
     'history',
   ]
-  const values = parse(args, {
+  const values = parseOptions(args, {
     ...Object.fromEntries(names.map((name) => [name, text])),
     help: { type: 'boolean', default: false },
   })
-  const count = (name) => (values[name] === undefined ? DEFAULTS[name] : wholeNumber(name, values[name]))
+  const count = (name) =>
+    values[name] === undefined ? DEFAULTS[name] : wholeNumber(name, values[name], MOST)
   return {
     minutes: values.minutes === undefined ? DEFAULTS.minutes : positive('minutes', values.minutes),
     seed: count('seed'),
@@ -67,14 +66,6 @@ export const parseArguments = (args) => {
   }
 }
 
-const parse = (args, options) => {
-  try {
-    return parseArgs({ args, options }).values
-  } catch (error) {
-    throw new UsageError(error.message)
-  }
-}
-
 const faultsOf = (list) => {
   if (list === 'all') return FAULT_NAMES
   const wanted = list.split(',').map((name) => name.trim())
@@ -83,12 +74,6 @@ const faultsOf = (list) => {
     throw new UsageError(`--faults knows no '${unknown.join("', '")}', only ${FAULT_NAMES.join(', ')}`)
   }
   return wanted
-}
-
-const wholeNumber = (name, given) => {
-  if (!/^[1-9]\d{0,8}$/.test(given))
-    throw new UsageError(`--${name} takes a whole number from 1, not '${given}'`)
-  return Number(given)
 }
 
 const positive = (name, given) => {

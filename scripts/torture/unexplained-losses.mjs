@@ -3,9 +3,10 @@
  * reason to trust it and Redis had lost nothing since it was taken.
  *
  * @param {object[]} events in the order of time
+ * @param {{ grantLagMs: number }} limits how long before its answer a lock may have been granted, as in checkHistory
  * @returns {{ acquired: object, lost: object }[]}
  */
-export const unexplainedLosses = (events) => {
+export const unexplainedLosses = (events, { grantLagMs }) => {
   const dataLosses = events.filter((event) => event.kind === 'fault' && event.class === 'data-loss')
   const holds = new Map()
   const unexplained = []
@@ -17,7 +18,7 @@ export const unexplainedLosses = (events) => {
     if (kind !== 'lost' || event.reason !== 'gone' || !hold || atMs >= hold.trustedUntilMs) continue
     const { acquired } = hold
     // It may have been granted before its answer came, and forgotten by Redis in between.
-    const sinceMs = acquired.atMs - 5_000
+    const sinceMs = acquired.atMs - grantLagMs
     const isExplained = dataLosses.some(
       (fault) => fault.atMs >= sinceMs && fault.atMs <= atMs && (fault.lock ?? lock) === lock,
     )

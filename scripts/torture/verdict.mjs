@@ -24,7 +24,7 @@ export const verdict = (events) => {
   const violations = [
     ...report.violations,
     ...missedHandOffs(events, HAND_OFF).map(missedHandOff),
-    ...unexplainedLosses(events).map(unexplainedLoss),
+    ...unexplainedLosses(events, { grantLagMs: GRANT_LAG_MS }).map(unexplainedLoss),
   ]
   const count = (kind) => events.filter((event) => event.kind === kind).length
   const lines = [

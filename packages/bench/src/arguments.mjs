@@ -1,5 +1,6 @@
-import { parseArgs } from 'node:util'
+import { parseOptions, UsageError, wholeNumber } from '../../../scripts/command-line.mjs'
 
+const MOST = 9_999_999
 const DEFAULTS = { rounds: 9, ms: 600, flows: 100 }
 // Counts need no duration: a smoke run does this many pairs per flow and is done.
 const SMOKE = { rounds: 1, ms: 0, flows: 10 }
@@ -16,9 +17,6 @@ export const USAGE = `Usage: npm run bench -- [options]
                 Nobody else may use the Redis meanwhile.
   --help`
 
-/** What the command line asks for is not possible. */
-export class UsageError extends Error {}
-
 /**
  * @param {string[]} args
  * @returns {{ rounds: number, ms: number, flows: number, only: string[], json: string | undefined,
@@ -28,7 +26,7 @@ export class UsageError extends Error {}
 export const parseArguments = (args) => {
   const text = { type: 'string' }
   const flag = { type: 'boolean', default: false }
-  const values = parse(args, {
+  const values = parseOptions(args, {
     rounds: text,
     ms: text,
     flows: text,
@@ -38,26 +36,12 @@ export const parseArguments = (args) => {
     help: flag,
   })
   const defaults = values.smoke ? SMOKE : DEFAULTS
-  const count = (name) => (values[name] === undefined ? defaults[name] : wholeNumber(name, values[name]))
+  const count = (name) =>
+    values[name] === undefined ? defaults[name] : wholeNumber(name, values[name], MOST)
   if (values.smoke && (values.rounds !== undefined || values.ms !== undefined)) {
     throw new UsageError('--smoke counts and measures nothing: --rounds and --ms have no meaning with it')
   }
   const { json, smoke, help } = values
   const only = (values.only ?? '').split(',').map((text) => text.trim().toLowerCase())
   return { rounds: count('rounds'), ms: count('ms'), flows: count('flows'), only, json, smoke, help }
-}
-
-const parse = (args, options) => {
-  try {
-    return parseArgs({ args, options }).values
-  } catch (error) {
-    throw new UsageError(error.message)
-  }
-}
-
-const wholeNumber = (name, given) => {
-  if (!/^[1-9]\d{0,6}$/.test(given)) {
-    throw new UsageError(`--${name} takes a whole number from 1 to 9999999, not '${given}'`)
-  }
-  return Number(given)
 }

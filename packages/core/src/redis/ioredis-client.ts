@@ -6,8 +6,6 @@ export interface IoredisClient {
   readonly status: string
   readonly isCluster?: boolean
   readonly options: { readonly keyPrefix?: string | undefined }
-  /** The socket; absent while there is none. */
-  readonly stream?: { cork(): void; uncork(): void } | undefined
   connect(): Promise<unknown>
   disconnect(reconnect?: boolean): void
   quit(): Promise<unknown>
