@@ -11,8 +11,8 @@ export interface Fault {
   cancel(): void
 }
 
-interface LoseReply {
-  readonly kind: 'lose-reply'
+interface Lose {
+  readonly kind: 'lose-reply' | 'lose-request'
 }
 
 interface CopyLate {
@@ -21,14 +21,20 @@ interface CopyLate {
   readonly deliver: (bytes: Buffer) => Promise<void>
 }
 
-type Arming = { readonly match: Matcher; readonly times: number } & (LoseReply | CopyLate)
+type Arming = { readonly match: Matcher; readonly times: number } & (Lose | CopyLate)
+
+/** A connection that breaks, and what of a chunk is lost with it. */
+export interface Loss {
+  readonly of: 'request' | 'reply'
+  /** To be called once it is lost. */
+  readonly happened: () => void
+}
 
 /** What is to be done about one chunk. */
 export interface Consequences {
-  /** Set when the reply is to be lost: called once it is. */
-  readonly replyLost: (() => void) | undefined
-  /** To be called when the chunk has been forwarded. */
-  readonly forwarded: () => void
+  readonly loss: Loss | undefined
+  /** To be called when the chunk has been forwarded, or is lost. */
+  readonly sendCopies: () => void
 }
 
 class Happening {
@@ -147,18 +153,21 @@ export class ArmedFaults {
     for (const drop of this.#drops) drop.fail(error)
   }
 
-  /** Asks every matcher about a chunk. A chunk may have both a lost reply and late copies. */
+  /** Asks every matcher about a chunk. A chunk may have both a loss and late copies. */
   meet(bytes: Buffer): Consequences {
-    let replyLost: (() => void) | undefined
+    let loss: Loss | undefined
     const copies: (() => void)[] = []
     for (const fault of this.#faults) {
       const { arming } = fault
-      // One reply is lost once; the next matcher keeps its turn for another chunk.
-      if (arming.kind === 'lose-reply' && replyLost !== undefined) continue
+      // A chunk is lost once; the next matcher keeps its turn for another chunk.
+      if (arming.kind !== 'copy-late' && loss !== undefined) continue
       if (!fault.take(bytes)) continue
-      if (arming.kind === 'lose-reply') replyLost = fault.happen
-      else copies.push(() => void arming.deliver(bytes).then(fault.happen, fault.fail))
+      if (arming.kind === 'copy-late') {
+        copies.push(() => void arming.deliver(bytes).then(fault.happen, fault.fail))
+      } else {
+        loss = { of: arming.kind === 'lose-reply' ? 'reply' : 'request', happened: fault.happen }
+      }
     }
-    return { replyLost, forwarded: () => copies.forEach((send) => send()) }
+    return { loss, sendCopies: () => copies.forEach((send) => send()) }
   }
 }

@@ -16,8 +16,8 @@ import { Wire } from './wire.js'
 export class FaultProxy {
   readonly host = '127.0.0.1'
   readonly #server: Server
-  readonly #target: Endpoint
-  readonly #wire = new Wire()
+  #target: Endpoint
+  #wire = new Wire()
   readonly #faults = new ArmedFaults()
   readonly #connections = new Set<ProxiedConnection>()
   readonly #stopped = new AbortController()
@@ -56,7 +56,7 @@ export class FaultProxy {
   }
 
   /**
-   * Back to an ordinary wire: no delay, and `loseReply`, `copyLate` and `dropPushes` are disarmed. What a black hole held
+   * Back to an ordinary wire: no delay, and `loseReply`, `loseRequest`, `copyLate` and `dropPushes` are disarmed. What a black hole held
    * back is delivered now, late, as after a network partition.
    */
   pass(): void {
@@ -82,6 +82,22 @@ export class FaultProxy {
     this.#wire.block()
   }
 
+  /**
+   * The present connections are half-open from now on, for good: the server's side is as good as gone, and nothing
+   * tells the client, until `cutAll`. New ones are served.
+   */
+  halfOpenAll(): void {
+    const { delayMs } = this.#wire
+    this.#wire.block()
+    this.#wire = new Wire()
+    this.#wire.delayMs = delayMs
+  }
+
+  /** New connections go to `target`, as when an address moves in a fail-over; the present ones stay. */
+  retarget(target: Endpoint): void {
+    this.#target = { host: target.host, port: target.port }
+  }
+
   /** Holds every chunk up for `ms` in each direction, so that a round trip takes at least `2 * ms`. */
   delay(ms: number): void {
     this.#wire.delayMs = ms
@@ -94,6 +110,15 @@ export class FaultProxy {
    */
   loseReply(match: Matcher, times = 1): Fault {
     return this.#faults.arm({ kind: 'lose-reply', match, times })
+  }
+
+  /**
+   * The next `times` matching chunks do not reach the server, and the connection is cut, which from the client's
+   * side looks like `loseReply`. With `copyLate` the copy is the first that the server hears of it. Happened: the
+   * connection is cut.
+   */
+  loseRequest(match: Matcher, times = 1): Fault {
+    return this.#faults.arm({ kind: 'lose-request', match, times })
   }
 
   /**

@@ -66,10 +66,11 @@ export class ProxiedConnection {
 
   #request(bytes: Buffer): void {
     if (this.#cut || this.#server?.writable !== true) return
-    const { replyLost, forwarded } = this.#faults.meet(bytes)
-    if (replyLost !== undefined) this.#losses.push(replyLost)
-    this.#server.write(bytes)
-    forwarded()
+    const { loss, sendCopies } = this.#faults.meet(bytes)
+    if (loss !== undefined) this.#losses.push(loss.happened)
+    if (loss?.of === 'request') this.cut()
+    else this.#server.write(bytes)
+    sendCopies()
   }
 
   #reply(bytes: Buffer): void {

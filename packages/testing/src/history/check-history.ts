@@ -1,5 +1,7 @@
 import { checkEndState } from './check-end-state.js'
+import { checkHandOff, type HandOffOptions } from './check-hand-off.js'
 import { checkLiveness, type LivenessOptions } from './check-liveness.js'
+import { checkLosses } from './check-losses.js'
 import { checkOverlap } from './check-overlap.js'
 import { checkOvertaking, type FifoOptions } from './check-overtaking.js'
 import { checkOwnership } from './check-ownership.js'
@@ -9,11 +11,19 @@ import type { HistoryEvent } from './events.js'
 import { type Excused, Findings, type Violation } from './findings.js'
 import { type History, readHistory } from './read-history.js'
 
+/** What `checkHistory` is to look for beyond what always holds. Durations are in ms. */
 export interface HistoryOptions {
-  /** Off when absent. */
+  /** Order of service, for fair locks. Off when absent. */
   readonly fifo?: FifoOptions
   /** Without it only calls that never end are reported, not late ones. */
   readonly liveness?: LivenessOptions
+  /** Locks that stay free while somebody waits. Off when absent. */
+  readonly handOff?: HandOffOptions
+  /**
+   * Locks whose tokens grow even when Redis loses its data, because they are taken from its clock: nothing excuses
+   * a token out of order there. None when absent.
+   */
+  readonly lastingTokens?: (lock: string) => boolean
   /**
    * How long before its `acquired` event a lock may have been granted in Redis (0). A loss of data in that time
    * excuses as well. Raise it when replies are delayed; each ms also hides real overlaps right after a loss.
@@ -21,6 +31,7 @@ export interface HistoryOptions {
   readonly grantLagMs?: number
 }
 
+/** What happened in a run, in numbers. */
 export interface HistoryFigures {
   /** Including re-entries. */
   readonly acquisitions: number
@@ -32,9 +43,10 @@ export interface HistoryFigures {
   readonly longestWaitAfterHealMs: number
 }
 
+/** What `checkHistory` found. */
 export interface HistoryReport {
   readonly violations: readonly Violation[]
-  /** What a loss of data, or a fault on the waiter itself, explains. */
+  /** What a fault explains: mostly a loss of data, or for those who wait any fault at the time. */
   readonly excused: readonly Excused[]
   readonly figures: HistoryFigures
 }
@@ -48,8 +60,8 @@ export const checkHistory = (
   events: readonly HistoryEvent[],
   options: HistoryOptions = {},
 ): HistoryReport => {
-  const { fifo, liveness, grantLagMs = 0 } = options
-  const numbers = { ...fifo, ...liveness, grantLagMs }
+  const { fifo, liveness, handOff, grantLagMs = 0, lastingTokens = () => false } = options
+  const numbers = { ...fifo, ...liveness, ...handOff, grantLagMs }
   // NaN compares false with everything, so that a check with it would pass whatever happened.
   for (const [name, value] of Object.entries(numbers)) {
     if (typeof value === 'number' && !(value >= 0)) throw new RangeError(`${name} must be a number from 0 on`)
@@ -60,12 +72,14 @@ export const checkHistory = (
   for (const lock of history.locks) {
     checkOverlap(lock, surroundings, findings)
     checkRegister(lock, findings)
-    checkTokenOrder(lock, surroundings, findings)
+    checkTokenOrder(lock, { ...surroundings, lastingTokens }, findings)
     if (fifo !== undefined && (fifo.locks?.(lock.name) ?? true)) {
       checkOvertaking(lock, history.faults, fifo, findings)
     }
     checkLiveness(lock, history.faults, liveness, findings)
+    if (handOff !== undefined) checkHandOff(lock, history.faults, handOff, findings)
     checkOwnership(lock, surroundings, findings)
+    checkLosses(lock, surroundings, findings)
   }
   checkEndState(history.ends, findings)
   return { violations: findings.violations, excused: findings.excused, figures: figuresOf(history) }

@@ -3,6 +3,7 @@ import type { FaultLog } from './fault-log.js'
 import type { Findings } from './findings.js'
 import type { Attempt, LockHistory } from './lock-history.js'
 
+/** How soon every call ends. */
 export interface LivenessOptions {
   /** How long a call may wait that does not bring a deadline of its own. */
   readonly deadlineMs: number

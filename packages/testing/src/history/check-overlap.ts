@@ -9,13 +9,18 @@ interface Surroundings {
   readonly grantLagMs: number
 }
 
-/** I1: beliefs of different owners never overlap. One sweep; each hold is held against the longest before it. */
+/**
+ * I1: beliefs of different owners never overlap, unless both are shared. One sweep; each hold is held against the
+ * one before it that bars its way longest.
+ */
 export const checkOverlap = (lock: LockHistory, surroundings: Surroundings, findings: Findings): void => {
   const { faults, grantLagMs } = surroundings
-  const before = new LatestMaximum<number, Hold>()
+  const holders = new LatestMaximum<number, Hold>()
+  const writers = new LatestMaximum<number, Hold>()
   for (const hold of lock.holds) {
     if (!hold.believed) continue
-    const loss = faults.dataLossBegunBy(lock.name, hold.startMs)
+    const before = hold.mode === 'shared' ? writers : holders
+    const loss = faults.lockLossBegunBy(lock.name, hold.startMs)
     // Who acquired after the data were lost has no excuse, even while somebody from before still believes.
     const safeSinceMs = loss === undefined ? -Infinity : loss.over.atMs + grantLagMs
     const rival = before.after(safeSinceMs)
@@ -24,18 +29,23 @@ export const checkOverlap = (lock: LockHistory, surroundings: Surroundings, find
     else if (excusedRival !== undefined && overlap(excusedRival, hold)) {
       findings.add(violation(lock.name, excusedRival, hold), loss?.fault)
     }
-    before.push(hold.startMs, hold.endMs, hold)
+    holders.push(hold.startMs, hold.endMs, hold)
+    if (hold.mode === 'exclusive') writers.push(hold.startMs, hold.exclusiveEndMs, hold)
   }
 }
 
-/** Two holds of one owner never overlap: the second would have been a re-entry. */
-const overlap = (earlier: Hold, later: Hold): boolean =>
-  earlier.endMs > later.startMs && later.endMs > earlier.startMs
+/** Holds of one owner overlap only where it was let in exclusively while it shared: others are re-entries. */
+const overlap = (earlier: Hold, later: Hold): boolean => {
+  const barredUntilMs = later.mode === 'shared' ? earlier.exclusiveEndMs : earlier.endMs
+  return barredUntilMs > later.startMs && later.endMs > earlier.startMs
+}
 
 const violation = (lock: string, earlier: Hold, later: Hold): Violation => ({
   check: 'overlap',
   invariant: 'I1',
   lock,
-  message: `${later.owner} acquired it while ${earlier.owner} believed to hold it`,
+  message: `${later.owner} acquired it${how(later)} while ${earlier.owner} believed to hold it${how(earlier)}`,
   events: [...earlier.proofOfTrust(later.startMs), later.acquired],
 })
+
+const how = ({ mode }: Hold): string => (mode === 'shared' ? ' shared' : '')

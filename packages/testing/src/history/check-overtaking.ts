@@ -1,10 +1,12 @@
-import type { FaultLog } from './fault-log.js'
+import { type FaultBegin, modeOf } from './events.js'
+import type { FaultLog, FaultSpan } from './fault-log.js'
 import type { Findings } from './findings.js'
 import { firstIndex } from './first-index.js'
 import type { Hold } from './hold.js'
 import type { Attempt, LockHistory } from './lock-history.js'
 import { NextAbove } from './next-above.js'
 
+/** How strictly callers are served in order of arrival. */
 export interface FifoOptions {
   /** How often a waiter may be overtaken. */
   readonly maxOvertakes: number
@@ -12,9 +14,19 @@ export interface FifoOptions {
   readonly slackMs: number
   /** Which locks are fair; all of them when absent. */
   readonly locks?: (lock: string) => boolean
+  /**
+   * Further faults that mix up arrivals of every process, such as a server that stands still: calls that were made
+   * meanwhile reach it in any order. Without it only a loss of data and a fault on the waiter's process excuse.
+   */
+  readonly excuses?: (fault: FaultBegin) => boolean
+  /** How long a fault that is over still explains (0): a connection that is being made again. */
+  readonly calmMs?: number
 }
 
-/** I10: who came clearly earlier is served earlier. Re-entries overtake nobody: they do not queue. */
+/**
+ * I10: who came clearly earlier is served earlier. Re-entries overtake nobody: they do not queue. Nor do readers
+ * overtake each other: those who stand together are let in together.
+ */
 export const checkOvertaking = (
   lock: LockHistory,
   faults: FaultLog,
@@ -22,8 +34,12 @@ export const checkOvertaking = (
   findings: Findings,
 ): void => {
   const { maxOvertakes, slackMs } = options
-  const arrivals = new NextAbove(lock.holds.map((hold) => hold.begin.atMs))
+  const rivals = {
+    exclusive: new NextAbove(lock.holds.map(({ begin }) => begin.atMs)),
+    shared: new NextAbove(lock.holds.map(({ begin, mode }) => (mode === 'shared' ? -Infinity : begin.atMs))),
+  }
   for (const attempt of lock.attempts) {
+    const arrivals = rivals[modeOf(attempt.begin)]
     const overtakers: Hold[] = []
     let index = firstGrantAfter(lock.holds, attempt.begin.atMs)
     while (overtakers.length <= maxOvertakes) {
@@ -33,7 +49,8 @@ export const checkOvertaking = (
       overtakers.push(hold)
       index += 1
     }
-    if (overtakers.length > maxOvertakes) report(lock.name, { attempt, overtakers, faults, findings })
+    if (overtakers.length > maxOvertakes)
+      report(lock.name, { attempt, overtakers, faults, options, findings })
   }
 }
 
@@ -50,15 +67,14 @@ interface Overtaking {
   readonly attempt: Attempt
   readonly overtakers: readonly Hold[]
   readonly faults: FaultLog
+  readonly options: FifoOptions
   readonly findings: Findings
 }
 
-const report = (lock: string, { attempt, overtakers, faults, findings }: Overtaking): void => {
+const report = (lock: string, overtaking: Overtaking): void => {
+  const { attempt, overtakers, findings } = overtaking
   const { begin } = attempt
-  const lastMs = overtakers.at(-1)?.startMs ?? begin.atMs
-  const loss = faults.dataLossBegunBy(lock, lastMs)
-  const queueLost = loss !== undefined && loss.over.atMs >= begin.atMs ? loss : undefined
-  const excuse = queueLost ?? faults.struck(begin.process, begin.atMs, lastMs)
+  const excuse = excuseOf(lock, overtaking)
   findings.add(
     {
       check: 'overtaking',
@@ -68,5 +84,20 @@ const report = (lock: string, { attempt, overtakers, faults, findings }: Overtak
       events: [begin, ...overtakers.flatMap((hold) => [hold.begin, hold.acquired])],
     },
     excuse?.fault,
+  )
+}
+
+const excuseOf = (lock: string, overtaking: Overtaking): FaultSpan | undefined => {
+  const { attempt, overtakers, faults, options } = overtaking
+  const { process, atMs } = attempt.begin
+  const sinceMs = atMs - (options.calmMs ?? 0)
+  const lastMs = overtakers.at(-1)?.startMs ?? atMs
+  const loss = faults.dataLossBegunBy(lock, lastMs)
+  const queueLost = loss !== undefined && loss.over.atMs >= sinceMs ? loss : undefined
+  const { excuses = () => false } = options
+  return (
+    queueLost ??
+    faults.struck(process, sinceMs, lastMs) ??
+    faults.during(lock, sinceMs, lastMs).find(({ fault }) => excuses(fault))
   )
 }

@@ -12,7 +12,7 @@ export const checkOwnership = (lock: LockHistory, surroundings: Surroundings, fi
   const { faults, grantLagMs } = surroundings
   for (const disowned of lock.disowned) {
     const { event, hold } = disowned
-    const loss = faults.dataLossBegunBy(lock.name, event.atMs)
+    const loss = faults.lockLossBegunBy(lock.name, event.atMs)
     const heldSinceMs = hold === undefined ? -Infinity : hold.startMs - grantLagMs
     const who = event.owner ?? event.process
     findings.add(

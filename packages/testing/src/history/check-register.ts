@@ -1,4 +1,4 @@
-import type { Write } from './events.js'
+import { HistoryError, type Write } from './events.js'
 import type { Findings, Violation } from './findings.js'
 import { firstIndex } from './first-index.js'
 import type { LockHistory } from './lock-history.js'
@@ -7,7 +7,7 @@ import { tokenValue } from './token.js'
 /** I1: what the register accepted. A lost lock is no excuse: the tokens are there for that very case. */
 export const checkRegister = (lock: LockHistory, findings: Findings): void => {
   let greatest: { readonly token: bigint; readonly write: Write } | undefined
-  for (const write of lock.writes) {
+  for (const write of decided(lock.writes)) {
     if (!write.accepted) continue
     if (write.token === undefined) {
       checkBelief(lock, write, findings)
@@ -19,6 +19,16 @@ export const checkRegister = (lock: LockHistory, findings: Findings): void => {
       findings.add(violation(lock.name, message, [greatest.write, write]))
     } else greatest = { token, write }
   }
+}
+
+/** In the order of the register's decisions. */
+const decided = (writes: readonly Write[]): readonly Write[] => {
+  if (writes.every(({ order }) => order === undefined)) return writes
+  for (const write of writes) {
+    if (!Number.isFinite(write.order))
+      throw new HistoryError('Other writes of this lock have an order', write)
+  }
+  return [...writes].sort((a, b) => Number(a.order) - Number(b.order))
 }
 
 const checkBelief = (lock: LockHistory, write: Write, findings: Findings): void => {

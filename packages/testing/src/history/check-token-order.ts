@@ -8,6 +8,7 @@ import { tokenValue } from './token.js'
 interface Surroundings {
   readonly faults: FaultLog
   readonly grantLagMs: number
+  readonly lastingTokens: (lock: string) => boolean
 }
 
 interface Grant {
@@ -17,6 +18,8 @@ interface Grant {
 
 /** I9: a grant that was complete before another was asked for has the smaller token. Re-entries are no grants. */
 export const checkTokenOrder = (lock: LockHistory, surroundings: Surroundings, findings: Findings): void => {
+  const { faults, grantLagMs, lastingTokens } = surroundings
+  const isLasting = lastingTokens(lock.name)
   const grants = grantsOf(lock)
   const complete = new LatestMaximum<bigint, Grant>()
   let next = 0
@@ -27,8 +30,8 @@ export const checkTokenOrder = (lock: LockHistory, surroundings: Surroundings, f
       next += 1
       done = grants[next]
     }
-    const loss = surroundings.faults.dataLossBegunBy(lock.name, grant.hold.startMs)
-    const safeSinceMs = loss === undefined ? -Infinity : loss.over.atMs + surroundings.grantLagMs
+    const loss = isLasting ? undefined : faults.dataLossBegunBy(lock.name, grant.hold.startMs)
+    const safeSinceMs = loss === undefined ? -Infinity : loss.over.atMs + grantLagMs
     const rival = complete.after(safeSinceMs)
     const excusedRival = complete.after(-Infinity)
     if (rival !== undefined && rival.token >= grant.token) findings.add(violation(lock.name, rival, grant))

@@ -1,6 +1,9 @@
 /** Tokens are strings on the wire, because they may exceed 2^53. */
 export type Token = string | number
 
+/** Shared holds go together: the readers of a read-write lock. */
+export type Mode = 'shared' | 'exclusive'
+
 interface Recorded {
   /** Monotonic time in ms on a clock that all processes of the run share. */
   readonly atMs: number
@@ -23,8 +26,13 @@ interface OfOwner extends OnLock {
 
 export interface AcquireBegin extends OfAttempt {
   readonly kind: 'acquire-begin'
-  /** How long this call may wait, when that is not the `deadlineMs` of the options. */
+  /** How long this call may wait (0: one try), when that is not the `deadlineMs` of the options. */
   readonly deadlineMs?: number | undefined
+  /**
+   * How it wants the lock (exclusive). An owner may take shared what it has exclusively, and keep it so; the other
+   * way round is reported as an overlap with itself, because no read-write lock of Redisson's kind can do it.
+   */
+  readonly mode?: Mode | undefined
 }
 
 export interface Acquired extends OfAttempt {
@@ -58,11 +66,14 @@ export interface Trusted extends OfOwner {
 /** The moment the signal of the hold aborted. */
 export interface Lost extends OfOwner {
   readonly kind: 'lost'
+  /** `gone` and `forced`: Redis has it no longer, which the checker wants explained by a loss of data. */
   readonly reason: string
 }
 
 export interface ReleaseBegin extends OfOwner {
   readonly kind: 'release-begin'
+  /** Which of its levels an owner gives back that has some of both modes (exclusive). */
+  readonly mode?: Mode | undefined
 }
 
 export interface Released extends OfOwner {
@@ -77,17 +88,24 @@ export interface Write extends OfOwner {
   readonly kind: 'write'
   readonly token?: Token | undefined
   readonly accepted: boolean
+  /**
+   * The register's own count of its decisions on this lock, for writers that record a write only when they hear of
+   * it: answers cross on their way. With it `atMs` is any moment at or after the decision. For all writes of a lock
+   * or for none.
+   */
+  readonly order?: number | undefined
 }
 
 /**
  * A fault begins; it lasts until the `healed` of the same name and lock, and is momentary without one.
- * `data-loss` is what takes locks away behind their owner's back: a restart without data, a fail-over, a
- * forced release, a step of the server's clock. Everything else is a `disturbance` and excuses no overlap.
+ * Two classes take locks away behind their owner's back: `data-loss` with all that Redis knows of them (a restart
+ * without data, a fail-over), `lock-loss` alone (a forced release, a clock of the server that jumps
+ * ahead), so that tokens grow and queues stay. Everything else is a `disturbance` and excuses no overlap.
  */
 export interface FaultBegin extends Recorded {
   readonly kind: 'fault'
   readonly name: string
-  readonly class: 'data-loss' | 'disturbance'
+  readonly class: 'data-loss' | 'lock-loss' | 'disturbance'
   /** The one lock it concerns; all of them when absent. */
   readonly lock?: string | undefined
   /** The one process that it stops or cuts off: its waiters may lose their place in a queue. */
@@ -114,6 +132,7 @@ export interface End extends Recorded {
 }
 
 export type AttemptEnd = Acquired | Refused | Aborted | Failed
+/** What one process saw, or what was done to it. Each has the time, the process and the `kind`. */
 export type HistoryEvent =
   | AcquireBegin
   | AttemptEnd
@@ -126,6 +145,8 @@ export type HistoryEvent =
   | Healed
   | Killed
   | End
+
+export const modeOf = ({ mode = 'exclusive' }: AcquireBegin): Mode => mode
 
 /** The history contradicts itself: a mistake of the one who recorded it, not of the lock. */
 export class HistoryError extends Error {

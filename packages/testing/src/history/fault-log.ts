@@ -1,5 +1,6 @@
 import { type FaultBegin, type Healed, HistoryError } from './events.js'
 import { firstIndex } from './first-index.js'
+import { RunningMaximum } from './running-maximum.js'
 
 /** A fault and when it was over. */
 export interface FaultSpan {
@@ -10,24 +11,19 @@ export interface FaultSpan {
 
 /** Spans by their begin, each with the one that lasts longest so far. */
 class SpanIndex {
-  readonly #spans: readonly FaultSpan[]
-  readonly #longest: FaultSpan[] = []
+  readonly #spans = new RunningMaximum<FaultSpan>()
   readonly #endsMs: readonly number[]
 
   constructor(spans: readonly FaultSpan[]) {
-    this.#spans = [...spans].sort((a, b) => a.fault.atMs - b.fault.atMs)
     this.#endsMs = spans.map(({ over }) => over.atMs).sort((a, b) => a - b)
-    let longest: FaultSpan | undefined
-    for (const span of this.#spans) {
-      if (longest === undefined || span.over.atMs >= longest.over.atMs) longest = span
-      this.#longest.push(longest)
+    for (const span of [...spans].sort((a, b) => a.fault.atMs - b.fault.atMs)) {
+      this.#spans.push(span.fault.atMs, span.over.atMs, span)
     }
   }
 
   /** Of the faults that had begun by `ms`, the one that was over last. */
   begunBy(ms: number): FaultSpan | undefined {
-    const after = firstIndex(this.#spans.length, (index) => (this.#spans[index]?.fault.atMs ?? Infinity) > ms)
-    return this.#longest[after - 1]
+    return this.#spans.upTo(ms)
   }
 
   /** When, by `ms`, the last one was over. */
@@ -37,7 +33,7 @@ class SpanIndex {
   }
 }
 
-type Scope = 'data-loss' | 'any' | 'target'
+type Scope = 'lock-loss' | 'data-loss' | 'any' | 'target'
 const scopeKey = (scope: Scope, name: string | undefined): string => JSON.stringify([scope, name ?? null])
 const later = (a: FaultSpan | undefined, b: FaultSpan | undefined): FaultSpan | undefined =>
   a === undefined || (b !== undefined && b.over.atMs > a.over.atMs) ? b : a
@@ -45,8 +41,10 @@ const later = (a: FaultSpan | undefined, b: FaultSpan | undefined): FaultSpan | 
 /** The faults of a run. Times that are asked for may come in any order. */
 export class FaultLog {
   readonly #indexes = new Map<string, SpanIndex>()
+  readonly #spans: readonly FaultSpan[]
 
   constructor(spans: readonly FaultSpan[]) {
+    this.#spans = spans
     const groups = new Map<string, FaultSpan[]>()
     const put = (key: string, span: FaultSpan): void =>
       void groups
@@ -56,13 +54,19 @@ export class FaultLog {
     for (const span of spans) {
       const { fault } = span
       put(scopeKey('any', fault.lock), span)
+      if (fault.class !== 'disturbance') put(scopeKey('lock-loss', fault.lock), span)
       if (fault.class === 'data-loss') put(scopeKey('data-loss', fault.lock), span)
       if (fault.target !== undefined) put(scopeKey('target', fault.target), span)
     }
     for (const [key, group] of groups) this.#indexes.set(key, new SpanIndex(group))
   }
 
-  /** Of the data-loss faults on this lock that had begun by `ms`, the one that was over last. */
+  /** Of the faults that may have taken this lock away and had begun by `ms`, the one that was over last. */
+  lockLossBegunBy(lock: string, ms: number): FaultSpan | undefined {
+    return this.#begunBy('lock-loss', lock, ms)
+  }
+
+  /** The same for those that took its tokens and its queue along. */
   dataLossBegunBy(lock: string, ms: number): FaultSpan | undefined {
     return this.#begunBy('data-loss', lock, ms)
   }
@@ -76,6 +80,13 @@ export class FaultLog {
   struck(process: string, sinceMs: number, untilMs: number): FaultSpan | undefined {
     const span = this.#indexes.get(scopeKey('target', process))?.begunBy(untilMs)
     return span !== undefined && span.over.atMs >= sinceMs ? span : undefined
+  }
+
+  /** All faults on this lock that lasted at some time between the two moments. Looks at each fault of the run. */
+  during(lock: string, sinceMs: number, untilMs: number): FaultSpan[] {
+    return this.#spans.filter(
+      ({ fault, over }) => (fault.lock ?? lock) === lock && fault.atMs <= untilMs && over.atMs >= sinceMs,
+    )
   }
 
   /** When, by `ms`, the last fault on this lock was over. */

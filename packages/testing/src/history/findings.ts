@@ -3,9 +3,19 @@ import type { FaultBegin, HistoryEvent } from './events.js'
 /** The invariants of the design that a history can show to be broken. */
 export type Invariant = 'I1' | 'I2' | 'I4' | 'I5' | 'I8' | 'I9' | 'I10'
 
+/** Which check found it. */
 export type CheckName =
-  'overlap' | 'register' | 'token-order' | 'overtaking' | 'liveness' | 'end-state' | 'false-not-owner'
+  | 'overlap'
+  | 'register'
+  | 'token-order'
+  | 'overtaking'
+  | 'liveness'
+  | 'hand-off'
+  | 'end-state'
+  | 'false-not-owner'
+  | 'loss'
 
+/** A rule that a history breaks. `formatViolation` prints it. */
 export interface Violation {
   readonly check: CheckName
   readonly invariant: Invariant
@@ -16,7 +26,7 @@ export interface Violation {
   readonly events: readonly HistoryEvent[]
 }
 
-/** What would be a violation, had Redis not lost the data (or the waiter its place) meanwhile. */
+/** What would be a violation, had no fault explained it. */
 export interface Excused extends Violation {
   readonly fault: FaultBegin
 }

@@ -1,4 +1,14 @@
-import type { AcquireBegin, Acquired, Killed, Lost, Released, ReleaseBegin, Trusted } from './events.js'
+import {
+  type AcquireBegin,
+  type Acquired,
+  type Killed,
+  type Lost,
+  type Mode,
+  modeOf,
+  type Released,
+  type ReleaseBegin,
+  type Trusted,
+} from './events.js'
 
 /** One outermost acquisition, as its owner saw it. */
 export class Hold {
@@ -6,16 +16,20 @@ export class Hold {
   readonly acquired: Acquired
   /** Re-entries and renewals, in order of time. */
   readonly #extensions: (Acquired | Trusted)[] = []
-  #levels = 1
+  readonly #levels: Record<Mode, number> = { exclusive: 0, shared: 0 }
   #untilMs: number
   #end: ReleaseBegin | Lost | Killed | undefined
   #lost = false
+  /** When Redis was known to have it no longer under this owner. */
+  #freeSinceMs: number | undefined
   #givenBack = false
+  #downgradedMs = Infinity
 
   constructor(begin: AcquireBegin, acquired: Acquired) {
     this.begin = begin
     this.acquired = acquired
     this.#untilMs = acquired.trustedUntilMs
+    this.#levels[modeOf(begin)] = 1
   }
 
   get owner(): string {
@@ -26,19 +40,32 @@ export class Hold {
     return this.acquired.atMs
   }
 
-  /** Until when the owner may act as such, unless something ends it before. */
-  get untilMs(): number {
-    return this.#untilMs
-  }
-
-  /** What ended the belief before its time. */
-  get end(): ReleaseBegin | Lost | Killed | undefined {
-    return this.#end
+  /** How it was taken; what was taken exclusively may be left as shared. */
+  get mode(): Mode {
+    return modeOf(this.begin)
   }
 
   /** End of the belief: release, loss or death, or the end of trust when that is earlier. */
   get endMs(): number {
     return Math.min(this.#end?.atMs ?? Infinity, this.#untilMs)
+  }
+
+  /** Until when the owner believed to be the only one. */
+  get exclusiveEndMs(): number {
+    return this.mode === 'exclusive' ? Math.min(this.#downgradedMs, this.endMs) : -Infinity
+  }
+
+  /**
+   * Until when nobody else could have the lock, as far as the owner knows: its release may take effect at any
+   * moment before the answer, and what is not given back stays until its lease ends.
+   */
+  get occupiedUntilMs(): number {
+    return Math.max(this.startMs, this.#freeSinceMs ?? this.#untilMs)
+  }
+
+  /** The same for those who would share it. */
+  get closedUntilMs(): number {
+    return this.mode === 'exclusive' ? Math.min(this.#downgradedMs, this.occupiedUntilMs) : -Infinity
   }
 
   /** An answer that came when its trust had already run out was never believed. */
@@ -55,8 +82,18 @@ export class Hold {
     return this.#lost || this.#givenBack || this.#untilMs <= ms
   }
 
-  reenter(event: Acquired): void {
-    this.#levels += 1
+  /** Its exclusive levels have been given back, and shared ones have not. */
+  get isLeftShared(): boolean {
+    return this.#downgradedMs < Infinity && this.#levels.shared > 0
+  }
+
+  /** Whether an acquisition of this mode by its owner is a re-entry. */
+  admits(mode: Mode): boolean {
+    return mode === 'shared' || this.#levels.exclusive > 0
+  }
+
+  reenter(begin: AcquireBegin, event: Acquired): void {
+    this.#levels[modeOf(begin)] += 1
     // A re-entry never weakens: a shorter lease of the inner level leaves the trust alone.
     this.#untilMs = Math.max(this.#untilMs, event.trustedUntilMs)
     this.#extensions.push(event)
@@ -71,16 +108,21 @@ export class Hold {
   }
 
   beginRelease(event: ReleaseBegin): void {
-    this.#levels -= 1
-    if (this.#levels <= 0) this.#end ??= event
+    const levels = this.#levels
+    const wanted = event.mode ?? 'exclusive'
+    levels[levels[wanted] > 0 ? wanted : wanted === 'shared' ? 'exclusive' : 'shared'] -= 1
+    if (levels.exclusive + levels.shared <= 0) this.#end ??= event
+    else if (levels.exclusive <= 0) this.#downgradedMs = Math.min(this.#downgradedMs, event.atMs)
   }
 
   released(event: Released): void {
-    if (event.outcome === 'released') this.#givenBack = true
+    if (event.outcome === 'released' && !this.isLeftShared) this.#givenBack = true
+    if (this.#givenBack || event.outcome === 'lost') this.#freeSinceMs ??= event.atMs
   }
 
   lose(event: Lost): void {
     this.#lost = true
+    if (isTakenAway(event)) this.#freeSinceMs ??= event.atMs
     this.#end ??= event
   }
 
@@ -102,6 +144,9 @@ export class Hold {
     return this.#extensions.findLast((event) => reach(event) === this.#untilMs) ?? this.acquired
   }
 }
+
+/** Whether Redis has it no longer. Other losses say only that the owner must not trust it any longer. */
+export const isTakenAway = ({ reason }: Lost): boolean => reason === 'gone' || reason === 'forced'
 
 const reach = (event: Acquired | Trusted): number =>
   event.kind === 'trusted' ? event.untilMs : event.trustedUntilMs

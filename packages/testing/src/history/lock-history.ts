@@ -4,10 +4,13 @@ import {
   type AttemptEnd,
   type Failed,
   type Killed,
+  type Lost,
+  type Mode,
+  modeOf,
   type Released,
   type Write,
 } from './events.js'
-import { Hold } from './hold.js'
+import { Hold, isTakenAway } from './hold.js'
 
 export interface Attempt {
   readonly begin: AcquireBegin
@@ -21,6 +24,18 @@ export interface Disowned {
   readonly hold: Hold | undefined
 }
 
+/** A hold that Redis took away while its owner trusted it. */
+export interface TakenAway {
+  readonly event: Lost
+  readonly hold: Hold
+}
+
+/** A release that lets others in, unless somebody else has the lock as well. */
+export interface Opening {
+  readonly event: Released
+  readonly to: readonly Mode[]
+}
+
 /** What happened on one lock. Everything is in order of time. */
 export class LockHistory {
   readonly name: string
@@ -28,6 +43,8 @@ export class LockHistory {
   readonly holds: Hold[] = []
   readonly writes: Write[] = []
   readonly disowned: Disowned[] = []
+  readonly takenAway: TakenAway[] = []
+  readonly openings: Opening[] = []
   /** Processes that were told of a loss on this lock. */
   readonly losers = new Set<string>()
   readonly #byOwner = new Map<string, Hold[]>()
@@ -45,17 +62,19 @@ export class LockHistory {
     return this.#byOwner.get(owner)?.at(-1)
   }
 
-  grant(begin: AcquireBegin, event: Acquired): void {
+  /** @returns the hold that was taken, or entered again */
+  grant(begin: AcquireBegin, event: Acquired): Hold {
     const current = this.latestHold(event.owner)
-    if (current?.isOpenAt(event.atMs) === true) {
-      current.reenter(event)
-      return
+    if (current?.isOpenAt(event.atMs) === true && current.admits(modeOf(begin))) {
+      current.reenter(begin, event)
+      return current
     }
     const hold = new Hold(begin, event)
     this.holds.push(hold)
     const earlier = this.#byOwner.get(event.owner)
     if (earlier === undefined) this.#byOwner.set(event.owner, [hold])
     else earlier.push(hold)
+    return hold
   }
 
   fail(attempt: Attempt, event: Failed): void {
@@ -64,9 +83,22 @@ export class LockHistory {
     else if (!this.losers.has(event.process)) this.disowned.push({ event, attempt, hold: undefined })
   }
 
+  lose(event: Lost): void {
+    this.losers.add(event.process)
+    const hold = this.latestHold(event.owner)
+    if (hold === undefined) return
+    if (isTakenAway(event) && !hold.mayBeDisownedAt(event.atMs)) this.takenAway.push({ event, hold })
+    hold.lose(event)
+  }
+
   released(event: Released): void {
+    const hold = this.latestHold(event.owner)
     if (event.outcome === 'lost' || event.code === 'NOT_LOCK_OWNER') this.#disown(event, event.owner)
-    else this.latestHold(event.owner)?.released(event)
+    hold?.released(event)
+    const { outcome } = event
+    if (hold?.isLeftShared === true) {
+      if (outcome === 'released' || outcome === 'still-held') this.openings.push({ event, to: ['shared'] })
+    } else if (outcome === 'released') this.openings.push({ event, to: ['exclusive', 'shared'] })
   }
 
   #disown(event: Released | Failed, owner: string, attempt?: Attempt): void {

@@ -7,9 +7,9 @@ import {
   HistoryError,
   type HistoryEvent,
   type Killed,
-  type Lost,
 } from './events.js'
 import { FaultLog, pairFaults } from './fault-log.js'
+import type { Hold } from './hold.js'
 import { type Attempt, LockHistory } from './lock-history.js'
 
 /** A history in the shape the checks need. */
@@ -24,8 +24,10 @@ class HistoryReader {
   readonly locks = new Map<string, LockHistory>()
   readonly faultEvents: (FaultBegin | Healed)[] = []
   readonly ends: End[] = []
-  readonly counts = { acquisitions: 0, losses: 0, faults: 0 }
+  readonly counts = { acquisitions: 0, losses: 0 }
   readonly #openAttempts = new Map<string, Attempt>()
+  /** By process, which may die with them. */
+  readonly #holds = new Map<string, Hold[]>()
 
   read(event: HistoryEvent): void {
     switch (event.kind) {
@@ -43,7 +45,8 @@ class HistoryReader {
       case 'trusted':
         return this.#lock(event.lock).latestHold(event.owner)?.trust(event)
       case 'lost': {
-        this.#lose(event)
+        this.counts.losses += 1
+        this.#lock(event.lock).lose(event)
         return
       }
       case 'release-begin':
@@ -55,8 +58,6 @@ class HistoryReader {
       case 'write':
         return void this.#lock(event.lock).writes.push(event)
       case 'fault':
-        this.counts.faults += 1
-        return void this.faultEvents.push(event)
       case 'healed':
         return void this.faultEvents.push(event)
       case 'killed': {
@@ -92,14 +93,10 @@ class HistoryReader {
     if (event.kind === 'failed') this.#lock(event.lock).fail(attempt, event)
     if (event.kind !== 'acquired') return
     this.counts.acquisitions += 1
-    this.#lock(event.lock).grant(attempt.begin, event)
-  }
-
-  #lose(event: Lost): void {
-    this.counts.losses += 1
-    const lock = this.#lock(event.lock)
-    lock.losers.add(event.process)
-    lock.latestHold(event.owner)?.lose(event)
+    const hold = this.#lock(event.lock).grant(attempt.begin, event)
+    const holds = this.#holds.get(event.process)
+    if (holds === undefined) this.#holds.set(event.process, [hold])
+    else if (hold !== holds.at(-1)) holds.push(hold)
   }
 
   #kill(event: Killed): void {
@@ -108,9 +105,8 @@ class HistoryReader {
       attempt.end = event
       this.#openAttempts.delete(key)
     }
-    for (const { holds } of this.locks.values()) {
-      for (const hold of holds) if (hold.acquired.process === event.process) hold.die(event)
-    }
+    for (const hold of this.#holds.get(event.process) ?? []) hold.die(event)
+    this.#holds.delete(event.process)
   }
 }
 
@@ -139,10 +135,11 @@ export const readHistory = (events: readonly HistoryEvent[]): History => {
   const ordered = [...events].sort((a, b) => a.atMs - b.atMs)
   const reader = new HistoryReader()
   for (const event of ordered) reader.read(event)
+  const faults = reader.faultEvents.filter(({ kind }) => kind === 'fault').length
   return {
     locks: [...reader.locks.values()],
     faults: new FaultLog(pairFaults(reader.faultEvents)),
     ends: reader.ends,
-    counts: reader.counts,
+    counts: { ...reader.counts, faults },
   }
 }

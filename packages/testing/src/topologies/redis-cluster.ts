@@ -8,6 +8,7 @@ import { checkCount, checkMember, running, serverAt, startServers, stopServers }
 import type { TopologyOptions } from './server-group.js'
 import { SlotMigration } from './slot-migration.js'
 
+/** How to start a `RedisCluster`. */
 export interface ClusterOptions extends TopologyOptions {
   /** 3 by default, which is also the least that can replace one that is down. */
   readonly primaries?: number

@@ -4,6 +4,7 @@ import { REPLICATION_ARGS, inSync } from './replication-state.js'
 import { checkCount, checkMember, running, startServers, stopServers } from './server-group.js'
 import type { TopologyOptions } from './server-group.js'
 
+/** How to start a `RedisReplication`. */
 export interface ReplicationOptions extends TopologyOptions {
   /** 1 by default. */
   readonly replicas?: number
@@ -39,6 +40,7 @@ export class RedisReplication {
     }
   }
 
+  /** Who takes the writes of clients that know of the last `promote`. */
   get primary(): RedisServer {
     return this.#primary
   }

@@ -7,6 +7,7 @@ import { agreedPrimaryPort, expectWholeGroup, monitor } from './sentinel-state.j
 import { checkCount, running, serverAt, startServers, stopServers } from './server-group.js'
 import type { TopologyOptions } from './server-group.js'
 
+/** How to start a `RedisSentinels`. */
 export interface SentinelOptions extends TopologyOptions {
   /** 2 by default. */
   readonly replicas?: number

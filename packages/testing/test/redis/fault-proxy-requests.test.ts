@@ -108,6 +108,41 @@ describe('FaultProxy.loseReply', () => {
   })
 })
 
+describe('FaultProxy.loseRequest', () => {
+  test('the command has not run when the connection is cut, and only that connection is', async () => {
+    const [client, bystander] = [await RawClient.connect(proxy), await RawClient.connect(proxy)]
+    const lost = proxy.loseRequest(has('INCR'))
+    expect(await client.call('SET', 'other', 1)).toBe('OK')
+    expect(await client.call('INCR', 'a')).toBeUndefined()
+    await lost.happened
+    await client.closed
+    expect(lost.count).toBe(1)
+    expect(await redis.command('GET', 'a')).toBeNull()
+    expect(await bystander.call('INCR', 'a')).toBe(1)
+    expect(proxy.connections).toBe(1)
+  })
+
+  test('its late copy is the first that the server hears of it, after what was sent again', async () => {
+    const copied = proxy.copyLate(has('SET'), 50)
+    const lost = proxy.loseRequest(has('SET'))
+    expect(await (await RawClient.connect(proxy)).call('SET', 'a', 'old')).toBeUndefined()
+    await lost.happened
+    expect(await (await RawClient.connect(proxy)).call('SET', 'a', 'new')).toBe('OK')
+    expect(await redis.command('GET', 'a')).toBe('new')
+    await copied.happened
+    expect(await redis.command('GET', 'a')).toBe('old')
+  })
+
+  test('a chunk is lost once: the reply of the next one is lost to the other fault', async () => {
+    const faults = [proxy.loseRequest(has('INCR')), proxy.loseReply(has('INCR'))]
+    for (const value of [null, '1']) {
+      expect(await (await RawClient.connect(proxy)).call('INCR', 'a')).toBeUndefined()
+      expect(await redis.command('GET', 'a')).toBe(value)
+    }
+    expect(faults.map((fault) => fault.count)).toEqual([1, 1])
+  })
+})
+
 describe('FaultProxy.copyLate', () => {
   test('the command runs again later on another connection, and its reply reaches nobody', async () => {
     const client = await RawClient.connect(proxy)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { checkHistory, type HistoryEvent } from '@holdfast/testing'
+import { checkHistory, type HistoryEvent, type HistoryReport, type Mode } from '@holdfast/testing'
 
 interface Turn {
   readonly owner: string
@@ -7,6 +7,7 @@ interface Turn {
   readonly startMs: number
   readonly endMs: number
   readonly token: number
+  readonly mode: Mode
 }
 
 interface Run {
@@ -25,10 +26,14 @@ const seeded = (seed: number) => {
 
 const randomRun = (seed: number): Run => {
   const random = seeded(seed)
+  // Every other run is of a read-write lock, mostly read.
+  const readers = seed % 2 === 0 ? 70 : 0
   const turns = Array.from({ length: 25 }, (_, index) => {
     const beginMs = random(60)
     const startMs = beginMs + random(10)
-    return { owner: `o${index}`, beginMs, startMs, endMs: startMs + 1 + random(6), token: random(20) }
+    const endMs = startMs + 1 + random(6)
+    const mode: Mode = random(100) < readers ? 'shared' : 'exclusive'
+    return { owner: `o${index}`, beginMs, startMs, endMs, token: random(20), mode }
   })
   const losses = Array.from({ length: random(4) }, () => {
     const fromMs = random(60)
@@ -39,8 +44,8 @@ const randomRun = (seed: number): Run => {
 
 const lock = 'lock'
 const eventsOf = ({ turns, losses }: Run): HistoryEvent[] => [
-  ...turns.flatMap(({ owner, beginMs, startMs, endMs, token }): HistoryEvent[] => [
-    { kind: 'acquire-begin', atMs: beginMs, process: owner, lock, attempt: 1 },
+  ...turns.flatMap(({ owner, beginMs, startMs, endMs, token, mode }): HistoryEvent[] => [
+    { kind: 'acquire-begin', atMs: beginMs, process: owner, lock, attempt: 1, mode },
     {
       kind: 'acquired',
       atMs: startMs,
@@ -84,6 +89,25 @@ const reported = (run: Run, check: 'overlap' | 'token-order') => {
   return { violations: owners(report.violations), excused: owners(report.excused) }
 }
 
+const releaseOf = ({ owner, endMs }: Turn): HistoryEvent[] => {
+  const of = { atMs: endMs, process: owner, lock, owner }
+  return [
+    { kind: 'release-begin', ...of },
+    { kind: 'released', ...of, outcome: 'released' },
+  ]
+}
+
+const isMissed = ({ turns }: Run, { endMs }: Turn, limitMs: number, mode: Mode): boolean => {
+  const untilMs = endMs + limitMs
+  const waited = turns.some((turn) => turn.mode === mode && turn.beginMs <= endMs && turn.startMs > untilMs)
+  const barring = turns.filter((turn) => mode === 'exclusive' || turn.mode === 'exclusive')
+  const isTaken = barring.some((turn) => turn.startMs <= untilMs && turn.endMs > endMs)
+  const isWanted = barring.some((turn) => turn.beginMs <= untilMs && turn.startMs >= endMs)
+  return waited && !isTaken && !(mode === 'shared' && isWanted)
+}
+const isDisturbed = ({ losses }: Run, { endMs }: Turn, { limitMs = 0, calmMs = 0 }): boolean =>
+  losses.some(({ fromMs, toMs }) => fromMs <= endMs + limitMs && toMs + calmMs >= endMs)
+
 describe('random histories, compared with a check of every pair', () => {
   const seeds = Array.from({ length: 300 }, (_, index) => index + 1)
 
@@ -94,6 +118,7 @@ describe('random histories, compared with a check of every pair', () => {
         run.turns
           .slice(0, index)
           .filter(({ startMs, endMs }) => endMs > later.startMs && later.endMs > startMs)
+          .filter(({ mode }) => mode === 'exclusive' || later.mode === 'exclusive')
       expect({ seed, ...reported(run, 'overlap') }).toEqual({ seed, ...compareAll(run, before) })
     }
   })
@@ -116,12 +141,38 @@ describe('random histories, compared with a check of every pair', () => {
         .map(({ events }) => events[0]?.process)
       const expected = run.turns.filter(
         (waiter) =>
-          run.turns.filter(({ beginMs, startMs }) => beginMs > waiter.beginMs + 2 && startMs < waiter.startMs)
-            .length > maxOvertakes,
+          run.turns
+            .filter(({ beginMs, startMs }) => beginMs > waiter.beginMs + 2 && startMs < waiter.startMs)
+            .filter(({ mode }) => mode === 'exclusive' || waiter.mode === 'exclusive').length > maxOvertakes,
       )
       expect({ seed, found: found.sort() }).toEqual({
         seed,
         found: expected.map(({ owner }) => owner).sort(),
+      })
+    }
+  })
+
+  test('finds the same releases that nobody was told of', () => {
+    const handOff = { limitMs: 4, calmMs: 1 }
+    for (const seed of seeds) {
+      const run = randomRun(seed)
+      const events = eventsOf(run).concat(run.turns.flatMap(releaseOf))
+      const found = (report: HistoryReport['violations']) =>
+        report
+          .filter(({ check }) => check === 'hand-off')
+          .map(({ events }) => events.find(({ kind }) => kind === 'released')?.process)
+          .sort()
+      const { violations, excused } = checkHistory(events, { handOff })
+      const missed = (['exclusive', 'shared'] as const).flatMap((mode) =>
+        run.turns.filter((turn) => isMissed(run, turn, handOff.limitMs, mode)),
+      )
+      const [explained, unexplained] = [true, false].map((wanted) =>
+        missed.filter((turn) => isDisturbed(run, turn, handOff) === wanted).map(({ owner }) => owner),
+      )
+      expect({ seed, violations: found(violations), excused: found(excused) }).toEqual({
+        seed,
+        violations: unexplained!.sort(),
+        excused: explained!.sort(),
       })
     }
   })

@@ -18,6 +18,7 @@ const seeded = (seed: number): Random => {
 const options: HistoryOptions = {
   fifo: { maxOvertakes: 0, slackMs: 0.5 },
   liveness: { deadlineMs: 50, graceMs: 1 },
+  handOff: { limitMs: 2, calmMs: 5 },
 }
 
 /** One hold from its grant on, and when the lock is free for the next. */
@@ -44,7 +45,7 @@ const holdEvents = (random: Random, grant: Of<'acquired'>): { events: HistoryEve
     events.push({ kind: 'killed', atMs: pass(), process })
     return { events, freeMs: untilMs }
   }
-  if (fate < 4) events.push({ kind: 'lost', atMs: pass(), ...of, reason: 'forced' })
+  if (fate < 4) events.push({ kind: 'lost', atMs: pass(), ...of, reason: 'closed' })
   const freeMs = nowMs
   for (let level = levels; level > 0; level -= 1) {
     const outcome = fate < 4 ? 'lost' : level > 1 ? 'still-held' : 'released'
@@ -221,6 +222,24 @@ const mutations: Record<string, Mutation> = {
   'a refusal is late': {
     finds: 'liveness',
     plant: at('refused', (events, site) => replace(events, site, { ...site, atMs: site.atMs + 2 })),
+  },
+  'a wake-up is lost': {
+    finds: 'hand-off',
+    plant: at('released', (events, site) => {
+      const next = nextGrant(events, site)
+      if (site.outcome !== 'released' || next === undefined) return undefined
+      const begin = beginOf(events, next)
+      if (begin.atMs > site.atMs) return undefined
+      const left = events.filter(({ atMs }) => atMs <= site.atMs)
+      // What its owner must not trust any longer may still be there, until the answer to its release.
+      const released = new Set(every(left, 'released').map(({ owner }) => owner))
+      if (every(left, 'lost').some(({ owner }) => !released.has(owner))) return undefined
+      return [...replace(left, begin, { ...begin, deadlineMs: 1e6 }), { ...next, atMs: site.atMs + 2.5 }]
+    }),
+  },
+  'a lock is gone': {
+    finds: 'loss',
+    plant: at('lost', (events, site) => replace(events, site, { ...site, reason: 'gone' })),
   },
   'an abort is never noticed': {
     finds: 'liveness',

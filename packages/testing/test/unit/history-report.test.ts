@@ -84,6 +84,8 @@ describe('a false "not the owner"', () => {
     const report = check(begin, acquired, loss(1_020), release, told)
     expect(report).toMatchObject({ violations: [], excused: [{ events: [acquired, loss(1_020), told] }] })
     expect(check(loss(1_000), begin, acquired, release, told).violations).toHaveLength(1)
+    const forced = { ...loss(1_020), class: 'lock-loss' } as HistoryEvent
+    expect(check(begin, acquired, forced, release, told)).toMatchObject({ violations: [], excused: [{}] })
   })
 
   test('is a call that fails with it, where the process was told of no loss', () => {

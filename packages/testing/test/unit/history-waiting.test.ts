@@ -14,7 +14,7 @@ const ended = (kind: 'refused' | 'aborted', name: string, atMs: number): History
 }
 const fault = (
   atMs: number,
-  more: { lock?: string; target?: string; class?: 'data-loss' } = {},
+  more: { lock?: string; target?: string; class?: 'data-loss' | 'lock-loss' } = {},
 ): HistoryEvent => {
   return { kind: 'fault', atMs, process: 'test', name: 'cut', class: 'disturbance', ...more }
 }
@@ -86,11 +86,27 @@ describe('overtaking', () => {
     const events = [...w, ...first, ...second]
     const loss = fault(15, { class: 'data-loss' })
     expect(check({ fifo }, ...events, loss)).toMatchObject({ violations: [], excused: [{ fault: loss }] })
+    const forced = fault(15, { class: 'lock-loss' })
+    expect(check({ fifo }, ...events, forced).violations).toHaveLength(1)
     const pause = fault(5, { target: 'process-w' })
     expect(check({ fifo }, ...events, pause, healed(10))).toMatchObject({ excused: [{ fault: pause }] })
     expect(check({ fifo }, ...events, pause, healed(9)).violations).toHaveLength(1)
     expect(check({ fifo }, ...events, fault(15, { target: 'process-a' })).violations).toHaveLength(1)
     expect(check({ fifo }, ...events, fault(15)).violations).toHaveLength(1)
+  })
+
+  test('further faults excuse where they are said to, on their lock, and for the calm after them', () => {
+    const excuses = ({ target }: { target?: string | undefined }) => target === undefined
+    const broad = { fifo: { ...fifo, excuses, calmMs: 3 } }
+    const events = [...w, ...first, ...second]
+    const halt = fault(5)
+    expect(check({ fifo }, ...events, halt, healed(20)).violations).toHaveLength(1)
+    expect(check(broad, ...events, halt, healed(20))).toMatchObject({ excused: [{ fault: halt }] })
+    expect(check(broad, ...events, halt, healed(7))).toMatchObject({ excused: [{ fault: halt }] })
+    expect(check(broad, ...events, halt, healed(6)).violations).toHaveLength(1)
+    expect(check(broad, ...events, fault(60.5)).violations).toHaveLength(1)
+    expect(check(broad, ...events, fault(50, { lock: 'other' })).violations).toHaveLength(1)
+    expect(check(broad, ...events, fault(50, { target: 'process-a' })).violations).toHaveLength(1)
   })
 })
 

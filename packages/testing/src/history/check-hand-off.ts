@@ -1,0 +1,102 @@
+import { type Mode, modeOf, type Released } from './events.js'
+import type { FaultLog, FaultSpan } from './fault-log.js'
+import type { Findings } from './findings.js'
+import type { Attempt, LockHistory } from './lock-history.js'
+import { RunningMaximum } from './running-maximum.js'
+
+/** How soon a lock that is given back has its next owner. */
+export interface HandOffOptions {
+  /** How long a lock may stay free while somebody waits for it. */
+  readonly limitMs: number
+  /** How long a fault that is over still explains a wait: reconnects, calls whose outcome nobody has heard of. */
+  readonly calmMs: number
+}
+
+/**
+ * I4: no wait goes on while its lock is free. Finds releases after which nobody had the lock for `limitMs`, although
+ * somebody had come for it before and waited all that time. Any fault on the lock explains it: a process that was
+ * granted the lock and could not say so leaves no event.
+ */
+export const checkHandOff = (
+  lock: LockHistory,
+  faults: FaultLog,
+  options: HandOffOptions,
+  findings: Findings,
+): void => {
+  const { limitMs, calmMs } = options
+  const crowd = new Crowd(lock)
+  for (const { event: released, to } of lock.openings) {
+    const limit = released.atMs + limitMs
+    for (const mode of to) {
+      const attempt = crowd.waiting(mode, released.atMs, limit)
+      if (attempt === undefined || crowd.isBarred(mode, released.atMs, limit)) continue
+      const fault = faults.begunBy(lock.name, limit)
+      const excuse = fault !== undefined && fault.over.atMs + calmMs >= released.atMs ? fault : undefined
+      report(lock.name, { released, attempt, limitMs, excuse, findings })
+    }
+  }
+}
+
+/** Who had the lock and who wanted it, when. */
+class Crowd {
+  readonly #waits = { exclusive: new RunningMaximum<Attempt>(), shared: new RunningMaximum<Attempt>() }
+  readonly #writersWait = new RunningMaximum<number>()
+  readonly #occupied = new RunningMaximum<number>()
+  readonly #closed = new RunningMaximum<number>()
+
+  constructor({ attempts, holds }: LockHistory) {
+    for (const attempt of attempts) {
+      const { begin, end } = attempt
+      const mode = modeOf(begin)
+      // Who waits longest is the best witness.
+      this.#waits[mode].push(begin.atMs, patienceEndMs(attempt), attempt)
+      const endMs = end?.atMs ?? Infinity
+      if (mode === 'exclusive') this.#writersWait.push(begin.atMs, endMs, endMs)
+    }
+    for (const { startMs, occupiedUntilMs, closedUntilMs } of holds) {
+      this.#occupied.push(startMs, occupiedUntilMs, occupiedUntilMs)
+      this.#closed.push(startMs, closedUntilMs, closedUntilMs)
+    }
+  }
+
+  /** Somebody who wanted it all the time between two moments. */
+  waiting(mode: Mode, sinceMs: number, untilMs: number): Attempt | undefined {
+    const attempt = this.#waits[mode].upTo(sinceMs)
+    return attempt !== undefined && patienceEndMs(attempt) > untilMs ? attempt : undefined
+  }
+
+  /** Whether somebody had it already, or took it in time. */
+  isBarred(mode: Mode, sinceMs: number, untilMs: number): boolean {
+    const hadIt = (mode === 'shared' ? this.#closed : this.#occupied).upTo(untilMs) ?? -Infinity
+    // A lock that is fair to writers lets no reader pass one that waits.
+    const mustYield = mode === 'shared' && (this.#writersWait.upTo(untilMs) ?? -Infinity) >= sinceMs
+    return hadIt > sinceMs || mustYield
+  }
+}
+
+/** Who gives up too late is the liveness check's concern. */
+const patienceEndMs = ({ begin, end }: Attempt): number =>
+  Math.min(end?.atMs ?? Infinity, begin.atMs + (begin.deadlineMs ?? Infinity))
+
+interface MissedHandOff {
+  readonly released: Released
+  readonly attempt: Attempt
+  readonly limitMs: number
+  readonly excuse: FaultSpan | undefined
+  readonly findings: Findings
+}
+
+const report = (lock: string, { released, attempt, limitMs, excuse, findings }: MissedHandOff): void => {
+  const { begin } = attempt
+  const free = modeOf(begin) === 'shared' ? 'open to readers' : 'free'
+  findings.add(
+    {
+      check: 'hand-off',
+      invariant: 'I4',
+      lock,
+      message: `${free} for ${limitMs} ms while attempt ${begin.attempt} of ${begin.process} waited`,
+      events: [begin, released],
+    },
+    excuse?.fault,
+  )
+}
