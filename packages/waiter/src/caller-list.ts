@@ -26,6 +26,13 @@ export class CallerList {
     this.length -= 1
   }
 
+  /** The head and those behind it, up to the first that does not share. */
+  sharedFront(): ParkedCaller[] {
+    const front = []
+    for (let caller = this.head; caller?.shared; caller = caller.next) front.push(caller)
+    return front
+  }
+
   /** Safe against the visited caller leaving the list. */
   forEach(visit: (caller: ParkedCaller) => void): void {
     let caller = this.head

@@ -20,6 +20,8 @@ export class ParkedCaller implements Ticket<unknown> {
   readonly outcome: Promise<WaitOutcome<unknown>>
   previous: ParkedCaller | undefined = undefined
   next: ParkedCaller | undefined = undefined
+  /** The flight that its attempt belongs to, while that is not answered. */
+  flight: object | undefined = undefined
   private resolve!: (outcome: WaitOutcome<unknown>) => void
   private fail!: (reason: unknown) => void
   private settled = false
@@ -55,6 +57,18 @@ export class ParkedCaller implements Ticket<unknown> {
 
   get topic(): string | undefined {
     return this.request.topic
+  }
+
+  get shared(): boolean {
+    return this.request.shared === true
+  }
+
+  get isHere(): boolean {
+    return !this.settled
+  }
+
+  get ticks(): boolean {
+    return this.request.ticks !== false
   }
 
   get hasDeadline(): boolean {

@@ -1,5 +1,6 @@
 /*
- * One line: the callers of one queue. Only the head tries; the others cost a list entry and a promise.
+ * One line: the callers of one queue. Only the head tries; the others cost a list entry and a promise. While a head
+ * shares, those behind it that share too try in the same flight.
  *
  *    enter() ──► [tail] ──► [ 2nd ] ──► [head] ──► done | timeout | unavailable | left | rejected
  *
@@ -12,7 +13,7 @@
  *                                     woken? as after a refusal ──┘
  *
  *    a wake:   message on the topic | topic confirmed | resubscribed | wake(queue) | end of the pause
- *    a pause:  retryAfterMs of the last answer, at most resyncIntervalMs
+ *    a pause:  retryAfterMs of the last answer, at most resyncIntervalMs; none for a head without ticks
  *
  * Races, and what holds:
  * - A message between the refusal and the subscription reaches nobody (I4). So the confirmation of the
@@ -21,7 +22,8 @@
  *   are counted, and a refusal is only believed if none came since its attempt was sent.
  * - A head that leaves may have been the one a message was meant for. So its successor tries at once and
  *   does not wait for the attempt left in flight; what that attempt still brings is given back (I8).
- * - A success takes what was there to take. So the successor sleeps instead of collecting a refusal.
+ * - A success takes what was there to take. So the successor sleeps instead of collecting a refusal. Unless both
+ *   share: then the successor tries.
  */
 import { Availability } from './availability.js'
 import type { Timer } from './clock.js'
@@ -32,11 +34,15 @@ import { ParkedCaller, type Place } from './parked-caller.js'
 import { pauseAfterFailure, pauseAfterRefusal } from './retry-pause.js'
 import type { Attempt, WaitOutcome, WaitRequest } from './wait-request.js'
 
-/** An attempt in flight. Its caller may be gone by the time it is answered. */
+/** The attempts that were sent together: the head's, or one of each that shares with it. */
 interface Flight {
-  readonly caller: ParkedCaller
   readonly wakes: number
   readonly sentAt: number
+  readonly shared: boolean
+  /** Callers that are still here and have no answer. */
+  pending: number
+  /** The latest answer that was not a success, or else the latest. */
+  answer: Attempt<unknown> | undefined
 }
 
 export class WaitLine implements Place {
@@ -88,8 +94,13 @@ export class WaitLine implements Place {
   departed(caller: ParkedCaller): void {
     const wasHead = caller === this.callers.head
     this.callers.remove(caller)
+    const { flight } = this
+    if (flight && caller.flight === flight) flight.pending -= 1
+    caller.flight = undefined
     if (!this.callers.head) this.dissolve()
+    else if (flight && flight.pending > 0) return
     else if (wasHead) this.tryNext()
+    else if (flight) this.conclude(flight)
   }
 
   outcomeAtDeadline(): WaitOutcome<never> | undefined {
@@ -112,37 +123,63 @@ export class WaitLine implements Place {
 
   private tryNow(): void {
     this.stopPause()
-    const caller = this.callers.head
-    if (!caller || caller.expireIfDue()) return
-    const flight = { caller, wakes: this.wakes, sentAt: this.setting.clock.now() }
-    // Before the attempt: it may abort, leave or enter in the same turn.
+    const head = this.callers.head
+    if (!head || head.expireIfDue()) return
+    const { shared } = head
+    const flight = {
+      ...{ wakes: this.wakes, sentAt: this.setting.clock.now(), shared },
+      ...{ pending: 0, answer: undefined },
+    }
+    // Before the attempts: each may abort, leave or enter in the same turn.
     this.flight = flight
+    if (!shared) {
+      this.send(head, flight)
+      return
+    }
+    for (const caller of this.callers.sharedFront()) this.send(caller, flight)
+  }
+
+  private send(caller: ParkedCaller, flight: Flight): void {
+    if (this.flight !== flight || !caller.isHere) return
+    flight.pending += 1
+    caller.flight = flight
     caller.attempt().then(
-      (answer) => this.answered(flight, answer),
-      (error: unknown) => this.failed(flight, error),
+      (answer) => this.answered(caller, flight, answer),
+      (error: unknown) => this.failed(caller, flight, error),
     )
   }
 
-  private answered(flight: Flight, answer: Attempt<unknown>): void {
+  private answered(caller: ParkedCaller, flight: Flight, answer: Attempt<unknown>): void {
     this.takeNote(flight, answer)
-    if (flight !== this.flight) {
-      if (answer.kind === 'done') flight.caller.giveBack(answer.value)
+    if (caller.flight !== flight) {
+      if (answer.kind === 'done') caller.giveBack(answer.value)
       return
     }
+    caller.flight = undefined
+    flight.pending -= 1
+    if (answer.kind === 'done') this.succeed(caller, answer.value)
+    // A refusal among successes says more about what there is for the next.
+    if (answer.kind !== 'done' || !flight.answer) flight.answer = answer
+    if (flight.pending === 0) this.conclude(flight)
+  }
+
+  private conclude({ answer = { kind: 'refused' }, wakes, shared }: Flight): void {
     this.flight = undefined
-    const woken = flight.wakes !== this.wakes
-    if (answer.kind === 'done') this.succeed(flight.caller, answer.value)
+    const isDone = answer.kind === 'done'
     if (this.someOverdue) this.callers.forEach((caller) => void caller.expireIfDue())
-    if (!this.callers.head) this.dissolve()
-    else if (!woken) this.sleep(answer)
-    else if (answer.kind === 'done') this.tryNext()
+    const { head } = this.callers
+    // What was had by one that shares is there for the next that does.
+    const isWorthIt = wakes !== this.wakes || (isDone && shared && head?.shared === true)
+    if (!head) this.dissolve()
+    else if (!isWorthIt) this.sleep(answer)
+    else if (isDone) this.tryNext()
     else this.tryNow()
   }
 
-  private failed(flight: Flight, error: unknown): void {
-    if (flight !== this.flight) return
-    flight.caller.reject(error)
-    this.departed(flight.caller)
+  private failed(caller: ParkedCaller, flight: Flight, error: unknown): void {
+    if (caller.flight !== flight) return
+    caller.reject(error)
+    this.departed(caller)
   }
 
   private succeed(caller: ParkedCaller, value: unknown): void {
@@ -151,16 +188,21 @@ export class WaitLine implements Place {
   }
 
   private sleep(answer: Attempt<unknown>): void {
-    const { clock, random, resyncIntervalMs } = this.setting
-    const pauseMs =
-      answer.kind === 'unavailable'
-        ? pauseAfterFailure(this.availability.failures, resyncIntervalMs, random())
-        : pauseAfterRefusal(answer.retryAfterMs, resyncIntervalMs)
-    // Before what follows: a source may call back, and foreign code may leave, in the same turn.
-    this.pause = clock.setTimer(pauseMs, () => this.tryNow())
+    const { clock } = this.setting
     const head = this.callers.head
+    // Before what follows: a source may call back, and foreign code may leave, in the same turn.
+    if (answer.kind === 'unavailable' || head?.ticks === true) {
+      this.pause = clock.setTimer(this.pauseAfter(answer), () => this.tryNow())
+    }
     if (answer.kind !== 'unavailable') this.subscribe(head?.topic)
     head?.park()
+  }
+
+  private pauseAfter(answer: Attempt<unknown>): number {
+    const { random, resyncIntervalMs } = this.setting
+    return answer.kind === 'unavailable'
+      ? pauseAfterFailure(this.availability.failures, resyncIntervalMs, random())
+      : pauseAfterRefusal(answer.retryAfterMs, resyncIntervalMs)
   }
 
   private subscribe(topic: string | undefined): void {

@@ -14,7 +14,17 @@ export interface WaitRequest<T> {
    * A message on it wakes the head of the line. Absent: only `wake(queue)`, hints and resync ticks do.
    * One topic per queue; should callers of a queue differ, the line follows the topic of its head.
    */
-  topic?: string
+  topic?: string | undefined
+  /**
+   * Default false. What is wanted can be had by several at once, as a read lock: while such a caller is at the
+   * head, those behind it that share too try together with it, up to the first that does not.
+   */
+  shared?: boolean | undefined
+  /**
+   * Default true: a refused head tries again at a hint or at a resync tick. False: `wake(queue)`, a message or a
+   * new connection makes it try, and whoever wakes the queue answers for it. Without an answer it tries anyway.
+   */
+  ticks?: boolean | undefined
   /**
    * Tries once. Never runs twice at a time for one caller, but may still run when its caller has gone.
    * A rejection ends this caller's wait with that error, and nobody else's. Bring your own time-out:

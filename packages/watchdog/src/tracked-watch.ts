@@ -89,6 +89,11 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     if (!this.#admits(sentAt)) return
     this.#trustedUntil = trustedUntil(sentAt, remainingMs)
     this.#suspect = false
+    if (this.trustOverAt(this.#keeper.clock.now())) {
+      // At once: whoever asked goes on with the answer, before any timer.
+      this.lose('expired')
+      return
+    }
     this.#resumeRenewal()
     this.#reschedule()
   }

@@ -13,7 +13,7 @@ export interface Watch {
   setRenewing(on: boolean): void
   /** The store confirmed `ttlMs` for a request sent at `sentAt`: trust may grow, never shrink. RangeError. */
   confirm(sentAt: number, ttlMs: number): void
-  /** The store said what it still keeps: trust becomes exactly that, less the margin. RangeError. */
+  /** The store said what it still keeps: trust becomes exactly that, less the margin; ends at once if that is over. RangeError. */
   correct(sentAt: number, remainingMs: number): void
   /** The owner learnt of the loss by itself: ends the watch and calls `onLost`. */
   lose(reason: LossReason): void

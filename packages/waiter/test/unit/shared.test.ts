@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { type Caller, done, refused, Rig, unavailable } from '../rig.js'
+
+let rig: Rig
+beforeEach(() => {
+  rig = new Rig()
+})
+afterEach(() => rig.expectNothingLeft())
+
+const reader = { shared: true }
+const attempts = (...callers: Caller[]): number[] => callers.map((each) => each.attempts)
+
+/** One that has been refused and sleeps, and those behind it. */
+async function sleeping(...requests: { shared?: boolean }[]): Promise<Caller[]> {
+  const [first, ...others] = requests
+  const head = await rig.sleepingHead(first)
+  return [head, ...others.map((request) => rig.enter(request))]
+}
+
+describe('callers that share', () => {
+  it('try together with the head, up to the first that does not', async () => {
+    const [a, b, writer, c] = (await sleeping(reader, reader, {}, reader)) as [Caller, Caller, Caller, Caller]
+    rig.source.publish('t')
+    expect(attempts(a, b, writer, c)).toEqual([3, 1, 0, 0])
+    a.answer(done('a'))
+    b.answer(done('b'))
+    await rig.clock.settle()
+    expect([a.result, b.result]).toEqual([
+      { kind: 'done', value: 'a' },
+      { kind: 'done', value: 'b' },
+    ])
+    // What two had together is not there for one that wants it alone: it sleeps.
+    expect(attempts(writer, c)).toEqual([0, 0])
+    rig.source.publish('t')
+    expect(attempts(writer, c)).toEqual([1, 0])
+    writer.answer(done('w'))
+    await rig.clock.settle()
+    rig.source.publish('t')
+    c.answer(done('c'))
+  })
+
+  it('let in who came while they were in flight', async () => {
+    const first = rig.enter(reader)
+    const second = rig.enter(reader)
+    expect(attempts(first, second)).toEqual([1, 0])
+    first.answer(done('1'))
+    await rig.clock.settle()
+    expect(second.attempts).toBe(1)
+    second.answer(done('2'))
+  })
+
+  it('one that is refused among successes keeps the line asleep', async () => {
+    const [a, b] = (await sleeping(reader, reader)) as [Caller, Caller]
+    rig.source.publish('t')
+    b.answer(refused())
+    a.answer(done('a'))
+    await rig.clock.settle()
+    expect(attempts(b)).toEqual([1])
+    await rig.clock.advance(1_000)
+    expect(attempts(b)).toEqual([2])
+    b.answer(done('b'))
+  })
+
+  it('believe no refusal when a wake came since they were sent (I4)', async () => {
+    const [a, b] = (await sleeping(reader, reader)) as [Caller, Caller]
+    rig.source.publish('t')
+    rig.source.publish('t')
+    a.answer(refused())
+    await rig.clock.settle()
+    // The other is still in flight: nobody tries twice at a time.
+    expect(attempts(a, b)).toEqual([3, 1])
+    b.answer(refused())
+    await rig.clock.settle()
+    expect(attempts(a, b)).toEqual([4, 2])
+    a.answer(done('a'))
+    b.answer(done('b'))
+  })
+
+  it('do not lose their flight with the head that leaves it', async () => {
+    const [a, b] = (await sleeping(reader, reader)) as [Caller, Caller]
+    rig.source.publish('t')
+    a.ticket.leave()
+    await rig.clock.settle()
+    expect(attempts(b)).toEqual([1])
+    b.answer(done('b'))
+    a.answer(done('late'))
+    await rig.clock.settle()
+    expect([a.givenBack, b.result]).toEqual([['late'], { kind: 'done', value: 'b' }])
+  })
+
+  it('go on when the last one in flight leaves', async () => {
+    const [a, b] = (await sleeping(reader, reader)) as [Caller, Caller]
+    rig.source.publish('t')
+    a.answer(refused())
+    await rig.clock.settle()
+    b.ticket.leave()
+    await rig.clock.advance(1_000)
+    expect(attempts(a)).toEqual([4])
+    a.answer(done('a'))
+    b.answer(refused())
+  })
+
+  it('an error is that of its caller alone', async () => {
+    const [a, b] = (await sleeping(reader, reader)) as [Caller, Caller]
+    rig.source.publish('t')
+    const error = new Error('mine')
+    b.failAttempt(error)
+    a.answer(done('a'))
+    await rig.clock.settle()
+    expect([a.result, b.result]).toEqual([{ kind: 'done', value: 'a' }, { rejected: error }])
+  })
+})
+
+describe('a head without ticks', () => {
+  const still = { ticks: false }
+
+  it('sleeps without a timer, whatever the hint', async () => {
+    const head = rig.enter(still, refused(5), refused(5))
+    await rig.clock.settle()
+    expect(rig.clock.pendingTimers).toBe(0)
+    await rig.clock.advance(60_000)
+    expect(head.attempts).toBe(2)
+    rig.waiter.wake('q')
+    head.answer(done('v'))
+  })
+
+  it('tries again by itself when nobody answers', async () => {
+    const head = rig.enter(still, unavailable(new Error('silence')))
+    await rig.clock.settle()
+    expect(rig.clock.pendingTimers).toBeGreaterThan(0)
+    await rig.clock.advance(50)
+    expect(head.attempts).toBe(2)
+    head.answer(done('v'))
+  })
+
+  it('keeps its deadline', async () => {
+    const head = rig.enter({ ...still, timeoutMs: 300 }, refused(), refused())
+    await rig.clock.advance(300)
+    expect(head.result).toEqual({ kind: 'timeout' })
+  })
+})
