@@ -8,12 +8,12 @@ import type { Hold } from './hold.js'
 import { checkLevelLease } from './locks/lease-argument.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import { isWorthRetrying } from './redis/until-known.js'
-import type { Refusals } from './refusals.js'
-import type { Clock } from './system-clock.js'
+import type { HeldReply } from './scripts/lock/acquire.js'
+import type { Session } from './session.js'
 import { checkDuration, checkObject, checkSignal } from './validate.js'
 
 // A wait shorter than a slow round trip should still end with a yes or a no.
-const ANSWER_MS = 250
+export const ANSWER_MS = 250
 
 /** All durations in milliseconds. */
 export interface AcquireOptions {
@@ -68,13 +68,14 @@ export class AcquireCall implements LevelRequest {
   bareCall: BareCall | null = null
   private readonly signal: AbortSignal | undefined
   private readonly startedAt: number
+  /** The latest that Redis said of its place in line. */
+  private placeInLine: number | undefined = undefined
 
   /** @throws InvalidArgumentError */
   constructor(
     readonly protocol: LockProtocol,
     request: AcquireRequest,
-    private readonly clock: Clock,
-    private readonly refusals: Refusals,
+    private readonly session: Pick<Session, 'clock' | 'refusals'>,
   ) {
     const { options, defaultWaitMs, place, contextId, ofCallback } = request
     checkObject('options', options)
@@ -88,7 +89,7 @@ export class AcquireCall implements LevelRequest {
     this.leaseMs = leaseMs
     this.ofCallback = ofCallback
     this.signal = signal
-    this.startedAt = clock.now()
+    this.startedAt = session.clock.now()
   }
 
   /** The limits of a wait, written into its request. */
@@ -96,7 +97,7 @@ export class AcquireCall implements LevelRequest {
     const { waitMs, signal } = this
     if (waitMs !== undefined) {
       // 0 stays 0, exactly one attempt; a wait that has begun does not become one.
-      wait.timeoutMs = waitMs && Math.max(1, waitMs - (this.clock.now() - this.startedAt))
+      wait.timeoutMs = waitMs && Math.max(1, waitMs - (this.session.clock.now() - this.startedAt))
       wait.answerMs = ANSWER_MS
     }
     if (signal) {
@@ -108,22 +109,31 @@ export class AcquireCall implements LevelRequest {
   /** The wait ended without a yes: somebody else has it, or nobody can tell. */
   giveUp(outcome: WaitOutcome<unknown>): Busy {
     if (outcome.kind === 'unavailable') {
-      throw this.unanswered(outcome.error)
+      throw unansweredWait(outcome.error, this.waitMs, this.protocol.lockName)
     }
     const { key, lockName } = this.protocol
-    const holder = this.refusals.holderOf(key)
-    const waitedMs = this.clock.now() - this.startedAt
-    return { kind: 'busy', error: () => new LockTimeoutError({ lockName, waitedMs, holder }) }
+    const holder = this.session.refusals.holderOf(key)
+    const waitedMs = this.session.clock.now() - this.startedAt
+    const { placeInLine } = this
+    return { kind: 'busy', error: () => new LockTimeoutError({ lockName, waitedMs, holder, placeInLine }) }
   }
 
-  private unanswered(error: unknown): unknown {
-    if (error instanceof LockError) {
-      return error
+  /** Somebody else has the lock, or comes first. */
+  refused(reply: HeldReply): void {
+    this.placeInLine = reply.place
+    if (reply.holder !== '') {
+      this.session.refusals.note(this.protocol.key, reply)
     }
-    const { lockName } = this.protocol
-    const message = `Redis did not answer within the wait of ${this.waitMs ?? Infinity} ms.`
-    return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName, cause: error })
   }
+}
+
+/** What a wait ends with when nobody answered. */
+export function unansweredWait(error: unknown, waitMs: number | undefined, lockName: string): unknown {
+  if (error instanceof LockError) {
+    return error
+  }
+  const message = `Redis did not answer within the wait of ${waitMs ?? Infinity} ms.`
+  return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName, cause: error })
 }
 
 /** An attempt that failed: no answer yet, or an error of its caller's. */

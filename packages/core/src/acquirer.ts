@@ -2,9 +2,9 @@ import { AcquireCall, type AcquireRequest, type Busy, type Held, type NotYet } f
 import { Contention } from './contention.js'
 import { enclosing } from './context.js'
 import { LockLostError } from './errors.js'
+import type { Hold } from './hold.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import { Reentry } from './reentry.js'
-import { Refusals } from './refusals.js'
 import type { Session } from './session.js'
 
 // A lease can be used up before its holder hears of it; this often in a row it is too short for this connection.
@@ -12,11 +12,7 @@ const MOST_STILLBORN = 3
 
 /** The one way to a hold, for every kind of lock: re-enter what encloses the call, or contend for it. */
 export class Acquirer {
-  private readonly refusals: Refusals
-
-  constructor(private readonly session: Session) {
-    this.refusals = new Refusals(session.clock)
-  }
+  constructor(private readonly session: Session) {}
 
   /**
    * @returns what `finish` makes of it (a parameter, because every promise more costs each call)
@@ -29,18 +25,18 @@ export class Acquirer {
     finish: (obtained: Held | Busy) => T,
   ): Promise<T> {
     const { session } = this
-    const call = new AcquireCall(protocol, request, session.clock, this.refusals)
+    const call = new AcquireCall(protocol, request, session)
     session.assertOpen(protocol.lockName)
     const { place, bare } = request
     call.bareCall = bare && bare.calls.begin(bare.method)
     let obtained: Held | Busy | NotYet = 'look-again'
     try {
       for (let stillborn = 0; typeof obtained === 'string';) {
-        const outer = place ? enclosing(place, protocol.key) : undefined
+        const outer = place ? enclosing(place, protocol.scope) : undefined
         if (outer) {
           obtained = await new Reentry(session, call).into(outer)
         } else {
-          const contention = new Contention(session, this.refusals, call)
+          const contention = new Contention(session, call)
           try {
             obtained = contention.conclude(await contention.standInLine())
           } catch (error) {
@@ -55,10 +51,21 @@ export class Acquirer {
       }
       return finish(obtained)
     } finally {
-      call.bareCall?.end(typeof obtained === 'object' && obtained.kind === 'held' ? obtained.hold : null)
-      if (!session.waiter.isWaiting(protocol.key)) {
-        this.refusals.forget(protocol.key)
-      }
+      this.end(call, typeof obtained === 'object' && obtained.kind === 'held' ? obtained.hold : null)
+    }
+  }
+
+  /** Whatever came of the call, before anybody hears of it. */
+  private end(call: AcquireCall, hold: Hold | null): void {
+    const { refusals, watchdog } = this.session
+    const { isAwaited, key } = call.protocol
+    if (!hold) {
+      // I3: what ended a wait may be a timer or a signal, after a pause in which the trust in other holds ran out.
+      watchdog.endOverdueTrust()
+    }
+    call.bareCall?.end(hold)
+    if (!isAwaited) {
+      refusals.forget(key)
     }
   }
 

@@ -1,9 +1,8 @@
 import { trustMarginMs, type RenewableLease, type Watch } from '@holdfast/watchdog'
 import { newTurn, type Context, type Turn } from './context.js'
-import { LockLostError, WrongTypeError, type LossReason } from './errors.js'
-import { Hold } from './hold.js'
-import { ownerField } from './keys.js'
-import type { LockProtocol } from './locks/lock-protocol.js'
+import { LockLostError, type LossReason } from './errors.js'
+import type { Hold } from './hold.js'
+import type { LockProtocol, Surroundings } from './locks/lock-protocol.js'
 import { Levels, type LevelRequest } from './levels.js'
 import { Loss } from './loss.js'
 import { OwnerCommands } from './owner-commands.js'
@@ -37,8 +36,9 @@ export class Acquisition implements RenewableLease {
     private readonly protocol: LockProtocol,
     /** The logical thread it belongs to; null outside any context. */
     readonly contextId: number | null,
+    readonly around: Surroundings,
   ) {
-    this.owner = ownerField(session.clientId, session.nextThreadId())
+    this.owner = protocol.ownerOf(session.nextThreadId())
     this.commands = new OwnerCommands(session, protocol, this.owner)
   }
 
@@ -50,6 +50,15 @@ export class Acquisition implements RenewableLease {
 
   get key(): string {
     return this.protocol.key
+  }
+
+  /** See `LockProtocol.scope`. */
+  get scope(): string {
+    return this.protocol.scope
+  }
+
+  get shared(): boolean {
+    return this.protocol.shared
   }
 
   get lockName(): string {
@@ -75,13 +84,19 @@ export class Acquisition implements RenewableLease {
     return this.released || this.loss.error !== null
   }
 
+  /** Its fencing token, where the kind of lock gives them. */
+  get token(): string | undefined {
+    return this.commands.token
+  }
+
   get trustedForMs(): number {
     return this.isOver || !this.watch ? 0 : this.watch.trustedForMs
   }
 
   /** One try to take the lock for a first hold. */
   tryFirst(request: LevelRequest): Promise<AcquireReply> {
-    return this.commands.acquireFirst(request.leaseMs ?? this.ttlMs)
+    const leaseMs = request.leaseMs ?? this.ttlMs
+    return this.commands.acquireFirst({ leaseMs, waits: request.waitMs !== 0, around: this.around })
   }
 
   /**
@@ -96,35 +111,36 @@ export class Acquisition implements RenewableLease {
       return null
     }
     const grant = { sentAt, ttlMs, renew: request.leaseMs === undefined }
-    this.watch = watchdog.watch(
-      this,
-      options.maxHoldMs === undefined ? grant : { ...grant, renewForMs: options.maxHoldMs },
-    )
+    const limited = options.maxHoldMs === undefined ? grant : { ...grant, renewForMs: options.maxHoldMs }
+    this.watch = watchdog.watch(this, limited)
     held.add(this)
-    return this.levels.add(new Hold(this, request.leaseMs === undefined, request.ofCallback))
+    return this.levels.add(this, request)
   }
 
   /**
-   * One try to add a level. Null: the last level was released meanwhile, so there is nothing to re-enter.
+   * One try to add a level. Null: the last level was released meanwhile, so there is nothing to re-enter, or the
+   * caller has left. A level of a caller that has left is never added: it would be there still when the others of
+   * this owner give back theirs, and the last of them would be told that the lock is still held (I2).
    * @throws LockLostError the lock is gone, and with it every level
    */
-  tryReenter(request: LevelRequest): Promise<Hold | null> {
+  tryReenter(request: LevelRequest, hasLeft: () => boolean): Promise<Hold | null> {
     return this.commands.oneAtATime(async () => {
       this.loss.throwIfSet()
-      if (this.released) {
+      if (this.released || hasLeft()) {
         return null
       }
       const leaseMs = request.leaseMs ?? this.ttlMs
-      const reply = await this.commands.acquire(this.levels.count + 1, leaseMs)
+      const wish = { leaseMs, waits: false, around: this.around }
+      const reply = await this.commands.acquire(this.levels.count + 1, wish)
       if (reply.kind !== 'acquired') {
         this.lose('gone')
       }
       this.loss.throwIfSet()
       this.watch?.confirm(this.commands.grantedAt, leaseMs)
-      if (request.leaseMs === undefined) {
+      if (request.leaseMs === undefined && !hasLeft()) {
         this.watch?.setRenewing(true)
       }
-      return this.levels.add(new Hold(this, request.leaseMs === undefined, request.ofCallback))
+      return hasLeft() ? null : this.levels.add(this, request)
     })
   }
 
@@ -182,17 +198,8 @@ export class Acquisition implements RenewableLease {
   }
 
   /** What Redis keeps of the lease, ms, -1 when it has no end; null when this owner does not have the lock. */
-  async remaining(timeoutMs?: number): Promise<number | null> {
-    try {
-      const state = await this.protocol.inspect(timeoutMs)
-      return state.holds.has(this.owner) ? state.ttlMs : null
-    } catch (error) {
-      // Somebody put another thing under the lock's name.
-      if (error instanceof WrongTypeError) {
-        return null
-      }
-      throw error
-    }
+  remaining(timeoutMs?: number): Promise<number | null> {
+    return this.protocol.remaining(this.owner, timeoutMs)
   }
 
   /**

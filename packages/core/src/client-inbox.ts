@@ -1,27 +1,41 @@
 import type { TopicSubscriptions } from '@holdfast/waiter'
-import type { HeldLocks } from './held-locks.js'
 import { INBOX_PREFIX } from './keys.js'
+import type { Session } from './session.js'
 
-/** What other clients tell this one: that a hold of its was released by force. The payload is the owner. */
+// Before the owner whose turn it is; no client name has a colon in it.
+const TURN = 'turn:'
+
+/** What other clients tell this one: whose turn it is, or, an owner alone, whose hold was released by force. */
 export class ClientInbox {
   private opening: Promise<void> | null = null
   private readonly channel: string
 
   constructor(
     private readonly topics: TopicSubscriptions,
-    private readonly held: HeldLocks,
-    clientId: string,
+    private readonly session: Pick<Session, 'clientId' | 'held' | 'fairWaiters'>,
   ) {
-    this.channel = INBOX_PREFIX + clientId
+    this.channel = INBOX_PREFIX + session.clientId
   }
 
   /** Subscribes unless it has. Never rejects: a failure is forgotten, and the next call tries again. */
   open(): Promise<void> {
     this.opening ??= this.topics
-      .add(this.channel, (owner) => this.held.all.find((each) => each.owner === owner)?.lose('forced'))
-      .catch(() => {
-        this.opening = null
-      })
+      .add(this.channel, (payload) => this.read(payload))
+      .then(
+        // A turn that was announced before this moment reached nobody (I4).
+        () => this.session.fairWaiters.wakeEverybody(),
+        () => {
+          this.opening = null
+        },
+      )
     return this.opening
+  }
+
+  private read(payload: string): void {
+    if (payload.startsWith(TURN)) {
+      this.session.fairWaiters.wake(payload.slice(TURN.length))
+    } else {
+      this.session.held.all.find((each) => each.owner === payload)?.lose('forced')
+    }
   }
 }

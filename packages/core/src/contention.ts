@@ -1,9 +1,7 @@
 import type { Attempt, WaitOutcome } from '@holdfast/waiter'
 import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
 import { Acquisition } from './acquisition.js'
-import { enclosing, heldByAncestor } from './context.js'
-import { SelfDeadlockError } from './errors.js'
-import type { Refusals } from './refusals.js'
+import { enclosing } from './context.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
 
@@ -13,12 +11,18 @@ export class Contention {
   /** The caller has left: a try whose turn comes now must not be sent. */
   private over = false
 
+  /** @throws SelfDeadlockError its wait would never end */
   constructor(
     private readonly session: Session,
-    private readonly refusals: Refusals,
     private readonly call: AcquireCall,
   ) {
-    this.acquisition = new Acquisition(session, call.protocol, call.contextId)
+    const { protocol, place, waitMs, contextId } = call
+    this.acquisition = new Acquisition(
+      session,
+      protocol,
+      contextId,
+      protocol.surroundings(place, waitMs === undefined),
+    )
   }
 
   /** What came of standing in line. */
@@ -51,14 +55,16 @@ export class Contention {
 
   /**
    * `done` with false: the context of the call came to hold the lock, so there is something to re-enter.
-   * @throws SelfDeadlockError at once
    */
   standInLine(): Promise<WaitOutcome<boolean>> {
-    this.refuseSelfDeadlock()
     const { protocol, place } = this.call
+    const { owner, around } = this.acquisition
+    const { queue, topic, ticks, shared } = protocol.lineOf(owner, around)
     const wait = this.call.limit<boolean>({
-      queue: protocol.key,
-      topic: protocol.channel,
+      queue,
+      topic,
+      ticks,
+      shared,
       attempt: () => this.attempt(),
       onParked: () => this.tellWaiting(),
     })
@@ -66,15 +72,15 @@ export class Contention {
     if (!context) {
       return this.session.waiter.enter(wait).outcome
     }
-    wait.attempt = () => context.inTurn(protocol.key, () => this.attempt())
+    wait.attempt = () => context.inTurn(protocol.scope, () => this.attempt())
     const ticket = this.session.waiter.enter(wait)
-    const stopListening = context.onHeld(protocol.key, () => ticket.leave())
+    const stopListening = context.onHeld(protocol.scope, () => ticket.leave())
     return ticket.outcome.finally(stopListening)
   }
 
   private attempt(): Promise<Attempt<boolean>> {
     const { protocol, place } = this.call
-    if (place && enclosing(place, protocol.key)) {
+    if (place && enclosing(place, protocol.scope)) {
       return Promise.resolve({ kind: 'done', value: false })
     }
     if (this.over) {
@@ -90,25 +96,18 @@ export class Contention {
     if (reply.kind !== 'held') {
       return { kind: 'refused' }
     }
-    this.refusals.note(this.call.protocol.key, reply)
-    return reply.ttlMs >= 0 ? { kind: 'refused', retryAfterMs: reply.ttlMs } : { kind: 'refused' }
-  }
-
-  private refuseSelfDeadlock(): void {
-    const { protocol, place } = this.call
-    if (this.call.waitMs === undefined && place) {
-      const holder = heldByAncestor(place.context, protocol.key)
-      if (holder) {
-        throw new SelfDeadlockError(protocol.lockName, holder.owner)
-      }
+    // Of a caller that has left nobody would forget it again, and names are made of ids in many services (I8).
+    if (!this.over) {
+      this.call.refused(reply)
     }
+    return reply.ttlMs >= 0 ? { kind: 'refused', retryAfterMs: reply.ttlMs } : { kind: 'refused' }
   }
 
   private tellWaiting(): void {
     const { events } = this.session
     if (events.hasListeners('waiting')) {
       const { lockName, key } = this.call.protocol
-      events.emit('waiting', { lockName, holder: this.refusals.holderOf(key) })
+      events.emit('waiting', { lockName, holder: this.session.refusals.holderOf(key) })
     }
     this.call.bareCall?.parked()
   }

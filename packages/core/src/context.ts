@@ -22,7 +22,7 @@ export class Frame {
   constructor(
     readonly context: Context,
     readonly outer: Frame | null,
-    readonly key: string,
+    readonly scope: string,
     readonly acquisition: Acquisition,
   ) {}
 
@@ -92,22 +92,22 @@ export class Context {
   }
 
   /** What `lock()` or `acquire()` took in this context. */
-  heldByHand(key: string): Acquisition | undefined {
-    return this.slots?.get(key)
+  heldByHand(scope: string): Acquisition | undefined {
+    return this.slots?.get(scope)
   }
 
   /** The context's own hold of a key, for every sibling to re-enter, those already waiting included. */
   keep(acquisition: Acquisition): void {
     const slots = (this.slots ??= new Map<string, Acquisition>())
-    slots.set(acquisition.key, acquisition)
-    for (const listener of [...(this.parked?.get(acquisition.key) ?? [])]) {
+    slots.set(acquisition.scope, acquisition)
+    for (const listener of [...(this.parked?.get(acquisition.scope) ?? [])]) {
       listener()
     }
   }
 
   forget(acquisition: Acquisition): void {
-    if (this.slots?.get(acquisition.key) === acquisition) {
-      this.slots.delete(acquisition.key)
+    if (this.slots?.get(acquisition.scope) === acquisition) {
+      this.slots.delete(acquisition.scope)
     }
   }
 }
@@ -152,20 +152,20 @@ export interface Enclosing {
 }
 
 /** The nearest hold of a key around a place: of an enclosing `withLock`, or of the context itself. */
-export function enclosing(place: Place, key: string): Enclosing | undefined {
+export function enclosing(place: Place, scope: string): Enclosing | undefined {
   for (let frame = place.frame; frame && frame.context === place.context; frame = frame.outer) {
-    if (frame.key === key && frame.alive && !frame.acquisition.isReleased) {
+    if (frame.scope === scope && frame.alive && !frame.acquisition.isReleased) {
       return { acquisition: frame.acquisition, within: frame }
     }
   }
-  const acquisition = place.context.heldByHand(key)
+  const acquisition = place.context.heldByHand(scope)
   return acquisition && { acquisition, within: acquisition }
 }
 
 /** The hold of a key by a context that this one was forked from, or by one further out. */
-export function heldByAncestor(context: Context, key: string): Acquisition | undefined {
+export function heldByAncestor(context: Context, scope: string): Acquisition | undefined {
   for (let place = context.forkedFrom; place; place = place.context.forkedFrom) {
-    const found = enclosing(place, key)
+    const found = enclosing(place, scope)
     if (found && !found.acquisition.isOver) {
       return found.acquisition
     }

@@ -43,21 +43,36 @@ export interface LockHolder {
   readonly heldForAtLeastMs: number
 }
 
-/** The wait ended and somebody else still has the lock. */
+/** The wait ended and somebody else still has the lock, or the permits. */
 export class LockTimeoutError extends LockError {
   readonly waitedMs: number
   readonly holder: LockHolder | undefined
+  /** From 1, when Redis last told; only where Redis keeps a line, as for a fair lock. */
+  readonly placeInLine: number | undefined
 
-  constructor(details: { lockName: string; waitedMs: number; holder: LockHolder | undefined }) {
-    const { lockName, waitedMs, holder } = details
+  constructor(details: {
+    lockName: string
+    waitedMs: number
+    holder: LockHolder | undefined
+    placeInLine?: number | undefined
+    /** Default: the lock. */
+    what?: string | undefined
+  }) {
+    const { lockName, waitedMs, holder, placeInLine, what = 'Lock' } = details
     const who = holder
       ? `${holder.owner} has had it for at least ${Math.round(holder.heldForAtLeastMs)} ms (${holder.leaseLeftMs} ms of lease left)`
       : 'somebody else has it'
-    super('LOCK_TIMEOUT', `Lock "${lockName}" not acquired in ${Math.round(waitedMs)} ms: ${who}.`, {
-      lockName,
-    })
+    const where = placeInLine === undefined ? '' : `; place ${placeInLine} in line`
+    super(
+      'LOCK_TIMEOUT',
+      `${what} "${lockName}" not acquired in ${Math.round(waitedMs)} ms: ${who}${where}.`,
+      {
+        lockName,
+      },
+    )
     this.waitedMs = waitedMs
     this.holder = holder
+    this.placeInLine = placeInLine
   }
 }
 
@@ -104,14 +119,15 @@ export class NotLockOwnerError extends LockError {
   }
 }
 
-/** An unlimited wait for a lock that an enclosing context holds: it would never end. */
+const HELD_OUTSIDE = 'an enclosing context holds it. Give the wait a limit, or fork with { detached: true }'
+
+/**
+ * A wait that would never end: without a limit, for a lock that an enclosing context holds; or for the write lock of
+ * what the caller reads.
+ */
 export class SelfDeadlockError extends LockError {
-  constructor(lockName: string, owner: string) {
-    super(
-      'SELF_DEADLOCK',
-      `Waiting for lock "${lockName}" would never end: an enclosing context holds it. Give the wait a limit, or fork with { detached: true }.`,
-      { lockName, owner },
-    )
+  constructor(lockName: string, owner: string, why = HELD_OUTSIDE) {
+    super('SELF_DEADLOCK', `Waiting for lock "${lockName}" would never end: ${why}.`, { lockName, owner })
   }
 }
 
@@ -138,12 +154,12 @@ export class InvalidArgumentError extends LockError {
   }
 }
 
-/** The lock's name is the key of something else in Redis. Nothing was changed. */
+/** A key of the lock has something else in Redis. Nothing was changed. */
 export class WrongTypeError extends LockError {
   readonly key: string
 
   constructor(lockName: string, key: string, cause: Error) {
-    super('WRONG_TYPE', `Key "${key}" is not a lock: ${cause.message}`, { lockName, cause })
+    super('WRONG_TYPE', `Key "${key}" is not that of a lock: ${cause.message}`, { lockName, cause })
     this.key = key
   }
 }

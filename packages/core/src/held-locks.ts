@@ -1,35 +1,61 @@
 import type { Acquisition } from './acquisition.js'
 
-/** Every acquisition of one client that is held and not known to be lost. The lock has one owner (I1). */
+/** Every acquisition of one client that is held and not known to be lost. A lock has one owner, or readers (I1). */
 export class HeldLocks {
-  private readonly byKey = new Map<string, Acquisition>()
+  private readonly exclusive = new Map<string, Acquisition>()
+  private readonly shared = new Map<string, Set<Acquisition>>()
   private onEmpty: (() => void) | null = null
 
   /** Whoever of this client had the lock before must have lost it, and is told before the new owner runs. */
   add(acquisition: Acquisition): void {
-    this.byKey.get(acquisition.key)?.lose('gone')
-    this.byKey.set(acquisition.key, acquisition)
+    const { key } = acquisition
+    const owner = this.exclusive.get(key)
+    if (owner?.owner !== acquisition.around.joins) {
+      owner?.lose('gone')
+    }
+    if (!acquisition.shared) {
+      for (const reader of [...(this.shared.get(key) ?? [])]) {
+        reader.lose('gone')
+      }
+      this.exclusive.set(key, acquisition)
+      return
+    }
+    const readers = this.shared.get(key) ?? new Set()
+    this.shared.set(key, readers.add(acquisition))
   }
 
   remove(acquisition: Acquisition): void {
-    if (this.byKey.get(acquisition.key) === acquisition) {
-      this.byKey.delete(acquisition.key)
-      if (this.byKey.size === 0) {
-        this.onEmpty?.()
+    const { key } = acquisition
+    if (this.exclusive.get(key) === acquisition) {
+      this.exclusive.delete(key)
+    } else {
+      const readers = this.shared.get(key)
+      if (!readers?.delete(acquisition)) {
+        return
       }
+      if (readers.size === 0) {
+        this.shared.delete(key)
+      }
+    }
+    if (this.isEmpty) {
+      this.onEmpty?.()
     }
   }
 
-  ofKey(key: string): Acquisition | undefined {
-    return this.byKey.get(key)
+  ofScope(scope: string): Acquisition[] {
+    return this.all.filter((each) => each.scope === scope)
   }
 
   get all(): Acquisition[] {
-    return [...this.byKey.values()]
+    return [...this.exclusive.values(), ...[...this.shared.values()].flatMap((readers) => [...readers])]
   }
 
   /** Resolves when nothing is held. */
   whenEmpty(): Promise<void> {
-    return this.byKey.size === 0 ? Promise.resolve() : new Promise((resolve) => (this.onEmpty = resolve))
+    return this.isEmpty ? Promise.resolve() : new Promise((resolve) => (this.onEmpty = resolve))
+  }
+
+  private get isEmpty(): boolean {
+    return this.exclusive.size === 0 && this.shared.size === 0
   }
 }

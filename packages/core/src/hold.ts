@@ -27,6 +27,14 @@ export class Hold {
     return this.acquisition.owner
   }
 
+  /**
+   * The fencing token, a decimal number as text: larger than that of every earlier acquisition of this lock. All
+   * levels of one acquisition have the same. Undefined for a lock without tokens: see `getFencedLock`.
+   */
+  get token(): string | undefined {
+    return this.acquisition.token
+  }
+
   /** How many levels this owner holds now, this one included. */
   get count(): number {
     return this.acquisition.levels.count

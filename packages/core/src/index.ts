@@ -2,12 +2,26 @@
 export type { LockClientOptions, BareCallsPolicy } from './options.js'
 export { LockClient } from './lock-client.js'
 export type { Lock } from './locks/lock.js'
+export type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
+export type { FencedHold, FencedLock } from './locks/fenced-lock.js'
+export type { FencedLockOptions } from './locks/fenced-options.js'
+export type { CountDownLatch } from './synchronizers/count-down-latch.js'
+export type { Permit } from './synchronizers/permit.js'
+export type {
+  HeldPermitOptions,
+  PermitExpirableSemaphore,
+  PermitLeaseOptions,
+} from './synchronizers/permit-expirable-semaphore.js'
+export type { PermitOptions, Semaphore } from './synchronizers/semaphore.js'
+export type { WaitOptions } from './synchronizers/wait-limits.js'
+export { fencedSet } from './fenced-set.js'
+export type { FencedWrite, FencedWriteResult } from './fenced-set.js'
 export type { AcquireOptions } from './acquire-call.js'
 export type { LockThread } from './thread.js'
 export type { Hold, ReleaseOutcome } from './hold.js'
 export type { LockEventListener, LockEventName, LockEvents } from './events.js'
 export type { Clock } from './system-clock.js'
-export type { IoredisClient } from './redis/ioredis-client.js'
+export type { IoredisClient, IoredisScripting } from './redis/ioredis-client.js'
 export {
   ClientClosedError,
   ContextRequiredError,

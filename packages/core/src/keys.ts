@@ -1,6 +1,14 @@
 // Every key and channel name, and nothing else builds one. The names of Redisson are its own, byte for byte
 // (docs/wire-format.md); keys of ours start with "holdfast:".
 
+/**
+ * The text as Redis has it. A lone surrogate has no UTF-8, so U+FFFD goes out in its place: what comes back in a
+ * message or a reply would match nothing here.
+ */
+export function wellFormed(text: string): string {
+  return /\p{Surrogate}/u.test(text) ? Buffer.from(text).toString() : text
+}
+
 /** Redisson's prefix rule: a name with "{" anywhere brings its own hash tag, any other becomes the tag. */
 function tagged(prefix: string, rawName: string): string {
   return rawName.includes('{') ? `${prefix}:${rawName}` : `${prefix}:{${rawName}}`
@@ -9,6 +17,78 @@ function tagged(prefix: string, rawName: string): string {
 /** What the release of a lock is announced on. */
 export function unlockChannel(rawName: string): string {
   return tagged('redisson_lock__channel', rawName)
+}
+
+/** What the release of a fair lock is announced on to one Java waiter. */
+export function turnChannel(channel: string, owner: string): string {
+  return `${channel}:${owner}`
+}
+
+/** The line of a fair lock: Redisson's list and times, and what is known of the waiters of ours. */
+export function fairQueueKeys(rawName: string): readonly [string, string, string, string] {
+  return [
+    tagged('redisson_lock_queue', rawName),
+    tagged('redisson_lock_timeout', rawName),
+    tagged('holdfast:arrivals', rawName),
+    tagged('holdfast:heartbeats', rawName),
+  ]
+}
+
+/** Redisson's suffix rule, the same test as for prefixes. */
+function suffixed(rawName: string, suffix: string): string {
+  return rawName.includes('{') ? `${rawName}:${suffix}` : `{${rawName}}:${suffix}`
+}
+
+/** What the release of a read or a write lock is announced on. */
+export function readWriteChannel(rawName: string): string {
+  return tagged('redisson_rwlock', rawName)
+}
+
+/** The writers that wait for a read-write lock. */
+export function waitingWriters(rawName: string): string {
+  return tagged('holdfast:writers', rawName)
+}
+
+const TIMEOUTS = 'rwlock_timeout'
+
+/** Each hold of a reader has a key of its own. What those of one owner begin with; behind it `:<number of the hold>`. */
+export function readTimeouts(rawName: string, owner: string): string {
+  return suffixed(rawName, `${owner}:${TIMEOUTS}`)
+}
+
+/** The same in two parts, for a script that finds the owners itself. */
+export function strangersTimeouts(rawName: string): { readonly before: string; readonly behind: string } {
+  return { before: suffixed(rawName, ''), behind: `:${TIMEOUTS}:` }
+}
+
+/** The owner field of a writer. */
+export function writeOwner(owner: string): string {
+  return `${owner}:write`
+}
+
+/** Where the fencing tokens of a lock are counted. */
+export function tokenKey(rawName: string): string {
+  return tagged('redisson_lock_token', rawName)
+}
+
+/** What permits that come back are announced on. */
+export function permitsChannel(rawName: string): string {
+  return tagged('redisson_sc', rawName)
+}
+
+/** When the permits of a permit-expirable semaphore end, by permit. */
+export function permitTimeouts(rawName: string): string {
+  return suffixed(rawName, 'timeout')
+}
+
+/** What a count-down latch is announced on: braces in any case, not by the prefix rule. */
+export function latchChannel(rawName: string): string {
+  return `redisson_countdownlatch__channel__{${rawName}}`
+}
+
+/** What came of the latest operations of one client on a semaphore or a count-down latch. */
+export function operationsKey(rawName: string, clientId: string): string {
+  return `${tagged('holdfast:operations', rawName)}:${clientId}`
 }
 
 /** Latches of one lock; the owner is appended. */

@@ -1,21 +1,51 @@
-import type { LeaseStore, RenewalAnswer } from '@holdfast/watchdog'
+import type { LeaseStore, RenewableLease, RenewalAnswer } from '@holdfast/watchdog'
 import type { Acquisition } from './acquisition.js'
 import type { ScriptRunner } from './redis/script-runner.js'
 import { renew } from './scripts/lock/renew.js'
+import { renew as renewRead } from './scripts/read-lock/renew.js'
+
+/** A lease that is not part of a lock: it is renewed by a command of its own. */
+export interface SelfRenewing extends RenewableLease {
+  renewItself(timeoutMs: number): Promise<'renewed' | 'lost'>
+  remaining(timeoutMs: number): Promise<number | null>
+}
+
+/** What the watchdog of a client watches. */
+export type Leased = Acquisition | SelfRenewing
+
+function isSelfRenewing(lease: Leased): lease is SelfRenewing {
+  return 'renewItself' in lease
+}
 
 /** Where the watchdog renews what this client holds. */
-export class RedisLeaseStore implements LeaseStore<Acquisition> {
+export class RedisLeaseStore implements LeaseStore<Leased> {
   constructor(
     private readonly runner: ScriptRunner,
     private readonly leaseMs: number,
   ) {}
 
-  renew(locks: readonly Acquisition[], limits: { timeoutMs: number }): Promise<readonly RenewalAnswer[]> {
-    return renew(this.runner, { locks, leaseMs: this.leaseMs, timeoutMs: limits.timeoutMs })
+  renew(leases: readonly Leased[], { timeoutMs }: { timeoutMs: number }): Promise<readonly RenewalAnswer[]> {
+    const { runner, leaseMs } = this
+    const alone = leases.filter(isSelfRenewing)
+    if (alone.length > 0) {
+      // No answer to one is no answer about the others.
+      return Promise.all(alone.map((each) => each.renewItself(timeoutMs).catch(() => 'unknown' as const)))
+    }
+    const locks = leases as readonly Acquisition[]
+    const ofReaders = locks[0]?.shared === true
+    return (ofReaders ? renewRead : renew)(runner, { locks, leaseMs, timeoutMs })
   }
 
-  async remaining(lock: Acquisition, limits: { timeoutMs: number }): Promise<number | null> {
-    const ms = await lock.remaining(limits.timeoutMs)
+  /** Holds of readers have keys of their own: another script renews them. */
+  batchKey(lease: Leased): string {
+    if (isSelfRenewing(lease)) {
+      return 'permits'
+    }
+    return lease.shared ? 'readers' : 'owners'
+  }
+
+  async remaining(lease: Leased, limits: { timeoutMs: number }): Promise<number | null> {
+    const ms = await lease.remaining(limits.timeoutMs)
     // A key without an end: as good as the longest lease.
     return ms === -1 ? this.leaseMs : ms
   }

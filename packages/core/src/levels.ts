@@ -1,8 +1,11 @@
-import type { Hold } from './hold.js'
+import type { Acquisition } from './acquisition.js'
+import { Hold } from './hold.js'
 
 /** How a level is wanted: without `leaseMs` the watchdog renews. */
 export interface LevelRequest {
   readonly leaseMs: number | undefined
+  /** 0: it does not wait. */
+  readonly waitMs: number | undefined
   /** Taken by `withLock`, which gives it back by itself. */
   readonly ofCallback: boolean
 }
@@ -33,7 +36,8 @@ export class Levels {
     return held.findLast((hold) => !hold.ofCallback) ?? held.at(-1)
   }
 
-  add(hold: Hold): Hold {
+  add(acquisition: Acquisition, { leaseMs, ofCallback }: LevelRequest): Hold {
+    const hold = new Hold(acquisition, leaseMs === undefined, ofCallback)
     this.holds.push(hold)
     return hold
   }

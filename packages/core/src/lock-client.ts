@@ -1,10 +1,16 @@
-import { Acquirer } from './acquirer.js'
 import { ClientInbox } from './client-inbox.js'
 import { Context, type Place } from './context.js'
 import { limited } from './limited.js'
 import type { LockEventListener, LockEventName } from './events.js'
-import { Lock } from './locks/lock.js'
-import { ReentrantProtocol } from './locks/reentrant-protocol.js'
+import type { FencedLock } from './locks/fenced-lock.js'
+import type { FencedLockOptions } from './locks/fenced-options.js'
+import type { Lock } from './locks/lock.js'
+import { LockFactory } from './locks/lock-factory.js'
+import type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
+import type { CountDownLatch } from './synchronizers/count-down-latch.js'
+import type { PermitExpirableSemaphore } from './synchronizers/permit-expirable-semaphore.js'
+import type { Semaphore } from './synchronizers/semaphore.js'
+import { SynchronizerFactory } from './synchronizers/synchronizer-factory.js'
 import { openSession, type OpenSession } from './open-session.js'
 import { resolveOptions, type LockClientOptions } from './options.js'
 import { connectPort, portOf, untilReady, type RedisTarget } from './redis/open-port.js'
@@ -12,7 +18,8 @@ import type { IoredisClient } from './redis/ioredis-client.js'
 import type { RedisPort } from './redis/redis-port.js'
 import { shutDown } from './shutdown.js'
 import { LockThread } from './thread.js'
-import { checkDuration, checkFunction, checkName, checkOneOf } from './validate.js'
+import { runIn } from './run-in-context.js'
+import { checkDuration, checkFunction, checkOneOf } from './validate.js'
 
 const EVENTS: readonly LockEventName[] = ['lost', 'renewal-failed', 'release-failed', 'waiting']
 
@@ -22,7 +29,8 @@ const EVENTS: readonly LockEventName[] = ['lost', 'renewal-failed', 'release-fai
  */
 export class LockClient {
   private readonly session: OpenSession
-  private readonly acquirer: Acquirer
+  private readonly locks: LockFactory
+  private readonly synchronizers: SynchronizerFactory
   private readonly inbox: ClientInbox
   private closing: Promise<void> | null = null
 
@@ -36,8 +44,9 @@ export class LockClient {
   constructor(redis: IoredisClient, options?: LockClientOptions, port?: RedisPort) {
     const resolved = resolveOptions(options)
     this.session = openSession(port ?? portOf(redis), resolved)
-    this.acquirer = new Acquirer(this.session)
-    this.inbox = new ClientInbox(this.session.waiter.topics, this.session.held, this.session.clientId)
+    this.inbox = new ClientInbox(this.session.waiter.topics, this.session)
+    this.locks = new LockFactory(this.session, this.inbox)
+    this.synchronizers = new SynchronizerFactory(this.session)
   }
 
   /**
@@ -67,7 +76,58 @@ export class LockClient {
 
   /** @throws InvalidArgumentError, ClientClosedError */
   getLock(name: string): Lock {
-    return this.lockOf(name, null)
+    return this.locks.lock(name, null)
+  }
+
+  /**
+   * A lock that serves its waiters in the order in which they came, whatever process they are in (I10). A waiter
+   * whose process has died delays the next by two `resyncInterval`s at most.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
+  getFairLock(name: string): Lock {
+    return this.locks.fairLock(name, null)
+  }
+
+  /**
+   * Many readers, or one writer. Ask for it once and keep it where calls outside contexts use `unlock()`: what they
+   * hold is remembered by the lock object.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
+  getReadWriteLock(name: string, options: ReadWriteLockOptions = {}): ReadWriteLock {
+    return this.locks.readWriteLock(name, options, null)
+  }
+
+  /**
+   * A lock whose holds have fencing tokens, for a resource that refuses old ones. A name is for one kind of lock:
+   * who takes it by `getLock` gets no token, and is not counted.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
+  getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
+    return this.locks.fencedLock(name, options, null)
+  }
+
+  /**
+   * A counter of permits: so many may do something at a time. A permit has no owner and no end.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
+  getSemaphore(name: string): Semaphore {
+    return this.synchronizers.semaphore(name)
+  }
+
+  /**
+   * A semaphore whose permits end by themselves.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
+  getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore {
+    return this.synchronizers.permitExpirableSemaphore(name)
+  }
+
+  /**
+   * Lets everybody wait until so many things have happened.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
+  getCountDownLatch(name: string): CountDownLatch {
+    return this.synchronizers.countDownLatch(name)
   }
 
   /**
@@ -94,7 +154,7 @@ export class LockClient {
   /** A logical thread that is passed by hand, without AsyncLocalStorage. */
   thread(): LockThread {
     const context = new Context(this.session.nextThreadId(), null)
-    return new LockThread(context, (name) => this.lockOf(name, { context, frame: null }))
+    return new LockThread(context, this.locks)
   }
 
   /** The id of the logical thread around the caller, for `isHeldByThread`; undefined outside any context. */
@@ -132,41 +192,8 @@ export class LockClient {
     return this.close()
   }
 
-  private lockOf(name: string, thread: Place | null): Lock {
-    checkName(name)
-    this.session.assertOpen(name)
-    void this.inbox.open()
-    const protocol = new ReentrantProtocol(this.session.runner, name, this.session.keyPrefix)
-    return new Lock(this.session, this.acquirer, protocol, thread)
-  }
-
   private open<T>(forkedFrom: Place | null, callback: () => T): T {
     const context = new Context(this.session.nextThreadId(), forkedFrom)
     return this.session.contexts.enter({ context, frame: null }, () => runIn(context, callback))
   }
-}
-
-/** The context ends when the callback has settled, before whoever awaits it goes on. */
-function runIn<T>(context: Context, callback: () => T): T {
-  const end = (): void => {
-    context.alive = false
-  }
-  try {
-    const result = callback()
-    if (!isThenable(result)) {
-      end()
-      return result
-    }
-    // A thenable (a query builder) begins its work when it is awaited: that is part of the callback.
-    const settled = Promise.resolve(result)
-    settled.then(end, end)
-    return settled as T
-  } catch (error) {
-    end()
-    throw error
-  }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function'
 }

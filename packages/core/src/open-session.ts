@@ -2,18 +2,20 @@ import { setMaxListeners } from 'node:events'
 import { Waiter } from '@holdfast/waiter'
 import { Watchdog } from '@holdfast/watchdog'
 import { nanoid } from 'nanoid'
-import type { Acquisition } from './acquisition.js'
 import { MOST_ORIGINS } from './bare-calls.js'
 import { Contexts } from './context.js'
 import { ClientClosedError } from './errors.js'
 import { EventHub } from './events.js'
 import { askForEviction } from './eviction.js'
+import { FairWaiters, type FairWaitersParts } from './fair-waiters.js'
 import { HeldLocks } from './held-locks.js'
-import { RedisLeaseStore } from './lease-store.js'
+import { RedisLeaseStore, type Leased } from './lease-store.js'
 import type { ResolvedOptions } from './options.js'
 import type { RedisPort } from './redis/redis-port.js'
 import { ScriptRunner } from './redis/script-runner.js'
+import { Refusals } from './refusals.js'
 import type { Session } from './session.js'
+import { Borrowings } from './synchronizers/borrowings.js'
 import { backgroundClock, systemClock } from './system-clock.js'
 
 /** A session and the switches its client alone may use. */
@@ -29,14 +31,14 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const { random, lockWatchdogTimeout, watchdogBatchSize, resyncInterval, unavailableTimeoutMs } = options
   const clock = options.clock ?? systemClock
   const background = options.clock ?? backgroundClock
-  // After a pause of the process the answers that waited come before its timers: trust that ran out meanwhile
-  // ends here, before anybody is resumed.
+  // After a pause of the process answers and deadlines may come before the watchdog's timer: trust that ran out
+  // meanwhile ends here, before anybody is resumed.
   const beforeResume = (): void => watchdog.endOverdueTrust()
   const runner = new ScriptRunner(port, background, {
     commandTimeoutMs: options.commandTimeout,
     beforeResume,
   })
-  const watchdog = new Watchdog<Acquisition>(new RedisLeaseStore(runner, lockWatchdogTimeout), {
+  const watchdog = new Watchdog<Leased>(new RedisLeaseStore(runner, lockWatchdogTimeout), {
     clock: background,
     random,
     batchSize: watchdogBatchSize,
@@ -52,14 +54,21 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const session = {
     ...services,
     ...lifecycle(),
+    ...fairWaiting({ clientId, runner, waiter, clock, heartbeatMs: resyncInterval }),
     port,
     contexts: new Contexts(),
     events: new EventHub(),
     held: new HeldLocks(),
+    borrowings: new Borrowings(),
     bareOrigins: { left: MOST_ORIGINS },
   }
   askForEviction(session)
   return session
+}
+
+function fairWaiting(parts: Omit<FairWaitersParts, 'refusals'>) {
+  const refusals = new Refusals(parts.clock)
+  return { refusals, fairWaiters: new FairWaiters({ ...parts, refusals }) }
 }
 
 function lifecycle() {

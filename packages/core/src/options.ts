@@ -8,6 +8,7 @@ import {
   checkOneOf,
 } from './validate.js'
 import { InvalidArgumentError } from './errors.js'
+import { wellFormed } from './keys.js'
 import { systemRandom, type Clock } from './system-clock.js'
 
 /** What to do about Redisson-style calls outside any context, where nothing can tell two callers apart. */
@@ -21,6 +22,8 @@ export interface LockClientOptions {
   lockWatchdogTimeout?: number
   /** Locks renewed by one script. Default 100. Larger: fewer scripts, longer stalls of Redis. */
   watchdogBatchSize?: number
+  /** How long a Java client lets a waiter of a fair lock stay in line, as Redisson's option of that name. Default 300,000. */
+  fairLockWaitTimeout?: number
   /** How often the first waiter of a lock asks again without having been woken. Default 1,000. Shorter: faster recovery of a lost message. */
   resyncInterval?: number
   /** After it the outcome of a command is unknown and the client finds out or compensates. Default 3,000; never longer than `unavailableTimeoutMs`. */
@@ -40,6 +43,7 @@ export interface ResolvedOptions {
   readonly clientName: string
   readonly lockWatchdogTimeout: number
   readonly watchdogBatchSize: number
+  readonly fairLockWaitTimeout: number
   readonly resyncInterval: number
   readonly commandTimeout: number
   readonly unavailableTimeoutMs: number
@@ -56,6 +60,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     clientName: options.clientName ?? `${hostname()}-${process.pid}`.replaceAll(/[:{}]/g, '-'),
     lockWatchdogTimeout: options.lockWatchdogTimeout ?? 30_000,
     watchdogBatchSize: options.watchdogBatchSize ?? 100,
+    fairLockWaitTimeout: options.fairLockWaitTimeout ?? 300_000,
     resyncInterval: options.resyncInterval ?? 1_000,
     commandTimeout: options.commandTimeout ?? 3_000,
     unavailableTimeoutMs: options.unavailableTimeoutMs ?? 10_000,
@@ -65,7 +70,11 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     random: options.random ?? systemRandom,
   }
   check(resolved)
-  return { ...resolved, commandTimeout: Math.min(resolved.commandTimeout, resolved.unavailableTimeoutMs) }
+  return {
+    ...resolved,
+    clientName: wellFormed(resolved.clientName),
+    commandTimeout: Math.min(resolved.commandTimeout, resolved.unavailableTimeoutMs),
+  }
 }
 
 function check(options: ResolvedOptions): void {
@@ -79,6 +88,7 @@ function check(options: ResolvedOptions): void {
   }
   checkLease('lockWatchdogTimeout', options.lockWatchdogTimeout)
   checkInteger('watchdogBatchSize', options.watchdogBatchSize, 1)
+  checkDuration('fairLockWaitTimeout', options.fairLockWaitTimeout, 'positive')
   checkDuration('resyncInterval', options.resyncInterval, 'positive')
   checkDuration('commandTimeout', options.commandTimeout, 'positive')
   checkDuration('unavailableTimeoutMs', options.unavailableTimeoutMs, 'positive')

@@ -1,7 +1,7 @@
 import { RedisUnavailableError, WrongTypeError } from './errors.js'
-import type { HoldChange, LockProtocol } from './locks/lock-protocol.js'
+import type { HoldChange, LockProtocol, Wish } from './locks/lock-protocol.js'
 import { isWorthRetrying, untilKnown } from './redis/until-known.js'
-import { CommandLedger, type CommandStamp } from './scripts/command-stamp.js'
+import { CommandLedger } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
 import type { Session } from './session.js'
@@ -20,12 +20,16 @@ const NOT_HELD: ReleaseReply = { kind: 'not-held' }
 export class OwnerCommands {
   /** When the latest granted request for a lease was sent: what local trust is counted from. */
   grantedAt = 0
+  /** Of the acquisition; a re-entry gets none of its own. */
+  token: string | undefined = undefined
   private readonly ledger = new CommandLedger()
   private busy = false
   private answerEndsTurn = false
   private queue: (() => void)[] | null = null
   /** Hold count in Redis; null when a command without an answer may have changed it. */
   private inRedis: number | null = 0
+  /** Without a hold, something in Redis says that it waits. */
+  private isExpected = false
   /** Nothing of this owner lives longer in Redis, counted from any moment, ms. */
   private longestLeaseMs: number
 
@@ -39,7 +43,7 @@ export class OwnerCommands {
 
   /** Nothing was ever sent, or a refusal was certain: there is nothing of this owner in Redis, and none will come. */
   get hasNothingInRedis(): boolean {
-    return !this.busy && this.inRedis === 0
+    return !this.busy && this.inRedis === 0 && !this.isExpected
   }
 
   /** Runs after every earlier one has settled. */
@@ -74,21 +78,21 @@ export class OwnerCommands {
   }
 
   /** Tries to take the lock. A turn of its own, which ends with the answer. */
-  acquireFirst(leaseMs: number): Promise<AcquireReply> {
+  acquireFirst(wish: Wish): Promise<AcquireReply> {
     if (this.busy) {
-      return this.oneAtATime(() => this.acquire(1, leaseMs))
+      return this.oneAtATime(() => this.acquire(1, wish))
     }
     this.busy = true
     this.answerEndsTurn = true
-    return this.acquire(1, leaseMs)
+    return this.acquire(1, wish)
   }
 
   /** Takes the lock (`holds` 1) or raises the count. */
-  acquire(holds: number, leaseMs: number): Promise<AcquireReply> {
+  acquire(holds: number, wish: Wish): Promise<AcquireReply> {
     const sentAt = this.session.clock.now()
-    this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
+    this.longestLeaseMs = Math.max(this.longestLeaseMs, wish.leaseMs)
     const change = this.nextChange(holds)
-    return this.send(change, this.protocol.acquire(change, leaseMs), {
+    return this.send(change, this.protocol.acquire(change, wish), {
       fail: rethrow,
       // A re-entry into what somebody overwrote: as gone as if it had been deleted.
       onWrongType: holds > 1 ? LOST : null,
@@ -96,9 +100,11 @@ export class OwnerCommands {
         if (reply.kind === 'acquired') {
           this.inRedis = holds
           this.grantedAt = sentAt
+          this.token = reply.token ?? this.token
         } else if (!this.ledger.hasLateCopies) {
           this.inRedis = 0
         }
+        this.isExpected = reply.kind === 'held' && reply.waits === true
         return reply
       },
     })
@@ -135,7 +141,7 @@ export class OwnerCommands {
   }
 
   private write(holds: number, fail: OnFailure<ReleaseReply>): Promise<ReleaseReply> {
-    if (this.inRedis === holds) {
+    if (this.inRedis === holds && !this.isExpected) {
       return Promise.resolve(holds === 0 ? RELEASED : STILL_HELD)
     }
     const change = this.nextChange(holds)
@@ -144,8 +150,9 @@ export class OwnerCommands {
       onWrongType: NOT_HELD,
       read: (reply) => {
         this.inRedis = reply.kind === 'not-held' ? 0 : holds
-        // After a broken connection an earlier copy of a full release may have done it already.
-        return reply.kind === 'not-held' && holds === 0 && this.ledger.hasLateCopies ? RELEASED : reply
+        this.isExpected = false
+        // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).
+        return reply.kind === 'not-held' && this.ledger.mayBeReleased ? RELEASED : reply
       },
     })
   }
@@ -156,7 +163,7 @@ export class OwnerCommands {
 
   /** What is known of the count in Redis becomes unknown, until the answer. */
   private send<R>(
-    { stamp }: HoldChange,
+    change: HoldChange,
     answer: Promise<R>,
     { read, fail, onWrongType }: { read: (reply: R) => R; fail: OnFailure<R>; onWrongType: R | null },
   ): Promise<R> {
@@ -165,16 +172,17 @@ export class OwnerCommands {
     this.inRedis = null
     return answer.then(
       (reply) => {
-        this.noteLateCopy(stamp, epoch)
+        this.noteLateCopy(change, epoch)
         const result = read(reply)
         this.endTurnWithAnswer()
         return result
       },
       (error: unknown) => {
-        this.noteLateCopy(stamp, epoch)
+        const wasSentAgain = this.noteLateCopy(change, epoch)
         if (error instanceof RedisUnavailableError && error.outcome === 'unknown') {
-          this.ledger.mayArriveLate(stamp)
-        } else {
+          this.ledger.mayArriveLate(change)
+        } else if (!(wasSentAgain && isRefusal(error))) {
+          // Otherwise Redis refused one copy, and one before it may have run.
           this.inRedis = known
         }
         const gone = onWrongType && error instanceof WrongTypeError ? read(onWrongType) : null
@@ -184,10 +192,13 @@ export class OwnerCommands {
     )
   }
 
-  private noteLateCopy(stamp: CommandStamp, epochWhenSent: number): void {
-    if (this.session.runner.connectionEpoch !== epochWhenSent) {
-      this.ledger.mayArriveLate(stamp)
+  /** Whether the connection broke meanwhile: there may be more than one copy. */
+  private noteLateCopy(change: HoldChange, epochWhenSent: number): boolean {
+    if (this.session.runner.connectionEpoch === epochWhenSent) {
+      return false
     }
+    this.ledger.mayArriveLate(change)
+    return true
   }
 
   private endTurnWithAnswer(): void {
@@ -196,6 +207,13 @@ export class OwnerCommands {
       this.passTurn()
     }
   }
+}
+
+/** Redis's own answer. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof WrongTypeError || (error instanceof RedisUnavailableError && error.outcome === 'refused')
+  )
 }
 
 function rethrow(error: unknown): never {

@@ -2,6 +2,7 @@ import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
 import type { Acquisition } from './acquisition.js'
 import { newQueue, type Enclosing, type Turn } from './context.js'
+import { InvalidArgumentError } from './errors.js'
 import type { Hold } from './hold.js'
 import type { Session } from './session.js'
 
@@ -10,12 +11,16 @@ import type { Session } from './session.js'
  * that its limits, signal and patience with Redis are the same.
  */
 export class Reentry {
+  /** The caller has left: what is under way for it adds no level any more. */
+  private over = false
+
   constructor(
     private readonly session: Session,
     private readonly call: AcquireCall,
   ) {}
 
   async into({ acquisition, within }: Enclosing): Promise<Held | Busy | NotYet> {
+    this.refuseWithoutToken(acquisition)
     const mine = this.call.ofCallback ? within.turn : null
     const busy = mine ? await this.takeTurn(mine) : null
     if (busy) {
@@ -31,9 +36,22 @@ export class Reentry {
       return hold ? { kind: 'held', hold, acquisition, turn: mine } : 'look-again'
     } finally {
       if (!hold) {
+        this.over = true
         acquisition.giveBack()
         endTurn(this.session, mine)
       }
+    }
+  }
+
+  /**
+   * What `getLock` of the same name took was not counted: its holder would get no token, or that of somebody else.
+   * @throws InvalidArgumentError
+   */
+  private refuseWithoutToken(acquisition: Acquisition): void {
+    const { givesTokens, lockName } = this.call.protocol
+    if (givesTokens && acquisition.token === undefined) {
+      const rule = 'a lock that this context took by getFencedLock() too: it holds this one without a token'
+      throw new InvalidArgumentError('name', lockName, rule)
     }
   }
 
@@ -43,7 +61,7 @@ export class Reentry {
       queue: newQueue('reenter'),
       attempt: () =>
         acquisition
-          .tryReenter(this.call)
+          .tryReenter(this.call, () => this.over)
           .then((value): Attempt<Hold | null> => ({ kind: 'done', value }), unavailableOrThrow),
       // It came too late for its caller: the level goes again.
       giveBack: (hold) => this.session.inBackground(Promise.resolve(hold?.release()).catch(() => undefined)),

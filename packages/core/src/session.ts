@@ -1,11 +1,14 @@
 import type { Waiter } from '@holdfast/waiter'
 import type { Watchdog } from '@holdfast/watchdog'
-import type { Acquisition } from './acquisition.js'
 import type { Contexts } from './context.js'
 import type { EventHub } from './events.js'
+import type { FairWaiters } from './fair-waiters.js'
 import type { HeldLocks } from './held-locks.js'
+import type { Leased } from './lease-store.js'
 import type { ResolvedOptions } from './options.js'
 import type { ScriptRunner } from './redis/script-runner.js'
+import type { Refusals } from './refusals.js'
+import type { Borrowings } from './synchronizers/borrowings.js'
 import type { Clock } from './system-clock.js'
 
 /** What the parts of one client share. Made by LockClient, which alone knows how they are wired. */
@@ -15,11 +18,14 @@ export interface Session {
   readonly keyPrefix: string
   readonly clock: Clock
   readonly runner: ScriptRunner
-  readonly watchdog: Watchdog<Acquisition>
+  readonly watchdog: Watchdog<Leased>
   readonly waiter: Waiter
+  readonly fairWaiters: FairWaiters
+  readonly refusals: Refusals
   readonly contexts: Contexts
   readonly events: EventHub
   readonly held: HeldLocks
+  readonly borrowings: Borrowings
   /** How many more calls outside contexts are recorded with where they come from. */
   readonly bareOrigins: { left: number }
   /** Aborts when the client gives up everything that is still under way. */

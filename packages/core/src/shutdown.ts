@@ -7,11 +7,11 @@ import type { OpenSession } from './open-session.js'
  * grace, then their signals abort, and only then their locks are given back.
  */
 export async function shutDown(session: OpenSession, graceMs: number): Promise<void> {
-  const { clock, options, held, waiter, watchdog, runner, port, events, background } = session
+  const { clock, options, held, waiter, watchdog, runner, port, events, background, borrowings } = session
   session.refuseNewCalls()
   const waitersGone = waiter.close(new ClientClosedError())
-  await limited(held.whenEmpty(), graceMs, clock)
-  for (const each of held.all) {
+  await limited(Promise.all([held.whenEmpty(), borrowings.whenEmpty()]), graceMs, clock)
+  for (const each of [...held.all, ...borrowings.all]) {
     session.inBackground(each.surrender())
   }
   await limited(Promise.allSettled([waitersGone, ...background]), options.commandTimeout, clock)

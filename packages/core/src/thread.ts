@@ -1,5 +1,9 @@
-import { Context } from './context.js'
+import type { Context, Place } from './context.js'
+import type { FencedLock } from './locks/fenced-lock.js'
+import type { FencedLockOptions } from './locks/fenced-options.js'
+import type { LockFactory } from './locks/lock-factory.js'
 import type { Lock } from './locks/lock.js'
+import type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
 
 /**
  * A logical thread that is passed by hand instead of found around the caller: its locks are re-entrant wherever
@@ -9,7 +13,7 @@ export class LockThread {
   /** @internal Threads come from a client. */
   constructor(
     private readonly context: Context,
-    private readonly lockOf: (name: string, context: Context) => Lock,
+    private readonly locks: LockFactory,
   ) {}
 
   /** For `isHeldByThread`. Unique within the client. */
@@ -19,6 +23,25 @@ export class LockThread {
 
   /** @throws InvalidArgumentError, ClientClosedError */
   getLock(name: string): Lock {
-    return this.lockOf(name, this.context)
+    return this.locks.lock(name, this.place)
+  }
+
+  /** See `LockClient.getFairLock`. @throws InvalidArgumentError, ClientClosedError */
+  getFairLock(name: string): Lock {
+    return this.locks.fairLock(name, this.place)
+  }
+
+  /** See `LockClient.getReadWriteLock`. @throws InvalidArgumentError, ClientClosedError */
+  getReadWriteLock(name: string, options: ReadWriteLockOptions = {}): ReadWriteLock {
+    return this.locks.readWriteLock(name, options, this.place)
+  }
+
+  /** See `LockClient.getFencedLock`. @throws InvalidArgumentError, ClientClosedError */
+  getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
+    return this.locks.fencedLock(name, options, this.place)
+  }
+
+  private get place(): Place {
+    return { context: this.context, frame: null }
   }
 }

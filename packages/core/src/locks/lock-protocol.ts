@@ -1,3 +1,4 @@
+import type { Place } from '../context.js'
 import type { CommandStamp } from '../scripts/command-stamp.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { LockState } from '../scripts/lock/inspect.js'
@@ -11,17 +12,61 @@ export interface HoldChange {
   readonly stamp: CommandStamp
 }
 
+/** What a caller holds already that matters to the kind of lock it asks for. */
+export interface Surroundings {
+  /** The owner that it takes the lock beside; '' for none. */
+  readonly joins: string
+  /** It does not stand behind those who wait for it. */
+  readonly passes: boolean
+}
+
+export const ALONE: Surroundings = { joins: '', passes: false }
+
+/** How an owner wants the lock. */
+export interface Wish {
+  readonly around: Surroundings
+  readonly leaseMs: number
+  /** Refused, it will wait: a fair lock gives it a place in line, readers stand back for it. */
+  readonly waits: boolean
+}
+
+/** The local line that callers of an owner stand in. */
+export interface LocalLine {
+  readonly queue: string
+  /** Where what may let its head in is announced. */
+  readonly topic?: string
+  /** Whether the head asks again from time to time; false: it is woken. Default true. */
+  readonly ticks?: boolean
+  /** Whether callers next to each other may have it together. Default false. */
+  readonly shared?: boolean
+}
+
 /** What a kind of lock does in Redis. Waiting, watching, contexts and holds are the same for all kinds. */
 export interface LockProtocol {
   readonly lockName: string
-  /** The lock's key in Redis, and what tells this lock from every other in the client. */
+  /** The lock's key in Redis. */
   readonly key: string
-  /** What a release is announced on. */
-  readonly channel: string
-  acquire(change: HoldChange, leaseMs: number): Promise<AcquireReply>
+  /** What tells this lock from every other in the client. A read lock and its write lock are two, of one key. */
+  readonly scope: string
+  /** Several owners may have it at once. */
+  readonly shared: boolean
+  /** Whether every acquisition gets a fencing token. */
+  readonly givesTokens?: true
+  ownerOf(threadId: number): string
+  /**
+   * What the caller's place means for its wait.
+   * @throws SelfDeadlockError the wait would never end
+   */
+  surroundings(place: Place | null, isEndless: boolean): Surroundings
+  lineOf(owner: string, around: Surroundings): LocalLine
+  /** Whether anybody in this client waits for it. */
+  readonly isAwaited: boolean
+  acquire(change: HoldChange, wish: Wish): Promise<AcquireReply>
   release(change: HoldChange): Promise<ReleaseReply>
   /** Makes the lease last at least this long from now, ms. */
   extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
   forceRelease(): Promise<boolean>
   inspect(timeoutMs?: number): Promise<LockState>
+  /** What Redis keeps of an owner's lease, ms, -1 when it has no end; null when the owner does not have the lock. */
+  remaining(owner: string, timeoutMs?: number): Promise<number | null>
 }

@@ -23,7 +23,8 @@ export class Lock {
   constructor(
     private readonly session: Session,
     private readonly acquirer: Acquirer,
-    private readonly protocol: LockProtocol,
+    /** @internal */
+    protected readonly protocol: LockProtocol,
     /** The thread this object is bound to; null: the context around each call. */
     private readonly thread: Place | null,
   ) {
@@ -79,9 +80,9 @@ export class Lock {
    */
   async forceUnlock(): Promise<boolean> {
     this.session.assertOpen(this.name)
-    const mine = this.session.held.ofKey(this.protocol.key)
+    const mine = this.session.held.ofScope(this.protocol.scope)
     const released = await this.protocol.forceRelease()
-    mine?.lose('forced')
+    mine.forEach((each) => each.lose('forced'))
     return released
   }
 
@@ -96,9 +97,9 @@ export class Lock {
 
   /** @param threadId the `id` of a thread of this client */
   async isHeldByThread(threadId: number): Promise<boolean> {
-    const owners = this.session.held.all.filter(
-      (each) => each.key === this.protocol.key && each.contextId === threadId,
-    )
+    const owners = this.session.held
+      .ofScope(this.protocol.scope)
+      .filter((each) => each.contextId === threadId)
     if (owners.length === 0) {
       return false
     }
@@ -142,7 +143,8 @@ export class Lock {
     return withLock({ session, acquirer, protocol, place: this.place(), options }, callback)
   }
 
-  private byHand<T>(method: string, options: AcquireOptions, finish: Finish<T>): Promise<T> {
+  /** @internal Redisson's face. */
+  protected byHand<T>(method: string, options: AcquireOptions, finish: Finish<T>): Promise<T> {
     const place = this.place()
     const bare = place ? null : { calls: this.bare, method }
     const request = { options, defaultWaitMs: undefined, place, ofCallback: false, bare }
@@ -182,7 +184,7 @@ export class Lock {
 
   private latestHold(): Hold {
     const place = this.thread ? this.place() : this.session.contexts.current
-    const hold = place && enclosing(place, this.protocol.key)?.acquisition.levels.latest
+    const hold = place && enclosing(place, this.protocol.scope)?.acquisition.levels.latest
     if (hold) {
       return hold
     }
@@ -194,13 +196,15 @@ export class Lock {
 
   private ownerHere(): string | undefined {
     const place = this.place()
-    return place ? enclosing(place, this.protocol.key)?.acquisition.owner : this.bare.current?.owner
+    return place ? enclosing(place, this.protocol.scope)?.acquisition.owner : this.bare.current?.owner
   }
 }
 
-type Finish<T> = (obtained: Held | Busy) => T
+/** @internal What a call makes of what it obtained. */
+export type Finish<T> = (obtained: Held | Busy) => T
 
-function holdOrThrow(obtained: Held | Busy): Hold {
+/** @internal */
+export function holdOrThrow(obtained: Held | Busy): Hold {
   if (obtained.kind === 'busy') {
     throw obtained.error()
   }

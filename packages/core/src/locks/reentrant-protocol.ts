@@ -1,62 +1,45 @@
-import { INBOX_PREFIX, latchPrefix, unlockChannel } from '../keys.js'
-import type { ScriptRunner } from '../redis/script-runner.js'
+import { INBOX_PREFIX, unlockChannel } from '../keys.js'
 import { acquire, type AcquireReply } from '../scripts/lock/acquire.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
-import { inspect, type LockState } from '../scripts/lock/inspect.js'
 import { release, type ReleaseReply } from '../scripts/lock/release.js'
-import { renew } from '../scripts/lock/renew.js'
-import type { HoldChange, LockProtocol } from './lock-protocol.js'
+import type { Session } from '../session.js'
+import { HashProtocol } from './hash-protocol.js'
+import type { HoldChange, LocalLine, Wish } from './lock-protocol.js'
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
-export class ReentrantProtocol implements LockProtocol {
-  readonly key: string
-  readonly channel: string
-  private readonly latchPrefix: string
+export class ReentrantProtocol extends HashProtocol {
+  private readonly line: LocalLine & { readonly topic: string }
 
-  constructor(
-    private readonly runner: ScriptRunner,
-    readonly lockName: string,
-    keyPrefix: string,
-  ) {
-    this.key = keyPrefix + lockName
-    this.channel = unlockChannel(this.key)
-    this.latchPrefix = latchPrefix(this.key)
+  constructor(session: Session, lockName: string) {
+    super(session, lockName)
+    this.line = { queue: this.key, topic: unlockChannel(this.key) }
   }
 
-  acquire(change: HoldChange, leaseMs: number): Promise<AcquireReply> {
+  /** One line for all callers of this client: a release lets one of them in. */
+  lineOf(): LocalLine {
+    return this.line
+  }
+
+  get isAwaited(): boolean {
+    return this.session.waiter.isWaiting(this.key)
+  }
+
+  acquire({ owner, holds, stamp }: HoldChange, { leaseMs }: Wish): Promise<AcquireReply> {
     const { lockName, key } = this
-    const { owner, holds, stamp } = change
-    return acquire(this.runner, {
-      lockName,
-      key,
-      latchKey: this.latchPrefix + owner,
-      owner,
-      holds,
-      leaseMs,
-      stamp,
-    })
+    const latchKey = this.latchKey(owner)
+    return acquire(this.session.runner, { lockName, key, latchKey, owner, holds, leaseMs, stamp })
   }
 
-  release(change: HoldChange): Promise<ReleaseReply> {
-    const { lockName, key, channel } = this
-    const { owner, holds, stamp } = change
-    const latchKey = this.latchPrefix + owner
-    return release(this.runner, { lockName, key, latchKey, channel, publish: 'PUBLISH', owner, holds, stamp })
-  }
-
-  async extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'> {
-    const [answer] = await renew(this.runner, { locks: [{ key: this.key, owner }], leaseMs })
-    return answer ?? 'lost'
+  release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
+    const { lockName, key } = this
+    const announced = { channel: this.line.topic, publish: 'PUBLISH' } as const
+    const latchKey = this.latchKey(owner)
+    return release(this.session.runner, { lockName, key, latchKey, owner, holds, stamp, ...announced })
   }
 
   async forceRelease(): Promise<boolean> {
-    const { lockName, key, channel } = this
-    const command = { lockName, key, channel, publish: 'PUBLISH', inboxPrefix: INBOX_PREFIX } as const
-    return (await forceRelease(this.runner, command)).kind === 'released'
-  }
-
-  inspect(timeoutMs?: number): Promise<LockState> {
     const { lockName, key } = this
-    return inspect(this.runner, timeoutMs === undefined ? { lockName, key } : { lockName, key, timeoutMs })
+    const announced = { channel: this.line.topic, publish: 'PUBLISH', inboxPrefix: INBOX_PREFIX } as const
+    return (await forceRelease(this.session.runner, { lockName, key, ...announced })).kind === 'released'
   }
 }

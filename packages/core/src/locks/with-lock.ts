@@ -33,7 +33,7 @@ export async function withLock<T>(call: WithLockCall, callback: (hold: Hold) => 
   }
   const { hold, acquisition, turn } = await acquirer.obtain(protocol, request, heldOrThrow)
   const place = call.place ?? { context: own as Context, frame: null }
-  const frame = new Frame(place.context, place.frame, protocol.key, acquisition)
+  const frame = new Frame(place.context, place.frame, protocol.scope, acquisition)
   let result: T | undefined
   let failure: { readonly error: unknown } | null = null
   try {

@@ -17,9 +17,11 @@ export class CommandDeadlines {
   private first = 0
   private timer: { cancel(): void } | null = null
 
+  /** `beforeResume` runs before commands expire, which resumes whoever waits for them. */
   constructor(
     private readonly clock: Clock,
     private readonly durationMs: number,
+    private readonly beforeResume: () => void,
   ) {}
 
   add(command: InFlight): void {
@@ -51,6 +53,8 @@ export class CommandDeadlines {
   }
 
   private fire(): void {
+    // First of all: what it sends comes back to `add`, which must find this timer, or it would set another one.
+    this.beforeResume()
     this.timer = null
     const now = this.clock.now()
     for (let command = this.commands[this.first]; command; command = this.commands[this.first]) {

@@ -1,9 +1,12 @@
 import { RedisUnavailableError, WrongTypeError, type LockError } from '../errors.js'
 import type { ScriptCall } from './script-call.js'
 
-// Redis is not able to work now but will be: a fail-over, a restart, a slot on the move, a long script.
+// Redis is not able to work now but will be: a fail-over, too few replicas, a disk that fails to take a snapshot,
+// a restart, a slot on the move, a long script.
 const TRANSIENT = new Set([
   'READONLY',
+  'NOREPLICAS',
+  'MISCONF',
   'LOADING',
   'MASTERDOWN',
   'CLUSTERDOWN',
@@ -17,7 +20,9 @@ export function refusal(error: Error, call: ScriptCall): LockError {
   const { lockName, keys } = call
   const code = /^[A-Z]+/.exec(error.message)?.[0] ?? ''
   if (code === 'WRONGTYPE') {
-    return new WrongTypeError(lockName ?? '', keys[0] ?? '', error)
+    // A script that knows better which key it is names it.
+    const named = keys.find((key) => error.message.includes(`(key "${key}")`))
+    return new WrongTypeError(lockName ?? '', named ?? keys[0] ?? '', error)
   }
   return new RedisUnavailableError(`Redis refused the command: ${error.message}`, {
     outcome: 'refused',

@@ -1,8 +1,14 @@
+/** The part of an ioredis client, or of its Cluster, that runs scripts. */
+export interface IoredisScripting {
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>
+  eval(lua: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>
+}
+
 /**
  * What is used of an ioredis client, 5 or 6: structural, so that types resolve without ioredis installed, and so
  * that two copies of it may be.
  */
-export interface IoredisClient {
+export interface IoredisClient extends IoredisScripting {
   readonly status: string
   readonly isCluster?: boolean
   readonly options: { readonly keyPrefix?: string | undefined }
@@ -10,8 +16,6 @@ export interface IoredisClient {
   disconnect(reconnect?: boolean): void
   quit(): Promise<unknown>
   duplicate(override?: object): IoredisClient
-  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>
-  eval(lua: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>
   subscribe(...channels: string[]): Promise<unknown>
   unsubscribe(...channels: string[]): Promise<unknown>
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as an EventEmitter has it; nothing stricter fits

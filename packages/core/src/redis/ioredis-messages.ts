@@ -1,7 +1,9 @@
 import type { WakeSource } from '@holdfast/waiter'
+import { backgroundClock } from '../system-clock.js'
 import { endConnection, type IoredisClient } from './ioredis-client.js'
 
 const LONGEST_RECONNECT_PAUSE_MS = 2_000
+const REFUSED_PAUSE_MS = 500
 
 interface Subscription {
   readonly onMessage: (payload: string) => void
@@ -20,6 +22,7 @@ export class IoredisMessages implements WakeSource {
   private readonly listeners = new Set<() => void>()
   private wasReady = false
   private closed = false
+  private retry: { cancel(): void } | null = null
 
   constructor(private readonly client: IoredisClient) {}
 
@@ -57,6 +60,7 @@ export class IoredisMessages implements WakeSource {
 
   async close(): Promise<void> {
     this.closed = true
+    this.retry?.cancel()
     this.listeners.clear()
     for (const topic of [...this.subscriptions.keys()]) {
       this.subscriptions
@@ -98,6 +102,7 @@ export class IoredisMessages implements WakeSource {
     const topics = [...this.subscriptions]
     const isReconnect = this.wasReady
     this.wasReady = true
+    this.retry?.cancel()
     if (!this.connection || topics.length === 0) {
       return
     }
@@ -108,9 +113,26 @@ export class IoredisMessages implements WakeSource {
           this.listeners.forEach((listener) => listener())
         }
       },
-      // The connection broke again: the next `ready` subscribes. A refusal (ACL) is told to those who wait for it.
-      (error: unknown) => topics.forEach(([topic, subscription]) => this.fail(topic, subscription, error)),
+      // A refusal (ACL) is told to those who wait for it.
+      (error: unknown) => {
+        topics.forEach(([topic, subscription]) => this.fail(topic, subscription, error))
+        if (!this.closed) {
+          this.subscribeLater()
+        }
+      },
     )
+  }
+
+  /**
+   * Where the connection broke again, the next `ready` subscribes. One that stays, to a Redis that refuses for a
+   * while (BUSY), has no next `ready`: what was confirmed before would be deaf from now on.
+   */
+  private subscribeLater(): void {
+    this.retry = backgroundClock.setTimer(REFUSED_PAUSE_MS, () => {
+      if (this.connection?.status === 'ready') {
+        this.onReady()
+      }
+    })
   }
 
   private confirm(topic: string, subscription: Subscription): void {

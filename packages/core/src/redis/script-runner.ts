@@ -14,13 +14,13 @@ export class ScriptRunner {
   private readonly dispatch: ScriptDispatch
   private closed = false
 
-  /** `beforeResume` runs before the answer to a command resumes whoever waits for it. */
+  /** `beforeResume` runs before an answer, or that there is none, resumes whoever waits for it. */
   constructor(
     private readonly port: RedisPort,
     private readonly clock: Clock,
     private readonly limits: { readonly commandTimeoutMs: number; readonly beforeResume: () => void },
   ) {
-    this.usualDeadlines = new CommandDeadlines(clock, limits.commandTimeoutMs)
+    this.usualDeadlines = this.newDeadlines(limits.commandTimeoutMs)
     this.dispatch = new ScriptDispatch(port, limits.beforeResume)
   }
 
@@ -74,7 +74,10 @@ export class ScriptRunner {
           finish(() => reject(notSent('The Redis connection has ended.', false, call)))
         }
       }
-      const stopListening = this.port.onStateChange(check)
+      const stopListening = this.port.onStateChange(() => {
+        this.limits.beforeResume()
+        check()
+      })
       const expire = (): void =>
         finish(() => reject(notSent(`No connection to Redis within ${timeoutMs} ms.`, true, call)))
       const unsent: InFlight = { settled: false, dueAt: 0, expire }
@@ -92,8 +95,12 @@ export class ScriptRunner {
     if (timeoutMs === this.limits.commandTimeoutMs) {
       return this.usualDeadlines
     }
-    const deadlines = this.otherDeadlines.get(timeoutMs) ?? new CommandDeadlines(this.clock, timeoutMs)
+    const deadlines = this.otherDeadlines.get(timeoutMs) ?? this.newDeadlines(timeoutMs)
     this.otherDeadlines.set(timeoutMs, deadlines)
     return deadlines
+  }
+
+  private newDeadlines(timeoutMs: number): CommandDeadlines {
+    return new CommandDeadlines(this.clock, timeoutMs, this.limits.beforeResume)
   }
 }

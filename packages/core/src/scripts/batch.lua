@@ -5,7 +5,15 @@
 -- RETRY   safe: each item is; an error of the whole script comes before the first item
 local transitions = {
   -- include lock/acquire
+  -- include fenced-lock/acquire
   -- include lock/release
+  -- include fair-lock/acquire
+  -- include fair-lock/release
+  -- include fair-lock/heartbeat
+  -- include read-lock/acquire
+  -- include read-lock/release
+  -- include write-lock/acquire
+  -- include write-lock/release
 }
 
 -- A write that changes nothing, of a kind that Redis refuses when it is out of memory: an acquire behind a

@@ -17,6 +17,8 @@ export const LATCH_TTL_MS = `${5 * 60_000}`
 export class CommandLedger {
   private sequence = 0
   private latchThrough = 0
+  /** A full release was among those: it may have been run, though nobody knows. */
+  mayBeReleased = false
 
   next(): CommandStamp {
     this.sequence += 1
@@ -24,8 +26,9 @@ export class CommandLedger {
   }
 
   /** A copy of this command, and of any before it, may still arrive. */
-  mayArriveLate(stamp: CommandStamp): void {
+  mayArriveLate({ stamp, holds }: { readonly stamp: CommandStamp; readonly holds: number }): void {
     this.latchThrough = Math.max(this.latchThrough, stamp.sequence)
+    this.mayBeReleased ||= holds === 0
   }
 
   /** Whether Redis may do, or may already have done, something nobody has an answer for. */

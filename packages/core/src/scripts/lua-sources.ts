@@ -1,33 +1,18 @@
 // Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
 export const luaSources = {
   'batch': `-- batch: many transitions in one script, each as if it had come alone.
--- KEYS    [1] a key that nobody ever writes   [2..] the keys of each item, one item after another
--- ARGV    [1] JSON, because parsing hundreds of arguments costs more: of each item its transition and its ARGV
--- RETURNS a list in the order of the items: the answer of each, or its error
--- RETRY   safe: each item is; an error of the whole script comes before the first item
 local transitions = {
   ['lock/acquire'] = { keys = 2, run = function(KEYS, ARGV)
-    -- acquire: take a free lock for an owner, or set the hold count of an owner that has it.
-    -- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner
-    -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
-    --         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
-    -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
-    --         {ttl ms, holder, holds} when somebody else has it
-    -- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the latch
     local holds = tonumber(ARGV[2])
-
     if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
-      -- HSET comes first: it is what Redis refuses when out of memory, and a write before it would let it pass.
       redis.call('hset', KEYS[1], ARGV[1], 1)
       redis.call('pexpire', KEYS[1], ARGV[3])
       return 1
     end
-
     local latched = redis.call('get', KEYS[2])
     local mine = redis.call('hget', KEYS[1], ARGV[1])
     local free = not mine and redis.call('exists', KEYS[1]) == 0
     local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
-
     if not superseded and (mine or (free and holds == 1)) then
       redis.call('hset', KEYS[1], ARGV[1], holds)
       redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -36,8 +21,6 @@ local transitions = {
       end
       return 1
     end
-
-    -- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
     redis.call('hdel', KEYS[1], '')
     if superseded then
       return 3
@@ -48,20 +31,68 @@ local transitions = {
     local holder = redis.call('hgetall', KEYS[1])
     return { redis.call('pttl', KEYS[1]), holder[1], holder[2] }
   end },
+  ['fenced-lock/acquire'] = { keys = 3, run = function(KEYS, ARGV)
+    local lock = {
+      ['lock/acquire'] = { keys = 2, run = function(KEYS, ARGV)
+        local holds = tonumber(ARGV[2])
+        if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+          redis.call('hset', KEYS[1], ARGV[1], 1)
+          redis.call('pexpire', KEYS[1], ARGV[3])
+          return 1
+        end
+        local latched = redis.call('get', KEYS[2])
+        local mine = redis.call('hget', KEYS[1], ARGV[1])
+        local free = not mine and redis.call('exists', KEYS[1]) == 0
+        local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+        if not superseded and (mine or (free and holds == 1)) then
+          redis.call('hset', KEYS[1], ARGV[1], holds)
+          redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+          if ARGV[5] ~= '0' then
+            redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+          end
+          return 1
+        end
+        redis.call('hdel', KEYS[1], '')
+        if superseded then
+          return 3
+        end
+        if holds > 1 then
+          return 2
+        end
+        local holder = redis.call('hgetall', KEYS[1])
+        return { redis.call('pttl', KEYS[1]), holder[1], holder[2] }
+      end },
+    }
+    local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+    local answer = lock['lock/acquire'].run(KEYS, ARGV)
+    if answer ~= 1 then
+      return answer
+    end
+    local token = mine and redis.call('get', KEYS[3])
+    if not token then
+      local counted = redis.pcall('incr', KEYS[3])
+      if type(counted) == 'table' then
+        redis.call('del', KEYS[1])
+        return redis.error_reply(counted.err .. ' (key "' .. KEYS[3] .. '")')
+      end
+      token = redis.call('get', KEYS[3])
+      if ARGV[7] == 'time' then
+        local time = redis.call('time')
+        local now = time[1] .. string.format('%06d', time[2])
+        if #now > #token or (#now == #token and now > token) then
+          redis.call('set', KEYS[3], now)
+          token = now
+        end
+      end
+    end
+    if ARGV[8] ~= '0' then
+      redis.call('pexpire', KEYS[3], ARGV[8])
+    end
+    return { token }
+  end },
   ['lock/release'] = { keys = 2, run = function(KEYS, ARGV)
-    -- release: lower the hold count of an owner; at 0 delete the lock and wake waiters.
-    -- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner
-    -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
-    --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
-    --         [6] unlock channel   [7] PUBLISH or SPUBLISH
-    -- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
-    -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
     local holds = tonumber(ARGV[2])
-
-    -- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the
-    -- count and the latch be written even when it is out of memory.
     redis.call('hdel', KEYS[1], '')
-
     local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
     if holds > 0 then
       local latched = redis.call('get', KEYS[2])
@@ -83,12 +114,574 @@ local transitions = {
     redis.call(ARGV[7], ARGV[6], '0')
     return 1
   end },
+  ['fair-lock/acquire'] = { keys = 6, run = function(KEYS, ARGV)
+    local function clock()
+      local time = redis.call('time')
+      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    end
+    local function clientOf(owner)
+      return string.match(owner, '^(.*):') or owner
+    end
+    local function lifeOf(q, client)
+      local life = redis.call('hget', q.heartbeats, client) or ''
+      local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
+      return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+    end
+    local function listen(q)
+      local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
+      if not heard then
+        return
+      end
+      if q.now - heard > 0.6 * span then
+        for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+          local untilMs, since, spared = lifeOf(q, client)
+          if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
+            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+          end
+        end
+      end
+      redis.call('hset', q.heartbeats, ':heard', q.now)
+    end
+    local function lives(q, client, forMs)
+      local untilMs, since = lifeOf(q, client)
+      since = untilMs > q.now and since or q.now
+      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+        ':heard', q.now, ':span', forMs)
+      q.keepMs = 2 * math.max(forMs, q.patience)
+      return since
+    end
+    local function restore(q)
+      local dropped = {}
+      local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
+      while owner and not redis.call('zscore', q.scores, owner) do
+        dropped[#dropped + 1] = owner
+        owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
+      end
+      for i = #dropped, 1, -1 do
+        redis.call('lpush', q.list, dropped[i])
+        redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
+      end
+    end
+    local function remove(q, owner)
+      redis.call('lrem', q.list, 1, owner)
+      redis.call('zrem', q.scores, owner)
+      redis.call('zrem', q.arrivals, owner)
+    end
+    local function aliveForMs(q, owner)
+      local untilMs
+      if redis.call('zscore', q.arrivals, owner) then
+        untilMs = lifeOf(q, clientOf(owner))
+      else
+        untilMs = redis.call('zscore', q.scores, owner)
+      end
+      return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+    end
+    local function head(q)
+      restore(q)
+      local owner = redis.call('lindex', q.list, 0)
+      while owner and aliveForMs(q, owner) <= 0 do
+        remove(q, owner)
+        owner = redis.call('lindex', q.list, 0)
+      end
+      return owner
+    end
+    local function tidy(q)
+      if redis.call('exists', q.arrivals) == 0 then
+        redis.call('del', q.heartbeats)
+      elseif q.keepMs then
+        redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
+        redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+      end
+    end
+    local function foreigners(q)
+      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+    end
+    local function join(q, owner, number, lease)
+      local known = redis.call('zscore', q.arrivals, owner)
+      if not known and number >= 0 then
+        local score = q.now + math.max(lease, 0)
+        local last = redis.call('lindex', q.list, -1)
+        local lastScore = last and redis.call('zscore', q.scores, last)
+        if lastScore then
+          score = math.min(tonumber(lastScore), score + (redis.call('llen', q.list) + 1) * q.patience)
+        end
+        score = score + q.patience
+        local next = number > 0 and redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
+        if number == 0 then
+          local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
+          number = math.max(tonumber(newest or 0) + 1, q.now * 1000)
+        end
+        redis.call('zadd', q.arrivals, number, owner)
+        if not redis.call('zscore', q.scores, owner) then
+          redis.call('zadd', q.scores, score, owner)
+          if not next or redis.call('linsert', q.list, 'before', next, owner) < 1 then
+            redis.call('rpush', q.list, owner)
+          end
+        end
+        known = number
+      end
+      local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
+      return tonumber(known or 0), before + foreigners(q) + 1
+    end
+    local holds = tonumber(ARGV[2])
+    if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
+      redis.call('hset', KEYS[1], ARGV[1], 1)
+      redis.call('pexpire', KEYS[1], ARGV[3])
+      return 1
+    end
+    local latched = redis.call('get', KEYS[6])
+    local mine = redis.call('hget', KEYS[1], ARGV[1])
+    local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+    if superseded or (holds > 1 and not mine) then
+      redis.call('hdel', KEYS[1], '')
+      return superseded and 3 or 2
+    end
+    redis.call('setrange', KEYS[6], 0, '')
+    local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
+    q.now, q.patience = clock(), tonumber(ARGV[9])
+    local first, since = ARGV[1], 0
+    if not mine then
+      listen(q)
+      since = ARGV[10] ~= '-1' and lives(q, ARGV[7], tonumber(ARGV[8])) or 0
+      first = head(q)
+    end
+    local answer = 1
+    if mine or (redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[1])) then
+      redis.call('hset', KEYS[1], ARGV[1], holds)
+      redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+      if ARGV[5] ~= '0' then
+        redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6])
+      end
+      if not mine then
+        remove(q, ARGV[1])
+      end
+    else
+      local lease = redis.call('pttl', KEYS[1])
+      local number, place = join(q, ARGV[1], tonumber(ARGV[10]), lease)
+      local holder = redis.call('hgetall', KEYS[1])
+      answer = { lease, holder[1] or '', holder[2] or 0, number, place, foreigners(q), since }
+    end
+    tidy(q)
+    return answer
+  end },
+  ['fair-lock/release'] = { keys = 6, run = function(KEYS, ARGV)
+    local function clock()
+      local time = redis.call('time')
+      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    end
+    local function clientOf(owner)
+      return string.match(owner, '^(.*):') or owner
+    end
+    local function lifeOf(q, client)
+      local life = redis.call('hget', q.heartbeats, client) or ''
+      local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
+      return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+    end
+    local function listen(q)
+      local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
+      if not heard then
+        return
+      end
+      if q.now - heard > 0.6 * span then
+        for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+          local untilMs, since, spared = lifeOf(q, client)
+          if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
+            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+          end
+        end
+      end
+      redis.call('hset', q.heartbeats, ':heard', q.now)
+    end
+    local function lives(q, client, forMs)
+      local untilMs, since = lifeOf(q, client)
+      since = untilMs > q.now and since or q.now
+      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+        ':heard', q.now, ':span', forMs)
+      q.keepMs = 2 * math.max(forMs, q.patience)
+      return since
+    end
+    local function restore(q)
+      local dropped = {}
+      local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
+      while owner and not redis.call('zscore', q.scores, owner) do
+        dropped[#dropped + 1] = owner
+        owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
+      end
+      for i = #dropped, 1, -1 do
+        redis.call('lpush', q.list, dropped[i])
+        redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
+      end
+    end
+    local function remove(q, owner)
+      redis.call('lrem', q.list, 1, owner)
+      redis.call('zrem', q.scores, owner)
+      redis.call('zrem', q.arrivals, owner)
+    end
+    local function aliveForMs(q, owner)
+      local untilMs
+      if redis.call('zscore', q.arrivals, owner) then
+        untilMs = lifeOf(q, clientOf(owner))
+      else
+        untilMs = redis.call('zscore', q.scores, owner)
+      end
+      return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+    end
+    local function head(q)
+      restore(q)
+      local owner = redis.call('lindex', q.list, 0)
+      while owner and aliveForMs(q, owner) <= 0 do
+        remove(q, owner)
+        owner = redis.call('lindex', q.list, 0)
+      end
+      return owner
+    end
+    local function tidy(q)
+      if redis.call('exists', q.arrivals) == 0 then
+        redis.call('del', q.heartbeats)
+      elseif q.keepMs then
+        redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
+        redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+      end
+    end
+    local function tell(q, owner, channels)
+      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+      if redis.call('zscore', q.arrivals, owner) then
+        redis.call('publish', channels.inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+      else
+        redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
+      end
+    end
+    local holds = tonumber(ARGV[2])
+    local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
+    q.now, q.patience = clock(), tonumber(ARGV[6])
+    local waited = holds == 0 and redis.call('zrem', KEYS[4], ARGV[1]) == 1
+    if waited then
+      remove(q, ARGV[1])
+      tidy(q)
+    end
+    redis.call('hdel', KEYS[1], '')
+    local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+    if holds > 0 then
+      local latched = redis.call('get', KEYS[6])
+      if latched and tonumber(ARGV[3]) <= tonumber(latched) then
+        return 3
+      end
+    end
+    if ARGV[4] ~= '0' then
+      redis.call('set', KEYS[6], ARGV[4], 'px', ARGV[5])
+    end
+    if holds > 0 then
+      if mine then
+        redis.call('hset', KEYS[1], ARGV[1], holds)
+      end
+      return mine and 2 or 0
+    end
+    if mine then
+      redis.call('del', KEYS[1])
+    end
+    if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
+      if not mine and not waited then
+        remove(q, ARGV[1])
+      end
+      listen(q)
+      local first = redis.call('exists', KEYS[1]) == 0 and head(q)
+      if first then
+        tell(q, first, { inboxPrefix = ARGV[7], unlock = ARGV[8], publish = ARGV[9] })
+      end
+      tidy(q)
+    end
+    return mine and 1 or 0
+  end },
+  ['fair-lock/heartbeat'] = { keys = 5, run = function(KEYS, ARGV)
+    local function clock()
+      local time = redis.call('time')
+      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    end
+    local function clientOf(owner)
+      return string.match(owner, '^(.*):') or owner
+    end
+    local function lifeOf(q, client)
+      local life = redis.call('hget', q.heartbeats, client) or ''
+      local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
+      return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+    end
+    local function listen(q)
+      local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
+      if not heard then
+        return
+      end
+      if q.now - heard > 0.6 * span then
+        for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+          local untilMs, since, spared = lifeOf(q, client)
+          if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
+            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+          end
+        end
+      end
+      redis.call('hset', q.heartbeats, ':heard', q.now)
+    end
+    local function lives(q, client, forMs)
+      local untilMs, since = lifeOf(q, client)
+      since = untilMs > q.now and since or q.now
+      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+        ':heard', q.now, ':span', forMs)
+      q.keepMs = 2 * math.max(forMs, q.patience)
+      return since
+    end
+    local function restore(q)
+      local dropped = {}
+      local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
+      while owner and not redis.call('zscore', q.scores, owner) do
+        dropped[#dropped + 1] = owner
+        owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
+      end
+      for i = #dropped, 1, -1 do
+        redis.call('lpush', q.list, dropped[i])
+        redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
+      end
+    end
+    local function remove(q, owner)
+      redis.call('lrem', q.list, 1, owner)
+      redis.call('zrem', q.scores, owner)
+      redis.call('zrem', q.arrivals, owner)
+    end
+    local function aliveForMs(q, owner)
+      local untilMs
+      if redis.call('zscore', q.arrivals, owner) then
+        untilMs = lifeOf(q, clientOf(owner))
+      else
+        untilMs = redis.call('zscore', q.scores, owner)
+      end
+      return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+    end
+    local function head(q)
+      restore(q)
+      local owner = redis.call('lindex', q.list, 0)
+      while owner and aliveForMs(q, owner) <= 0 do
+        remove(q, owner)
+        owner = redis.call('lindex', q.list, 0)
+      end
+      return owner
+    end
+    local function tidy(q)
+      if redis.call('exists', q.arrivals) == 0 then
+        redis.call('del', q.heartbeats)
+      elseif q.keepMs then
+        redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
+        redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+      end
+    end
+    local function tell(q, owner, channels)
+      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+      if redis.call('zscore', q.arrivals, owner) then
+        redis.call('publish', channels.inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+      else
+        redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
+      end
+    end
+    redis.call('hdel', KEYS[5], '')
+    local lease = redis.call('pttl', KEYS[1])
+    local holder = redis.call('hgetall', KEYS[1])
+    local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
+    q.now, q.patience = clock(), tonumber(ARGV[3])
+    listen(q)
+    local since = lives(q, ARGV[1], tonumber(ARGV[2]))
+    local first = head(q)
+    local waiting = redis.call('zcard', KEYS[4])
+    if redis.call('hlen', KEYS[5]) > 2 * waiting + 16 then
+      for _, client in ipairs(redis.call('hkeys', KEYS[5])) do
+        if not string.find(client, ':', 1, true) and lifeOf(q, client) <= q.now then
+          redis.call('hdel', KEYS[5], client)
+        end
+      end
+    end
+    for _, owner in ipairs(redis.call('zrange', KEYS[4], 0, 99)) do
+      if tonumber(redis.call('zscore', KEYS[3], owner) or 0) > q.now + q.patience / 2 then
+        break
+      end
+      redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
+    end
+    if first and lease == -2 and clientOf(first) ~= ARGV[1] then
+      tell(q, first, { inboxPrefix = ARGV[4], unlock = ARGV[5], publish = ARGV[6] })
+    end
+    local aliveMs = first and aliveForMs(q, first) or 0
+    tidy(q)
+    local foreign = redis.call('llen', KEYS[2]) - waiting
+    return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreign, since }
+  end },
+  ['read-lock/acquire'] = { keys = 4, run = function(KEYS, ARGV)
+    local function clock()
+      local time = redis.call('time')
+      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    end
+    local function writersWait(writers)
+      return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
+    end
+    local function heldBy(lock)
+      local fields = redis.call('hgetall', lock)
+      for i = 1, #fields, 2 do
+        if fields[i] ~= 'mode' then
+          return { redis.call('pttl', lock), fields[i], fields[i + 1] }
+        end
+      end
+      return { redis.call('pttl', lock), '', 0 }
+    end
+    local holds = tonumber(ARGV[2])
+    local latched = redis.call('get', KEYS[2])
+    local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+    local mode = redis.call('hget', KEYS[1], 'mode')
+    local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
+    local open = mode == 'read' or redis.call('exists', KEYS[1]) == 0
+    local joins = mode == 'write' and ARGV[7] ~= '' and redis.call('hexists', KEYS[1], ARGV[7]) == 1
+    if open and not mine and ARGV[8] == '1' then
+      open = not writersWait(KEYS[3])
+    end
+    if not superseded and (mine or ((open or joins) and holds == 1)) then
+      redis.call('hset', KEYS[1], ARGV[1], holds, 'mode', mode or 'read')
+      redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+      for i = 1, holds do
+        if redis.call('pttl', KEYS[4] .. ':' .. i) < tonumber(ARGV[3]) then
+          redis.call('set', KEYS[4] .. ':' .. i, '1', 'px', ARGV[3])
+        end
+      end
+      if ARGV[5] ~= '0' then
+        redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+      end
+      return 1
+    end
+    redis.call('hdel', KEYS[1], '')
+    if superseded then
+      return 3
+    end
+    if holds > 1 then
+      return 2
+    end
+    return heldBy(KEYS[1])
+  end },
+  ['read-lock/release'] = { keys = 4, run = function(KEYS, ARGV)
+    local holds = tonumber(ARGV[2])
+    redis.call('hdel', KEYS[1], '')
+    local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
+    if holds > 0 then
+      local latched = redis.call('get', KEYS[2])
+      if latched and tonumber(ARGV[3]) <= tonumber(latched) then
+        return 3
+      end
+    end
+    if ARGV[4] ~= '0' then
+      redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
+    end
+    if mine == 0 then
+      return 0
+    end
+    for i = holds + 1, mine do
+      redis.call('del', KEYS[3] .. ':' .. i)
+    end
+    if holds > 0 then
+      redis.call('hset', KEYS[1], ARGV[1], holds)
+      return 2
+    end
+    redis.call('hdel', KEYS[1], ARGV[1])
+    if redis.call('hget', KEYS[1], 'mode') == 'write' then
+      return 1
+    end
+    local longest = 0
+    local fields = redis.call('hgetall', KEYS[1])
+    for i = 1, #fields, 2 do
+      for n = 1, tonumber(fields[i + 1]) or 0 do
+        longest = math.max(longest, redis.call('pttl', KEYS[4] .. fields[i] .. ARGV[8] .. n))
+      end
+    end
+    if longest > 0 then
+      redis.call('pexpire', KEYS[1], longest)
+    else
+      redis.call('del', KEYS[1])
+      redis.call(ARGV[7], ARGV[6], '0')
+    end
+    return 1
+  end },
+  ['write-lock/acquire'] = { keys = 3, run = function(KEYS, ARGV)
+    local function clock()
+      local time = redis.call('time')
+      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    end
+    local function writersWait(writers)
+      return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
+    end
+    local function heldBy(lock)
+      local fields = redis.call('hgetall', lock)
+      for i = 1, #fields, 2 do
+        if fields[i] ~= 'mode' then
+          return { redis.call('pttl', lock), fields[i], fields[i + 1] }
+        end
+      end
+      return { redis.call('pttl', lock), '', 0 }
+    end
+    local holds = tonumber(ARGV[2])
+    local latched = redis.call('get', KEYS[2])
+    local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+    local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+    local free = not mine and redis.call('exists', KEYS[1]) == 0
+    if not superseded and (mine or (free and holds == 1)) then
+      redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], holds)
+      redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+      redis.call('zrem', KEYS[3], ARGV[1])
+      if ARGV[5] ~= '0' then
+        redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+      end
+      return 1
+    end
+    redis.call('hdel', KEYS[1], '')
+    if superseded then
+      return 3
+    end
+    if holds > 1 then
+      return 2
+    end
+    if ARGV[7] ~= '0' then
+      redis.call('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
+      redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
+    end
+    return heldBy(KEYS[1])
+  end },
+  ['write-lock/release'] = { keys = 3, run = function(KEYS, ARGV)
+    local holds = tonumber(ARGV[2])
+    redis.call('hdel', KEYS[1], '')
+    local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+    if holds > 0 then
+      local latched = redis.call('get', KEYS[2])
+      if latched and tonumber(ARGV[3]) <= tonumber(latched) then
+        return 3
+      end
+    end
+    if ARGV[4] ~= '0' then
+      redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
+    end
+    if holds > 0 then
+      if mine then
+        redis.call('hset', KEYS[1], ARGV[1], holds)
+      end
+      return mine and 2 or 0
+    end
+    local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1
+    if not mine then
+      if waited and redis.call('exists', KEYS[3]) == 0 then
+        redis.call(ARGV[7], ARGV[6], '1')
+      end
+      return 0
+    end
+    redis.call('hdel', KEYS[1], ARGV[1])
+    if redis.call('hlen', KEYS[1]) == 1 then
+      redis.call('del', KEYS[1])
+    else
+      redis.call('hset', KEYS[1], 'mode', 'read')
+    end
+    redis.call('del', KEYS[3])
+    redis.call(ARGV[7], ARGV[6], '1')
+    return 1
+  end },
 }
-
--- A write that changes nothing, of a kind that Redis refuses when it is out of memory: an acquire behind a
--- release would pass, because a script that has written may go on. Refused, the items are sent one by one.
 redis.call('setrange', KEYS[1], 0, '')
-
 local answers = {}
 local key = 1
 for i, item in ipairs(cjson.decode(ARGV[1])) do
@@ -98,7 +691,6 @@ for i, item in ipairs(cjson.decode(ARGV[1])) do
     keys[position] = KEYS[key + 1]
     key = key + 1
   end
-  -- pcall: the error of one item is not the failure of its neighbours. Redis before 7 raises text.
   local ran, answer = pcall(transition.run, keys, item[2])
   if not ran then
     answer = { err = type(answer) == 'table' and answer.err or answer }
@@ -107,27 +699,876 @@ for i, item in ipairs(cjson.decode(ARGV[1])) do
 end
 return answers
 `,
-  'lock/acquire': `-- acquire: take a free lock for an owner, or set the hold count of an owner that has it.
--- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner
--- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
---         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
--- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
---         {ttl ms, holder, holds} when somebody else has it
--- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the latch
+  'counter/cancel': `-- cancel: undo an operation whose caller has gone; one that has not run never will.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+redis.call('hdel', KEYS[2], '')
+local back = math.max(outcomeOf(operation) or 0, 0) * tonumber(ARGV[4])
+if back > 0 and redis.call('exists', KEYS[1]) == 1 then
+  redis.call(ARGV[6], ARGV[5], redis.call('incrby', KEYS[1], back))
+else
+  back = 0
+end
+keep(operation, -1)
+return back
+`,
+  'counter/get': `-- get: the value of a counter.
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+redis.call('hdel', KEYS[2], '')
+return numberAt(KEYS[1]) or NOT_A_NUMBER
+`,
+  'counter/try-set': `-- try-set: begin to count, unless that has begun.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+if not numberAt(KEYS[1]) then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+if redis.call('exists', KEYS[1]) == 1 then
+  return keep(operation, 0)
+end
+redis.call('set', KEYS[1], ARGV[4])
+if ARGV[5] ~= '0' then
+  redis.call('pexpire', KEYS[1], ARGV[5])
+end
+redis.call(ARGV[7], ARGV[6], ARGV[8])
+return keep(operation, 1)
+`,
+  'fair-lock/acquire': `-- acquire: take a free lock for the first in line, else stand in line; or set the hold count of its owner.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function clientOf(owner)
+  return string.match(owner, '^(.*):') or owner
+end
+local function lifeOf(q, client)
+  local life = redis.call('hget', q.heartbeats, client) or ''
+  local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+end
+local function listen(q)
+  local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
+  if not heard then
+    return
+  end
+  if q.now - heard > 0.6 * span then
+    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+      local untilMs, since, spared = lifeOf(q, client)
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+      end
+    end
+  end
+  redis.call('hset', q.heartbeats, ':heard', q.now)
+end
+local function lives(q, client, forMs)
+  local untilMs, since = lifeOf(q, client)
+  since = untilMs > q.now and since or q.now
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+    ':heard', q.now, ':span', forMs)
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  return since
+end
+local function restore(q)
+  local dropped = {}
+  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
+  while owner and not redis.call('zscore', q.scores, owner) do
+    dropped[#dropped + 1] = owner
+    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
+  end
+  for i = #dropped, 1, -1 do
+    redis.call('lpush', q.list, dropped[i])
+    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
+  end
+end
+local function remove(q, owner)
+  redis.call('lrem', q.list, 1, owner)
+  redis.call('zrem', q.scores, owner)
+  redis.call('zrem', q.arrivals, owner)
+end
+local function aliveForMs(q, owner)
+  local untilMs
+  if redis.call('zscore', q.arrivals, owner) then
+    untilMs = lifeOf(q, clientOf(owner))
+  else
+    untilMs = redis.call('zscore', q.scores, owner)
+  end
+  return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+end
+local function head(q)
+  restore(q)
+  local owner = redis.call('lindex', q.list, 0)
+  while owner and aliveForMs(q, owner) <= 0 do
+    remove(q, owner)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  return owner
+end
+local function tidy(q)
+  if redis.call('exists', q.arrivals) == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs then
+    redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
+    redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+  end
+end
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+end
+local function join(q, owner, number, lease)
+  local known = redis.call('zscore', q.arrivals, owner)
+  if not known and number >= 0 then
+    local score = q.now + math.max(lease, 0)
+    local last = redis.call('lindex', q.list, -1)
+    local lastScore = last and redis.call('zscore', q.scores, last)
+    if lastScore then
+      score = math.min(tonumber(lastScore), score + (redis.call('llen', q.list) + 1) * q.patience)
+    end
+    score = score + q.patience
+    local next = number > 0 and redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
+    if number == 0 then
+      local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
+      number = math.max(tonumber(newest or 0) + 1, q.now * 1000)
+    end
+    redis.call('zadd', q.arrivals, number, owner)
+    if not redis.call('zscore', q.scores, owner) then
+      redis.call('zadd', q.scores, score, owner)
+      if not next or redis.call('linsert', q.list, 'before', next, owner) < 1 then
+        redis.call('rpush', q.list, owner)
+      end
+    end
+    known = number
+  end
+  local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
+  return tonumber(known or 0), before + foreigners(q) + 1
+end
 local holds = tonumber(ARGV[2])
-
-if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
-  -- HSET comes first: it is what Redis refuses when out of memory, and a write before it would let it pass.
+if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
   redis.call('hset', KEYS[1], ARGV[1], 1)
   redis.call('pexpire', KEYS[1], ARGV[3])
   return 1
 end
-
+local latched = redis.call('get', KEYS[6])
+local mine = redis.call('hget', KEYS[1], ARGV[1])
+local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+if superseded or (holds > 1 and not mine) then
+  redis.call('hdel', KEYS[1], '')
+  return superseded and 3 or 2
+end
+redis.call('setrange', KEYS[6], 0, '')
+local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
+q.now, q.patience = clock(), tonumber(ARGV[9])
+local first, since = ARGV[1], 0
+if not mine then
+  listen(q)
+  since = ARGV[10] ~= '-1' and lives(q, ARGV[7], tonumber(ARGV[8])) or 0
+  first = head(q)
+end
+local answer = 1
+if mine or (redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[1])) then
+  redis.call('hset', KEYS[1], ARGV[1], holds)
+  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+  if ARGV[5] ~= '0' then
+    redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6])
+  end
+  if not mine then
+    remove(q, ARGV[1])
+  end
+else
+  local lease = redis.call('pttl', KEYS[1])
+  local number, place = join(q, ARGV[1], tonumber(ARGV[10]), lease)
+  local holder = redis.call('hgetall', KEYS[1])
+  answer = { lease, holder[1] or '', holder[2] or 0, number, place, foreigners(q), since }
+end
+tidy(q)
+return answer
+`,
+  'fair-lock/force-release': `-- force-release: delete the lock whoever has it, tell the first in line, and the clients that had it.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function clientOf(owner)
+  return string.match(owner, '^(.*):') or owner
+end
+local function lifeOf(q, client)
+  local life = redis.call('hget', q.heartbeats, client) or ''
+  local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+end
+local function listen(q)
+  local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
+  if not heard then
+    return
+  end
+  if q.now - heard > 0.6 * span then
+    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+      local untilMs, since, spared = lifeOf(q, client)
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+      end
+    end
+  end
+  redis.call('hset', q.heartbeats, ':heard', q.now)
+end
+local function lives(q, client, forMs)
+  local untilMs, since = lifeOf(q, client)
+  since = untilMs > q.now and since or q.now
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+    ':heard', q.now, ':span', forMs)
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  return since
+end
+local function restore(q)
+  local dropped = {}
+  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
+  while owner and not redis.call('zscore', q.scores, owner) do
+    dropped[#dropped + 1] = owner
+    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
+  end
+  for i = #dropped, 1, -1 do
+    redis.call('lpush', q.list, dropped[i])
+    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
+  end
+end
+local function remove(q, owner)
+  redis.call('lrem', q.list, 1, owner)
+  redis.call('zrem', q.scores, owner)
+  redis.call('zrem', q.arrivals, owner)
+end
+local function aliveForMs(q, owner)
+  local untilMs
+  if redis.call('zscore', q.arrivals, owner) then
+    untilMs = lifeOf(q, clientOf(owner))
+  else
+    untilMs = redis.call('zscore', q.scores, owner)
+  end
+  return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+end
+local function head(q)
+  restore(q)
+  local owner = redis.call('lindex', q.list, 0)
+  while owner and aliveForMs(q, owner) <= 0 do
+    remove(q, owner)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  return owner
+end
+local function tidy(q)
+  if redis.call('exists', q.arrivals) == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs then
+    redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
+    redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+  end
+end
+local function tell(q, owner, channels)
+  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+  if redis.call('zscore', q.arrivals, owner) then
+    redis.call('publish', channels.inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  else
+    redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
+  end
+end
+local owners = redis.call('hkeys', KEYS[1])
+redis.call('del', KEYS[1])
+local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
+q.now, q.patience = clock(), tonumber(ARGV[1])
+listen(q)
+local first = head(q)
+if first then
+  tell(q, first, { inboxPrefix = ARGV[2], unlock = ARGV[3], publish = ARGV[4] })
+end
+tidy(q)
+for _, owner in ipairs(owners) do
+  redis.call('publish', ARGV[2] .. clientOf(owner), owner)
+end
+return #owners
+`,
+  'fair-lock/heartbeat': `-- heartbeat: a client says that its waiters live, and hears whose turn it is.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function clientOf(owner)
+  return string.match(owner, '^(.*):') or owner
+end
+local function lifeOf(q, client)
+  local life = redis.call('hget', q.heartbeats, client) or ''
+  local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+end
+local function listen(q)
+  local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
+  if not heard then
+    return
+  end
+  if q.now - heard > 0.6 * span then
+    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+      local untilMs, since, spared = lifeOf(q, client)
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+      end
+    end
+  end
+  redis.call('hset', q.heartbeats, ':heard', q.now)
+end
+local function lives(q, client, forMs)
+  local untilMs, since = lifeOf(q, client)
+  since = untilMs > q.now and since or q.now
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+    ':heard', q.now, ':span', forMs)
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  return since
+end
+local function restore(q)
+  local dropped = {}
+  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
+  while owner and not redis.call('zscore', q.scores, owner) do
+    dropped[#dropped + 1] = owner
+    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
+  end
+  for i = #dropped, 1, -1 do
+    redis.call('lpush', q.list, dropped[i])
+    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
+  end
+end
+local function remove(q, owner)
+  redis.call('lrem', q.list, 1, owner)
+  redis.call('zrem', q.scores, owner)
+  redis.call('zrem', q.arrivals, owner)
+end
+local function aliveForMs(q, owner)
+  local untilMs
+  if redis.call('zscore', q.arrivals, owner) then
+    untilMs = lifeOf(q, clientOf(owner))
+  else
+    untilMs = redis.call('zscore', q.scores, owner)
+  end
+  return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+end
+local function head(q)
+  restore(q)
+  local owner = redis.call('lindex', q.list, 0)
+  while owner and aliveForMs(q, owner) <= 0 do
+    remove(q, owner)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  return owner
+end
+local function tidy(q)
+  if redis.call('exists', q.arrivals) == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs then
+    redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
+    redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+  end
+end
+local function tell(q, owner, channels)
+  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+  if redis.call('zscore', q.arrivals, owner) then
+    redis.call('publish', channels.inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  else
+    redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
+  end
+end
+redis.call('hdel', KEYS[5], '')
+local lease = redis.call('pttl', KEYS[1])
+local holder = redis.call('hgetall', KEYS[1])
+local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
+q.now, q.patience = clock(), tonumber(ARGV[3])
+listen(q)
+local since = lives(q, ARGV[1], tonumber(ARGV[2]))
+local first = head(q)
+local waiting = redis.call('zcard', KEYS[4])
+if redis.call('hlen', KEYS[5]) > 2 * waiting + 16 then
+  for _, client in ipairs(redis.call('hkeys', KEYS[5])) do
+    if not string.find(client, ':', 1, true) and lifeOf(q, client) <= q.now then
+      redis.call('hdel', KEYS[5], client)
+    end
+  end
+end
+for _, owner in ipairs(redis.call('zrange', KEYS[4], 0, 99)) do
+  if tonumber(redis.call('zscore', KEYS[3], owner) or 0) > q.now + q.patience / 2 then
+    break
+  end
+  redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
+end
+if first and lease == -2 and clientOf(first) ~= ARGV[1] then
+  tell(q, first, { inboxPrefix = ARGV[4], unlock = ARGV[5], publish = ARGV[6] })
+end
+local aliveMs = first and aliveForMs(q, first) or 0
+tidy(q)
+local foreign = redis.call('llen', KEYS[2]) - waiting
+return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreign, since }
+`,
+  'fair-lock/release': `-- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next hears it.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function clientOf(owner)
+  return string.match(owner, '^(.*):') or owner
+end
+local function lifeOf(q, client)
+  local life = redis.call('hget', q.heartbeats, client) or ''
+  local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+end
+local function listen(q)
+  local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
+  if not heard then
+    return
+  end
+  if q.now - heard > 0.6 * span then
+    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+      local untilMs, since, spared = lifeOf(q, client)
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+      end
+    end
+  end
+  redis.call('hset', q.heartbeats, ':heard', q.now)
+end
+local function lives(q, client, forMs)
+  local untilMs, since = lifeOf(q, client)
+  since = untilMs > q.now and since or q.now
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+    ':heard', q.now, ':span', forMs)
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  return since
+end
+local function restore(q)
+  local dropped = {}
+  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
+  while owner and not redis.call('zscore', q.scores, owner) do
+    dropped[#dropped + 1] = owner
+    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
+  end
+  for i = #dropped, 1, -1 do
+    redis.call('lpush', q.list, dropped[i])
+    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
+  end
+end
+local function remove(q, owner)
+  redis.call('lrem', q.list, 1, owner)
+  redis.call('zrem', q.scores, owner)
+  redis.call('zrem', q.arrivals, owner)
+end
+local function aliveForMs(q, owner)
+  local untilMs
+  if redis.call('zscore', q.arrivals, owner) then
+    untilMs = lifeOf(q, clientOf(owner))
+  else
+    untilMs = redis.call('zscore', q.scores, owner)
+  end
+  return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+end
+local function head(q)
+  restore(q)
+  local owner = redis.call('lindex', q.list, 0)
+  while owner and aliveForMs(q, owner) <= 0 do
+    remove(q, owner)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  return owner
+end
+local function tidy(q)
+  if redis.call('exists', q.arrivals) == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs then
+    redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
+    redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+  end
+end
+local function tell(q, owner, channels)
+  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+  if redis.call('zscore', q.arrivals, owner) then
+    redis.call('publish', channels.inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  else
+    redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
+  end
+end
+local holds = tonumber(ARGV[2])
+local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
+q.now, q.patience = clock(), tonumber(ARGV[6])
+local waited = holds == 0 and redis.call('zrem', KEYS[4], ARGV[1]) == 1
+if waited then
+  remove(q, ARGV[1])
+  tidy(q)
+end
+redis.call('hdel', KEYS[1], '')
+local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+if holds > 0 then
+  local latched = redis.call('get', KEYS[6])
+  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
+    return 3
+  end
+end
+if ARGV[4] ~= '0' then
+  redis.call('set', KEYS[6], ARGV[4], 'px', ARGV[5])
+end
+if holds > 0 then
+  if mine then
+    redis.call('hset', KEYS[1], ARGV[1], holds)
+  end
+  return mine and 2 or 0
+end
+if mine then
+  redis.call('del', KEYS[1])
+end
+if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
+  if not mine and not waited then
+    remove(q, ARGV[1])
+  end
+  listen(q)
+  local first = redis.call('exists', KEYS[1]) == 0 and head(q)
+  if first then
+    tell(q, first, { inboxPrefix = ARGV[7], unlock = ARGV[8], publish = ARGV[9] })
+  end
+  tidy(q)
+end
+return mine and 1 or 0
+`,
+  'fair-lock/withdraw': `-- withdraw: take an owner that nobody waits for any more out of the line; its hold, if it has one, stays.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function clientOf(owner)
+  return string.match(owner, '^(.*):') or owner
+end
+local function lifeOf(q, client)
+  local life = redis.call('hget', q.heartbeats, client) or ''
+  local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+end
+local function listen(q)
+  local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
+  if not heard then
+    return
+  end
+  if q.now - heard > 0.6 * span then
+    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+      local untilMs, since, spared = lifeOf(q, client)
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+      end
+    end
+  end
+  redis.call('hset', q.heartbeats, ':heard', q.now)
+end
+local function lives(q, client, forMs)
+  local untilMs, since = lifeOf(q, client)
+  since = untilMs > q.now and since or q.now
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+    ':heard', q.now, ':span', forMs)
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  return since
+end
+local function restore(q)
+  local dropped = {}
+  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
+  while owner and not redis.call('zscore', q.scores, owner) do
+    dropped[#dropped + 1] = owner
+    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
+  end
+  for i = #dropped, 1, -1 do
+    redis.call('lpush', q.list, dropped[i])
+    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
+  end
+end
+local function remove(q, owner)
+  redis.call('lrem', q.list, 1, owner)
+  redis.call('zrem', q.scores, owner)
+  redis.call('zrem', q.arrivals, owner)
+end
+local function aliveForMs(q, owner)
+  local untilMs
+  if redis.call('zscore', q.arrivals, owner) then
+    untilMs = lifeOf(q, clientOf(owner))
+  else
+    untilMs = redis.call('zscore', q.scores, owner)
+  end
+  return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+end
+local function head(q)
+  restore(q)
+  local owner = redis.call('lindex', q.list, 0)
+  while owner and aliveForMs(q, owner) <= 0 do
+    remove(q, owner)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  return owner
+end
+local function tidy(q)
+  if redis.call('exists', q.arrivals) == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs then
+    redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
+    redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+  end
+end
+local function tell(q, owner, channels)
+  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+  if redis.call('zscore', q.arrivals, owner) then
+    redis.call('publish', channels.inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  else
+    redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
+  end
+end
+local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
+q.now, q.patience = clock(), tonumber(ARGV[2])
+remove(q, ARGV[1])
+listen(q)
+local first = redis.call('exists', KEYS[1]) == 0 and head(q)
+if first then
+  tell(q, first, { inboxPrefix = ARGV[3], unlock = ARGV[4], publish = ARGV[5] })
+end
+tidy(q)
+return 1
+`,
+  'fenced-lock/acquire': `-- acquire: take a lock as lock/acquire does, with a token larger than that of any acquisition before.
+local lock = {
+  ['lock/acquire'] = { keys = 2, run = function(KEYS, ARGV)
+    local holds = tonumber(ARGV[2])
+    if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+      redis.call('hset', KEYS[1], ARGV[1], 1)
+      redis.call('pexpire', KEYS[1], ARGV[3])
+      return 1
+    end
+    local latched = redis.call('get', KEYS[2])
+    local mine = redis.call('hget', KEYS[1], ARGV[1])
+    local free = not mine and redis.call('exists', KEYS[1]) == 0
+    local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+    if not superseded and (mine or (free and holds == 1)) then
+      redis.call('hset', KEYS[1], ARGV[1], holds)
+      redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+      if ARGV[5] ~= '0' then
+        redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+      end
+      return 1
+    end
+    redis.call('hdel', KEYS[1], '')
+    if superseded then
+      return 3
+    end
+    if holds > 1 then
+      return 2
+    end
+    local holder = redis.call('hgetall', KEYS[1])
+    return { redis.call('pttl', KEYS[1]), holder[1], holder[2] }
+  end },
+}
+local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+local answer = lock['lock/acquire'].run(KEYS, ARGV)
+if answer ~= 1 then
+  return answer
+end
+local token = mine and redis.call('get', KEYS[3])
+if not token then
+  local counted = redis.pcall('incr', KEYS[3])
+  if type(counted) == 'table' then
+    redis.call('del', KEYS[1])
+    return redis.error_reply(counted.err .. ' (key "' .. KEYS[3] .. '")')
+  end
+  token = redis.call('get', KEYS[3])
+  if ARGV[7] == 'time' then
+    local time = redis.call('time')
+    local now = time[1] .. string.format('%06d', time[2])
+    if #now > #token or (#now == #token and now > token) then
+      redis.call('set', KEYS[3], now)
+      token = now
+    end
+  end
+end
+if ARGV[8] ~= '0' then
+  redis.call('pexpire', KEYS[3], ARGV[8])
+end
+return { token }
+`,
+  'fenced-lock/get-token': `-- get-token: the token of the latest acquisition.
+redis.call('hdel', KEYS[1], '')
+return redis.call('get', KEYS[2])
+`,
+  'fenced-value/set': `-- set: write a value, unless somebody with a higher token has written it.
+local kept = redis.call('hmget', KEYS[1], 'token', 'writer', 'sequence')
+local isOurs = kept[1] and kept[2] and kept[3] and string.match(kept[1], '^%d+$')
+if not isOurs and redis.call('exists', KEYS[1]) == 1 then
+  return redis.error_reply('WRONGTYPE The hash at this key was not written by fencedSet')
+end
+local highest = kept[1] or '0'
+local token = ARGV[1]
+local isStale = #token < #highest or (#token == #highest and token < highest)
+local isCopy = token == highest and ARGV[4] == kept[2] and tonumber(ARGV[5]) <= tonumber(kept[3])
+if isStale or isCopy then
+  redis.call('hdel', KEYS[1], '')
+  return { isStale and 0 or 1, highest }
+end
+redis.call('hset', KEYS[1], 'token', token, 'value', ARGV[2], 'writer', ARGV[4], 'sequence', ARGV[5])
+if ARGV[3] ~= '0' then
+  redis.call('pexpire', KEYS[1], ARGV[3])
+else
+  redis.call('persist', KEYS[1])
+end
+return { 1, token }
+`,
+  'latch/count-down': `-- count-down: one less; at 0 the latch is gone and its waiters pass.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+redis.call('hdel', KEYS[2], '')
+local count = numberAt(KEYS[1])
+if not count then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+if redis.call('exists', KEYS[1]) == 0 then
+  return keep(operation, 0)
+end
+if count > 1 then
+  redis.call('decr', KEYS[1])
+else
+  redis.call('del', KEYS[1])
+end
+if count == 1 then
+  redis.call(ARGV[5], ARGV[4], '0')
+end
+return keep(operation, 1)
+`,
+  'latch/delete': `-- delete: no latch any more; who asks for its count finds 0.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+redis.call('hdel', KEYS[2], '')
+if not numberAt(KEYS[1]) then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+if redis.call('del', KEYS[1]) == 0 then
+  return keep(operation, 0)
+end
+redis.call(ARGV[5], ARGV[4], '1')
+return keep(operation, 1)
+`,
+  'lock/acquire': `-- acquire: take a free lock for an owner, or set the hold count of an owner that has it.
+local holds = tonumber(ARGV[2])
+if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+  redis.call('hset', KEYS[1], ARGV[1], 1)
+  redis.call('pexpire', KEYS[1], ARGV[3])
+  return 1
+end
 local latched = redis.call('get', KEYS[2])
 local mine = redis.call('hget', KEYS[1], ARGV[1])
 local free = not mine and redis.call('exists', KEYS[1]) == 0
 local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
-
 if not superseded and (mine or (free and holds == 1)) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -136,8 +1577,6 @@ if not superseded and (mine or (free and holds == 1)) then
   end
   return 1
 end
-
--- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
 redis.call('hdel', KEYS[1], '')
 if superseded then
   return 3
@@ -149,12 +1588,7 @@ local holder = redis.call('hgetall', KEYS[1])
 return { redis.call('pttl', KEYS[1]), holder[1], holder[2] }
 `,
   'lock/force-release': `-- force-release: delete the lock whoever has it, wake waiters, tell the clients that had it.
--- KEYS    [1] lock hash (owner -> holds)
--- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH   [3] prefix of the inbox channels of clients
--- RETURNS the number of owners that lost it
--- RETRY   safe: a second run finds nothing
 local owners = redis.call('hkeys', KEYS[1])
--- DEL also of nothing: on a demoted primary it fails, instead of an answer from stale data.
 redis.call('del', KEYS[1])
 if #owners == 0 then
   return 0
@@ -169,29 +1603,14 @@ end
 return #owners
 `,
   'lock/inspect': `-- inspect: who has the lock, how often, and for how long still.
--- KEYS    [1] lock hash (owner -> holds)
--- ARGV    none
--- RETURNS {ttl ms, owner, holds, owner, holds, ...}; ttl is -2 without a lock, -1 without a time to live
--- RETRY   safe: changes nothing
--- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
 redis.call('hdel', KEYS[1], '')
 local answer = redis.call('hgetall', KEYS[1])
 table.insert(answer, 1, redis.call('pttl', KEYS[1]))
 return answer
 `,
   'lock/release': `-- release: lower the hold count of an owner; at 0 delete the lock and wake waiters.
--- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner
--- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
---         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
---         [6] unlock channel   [7] PUBLISH or SPUBLISH
--- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
--- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 local holds = tonumber(ARGV[2])
-
--- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the
--- count and the latch be written even when it is out of memory.
 redis.call('hdel', KEYS[1], '')
-
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 if holds > 0 then
   local latched = redis.call('get', KEYS[2])
@@ -214,14 +1633,9 @@ redis.call(ARGV[7], ARGV[6], '0')
 return 1
 `,
   'lock/renew': `-- renew: make sure that each lock an owner still has lives at least a lease from now.
--- KEYS    [1..] lock hashes
--- ARGV    [1] lease ms   [2..] owner of each lock, in the order of KEYS
--- RETURNS a list in the order of KEYS: 1 renewed, 0 this owner does not have it
--- RETRY   safe: compares the owner, never creates, never shortens
 local lease = tonumber(ARGV[1])
 local answers = {}
 for i, key in ipairs(KEYS) do
-  -- pcall: a key of another type under one name is that lock's loss, not a failure of its neighbours.
   local touched = redis.pcall('hdel', key, '')
   if type(touched) == 'table' and touched.err then
     if string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
@@ -237,6 +1651,774 @@ for i, key in ipairs(KEYS) do
 end
 return answers
 `,
+  'permit-semaphore/acquire': `-- acquire: take permits that end, all that are wanted or none.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+local FOREVER = 922337203685477
+local function clock()
+  local time = redis.call('time')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function raw(id)
+  return (string.gsub(id, '%x%x', function(byte)
+    return string.char(tonumber(byte, 16))
+  end))
+end
+local function giveBack(permits, count)
+  if count > 0 then
+    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
+  end
+end
+local function reclaim(permits)
+  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
+end
+local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
+local free = numberAt(KEYS[1])
+if not free then
+  return NOT_A_NUMBER
+end
+local ended = redis.call('zcount', KEYS[2], '-inf', permits.now)
+local outcome = outcomeOf(operation)
+if not outcome then
+  local wanted = #ARGV - 6
+  outcome = free + ended >= wanted and 1 or 0
+  if outcome == 1 then
+    local ends = ARGV[6] == '0' and FOREVER or permits.now + tonumber(ARGV[6])
+    for i = 1, wanted do
+      redis.call('zadd', KEYS[2], ends, raw(ARGV[i + 6]))
+    end
+    reclaim(permits)
+    redis.call('decrby', KEYS[1], wanted)
+    local ttl = redis.call('pttl', KEYS[1])
+    if ttl > 0 then
+      redis.call('pexpire', KEYS[2], ttl)
+    end
+  else
+    reclaim(permits)
+  end
+  keep(operation, outcome)
+end
+local first = redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2]
+local wait = first and tonumber(first) < FOREVER and math.max(tonumber(first) - permits.now, 0) or -1
+return { outcome, numberAt(KEYS[1]), wait }
+`,
+  'permit-semaphore/cancel': `-- cancel: undo an acquire whose caller has gone; one that has not run never will.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local FOREVER = 922337203685477
+local function clock()
+  local time = redis.call('time')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function raw(id)
+  return (string.gsub(id, '%x%x', function(byte)
+    return string.char(tonumber(byte, 16))
+  end))
+end
+local function giveBack(permits, count)
+  if count > 0 then
+    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
+  end
+end
+local function reclaim(permits)
+  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
+end
+local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5] }
+redis.call('hdel', KEYS[3], '')
+local count = 0
+if outcomeOf(operation) == 1 then
+  for i = 1, #ARGV - 5 do
+    count = count + redis.call('zrem', KEYS[2], raw(ARGV[i + 5]))
+  end
+  giveBack(permits, count)
+end
+keep(operation, -1)
+return count
+`,
+  'permit-semaphore/count': `-- count: how many permits are free, and how many are held.
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+local FOREVER = 922337203685477
+local function clock()
+  local time = redis.call('time')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function raw(id)
+  return (string.gsub(id, '%x%x', function(byte)
+    return string.char(tonumber(byte, 16))
+  end))
+end
+local function giveBack(permits, count)
+  if count > 0 then
+    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
+  end
+end
+local function reclaim(permits)
+  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
+end
+local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[1], publish = ARGV[2], now = clock() }
+if not numberAt(KEYS[1]) then
+  return NOT_A_NUMBER
+end
+reclaim(permits)
+return { numberAt(KEYS[1]), redis.call('zcard', KEYS[2]) }
+`,
+  'permit-semaphore/release': `-- release: give permits back by their ids, all or none, and wake waiters.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+local FOREVER = 922337203685477
+local function clock()
+  local time = redis.call('time')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function raw(id)
+  return (string.gsub(id, '%x%x', function(byte)
+    return string.char(tonumber(byte, 16))
+  end))
+end
+local function giveBack(permits, count)
+  if count > 0 then
+    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
+  end
+end
+local function reclaim(permits)
+  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
+end
+local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
+redis.call('hdel', KEYS[3], '')
+if not numberAt(KEYS[1]) then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+reclaim(permits)
+local missing = 0
+for i = 1, #ARGV - 5 do
+  if not redis.call('zscore', KEYS[2], raw(ARGV[i + 5])) then
+    missing = missing + 1
+  end
+end
+local count = 0
+if missing == 0 then
+  for i = 1, #ARGV - 5 do
+    count = count + redis.call('zrem', KEYS[2], raw(ARGV[i + 5]))
+  end
+  giveBack(permits, count)
+end
+return keep(operation, count)
+`,
+  'permit-semaphore/renew': `-- renew: a permit that is still held ends so long from now, or later.
+local FOREVER = 922337203685477
+local function clock()
+  local time = redis.call('time')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function raw(id)
+  return (string.gsub(id, '%x%x', function(byte)
+    return string.char(tonumber(byte, 16))
+  end))
+end
+local function giveBack(permits, count)
+  if count > 0 then
+    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
+  end
+end
+local function reclaim(permits)
+  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
+end
+redis.call('zrem', KEYS[1], '')
+local now, id = clock(), raw(ARGV[2])
+local ends = tonumber(redis.call('zscore', KEYS[1], id) or 0)
+if ends <= now then
+  return 0
+end
+ends = math.max(ends, now + tonumber(ARGV[1]))
+redis.call('zadd', KEYS[1], ends, id)
+return ends - now
+`,
+  'permit-semaphore/set': `-- set: so many permits there are in all; what is free may go below 0.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+local FOREVER = 922337203685477
+local function clock()
+  local time = redis.call('time')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function raw(id)
+  return (string.gsub(id, '%x%x', function(byte)
+    return string.char(tonumber(byte, 16))
+  end))
+end
+local function giveBack(permits, count)
+  if count > 0 then
+    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
+  end
+end
+local function reclaim(permits)
+  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
+end
+local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local free = numberAt(KEYS[1])
+if not free then
+  return NOT_A_NUMBER
+end
+local now = clock()
+local taken = redis.call('zcount', KEYS[2], '(' .. now, '+inf')
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+local left = tonumber(ARGV[6]) - taken
+redis.call('set', KEYS[1], left, 'keepttl')
+redis.call('zremrangebyscore', KEYS[2], '-inf', now)
+if left >= 0 then
+  redis.call(ARGV[5], ARGV[4], left)
+end
+return keep(operation, 1)
+`,
+  'permit-semaphore/update-lease': `-- update-lease: a permit that is still held ends so long from now.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+local FOREVER = 922337203685477
+local function clock()
+  local time = redis.call('time')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function raw(id)
+  return (string.gsub(id, '%x%x', function(byte)
+    return string.char(tonumber(byte, 16))
+  end))
+end
+local function giveBack(permits, count)
+  if count > 0 then
+    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
+  end
+end
+local function reclaim(permits)
+  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
+end
+local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
+redis.call('hdel', KEYS[3], '')
+if not numberAt(KEYS[1]) then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+reclaim(permits)
+local id = raw(ARGV[7])
+if not redis.call('zscore', KEYS[2], id) then
+  return keep(operation, 0)
+end
+redis.call('zadd', KEYS[2], permits.now + tonumber(ARGV[6]), id)
+return keep(operation, 1)
+`,
+  'read-lock/acquire': `-- acquire: take a read lock that no writer has, or set the hold count of a reader.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function writersWait(writers)
+  return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
+end
+local function heldBy(lock)
+  local fields = redis.call('hgetall', lock)
+  for i = 1, #fields, 2 do
+    if fields[i] ~= 'mode' then
+      return { redis.call('pttl', lock), fields[i], fields[i + 1] }
+    end
+  end
+  return { redis.call('pttl', lock), '', 0 }
+end
+local holds = tonumber(ARGV[2])
+local latched = redis.call('get', KEYS[2])
+local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+local mode = redis.call('hget', KEYS[1], 'mode')
+local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
+local open = mode == 'read' or redis.call('exists', KEYS[1]) == 0
+local joins = mode == 'write' and ARGV[7] ~= '' and redis.call('hexists', KEYS[1], ARGV[7]) == 1
+if open and not mine and ARGV[8] == '1' then
+  open = not writersWait(KEYS[3])
+end
+if not superseded and (mine or ((open or joins) and holds == 1)) then
+  redis.call('hset', KEYS[1], ARGV[1], holds, 'mode', mode or 'read')
+  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+  for i = 1, holds do
+    if redis.call('pttl', KEYS[4] .. ':' .. i) < tonumber(ARGV[3]) then
+      redis.call('set', KEYS[4] .. ':' .. i, '1', 'px', ARGV[3])
+    end
+  end
+  if ARGV[5] ~= '0' then
+    redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+  end
+  return 1
+end
+redis.call('hdel', KEYS[1], '')
+if superseded then
+  return 3
+end
+if holds > 1 then
+  return 2
+end
+return heldBy(KEYS[1])
+`,
+  'read-lock/force-release': `-- force-release: delete a read-write lock that is held in one mode, wake waiters, tell the clients that had it.
+redis.call('hdel', KEYS[1], '')
+if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
+  return 0
+end
+local fields = redis.call('hkeys', KEYS[1])
+redis.call('del', KEYS[1])
+redis.call(ARGV[2], ARGV[1], ARGV[5])
+for _, owner in ipairs(fields) do
+  local client = string.match(owner, '^(.-):')
+  if client then
+    redis.call('publish', ARGV[3] .. client, owner)
+  end
+end
+return #fields - 1
+`,
+  'read-lock/release': `-- release: lower the hold count of a reader; the last reader that is alive deletes the lock and wakes waiters.
+local holds = tonumber(ARGV[2])
+redis.call('hdel', KEYS[1], '')
+local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
+if holds > 0 then
+  local latched = redis.call('get', KEYS[2])
+  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
+    return 3
+  end
+end
+if ARGV[4] ~= '0' then
+  redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
+end
+if mine == 0 then
+  return 0
+end
+for i = holds + 1, mine do
+  redis.call('del', KEYS[3] .. ':' .. i)
+end
+if holds > 0 then
+  redis.call('hset', KEYS[1], ARGV[1], holds)
+  return 2
+end
+redis.call('hdel', KEYS[1], ARGV[1])
+if redis.call('hget', KEYS[1], 'mode') == 'write' then
+  return 1
+end
+local longest = 0
+local fields = redis.call('hgetall', KEYS[1])
+for i = 1, #fields, 2 do
+  for n = 1, tonumber(fields[i + 1]) or 0 do
+    longest = math.max(longest, redis.call('pttl', KEYS[4] .. fields[i] .. ARGV[8] .. n))
+  end
+end
+if longest > 0 then
+  redis.call('pexpire', KEYS[1], longest)
+else
+  redis.call('del', KEYS[1])
+  redis.call(ARGV[7], ARGV[6], '0')
+end
+return 1
+`,
+  'read-lock/renew': `-- renew: make sure that each read lock an owner still has lives at least a lease from now, and its holds with it.
+local lease = tonumber(ARGV[1])
+local answers = {}
+local count = #KEYS / 2
+for i = 1, count do
+  local key = KEYS[i]
+  local touched = redis.pcall('hdel', key, '')
+  local isError = type(touched) == 'table' and touched.err
+  if isError and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
+    return touched
+  end
+  local holds = not isError and tonumber(redis.call('hget', key, ARGV[i + 1]))
+  if holds then
+    redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))
+    for n = 1, holds do
+      local timeout = KEYS[count + i] .. ':' .. n
+      if redis.call('pttl', timeout) < lease then
+        redis.call('set', timeout, '1', 'px', lease)
+      end
+    end
+  end
+  answers[i] = holds and 1 or 0
+end
+return answers
+`,
+  'semaphore/acquire': `-- acquire: take permits, all that are wanted or none.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local free = numberAt(KEYS[1])
+if not free then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return { outcome, free }
+end
+if free < tonumber(ARGV[4]) then
+  redis.call('hdel', KEYS[2], '')
+  return { keep(operation, 0), free }
+end
+free = redis.call('decrby', KEYS[1], ARGV[4])
+return { keep(operation, 1), free }
+`,
+  'semaphore/add': `-- add: more permits, or fewer; what is free may go below 0.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local free = numberAt(KEYS[1])
+if not free then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+free = free + tonumber(ARGV[4])
+redis.call('set', KEYS[1], free)
+if free >= 0 then
+  redis.call(ARGV[6], ARGV[5], free)
+end
+return keep(operation, 1)
+`,
+  'semaphore/drain': `-- drain: take all permits that are free.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local free = numberAt(KEYS[1])
+if not free then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+if free > 0 then
+  redis.call('set', KEYS[1], '0')
+end
+return keep(operation, math.max(free, 0))
+`,
+  'semaphore/release': `-- release: give permits back and wake waiters.
+local function outcomeOf(operation)
+  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+    return nil
+  end
+  redis.call('hdel', operation.key, '')
+  return tonumber(kept[1] or -1)
+end
+local function keep(operation, outcome)
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+  redis.call('pexpire', operation.key, operation.ttl)
+  if redis.call('hlen', operation.key) % 16 == 0 then
+    for _, field in ipairs(redis.call('hkeys', operation.key)) do
+      if field ~= 'floor' and tonumber(field) <= floor then
+        redis.call('hdel', operation.key, field)
+      end
+    end
+  end
+  return outcome
+end
+local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+  local value = redis.call('get', counter)
+  return tonumber(string.match(value or '0', '^-?%d+$'))
+end
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+redis.call('hdel', KEYS[2], '')
+if not numberAt(KEYS[1]) then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+if ARGV[5] == '1' and redis.call('exists', KEYS[1]) == 0 then
+  return keep(operation, 0)
+end
+redis.call(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))
+return keep(operation, 1)
+`,
+  'write-lock/acquire': `-- acquire: take a free write lock, or set the hold count of the writer; refused, let readers know that it waits.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function writersWait(writers)
+  return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
+end
+local function heldBy(lock)
+  local fields = redis.call('hgetall', lock)
+  for i = 1, #fields, 2 do
+    if fields[i] ~= 'mode' then
+      return { redis.call('pttl', lock), fields[i], fields[i + 1] }
+    end
+  end
+  return { redis.call('pttl', lock), '', 0 }
+end
+local holds = tonumber(ARGV[2])
+local latched = redis.call('get', KEYS[2])
+local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+local free = not mine and redis.call('exists', KEYS[1]) == 0
+if not superseded and (mine or (free and holds == 1)) then
+  redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], holds)
+  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+  redis.call('zrem', KEYS[3], ARGV[1])
+  if ARGV[5] ~= '0' then
+    redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+  end
+  return 1
+end
+redis.call('hdel', KEYS[1], '')
+if superseded then
+  return 3
+end
+if holds > 1 then
+  return 2
+end
+if ARGV[7] ~= '0' then
+  redis.call('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
+  redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
+end
+return heldBy(KEYS[1])
+`,
+  'write-lock/release': `-- release: lower the hold count of the writer; at 0 only what it reads is left, and waiters of both kinds try.
+local holds = tonumber(ARGV[2])
+redis.call('hdel', KEYS[1], '')
+local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+if holds > 0 then
+  local latched = redis.call('get', KEYS[2])
+  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
+    return 3
+  end
+end
+if ARGV[4] ~= '0' then
+  redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
+end
+if holds > 0 then
+  if mine then
+    redis.call('hset', KEYS[1], ARGV[1], holds)
+  end
+  return mine and 2 or 0
+end
+local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1
+if not mine then
+  if waited and redis.call('exists', KEYS[3]) == 0 then
+    redis.call(ARGV[7], ARGV[6], '1')
+  end
+  return 0
+end
+redis.call('hdel', KEYS[1], ARGV[1])
+if redis.call('hlen', KEYS[1]) == 1 then
+  redis.call('del', KEYS[1])
+else
+  redis.call('hset', KEYS[1], 'mode', 'read')
+end
+redis.call('del', KEYS[3])
+redis.call(ARGV[7], ARGV[6], '1')
+return 1
+`,
 } as const
 
-export const inBatches: readonly string[] = ['lock/acquire', 'lock/release']
+export const inBatches: readonly string[] = ['lock/acquire', 'fenced-lock/acquire', 'lock/release', 'fair-lock/acquire', 'fair-lock/release', 'fair-lock/heartbeat', 'read-lock/acquire', 'read-lock/release', 'write-lock/acquire', 'write-lock/release']

@@ -10,6 +10,7 @@ import {
   type LockEvents,
 } from '../../src/index.js'
 import { eventually, signalled, sleep, useHarness } from './support/harness.js'
+import { lockKinds } from './support/lock-kinds.js'
 import { usePrivateServer } from './support/private-server.js'
 import { Stalls } from './support/stalls.js'
 import { useWarnings } from './support/warnings.js'
@@ -185,20 +186,6 @@ describe('hold: loss', () => {
     expect(events).toHaveLength(1)
   })
 
-  it('a key that was deleted and taken by somebody else is noticed by the next renewal, which leaves it alone (I6)', async () => {
-    const [locks, others] = [await harness.client({ lockWatchdogTimeout: 600 }), await harness.client()]
-    const hold = await locks.getLock(harness.name()).acquire()
-    const abortedAt = aborted(hold)
-    await harness.admin.del(harness.name())
-    const next = await others.getLock(harness.name()).acquire({ leaseMs: 20_000 })
-    await abortedAt
-    expect(reasonOf(hold)).toBe('gone')
-    expect(await hold.release()).toBe('lost')
-    await next.verify()
-    expect(await harness.admin.hgetall(harness.name())).toEqual({ [next.owner]: '1' })
-    expect(await next.release()).toBe('released')
-  })
-
   it('other locks of the client go on when one is lost (I7)', async () => {
     const locks = await harness.client({ lockWatchdogTimeout: 600 })
     const lost = await locks.getLock(harness.name('lost')).acquire()
@@ -226,74 +213,6 @@ describe('hold: loss', () => {
     await expect(hold.extend(1_000)).rejects.toThrow(LockLostError)
     expect(hold.trustedForMs).toBe(0)
     expect(hold.lossError).toBe(hold.signal.reason)
-  })
-
-  it('verify sees that somebody else has it, or another thing has its name', async () => {
-    const [locks, others] = [await harness.client(), await harness.client()]
-    const hold = await locks.getLock(harness.name()).acquire()
-    await harness.admin.del(harness.name())
-    const next = await others.getLock(harness.name()).acquire()
-    await expect(hold.verify()).rejects.toThrow(LockLostError)
-    await harness.admin.set(harness.name(), 'something else')
-    await expect(next.verify()).rejects.toThrow(LockLostError)
-    expect(await next.release()).toBe('lost')
-    expect(await harness.admin.getdel(harness.name())).toBe('something else')
-  })
-
-  it("forceUnlock by another client aborts the holder's signal by message, long before a renewal", async () => {
-    const [locks, others] = [await harness.client(), await harness.client()]
-    const holds = await locks.run(async () => {
-      const lock = locks.getLock(harness.name())
-      return [await lock.lock(), await lock.lock()] as const
-    })
-    const both = Promise.all(holds.map(aborted))
-    expect(await others.getLock(harness.name()).forceUnlock()).toBe(true)
-    await both
-    expect(holds.map(reasonOf)).toEqual(['forced', 'forced'])
-  })
-
-  it("forceUnlock by the holder's own client aborts the signal before it resolves", async () => {
-    const locks = await harness.client()
-    const hold = await locks.getLock(harness.name()).acquire()
-    await locks.getLock(harness.name()).forceUnlock()
-    expect(reasonOf(hold)).toBe('forced')
-  })
-
-  it('a client made without connect hears of forceUnlock too', async () => {
-    const locks = new LockClient(harness.connection())
-    const other = await harness.client()
-    const hold = await locks.getLock(harness.name()).acquire()
-    const inbox = `holdfast:client:${locks.clientId}`
-    await eventually(async () => (await harness.admin.pubsub('CHANNELS', inbox)).length === 1)
-    const abortedAt = aborted(hold)
-    await other.getLock(harness.name()).forceUnlock()
-    await abortedAt
-    expect(reasonOf(hold)).toBe('forced')
-    await locks.close()
-  })
-
-  it('a fixed lease that runs out aborts the signal before Redis lets go, and emits lost (I3)', async () => {
-    const locks = await harness.client()
-    const events = lostEvents(locks)
-    const stalls = new Stalls()
-    const startedAt = performance.now()
-    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 500 })
-    const at = await aborted(hold)
-    expect(at).toBeLessThan(startedAt + 500 + stalls.end())
-    expect(at).toBeGreaterThan(startedAt + 300)
-    expect(reasonOf(hold)).toBe('expired')
-    expect(events.map((each) => each.owner)).toEqual([hold.owner])
-    expect(await hold.release()).toBe('lost')
-  })
-
-  it('when the lease of one holder ends, its signal has aborted before the next holder is told (I1)', async () => {
-    const locks = await harness.client()
-    for (const others of [locks, await harness.client()]) {
-      const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 300 })
-      const next = await others.getLock(harness.name()).acquire()
-      expect(hold.signal.aborted).toBe(true)
-      expect(await next.release()).toBe('released')
-    }
   })
 
   it('a loss that nobody listens to is one process warning', async () => {
@@ -357,6 +276,92 @@ describe('hold: loss', () => {
     expect(performance.now() - startedAt).toBeGreaterThan(690)
     await next.verify()
     expect(await next.release()).toBe('released')
+  })
+})
+
+describe.each(lockKinds)('hold, taken away: $name', (kind) => {
+  const harness = useHarness()
+
+  it('a key that was deleted and taken by somebody else is noticed by the next renewal, which leaves it alone (I6)', async () => {
+    const [locks, others] = [await harness.client({ lockWatchdogTimeout: 600 }), await harness.client()]
+    const hold = await kind.of(locks, harness.name()).acquire()
+    const abortedAt = aborted(hold)
+    await harness.admin.del(harness.name())
+    const next = await kind.rivalOf(others, harness.name()).acquire({ leaseMs: 20_000 })
+    await abortedAt
+    expect(reasonOf(hold)).toBe('gone')
+    expect(await hold.release()).toBe('lost')
+    await next.verify()
+    expect(await harness.admin.hgetall(harness.name())).toEqual({ [next.owner]: '1' })
+    expect(await next.release()).toBe('released')
+  })
+
+  it('verify sees that somebody else has it, or another thing has its name', async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const hold = await kind.of(locks, harness.name()).acquire()
+    await harness.admin.del(harness.name())
+    const next = await kind.rivalOf(others, harness.name()).acquire()
+    await expect(hold.verify()).rejects.toThrow(LockLostError)
+    await harness.admin.set(harness.name(), 'something else')
+    await expect(next.verify()).rejects.toThrow(LockLostError)
+    expect(await next.release()).toBe('lost')
+    expect(await harness.admin.getdel(harness.name())).toBe('something else')
+  })
+
+  it("forceUnlock by another client aborts the holder's signal by message, long before a renewal", async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const holds = await locks.run(async () => {
+      const lock = kind.of(locks, harness.name())
+      return [await lock.lock(), await lock.lock()] as const
+    })
+    const both = Promise.all(holds.map(aborted))
+    expect(await kind.of(others, harness.name()).forceUnlock()).toBe(true)
+    await both
+    expect(holds.map(reasonOf)).toEqual(['forced', 'forced'])
+  })
+
+  it("forceUnlock by the holder's own client aborts the signal before it resolves", async () => {
+    const locks = await harness.client()
+    const hold = await kind.of(locks, harness.name()).acquire()
+    await kind.of(locks, harness.name()).forceUnlock()
+    expect(reasonOf(hold)).toBe('forced')
+  })
+
+  it('a client made without connect hears of forceUnlock too', async () => {
+    const locks = new LockClient(harness.connection())
+    const other = await harness.client()
+    const hold = await kind.of(locks, harness.name()).acquire()
+    const inbox = `holdfast:client:${locks.clientId}`
+    await eventually(async () => (await harness.admin.pubsub('CHANNELS', inbox)).length === 1)
+    const abortedAt = aborted(hold)
+    await kind.of(other, harness.name()).forceUnlock()
+    await abortedAt
+    expect(reasonOf(hold)).toBe('forced')
+    await locks.close()
+  })
+
+  it('a fixed lease that runs out aborts the signal before Redis lets go, and emits lost (I3)', async () => {
+    const locks = await harness.client()
+    const events = lostEvents(locks)
+    const stalls = new Stalls()
+    const startedAt = performance.now()
+    const hold = await kind.of(locks, harness.name()).acquire({ leaseMs: 500 })
+    const at = await aborted(hold)
+    expect(at).toBeLessThan(startedAt + 500 + stalls.end())
+    expect(at).toBeGreaterThan(startedAt + 300)
+    expect(reasonOf(hold)).toBe('expired')
+    expect(events.map((each) => each.owner)).toEqual([hold.owner])
+    expect(await hold.release()).toBe('lost')
+  })
+
+  it('when the lease of one holder ends, its signal has aborted before the next holder is told (I1)', async () => {
+    const locks = await harness.client()
+    for (const others of [locks, await harness.client()]) {
+      const hold = await kind.of(locks, harness.name()).acquire({ leaseMs: 300 })
+      const next = await kind.rivalOf(others, harness.name()).acquire()
+      expect(hold.signal.aborted).toBe(true)
+      expect(await next.release()).toBe('released')
+    }
   })
 })
 
@@ -499,18 +504,18 @@ describe('hold: what the handle does', () => {
   })
 })
 
-describe('hold: withLock', () => {
+describe.each(lockKinds)('hold, withLock: $name', (kind) => {
   const harness = useHarness()
 
   it('gives what the callback returns, sync or not, and frees the lock', async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = kind.of(await harness.client(), harness.name())
     expect(await lock.withLock(() => 'sync')).toBe('sync')
     expect(await lock.withLock(async () => Promise.resolve('async'))).toBe('async')
     expect(await lock.isLocked()).toBe(false)
   })
 
   it('the error of the callback wins, sync or not, and the lock is free', async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = kind.of(await harness.client(), harness.name())
     const mine = new Error('mine')
     const throwing = (): void => {
       throw mine
@@ -521,7 +526,7 @@ describe('hold: withLock', () => {
   })
 
   it('the error of the callback wins also when the lock was lost', async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = kind.of(await harness.client(), harness.name())
     const mine = new Error('mine')
     const work = async (): Promise<void> => {
       await lock.forceUnlock()
@@ -533,7 +538,7 @@ describe('hold: withLock', () => {
   it.each(['noticed', 'not yet noticed'])(
     'a callback that succeeded although the lock was lost, %s: LockLostError with the result',
     async (how) => {
-      const lock = (await harness.client()).getLock(harness.name())
+      const lock = kind.of(await harness.client(), harness.name())
       const work = async (hold: Hold): Promise<string> => {
         await harness.admin.del(harness.name())
         if (how === 'noticed') {
@@ -548,7 +553,7 @@ describe('hold: withLock', () => {
   )
 
   it('the lock is still held while an async callback goes on, and a given back hold is no error', async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = kind.of(await harness.client(), harness.name())
     await lock.withLock(async (hold) => {
       await sleep(20)
       expect(await lock.isHeldByCurrentContext()).toBe(true)
@@ -559,16 +564,16 @@ describe('hold: withLock', () => {
 
   it('without getting the lock the callback does not run', async () => {
     const [locks, others] = [await harness.client(), await harness.client()]
-    const held = await others.getLock(harness.name()).acquire()
+    const held = await kind.rivalOf(others, harness.name()).acquire()
     let ran = false
     const work = (): void => {
       ran = true
     }
-    await expect(locks.getLock(harness.name()).withLock(work, { waitMs: 100 })).rejects.toThrow(
+    await expect(kind.of(locks, harness.name()).withLock(work, { waitMs: 100 })).rejects.toThrow(
       LockTimeoutError,
     )
     const abort = new AbortController()
-    const waiting = locks.getLock(harness.name()).withLock(work, { signal: abort.signal })
+    const waiting = kind.of(locks, harness.name()).withLock(work, { signal: abort.signal })
     abort.abort()
     await expect(waiting).rejects.toBe(abort.signal.reason)
     await held.release()
@@ -576,12 +581,12 @@ describe('hold: withLock', () => {
   })
 })
 
-describe('hold: close', () => {
+describe.each(lockKinds)('hold, close: $name', (kind) => {
   const harness = useHarness()
 
   it('refuses new calls from its first moment', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     const closing = locks.close()
     const calls = [
       () => lock.lock(),
@@ -595,7 +600,7 @@ describe('hold: close', () => {
     for (const call of calls) {
       await expect(call()).rejects.toThrow(ClientClosedError)
     }
-    expect(() => locks.getLock(harness.name())).toThrow(ClientClosedError)
+    expect(() => kind.of(locks, harness.name())).toThrow(ClientClosedError)
     await closing
     for (const call of [...calls, () => lock.isLocked()]) {
       await expect(call()).rejects.toMatchObject({ code: 'CLIENT_CLOSED' })
@@ -604,7 +609,7 @@ describe('hold: close', () => {
 
   it('waiters end with ClientClosedError while the holder still has its grace', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     const hold = await lock.acquire()
     const waiters = [
       lock.lock(),
@@ -626,7 +631,7 @@ describe('hold: close', () => {
 
   it('a holder may finish during the grace: its lock is renewed until then', async () => {
     const locks = await harness.client({ lockWatchdogTimeout: 450 })
-    const hold = await locks.getLock(harness.name()).acquire()
+    const hold = await kind.of(locks, harness.name()).acquire()
     const closing = locks.close({ graceMs: 20_000 })
     await sleep(900)
     expect(hold.signal.aborted).toBe(false)
@@ -640,11 +645,11 @@ describe('hold: close', () => {
     const events = lostEvents(locks)
     const order: string[] = []
     const holds = await Promise.all(
-      ['one', 'other'].map((each) => locks.getLock(harness.name(each)).acquire()),
+      ['one', 'other'].map((each) => kind.of(locks, harness.name(each)).acquire()),
     )
     holds.forEach((hold) => hold.signal.addEventListener('abort', () => order.push('aborted')))
-    const next = others
-      .getLock(harness.name('one'))
+    const next = kind
+      .rivalOf(others, harness.name('one'))
       .acquire()
       .then((hold) => {
         order.push('taken')
@@ -661,13 +666,13 @@ describe('hold: close', () => {
 
   it('is safe twice, also at once and by await using', async () => {
     const locks = await harness.client()
-    await locks.getLock(harness.name()).acquire()
+    await kind.of(locks, harness.name()).acquire()
     await Promise.all([locks.close({ graceMs: 50 }), locks.close({ graceMs: 0 })])
     await locks.close()
     {
       await using again = await harness.client()
-      expect(await again.getLock(harness.name()).tryLock(0, 5_000)).toBe(true)
-      await again.getLock(harness.name()).forceUnlock()
+      expect(await kind.of(again, harness.name()).tryLock(0, 5_000)).toBe(true)
+      await kind.of(again, harness.name()).forceUnlock()
     }
   })
 
@@ -682,8 +687,8 @@ describe('hold: close', () => {
     expect(await connections()).toBe(1)
     const locks = await LockClient.connect(connection)
     expect(await connections()).toBe(2)
-    const hold = await locks.getLock(harness.name()).acquire()
-    const waiting = locks.run(() => locks.getLock(harness.name()).tryLock(60_000))
+    const hold = await kind.of(locks, harness.name()).acquire()
+    const waiting = locks.run(() => kind.of(locks, harness.name()).tryLock(60_000))
     await hold.release()
     expect(await waiting).toBe(true)
     await locks.close({ graceMs: 0 })
@@ -704,11 +709,11 @@ describe('hold: close', () => {
   })
 })
 
-describe('hold: abort signals', () => {
+describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
   const harness = useHarness()
 
   it('a signal that has aborted already ends the call with its reason, and nothing is taken', async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = kind.of(await harness.client(), harness.name())
     const reason = { any: 'thing' }
     const signal = AbortSignal.abort(reason)
     const calls = [
@@ -725,7 +730,7 @@ describe('hold: abort signals', () => {
 
   it('a signal that has aborted already ends a re-entry too, and the level is not taken', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       const hold = await lock.acquire()
       const signal = AbortSignal.abort(new Error('no'))
@@ -739,8 +744,8 @@ describe('hold: abort signals', () => {
 
   it('an abort while waiting ends the wait with the reason of the signal', async () => {
     const [locks, others] = [await harness.client(), await harness.client()]
-    const held = await others.getLock(harness.name()).acquire()
-    const lock = locks.getLock(harness.name())
+    const held = await kind.rivalOf(others, harness.name()).acquire()
+    const lock = kind.of(locks, harness.name())
     const waiting = signalled()
     locks.on('waiting', () => waiting.resolve())
     const plain = new AbortController()
@@ -763,7 +768,7 @@ describe('hold: abort signals', () => {
   })
 
   it('an abort after the lock was got changes nothing', async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = kind.of(await harness.client(), harness.name())
     const abort = new AbortController()
     const hold = await lock.acquire({ signal: abort.signal })
     abort.abort()
@@ -774,19 +779,19 @@ describe('hold: abort signals', () => {
 
   it('waiters that gave up leave no subscription, no queue and no lock within a second (I8)', async () => {
     const [locks, others] = [await harness.client(), await harness.client()]
-    const lock = locks.getLock(harness.name())
-    const held = await others.getLock(harness.name()).acquire()
-    const channels = (): Promise<unknown[]> => harness.admin.pubsub('CHANNELS', `*${harness.name()}*`)
+    const lock = kind.of(locks, harness.name())
+    const held = await kind.rivalOf(others, harness.name()).acquire()
+    const waiting = (): Promise<number> => kind.waiting(harness.admin, harness.name())
     const abort = new AbortController()
     const waits = Promise.allSettled([
       ...Array.from({ length: 10 }, () => lock.acquire({ signal: abort.signal })),
       ...Array.from({ length: 10 }, () => lock.acquire({ waitMs: 300 })),
     ])
-    await eventually(async () => (await channels()).length === 1)
+    await eventually(async () => (await waiting()) > 0)
     abort.abort()
     const outcomes = await waits
     expect(outcomes.filter((each) => each.status === 'fulfilled')).toEqual([])
-    await eventually(async () => (await channels()).length === 0, 1_000)
+    await eventually(async () => (await waiting()) === 0, 1_000)
     await held.release()
     expect(await lock.isLocked()).toBe(false)
     expect(await lock.tryLock()).toBe(true)
@@ -795,15 +800,15 @@ describe('hold: abort signals', () => {
 
   it('a waiter that leaves does not swallow the wake-up: the next in line gets the lock (I4)', async () => {
     const [locks, others] = [await harness.client(), await harness.client({ resyncInterval: 60_000 })]
-    const held = await locks.getLock(harness.name()).acquire()
-    const lock = others.getLock(harness.name())
+    const held = await kind.rivalOf(locks, harness.name()).acquire()
+    const lock = kind.of(others, harness.name())
     const waiting = signalled()
     others.on('waiting', () => waiting.resolve())
     const abort = new AbortController()
     const first = lock.acquire({ signal: abort.signal })
     const second = lock.acquire()
     await waiting.promise
-    await eventually(async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name()}*`)).length === 1)
+    await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
     const released = held.release()
     abort.abort()
     await expect(first).rejects.toBe(abort.signal.reason)
@@ -813,7 +818,7 @@ describe('hold: abort signals', () => {
 
   it('an abort while the first try is on its way leaves nothing: not the lock, not a renewal (I8)', async () => {
     const locks = await harness.client({ lockWatchdogTimeout: 600 })
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     for (let i = 0; i < 20; i += 1) {
       const abort = new AbortController()
       const call = lock.acquire({ signal: abort.signal })

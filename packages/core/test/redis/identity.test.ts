@@ -15,6 +15,7 @@ import {
 } from '../../src/index.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { eventually, signalled, sleep, useHarness } from './support/harness.js'
+import { exclusiveKinds } from './support/lock-kinds.js'
 import { useWarnings } from './support/warnings.js'
 
 const times = <T>(count: number, make: (i: number) => T): T[] =>
@@ -36,14 +37,14 @@ function randomFrom(seed: number): () => number {
   }
 }
 
-describe('identity: contexts', () => {
+describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   const harness = useHarness()
   const holdsInRedis = async (): Promise<number[]> =>
     Object.values(await harness.admin.hgetall(harness.name())).map(Number)
 
   it('inside run, nested calls re-enter across awaits, timers and immediates', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       const outer = await lock.lock()
       const inTimer = signalled<Hold>()
@@ -71,7 +72,7 @@ describe('identity: contexts', () => {
 
   it('under a held lock, everything a Promise.all starts re-enters', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       await lock.lock()
       const inner = await Promise.all(times(10, () => lock.tryLock()))
@@ -84,7 +85,7 @@ describe('identity: contexts', () => {
 
   it('two lock objects of one name are one lock to a context', async () => {
     const locks = await harness.client()
-    const [one, other] = [locks.getLock(harness.name()), locks.getLock(harness.name())]
+    const [one, other] = [kind.of(locks, harness.name()), kind.of(locks, harness.name())]
     await locks.run(async () => {
       await one.lock()
       expect(await other.tryLock()).toBe(true)
@@ -97,7 +98,7 @@ describe('identity: contexts', () => {
 
   it('two locks at the same time in one context both get it: hold count 2 (I2)', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       const [one, other] = await Promise.all([lock.lock(), lock.lock()])
       expect(one.owner).toBe(other.owner)
@@ -110,11 +111,11 @@ describe('identity: contexts', () => {
 
   it('two locks at the same time in one context both get it once the other client lets go', async () => {
     const [locks, others] = [await harness.client(), await harness.client()]
-    const held = await others.getLock(harness.name()).acquire()
-    const lock = locks.getLock(harness.name())
+    const held = await kind.of(others, harness.name()).acquire()
+    const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       const both = Promise.all([lock.lock(), lock.acquire(), lock.tryLock(60_000)])
-      await eventually(async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name()}*`)).length > 0)
+      await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
       await held.release()
       await both
       expect(await holdsInRedis()).toEqual([3])
@@ -124,7 +125,7 @@ describe('identity: contexts', () => {
 
   it('locks and unlocks of one context at the same time leave exactly what is left (I2)', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       await lock.lock()
       await Promise.all(
@@ -141,7 +142,7 @@ describe('identity: contexts', () => {
 
   it('run inside run joins: what the outer one holds is re-entered', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       await lock.lock()
       const inner = await locks.run(async () => {
@@ -156,10 +157,10 @@ describe('identity: contexts', () => {
   it('contexts of two clients are strangers, also one inside the other', async () => {
     const [one, other] = [await harness.client(), await harness.client()]
     await one.run(async () => {
-      await one.getLock(harness.name()).lock()
+      await kind.of(one, harness.name()).lock()
       await other.run(async () => {
-        expect(await other.getLock(harness.name()).tryLock()).toBe(false)
-        expect(await one.getLock(harness.name()).tryLock()).toBe(true)
+        expect(await kind.of(other, harness.name()).tryLock()).toBe(false)
+        expect(await kind.of(one, harness.name()).tryLock()).toBe(true)
       })
     })
   })
@@ -191,7 +192,7 @@ describe('identity: contexts', () => {
         await lock.unlock()
       }),
     'a thread of its own': (locks, _lock, siblings) => {
-      const thread = locks.thread().getLock(harness.name())
+      const thread = kind.of(locks.thread(), harness.name())
       return thread.withLock(siblings)
     },
     'no context': (_locks, _lock, siblings) => siblings(),
@@ -201,8 +202,8 @@ describe('identity: contexts', () => {
     async (where) => {
       const locks = await harness.client()
       const section = new CriticalSection(harness.admin, harness.name('counter'))
-      const lock = locks.getLock(harness.name())
-      const objects = [lock, locks.getLock(harness.name())]
+      const lock = kind.of(locks, harness.name())
+      const objects = [lock, kind.of(locks, harness.name())]
       await around[where]!(locks, lock, async () => {
         await Promise.all(times(12, (i) => objects[i % 2]!.withLock(section.enter)))
       })
@@ -213,7 +214,7 @@ describe('identity: contexts', () => {
 
   it('sibling withLocks exclude each other while each re-enters inside itself', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     const section = new CriticalSection(harness.admin, harness.name('counter'))
     await locks.run(async () => {
       await Promise.all(
@@ -234,7 +235,7 @@ describe('identity: contexts', () => {
     'a withLock stays closed to its siblings after one nested in it has ended, inside: %s (I1)',
     async (where) => {
       const locks = await harness.client()
-      const lock = locks.getLock(harness.name())
+      const lock = kind.of(locks, harness.name())
       const section = new CriticalSection(harness.admin, harness.name('counter'))
       const sibling = async (): Promise<void> => {
         await lock.withLock(() => undefined)
@@ -253,7 +254,7 @@ describe('identity: contexts', () => {
     'a tree of withLocks: siblings never overlap at any depth, seed %i (I1)',
     async (seed) => {
       const locks = await harness.client()
-      const lock = locks.getLock(harness.name())
+      const lock = kind.of(locks, harness.name())
       const random = randomFrom(seed)
       let [visited, overlaps] = [0, 0]
       const grow = async (depth: number): Promise<void> => {
@@ -282,7 +283,7 @@ describe('identity: contexts', () => {
 
   it('a nested withLock that outlives the outer one keeps siblings out until it has ended (I1)', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     const section = new CriticalSection(harness.admin, harness.name('counter'))
     await locks.run(async () => {
       const { nested } = await lock.withLock(async () => {
@@ -304,7 +305,7 @@ describe('identity: contexts', () => {
 
   it('recursion through withLock six deep: Redis has the true count at each level (I2)', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     const seen: number[] = []
     const look = async (): Promise<void> => {
       seen.push(...(await holdsInRedis()))
@@ -325,10 +326,10 @@ describe('identity: contexts', () => {
 
   it('withLock outside any context makes its inside one: lock, tryLock and acquire re-enter there', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     await lock.withLock(async (hold) => {
       expect((await lock.lock()).owner).toBe(hold.owner)
-      expect(await locks.getLock(harness.name()).tryLock()).toBe(true)
+      expect(await kind.of(locks, harness.name()).tryLock()).toBe(true)
       const inner = await lock.acquire()
       expect(await lock.getHoldCount()).toBe(4)
       expect(await lock.isHeldByCurrentContext()).toBe(true)
@@ -343,7 +344,7 @@ describe('identity: contexts', () => {
 
   it('what was taken by hand inside withLock and not given back stays with the context', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       await lock.withLock(() => lock.lock())
       expect(await lock.getHoldCount()).toBe(1)
@@ -356,7 +357,7 @@ describe('identity: contexts', () => {
 
   it("fork separates: the parent's hold keeps it out, and two forks keep out each other", async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     const section = new CriticalSection(harness.admin, harness.name('counter'))
     await locks.run(async () => {
       await lock.lock()
@@ -376,7 +377,7 @@ describe('identity: contexts', () => {
     'a fork that waits without a limit for what its parent took by %s is SelfDeadlockError at once',
     async (how) => {
       const locks = await harness.client()
-      const lock = locks.getLock(harness.name())
+      const lock = kind.of(locks, harness.name())
       const inside = async (): Promise<void> => {
         const waits: (() => Promise<unknown>)[] = [
           () => lock.lock(),
@@ -406,7 +407,7 @@ describe('identity: contexts', () => {
 
   it('a detached fork waits for what its parent holds, and gets it afterwards', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     const order: string[] = []
     const waiting = signalled()
     locks.on('waiting', () => waiting.resolve())
@@ -431,7 +432,7 @@ describe('identity: contexts', () => {
 
   it('a task that outlives its run acquires nothing in its name, but can give back what it holds', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     const gone = signalled()
     const { task } = await locks.run(async () => {
       await lock.lock()
@@ -454,8 +455,8 @@ describe('identity: contexts', () => {
 
   it('a task that outlives its withLock acquires nothing in its name, but can give back what it holds', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
-    const other = locks.getLock(harness.name('other'))
+    const lock = kind.of(locks, harness.name())
+    const other = kind.of(locks, harness.name('other'))
     const gone = signalled()
     const { task } = await lock.withLock(async () => {
       await other.lock()
@@ -475,7 +476,7 @@ describe('identity: contexts', () => {
 
   it('a task that outlives a withLock inside a living run is no longer inside that withLock', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     const gone = signalled()
     await locks.run(async () => {
       const { task } = await lock.withLock(() => ({
@@ -490,7 +491,7 @@ describe('identity: contexts', () => {
 
   it('user code after a wait runs in the async context of the waiter, not of whoever woke it', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     const store = new AsyncLocalStorage<number>()
     const ways: ((i: number) => Promise<unknown>)[] = [
       async () => {
@@ -519,7 +520,9 @@ describe('identity: contexts', () => {
     await store.run(-2, () => held.release())
     expect(await Promise.all(waits)).toEqual(times(20, (i) => i))
   })
+})
 
+describe('identity: the source', () => {
   it('AsyncLocalStorage.enterWith, which leaks into siblings, is used nowhere', async () => {
     const packages = new URL('../../../', import.meta.url)
     const files = (await readdir(packages, { recursive: true })).filter((each) =>
@@ -531,29 +534,29 @@ describe('identity: contexts', () => {
   })
 })
 
-describe('identity: explicit threads', () => {
+describe.each(exclusiveKinds)('identity, explicit threads: $name', (kind) => {
   const harness = useHarness()
 
   it('a thread re-enters through its own locks wherever they are used', async () => {
     const locks = await harness.client()
     const thread = locks.thread()
-    await thread.getLock(harness.name()).lock()
-    expect(await thread.getLock(harness.name()).tryLock()).toBe(true)
+    await kind.of(thread, harness.name()).lock()
+    expect(await kind.of(thread, harness.name()).tryLock()).toBe(true)
     await locks.run(async () => {
-      expect(await thread.getLock(harness.name()).tryLock()).toBe(true)
-      expect(await locks.getLock(harness.name()).tryLock()).toBe(false)
+      expect(await kind.of(thread, harness.name()).tryLock()).toBe(true)
+      expect(await kind.of(locks, harness.name()).tryLock()).toBe(false)
     })
-    expect(await thread.getLock(harness.name()).getHoldCount()).toBe(3)
-    await thread.getLock(harness.name()).withLock(async (hold) => {
+    expect(await kind.of(thread, harness.name()).getHoldCount()).toBe(3)
+    await kind.of(thread, harness.name()).withLock(async (hold) => {
       expect(hold.count).toBe(4)
-      expect((await thread.getLock(harness.name()).lock()).owner).toBe(hold.owner)
-      await thread.getLock(harness.name()).unlock()
+      expect((await kind.of(thread, harness.name()).lock()).owner).toBe(hold.owner)
+      await kind.of(thread, harness.name()).unlock()
     })
     for (let level = 3; level > 0; level -= 1) {
-      await thread.getLock(harness.name()).unlock()
+      await kind.of(thread, harness.name()).unlock()
     }
-    await expect(thread.getLock(harness.name()).unlock()).rejects.toThrow(NotLockOwnerError)
-    expect(await locks.getLock(harness.name()).isLocked()).toBe(false)
+    await expect(kind.of(thread, harness.name()).unlock()).rejects.toThrow(NotLockOwnerError)
+    expect(await kind.of(locks, harness.name()).isLocked()).toBe(false)
   })
 
   it('two threads exclude each other, and bare callers', async () => {
@@ -564,8 +567,8 @@ describe('identity: explicit threads', () => {
       await section.enter()
       await lock.unlock()
     }
-    const threads = times(4, () => locks.thread().getLock(harness.name()))
-    await Promise.all([...threads, locks.getLock(harness.name())].map(caller))
+    const threads = times(4, () => kind.of(locks.thread(), harness.name()))
+    await Promise.all([...threads, kind.of(locks, harness.name())].map(caller))
     expect(await section.result()).toEqual(oneAfterAnother(5))
   })
 
@@ -573,13 +576,13 @@ describe('identity: explicit threads', () => {
     const locks = await harness.client()
     const [one, other] = [locks.thread(), locks.thread()]
     expect(one.id).not.toBe(other.id)
-    await one.getLock(harness.name()).lock()
-    const lock = locks.getLock(harness.name())
+    await kind.of(one, harness.name()).lock()
+    const lock = kind.of(locks, harness.name())
     expect(await lock.isHeldByThread(one.id)).toBe(true)
     expect(await lock.isHeldByThread(other.id)).toBe(false)
-    expect(await one.getLock(harness.name()).isHeldByCurrentContext()).toBe(true)
-    expect(await other.getLock(harness.name()).isHeldByCurrentContext()).toBe(false)
-    await one.getLock(harness.name()).unlock()
+    expect(await kind.of(one, harness.name()).isHeldByCurrentContext()).toBe(true)
+    expect(await kind.of(other, harness.name()).isHeldByCurrentContext()).toBe(false)
+    await kind.of(one, harness.name()).unlock()
     expect(await lock.isHeldByThread(one.id)).toBe(false)
   })
 })

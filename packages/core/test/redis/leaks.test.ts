@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { LockClient } from '../../src/index.js'
-import { sleep, useHarness } from './support/harness.js'
+import { eventually, sleep, useHarness } from './support/harness.js'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -13,6 +13,12 @@ async function heapInUse(): Promise<number> {
     await sleep(20)
   }
   return process.memoryUsage().heapUsed
+}
+
+/** On a busy machine a short wait may end before its answer. It has to leave as little as one that was refused. */
+function unanswered(error: unknown): false {
+  expect(error).toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+  return false
 }
 
 describe('leaks', () => {
@@ -39,7 +45,7 @@ describe('leaks', () => {
           } else if (kind < 8) {
             await free.withLock(() => free.withLock(() => undefined))
           } else if (kind === 8) {
-            expect(await taken.tryLock(1)).toBe(false)
+            expect(await taken.tryLock(1).catch(unanswered)).toBe(false)
           } else {
             const aborting = new AbortController()
             const wait = taken.acquire({ signal: aborting.signal }).catch((error: unknown) => error)
@@ -61,7 +67,8 @@ describe('leaks', () => {
     await locks.close()
     expect(listeners()).toBe(before.listeners)
     await busy.close()
-    expect(timersAlive()).toBeLessThanOrEqual(before.timers)
+    // Jest has timers of its own in this process, which come and go.
+    await eventually(() => timersAlive() <= before.timers, 1_000)
   }, 120_000)
 })
 

@@ -1,28 +1,11 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
-import { WorkerProcess } from '@holdfast/testing'
-import { Redis } from 'ioredis'
+import { describe, expect, it } from '@jest/globals'
+import { FaultProxy } from '@holdfast/testing'
 import { eventually, redisUrl, useHarness } from './support/harness.js'
-
-// The project's module map decides which ioredis a test sees; a worker has to be told. Only 6 knows RESP3.
-const ioredis = 'protocol' in new Redis({ lazyConnect: true }).options ? 'ioredis' : 'ioredis5'
+import { useLockWorkers } from './support/lock-workers.js'
 
 describe('several processes', () => {
   const harness = useHarness()
-  let workers: WorkerProcess[] = []
-
-  const start = async (env: Record<string, string> = {}): Promise<WorkerProcess> => {
-    const module = new URL('./workers/lock-worker.mjs', import.meta.url)
-    const worker = await WorkerProcess.start(module, {
-      env: { HOLDFAST_TEST_WORKER_REDIS: redisUrl, HOLDFAST_TEST_IOREDIS: ioredis, ...env },
-    })
-    workers.push(worker)
-    return worker
-  }
-
-  afterEach(async () => {
-    await Promise.all(workers.map((worker) => worker.kill()))
-    workers = []
-  })
+  const start = useLockWorkers()
 
   it('10,000 guarded increments from four processes are all counted (I1)', async () => {
     const counter = harness.name('counter')
@@ -58,6 +41,32 @@ describe('several processes', () => {
     expect(await harness.admin.hgetall(harness.name())).toEqual({ [second]: '1' })
     await next.call('release', harness.name())
     await Promise.all([holder, next].map((worker) => worker.call('close')))
+  })
+
+  it('calls whose answers come while their process stands still resume nobody who is not told (I3)', async () => {
+    const { hostname, port } = new URL(redisUrl)
+    const proxy = await FaultProxy.start({ host: hostname, port: Number(port || 6379) })
+    const [holder, next] = await Promise.all([
+      start({ HOLDFAST_TEST_WATCHDOG: '900', HOLDFAST_TEST_WORKER_REDIS: proxy.url }),
+      start(),
+    ])
+    await holder.call('acquire', harness.name())
+    proxy.blackHole()
+    const asked = holder.call('ask', harness.name(), harness.name('other'))
+    await holder.once('asked')
+    await holder.pause()
+    // Redis says yes to all of it, and nobody is there to hear it before somebody else has the lock.
+    proxy.pass()
+    await next.call('acquire', harness.name())
+    holder.resume()
+    expect(await asked).toEqual({
+      verify: { outcome: 'LOCK_LOST', aborted: true },
+      extend: { outcome: 'LOCK_LOST', aborted: true },
+      another: { outcome: 'resolved', aborted: true },
+    })
+    await next.call('release', harness.name())
+    await Promise.all([holder, next].map((worker) => worker.call('close')))
+    await proxy.stop()
   })
 
   it('an event loop blocked past the lease cannot trust its hold any more (I3)', async () => {

@@ -6,6 +6,8 @@ import { redisUrl, useHarness } from './support/harness.js'
 import { programs, root, type CodeBlock } from './support/markdown.js'
 
 const PROGRAM_LIMIT_MS = 15_000
+// What a program keeps in Redis beside its lock.
+const DATA_KEY = 'order:42:state'
 
 // What each program of the pages writes. The server of the tests has a lease that is a little older.
 const OUTPUT: Record<string, RegExp> = {
@@ -15,8 +17,11 @@ const OUTPUT: Record<string, RegExp> = {
   "README.md: Redisson's face 3": /^order 42 shipped\n$/,
   'README.md: Contexts': /^false\norder 42 shipped\n$/,
   'README.md: What a hold can do': /^\S+~[\w-]{21}:\d+ 1 5\d{4}(\.\d+)?\n$/,
+  'README.md: Kinds of lock': /^order 43 shipped\norder 44 shipped\n$/,
   'README.md: Errors': /^\S+~[\w-]{21}:\d+ has it, (30000|29\d{3}) ms of lease left\n$/,
   'packages/core/README.md: Smallest example': /^42\n$/,
+  'docs/fenced-lock.md: Use': /^shipped\n$/,
+  'docs/fenced-lock.md: Use 2': /^true true\n$/,
 }
 
 // The project's module map decides which ioredis a test sees; a program has to be told. Only 6 knows RESP3.
@@ -43,9 +48,9 @@ function run(program: string): Promise<{ code: number | null; stdout: string; st
   })
 }
 
-describe('the programs of the READMEs', () => {
+describe('the programs of the pages', () => {
   const harness = useHarness()
-  const all = ['README.md', 'packages/core/README.md'].flatMap(programs)
+  const all = ['README.md', 'packages/core/README.md', 'docs/fenced-lock.md'].flatMap(programs)
   const nameOf = ({ file, title }: CodeBlock): string => `${file}: ${title}`
 
   it('are the ones whose output is known', () => {
@@ -56,8 +61,10 @@ describe('the programs of the READMEs', () => {
     expect(code).toContain("LockClient.connect('redis://localhost:6379')")
     const program = lowered(code)
       .replaceAll('redis://localhost:6379', redisUrl)
-      .replaceAll(/(?<=getLock\(')[^']*/g, (lock) => harness.name(lock))
+      .replaceAll(/(?<=get\w*Lock\(')[^']*/g, (lock) => harness.name(lock))
+      .replaceAll(DATA_KEY, harness.name(DATA_KEY))
     const { stderr, ...result } = await run(program)
+    await harness.admin.del(harness.name(DATA_KEY))
     expect(stderr).toBe('')
     expect(result).toEqual({ code: 0, stdout: expect.stringMatching(OUTPUT[name]!) })
   })

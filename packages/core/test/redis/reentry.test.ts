@@ -1,13 +1,17 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockLostError } from '../../src/index.js'
-import { useHarness } from './support/harness.js'
+import { acquireScript } from '../../src/scripts/lock/acquire.js'
+import { signalled, useHarness } from './support/harness.js'
+import { lockKinds } from './support/lock-kinds.js'
+import { runsOf } from './support/requests.js'
+import { soon, useRig } from './support/rig.js'
 
-describe('re-entry', () => {
+describe.each(lockKinds)('re-entry: $name', (kind) => {
   const harness = useHarness()
 
   it('an inner fixed lease never shortens a watched outer hold', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       await lock.lock()
       await lock.lock(1_000)
@@ -19,7 +23,7 @@ describe('re-entry', () => {
 
   it('lock, lock with a lease, unlock: the outer hold is still renewed', async () => {
     const locks = await harness.client({ lockWatchdogTimeout: 600 })
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       const outer = await lock.lock()
       await lock.lock(700)
@@ -33,7 +37,7 @@ describe('re-entry', () => {
 
   it('re-entry after the key was deleted is a loss on every level', async () => {
     const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       const outer = await lock.lock()
       const inner = await lock.lock()
@@ -44,5 +48,54 @@ describe('re-entry', () => {
       expect(await inner.release()).toBe('lost')
       expect(await outer.release()).toBe('lost')
     })
+  })
+})
+
+describe('a re-entry whose caller goes', () => {
+  const rig = useRig()
+  const NAME = 'order:42'
+
+  /** A lock behind a slow wire, and what resolves when a re-entry of it is on its way. */
+  const slow = async () => {
+    const proxy = await rig.proxy()
+    const locks = await rig.client({}, rig.connection({}, proxy))
+    const lock = locks.thread().getLock(NAME)
+    const outer = await lock.acquire()
+    proxy.delay(20)
+    const sent = signalled()
+    let count = 0
+    proxy.loseReply((bytes) => {
+      if (runsOf(acquireScript)(bytes)) {
+        count += 1
+        sent.resolve()
+      }
+      return false
+    })
+    return { lock, outer, sent: sent.promise, sentSoFar: () => count }
+  }
+
+  it('while it is on its way, is no level of those who stay: their last release frees the lock (I2)', async () => {
+    const { lock, outer, sent } = await slow()
+    const leaving = new AbortController()
+    const gone = lock.acquire({ signal: leaving.signal })
+    await sent
+    leaving.abort('enough')
+    await expect(gone).rejects.toBe('enough')
+    expect(await soon(outer.release())).toBe('released')
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('before its turn has come, is not sent', async () => {
+    const { lock, outer, sent, sentSoFar } = await slow()
+    const leaving = new AbortController()
+    const inner = lock.acquire()
+    const gone = lock.acquire({ signal: leaving.signal })
+    await sent
+    leaving.abort('enough')
+    await expect(gone).rejects.toBe('enough')
+    expect(await (await soon(inner)).release()).toBe('still-held')
+    expect(sentSoFar()).toBe(1)
+    expect(await rig.admin.hgetall(NAME)).toEqual({ [outer.owner]: '1' })
+    expect(await outer.release()).toBe('released')
   })
 })

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { FaultProxy } from '@holdfast/testing'
+import type { LockLostError } from '../../src/index.js'
+import { sleep } from './support/harness.js'
 import { usePrivateServer } from './support/private-server.js'
 
 const own = usePrivateServer()
@@ -30,6 +32,36 @@ describe('trust is counted from the sending', () => {
       proxy.pass()
       await hold.release()
     } finally {
+      await proxy.stop()
+    }
+  })
+})
+
+describe('an answer that shows how little is left', () => {
+  it('ends the trust before verify resumes its caller (I3)', async () => {
+    const proxy = await FaultProxy.start(own.server)
+    try {
+      const locks = await own.client({ commandTimeout: 1_000 }, own.connection({}, proxy.url))
+      locks.on('lost', () => undefined)
+      await locks.getLock('order:41').withLock((hold) => hold.verify())
+      const hold = await locks.getLock('order:42').acquire({ leaseMs: 1_000 })
+      const { signal } = hold
+      // Counted from the sending of the slow question, the rest of the lease is over when its answer comes; counted
+      // from the acquisition it is not.
+      await sleep(hold.trustedForMs - 400)
+      proxy.delay(ONE_WAY_MS)
+      const look = (outcome: unknown): object => ({
+        outcome,
+        trusted: hold.trustedForMs > 0,
+        aborted: signal.aborted,
+      })
+      const seen = await hold.verify().then(
+        () => look('still held'),
+        (error: unknown) => look((error as LockLostError).code),
+      )
+      expect(seen).toEqual({ outcome: 'LOCK_LOST', trusted: false, aborted: true })
+    } finally {
+      proxy.pass()
       await proxy.stop()
     }
   })

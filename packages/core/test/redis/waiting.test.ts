@@ -3,6 +3,7 @@ import { RedisServer } from '@holdfast/testing'
 import { Redis } from 'ioredis'
 import { LockClient } from '../../src/index.js'
 import { eventually, sleep, useHarness } from './support/harness.js'
+import { exclusiveKinds } from './support/lock-kinds.js'
 
 const CALLERS = 1_000
 
@@ -66,9 +67,29 @@ describe('waiting', () => {
     await server.stop()
   })
 
-  it('callers of one client pass in the order in which they came', async () => {
+  it('the waiters of a client share one subscription, which goes with the last of them', async () => {
     const locks = await harness.client()
     const lock = locks.getLock(harness.name())
+    const channel = `redisson_lock__channel:{${harness.name()}}`
+    const hold = await (await harness.client()).getLock(harness.name()).acquire()
+    const ended = new AbortController()
+    const waits = Array.from({ length: 20 }, () =>
+      lock.acquire({ signal: ended.signal }).catch(() => 'aborted'),
+    )
+    await eventually(async () => (await harness.admin.pubsub('NUMSUB', channel))[1] === 1)
+    ended.abort()
+    expect(await Promise.all(waits)).toEqual(waits.map(() => 'aborted'))
+    await eventually(async () => (await harness.admin.pubsub('NUMSUB', channel))[1] === 0)
+    await hold.release()
+  })
+})
+
+describe.each(exclusiveKinds)('waiting: $name', (kind) => {
+  const harness = useHarness()
+
+  it('callers of one client pass in the order in which they came', async () => {
+    const locks = await harness.client()
+    const lock = kind.of(locks, harness.name())
     const hold = await lock.acquire()
     const order: number[] = []
     const callers = Array.from({ length: 50 }, async (_, i) => {
@@ -84,8 +105,8 @@ describe('waiting', () => {
   it('an unlock wakes a waiter of another client long before the next resync (I4)', async () => {
     const [first, second] = await Promise.all([harness.client(), harness.client({ resyncInterval: 60_000 })])
     for (let i = 0; i < 50; i++) {
-      const hold = await first.getLock(harness.name()).acquire()
-      const waiting = second.getLock(harness.name()).acquire({ waitMs: 20_000 })
+      const hold = await kind.of(first, harness.name()).acquire()
+      const waiting = kind.of(second, harness.name()).acquire({ waitMs: 20_000 })
       await sleep(i % 5)
       await hold.release()
       await (await waiting).release()
@@ -94,28 +115,12 @@ describe('waiting', () => {
 
   it('a lost message costs at most one resync (I4)', async () => {
     const [first, second] = await Promise.all([harness.client(), harness.client({ resyncInterval: 200 })])
-    const owner = await first.getLock(harness.name()).acquire()
-    const waiting = second.getLock(harness.name()).acquire()
-    await eventually(async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name()}*`)).length === 1)
+    const owner = await kind.of(first, harness.name()).acquire()
+    const waiting = kind.of(second, harness.name()).acquire()
+    await eventually(async () => (await kind.waiting(harness.admin, harness.name())) === 1)
     // What a lost message looks like: the key goes, nobody says so.
     await harness.admin.del(harness.name())
     await (await waiting).release()
     expect(await owner.release()).toBe('lost')
-  })
-
-  it('the waiters of a client share one subscription, which goes with the last of them', async () => {
-    const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
-    const channel = `redisson_lock__channel:{${harness.name()}}`
-    const hold = await (await harness.client()).getLock(harness.name()).acquire()
-    const ended = new AbortController()
-    const waits = Array.from({ length: 20 }, () =>
-      lock.acquire({ signal: ended.signal }).catch(() => 'aborted'),
-    )
-    await eventually(async () => (await harness.admin.pubsub('NUMSUB', channel))[1] === 1)
-    ended.abort()
-    expect(await Promise.all(waits)).toEqual(waits.map(() => 'aborted'))
-    await eventually(async () => (await harness.admin.pubsub('NUMSUB', channel))[1] === 0)
-    await hold.release()
   })
 })

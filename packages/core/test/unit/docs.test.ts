@@ -1,8 +1,24 @@
 import { describe, expect, it } from '@jest/globals'
 import { existsSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import * as api from '../../src/index.js'
-import { INBOX_PREFIX, latchPrefix, ownerField, unlockChannel, probeKey } from '../../src/keys.js'
+import {
+  INBOX_PREFIX,
+  fairQueueKeys,
+  latchChannel,
+  latchPrefix,
+  operationsKey,
+  ownerField,
+  permitsChannel,
+  permitTimeouts,
+  probeKey,
+  readTimeouts,
+  readWriteChannel,
+  tokenKey,
+  turnChannel,
+  unlockChannel,
+  waitingWriters,
+} from '../../src/keys.js'
 import { resolveOptions } from '../../src/options.js'
 import { LATCH_TTL_MS } from '../../src/scripts/command-stamp.js'
 import { luaSources } from '../../src/scripts/lua-sources.js'
@@ -132,7 +148,7 @@ describe('docs/invariants.md', () => {
     expect(cited.filter((each) => each.file === file && !titles.has(each.title))).toEqual([])
   })
 
-  it.each([1, 2, 3, 4, 5, 6, 7, 8])('proves I%i by tests that exist', (n) => {
+  it.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])('proves I%i by tests that exist', (n) => {
     const [heading] = new RegExp(`(?<=^## )I${n}: .*$`, 'm').exec(read('docs/invariants.md')) ?? ['']
     expect(section('docs/invariants.md', heading)).toMatch(/^- `packages\//m)
   })
@@ -142,8 +158,19 @@ describe('docs/wire-format.md', () => {
   const page = 'docs/wire-format.md'
   const names = [
     unlockChannel('name'),
+    tokenKey('name'),
     `${latchPrefix('name')}<owner>`,
     probeKey('name'),
+    ...fairQueueKeys('name'),
+    turnChannel(unlockChannel('name'), '<owner>'),
+    'turn:<owner>',
+    permitsChannel('name'),
+    permitTimeouts('name'),
+    latchChannel('name'),
+    operationsKey('name', '<clientId>'),
+    waitingWriters('name'),
+    readWriteChannel('name'),
+    `${readTimeouts('name', '<owner>')}:<n>`,
     `${INBOX_PREFIX}<clientId>`,
     ownerField('<clientId>', Number.NaN).replace('NaN', '<threadId>'),
   ]
@@ -153,8 +180,9 @@ describe('docs/wire-format.md', () => {
     expect(names.filter((name) => !text.includes(`\`${name}\``))).toEqual([])
     const examples = rows(section(page, 'Examples'))
     expect(examples.length).toBeGreaterThan(2)
-    for (const [name, channel, latch] of examples) {
-      expect([channel, latch]).toEqual([unlockChannel(name!), latchPrefix(name!) + ownerField('c~1', 7)])
+    for (const [name, ...others] of examples) {
+      const latch = latchPrefix(name!) + ownerField('c~1', 7)
+      expect(others).toEqual([unlockChannel(name!), latch, tokenKey(name!)])
     }
   })
 
@@ -162,7 +190,7 @@ describe('docs/wire-format.md', () => {
     const spans = [...read(file).matchAll(/`((?:redisson_|holdfast:)[^`]*)`/g)].map(([, span]) => span!)
     const known = new Set([...names, ...rows(section(page, 'Examples')).flat()])
     const patterns =
-      /^(holdfast:|holdfast:\*|holdfast:probe:\*|holdfast:client:\*|redisson_lock__channel:\*)$/
+      /^(holdfast:|holdfast:\*|holdfast:probe:\*|holdfast:client:\*|redisson_lock__channel:\*|redisson_rwlock:\*|redisson_sc:\*|redisson_countdownlatch__channel__\*|redisson_lock_(queue|timeout|token):\*)$/
     expect(spans.filter((span) => !known.has(span) && !patterns.test(span))).toEqual([])
   })
 
@@ -172,7 +200,9 @@ describe('docs/wire-format.md', () => {
 
   it('has a part for each script', () => {
     const headings = [...section(page, 'Scripts').matchAll(/^### (\S+)$/gm)].map(([, name]) => name!)
-    expect(sorted(headings)).toEqual(sorted(Object.keys(luaSources).map((name) => basename(name))))
+    // Those of the plain lock go by their verb.
+    const names = Object.keys(luaSources).map((name) => name.replace(/^lock\//, ''))
+    expect(sorted(headings)).toEqual(sorted(names))
   })
 
   it('names exactly the commands that the scripts use', () => {
@@ -228,7 +258,8 @@ describe('code', () => {
     expect(codeBlocks(file).flatMap(syntaxErrorsIn)).toEqual([])
   })
 
-  it('of the READMEs fits the types of the package', () => {
-    expect(typeErrorsIn(['README.md', 'packages/core/README.md'].flatMap(programs))).toEqual([])
+  it('of the READMEs and the programs of a page fits the types of the package', () => {
+    const files = ['README.md', 'packages/core/README.md', 'docs/fenced-lock.md']
+    expect(typeErrorsIn(files.flatMap(programs))).toEqual([])
   })
 })

@@ -1,5 +1,15 @@
 import { describe, expect, it } from '@jest/globals'
-import { INBOX_PREFIX, latchPrefix, ownerField, unlockChannel } from '../../src/keys.js'
+import {
+  INBOX_PREFIX,
+  latchChannel,
+  latchPrefix,
+  operationsKey,
+  ownerField,
+  permitsChannel,
+  permitTimeouts,
+  tokenKey,
+  unlockChannel,
+} from '../../src/keys.js'
 
 describe('key and channel names, byte for byte', () => {
   it.each([
@@ -24,6 +34,25 @@ describe('key and channel names, byte for byte', () => {
     expect(latchPrefix(name) + ownerField('c~1', 7)).toBe(latch)
   })
 
+  it.each([
+    ['foo', 'redisson_lock_token:{foo}'],
+    ['a{b}c', 'redisson_lock_token:a{b}c'],
+  ])('the token counter of %j is %j', (name, key) => {
+    expect(tokenKey(name)).toBe(key)
+  })
+
+  it.each([
+    ['foo', 'redisson_sc:{foo}', '{foo}:timeout', 'redisson_countdownlatch__channel__{foo}'],
+    ['a{b}c', 'redisson_sc:a{b}c', 'a{b}c:timeout', 'redisson_countdownlatch__channel__{a{b}c}'],
+  ])('channel, time-outs and latch channel of %j', (name, ...names) => {
+    expect([permitsChannel(name), permitTimeouts(name), latchChannel(name)]).toEqual(names)
+  })
+
+  it('the operations of a client are holdfast:operations:{name}:<clientId>', () => {
+    expect(operationsKey('foo', 'c~1')).toBe('holdfast:operations:{foo}:c~1')
+    expect(operationsKey('a{b}c', 'c~1')).toBe('holdfast:operations:a{b}c:c~1')
+  })
+
   it('an owner is <clientId>:<threadId>, the thread id in decimal', () => {
     expect(ownerField('api-1~V1StGXR8', 1)).toBe('api-1~V1StGXR8:1')
     expect(ownerField('c', Number.MAX_SAFE_INTEGER)).toBe('c:9007199254740991')
@@ -34,9 +63,10 @@ describe('key and channel names, byte for byte', () => {
   })
 
   it.each(['foo', 'order:42', 'a{b}c', '{a}', 'x{y}{z}'])(
-    'key, channel and latch of %j are in one cluster slot',
+    'key, channel, latch and counter of %j are in one cluster slot',
     (name) => {
-      const slots = [name, unlockChannel(name), latchPrefix(name) + ownerField('c', 1)].map(hashed)
+      const latch = latchPrefix(name) + ownerField('c', 1)
+      const slots = [name, unlockChannel(name), latch, tokenKey(name)].map(hashed)
       expect(new Set(slots).size).toBe(1)
     },
   )

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 const src = fileURLToPath(new URL('../../src/', import.meta.url))
 const embedLua = fileURLToPath(new URL('../../../../scripts/embed-lua.mjs', import.meta.url))
 const files = readdirSync(src, { recursive: true }).map(String)
-const scripts = files.filter((file) => file.endsWith('.lua'))
+const parts = files.filter((file) => file.endsWith('.part.lua'))
+const scripts = files.filter((file) => file.endsWith('.lua') && !parts.includes(file))
 const modules = files.filter((file) => file.endsWith('.ts'))
 const read = (file: string): string => readFileSync(src + file, 'utf8')
 
@@ -63,6 +64,21 @@ function used(code: string, table: 'KEYS' | 'ARGV'): Positions {
   return { single: [...new Set(single)].sort((a, b) => a - b), listFrom }
 }
 
+/** What it reads by itself, and what a script reads that it includes and runs on the same tables. */
+function usedWithIncluded(lua: string, table: 'KEYS' | 'ARGV'): Positions {
+  const code = codeOf(lua)
+  const handedOn = [...lua.matchAll(/^ *-- include (\S+)$/gm)]
+    .filter(([, name]) => code.includes(`['${name!}'].run(KEYS, ARGV)`))
+    .map(([, name]) => usedWithIncluded(read(`scripts/${name!}.lua`), table))
+  const all = [used(code, table), ...handedOn]
+  const single = new Set(all.flatMap((each) => each.single))
+  const lists = all.flatMap(({ listFrom }) => listFrom ?? [])
+  return {
+    single: [...single].sort((a, b) => a - b),
+    listFrom: lists.length === 0 ? null : Math.min(...lists),
+  }
+}
+
 function codeOf(lua: string): string {
   return lua.replaceAll(/--.*$/gm, '')
 }
@@ -82,7 +98,7 @@ describe.each(scripts)('%s', (file) => {
   })
 
   it.each(['KEYS', 'ARGV'] as const)('reads what it declares of %s, and declares what it reads', (table) => {
-    expect(used(codeOf(lua), table)).toEqual(declared(sections.get(table) ?? ''))
+    expect(usedWithIncluded(lua, table)).toEqual(declared(sections.get(table) ?? ''))
   })
 
   it('touches no key that is not passed as KEYS', () => {
@@ -90,7 +106,7 @@ describe.each(scripts)('%s', (file) => {
     const keyed = calls.filter(([, command]) => !/^s?publish$/.test(command ?? ''))
     expect(keyed.length).toBeGreaterThan(0)
     for (const [, , key] of keyed) {
-      expect(key).toMatch(/^(KEYS\[\d+\]|key)$/)
+      expect(key).toMatch(/^(KEYS\[\d+\]|key|timeout)( \.\. .*)?$/)
     }
   })
 
@@ -102,6 +118,28 @@ describe.each(scripts)('%s', (file) => {
     const twin = file.replace(/\.lua$/, '.ts')
     const name = file.replace(/^scripts\/(.*)\.lua$/, '$1')
     expect(modules.filter((module) => read(module).includes(`defineScript('${name}')`))).toEqual([twin])
+  })
+})
+
+describe.each(parts)('%s', (file) => {
+  const lua = read(file)
+
+  it('says its purpose, and is a part of some script', () => {
+    const verb = basename(file, '.part.lua')
+    expect(headerOf(lua).purpose).toMatch(new RegExp(`^-- ${verb}: \\S.*\\.$`))
+    const name = file.replace(/^scripts\/(.*)\.part\.lua$/, '$1')
+    expect(scripts.filter((script) => read(script).includes(`-- insert ${name}\n`)).length).toBeGreaterThan(0)
+  })
+
+  it('touches no key but those of the line it is given', () => {
+    const keyed = [...codeOf(lua).matchAll(/redis\.p?call\('(\w+)',\s*([^,)]+)/g)].filter(
+      ([, command]) => command !== 'publish',
+    )
+    for (const [, , key] of keyed) {
+      expect(key).toMatch(
+        /^(q\.(list|scores|arrivals|heartbeats)|writers|lock|operation\.key|counter|permits\.(counter|timeouts))$/,
+      )
+    }
   })
 })
 
@@ -120,6 +158,13 @@ describe('scripts and sources', () => {
       single: [1],
       listFrom: 2,
     })
+  })
+
+  it('the header check counts what an included script reads', () => {
+    const lua =
+      "x = {\n  -- include lock/release\n}\nx['lock/release'].run(KEYS, ARGV)\nredis.call('get', KEYS[9])"
+    expect(usedWithIncluded(lua, 'KEYS')).toEqual({ single: [1, 2, 9], listFrom: null })
+    expect(usedWithIncluded(lua.replace('run(KEYS', 'run(keys'), 'KEYS').single).toEqual([9])
   })
 
   it('lua-sources.ts equals the .lua files', () => {

@@ -16,27 +16,52 @@ export interface AcquireCommand {
 }
 
 export type AcquireReply =
-  | { readonly kind: 'acquired' }
-  /** Somebody else has it; `ttlMs` is -1 for a key without a time to live. */
-  | { readonly kind: 'held'; readonly ttlMs: number; readonly holder: string; readonly holds: number }
+  /** `token` where the kind of lock gives tokens. */
+  | { readonly kind: 'acquired'; readonly token?: string }
+  | HeldReply
   /** A re-entry found nothing to re-enter. */
   | { readonly kind: 'lost' }
   /** A later command of this acquisition has already ended what this one belongs to. */
   | { readonly kind: 'superseded' }
 
-const ACQUIRED: AcquireReply = { kind: 'acquired' }
-
-export function acquire(runner: ScriptRunner, command: AcquireCommand): Promise<AcquireReply> {
-  const { lockName, key, latchKey, owner, holds, leaseMs, stamp } = command
-  const args = [owner, `${holds}`, `${leaseMs}`, `${stamp.sequence}`, `${stamp.latchThrough}`, LATCH_TTL_MS]
-  return runner.run({ script: acquireScript, keys: [key, latchKey], args, parse, lockName })
+/** Somebody else has it. */
+export interface HeldReply {
+  readonly kind: 'held'
+  /** -1: a key without a time to live; -2: nobody has it, but others are to have it first. */
+  readonly ttlMs: number
+  /** '' when nobody has it. */
+  readonly holder: string
+  readonly holds: number
+  /** Redis remembers that this owner waits. */
+  readonly waits?: boolean
+  /** Place in line, from 1, where Redis keeps one for this owner. */
+  readonly place?: number
 }
 
-function parse(reply: unknown): AcquireReply {
+const ACQUIRED = { kind: 'acquired' } as const
+
+export function acquire(runner: ScriptRunner, command: AcquireCommand): Promise<AcquireReply> {
+  const { lockName, key, latchKey } = command
+  const args = argsOf(command)
+  return runner.run({ script: acquireScript, keys: [key, latchKey], args, parse: parseAcquire, lockName })
+}
+
+/** Also of a script that includes this one. */
+export function argsOf({ owner, holds, leaseMs, stamp }: AcquireCommand): string[] {
+  return [owner, `${holds}`, `${leaseMs}`, `${stamp.sequence}`, `${stamp.latchThrough}`, LATCH_TTL_MS]
+}
+
+/** A number, or who has it. */
+export function parseAcquire(reply: unknown): AcquireReply {
   if (Array.isArray(reply)) {
     const [ttlMs, holder, holds] = reply as [unknown, string, unknown]
     return { kind: 'held', ttlMs: Number(ttlMs), holder, holds: Number(holds) }
   }
+  return parseAcquired(reply)
+}
+
+/** What every acquire answers with a number. */
+export function parseAcquired(reply: unknown): Exclude<AcquireReply, HeldReply> {
   switch (Number(reply)) {
     case 1:
       return ACQUIRED

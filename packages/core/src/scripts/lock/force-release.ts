@@ -20,12 +20,12 @@ export function forceRelease(runner: ScriptRunner, command: ForceReleaseCommand)
     script: forceReleaseScript,
     keys: [key],
     args: [channel, publish, inboxPrefix],
-    parse,
+    parse: parseForced,
     lockName,
   })
 }
 
-function parse(reply: unknown): ForceReleaseReply {
+export function parseForced(reply: unknown): ForceReleaseReply {
   const owners = Number(reply)
   return owners > 0 ? { kind: 'released', owners } : { kind: 'not-held' }
 }

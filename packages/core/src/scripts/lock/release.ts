@@ -36,9 +36,9 @@ export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<
     channel,
     publish,
   ]
-  return runner.run({ script: releaseScript, keys: [key, latchKey], args, parse, lockName })
+  return runner.run({ script: releaseScript, keys: [key, latchKey], args, parse: parseReleased, lockName })
 }
 
-function parse(reply: unknown): ReleaseReply {
+export function parseReleased(reply: unknown): ReleaseReply {
   return REPLIES[Number(reply)] ?? { kind: 'superseded' }
 }

@@ -16,9 +16,9 @@ export function renew(runner: ScriptRunner, command: RenewCommand): Promise<Rene
   const { locks, leaseMs, timeoutMs } = command
   const keys = locks.map((each) => each.key)
   const args = [`${leaseMs}`, ...locks.map((each) => each.owner)]
-  return runner.run({ script: renewScript, keys, args, parse, timeoutMs })
+  return runner.run({ script: renewScript, keys, args, parse: parseRenewed, timeoutMs })
 }
 
-function parse(reply: unknown): RenewReply {
+export function parseRenewed(reply: unknown): RenewReply {
   return (reply as unknown[]).map((each) => (Number(each) === 1 ? 'renewed' : 'lost'))
 }

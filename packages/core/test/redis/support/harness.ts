@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/global
 import { Redis } from 'ioredis'
 import { randomUUID } from 'node:crypto'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { staysByDesign } from './lasting-keys.js'
 
 export const redisUrl = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
 
@@ -43,9 +44,8 @@ export class Harness {
     await Promise.all(this.clients.splice(0).map((client) => client.close({ graceMs: 0 })))
     this.connections.splice(0).forEach((connection) => connection.disconnect())
     const keys = await this.admin.keys(`*${this.prefix}*`)
-    const latches = keys.filter((key) => key.startsWith('holdfast:latch:'))
-    expect(keys.filter((key) => !latches.includes(key))).toEqual([])
-    await Promise.all(latches.map((key) => this.admin.del(key)))
+    expect(keys.filter((key) => !staysByDesign(key))).toEqual([])
+    await Promise.all(keys.map((key) => this.admin.del(key)))
     expect(await this.admin.pubsub('CHANNELS', `*${this.prefix}*`)).toEqual([])
   }
 }

@@ -5,9 +5,10 @@ let locks
 let hold
 
 serveWorker({
-  hold: async (url, name, options) => {
+  hold: async (url, { calls: [first, ...calls], name }, options) => {
     locks = await LockClient.connect(url, options)
-    hold = await locks.getLock(name).acquire()
+    const lock = calls.reduce((found, call) => found[call](), locks[first](name))
+    hold = await lock.acquire()
     return hold.owner
   },
   held: () => !hold.signal.aborted,

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 
-// What Redisson sends for an RLock, replayed from redisson-wire.md 1.3.
+// What Redisson sends for an RLock and an RFencedLock, replayed from redisson-wire.md 1.3 and 1.9.
 
 const ACQUIRE = `
 if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
@@ -9,6 +9,16 @@ if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2])
   return nil
 end
 return redis.call('pttl', KEYS[1])`
+
+// It counts at a re-entry too.
+const ACQUIRE_WITH_TOKEN = `
+if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
+  redis.call('incr', KEYS[2])
+  redis.call('hincrby', KEYS[1], ARGV[2], 1)
+  redis.call('pexpire', KEYS[1], ARGV[1])
+  return { -1, redis.call('get', KEYS[2]) }
+end
+return { redis.call('pttl', KEYS[1]), -1 }`
 
 /** One thread of a Java service. */
 export class JavaClient {
@@ -19,6 +29,14 @@ export class JavaClient {
   /** Null: acquired; else the time to live of whoever holds it, ms. */
   acquire(name: string, leaseMs = 30_000): Promise<number | null> {
     return this.redis.eval(ACQUIRE, 1, name, leaseMs, this.owner) as Promise<number | null>
+  }
+
+  /** Of an RFencedLock. Null: somebody else has it. */
+  async lockAndGetToken(name: string, leaseMs = 30_000): Promise<string | null> {
+    const token = `redisson_lock_token:{${name}}`
+    const reply = await this.redis.eval(ACQUIRE_WITH_TOKEN, 2, name, token, leaseMs, this.owner)
+    const [ttl, given] = reply as [number, string | number]
+    return ttl === -1 ? String(given) : null
   }
 
   /** As if it had acquired before: the hash alone. */

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect } from '@jest/globals'
 import { RedisServer } from '@holdfast/testing'
 import { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { staysByDesign } from './lasting-keys.js'
 
 /** A Redis for one test alone, which may stop, pause or empty it. */
 export class PrivateServer {
@@ -43,7 +44,7 @@ export class PrivateServer {
       const runs = await server.command('PING').catch(() => null)
       if (runs !== null) {
         const keys = (await server.command('KEYS', '*')) as string[]
-        expect(keys.filter((key) => !key.startsWith('holdfast:latch:'))).toEqual([])
+        expect(keys.filter((key) => !staysByDesign(key))).toEqual([])
         expect(await server.command('PUBSUB', 'CHANNELS')).toEqual([])
       }
     } finally {

@@ -2,6 +2,7 @@
 import { LockClient } from '@holdfast/core'
 import { emit, serveWorker } from '@holdfast/testing'
 import { createRequire } from 'node:module'
+import { setImmediate } from 'node:timers'
 
 const require = createRequire(import.meta.url)
 const { Redis } = require(process.env.HOLDFAST_TEST_IOREDIS ?? 'ioredis')
@@ -45,6 +46,26 @@ serveWorker({
     return hold.owner
   },
   look,
+  /** Has calls under way; tells what each came to, and whether the hold's signal had aborted when it resumed us. */
+  async ask(lockName, otherName) {
+    const hold = holds.get(lockName)
+    const calls = {
+      verify: hold.verify(),
+      extend: hold.extend(500),
+      another: locks.getLock(otherName).withLock(() => undefined),
+    }
+    const seen = (outcome) => ({ outcome, aborted: hold.signal.aborted })
+    const answers = Object.entries(calls).map(async ([name, call]) => [
+      name,
+      await call.then(
+        () => seen('resolved'),
+        ({ code }) => seen(code),
+      ),
+    ])
+    // Not before they are on the wire.
+    setImmediate(() => emit('asked'))
+    return Object.fromEntries(await Promise.all(answers))
+  },
   release: (lockName) => holds.get(lockName).release(),
   /** Blocks the event loop, then tells what the first look after it says. */
   block(lockName, ms) {

@@ -1,0 +1,72 @@
+import { RedisUnavailableError } from '../errors.js'
+import { fairQueue, NOT_IN_LINE } from '../fair-waiters.js'
+import { acquire, type FairAcquireReply } from '../scripts/fair-lock/acquire.js'
+import { forceRelease } from '../scripts/fair-lock/force-release.js'
+import { fairLine, type FairLine } from '../scripts/fair-lock/line.js'
+import { release } from '../scripts/fair-lock/release.js'
+import type { ReleaseReply } from '../scripts/lock/release.js'
+import type { Session } from '../session.js'
+import { HashProtocol } from './hash-protocol.js'
+import type { HoldChange, LocalLine, Wish } from './lock-protocol.js'
+
+const DOES_NOT_WAIT = '-1'
+
+/**
+ * Redisson's RFairLock: its hash, its list of waiters and their times. What must be trusted is kept beside them in
+ * Redis's time: who of our waiters came when, and which of our clients live.
+ */
+export class FairProtocol extends HashProtocol {
+  private readonly line: FairLine
+
+  constructor(session: Session, lockName: string) {
+    super(session, lockName)
+    this.line = fairLine(lockName, this.key, session.options.fairLockWaitTimeout)
+  }
+
+  lineOf(owner: string): LocalLine {
+    return { queue: fairQueue(owner), ticks: false }
+  }
+
+  get isAwaited(): boolean {
+    return this.session.fairWaiters.isAwaited(this.key)
+  }
+
+  async acquire({ owner, holds, stamp }: HoldChange, { leaseMs, waits }: Wish): Promise<FairAcquireReply> {
+    const { line, session } = this
+    const { fairWaiters: waiters, clientId } = session
+    const arrival = waits ? waiters.enter(line, owner).arrival : DOES_NOT_WAIT
+    const { aliveForMs } = waiters
+    const latchKey = this.latchKey(owner)
+    const change = { line, latchKey, owner, holds, leaseMs, stamp, clientId, aliveForMs, arrival }
+    const reply = await acquire(session.runner, change).catch((error: unknown) => {
+      this.forgetUnsent(owner, arrival, error)
+      throw error
+    })
+    if (reply.kind === 'held') {
+      waiters.stands(line, owner, reply)
+    } else if (waits) {
+      waiters.leave(line, owner)
+    }
+    return reply
+  }
+
+  /** Certainly not in line: no release will come that takes it out again. */
+  private forgetUnsent(owner: string, arrival: string, error: unknown): void {
+    const isUnknown = error instanceof RedisUnavailableError && error.outcome === 'unknown'
+    if (!isUnknown && arrival === NOT_IN_LINE) {
+      this.session.fairWaiters.leave(this.line, owner)
+    }
+  }
+
+  release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
+    const { line, session } = this
+    if (holds === 0) {
+      session.fairWaiters.leave(line, owner)
+    }
+    return release(session.runner, { line, latchKey: this.latchKey(owner), owner, holds, stamp })
+  }
+
+  async forceRelease(): Promise<boolean> {
+    return (await forceRelease(this.session.runner, this.line)).kind === 'released'
+  }
+}

@@ -1,0 +1,81 @@
+import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
+import type { Acquirer } from '../acquirer.js'
+import type { Place } from '../context.js'
+import type { Hold } from '../hold.js'
+import type { Session } from '../session.js'
+import type { FencedProtocol } from './fenced-protocol.js'
+import { holdOrThrow, Lock } from './lock.js'
+
+/** A hold that has a token. */
+export interface FencedHold extends Hold {
+  readonly token: string
+}
+
+/**
+ * A lock that gives each acquisition a number, larger than all before: its fencing token. Hand it to the resource
+ * with every write, and let the resource refuse whoever comes with a smaller one than it has seen: that stops a
+ * holder that lost the lock and does not know it yet, whatever paused or delayed it (Martin Kleppmann, "How to do
+ * distributed locking", 2016). `fencedSet` is such a check for values in Redis.
+ *
+ * It is a `Lock` in everything else, and Redisson's RFencedLock on the wire. `hold.token` has the token; a
+ * re-entry has that of its acquisition.
+ */
+export class FencedLock extends Lock {
+  /** @internal */
+  declare protected readonly protocol: FencedProtocol
+
+  /** @internal Locks come from a client. */
+  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it narrows what the lock is made of
+  constructor(session: Session, acquirer: Acquirer, protocol: FencedProtocol, thread: Place | null) {
+    super(session, acquirer, protocol, thread)
+  }
+
+  /**
+   * Redisson's: waits until the lock is this caller's, for `unlock()` to give back.
+   * @param leaseMs as for `lock`
+   * @returns the token
+   * @throws as `lock`
+   */
+  lockAndGetToken(leaseMs?: number): Promise<string> {
+    return this.byHand('lockAndGetToken', { leaseMs }, tokenOrThrow)
+  }
+
+  /**
+   * Redisson's, with its documented meaning: without arguments one attempt.
+   * @param waitMs how long to wait, default 0: one attempt
+   * @param leaseMs as for `lock`
+   * @returns the token; null: somebody else has the lock. Everything else is an error, as for `lock`
+   */
+  tryLockAndGetToken(waitMs = 0, leaseMs?: number): Promise<string | null> {
+    return this.byHand('tryLockAndGetToken', { waitMs, leaseMs }, tokenOrNull)
+  }
+
+  /** The token of the latest acquisition, whoever's; '0' when there was none, or Redis has lost it. */
+  getToken(): Promise<string> {
+    return this.protocol.latestToken()
+  }
+
+  override lock(leaseMs?: number): Promise<FencedHold> {
+    return super.lock(leaseMs) as Promise<FencedHold>
+  }
+
+  override acquire(options?: AcquireOptions): Promise<FencedHold> {
+    return super.acquire(options) as Promise<FencedHold>
+  }
+
+  override tryAcquire(options?: AcquireOptions): Promise<FencedHold | null> {
+    return super.tryAcquire(options) as Promise<FencedHold | null>
+  }
+
+  override withLock<T>(callback: (hold: FencedHold) => Promise<T> | T, options?: AcquireOptions): Promise<T> {
+    return super.withLock(callback as (hold: Hold) => Promise<T> | T, options)
+  }
+}
+
+function tokenOrThrow(obtained: Held | Busy): string {
+  return (holdOrThrow(obtained) as FencedHold).token
+}
+
+function tokenOrNull(obtained: Held | Busy): string | null {
+  return obtained.kind === 'busy' ? null : tokenOrThrow(obtained)
+}

@@ -1,0 +1,41 @@
+import { tokenKey } from '../keys.js'
+import { acquireFenced } from '../scripts/fenced-lock/acquire.js'
+import { getToken } from '../scripts/fenced-lock/get-token.js'
+import type { AcquireReply } from '../scripts/lock/acquire.js'
+import type { Session } from '../session.js'
+import type { TokenRule } from './fenced-options.js'
+import type { HoldChange, Wish } from './lock-protocol.js'
+import { ReentrantProtocol } from './reentrant-protocol.js'
+
+/** Redisson's RFencedLock: an RLock, and a counter beside it that every acquisition raises. */
+export class FencedProtocol extends ReentrantProtocol {
+  readonly givesTokens = true
+  private readonly tokenKey: string
+
+  constructor(
+    session: Session,
+    lockName: string,
+    private readonly rule: TokenRule,
+  ) {
+    super(session, lockName)
+    this.tokenKey = tokenKey(this.key)
+  }
+
+  /** A re-entry has the token of its acquisition: only a first acquire counts. */
+  override acquire(change: HoldChange, wish: Wish): Promise<AcquireReply> {
+    if (change.holds > 1) {
+      return super.acquire(change, wish)
+    }
+    const { lockName, key, tokenKey } = this
+    const { owner, holds, stamp } = change
+    const { tokens, tokenTtlMs } = this.rule
+    const latchKey = this.latchKey(owner)
+    const lock = { lockName, key, latchKey, owner, holds, leaseMs: wish.leaseMs, stamp }
+    return acquireFenced(this.session.runner, { ...lock, tokenKey, tokens, tokenTtlMs })
+  }
+
+  latestToken(): Promise<string> {
+    const { lockName, key, tokenKey } = this
+    return getToken(this.session.runner, { lockName, key, tokenKey })
+  }
+}

@@ -1,0 +1,81 @@
+import { heldByAncestor, type Place } from '../context.js'
+import { SelfDeadlockError, WrongTypeError } from '../errors.js'
+import { latchPrefix, ownerField, wellFormed } from '../keys.js'
+import type { AcquireReply } from '../scripts/lock/acquire.js'
+import { inspect, type LockState } from '../scripts/lock/inspect.js'
+import type { ReleaseReply } from '../scripts/lock/release.js'
+import { renew } from '../scripts/lock/renew.js'
+import type { Session } from '../session.js'
+import {
+  ALONE,
+  type HoldChange,
+  type LocalLine,
+  type LockProtocol,
+  type Surroundings,
+  type Wish,
+} from './lock-protocol.js'
+
+/** What the kinds of lock have in common that are one hash `owner -> holds` with a time to live. */
+export abstract class HashProtocol implements LockProtocol {
+  readonly key: string
+  readonly shared: boolean = false
+  private readonly latchPrefix: string
+
+  constructor(
+    protected readonly session: Session,
+    readonly lockName: string,
+  ) {
+    this.key = wellFormed(session.keyPrefix + lockName)
+    this.latchPrefix = latchPrefix(this.key)
+  }
+
+  abstract readonly isAwaited: boolean
+  abstract lineOf(owner: string, around: Surroundings): LocalLine
+  abstract acquire(change: HoldChange, wish: Wish): Promise<AcquireReply>
+  abstract release(change: HoldChange): Promise<ReleaseReply>
+  abstract forceRelease(): Promise<boolean>
+
+  get scope(): string {
+    return this.key
+  }
+
+  ownerOf(threadId: number): string {
+    return ownerField(this.session.clientId, threadId)
+  }
+
+  surroundings(place: Place | null, isEndless: boolean): Surroundings {
+    const holder = place && isEndless ? heldByAncestor(place.context, this.scope) : undefined
+    if (holder) {
+      throw new SelfDeadlockError(this.lockName, holder.owner)
+    }
+    return ALONE
+  }
+
+  async extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'> {
+    const [answer] = await renew(this.session.runner, { locks: [{ key: this.key, owner }], leaseMs })
+    return answer ?? 'lost'
+  }
+
+  inspect(timeoutMs?: number): Promise<LockState> {
+    const { lockName, key } = this
+    const command = timeoutMs === undefined ? { lockName, key } : { lockName, key, timeoutMs }
+    return inspect(this.session.runner, command)
+  }
+
+  async remaining(owner: string, timeoutMs?: number): Promise<number | null> {
+    try {
+      const { ttlMs, holds } = await this.inspect(timeoutMs)
+      return holds.has(owner) ? ttlMs : null
+    } catch (error) {
+      // Somebody put another thing under the lock's name.
+      if (error instanceof WrongTypeError) {
+        return null
+      }
+      throw error
+    }
+  }
+
+  protected latchKey(owner: string): string {
+    return this.latchPrefix + owner
+  }
+}

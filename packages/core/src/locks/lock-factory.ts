@@ -1,0 +1,65 @@
+import { Acquirer } from '../acquirer.js'
+import type { ClientInbox } from '../client-inbox.js'
+import type { Place } from '../context.js'
+import type { Session } from '../session.js'
+import { checkName, checkObject, checkOneOf } from '../validate.js'
+import { FairProtocol } from './fair-protocol.js'
+import { FencedLock } from './fenced-lock.js'
+import { tokenRuleOf, type FencedLockOptions } from './fenced-options.js'
+import { FencedProtocol } from './fenced-protocol.js'
+import type { LockProtocol } from './lock-protocol.js'
+import { Lock } from './lock.js'
+import { ReadWriteLock, type ReadWriteLockOptions } from './read-write-lock.js'
+import { ReadProtocol, WriteProtocol } from './read-write-protocol.js'
+import { ReentrantProtocol } from './reentrant-protocol.js'
+
+/** Makes the locks of one client, of every kind. `thread`: whom a lock is bound to; null: the context of each call. */
+export class LockFactory {
+  private readonly acquirer: Acquirer
+
+  constructor(
+    private readonly session: Session,
+    private readonly inbox: ClientInbox,
+  ) {
+    this.acquirer = new Acquirer(session)
+  }
+
+  lock(name: string, thread: Place | null): Lock {
+    this.check(name)
+    return this.make(new ReentrantProtocol(this.session, name), thread)
+  }
+
+  fairLock(name: string, thread: Place | null): Lock {
+    this.check(name)
+    return this.make(new FairProtocol(this.session, name), thread)
+  }
+
+  readWriteLock(name: string, options: ReadWriteLockOptions, thread: Place | null): ReadWriteLock {
+    checkObject('options', options)
+    const { readersStandBack = true } = options
+    checkOneOf('readersStandBack', readersStandBack, [true, false])
+    this.check(name)
+    return new ReadWriteLock(
+      name,
+      this.make(new ReadProtocol(this.session, name, readersStandBack), thread),
+      this.make(new WriteProtocol(this.session, name), thread),
+    )
+  }
+
+  fencedLock(name: string, options: FencedLockOptions | undefined, thread: Place | null): FencedLock {
+    this.check(name)
+    const protocol = new FencedProtocol(this.session, name, tokenRuleOf(options))
+    return new FencedLock(this.session, this.acquirer, protocol, thread)
+  }
+
+  /** @throws InvalidArgumentError, ClientClosedError */
+  private check(name: string): void {
+    checkName(name)
+    this.session.assertOpen(name)
+    void this.inbox.open()
+  }
+
+  private make(protocol: LockProtocol, thread: Place | null): Lock {
+    return new Lock(this.session, this.acquirer, protocol, thread)
+  }
+}

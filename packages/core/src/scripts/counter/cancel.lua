@@ -1,0 +1,22 @@
+-- cancel: undo an operation whose caller has gone; one that has not run never will.
+-- KEYS    [1] the counter   [2] operations of this client
+-- ARGV    [1] number of the operation   [2] floor: all up to it are over   [3] ttl of operations ms
+--         [4] what its outcome counts for: that much goes back for each 1 of it   [5] channel
+--         [6] PUBLISH or SPUBLISH
+-- RETURNS what went back
+-- RETRY   safe: what is cancelled already has nothing to go back
+-- insert counter/once
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+
+-- A write that changes nothing comes first: after it Redis lets the rest pass, even when it is out of memory.
+redis.call('hdel', KEYS[2], '')
+
+local back = math.max(outcomeOf(operation) or 0, 0) * tonumber(ARGV[4])
+-- A counter that was deleted meanwhile has forgotten what was taken from it.
+if back > 0 and redis.call('exists', KEYS[1]) == 1 then
+  redis.call(ARGV[6], ARGV[5], redis.call('incrby', KEYS[1], back))
+else
+  back = 0
+end
+keep(operation, -1)
+return back

@@ -1,0 +1,17 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+import { keysOf, stampOf, type AnnouncedCommand } from './operation.js'
+
+export const cancelScript = defineScript('counter/cancel')
+
+export interface CancelCommand extends AnnouncedCommand {
+  /** What goes back for each 1 of the operation's outcome; 0: what it did stays. */
+  readonly unit: number
+}
+
+/** What went back. */
+export function cancel(runner: ScriptRunner, command: CancelCommand): Promise<number> {
+  const { lockName, unit, channel, publish } = command
+  const args = [...stampOf(command), `${unit}`, channel, publish]
+  return runner.run({ script: cancelScript, keys: keysOf(command), args, parse: Number, lockName })
+}

@@ -1,0 +1,17 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+
+export const getCounterScript = defineScript('counter/get')
+
+export interface GetCounterCommand {
+  readonly lockName: string
+  readonly key: string
+  readonly operationsKey: string
+}
+
+/** 0 when there is none. */
+export function getCounter(runner: ScriptRunner, command: GetCounterCommand): Promise<number> {
+  const { lockName, key, operationsKey } = command
+  const keys = [key, operationsKey]
+  return runner.run({ script: getCounterScript, keys, args: [], parse: Number, lockName })
+}

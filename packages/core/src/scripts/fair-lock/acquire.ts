@@ -1,0 +1,75 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
+import { defineScript } from '../define-script.js'
+import { parseAcquired, type AcquireReply, type HeldReply } from '../lock/acquire.js'
+import type { FairLine } from './line.js'
+
+export const acquireScript = defineScript('fair-lock/acquire')
+
+export interface FairAcquireCommand {
+  readonly line: FairLine
+  readonly latchKey: string
+  readonly owner: string
+  /** The hold count to have afterwards: 1 takes a free lock, more re-enters. */
+  readonly holds: number
+  readonly leaseMs: number
+  readonly stamp: CommandStamp
+  readonly clientId: string
+  /** How long the client counts as alive without another heartbeat, ms. */
+  readonly aliveForMs: number
+  /** The number this owner came at; '0': none yet, '-1': it does not wait. */
+  readonly arrival: string
+}
+
+export interface FairHeldReply extends HeldReply {
+  /** '0': it does not stand in line. */
+  readonly arrival: string
+  /** A Java client has the lock or stands in line: it announces a release on the waiter's own channel. */
+  readonly javaIsThere: boolean
+  /** Since when its client has lived without a gap. */
+  readonly aliveSince: string
+}
+
+export type FairAcquireReply = Exclude<AcquireReply, HeldReply> | FairHeldReply
+
+export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Promise<FairAcquireReply> {
+  const { line, latchKey, owner, holds, leaseMs, stamp, clientId, aliveForMs, arrival } = command
+  const args = [
+    owner,
+    `${holds}`,
+    `${leaseMs}`,
+    `${stamp.sequence}`,
+    `${stamp.latchThrough}`,
+    LATCH_TTL_MS,
+    clientId,
+    `${aliveForMs}`,
+    line.patience,
+    arrival,
+  ]
+  const { lockName } = line
+  return runner.run({ script: acquireScript, keys: [...line.keys, latchKey], args, parse, lockName })
+}
+
+type Answer = [unknown, string, ...unknown[]]
+
+function parse(reply: unknown): FairAcquireReply {
+  if (!Array.isArray(reply)) {
+    return parseAcquired(reply)
+  }
+  const [ttlMs, holder, holds, arrival, place, javaWaiters, aliveSince] = reply as Answer
+  return {
+    kind: 'held',
+    ttlMs: Number(ttlMs),
+    holder,
+    holds: Number(holds),
+    arrival: String(arrival),
+    ...(Number(arrival) > 0 ? { waits: true, place: Number(place) } : {}),
+    javaIsThere: Number(javaWaiters) > 0 || isJava(holder),
+    aliveSince: String(aliveSince),
+  }
+}
+
+/** Client ids of Redisson are UUIDs; ours have the random part behind a `~`. */
+export function isJava(owner: string): boolean {
+  return owner !== '' && !owner.includes('~')
+}

@@ -1,0 +1,23 @@
+-- force-release: delete the lock whoever has it, tell the first in line, and the clients that had it.
+-- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
+-- ARGV    [1] ms that Redisson gives each waiter
+--         [2] prefix of the inbox channels of clients   [3] unlock channel   [4] PUBLISH or SPUBLISH
+-- RETURNS the number of owners that lost it
+-- RETRY   safe: a second run finds nothing
+-- insert fair-lock/queue
+-- insert fair-lock/tell
+local owners = redis.call('hkeys', KEYS[1])
+-- DEL also of nothing: on a demoted primary it fails, instead of an answer from stale data.
+redis.call('del', KEYS[1])
+local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
+q.now, q.patience = clock(), tonumber(ARGV[1])
+listen(q)
+local first = head(q)
+if first then
+  tell(q, first, { inboxPrefix = ARGV[2], unlock = ARGV[3], publish = ARGV[4] })
+end
+tidy(q)
+for _, owner in ipairs(owners) do
+  redis.call('publish', ARGV[2] .. clientOf(owner), owner)
+end
+return #owners

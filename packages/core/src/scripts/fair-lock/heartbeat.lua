@@ -1,0 +1,44 @@
+-- heartbeat: a client says that its waiters live, and hears whose turn it is.
+-- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
+-- ARGV    [1] client id   [2] ms it counts as alive   [3] ms that Redisson gives each waiter
+--         [4] prefix of the inbox channels of clients   [5] unlock channel   [6] PUBLISH or SPUBLISH
+-- RETURNS {ttl ms, -2 when nobody has the lock; holder; holds; first in line; ms the first counts as alive;
+--         Java clients in line; since when this client has lived without a gap}
+-- RETRY   safe: the same again
+-- insert fair-lock/queue
+-- insert fair-lock/tell
+-- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the rest pass
+-- even when it is out of memory: nobody dies of that.
+redis.call('hdel', KEYS[5], '')
+local lease = redis.call('pttl', KEYS[1])
+local holder = redis.call('hgetall', KEYS[1])
+local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
+q.now, q.patience = clock(), tonumber(ARGV[3])
+listen(q)
+local since = lives(q, ARGV[1], tonumber(ARGV[2]))
+local first = head(q)
+local waiting = redis.call('zcard', KEYS[4])
+if redis.call('hlen', KEYS[5]) > 2 * waiting + 16 then
+  -- Clients that have gone would pile up for as long as somebody stands in line.
+  for _, client in ipairs(redis.call('hkeys', KEYS[5])) do
+    if not string.find(client, ':', 1, true) and lifeOf(q, client) <= q.now then
+      redis.call('hdel', KEYS[5], client)
+    end
+  end
+end
+-- Times are only raised by us, in good time: a Java client that takes the lock lowers them all, and any that comes
+-- drops the first as stale. They rise along the line.
+for _, owner in ipairs(redis.call('zrange', KEYS[4], 0, 99)) do
+  if tonumber(redis.call('zscore', KEYS[3], owner) or 0) > q.now + q.patience / 2 then
+    break
+  end
+  redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
+end
+if first and lease == -2 and clientOf(first) ~= ARGV[1] then
+  -- Its message may be lost, or the lease ran out and there was none.
+  tell(q, first, { inboxPrefix = ARGV[4], unlock = ARGV[5], publish = ARGV[6] })
+end
+local aliveMs = first and aliveForMs(q, first) or 0
+tidy(q)
+local foreign = redis.call('llen', KEYS[2]) - waiting
+return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreign, since }

@@ -1,0 +1,105 @@
+-- queue: the line of a fair lock's waiters.
+-- It is Redisson's: a list of owners, and the times after which Java clients drop one from the head. Waiters of
+-- ours are in `arrivals` too, with the number they came at. `heartbeats` has, for each client, until when it counts
+-- as alive and since when without a gap, in Redis's time. No client id has a colon, so the hash can also keep
+-- `:heard`, when a script last ran here, and `:span`, how long the last heartbeat counts.
+-- q    { list, scores, arrivals, heartbeats: keys; now: ms; patience: ms that Redisson gives each waiter;
+--        keepMs: how long our keys live from now, if somebody lives }
+
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+local function clientOf(owner)
+  return string.match(owner, '^(.*):') or owner
+end
+
+-- Until when a client counts as alive, since when it has without a gap, and whether it was spared, see `listen`.
+local function lifeOf(q, client)
+  local life = redis.call('hget', q.heartbeats, client) or ''
+  local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+end
+
+-- Nobody at all was heard for longer than any heartbeat takes: it was Redis that did not listen. Whoever lived then
+-- is given time to say so, once: who does not use it is dead after all.
+local function listen(q)
+  local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
+  if not heard then
+    return
+  end
+  if q.now - heard > 0.6 * span then
+    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+      local untilMs, since, spared = lifeOf(q, client)
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+      end
+    end
+  end
+  redis.call('hset', q.heartbeats, ':heard', q.now)
+end
+
+-- Returns since when it has lived without a gap: a client that finds another value than before may have been taken
+-- for dead, and its waiters out of the line.
+local function lives(q, client, forMs)
+  local untilMs, since = lifeOf(q, client)
+  since = untilMs > q.now and since or q.now
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+    ':heard', q.now, ':span', forMs)
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  return since
+end
+
+-- A Java client that takes the lock lowers all times, and the next one may drop live waiters of ours, always from
+-- the head. That is where they go back to, in the order they came.
+local function restore(q)
+  local dropped = {}
+  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
+  while owner and not redis.call('zscore', q.scores, owner) do
+    dropped[#dropped + 1] = owner
+    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
+  end
+  for i = #dropped, 1, -1 do
+    redis.call('lpush', q.list, dropped[i])
+    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
+  end
+end
+
+local function remove(q, owner)
+  redis.call('lrem', q.list, 1, owner)
+  redis.call('zrem', q.scores, owner)
+  redis.call('zrem', q.arrivals, owner)
+end
+
+-- Ours by the heartbeat of its client, a Java waiter by Redisson's time.
+local function aliveForMs(q, owner)
+  local untilMs
+  if redis.call('zscore', q.arrivals, owner) then
+    untilMs = lifeOf(q, clientOf(owner))
+  else
+    untilMs = redis.call('zscore', q.scores, owner)
+  end
+  return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+end
+
+-- The first who is alive, false when nobody waits. The dead before it go.
+local function head(q)
+  restore(q)
+  local owner = redis.call('lindex', q.list, 0)
+  while owner and aliveForMs(q, owner) <= 0 do
+    remove(q, owner)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  return owner
+end
+
+-- Comes last. What is ours goes with the last waiter of ours, or ends some time after the last heartbeat.
+local function tidy(q)
+  if redis.call('exists', q.arrivals) == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs then
+    redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
+    redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+  end
+end

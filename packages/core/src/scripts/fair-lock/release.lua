@@ -1,0 +1,56 @@
+-- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next hears it.
+-- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
+--         [6] latch of this owner
+-- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
+--         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
+--         [6] ms that Redisson gives each waiter
+--         [7] prefix of the inbox channels of clients   [8] unlock channel   [9] PUBLISH or SPUBLISH
+-- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
+-- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
+-- insert fair-lock/queue
+-- insert fair-lock/tell
+local holds = tonumber(ARGV[2])
+local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
+q.now, q.patience = clock(), tonumber(ARGV[6])
+
+-- Out of line first: the way out is open also when something of another type has the name of the lock.
+local waited = holds == 0 and redis.call('zrem', KEYS[4], ARGV[1]) == 1
+if waited then
+  remove(q, ARGV[1])
+  tidy(q)
+end
+-- A write that changes nothing. On a demoted primary it fails, and after it Redis lets the count, the latch and the
+-- line be written even when it is out of memory.
+redis.call('hdel', KEYS[1], '')
+
+local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+if holds > 0 then
+  local latched = redis.call('get', KEYS[6])
+  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
+    return 3
+  end
+end
+if ARGV[4] ~= '0' then
+  redis.call('set', KEYS[6], ARGV[4], 'px', ARGV[5])
+end
+if holds > 0 then
+  if mine then
+    redis.call('hset', KEYS[1], ARGV[1], holds)
+  end
+  return mine and 2 or 0
+end
+if mine then
+  redis.call('del', KEYS[1])
+end
+if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
+  if not mine and not waited then
+    remove(q, ARGV[1])
+  end
+  listen(q)
+  local first = redis.call('exists', KEYS[1]) == 0 and head(q)
+  if first then
+    tell(q, first, { inboxPrefix = ARGV[7], unlock = ARGV[8], publish = ARGV[9] })
+  end
+  tidy(q)
+end
+return mine and 1 or 0

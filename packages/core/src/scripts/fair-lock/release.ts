@@ -1,0 +1,32 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
+import { defineScript } from '../define-script.js'
+import { parseReleased, type ReleaseReply } from '../lock/release.js'
+import type { FairLine } from './line.js'
+
+export const releaseScript = defineScript('fair-lock/release')
+
+export interface FairReleaseCommand {
+  readonly line: FairLine
+  readonly latchKey: string
+  readonly owner: string
+  /** The hold count to have afterwards: 0 gives the lock back, and the place in line. */
+  readonly holds: number
+  readonly stamp: CommandStamp
+}
+
+export function release(runner: ScriptRunner, command: FairReleaseCommand): Promise<ReleaseReply> {
+  const { line, latchKey, owner, holds, stamp } = command
+  const { sequence, latchThrough } = stamp
+  const args = [
+    owner,
+    `${holds}`,
+    `${sequence}`,
+    `${latchThrough}`,
+    LATCH_TTL_MS,
+    line.patience,
+    ...line.channels,
+  ]
+  const keys = [...line.keys, latchKey]
+  return runner.run({ script: releaseScript, keys, args, parse: parseReleased, lockName: line.lockName })
+}

@@ -1,0 +1,18 @@
+-- withdraw: take an owner that nobody waits for any more out of the line; its hold, if it has one, stays.
+-- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
+-- ARGV    [1] owner   [2] ms that Redisson gives each waiter
+--         [3] prefix of the inbox channels of clients   [4] unlock channel   [5] PUBLISH or SPUBLISH
+-- RETURNS 1
+-- RETRY   safe: finds nothing
+-- insert fair-lock/queue
+-- insert fair-lock/tell
+local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
+q.now, q.patience = clock(), tonumber(ARGV[2])
+remove(q, ARGV[1])
+listen(q)
+local first = redis.call('exists', KEYS[1]) == 0 and head(q)
+if first then
+  tell(q, first, { inboxPrefix = ARGV[3], unlock = ARGV[4], publish = ARGV[5] })
+end
+tidy(q)
+return 1

@@ -1,0 +1,29 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+import { argsOf, parseAcquire, type AcquireCommand, type AcquireReply } from '../lock/acquire.js'
+
+export const acquireFencedScript = defineScript('fenced-lock/acquire')
+
+/** A first acquire: `holds` is 1. */
+export interface AcquireFencedCommand extends AcquireCommand {
+  readonly tokenKey: string
+  /** `time`: never below the clock of Redis, in microseconds. */
+  readonly tokens: 'counter' | 'time'
+  /** Lifetime of the counter from now on; undefined leaves it as it is. */
+  readonly tokenTtlMs: number | undefined
+}
+
+/** The reply `acquired` has a token. */
+export function acquireFenced(runner: ScriptRunner, command: AcquireFencedCommand): Promise<AcquireReply> {
+  const { lockName, key, latchKey, tokenKey, tokens, tokenTtlMs = 0 } = command
+  const keys = [key, latchKey, tokenKey]
+  const args = [...argsOf(command), tokens, `${tokenTtlMs}`]
+  return runner.run({ script: acquireFencedScript, keys, args, parse, lockName })
+}
+
+function parse(reply: unknown): AcquireReply {
+  // Who is refused hears of three things, who is not of one.
+  return Array.isArray(reply) && reply.length === 1
+    ? { kind: 'acquired', token: String(reply[0]) }
+    : parseAcquire(reply)
+}

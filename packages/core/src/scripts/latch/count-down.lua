@@ -1,0 +1,33 @@
+-- count-down: one less; at 0 the latch is gone and its waiters pass.
+-- KEYS    [1] the count   [2] operations of this client
+-- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
+--         [4] channel   [5] PUBLISH or SPUBLISH
+-- RETURNS 1 counted, 0 there is no latch, -1 over (a late copy, or cancelled)
+-- RETRY   safe: an operation counts once
+-- insert counter/once
+-- insert counter/number
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+
+-- A write that changes nothing comes first: after it Redis lets the rest pass, even when it is out of memory.
+redis.call('hdel', KEYS[2], '')
+
+local count = numberAt(KEYS[1])
+if not count then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+if redis.call('exists', KEYS[1]) == 0 then
+  return keep(operation, 0)
+end
+if count > 1 then
+  redis.call('decr', KEYS[1])
+else
+  redis.call('del', KEYS[1])
+end
+if count == 1 then
+  redis.call(ARGV[5], ARGV[4], '0')
+end
+return keep(operation, 1)

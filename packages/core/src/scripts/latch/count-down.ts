@@ -1,0 +1,17 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+import { keysOf, stampOf, type AnnouncedCommand } from '../counter/operation.js'
+
+export const countDownScript = defineScript('latch/count-down')
+
+export function countDown(runner: ScriptRunner, command: AnnouncedCommand): Promise<void> {
+  const { lockName, channel, publish } = command
+  const args = [...stampOf(command), channel, publish]
+  return runner.run({
+    script: countDownScript,
+    keys: keysOf(command),
+    args,
+    parse: () => undefined,
+    lockName,
+  })
+}

@@ -1,0 +1,26 @@
+-- delete: no latch any more; who asks for its count finds 0.
+-- KEYS    [1] the count   [2] operations of this client
+-- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
+--         [4] channel   [5] PUBLISH or SPUBLISH
+-- RETURNS 1 deleted, 0 there is no latch, -1 over (a late copy, or cancelled)
+-- RETRY   safe: an operation counts once
+-- insert counter/once
+-- insert counter/number
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+
+-- A write that changes nothing comes first: after it Redis lets the rest pass, even when it is out of memory.
+redis.call('hdel', KEYS[2], '')
+
+if not numberAt(KEYS[1]) then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+if redis.call('del', KEYS[1]) == 0 then
+  return keep(operation, 0)
+end
+-- What Redisson says here: its waiters hear "a new count" and go on sleeping; ours look.
+redis.call(ARGV[5], ARGV[4], '1')
+return keep(operation, 1)

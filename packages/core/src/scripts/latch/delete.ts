@@ -1,0 +1,16 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+import { keysOf, stampOf, type AnnouncedCommand } from '../counter/operation.js'
+
+export const deleteLatchScript = defineScript('latch/delete')
+
+/** False: there was none. */
+export function deleteLatch(runner: ScriptRunner, command: AnnouncedCommand): Promise<boolean> {
+  const { lockName, channel, publish } = command
+  const args = [...stampOf(command), channel, publish]
+  return runner.run({ script: deleteLatchScript, keys: keysOf(command), args, parse, lockName })
+}
+
+function parse(reply: unknown): boolean {
+  return Number(reply) === 1
+}

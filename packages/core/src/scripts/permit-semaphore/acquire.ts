@@ -1,0 +1,33 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+import { callOf, type PermitCommand } from './keys.js'
+
+export const acquireExpirableScript = defineScript('permit-semaphore/acquire')
+
+export interface AcquireExpirableCommand extends PermitCommand {
+  /** One for each permit. */
+  readonly ids: readonly string[]
+  /** undefined: no end. */
+  readonly leaseMs: number | undefined
+}
+
+export interface AcquireExpirableReply {
+  readonly kind: 'taken' | 'not-enough' | 'over'
+  readonly left: number
+  /** When the first permit ends, ms; -1: none does. */
+  readonly endsInMs: number
+}
+
+export function acquireExpirable(
+  runner: ScriptRunner,
+  command: AcquireExpirableCommand,
+): Promise<AcquireExpirableReply> {
+  const { ids, leaseMs = 0 } = command
+  return runner.run(callOf(acquireExpirableScript, command, [`${leaseMs}`, ...ids], parse))
+}
+
+function parse(reply: unknown): AcquireExpirableReply {
+  const [outcome, left = 0, endsInMs = -1] = (reply as unknown[]).map(Number)
+  const kind = outcome === 1 ? 'taken' : outcome === 0 ? 'not-enough' : 'over'
+  return { kind, left, endsInMs }
+}

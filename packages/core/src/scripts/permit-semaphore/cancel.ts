@@ -1,0 +1,14 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+import { callOf, type PermitCommand } from './keys.js'
+
+export const cancelExpirableScript = defineScript('permit-semaphore/cancel')
+
+export interface CancelExpirableCommand extends PermitCommand {
+  readonly ids: readonly string[]
+}
+
+/** How many permits went back. */
+export function cancelExpirable(runner: ScriptRunner, command: CancelExpirableCommand): Promise<number> {
+  return runner.run(callOf(cancelExpirableScript, command, command.ids, Number))
+}

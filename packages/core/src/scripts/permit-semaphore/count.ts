@@ -1,0 +1,24 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+import type { PermitCommand } from './keys.js'
+
+export const countPermitsScript = defineScript('permit-semaphore/count')
+
+export interface PermitCounts {
+  readonly free: number
+  readonly held: number
+}
+
+export function countPermits(
+  runner: ScriptRunner,
+  command: Omit<PermitCommand, 'stamp'>,
+): Promise<PermitCounts> {
+  const { lockName, key, timeoutsKey, channel, publish } = command
+  const keys = [key, timeoutsKey]
+  return runner.run({ script: countPermitsScript, keys, args: [channel, publish], parse, lockName })
+}
+
+function parse(reply: unknown): PermitCounts {
+  const [free = 0, held = 0] = (reply as unknown[]).map(Number)
+  return { free, held }
+}

@@ -1,0 +1,24 @@
+-- permits: of a permit-expirable semaphore. Their time is that of Redis; what has ended is free.
+local FOREVER = 922337203685477
+
+local function clock()
+  local time = redis.call('time')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- An id is 16 bytes in Redis, and twice as many characters outside.
+local function raw(id)
+  return (string.gsub(id, '%x%x', function(byte)
+    return string.char(tonumber(byte, 16))
+  end))
+end
+
+local function giveBack(permits, count)
+  if count > 0 then
+    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
+  end
+end
+
+local function reclaim(permits)
+  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
+end

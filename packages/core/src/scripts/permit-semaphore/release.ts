@@ -1,0 +1,16 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+import { callOf, type PermitCommand } from './keys.js'
+
+export const releaseExpirableScript = defineScript('permit-semaphore/release')
+
+export interface ReleaseExpirableCommand extends PermitCommand {
+  readonly ids: readonly string[]
+}
+
+/** How many were given back: all, or none where one of them has ended or is not known. */
+export function releaseExpirable(runner: ScriptRunner, command: ReleaseExpirableCommand): Promise<number> {
+  return runner.run(
+    callOf(releaseExpirableScript, command, command.ids, (reply) => Math.max(0, Number(reply))),
+  )
+}

@@ -1,0 +1,17 @@
+-- renew: a permit that is still held ends so long from now, or later.
+-- KEYS    [1] ends of permits (id -> ms)
+-- ARGV    [1] lease ms   [2] id, in hex
+-- RETURNS ms until it ends, 0 when it has ended or was given back
+-- RETRY   safe: never creates, never shortens; ids are never used again
+-- insert permit-semaphore/permits
+-- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the rest pass even
+-- when it is out of memory.
+redis.call('zrem', KEYS[1], '')
+local now, id = clock(), raw(ARGV[2])
+local ends = tonumber(redis.call('zscore', KEYS[1], id) or 0)
+if ends <= now then
+  return 0
+end
+ends = math.max(ends, now + tonumber(ARGV[1]))
+redis.call('zadd', KEYS[1], ends, id)
+return ends - now

@@ -1,0 +1,13 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+import { callOf, type PermitCommand } from './keys.js'
+
+export const setPermitsScript = defineScript('permit-semaphore/set')
+
+export interface SetPermitsCommand extends PermitCommand {
+  readonly permits: number
+}
+
+export function setPermits(runner: ScriptRunner, command: SetPermitsCommand): Promise<void> {
+  return runner.run(callOf(setPermitsScript, command, [`${command.permits}`], () => undefined))
+}

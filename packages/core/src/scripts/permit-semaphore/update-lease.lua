@@ -1,0 +1,29 @@
+-- update-lease: a permit that is still held ends so long from now.
+-- KEYS    [1] free permits (a number)   [2] ends of permits (id -> ms)   [3] operations of this client
+-- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
+--         [4] channel   [5] PUBLISH or SPUBLISH   [6] lease ms   [7] id, in hex
+-- RETURNS 1 done, 0 there is no such permit any more, -1 over (a late copy, or cancelled)
+-- RETRY   safe: an operation counts once
+-- insert counter/once
+-- insert counter/number
+-- insert permit-semaphore/permits
+local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
+
+-- A write that changes nothing comes first: after it Redis lets the rest pass, even when it is out of memory.
+redis.call('hdel', KEYS[3], '')
+
+if not numberAt(KEYS[1]) then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+reclaim(permits)
+local id = raw(ARGV[7])
+if not redis.call('zscore', KEYS[2], id) then
+  return keep(operation, 0)
+end
+redis.call('zadd', KEYS[2], permits.now + tonumber(ARGV[6]), id)
+return keep(operation, 1)

@@ -1,0 +1,16 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+import { callOf, type PermitCommand } from './keys.js'
+
+export const updateLeaseScript = defineScript('permit-semaphore/update-lease')
+
+export interface UpdateLeaseCommand extends PermitCommand {
+  readonly id: string
+  readonly leaseMs: number
+}
+
+/** False: there is no such permit any more. */
+export function updateLease(runner: ScriptRunner, command: UpdateLeaseCommand): Promise<boolean> {
+  const args = [`${command.leaseMs}`, command.id]
+  return runner.run(callOf(updateLeaseScript, command, args, (reply) => Number(reply) === 1))
+}

@@ -1,0 +1,45 @@
+-- acquire: take a read lock that no writer has, or set the hold count of a reader.
+-- KEYS    [1] lock hash (mode, owner -> holds)   [2] latch of this owner   [3] waiting writers
+--         [4] what the time-out keys of this owner's holds begin with
+-- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
+--         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
+--         [7] the write owner that reads besides, '' for none   [8] 1: it stands back behind waiting writers
+-- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
+--         {ttl ms, a holder, its holds} when a writer has it, or waits for it
+-- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the latch
+-- insert read-lock/writers
+-- insert read-lock/holder
+local holds = tonumber(ARGV[2])
+local latched = redis.call('get', KEYS[2])
+local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+local mode = redis.call('hget', KEYS[1], 'mode')
+local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
+local open = mode == 'read' or redis.call('exists', KEYS[1]) == 0
+local joins = mode == 'write' and ARGV[7] ~= '' and redis.call('hexists', KEYS[1], ARGV[7]) == 1
+if open and not mine and ARGV[8] == '1' then
+  open = not writersWait(KEYS[3])
+end
+
+if not superseded and (mine or ((open or joins) and holds == 1)) then
+  redis.call('hset', KEYS[1], ARGV[1], holds, 'mode', mode or 'read')
+  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+  for i = 1, holds do
+    if redis.call('pttl', KEYS[4] .. ':' .. i) < tonumber(ARGV[3]) then
+      redis.call('set', KEYS[4] .. ':' .. i, '1', 'px', ARGV[3])
+    end
+  end
+  if ARGV[5] ~= '0' then
+    redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+  end
+  return 1
+end
+
+-- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
+redis.call('hdel', KEYS[1], '')
+if superseded then
+  return 3
+end
+if holds > 1 then
+  return 2
+end
+return heldBy(KEYS[1])

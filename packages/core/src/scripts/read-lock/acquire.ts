@@ -1,0 +1,38 @@
+import { readTimeouts } from '../../keys.js'
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
+import { defineScript } from '../define-script.js'
+import { parseAcquire, type AcquireReply } from '../lock/acquire.js'
+import type { ReadWriteKeys } from './keys.js'
+
+export const acquireScript = defineScript('read-lock/acquire')
+
+export interface ReadAcquireCommand {
+  readonly keys: ReadWriteKeys
+  readonly latchKey: string
+  readonly owner: string
+  /** The hold count to have afterwards: 1 takes the lock, more re-enters. */
+  readonly holds: number
+  readonly leaseMs: number
+  readonly stamp: CommandStamp
+  /** The write owner that reads besides; '' for none. */
+  readonly joins: string
+  /** Behind writers that wait. */
+  readonly standsBack: boolean
+}
+
+export function acquire(runner: ScriptRunner, command: ReadAcquireCommand): Promise<AcquireReply> {
+  const { keys, latchKey, owner, holds, leaseMs, stamp, joins, standsBack } = command
+  const { lockName, lock, writers } = keys
+  const { sequence, latchThrough } = stamp
+  return runner.run({
+    script: acquireScript,
+    keys: [lock, latchKey, writers, readTimeouts(lock, owner)],
+    args: [
+      ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
+      ...[joins, standsBack ? '1' : '0'],
+    ],
+    parse: parseAcquire,
+    lockName,
+  })
+}

@@ -1,0 +1,25 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { defineScript } from '../define-script.js'
+import { parseForced, type ForceReleaseReply } from '../lock/force-release.js'
+import type { ReadWriteKeys } from './keys.js'
+
+export const forceReleaseScript = defineScript('read-lock/force-release')
+
+export interface ReadWriteForceReleaseCommand {
+  readonly keys: ReadWriteKeys
+  readonly mode: 'read' | 'write'
+  readonly inboxPrefix: string
+}
+
+// What Redisson says: 0 wakes one waiter of each client, 1 all of them.
+const MESSAGE = { read: '0', write: '1' }
+
+export function forceRelease(
+  runner: ScriptRunner,
+  command: ReadWriteForceReleaseCommand,
+): Promise<ForceReleaseReply> {
+  const { keys, mode, inboxPrefix } = command
+  const { lockName, lock, channel, publish } = keys
+  const args = [channel, publish, inboxPrefix, mode, MESSAGE[mode]]
+  return runner.run({ script: forceReleaseScript, keys: [lock], args, parse: parseForced, lockName })
+}

@@ -1,0 +1,55 @@
+-- release: lower the hold count of a reader; the last reader that is alive deletes the lock and wakes waiters.
+-- KEYS    [1] lock hash (mode, owner -> holds)   [2] latch of this owner
+--         [3] what the time-out keys of this owner's holds begin with
+--         [4] what the time-out keys of any owner's holds begin with
+-- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
+--         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
+--         [6] unlock channel   [7] PUBLISH or SPUBLISH   [8] how the time-out keys of an owner go on
+-- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
+-- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
+local holds = tonumber(ARGV[2])
+
+-- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the
+-- count and the latch be written even when it is out of memory.
+redis.call('hdel', KEYS[1], '')
+
+local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
+if holds > 0 then
+  local latched = redis.call('get', KEYS[2])
+  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
+    return 3
+  end
+end
+if ARGV[4] ~= '0' then
+  redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
+end
+if mine == 0 then
+  return 0
+end
+for i = holds + 1, mine do
+  redis.call('del', KEYS[3] .. ':' .. i)
+end
+if holds > 0 then
+  redis.call('hset', KEYS[1], ARGV[1], holds)
+  return 2
+end
+redis.call('hdel', KEYS[1], ARGV[1])
+if redis.call('hget', KEYS[1], 'mode') == 'write' then
+  return 1
+end
+
+-- The lock lives as long as the readers that are left; those that have died have no time-out key any more.
+local longest = 0
+local fields = redis.call('hgetall', KEYS[1])
+for i = 1, #fields, 2 do
+  for n = 1, tonumber(fields[i + 1]) or 0 do
+    longest = math.max(longest, redis.call('pttl', KEYS[4] .. fields[i] .. ARGV[8] .. n))
+  end
+end
+if longest > 0 then
+  redis.call('pexpire', KEYS[1], longest)
+else
+  redis.call('del', KEYS[1])
+  redis.call(ARGV[7], ARGV[6], '0')
+end
+return 1

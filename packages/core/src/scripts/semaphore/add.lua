@@ -1,0 +1,24 @@
+-- add: more permits, or fewer; what is free may go below 0.
+-- KEYS    [1] free permits (a number)   [2] operations of this client
+-- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
+--         [4] permits, may be negative   [5] channel   [6] PUBLISH or SPUBLISH
+-- RETURNS 1 done, -1 over (a late copy, or cancelled)
+-- RETRY   safe: an operation counts once
+-- insert counter/once
+-- insert counter/number
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local free = numberAt(KEYS[1])
+if not free then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+free = free + tonumber(ARGV[4])
+redis.call('set', KEYS[1], free)
+if free >= 0 then
+  -- A Java listener cannot read a negative number as permits, and nobody could take any.
+  redis.call(ARGV[6], ARGV[5], free)
+end
+return keep(operation, 1)

@@ -1,0 +1,25 @@
+-- release: give permits back and wake waiters.
+-- KEYS    [1] free permits (a number)   [2] operations of this client
+-- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
+--         [4] permits   [5] 1: only if there is a semaphore   [6] channel   [7] PUBLISH or SPUBLISH
+-- RETURNS 1 given back, 0 there is no semaphore, -1 over (a late copy, or cancelled)
+-- RETRY   safe: an operation counts once
+-- insert counter/once
+-- insert counter/number
+local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+
+-- A write that changes nothing comes first: after it Redis lets the rest pass, even when it is out of memory.
+redis.call('hdel', KEYS[2], '')
+
+if not numberAt(KEYS[1]) then
+  return NOT_A_NUMBER
+end
+local outcome = outcomeOf(operation)
+if outcome then
+  return outcome
+end
+if ARGV[5] == '1' and redis.call('exists', KEYS[1]) == 0 then
+  return keep(operation, 0)
+end
+redis.call(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))
+return keep(operation, 1)

@@ -1,0 +1,39 @@
+-- acquire: take a free write lock, or set the hold count of the writer; refused, let readers know that it waits.
+-- KEYS    [1] lock hash (mode, owner -> holds)   [2] latch of this owner   [3] waiting writers
+-- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
+--         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
+--         [7] ms that readers stand back for it, 0 when it does not wait
+-- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
+--         {ttl ms, a holder, its holds} when somebody else has it
+-- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the latch
+-- insert read-lock/writers
+-- insert read-lock/holder
+local holds = tonumber(ARGV[2])
+local latched = redis.call('get', KEYS[2])
+local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+local free = not mine and redis.call('exists', KEYS[1]) == 0
+
+if not superseded and (mine or (free and holds == 1)) then
+  redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], holds)
+  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+  redis.call('zrem', KEYS[3], ARGV[1])
+  if ARGV[5] ~= '0' then
+    redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+  end
+  return 1
+end
+
+-- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
+redis.call('hdel', KEYS[1], '')
+if superseded then
+  return 3
+end
+if holds > 1 then
+  return 2
+end
+if ARGV[7] ~= '0' then
+  redis.call('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
+  redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
+end
+return heldBy(KEYS[1])

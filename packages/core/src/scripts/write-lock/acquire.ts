@@ -1,0 +1,35 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
+import { defineScript } from '../define-script.js'
+import { parseAcquire, type AcquireReply } from '../lock/acquire.js'
+import type { ReadWriteKeys } from '../read-lock/keys.js'
+
+export const acquireScript = defineScript('write-lock/acquire')
+
+export interface WriteAcquireCommand {
+  readonly keys: ReadWriteKeys
+  readonly latchKey: string
+  readonly owner: string
+  /** The hold count to have afterwards: 1 takes the lock, more re-enters. */
+  readonly holds: number
+  readonly leaseMs: number
+  readonly stamp: CommandStamp
+  /** How long readers stand back for it when it is refused, ms; 0: it does not wait. */
+  readonly announceForMs: number
+}
+
+export function acquire(runner: ScriptRunner, command: WriteAcquireCommand): Promise<AcquireReply> {
+  const { keys, latchKey, owner, holds, leaseMs, stamp, announceForMs } = command
+  const { lockName, lock, writers } = keys
+  const { sequence, latchThrough } = stamp
+  return runner.run({
+    script: acquireScript,
+    keys: [lock, latchKey, writers],
+    args: [
+      ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
+      `${announceForMs}`,
+    ],
+    parse: parseAcquire,
+    lockName,
+  })
+}

@@ -1,0 +1,49 @@
+-- release: lower the hold count of the writer; at 0 only what it reads is left, and waiters of both kinds try.
+-- KEYS    [1] lock hash (mode, owner -> holds)   [2] latch of this owner   [3] waiting writers
+-- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
+--         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
+--         [6] unlock channel   [7] PUBLISH or SPUBLISH
+-- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
+-- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
+local holds = tonumber(ARGV[2])
+
+-- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the
+-- count and the latch be written even when it is out of memory.
+redis.call('hdel', KEYS[1], '')
+
+local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+if holds > 0 then
+  local latched = redis.call('get', KEYS[2])
+  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
+    return 3
+  end
+end
+if ARGV[4] ~= '0' then
+  redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
+end
+if holds > 0 then
+  if mine then
+    redis.call('hset', KEYS[1], ARGV[1], holds)
+  end
+  return mine and 2 or 0
+end
+
+local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1
+if not mine then
+  if waited and redis.call('exists', KEYS[3]) == 0 then
+    -- Readers that stood back for it alone would sleep on.
+    redis.call(ARGV[7], ARGV[6], '1')
+  end
+  return 0
+end
+redis.call('hdel', KEYS[1], ARGV[1])
+if redis.call('hlen', KEYS[1]) == 1 then
+  redis.call('del', KEYS[1])
+else
+  -- It reads on: readers that wait may join.
+  redis.call('hset', KEYS[1], 'mode', 'read')
+end
+-- After a writer it is the turn of the readers that wait: writers that wait say so again when they are refused.
+redis.call('del', KEYS[3])
+redis.call(ARGV[7], ARGV[6], '1')
+return 1

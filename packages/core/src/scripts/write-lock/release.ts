@@ -1,0 +1,29 @@
+import type { ScriptRunner } from '../../redis/script-runner.js'
+import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
+import { defineScript } from '../define-script.js'
+import { parseReleased, type ReleaseReply } from '../lock/release.js'
+import type { ReadWriteKeys } from '../read-lock/keys.js'
+
+export const releaseScript = defineScript('write-lock/release')
+
+export interface WriteReleaseCommand {
+  readonly keys: ReadWriteKeys
+  readonly latchKey: string
+  readonly owner: string
+  /** The hold count to have afterwards: 0 gives the lock back. */
+  readonly holds: number
+  readonly stamp: CommandStamp
+}
+
+export function release(runner: ScriptRunner, command: WriteReleaseCommand): Promise<ReleaseReply> {
+  const { keys, latchKey, owner, holds, stamp } = command
+  const { lockName, lock, writers, channel, publish } = keys
+  const { sequence, latchThrough } = stamp
+  return runner.run({
+    script: releaseScript,
+    keys: [lock, latchKey, writers],
+    args: [...[owner, `${holds}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS], ...[channel, publish]],
+    parse: parseReleased,
+    lockName,
+  })
+}

@@ -1,0 +1,117 @@
+import type { Attempt } from '@holdfast/waiter'
+import { unansweredWait, unavailableOrThrow } from '../acquire-call.js'
+import { latchChannel } from '../keys.js'
+import { cancel } from '../scripts/counter/cancel.js'
+import { getCounter } from '../scripts/counter/get.js'
+import type { AnnouncedCommand, OperationStamp } from '../scripts/counter/operation.js'
+import { trySet } from '../scripts/counter/try-set.js'
+import { countDown } from '../scripts/latch/count-down.js'
+import { deleteLatch } from '../scripts/latch/delete.js'
+import type { Session } from '../session.js'
+import { checkObject } from '../validate.js'
+import type { CountedCommands, Subject } from './counted-commands.js'
+import type { OncePerTurn } from './once-per-turn.js'
+import { checkCount } from './permit-arguments.js'
+import { checkWait, limitWait, type WaitOptions } from './wait-limits.js'
+
+/** Waits until so many things have happened: Redisson's RCountDownLatch. A latch that is not there is open. */
+export class CountDownLatch {
+  private readonly key: string
+  private readonly channel: string
+
+  /** @internal Latches come from a client. */
+  constructor(
+    private readonly session: Session,
+    private readonly commands: CountedCommands,
+    private readonly counts: OncePerTurn<number>,
+    readonly name: string,
+  ) {
+    this.key = session.keyPrefix + name
+    this.channel = latchChannel(this.key)
+  }
+
+  /** Makes the latch, unless there is one. @returns false: there is one already */
+  async trySetCount(count: number): Promise<boolean> {
+    checkCount('count', count, 1)
+    const what = { value: count, ttlMs: undefined, message: '1' }
+    return this.commands.attempt(
+      this.subject,
+      (stamp) => trySet(this.session.runner, { ...this.announced(stamp), ...what }),
+      (stamp) => this.cancel(stamp),
+    )
+  }
+
+  /** One less. At 0 the latch is gone and everybody who waits passes. Where there is no latch, nothing. */
+  async countDown(): Promise<void> {
+    await this.commands.insist(
+      this.subject,
+      (stamp) => countDown(this.session.runner, this.announced(stamp)),
+      (stamp) => this.cancel(stamp),
+    )
+  }
+
+  /** 0 where there is no latch. */
+  getCount(): Promise<number> {
+    const { name: lockName, key } = this
+    const operationsKey = this.commands.operations.keyOf(key)
+    return getCounter(this.session.runner, { lockName, key, operationsKey })
+  }
+
+  /**
+   * Waits until the count is 0, or there is no latch any more.
+   * @param request how long to wait, ms; or options. Left out: for ever
+   * @returns false: the time is over, and the latch still closed. Everything else is an error
+   * @throws RedisUnavailableError, WrongTypeError, InvalidArgumentError
+   */
+  async await(request: number | WaitOptions = {}): Promise<boolean> {
+    const options = typeof request === 'number' ? { waitMs: request } : request
+    checkObject('options', options)
+    checkWait(options)
+    const { waiter, events } = this.session
+    const wait = {
+      queue: `latch:${this.key}`,
+      topic: this.channel,
+      shared: true,
+      attempt: () => this.look(),
+      onParked: () => events.emit('waiting', { lockName: this.name, holder: undefined }),
+    }
+    const outcome = await waiter.enter(limitWait<true>(wait, options)).outcome
+    if (outcome.kind === 'unavailable') {
+      throw unansweredWait(outcome.error, options.waitMs, this.name)
+    }
+    return outcome.kind === 'done'
+  }
+
+  /** Removes the latch: our waiters pass, those of Redisson go on waiting. @returns false: there was none */
+  async delete(): Promise<boolean> {
+    return this.commands.attempt(
+      this.subject,
+      (stamp) => deleteLatch(this.session.runner, this.announced(stamp)),
+      (stamp) => this.cancel(stamp),
+    )
+  }
+
+  /** All who wait in this client try together: they share one question. */
+  private async look(): Promise<Attempt<true>> {
+    try {
+      const count = await this.counts.ask(this.key, () => this.getCount())
+      return count <= 0 ? { kind: 'done', value: true } : { kind: 'refused' }
+    } catch (error) {
+      return unavailableOrThrow(error)
+    }
+  }
+
+  private get subject(): Subject {
+    return { lockName: this.name, key: this.key }
+  }
+
+  /** What has been counted stays. */
+  private cancel(stamp: OperationStamp): Promise<number> {
+    return cancel(this.session.runner, { ...this.announced(stamp), unit: 0 })
+  }
+
+  private announced(stamp: OperationStamp): AnnouncedCommand {
+    const { name: lockName, key, channel } = this
+    return { lockName, key, stamp, channel, publish: 'PUBLISH' }
+  }
+}

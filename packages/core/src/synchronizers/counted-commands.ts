@@ -1,0 +1,91 @@
+import { RedisUnavailableError } from '../errors.js'
+import { isWorthRetrying, untilKnown } from '../redis/until-known.js'
+import { LATCH_TTL_MS } from '../scripts/command-stamp.js'
+import type { OperationStamp } from '../scripts/counter/operation.js'
+import type { Session } from '../session.js'
+import type { Operation, Operations } from './operations.js'
+
+type Command<R> = (stamp: OperationStamp) => Promise<R>
+
+/** The object that a command is about, and how to undo what a command on it did. */
+export interface Subject {
+  readonly lockName: string
+  readonly key: string
+}
+
+/** Sends commands that count once until their outcome is known. */
+export class CountedCommands {
+  constructor(
+    private readonly session: Session,
+    readonly operations: Operations,
+  ) {}
+
+  /**
+   * Something that must happen, such as giving back: when its caller has been told that Redis is unavailable it is
+   * tried on in the background.
+   */
+  insist<R>(subject: Subject, command: Command<R>, cancel: Command<unknown>): Promise<R> {
+    return this.perform(subject, command, (operation, error) => {
+      if (isWorthRetrying(error)) {
+        this.finish(subject, operation, () => operation.send(command))
+      } else {
+        this.cancel(subject, operation, cancel)
+      }
+    })
+  }
+
+  /** Something its caller may ask for again: whoever is told that Redis is unavailable has nothing come of it later. */
+  attempt<R>(subject: Subject, command: Command<R>, cancel: Command<unknown>): Promise<R> {
+    return this.perform(subject, command, (operation) => this.cancel(subject, operation, cancel))
+  }
+
+  /** Its caller has gone: what it did is undone, what it may still do will not be done. */
+  cancel(subject: Subject, operation: Operation, cancel: Command<unknown>): void {
+    if (operation.hasNoEffect) {
+      operation.end()
+    } else {
+      this.finish(subject, operation, () => operation.send(cancel))
+    }
+  }
+
+  private async perform<R>(
+    subject: Subject,
+    command: Command<R>,
+    onFailure: (operation: Operation, error: unknown) => void,
+  ): Promise<R> {
+    const operation = this.operations.begin(subject.key)
+    const giveUpAt = this.session.clock.now() + this.session.options.unavailableTimeoutMs
+    const send = (): Promise<R> => operation.send(command)
+    try {
+      const reply = await send().catch((error: unknown) => this.untilKnown(send, error, giveUpAt))
+      operation.end()
+      return reply
+    } catch (error) {
+      onFailure(operation, error)
+      throw error
+    }
+  }
+
+  private finish(subject: Subject, operation: Operation, send: () => Promise<unknown>): void {
+    const { clock, events, clientId } = this.session
+    // What Redis keeps of the first copy ends after this long: from then on another one would count again.
+    const giveUpAt = clock.now() + Number(LATCH_TTL_MS) - 2 * this.session.options.unavailableTimeoutMs
+    const work = send()
+      .catch((error: unknown) => this.untilKnown(send, error, giveUpAt))
+      .catch((error: unknown) => {
+        if (error instanceof RedisUnavailableError) {
+          events.emit('release-failed', { lockName: subject.lockName, owner: clientId, error })
+        }
+      })
+      .finally(() => operation.end())
+    this.session.inBackground(work)
+  }
+
+  private untilKnown<R>(send: () => Promise<R>, error: unknown, giveUpAt: number): Promise<R> {
+    if (!isWorthRetrying(error)) {
+      return Promise.reject(error)
+    }
+    const { clock, options, abandoned } = this.session
+    return untilKnown(send, { clock, random: options.random, giveUpAt, signal: abandoned })
+  }
+}

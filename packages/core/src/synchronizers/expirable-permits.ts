@@ -1,0 +1,96 @@
+import { permitsChannel, permitTimeouts } from '../keys.js'
+import { cancel } from '../scripts/counter/cancel.js'
+import type { OperationStamp } from '../scripts/counter/operation.js'
+import { trySet } from '../scripts/counter/try-set.js'
+import { countPermits, type PermitCounts } from '../scripts/permit-semaphore/count.js'
+import type { PermitCommand } from '../scripts/permit-semaphore/keys.js'
+import { setPermits } from '../scripts/permit-semaphore/set.js'
+import { addPermits } from '../scripts/semaphore/add.js'
+import type { Session } from '../session.js'
+import { checkLease } from '../validate.js'
+import type { CountedCommands, Subject } from './counted-commands.js'
+import { checkCount } from './permit-arguments.js'
+
+type Command<R> = (command: PermitCommand) => Promise<R>
+
+/** How many permits a permit-expirable semaphore has, whoever holds them. */
+export abstract class ExpirablePermits {
+  protected readonly key: string
+  protected readonly timeoutsKey: string
+  protected readonly channel: string
+
+  /** @internal Semaphores come from a client. */
+  constructor(
+    protected readonly session: Session,
+    protected readonly commands: CountedCommands,
+    readonly name: string,
+  ) {
+    this.key = session.keyPrefix + name
+    this.timeoutsKey = permitTimeouts(this.key)
+    this.channel = permitsChannel(this.key)
+  }
+
+  /** How many can be taken now. */
+  async availablePermits(): Promise<number> {
+    return (await this.counts()).free
+  }
+
+  /** How many are held. */
+  async acquiredPermits(): Promise<number> {
+    return (await this.counts()).held
+  }
+
+  /** How many there are in all. */
+  async getPermits(): Promise<number> {
+    const { free, held } = await this.counts()
+    return free + held
+  }
+
+  /** Makes the semaphore, unless there is one. @returns false: there is one already */
+  async trySetPermits(permits: number, ttlMs?: number): Promise<boolean> {
+    checkCount('permits', permits, 0)
+    checkLease('ttlMs', ttlMs)
+    const what = { value: permits, ttlMs, message: `${permits}` }
+    return this.attempt((command) => trySet(this.session.runner, { ...command, ...what }))
+  }
+
+  /** So many there are in all from now on: what is free may go below 0 until enough came back. */
+  async setPermits(permits: number): Promise<void> {
+    checkCount('permits', permits, 0)
+    return this.attempt((command) => setPermits(this.session.runner, { ...command, permits }))
+  }
+
+  /** More permits, or fewer. */
+  async addPermits(permits: number): Promise<void> {
+    checkCount('permits', permits, -2_147_483_648)
+    return this.attempt((command) => addPermits(this.session.runner, { ...command, permits }))
+  }
+
+  protected counts(): Promise<PermitCounts> {
+    const { timeoutsKey, channel } = this
+    const command = { ...this.subject, timeoutsKey, channel, publish: 'PUBLISH' as const }
+    return countPermits(this.session.runner, command)
+  }
+
+  protected attempt<R>(command: Command<R>): Promise<R> {
+    return this.commands.attempt(
+      this.subject,
+      (stamp) => command(this.permits(stamp)),
+      (stamp) => this.keepFromRunning(stamp),
+    )
+  }
+
+  /** What it did stays. */
+  protected keepFromRunning(stamp: OperationStamp): Promise<number> {
+    return cancel(this.session.runner, { ...this.permits(stamp), unit: 0 })
+  }
+
+  protected get subject(): Subject {
+    return { lockName: this.name, key: this.key }
+  }
+
+  protected permits(stamp: OperationStamp): PermitCommand {
+    const { timeoutsKey, channel } = this
+    return { ...this.subject, timeoutsKey, stamp, channel, publish: 'PUBLISH' }
+  }
+}

@@ -1,0 +1,87 @@
+import { RedisUnavailableError } from '../errors.js'
+import { operationsKey } from '../keys.js'
+import type { ScriptRunner } from '../redis/script-runner.js'
+import type { OperationStamp } from '../scripts/counter/operation.js'
+import type { Session } from '../session.js'
+
+/**
+ * Numbers the operations of one client. Those that are open, by key, say how far Redis may forget: what came of all
+ * before the first of them is known here, and a copy that still arrives does nothing (docs/decisions/0016).
+ */
+export class Operations {
+  private latest = 0
+  private readonly open = new Map<string, Set<number>>()
+
+  constructor(private readonly session: Pick<Session, 'clientId' | 'runner'>) {}
+
+  keyOf(key: string): string {
+    return operationsKey(key, this.session.clientId)
+  }
+
+  begin(key: string): Operation {
+    const number = (this.latest += 1)
+    const open = this.open.get(key) ?? new Set()
+    this.open.set(key, open.add(number))
+    return new Operation(this.session.runner, {
+      stamp: () => ({ key: this.keyOf(key), number, floor: this.floorOf(key) }),
+      end: () => this.end(key, number),
+    })
+  }
+
+  private floorOf(key: string): number {
+    // Added in order, and numbers only grow: the first is the smallest.
+    const [first] = this.open.get(key) ?? []
+    return (first ?? this.latest + 1) - 1
+  }
+
+  private end(key: string, number: number): void {
+    const open = this.open.get(key)
+    if (open?.delete(number) === true && open.size === 0) {
+      this.open.delete(key)
+    }
+  }
+}
+
+/** Something that counts once, however often its command is sent. Open until its client knows what came of it. */
+export class Operation {
+  private doubtful = false
+  private inFlight = 0
+
+  constructor(
+    private readonly runner: ScriptRunner,
+    private readonly parts: { readonly stamp: () => OperationStamp; readonly end: () => void },
+  ) {}
+
+  get stamp(): OperationStamp {
+    return this.parts.stamp()
+  }
+
+  /** A copy may have run, or may still be on its way. */
+  get mayHaveCopies(): boolean {
+    return this.doubtful
+  }
+
+  /** Nothing of it is in Redis, and nothing will be. */
+  get hasNoEffect(): boolean {
+    return !this.doubtful && this.inFlight === 0
+  }
+
+  async send<R>(command: (stamp: OperationStamp) => Promise<R>): Promise<R> {
+    const { connectionEpoch } = this.runner
+    this.inFlight += 1
+    try {
+      return await command(this.stamp)
+    } catch (error) {
+      this.doubtful ||= error instanceof RedisUnavailableError && error.outcome === 'unknown'
+      throw error
+    } finally {
+      this.inFlight -= 1
+      this.doubtful ||= this.runner.connectionEpoch !== connectionEpoch
+    }
+  }
+
+  /** What came of it is known, or will be known to nobody. */
+  end(): void {
+    this.parts.end()
+  }
+}

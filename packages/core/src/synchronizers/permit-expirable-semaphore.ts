@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto'
+import { InvalidArgumentError, LockTimeoutError } from '../errors.js'
+import { acquireExpirable } from '../scripts/permit-semaphore/acquire.js'
+import { cancelExpirable } from '../scripts/permit-semaphore/cancel.js'
+import { renewPermit } from '../scripts/permit-semaphore/renew.js'
+import { releaseExpirable } from '../scripts/permit-semaphore/release.js'
+import { updateLease } from '../scripts/permit-semaphore/update-lease.js'
+import { checkFunction, checkLease, checkObject, checkOneOf, checkRequired } from '../validate.js'
+import { ExpirablePermits } from './expirable-permits.js'
+import { checkCount, checkIds } from './permit-arguments.js'
+import { Permit, withPermit, type PermitHome } from './permit.js'
+import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
+import { checkWait, type WaitOptions } from './wait-limits.js'
+
+export interface PermitLeaseOptions extends WaitOptions {
+  /** The permit comes back by itself after this long, ms. Left out: never. */
+  leaseMs?: number | undefined
+}
+
+/** Of a permit that tells when it ends: one of the two has to be given. */
+export interface HeldPermitOptions extends PermitLeaseOptions {
+  /** The watchdog renews it for as long as it is held, by `lockWatchdogTimeout`. */
+  renew?: boolean | undefined
+}
+
+/**
+ * A semaphore whose permits have an id and may have an end: Redisson's RPermitExpirableSemaphore. What a process had
+ * that crashed comes back when its lease is over.
+ */
+export class PermitExpirableSemaphore extends ExpirablePermits implements PermitHome {
+  /** Waits for a permit. @returns its id, to give it back by. @throws LockTimeoutError the wait ended */
+  async acquire(options: PermitLeaseOptions = {}): Promise<string> {
+    const [id] = await this.acquireMany(1, options)
+    return id as string
+  }
+
+  /** Waits for so many, all or none. @returns their ids. @throws LockTimeoutError the wait ended */
+  acquireMany(permits: number, options: PermitLeaseOptions = {}): Promise<string[]> {
+    return this.take(permits, options)
+  }
+
+  /**
+   * Waits for a permit that is an object: it tells when it is lost, and can be renewed.
+   * @throws as `acquire`
+   */
+  async acquirePermit(options: HeldPermitOptions): Promise<Permit> {
+    const { ttlMs, renew } = termsOf(options, this.session.options.lockWatchdogTimeout)
+    const sent = { number: 0, at: 0 }
+    const [id] = await this.take(1, { ...options, leaseMs: ttlMs }, (number) => {
+      // Sent again it gives what the first one took: trust counts from that.
+      if (number !== sent.number) Object.assign(sent, { number, at: this.session.clock.now() })
+    })
+    return new Permit(this.session, this, id as string, ttlMs).begin(sent.at, renew)
+  }
+
+  /** Takes a permit, runs the callback, gives it back. @throws LockLostError it was lost meanwhile */
+  async withPermit<T>(callback: (permit: Permit) => Promise<T> | T, options: HeldPermitOptions): Promise<T> {
+    checkFunction('callback', callback)
+    return withPermit(await this.acquirePermit(options), callback)
+  }
+
+  /** Without a wait one attempt, past the line. @returns the id; null: there is none free */
+  async tryAcquire(options: PermitLeaseOptions = {}): Promise<string | null> {
+    const [id] = await this.tryAcquireMany(1, options)
+    return id ?? null
+  }
+
+  /** @returns the ids; none: there were not enough */
+  async tryAcquireMany(permits: number, options: PermitLeaseOptions = {}): Promise<string[]> {
+    checkObject('options', options)
+    return (await this.obtain(permits, { waitMs: 0, ...options })) ?? []
+  }
+
+  /** Gives permits back, all or none. @throws InvalidArgumentError one of them has ended, or was given back */
+  async release(id: string | readonly string[]): Promise<void> {
+    if ((await this.giveBack(id)) === 0 && id.length > 0) {
+      throw new InvalidArgumentError('id', id, 'the id of a permit that is held')
+    }
+  }
+
+  /** The same. @returns false: one of them has ended, or was given back, and nothing was changed */
+  async tryRelease(id: string | readonly string[]): Promise<boolean> {
+    return (await this.giveBack(id)) > 0
+  }
+
+  /** From now on it ends so long from now. @returns false: it has ended, or was given back */
+  async updateLeaseTime(id: string, leaseMs: number): Promise<boolean> {
+    checkRequired('leaseMs', leaseMs)
+    checkLease('leaseMs', leaseMs)
+    checkIds([id])
+    return this.attempt((command) => updateLease(this.session.runner, { ...command, id, leaseMs }))
+  }
+
+  /** @internal */
+  renew(id: string, leaseMs: number, timeoutMs: number): Promise<number> {
+    const { name: lockName, timeoutsKey } = this
+    return renewPermit(this.session.runner, { lockName, timeoutsKey, id, leaseMs, timeoutMs })
+  }
+
+  private async take(
+    permits: number,
+    options: PermitLeaseOptions,
+    onSend?: (number: number) => void,
+  ): Promise<string[]> {
+    const startedAt = this.session.clock.now()
+    const ids = await this.obtain(permits, options, onSend)
+    if (!ids) {
+      const waitedMs = this.session.clock.now() - startedAt
+      const what = `${permits} permit${permits === 1 ? '' : 's'} of semaphore`
+      throw new LockTimeoutError({ lockName: this.name, waitedMs, holder: undefined, what })
+    }
+    return ids
+  }
+
+  private async obtain(
+    permits: number,
+    options: PermitLeaseOptions,
+    onSend?: (number: number) => void,
+  ): Promise<string[] | null> {
+    checkObject('options', options)
+    checkCount('permits', permits, 1)
+    checkWait(options)
+    checkLease('leaseMs', options.leaseMs)
+    const source = this.sourceOf(permits, options.leaseMs, onSend)
+    return (await new PermitWait(this.session, this.commands, source, options).obtain())?.value ?? null
+  }
+
+  private sourceOf(
+    permits: number,
+    leaseMs: number | undefined,
+    onSend?: (number: number) => void,
+  ): PermitSource<string[]> {
+    const { runner } = this.session
+    const ids = Array.from({ length: permits }, () => randomBytes(16).toString('hex'))
+    return {
+      ...this.subject,
+      queue: `permits:${this.key}`,
+      topic: this.channel,
+      take: async (stamp): Promise<Take<string[]>> => {
+        onSend?.(stamp.number)
+        const reply = await acquireExpirable(runner, { ...this.permits(stamp), ids, leaseMs })
+        if (reply.kind === 'taken') {
+          return { kind: 'taken', value: ids, moreLeft: reply.left > 0 }
+        }
+        return reply.endsInMs < 0 ? { kind: 'refused' } : { kind: 'refused', retryAfterMs: reply.endsInMs }
+      },
+      cancel: (stamp) => cancelExpirable(runner, { ...this.permits(stamp), ids }),
+    }
+  }
+
+  private async giveBack(id: string | readonly string[]): Promise<number> {
+    const ids = typeof id === 'string' ? [id] : id
+    checkIds(ids)
+    if (ids.length === 0) {
+      return 0
+    }
+    return this.commands.insist(
+      this.subject,
+      (stamp) => releaseExpirable(this.session.runner, { ...this.permits(stamp), ids }),
+      (stamp) => this.keepFromRunning(stamp),
+    )
+  }
+}
+
+/** @throws InvalidArgumentError */
+function termsOf(options: HeldPermitOptions, watchdogMs: number): { ttlMs: number; renew: boolean } {
+  checkObject('options', options)
+  const { leaseMs, renew = false } = options
+  checkOneOf('renew', renew, [true, false])
+  checkLease('leaseMs', leaseMs)
+  if (renew === (leaseMs !== undefined)) {
+    throw new InvalidArgumentError('leaseMs', leaseMs, 'given, or else renew: true; not both')
+  }
+  return { ttlMs: leaseMs ?? watchdogMs, renew }
+}

@@ -1,0 +1,112 @@
+import type { Attempt, WaitOutcome } from '@holdfast/waiter'
+import { unansweredWait, unavailableOrThrow } from '../acquire-call.js'
+import type { OperationStamp } from '../scripts/counter/operation.js'
+import type { Session } from '../session.js'
+import type { CountedCommands, Subject } from './counted-commands.js'
+import type { Operation } from './operations.js'
+import { limitWait, type WaitOptions } from './wait-limits.js'
+
+/** What one try found. */
+export type Take<T> =
+  /** `moreLeft`: the next in line may have luck, too. */
+  | { readonly kind: 'taken'; readonly value: T; readonly moreLeft: boolean }
+  /** `retryAfterMs`: when permits end, where they do. */
+  | { readonly kind: 'refused'; readonly retryAfterMs?: number }
+
+/** Something of which permits are taken. */
+export interface PermitSource<T> extends Subject {
+  readonly queue: string
+  readonly topic: string
+  take(stamp: OperationStamp): Promise<Take<T>>
+  /** Undoes a take, whether it has run or not. */
+  cancel(stamp: OperationStamp): Promise<unknown>
+}
+
+/** One call for permits, standing in the line of its name. */
+export class PermitWait<T> {
+  /** The try that is under way, or has no answer yet. Each that was answered is followed by another operation. */
+  private operation: Operation | null = null
+  private over = false
+
+  constructor(
+    private readonly session: Session,
+    private readonly commands: CountedCommands,
+    private readonly source: PermitSource<T>,
+    private readonly options: WaitOptions,
+  ) {}
+
+  /** Null: the wait is over, and the last answer was that there are not enough. */
+  async obtain(): Promise<{ readonly value: T } | null> {
+    let outcome: WaitOutcome<T>
+    try {
+      outcome = await this.standInLine()
+    } catch (error) {
+      this.leaveNothing()
+      throw error
+    }
+    if (outcome.kind === 'done') {
+      this.over = true
+      this.operation?.end()
+      return { value: outcome.value }
+    }
+    this.leaveNothing()
+    if (outcome.kind === 'unavailable') {
+      throw unansweredWait(outcome.error, this.options.waitMs, this.source.lockName)
+    }
+    return null
+  }
+
+  private standInLine(): Promise<WaitOutcome<T>> {
+    const { queue, topic, lockName } = this.source
+    const { waiter, events } = this.session
+    const wait = {
+      queue,
+      topic,
+      attempt: () => this.attempt(),
+      onParked: () => events.emit('waiting', { lockName, holder: undefined }),
+    }
+    return waiter.enter<T>(limitWait(wait, this.options)).outcome
+  }
+
+  private async attempt(): Promise<Attempt<T>> {
+    if (this.over) {
+      return { kind: 'refused' }
+    }
+    try {
+      return this.read(await this.tryOnce())
+    } catch (error) {
+      return unavailableOrThrow(error)
+    }
+  }
+
+  private async tryOnce(): Promise<Take<T>> {
+    const operation = (this.operation ??= this.commands.operations.begin(this.source.key))
+    const take = await operation.send((stamp) => this.source.take(stamp))
+    if (take.kind === 'taken' || this.over) {
+      return take
+    }
+    operation.end()
+    this.operation = null
+    // The refusal may be that of a copy that ran long ago: permits that came since then would not be seen (I4).
+    return operation.mayHaveCopies ? this.tryOnce() : take
+  }
+
+  private read(take: Take<T>): Attempt<T> {
+    if (take.kind === 'refused') {
+      return take
+    }
+    if (take.moreLeft) {
+      // During the attempt, so that the next in line tries as soon as this one has what it wanted.
+      this.session.waiter.wake(this.source.queue)
+    }
+    return { kind: 'done', value: take.value }
+  }
+
+  /** Whatever a late or unanswered try may have taken goes back. */
+  private leaveNothing(): void {
+    this.over = true
+    if (this.operation) {
+      this.commands.cancel(this.source, this.operation, (stamp) => this.source.cancel(stamp))
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import type { RenewableLease, Watch } from '@holdfast/watchdog'
+import { LockLostError, type LossReason } from '../errors.js'
+import type { SelfRenewing } from '../lease-store.js'
+import { Loss } from '../loss.js'
+import type { Session } from '../session.js'
+import { checkLease, checkRequired } from '../validate.js'
+import type { Borrowing } from './borrowings.js'
+
+/** What a permit needs of its semaphore. */
+export interface PermitHome {
+  readonly name: string
+  /** Ms until it ends; 0: it has. Never shortens. */
+  renew(id: string, leaseMs: number, timeoutMs: number): Promise<number>
+  updateLeaseTime(id: string, leaseMs: number): Promise<boolean>
+  tryRelease(id: string): Promise<boolean>
+}
+
+/** A permit that is held: its signal aborts before anybody else can have it. */
+export class Permit implements RenewableLease, SelfRenewing, Borrowing {
+  private watch: Watch | null = null
+  private released = false
+  private readonly loss = new Loss()
+
+  /** @internal Permits come from a semaphore. */
+  constructor(
+    private readonly session: Session,
+    private readonly home: PermitHome,
+    /** What Redis knows it by: 32 hex characters. */
+    readonly id: string,
+    /** @internal What a renewal sets, ms. */
+    readonly ttlMs: number,
+  ) {}
+
+  /** Of the semaphore. */
+  get name(): string {
+    return this.home.name
+  }
+
+  /** Aborts with a LockLostError when the permit is over although it was not given back. */
+  get signal(): AbortSignal {
+    return this.loss.signal
+  }
+
+  /** Why it was lost; null while it was not. */
+  get lossError(): LockLostError | null {
+    return this.loss.error
+  }
+
+  /** For how long it may still be used, ms. */
+  get trustedForMs(): number {
+    return this.released || this.loss.error ? 0 : (this.watch?.trustedForMs ?? 0)
+  }
+
+  /** From now on it ends so long from now; one that is renewed goes on being renewed. @throws LockLostError */
+  async updateLease(ms: number): Promise<void> {
+    checkRequired('ms', ms)
+    checkLease('ms', ms)
+    this.loss.throwIfSet()
+    const sentAt = this.session.clock.now()
+    if (!(await this.home.updateLeaseTime(this.id, ms))) {
+      this.lose('gone')
+    }
+    this.loss.throwIfSet()
+    this.watch?.correct(sentAt, ms)
+  }
+
+  /** Gives it back. Never throws for one that ended or was given back before. @throws RedisUnavailableError */
+  async release(): Promise<'released' | 'lost' | 'already-released'> {
+    if (this.released) {
+      return 'already-released'
+    }
+    this.end()
+    if (this.loss.error) {
+      return 'lost'
+    }
+    return (await this.home.tryRelease(this.id)) ? 'released' : 'lost'
+  }
+
+  /** `await using`: gives it back. @throws LockLostError it had been lost */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if ((await this.release()) === 'lost') {
+      throw this.loss.error ?? this.lostBy('gone')
+    }
+  }
+
+  /** @internal */
+  begin(sentAt: number, renew: boolean): this {
+    const { watchdog, borrowings } = this.session
+    borrowings.add(this)
+    this.watch = watchdog.watch(this, { sentAt, ttlMs: this.ttlMs, renew })
+    return this
+  }
+
+  /** @internal */
+  async renewItself(timeoutMs: number): Promise<'renewed' | 'lost'> {
+    return (await this.home.renew(this.id, this.ttlMs, timeoutMs)) > 0 ? 'renewed' : 'lost'
+  }
+
+  /** @internal */
+  async remaining(timeoutMs: number): Promise<number | null> {
+    return (await this.home.renew(this.id, 0, timeoutMs)) || null
+  }
+
+  /** @internal */
+  onLost(why: 'expired' | 'refused'): void {
+    this.lose(why === 'expired' ? why : 'gone')
+  }
+
+  /** @internal */
+  async surrender(): Promise<void> {
+    this.lose('closed')
+    await this.home.tryRelease(this.id)
+  }
+
+  private lose(reason: LossReason): void {
+    if (this.released || this.loss.error) {
+      return
+    }
+    this.watch?.stop()
+    this.session.borrowings.remove(this)
+    const error = this.lostBy(reason)
+    this.loss.set(error)
+    this.session.events.emit('lost', { lockName: this.home.name, owner: this.id, error })
+    if (reason === 'expired') {
+      // Redis may still have it, and a renewal it never answered may have prolonged it by a whole lease.
+      this.session.inBackground(this.home.tryRelease(this.id).catch(() => undefined))
+    }
+  }
+
+  /** Renewal ends before the command is sent. */
+  private end(): void {
+    this.released = true
+    this.watch?.stop()
+    this.session.borrowings.remove(this)
+  }
+
+  private lostBy(reason: LossReason): LockLostError {
+    return new LockLostError({ lockName: this.home.name, owner: this.id, reason })
+  }
+}
+
+/** Runs the callback with a permit and gives it back. An error of the callback wins over a loss. */
+export async function withPermit<T>(
+  permit: Permit,
+  callback: (permit: Permit) => Promise<T> | T,
+): Promise<T> {
+  let result: T
+  try {
+    result = await callback(permit)
+  } catch (error) {
+    await permit.release().catch(() => undefined)
+    throw error
+  }
+  // As with withLock: a release that fails does not hide the result.
+  const outcome = await permit.release().catch(() => null)
+  if (outcome === 'lost') {
+    const { lossError } = permit
+    const { name: lockName, id: owner } = permit
+    const reason = lossError?.reason ?? 'gone'
+    throw new LockLostError({ lockName, owner, reason, result, cause: lossError })
+  }
+  return result
+}

@@ -1,0 +1,190 @@
+import { LockTimeoutError } from '../errors.js'
+import { permitsChannel } from '../keys.js'
+import { cancel } from '../scripts/counter/cancel.js'
+import { getCounter } from '../scripts/counter/get.js'
+import type { AnnouncedCommand, OperationStamp } from '../scripts/counter/operation.js'
+import { trySet } from '../scripts/counter/try-set.js'
+import { acquirePermits } from '../scripts/semaphore/acquire.js'
+import { addPermits } from '../scripts/semaphore/add.js'
+import { drain } from '../scripts/semaphore/drain.js'
+import { releasePermits } from '../scripts/semaphore/release.js'
+import type { Session } from '../session.js'
+import { checkFunction, checkLease } from '../validate.js'
+import type { CountedCommands, Subject } from './counted-commands.js'
+import { checkCount, optionsOf } from './permit-arguments.js'
+import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
+import { checkWait, type WaitOptions } from './wait-limits.js'
+import { withPermits } from './with-permits.js'
+
+export interface PermitOptions extends WaitOptions {
+  /** How many, all or none. Default 1. */
+  permits?: number | undefined
+}
+
+/**
+ * So many may do something at a time: Redisson's RSemaphore. A permit has no owner and no end: anybody may give one
+ * back, and one that a crashed process had is lost until somebody adds it again. `getPermitExpirableSemaphore` has
+ * permits that end.
+ */
+export class Semaphore {
+  private readonly key: string
+  private readonly channel: string
+
+  /** @internal Semaphores come from a client. */
+  constructor(
+    private readonly session: Session,
+    private readonly commands: CountedCommands,
+    readonly name: string,
+  ) {
+    this.key = session.keyPrefix + name
+    this.channel = permitsChannel(this.key)
+  }
+
+  /**
+   * Waits until there are enough permits and takes them. Callers of one client stand in one line.
+   * @param request how many, or options
+   * @throws LockTimeoutError the wait ended; RedisUnavailableError, WrongTypeError, InvalidArgumentError
+   */
+  async acquire(request: number | PermitOptions = {}): Promise<void> {
+    const options = optionsOf(request)
+    const startedAt = this.session.clock.now()
+    if (!(await this.obtain(options))) {
+      const { permits = 1 } = options
+      const waitedMs = this.session.clock.now() - startedAt
+      const what = `${permits} permit${permits === 1 ? '' : 's'} of semaphore`
+      throw new LockTimeoutError({ lockName: this.name, waitedMs, holder: undefined, what })
+    }
+  }
+
+  /**
+   * Without a wait one attempt, past the line.
+   * @param request how many, or options
+   * @param waitMs how long to wait; Redisson's form
+   * @returns false: there were not enough. Everything else is an error, as for `acquire`
+   */
+  async tryAcquire(request: number | PermitOptions = {}, waitMs = 0): Promise<boolean> {
+    return this.obtain({ waitMs, ...optionsOf(request) })
+  }
+
+  /**
+   * Takes permits, runs the callback, and gives them back whatever comes of it. The signal aborts when the client is
+   * closed meanwhile: the permits go back then.
+   * @throws what the callback throws; else as `acquire`
+   */
+  async withPermits<T>(
+    callback: (signal: AbortSignal) => Promise<T> | T,
+    options: PermitOptions = {},
+  ): Promise<T> {
+    checkFunction('callback', callback)
+    const { permits = 1 } = optionsOf(options)
+    await this.acquire(options)
+    const giveBack = (): Promise<void> => this.release(permits)
+    return withPermits(this.session.borrowings, { lockName: this.name, giveBack }, callback)
+  }
+
+  /** Gives permits back, taken by anybody or never taken. Creates the semaphore where there is none, as Redisson's. */
+  async release(permits = 1): Promise<void> {
+    await this.giveBack(permits, false)
+  }
+
+  /** @returns false: there is no semaphore, and none was made */
+  releaseIfExists(permits = 1): Promise<boolean> {
+    return this.giveBack(permits, true)
+  }
+
+  /** How many permits can be taken now. */
+  availablePermits(): Promise<number> {
+    const { name: lockName, key } = this
+    const operationsKey = this.commands.operations.keyOf(key)
+    return getCounter(this.session.runner, { lockName, key, operationsKey })
+  }
+
+  /** Takes all that are there. @returns how many */
+  drainPermits(): Promise<number> {
+    return this.attempt((command) => drain(this.session.runner, command), 1)
+  }
+
+  /**
+   * Makes the semaphore, unless there is one.
+   * @param ttlMs the whole semaphore ends after this long; left out: never
+   * @returns false: there is one already
+   */
+  async trySetPermits(permits: number, ttlMs?: number): Promise<boolean> {
+    checkCount('permits', permits, 0)
+    checkLease('ttlMs', ttlMs)
+    return this.attempt((command) => {
+      const what = { value: permits, ttlMs, message: `${permits}` }
+      return trySet(this.session.runner, { ...command, ...what })
+    })
+  }
+
+  /** More permits, or fewer: what is available may go below 0 until enough came back. Takes a time to live away. */
+  async addPermits(permits: number): Promise<void> {
+    checkCount('permits', permits, -2_147_483_648)
+    return this.attempt((command) => addPermits(this.session.runner, { ...command, permits }))
+  }
+
+  private async obtain(options: PermitOptions): Promise<boolean> {
+    const { permits = 1 } = options
+    checkCount('permits', permits, 0)
+    checkWait(options)
+    options.signal?.throwIfAborted()
+    this.session.assertOpen(this.name)
+    if (permits === 0) {
+      return true
+    }
+    const wait = new PermitWait(this.session, this.commands, this.sourceOf(permits), options)
+    return (await wait.obtain()) !== null
+  }
+
+  private sourceOf(permits: number): PermitSource<true> {
+    const { session, name: lockName, key, channel } = this
+    return {
+      lockName,
+      key,
+      queue: `permits:${key}`,
+      topic: channel,
+      take: async (stamp): Promise<Take<true>> => {
+        const reply = await acquirePermits(session.runner, { lockName, key, stamp, permits })
+        const isTaken = reply.kind === 'taken'
+        return isTaken ? { kind: 'taken', value: true, moreLeft: reply.left > 0 } : { kind: 'refused' }
+      },
+      cancel: (stamp) => this.cancel(stamp, permits),
+    }
+  }
+
+  private async giveBack(permits: number, onlyIfExists: boolean): Promise<boolean> {
+    checkCount('permits', permits, 0)
+    if (permits === 0) {
+      return true
+    }
+    const what = { permits, onlyIfExists }
+    return this.commands.insist(
+      this.subject,
+      (stamp) => releasePermits(this.session.runner, { ...this.announced(stamp), ...what }),
+      (stamp) => this.cancel(stamp, 0),
+    )
+  }
+
+  private attempt<R>(command: (command: AnnouncedCommand) => Promise<R>, unit = 0): Promise<R> {
+    return this.commands.attempt(
+      this.subject,
+      (stamp) => command(this.announced(stamp)),
+      (stamp) => this.cancel(stamp, unit),
+    )
+  }
+
+  /** `unit`: what goes back for each 1 of the outcome. */
+  private cancel(stamp: OperationStamp, unit: number): Promise<number> {
+    return cancel(this.session.runner, { ...this.announced(stamp), unit })
+  }
+
+  private get subject(): Subject {
+    return { lockName: this.name, key: this.key }
+  }
+
+  private announced(stamp: OperationStamp): AnnouncedCommand {
+    const { name: lockName, key, channel } = this
+    return { lockName, key, stamp, channel, publish: 'PUBLISH' }
+  }
+}

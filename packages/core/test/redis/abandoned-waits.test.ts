@@ -1,0 +1,122 @@
+import { describe, expect, it } from '@jest/globals'
+import { getEventListeners } from 'node:events'
+import { LockTimeoutError, RedisUnavailableError, type LockClient } from '../../src/index.js'
+import { acquireScript } from '../../src/scripts/lock/acquire.js'
+import { eventually, signalled, sleep } from './support/harness.js'
+import { runsOf } from './support/requests.js'
+import { soon, useRig } from './support/rig.js'
+import { seeded } from './support/seeded.js'
+
+const rig = useRig()
+
+/** What a client keeps of callers, by its own account. */
+function keptBy(locks: LockClient): Record<string, number> {
+  const { session } = locks as unknown as {
+    session: {
+      waiter: { size: number; lines: Map<string, unknown> }
+      held: { all: unknown[] }
+      background: Set<unknown>
+      refusals: { byKey: Map<string, unknown> }
+    }
+  }
+  return {
+    callers: session.waiter.size,
+    lines: session.waiter.lines.size,
+    refusals: session.refusals.byKey.size,
+    holds: session.held.all.length,
+    background: session.background.size,
+  }
+}
+
+const NOTHING = { callers: 0, lines: 0, refusals: 0, holds: 0, background: 0 }
+
+describe('callers that go before they have the lock', () => {
+  it('while they are being refused, are not remembered under the name of the lock (I8)', async () => {
+    const hold = await (await rig.client()).getLock('order:42').acquire()
+    const proxy = await rig.proxy()
+    proxy.delay(20)
+    const locks = await rig.client({}, rig.connection({}, proxy))
+    const sent = signalled()
+    proxy.loseReply((bytes) => {
+      if (runsOf(acquireScript)(bytes)) sent.resolve()
+      return false
+    })
+    const leaving = new AbortController()
+    const gone = locks.getLock('order:42').acquire({ signal: leaving.signal })
+    await sent.promise
+    leaving.abort('enough')
+    await expect(gone).rejects.toBe('enough')
+    await hold.release()
+    // What comes after the answer to the caller that has gone.
+    await locks.getLock('another').withLock(() => undefined)
+    expect(keptBy(locks)).toEqual(NOTHING)
+  })
+
+  it('at any instant of 3,000 waits, near and far from Redis: no hold, line or listener stays (I8)', async () => {
+    const proxy = await rig.proxy()
+    proxy.delay(1)
+    const clients = [await rig.client(), await rig.client({}, rig.connection({}, proxy))]
+    const holder = await rig.client()
+    const names = ['lock-0', 'lock-1', 'lock-2']
+    const random = seeded(11)
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
+    const told = { aborted: 0, timedOut: 0, taken: 0 }
+    // How long it takes a caller who does not go: what the ends of the others are spread over.
+    let lifeMs = 5
+    let left = 3_000
+    await rig.server.resetStats()
+
+    const wait = async (locks: LockClient): Promise<void> => {
+      const aborting = new AbortController()
+      const isPatient = random() < 0.05
+      const endMs = random() * lifeMs
+      const ends = !isPatient && random() < 0.7
+      // Sooner than a timer can tell: before the command is sent, or right after.
+      const abort = (): void => aborting.abort(told)
+      if (ends && endMs < 1) void Promise.resolve().then(endMs < 0.5 ? abort : () => process.nextTick(abort))
+      const timer = ends && endMs >= 1 ? setTimeout(abort, endMs) : undefined
+      try {
+        const options = ends ? { signal: aborting.signal } : isPatient ? {} : { waitMs: endMs }
+        const startedAt = performance.now()
+        await locks.getLock(pick(names)).withLock(() => {
+          told.taken += 1
+          if (isPatient) lifeMs = performance.now() - startedAt
+          return sleep(random() * 2)
+        }, options)
+      } catch (error) {
+        if (error === told) told.aborted += 1
+        else if (error instanceof LockTimeoutError) told.timedOut += 1
+        // A machine that is busy may let no answer at all arrive in time: neither yes nor no.
+        else if (!(error instanceof RedisUnavailableError)) throw error
+      }
+      clearTimeout(timer)
+      expect(getEventListeners(aborting.signal, 'abort')).toEqual([])
+    }
+    const flow = async (index: number): Promise<void> => {
+      while (left > 0) {
+        left -= 1
+        await wait(clients[index % 2]!)
+      }
+    }
+    const hold = async (name: string): Promise<void> => {
+      while (left > 0) {
+        await holder.getLock(name).withLock(() => sleep(random() * 3))
+        told.taken += 1
+        await sleep(random() * 3)
+      }
+    }
+    await soon(Promise.all([...Array.from({ length: 32 }, (_, i) => flow(i)), ...names.map(hold)]), 20_000)
+
+    const calls = async (command: string): Promise<number> =>
+      (await rig.server.commandStats()).get(command) ?? 0
+    // The script that takes a lock writes once, the one that gives it back tells of it once.
+    await eventually(async () => (await calls('publish')) === (await calls('hset')), 1_000)
+    await eventually(() => clients.every((each) => Object.values(keptBy(each)).every((n) => n === 0)), 1_000)
+    expect(await rig.contents()).toEqual({})
+    const channels = (await rig.admin.pubsub('CHANNELS')) as string[]
+    expect(channels.filter((each) => !each.startsWith('holdfast:client:'))).toEqual([])
+    expect(Math.min(told.aborted, told.timedOut, told.taken)).toBeGreaterThan(0)
+    // Some came too late for their caller: otherwise nobody went at the instant that this is about.
+    expect(await calls('hset')).toBeGreaterThan(told.taken)
+  })
+})

@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals'
+import { RedisServer } from '@holdfast/testing'
+import { RedisUnavailableError } from '../../src/index.js'
+import { lostAt, nextEvent, outcomeOf, waitBehind } from './support/behind.js'
+import { eventually } from './support/harness.js'
+import { usePrivateServer } from './support/private-server.js'
+import { soon } from './support/rig.js'
+import { Stalls } from './support/stalls.js'
+
+const NAME = 'order:42'
+const impatient = { commandTimeout: 150, resyncInterval: 200 }
+
+describe('a primary that is demoted for a while', () => {
+  const own = usePrivateServer()
+
+  // To a primary that nobody reaches, so that it keeps what it had.
+  const demote = (): Promise<unknown> => own.server.command('REPLICAOF', '127.0.0.1', 1)
+  const promote = (): Promise<unknown> => own.server.command('REPLICAOF', 'NO', 'ONE')
+
+  it('shorter than the lease: no answer from stale data, the hold is kept and renewed, waits go on', async () => {
+    const locks = await own.client({ ...impatient, lockWatchdogTimeout: 3_000 })
+    const others = await own.client(impatient)
+    const admin = own.connection()
+    const failed = nextEvent(locks, 'renewal-failed')
+    const [hold, leaving] = [await locks.getLock(NAME).acquire(), await locks.getLock('leaving').acquire()]
+    const { waiting } = await waitBehind(admin, 'leaving', () =>
+      others.getLock('leaving').acquire({ waitMs: 8_000 }),
+    )
+    await demote()
+    for (const ask of [
+      () => others.getLock(NAME).tryLock(),
+      () => others.getLock('free').tryLock(),
+      () => others.getLock(NAME).isLocked(),
+      () => others.getLock('free').isLocked(),
+      () => others.getLock('free').tryLock(200),
+      () => hold.verify(),
+      () => locks.getLock(NAME).forceUnlock(),
+    ]) {
+      const error = await outcomeOf(ask())
+      expect(error).toBeInstanceOf(RedisUnavailableError)
+      expect(error).toMatchObject({ outcome: 'refused', transient: true })
+      expect((error as RedisUnavailableError).cause).toMatchObject({ message: /^READONLY/ })
+    }
+    const releasing = leaving.release()
+    expect((await failed).error).toBeInstanceOf(RedisUnavailableError)
+    await promote()
+
+    expect(await soon(releasing)).toBe('released')
+    expect(await (await soon(waiting)).release()).toBe('released')
+    await eventually(async () => (await admin.pttl(NAME)) > 2_500)
+    expect(hold.signal.aborted).toBe(false)
+    await hold.verify()
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('longer than the lease: lost before it ends, and the waiter gets the lock after (I1, I3)', async () => {
+    const locks = await own.client({ ...impatient, lockWatchdogTimeout: 900 })
+    const others = await own.client(impatient)
+    const admin = own.connection()
+    const hold = await locks.getLock(NAME).acquire()
+    const { waiting } = await waitBehind(admin, NAME, () => others.getLock(NAME).acquire({ waitMs: 10_000 }))
+    await hold.extend(900)
+    const lookedAt = performance.now()
+    const leaseEndsAt = lookedAt + (await admin.pttl(NAME))
+    const stalls = new Stalls()
+    const lost = lostAt(hold)
+    await demote()
+    expect(await lost).toBeLessThan(leaseEndsAt + stalls.end())
+    expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
+    await promote()
+    const next = await soon(waiting)
+    expect(await hold.release()).toBe('lost')
+    expect(await admin.hgetall(NAME)).toEqual({ [next.owner]: '1' })
+    expect(await next.release()).toBe('released')
+  })
+
+  it('the new primary had given the lock to somebody else: lost at the next renewal, theirs stays (I1, I6)', async () => {
+    const rival = await RedisServer.start({ args: ['--repl-diskless-sync-delay', '0'] })
+    try {
+      await rival.command('HSET', NAME, 'somebody~1:7', 1)
+      await rival.command('PEXPIRE', NAME, 60_000)
+      const locks = await own.client({ ...impatient, lockWatchdogTimeout: 3_000 })
+      const hold = await locks.getLock(NAME).acquire()
+      const lost = nextEvent(locks, 'lost')
+      const admin = own.connection()
+      await own.server.command('REPLICAOF', rival.host, rival.port)
+      await eventually(async () => (await admin.hexists(NAME, 'somebody~1:7')) === 1)
+      await promote()
+      expect(await lost).toMatchObject({ owner: hold.owner, error: { reason: 'gone' } })
+      expect(await hold.release()).toBe('lost')
+      expect(await admin.hgetall(NAME)).toEqual({ 'somebody~1:7': '1' })
+      expect(await admin.pttl(NAME)).toBeGreaterThan(30_000)
+      await admin.del(NAME)
+    } finally {
+      await rival.stop()
+    }
+  })
+})

@@ -1,0 +1,151 @@
+import { describe, expect, it } from '@jest/globals'
+import { InvalidArgumentError } from '../../src/index.js'
+import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
+import { soon, useRig } from './support/rig.js'
+import { seeded } from './support/seeded.js'
+
+const rig = useRig()
+// Nothing but a message can end a wait soon.
+const deaf = { resyncInterval: 20_000 }
+
+const chosen = [
+  ...[
+    '"',
+    '\\',
+    "'",
+    '\u0000',
+    'a\u0000b',
+    '\n',
+    'a\r\nb',
+    '\u2028',
+    ' ',
+    '*?[a]',
+    '__proto__',
+    'constructor',
+  ],
+  ...[
+    '{',
+    '}',
+    '{}',
+    '}{',
+    'a{b}c',
+    '{{a}}',
+    '{a',
+    'a}',
+    '{}{a}',
+    'größe',
+    '🔒',
+    '\ufeff',
+    'e\u0301',
+    '\u202e',
+  ],
+  ...['redisson_lock__channel:{x}', 'holdfast:latch:{x}:a~1:1', 'holdfast:probe:{x}', 'holdfast:client:a~1'],
+  ...['half \ud800 pair', '\udc00', '\udc00\ud800', '\ufffd-', '0', '-1', 'null', 'x'.repeat(1_024)],
+]
+
+const PIECES = [
+  '{',
+  '}',
+  ':',
+  '\u0000',
+  '\n',
+  ' ',
+  'a',
+  'Z',
+  '7',
+  'ß',
+  '☃',
+  '😀',
+  '\ud83d',
+  '\ude00',
+  '\u0301',
+  '%',
+]
+
+function randomName(random: () => number): string {
+  const length = 1 + Math.floor(random() ** 3 * 40)
+  return Array.from({ length }, () => PIECES[Math.floor(random() * PIECES.length)]).join('')
+}
+
+const random = seeded(1)
+const all = [...new Set([...chosen, ...Array.from({ length: 60 }, () => randomName(random))])]
+
+describe('a name of any kind', () => {
+  it.each([
+    ['without a prefix', ''],
+    ['behind a prefix with a hash tag', 'app{1}:'],
+    ['behind a prefix that UTF-8 cannot say', 'half\ud800:'],
+  ])('excludes another client and wakes it, %s (I1, I4)', async (_how, keyPrefix) => {
+    const [one, other] = [
+      await rig.client(deaf, rig.connection({ keyPrefix })),
+      await rig.client(deaf, rig.connection({ keyPrefix })),
+    ]
+    for (const name of all) {
+      const raw = Buffer.from(keyPrefix + name)
+      const hold = await one.getLock(name).acquire()
+      expect(await rig.admin.hgetall(raw)).toEqual({ [hold.owner]: '1' })
+      expect(await other.getLock(name).tryLock()).toBe(false)
+      const { waiting } = await waitBehind(rig.admin, raw.toString(), () => other.getLock(name).acquire())
+      expect(await hold.release()).toBe('released')
+      const next = await soon(waiting)
+      await next.verify()
+      expect(await next.release()).toBe('released')
+      expect(await rig.admin.dbsize()).toBe(0)
+    }
+  })
+
+  it('travels in batches with all the others, and re-enters (I2)', async () => {
+    const locks = await rig.client()
+    const thread = locks.thread()
+    // Two names are one lock where they are the same to Redis.
+    const distinct = [...new Map(all.map((name) => [Buffer.from(name).toString(), name])).values()]
+    const holds = await Promise.all(distinct.map((name) => thread.getLock(name).lock()))
+    await Promise.all(distinct.map((name) => thread.getLock(name).lock()))
+    expect(await rig.admin.dbsize()).toBe(distinct.length)
+    for (const [i, name] of distinct.entries()) {
+      expect(await rig.admin.hgetall(Buffer.from(name))).toEqual({ [holds[i]!.owner]: '2' })
+    }
+    await Promise.all(distinct.map((name) => thread.getLock(name).unlock()))
+    await Promise.all(distinct.map((name) => thread.getLock(name).unlock()))
+    expect(await rig.admin.dbsize()).toBe(0)
+  })
+
+  it('that is the same to Redis is the same lock here: re-entered, and lost by force (I1)', async () => {
+    const [locks, others] = [await rig.client(), await rig.client(deaf)]
+    await locks.run(async () => {
+      const outer = await locks.getLock('half \ud800').lock()
+      const inner = await locks.getLock('half \udc00').lock()
+      expect(inner.owner).toBe(outer.owner)
+      expect(await rig.admin.hgetall('half \ufffd')).toEqual({ [outer.owner]: '2' })
+      const lost = nextEvent(locks, 'lost')
+      expect(await others.getLock('half \ufffd').forceUnlock()).toBe(true)
+      expect((await lost).error).toMatchObject({ reason: 'forced' })
+    })
+  })
+
+  it('of a client that UTF-8 cannot say: its holds are found, and hear of a forceUnlock (I1)', async () => {
+    const locks = await rig.client({ clientName: 'half \ud800' })
+    const hold = await locks.getLock('order:42').acquire()
+    await hold.verify()
+    expect(hold.owner.startsWith('half \ufffd~')).toBe(true)
+    const lost = nextEvent(locks, 'lost')
+    await (await rig.client()).getLock('order:42').forceUnlock()
+    expect((await lost).error).toMatchObject({ reason: 'forced' })
+  })
+
+  it('may have 1,024 bytes of UTF-8 and not one more', async () => {
+    const locks = await rig.client()
+    for (const piece of ['a', 'ß', '☃', '😀', '\ud800']) {
+      const bytes = Buffer.byteLength(piece)
+      const longest = piece.repeat(Math.floor(1_024 / bytes)) + 'x'.repeat(1_024 % bytes)
+      expect(Buffer.byteLength(longest)).toBe(1_024)
+      expect(await locks.getLock(longest).withLock(() => 'done')).toBe('done')
+      const error = await outcomeOf(Promise.resolve().then(() => locks.getLock(`${longest}x`)))
+      expect(error).toBeInstanceOf(InvalidArgumentError)
+      expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'name' })
+      expect((error as Error).message).toMatch(
+        /^name must be at most 1024 bytes of UTF-8; got a string of \d+ /,
+      )
+    }
+  })
+})

@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals'
+import type { RedisServer } from '@holdfast/testing'
+import { mkdir, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { RedisUnavailableError } from '../../src/index.js'
+import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
+import { eventually } from './support/harness.js'
+import { usePrivateServer } from './support/private-server.js'
+import { soon } from './support/rig.js'
+
+const NAME = 'order:42'
+
+/** Makes a server refuse our scripts; gives what ends it. */
+type Refuse = (server: RedisServer) => Promise<() => Promise<unknown>>
+
+const tooFewReplicas: Refuse = async (server) => {
+  await server.command('CONFIG', 'SET', 'min-replicas-to-write', 1)
+  return () => server.command('CONFIG', 'SET', 'min-replicas-to-write', 0)
+}
+
+const noPrimary: Refuse = async (server) => {
+  await server.command('CONFIG', 'SET', 'replica-serve-stale-data', 'no')
+  await server.command('REPLICAOF', '127.0.0.1', 1)
+  return () => server.command('REPLICAOF', 'NO', 'ONE')
+}
+
+/** A directory has the snapshot's name, so that no snapshot can be taken. */
+const noSnapshot: Refuse = async (server) => {
+  const [, folder] = (await server.command('CONFIG', 'GET', 'dir')) as [string, string]
+  const inTheWay = join(folder, 'dump.rdb')
+  const snapshot = async (status: string): Promise<void> => {
+    await server.command('BGSAVE')
+    const isKnown = new RegExp(`rdb_bgsave_in_progress:0[^]*rdb_last_bgsave_status:${status}`)
+    await eventually(async () => isKnown.test(String(await server.command('INFO', 'persistence'))))
+  }
+  await mkdir(inTheWay)
+  await server.command('CONFIG', 'SET', 'save', '3600 1000000')
+  await snapshot('err')
+  return async () => {
+    await rmdir(inTheWay)
+    await snapshot('ok')
+  }
+}
+
+describe('a Redis that refuses to write for a while', () => {
+  const own = usePrivateServer()
+
+  it.each([
+    ['NOREPLICAS', tooFewReplicas],
+    ['MASTERDOWN', noPrimary],
+    ['MISCONF', noSnapshot],
+  ])('%s: told as REDIS_UNAVAILABLE; releases, waits and holds outlast it', async (code, refuse) => {
+    const locks = await own.client({ lockWatchdogTimeout: 3_000, resyncInterval: 200 })
+    const others = await own.client({ resyncInterval: 200 })
+    const admin = own.connection()
+    const failed = nextEvent(locks, 'renewal-failed')
+    const [hold, leaving] = [await locks.getLock(NAME).acquire(), await locks.getLock('leaving').acquire()]
+    const { waiting } = await waitBehind(admin, 'leaving', () => others.getLock('leaving').acquire())
+
+    const end = await refuse(own.server)
+    const releasing = leaving.release()
+    for (const ask of [
+      () => others.getLock('free').tryLock(),
+      () => others.getLock('free').isLocked(),
+      () => hold.verify(),
+    ]) {
+      const error = await outcomeOf(ask())
+      expect(error).toBeInstanceOf(RedisUnavailableError)
+      expect(error).toMatchObject({ outcome: 'refused', transient: true })
+      expect((error as RedisUnavailableError).message).toContain(`Redis refused the command: ${code} `)
+    }
+    expect((await failed).error).toBeInstanceOf(RedisUnavailableError)
+    await end()
+
+    expect(await soon(releasing)).toBe('released')
+    expect(await (await soon(waiting)).release()).toBe('released')
+    await eventually(async () => (await admin.pttl(NAME)) > 2_500)
+    expect(hold.signal.aborted).toBe(false)
+    await hold.verify()
+    expect(await hold.release()).toBe('released')
+  })
+})

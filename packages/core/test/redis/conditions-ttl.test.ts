@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals'
+import { LockTimeoutError, type Hold } from '../../src/index.js'
+import { lostAt, nextEvent, outcomeOf, waitBehind } from './support/behind.js'
+import { eventually } from './support/harness.js'
+import { JavaClient } from './support/java-client.js'
+import { soon, useRig } from './support/rig.js'
+
+const NAME = 'order:42'
+const rig = useRig()
+
+const watched = async (lockWatchdogTimeout: number): Promise<Hold> => {
+  const locks = await rig.client({ lockWatchdogTimeout })
+  return locks.getLock(NAME).acquire()
+}
+
+describe('a lock whose time to live somebody took away (PERSIST)', () => {
+  it('of a watched hold: the next renewal gives it back, and nothing is lost (I6)', async () => {
+    const hold = await watched(1_500)
+    expect(await rig.admin.persist(NAME)).toBe(1)
+    await hold.verify()
+    const refused = await outcomeOf((await rig.client()).getLock(NAME).acquire({ waitMs: 1 }))
+    expect(refused).toBeInstanceOf(LockTimeoutError)
+    expect(refused).toMatchObject({ holder: { owner: hold.owner, leaseLeftMs: -1 } })
+    await eventually(async () => (await rig.admin.pttl(NAME)) > 0)
+    expect(hold.signal.aborted).toBe(false)
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('of a fixed lease: it ends all the same, and so does the wait behind it (I3)', async () => {
+    const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 200 })]
+    const hold = await locks.getLock(NAME).acquire({ leaseMs: 600 })
+    const lost = lostAt(hold)
+    await rig.admin.persist(NAME)
+    const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())
+    await lost
+    expect(hold.signal.reason).toMatchObject({ reason: 'expired' })
+    const next = await soon(waiting)
+    expect(await hold.release()).toBe('lost')
+    expect(await rig.admin.hgetall(NAME)).toEqual({ [next.owner]: '1' })
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(0)
+    expect(await next.release()).toBe('released')
+  })
+
+  it('of a holder that has gone: waits end at their limit and say so, and forceUnlock frees it', async () => {
+    await new JavaClient(rig.admin).hold(NAME)
+    await rig.admin.persist(NAME)
+    const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 200 })]
+    const lock = locks.getLock(NAME)
+    expect(await lock.remainTimeToLive()).toBe(-1)
+    expect(await outcomeOf(lock.acquire({ waitMs: 300 }))).toMatchObject({
+      code: 'LOCK_TIMEOUT',
+      message: expect.stringContaining('(-1 ms of lease left)') as unknown,
+    })
+    const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())
+    expect(await lock.forceUnlock()).toBe(true)
+    expect(await (await soon(waiting)).release()).toBe('released')
+  })
+})
+
+describe('a lock whose time to live somebody changed (PEXPIRE)', () => {
+  it('shorter, watched: the next renewal sets it right, and nothing is lost', async () => {
+    const hold = await watched(1_500)
+    await rig.admin.pexpire(NAME, 1_000)
+    await eventually(async () => (await rig.admin.pttl(NAME)) > 1_200)
+    expect(hold.signal.aborted).toBe(false)
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('too short for the next renewal: lost at it, and verify() trusts no longer than Redis keeps it', async () => {
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
+    const lost = nextEvent(locks, 'lost')
+    const hold = await locks.getLock(NAME).acquire()
+    await rig.admin.pexpire(NAME, 300)
+    await eventually(async () => (await rig.admin.exists(NAME)) === 0)
+    expect(await lost).toMatchObject({ owner: hold.owner, error: { reason: 'gone' } })
+    expect(await hold.release()).toBe('lost')
+
+    const fixed = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })
+    await rig.admin.pexpire(NAME, 400)
+    await fixed.verify()
+    expect(fixed.trustedForMs).toBeLessThan(400)
+    await lostAt(fixed)
+    expect(fixed.signal.reason).toMatchObject({ reason: 'expired' })
+    expect(await fixed.release()).toBe('lost')
+    await eventually(async () => (await rig.admin.exists(NAME)) === 0)
+  })
+
+  it('longer (a clock of Redis that steps back): a wait ends with the unlock, not with the lease (I4)', async () => {
+    const hold = await watched(1_500)
+    await rig.admin.pexpire(NAME, 3_600_000)
+    const others = await rig.client({ resyncInterval: 20_000 })
+    const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())
+    expect(await hold.release()).toBe('released')
+    const next = await soon(waiting)
+    expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(30_000)
+    expect(await next.release()).toBe('released')
+  })
+})

@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals'
+import { FaultProxy, type WorkerProcess } from '@holdfast/testing'
+import { acquireScript } from '../../src/scripts/lock/acquire.js'
+import { eventually, redisUrl, useHarness } from './support/harness.js'
+import { useLockWorkers } from './support/lock-workers.js'
+import { runsOf } from './support/requests.js'
+import { soon } from './support/rig.js'
+
+const LEASE_MS = 1_000
+
+// A lock that is given back is free. It is offered to nobody in particular, so nobody's death can keep it.
+describe('a waiting process', () => {
+  const harness = useHarness()
+  const start = useLockWorkers()
+
+  const subscribed = (count: number): Promise<void> =>
+    eventually(async () => {
+      const channel = `redisson_lock__channel:{${harness.name()}}`
+      return (await harness.admin.pubsub('NUMSUB', channel))[1] === count
+    })
+
+  it.each<[string, (worker: WorkerProcess) => Promise<unknown>]>([
+    ['killed', (worker) => worker.kill()],
+    ['stopped', (worker) => worker.pause()],
+  ])('that was %s delays nobody in another process (I4, I7)', async (_what, end) => {
+    const worker = await start()
+    const [holding, waiting] = [await harness.client(), await harness.client({ resyncInterval: 60_000 })]
+    const hold = await holding.getLock(harness.name()).acquire()
+    const first = worker.call('acquire', harness.name()).catch(() => 'dead')
+    await subscribed(1)
+    const second = waiting.getLock(harness.name()).acquire()
+    await subscribed(2)
+    await end(worker)
+    await hold.release()
+    const next = await soon(second)
+    expect(await next.release()).toBe('released')
+
+    worker.resume()
+    const owner = (await first) as string
+    expect(await harness.admin.hgetall(harness.name())).toEqual(owner === 'dead' ? {} : { [owner]: '1' })
+    if (owner !== 'dead') {
+      expect(await worker.call('release', harness.name())).toBe('released')
+    }
+  })
+
+  it('that is killed before it hears that it got the lock keeps it for one lease, no longer', async () => {
+    const { hostname, port } = new URL(redisUrl)
+    const proxy = await FaultProxy.start({ host: hostname, port: Number(port || 6_379) })
+    try {
+      const worker = await start({
+        HOLDFAST_TEST_WORKER_REDIS: proxy.url,
+        HOLDFAST_TEST_WATCHDOG: `${LEASE_MS}`,
+      })
+      const fault = proxy.loseReply(runsOf(acquireScript))
+      const granted = worker.call('acquire', harness.name()).catch(() => 'dead')
+      await fault.happened
+      const grantedAt = performance.now()
+      proxy.refuse()
+      await worker.kill()
+      expect(await granted).toBe('dead')
+      expect(await harness.admin.exists(harness.name())).toBe(1)
+      const others = await harness.client({ resyncInterval: 60_000 })
+      const next = await soon(others.getLock(harness.name()).acquire())
+      // Room for a busy machine.
+      expect(performance.now() - grantedAt).toBeLessThan(2 * LEASE_MS)
+      expect(await next.release()).toBe('released')
+    } finally {
+      await proxy.stop()
+    }
+  })
+})

@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals'
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const SCRIPT = fileURLToPath(new URL('../../../../scripts/fair-line.mjs', import.meta.url))
+const SHORT = '--waiters 60 --processes 4 --small 5 --resync 250 --sizes 10,60 --seed 1 --json'
+
+/** Runs the script to its end. */
+async function run(
+  args: readonly string[],
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [SCRIPT, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (text) => (stdout += String(text)))
+  child.stderr.on('data', (text) => (stderr += String(text)))
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { code, stdout, stderr }
+}
+
+interface Result {
+  order: { waiters: number; problems: string[] }
+  deaths: { died: number; left: number; problems: string[] }
+  cost: { rows: { waiters: number; scripts: number; luaUs: number }[]; problems: string[] }
+}
+
+// Starts fourteen processes, which takes a busy machine a while.
+describe('a line with callers of several processes, in short', () => {
+  it('is served in order whoever dies or leaves, at two scripts for each hand-over (I10)', async () => {
+    const { code, stdout, stderr } = await run(SHORT.split(' '))
+    expect({ code, stderr: code === 0 ? '' : stderr + stdout }).toEqual({ code: 0, stderr: '' })
+    const { order, deaths, cost } = JSON.parse(stdout) as Result
+    expect(order).toMatchObject({ waiters: 60, problems: [] })
+    expect(deaths.problems).toEqual([])
+    expect(deaths.died + deaths.left).toBeGreaterThan(0)
+    expect(cost).toMatchObject({
+      rows: [
+        { waiters: 10, scripts: 2 },
+        { waiters: 60, scripts: 2 },
+      ],
+      problems: [],
+    })
+  }, 60_000)
+
+  it('an argument that is wrong is exit code 2, with the usage', async () => {
+    const { code, stderr } = await run(['--waiters', 'many'])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/--waiters takes a whole number[^]*Usage:/)
+  })
+})

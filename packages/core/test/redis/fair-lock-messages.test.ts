@@ -1,0 +1,81 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { LockClient } from '../../src/index.js'
+import { FairLine, served } from './support/fair-line.js'
+import { JavaFairClient } from './support/java-fair-client.js'
+import { MessageLog } from './support/message-log.js'
+import { soon, useRig } from './support/rig.js'
+
+const NAME = 'order:42'
+const CHANNEL = 'redisson_lock__channel:{order:42}'
+
+const rig = useRig()
+let line: FairLine
+let log: MessageLog
+let locks: LockClient
+let others: LockClient
+
+beforeEach(async () => {
+  line = new FairLine(rig.admin, NAME)
+  log = await MessageLog.open(rig.connection(), rig.admin)
+  // Nothing but messages can end a wait soon, and no heartbeat says anything.
+  locks = await rig.client({ resyncInterval: 20_000 })
+  others = await rig.client({ resyncInterval: 20_000 })
+})
+
+describe('what a fair lock says', () => {
+  it('a release towards a Node waiter: its turn, in the inbox of its client, and nothing else', async () => {
+    const hold = await line.lockOf(locks).acquire()
+    const standing = await line.joinAll(['a', 'b'], () => others)
+    expect(await log.take()).toEqual([])
+    await hold.release()
+    await soon(served(standing))
+    const inbox = `holdfast:client:${others.clientId}`
+    expect(await log.take()).toEqual(standing.map(({ owner }) => [inbox, `turn:${owner}`]))
+  })
+
+  it('a release towards a Java waiter: "0" on its own channel, and nothing else', async () => {
+    const hold = await line.lockOf(locks).acquire()
+    const behind = new JavaFairClient(rig.admin, NAME)
+    await behind.acquire()
+    await hold.release()
+    expect(await log.take()).toEqual([[`${CHANNEL}:${behind.owner}`, '0']])
+    await behind.giveUp()
+  })
+
+  it('a partial release and a re-entry say nothing', async () => {
+    await locks.run(async () => {
+      const lock = line.lockOf(locks)
+      await lock.lock()
+      await lock.lock()
+      const waiting = await line.join('a', others)
+      await lock.unlock()
+      expect(await log.take()).toEqual([])
+      await lock.unlock()
+      await soon(waiting.done)
+    })
+  })
+
+  it('forceUnlock wakes the head, and tells the client that lost it', async () => {
+    const hold = await line.lockOf(locks).acquire()
+    const waiting = await line.join('a', others)
+    expect(await line.lockOf(others).forceUnlock()).toBe(true)
+    await soon(waiting.done)
+    expect(await log.take()).toEqual([
+      [`holdfast:client:${others.clientId}`, `turn:${waiting.owner}`],
+      [`holdfast:client:${locks.clientId}`, hold.owner],
+    ])
+    expect(hold.signal.aborted).toBe(true)
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('without a Java client nobody listens but to inboxes', async () => {
+    const hold = await line.lockOf(locks).acquire()
+    const standing = await line.joinAll(['a', 'b'], (label) => (label === 'a' ? locks : others))
+    const channels = (await rig.admin.pubsub('CHANNELS', '*')) as string[]
+    expect(channels.sort()).toEqual(
+      [locks, others].map(({ clientId }) => `holdfast:client:${clientId}`).sort(),
+    )
+    await hold.release()
+    await soon(served(standing))
+  })
+})

@@ -1,0 +1,199 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { RedisServer } from '@holdfast/testing'
+import { RedisUnavailableError } from '../../src/index.js'
+import type { ScriptRunner } from '../../src/redis/script-runner.js'
+import { acquire, type FairAcquireCommand } from '../../src/scripts/fair-lock/acquire.js'
+import { forceRelease } from '../../src/scripts/fair-lock/force-release.js'
+import { heartbeat } from '../../src/scripts/fair-lock/heartbeat.js'
+import { fairLine } from '../../src/scripts/fair-lock/line.js'
+import { release, type FairReleaseCommand } from '../../src/scripts/fair-lock/release.js'
+import { withdraw } from '../../src/scripts/fair-lock/withdraw.js'
+import { FairLine } from './support/fair-line.js'
+import { eventually } from './support/harness.js'
+import { useRig } from './support/rig.js'
+
+const NAME = 'order:42'
+const [A, B, C] = ['a~1:1', 'b~1:1', 'c~1:1']
+const latchOf = (owner: string): string => `holdfast:latch:{order:42}:${owner}`
+
+const rig = useRig()
+const line = fairLine(NAME, NAME, 300_000)
+let seen: FairLine
+let runner: ScriptRunner
+
+beforeEach(() => {
+  seen = new FairLine(rig.admin, NAME)
+  runner = rig.runner()
+})
+
+const stamp = (sequence: number, latchThrough = 0) => ({ sequence, latchThrough })
+const acquireAs = (owner: string, change: Partial<FairAcquireCommand> = {}) =>
+  acquire(runner, {
+    line,
+    latchKey: latchOf(owner),
+    owner,
+    holds: 1,
+    leaseMs: 30_000,
+    stamp: stamp(1),
+    clientId: owner.split(':')[0]!,
+    aliveForMs: 60_000,
+    arrival: '0',
+    ...change,
+  })
+const releaseAs = (owner: string, change: Partial<FairReleaseCommand> = {}) =>
+  release(runner, { line, latchKey: latchOf(owner), owner, holds: 0, stamp: stamp(2), ...change })
+const beatAs = (clientId: string) => heartbeat(runner, { line, clientId, aliveForMs: 60_000 })
+const force = () => forceRelease(runner, line)
+
+describe('every RETURNS row of the scripts of a fair lock', () => {
+  it('acquire: acquired, held with a number and a place, and acquired by the first in line alone', async () => {
+    expect(await acquireAs(A)).toEqual({ kind: 'acquired' })
+    const b = await acquireAs(B)
+    expect(b).toMatchObject({ kind: 'held', holder: A, holds: 1, place: 1, javaIsThere: false })
+    expect(await acquireAs(C)).toMatchObject({ kind: 'held', holder: A, place: 2 })
+    await rig.admin.del(NAME)
+    expect(await acquireAs(C)).toMatchObject({ kind: 'held', ttlMs: -2, holder: '', holds: 0, place: 2 })
+    expect(await acquireAs(B)).toEqual({ kind: 'acquired' })
+    expect(await seen.owners()).toEqual([C])
+    await releaseAs(B)
+    await releaseAs(C)
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('acquire: who does not wait gets no number and no place', async () => {
+    await acquireAs(A)
+    const held = await acquireAs(B, { arrival: '-1' })
+    expect(held).toMatchObject({ kind: 'held', holder: A, arrival: '0' })
+    expect(held).not.toHaveProperty('place')
+    expect(Object.keys(await rig.contents())).toEqual([NAME])
+    await force()
+  })
+
+  it('acquire: a Java client in line or with the lock is seen', async () => {
+    await rig.admin.hset(NAME, 'uuid:7', '1')
+    expect(await acquireAs(A)).toMatchObject({ javaIsThere: true, ttlMs: -1 })
+    await rig.admin.hset(NAME, 'x~1:1', '1')
+    await rig.admin.hdel(NAME, 'uuid:7')
+    expect(await acquireAs(A)).toMatchObject({ javaIsThere: false })
+    await rig.admin.rpush(seen.keys.queue, 'uuid:8')
+    expect(await acquireAs(A)).toMatchObject({ javaIsThere: true, place: 2 })
+    await rig.admin.flushall()
+  })
+
+  it('acquire: re-entered, lost and superseded as any lock (I2, I6)', async () => {
+    await acquireAs(A)
+    expect(await acquireAs(A, { holds: 2, stamp: stamp(2) })).toEqual({ kind: 'acquired' })
+    expect(await rig.admin.hgetall(NAME)).toEqual({ [A]: '2' })
+    expect(await acquireAs(B, { holds: 2 })).toEqual({ kind: 'lost' })
+    await rig.admin.set(latchOf(B), '1', 'PX', 60_000)
+    expect(await acquireAs(B)).toEqual({ kind: 'superseded' })
+    expect(await seen.length()).toBe(0)
+    await force()
+  })
+
+  it('release: released, still held, superseded, not held; and out of line', async () => {
+    await acquireAs(A)
+    await acquireAs(A, { holds: 2, stamp: stamp(2) })
+    await acquireAs(B)
+    expect(await releaseAs(A, { holds: 1, stamp: stamp(3) })).toEqual({ kind: 'still-held' })
+    await rig.admin.set(latchOf(A), '5', 'PX', 60_000)
+    expect(await releaseAs(A, { holds: 1, stamp: stamp(5) })).toEqual({ kind: 'superseded' })
+    expect(await releaseAs(B)).toEqual({ kind: 'not-held' })
+    expect(await seen.length()).toBe(0)
+    expect(await releaseAs(A, { stamp: stamp(6) })).toEqual({ kind: 'released' })
+    expect(await releaseAs(A, { stamp: stamp(6) })).toEqual({ kind: 'not-held' })
+  })
+
+  it('heartbeat: whose turn it is, and since when the client has lived without a gap', async () => {
+    await acquireAs(A)
+    const held = await acquireAs(B)
+    const beat = await beatAs('b~1')
+    expect(beat).toMatchObject({ holder: A, holds: 1, first: B, javaIsThere: false })
+    expect(beat.firstAliveForMs).toBeGreaterThan(55_000)
+    expect(held).toMatchObject({ aliveSince: beat.aliveSince })
+    await rig.admin.hdel(seen.keys.heartbeats, 'b~1')
+    await eventually(async () => (await beatAs('b~1')).aliveSince !== beat.aliveSince)
+    await releaseAs(B)
+    await releaseAs(A)
+    expect(await beatAs('b~1')).toMatchObject({ ttlMs: -2, first: '', holder: '' })
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('withdraw: out of line, and a hold stays', async () => {
+    await acquireAs(A)
+    await acquireAs(B)
+    await withdraw(runner, { line, owner: A })
+    await withdraw(runner, { line, owner: B })
+    expect(await rig.contents()).toEqual({ [NAME]: { type: 'hash', value: { [A]: '1' } } })
+    expect(await force()).toEqual({ kind: 'released', owners: 1 })
+    expect(await force()).toEqual({ kind: 'not-held' })
+  })
+})
+
+describe('a script that runs twice, or late', () => {
+  it('puts an owner in line once, with one number (I2)', async () => {
+    await acquireAs(A)
+    const [one, two] = [await acquireAs(B), await acquireAs(B)]
+    expect(two).toMatchObject({ arrival: (one as { arrival: string }).arrival, place: 1 })
+    expect(await seen.owners()).toEqual([B])
+    await releaseAs(B)
+    await releaseAs(A)
+  })
+
+  it('puts nobody in line who has left it with a latch (I8)', async () => {
+    await acquireAs(A)
+    expect(await releaseAs(B, { stamp: stamp(2, 1) })).toEqual({ kind: 'not-held' })
+    expect(await acquireAs(B)).toEqual({ kind: 'superseded' })
+    expect(await seen.length()).toBe(0)
+    await releaseAs(A)
+  })
+})
+
+describe('a server that refuses', () => {
+  it('out of memory: no acquire passes, also not behind what a script may write first', async () => {
+    await rig.admin.rpush(seen.keys.queue, 'uuid:7')
+    await rig.admin.zadd(seen.keys.timeouts, 1, 'uuid:7')
+    const before = await rig.contents()
+    await rig.admin.config('SET', 'maxmemory', '1')
+    for (const arrival of ['0', '-1']) {
+      await expect(acquireAs(A, { arrival })).rejects.toThrow(/OOM/)
+    }
+    expect(await rig.contents()).toEqual(before)
+    await rig.admin.config('SET', 'maxmemory', '0')
+    expect(await acquireAs(A)).toEqual({ kind: 'acquired' })
+    await releaseAs(A)
+  })
+
+  it('out of memory: heartbeat, release, leaving and force-release pass', async () => {
+    await acquireAs(A)
+    await acquireAs(B)
+    await acquireAs(C)
+    await rig.admin.config('SET', 'maxmemory', '1')
+    expect(await beatAs('b~1')).toMatchObject({ first: B })
+    expect(await releaseAs(C, { stamp: stamp(2, 1) })).toEqual({ kind: 'not-held' })
+    await withdraw(runner, { line, owner: B })
+    expect(await releaseAs(A)).toEqual({ kind: 'released' })
+    expect(await force()).toEqual({ kind: 'not-held' })
+    await rig.admin.config('SET', 'maxmemory', '0')
+    expect(Object.keys(await rig.contents())).toEqual([latchOf(C)])
+  })
+
+  it('a demoted primary: every script fails with READONLY', async () => {
+    await acquireAs(A)
+    const primary = await RedisServer.start({ args: ['--repl-diskless-sync-delay', '0'] })
+    try {
+      await rig.admin.replicaof('127.0.0.1', primary.port)
+      await eventually(async () => (await rig.admin.info('replication')).includes('link_status:up'), 10_000)
+      const withdrawB = () => withdraw(runner, { line, owner: B })
+      for (const ask of [() => acquireAs(B), () => releaseAs(B), () => beatAs('b~1'), force, withdrawB]) {
+        const failure = await ask().catch((error: unknown) => error)
+        expect(failure).toBeInstanceOf(RedisUnavailableError)
+        expect(String(failure)).toContain('READONLY')
+      }
+    } finally {
+      await rig.admin.replicaof('NO', 'ONE')
+      await primary.stop()
+      await rig.admin.flushall()
+    }
+  })
+})

@@ -1,0 +1,148 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { LockClient } from '../../src/index.js'
+import { FairLine, served } from './support/fair-line.js'
+import { eventually } from './support/harness.js'
+import { JavaFairClient } from './support/java-fair-client.js'
+import { MessageLog } from './support/message-log.js'
+import { soon, useRig } from './support/rig.js'
+
+// What a fair lock keeps in Redis, byte for byte.
+
+const NAME = 'order:42'
+const PATIENCE_MS = 300_000
+// Redis is asked for its time, or for a time to live, a little before or after.
+const SLACK_MS = 3_000
+
+const rig = useRig()
+let line: FairLine
+let log: MessageLog
+let locks: LockClient
+let others: LockClient
+
+beforeEach(async () => {
+  line = new FairLine(rig.admin, NAME)
+  log = await MessageLog.open(rig.connection(), rig.admin)
+  locks = await rig.client({ clientName: 'node', resyncInterval: 5_000 })
+  others = await rig.client({ clientName: 'other', resyncInterval: 7_000 })
+})
+
+/** By the server's clock, ms. */
+async function redisNow(): Promise<number> {
+  const [seconds, micros] = await rig.admin.time()
+  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+}
+
+async function expectTtl(key: string, ms: number): Promise<void> {
+  const ttl = await rig.admin.pttl(key)
+  expect(ttl).toBeGreaterThan(ms - SLACK_MS)
+  expect(ttl).toBeLessThanOrEqual(ms)
+}
+
+describe('what a fair lock leaves in an empty Redis', () => {
+  it('without a waiter: the hash alone, as for any lock; a release says nothing', async () => {
+    const hold = await line.lockOf(locks).acquire()
+    expect(hold.owner).toMatch(/^node~[\w-]{21}:\d+$/)
+    expect(await rig.contents()).toEqual({ [NAME]: { type: 'hash', value: { [hold.owner]: '1' } } })
+    await expectTtl(NAME, 30_000)
+    expect(await hold.release()).toBe('released')
+    expect(await rig.contents()).toEqual({})
+    expect(await log.take()).toEqual([])
+  })
+
+  it('with waiters: a list in order, times by Redisson’s formula in Redis’s time, and our two keys', async () => {
+    const hold = await line.lockOf(locks).acquire({ leaseMs: 60_000 })
+    const before = await redisNow()
+    const a = await line.join('a', locks)
+    const b = await line.join('b', others)
+    const after = await redisNow()
+    const contents = await rig.contents()
+    expect(Object.keys(contents)).toEqual([
+      'holdfast:arrivals:{order:42}',
+      'holdfast:heartbeats:{order:42}',
+      'order:42',
+      'redisson_lock_queue:{order:42}',
+      'redisson_lock_timeout:{order:42}',
+    ])
+    expect(contents[NAME]).toEqual({ type: 'hash', value: { [hold.owner]: '1' } })
+    expect(contents[line.keys.queue]).toEqual({ type: 'list', value: [a.owner, b.owner] })
+    expect(contents[line.keys.timeouts]).toEqual({
+      type: 'zset',
+      value: [
+        [a.owner, expect.any(Number)],
+        [b.owner, expect.any(Number)],
+      ],
+    })
+    const [first, second] = contents[line.keys.timeouts]!.value as [[string, number], [string, number]]
+    expect(first[1]).toBeGreaterThan(before + 60_000 + PATIENCE_MS - SLACK_MS)
+    expect(first[1]).toBeLessThanOrEqual(after + 60_000 + PATIENCE_MS)
+    expect(second[1] - first[1]).toBe(PATIENCE_MS)
+    const arrivals = contents[line.keys.arrivals]!.value as [[string, number], [string, number]]
+    expect(arrivals.map(([owner]) => owner)).toEqual([a.owner, b.owner])
+    expect(arrivals[0][1]).toBeGreaterThanOrEqual(before * 1_000)
+    expect(arrivals[1][1]).toBeGreaterThan(arrivals[0][1])
+    await hold.release()
+    await soon(served([a, b]))
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('heartbeats: until when each client that waits counts as alive, two intervals, and since when', async () => {
+    const hold = await line.lockOf(locks).acquire()
+    const before = await redisNow()
+    const standing = [await line.join('a', locks), await line.join('b', others)]
+    const after = await redisNow()
+    const { ':heard': heard, ':span': span, ...lives } = await rig.admin.hgetall(line.keys.heartbeats)
+    expect(Object.keys(lives)).toEqual([locks.clientId, others.clientId])
+    for (const [client, ms] of [
+      [locks.clientId, 10_000],
+      [others.clientId, 14_000],
+    ] as const) {
+      const [until, since] = lives[client]!.split(' ').map(Number) as [number, number]
+      expect(until - since).toBe(ms)
+      expect(since).toBeGreaterThanOrEqual(before)
+      expect(since).toBeLessThanOrEqual(after)
+    }
+    expect(Number(heard)).toBeLessThanOrEqual(after)
+    expect(span).toBe('14000')
+    await hold.release()
+    await soon(served(standing))
+  })
+
+  it('our two keys end by themselves, Redisson’s have no time to live, as its own have none', async () => {
+    const hold = await line.lockOf(locks).acquire({ leaseMs: 60_000 })
+    const waiting = await line.join('a', locks)
+    await expectTtl(line.keys.arrivals, 2 * PATIENCE_MS)
+    await expectTtl(line.keys.heartbeats, 2 * PATIENCE_MS)
+    expect(await rig.admin.pttl(line.keys.queue)).toBe(-1)
+    expect(await rig.admin.pttl(line.keys.timeouts)).toBe(-1)
+    await hold.release()
+    await soon(waiting.done)
+  })
+
+  it('who does not wait is not in line, and nobody passes those who are (I10)', async () => {
+    const hold = await line.lockOf(locks).acquire()
+    expect(await line.lockOf(others).tryLock()).toBe(false)
+    expect(Object.keys(await rig.contents())).toEqual([NAME])
+    const behind = new JavaFairClient(rig.admin, NAME)
+    await behind.acquire()
+    await hold.release()
+    expect(await line.lockOf(others).tryLock()).toBe(false)
+    expect(await line.owners()).toEqual([behind.owner])
+    await behind.giveUp()
+    expect(await (await line.lockOf(others).tryAcquire())?.release()).toBe('released')
+  })
+
+  it('names with braces bring their own hash tag', async () => {
+    const hold = await locks.getFairLock('a{b}c').acquire()
+    const waiting = others.getFairLock('a{b}c').acquire()
+    await eventually(async () => (await rig.admin.llen('redisson_lock_queue:a{b}c')) === 1)
+    expect(Object.keys(await rig.contents())).toEqual([
+      'a{b}c',
+      'holdfast:arrivals:a{b}c',
+      'holdfast:heartbeats:a{b}c',
+      'redisson_lock_queue:a{b}c',
+      'redisson_lock_timeout:a{b}c',
+    ])
+    await hold.release()
+    await (await soon(waiting)).release()
+  })
+})

@@ -1,0 +1,137 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { LockLostError, type LockClient, type PermitExpirableSemaphore } from '../../src/index.js'
+import { eventually, signalled } from './support/harness.js'
+import { soon, useRig } from './support/rig.js'
+
+const NAME = 'seats'
+const TIMEOUTS = '{seats}:timeout'
+const rig = useRig()
+let locks: LockClient
+let semaphore: PermitExpirableSemaphore
+
+beforeEach(async () => {
+  locks = await rig.client({ lockWatchdogTimeout: 600 })
+  semaphore = locks.getPermitExpirableSemaphore(NAME)
+  await semaphore.trySetPermits(1)
+})
+
+const expectFree = async (): Promise<void> => {
+  expect([await rig.admin.get(NAME), await rig.admin.zcard(TIMEOUTS)]).toEqual(['1', 0])
+  await rig.admin.del(NAME)
+}
+const aborted = (signal: AbortSignal): Promise<unknown> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)))
+
+describe('a permit that is an object', () => {
+  it('has an id, trust that ends before its lease, and is given back once', async () => {
+    const permit = await semaphore.acquirePermit({ leaseMs: 60_000 })
+    const [id] = await rig.admin.zrangeBuffer(TIMEOUTS, 0, '-1')
+    expect(permit.id).toBe(id!.toString('hex'))
+    expect(permit.trustedForMs).toBeGreaterThan(50_000)
+    expect(permit.trustedForMs).toBeLessThan(60_000)
+    expect(await permit.release()).toBe('released')
+    expect(await permit.release()).toBe('already-released')
+    expect([permit.trustedForMs, permit.lossError]).toEqual([0, null])
+    await expectFree()
+  })
+
+  it('is renewed by the watchdog for as long as it is held, and never after', async () => {
+    const permit = await semaphore.acquirePermit({ renew: true })
+    const end = async (): Promise<number> =>
+      Number(await rig.admin.zscore(TIMEOUTS, Buffer.from(permit.id, 'hex')))
+    const first = await end()
+    await eventually(async () => (await end()) > first + 900)
+    expect(permit.signal.aborted).toBe(false)
+    expect(await semaphore.tryAcquire()).toBeNull()
+    expect(await permit.release()).toBe('released')
+    await expectFree()
+  })
+
+  it('tells its holder before somebody else can have it (I3)', async () => {
+    const permit = await semaphore.acquirePermit({ leaseMs: 300 })
+    const lost = aborted(permit.signal)
+    const next = semaphore.acquire().then((id) => (expect(permit.signal.aborted).toBe(true), id))
+    const reason = await soon(lost)
+    expect(reason).toBeInstanceOf(LockLostError)
+    expect(reason).toMatchObject({ reason: 'expired', lockName: NAME, owner: permit.id })
+    expect(await permit.release()).toBe('lost')
+    await semaphore.release(await soon(next))
+    await expectFree()
+  })
+
+  it('is lost at the next renewal when somebody else gave it back: gone, and nothing is created (I6)', async () => {
+    const events: unknown[] = []
+    locks.on('lost', (event) => events.push(event.owner))
+    const permit = await semaphore.acquirePermit({ renew: true })
+    const lost = aborted(permit.signal)
+    await semaphore.release(permit.id)
+    expect(await soon(lost)).toMatchObject({ reason: 'gone' })
+    expect(events).toEqual([permit.id])
+    await expect(permit.updateLease(1_000)).rejects.toThrow(LockLostError)
+    await expectFree()
+  })
+
+  it('updateLease sets its end, and what it is trusted for', async () => {
+    const permit = await semaphore.acquirePermit({ leaseMs: 60_000 })
+    await permit.updateLease(10_000)
+    expect(permit.trustedForMs).toBeLessThan(10_000)
+    expect(permit.trustedForMs).toBeGreaterThan(5_000)
+    await permit.release()
+    await expectFree()
+  })
+
+  it('close aborts its signal and gives it back', async () => {
+    const permit = await semaphore.acquirePermit({ renew: true })
+    const lost = aborted(permit.signal)
+    await locks.close({ graceMs: 0 })
+    expect(await lost).toMatchObject({ reason: 'closed' })
+    await expectFree()
+  })
+
+  it.each([
+    ['leaseMs', {}],
+    ['leaseMs', { renew: true, leaseMs: 1_000 }],
+    ['renew', { renew: 1 as never }],
+  ])('needs a lease or renewal: INVALID_ARGUMENT names %s', async (argument, options) => {
+    await expect(semaphore.acquirePermit(options)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      argument,
+    })
+    await expectFree()
+  })
+})
+
+describe('withPermit', () => {
+  it('gives back with the result, and with the error of the callback', async () => {
+    const options = { renew: true }
+    expect(await semaphore.withPermit(() => semaphore.availablePermits(), options)).toBe(0)
+    const error = new Error('mine')
+    await expect(semaphore.withPermit(() => Promise.reject(error), options)).rejects.toBe(error)
+    await expectFree()
+  })
+
+  it('rejects with the loss, which has the result; an error of the callback wins', async () => {
+    const inside = signalled<string>()
+    const untilLost = semaphore.withPermit(
+      async (permit) => {
+        inside.resolve(permit.id)
+        await aborted(permit.signal)
+        return 'done'
+      },
+      { leaseMs: 200 },
+    )
+    const id = await inside.promise
+    await expect(untilLost).rejects.toMatchObject({ code: 'LOCK_LOST', result: 'done', owner: id })
+    const error = new Error('mine')
+    const failing = semaphore.withPermit(
+      async (permit) => {
+        await aborted(permit.signal)
+        throw error
+      },
+      { leaseMs: 200 },
+    )
+    await expect(failing).rejects.toBe(error)
+    await eventually(async () => (await semaphore.availablePermits()) === 1)
+    await expectFree()
+  })
+})

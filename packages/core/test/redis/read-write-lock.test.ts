@@ -1,0 +1,200 @@
+import { describe, expect, it } from '@jest/globals'
+import { LockTimeoutError, SelfDeadlockError, type Hold, type LockClient } from '../../src/index.js'
+import { eventually, signalled, useHarness } from './support/harness.js'
+
+// What Redisson's own tests of RReadWriteLock assert (RedissonReadWriteLockTest), asserted here of a client for Node,
+// and what Holdfast promises beyond: readers that stand back, readers that are woken by a downgrade.
+
+describe('a read-write lock', () => {
+  const harness = useHarness()
+  const settled = { resyncInterval: 20_000 }
+  const times = <T>(count: number, make: (i: number) => T): T[] =>
+    Array.from({ length: count }, (_, i) => make(i))
+  const releaseAll = (holds: readonly Hold[]) => Promise.all(holds.map((hold) => hold.release()))
+  const two = async (options = {}): Promise<[LockClient, LockClient]> => [
+    await harness.client({ ...settled, ...options }),
+    await harness.client({ ...settled, ...options }),
+  ]
+  const writersThatWait = () => harness.admin.zcard(`holdfast:writers:{${harness.name()}}`)
+
+  it.each([
+    ['read', 'read', true],
+    ['read', 'write', false],
+    ['write', 'read', false],
+    ['write', 'write', false],
+  ] as const)('held to %s, another may %s: %s (I1)', async (first, second, allowed) => {
+    const [one, other] = await two()
+    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(harness.name()))
+    const faces = (lock = mine!) => ({ read: lock.readLock(), write: lock.writeLock() })
+    const hold = await faces()[first].acquire()
+    const second_ = await faces(theirs)[second].tryAcquire()
+    expect(second_ !== null).toBe(allowed)
+    expect(await faces(theirs)[first].isLocked()).toBe(true)
+    await second_?.release()
+    await hold.release()
+    expect(await faces()[first].isLocked()).toBe(false)
+  })
+
+  it('lets in together all readers that wait behind a writer, and wakes them by its release alone (I4)', async () => {
+    const [one, other] = await two()
+    const writer = await one.getReadWriteLock(harness.name()).writeLock().acquire()
+    const lock = other.getReadWriteLock(harness.name())
+    let inside = 0
+    const [parked, all] = [signalled(), signalled()]
+    let waiting = 0
+    other.on('waiting', () => (waiting += 1) === 20 && parked.resolve())
+    const readers = times(20, () =>
+      lock.readLock().withLock(() => {
+        inside += 1
+        if (inside === 20) all.resolve()
+        return all.promise
+      }),
+    )
+    await parked.promise
+    await writer.release()
+    await Promise.all(readers)
+    expect(inside).toBe(20)
+  })
+
+  it('sends the tries of adjacent readers together: at most one script per 32 of them', async () => {
+    const [one, other] = await two()
+    const writer = await one.getReadWriteLock(harness.name()).writeLock().acquire()
+    const lock = other.getReadWriteLock(harness.name())
+    const parked = signalled()
+    let waiting = 0
+    other.on('waiting', () => (waiting += 1) === 64 && parked.resolve())
+    const readers = times(64, () => lock.readLock().acquire())
+    await parked.promise
+    await eventually(async () => (await harness.admin.pubsub('NUMSUB', channel()))[1] === 1)
+    await harness.admin.config('RESETSTAT')
+    await writer.release()
+    await releaseAll(await Promise.all(readers))
+    const [, calls] = /cmdstat_evalsha:calls=(\d+)/.exec(await harness.admin.info('commandstats')) ?? []
+    // The writer's release, two batches of tries, two of releases, and one of those that came with a message.
+    expect(Number(calls)).toBeLessThanOrEqual(8)
+  })
+
+  it('a new reader stands back behind a writer that waits, also one of another client, and comes after it', async () => {
+    const [one, other] = await two()
+    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(harness.name()))
+    const reading = await mine!.readLock().acquire()
+    const order: string[] = []
+    const writer = theirs!.writeLock().withLock(() => void order.push('writer'))
+    await eventually(async () => (await writersThatWait()) === 1)
+    expect(await mine!.readLock().tryAcquire()).toBeNull()
+    const reader = mine!.readLock().withLock(() => void order.push('reader'))
+    await reading.release()
+    await Promise.all([writer, reader])
+    expect(order).toEqual(['writer', 'reader'])
+  })
+
+  it('readersStandBack: false lets readers join readers, whoever waits', async () => {
+    const [one, other] = await two()
+    const lock = one.getReadWriteLock(harness.name(), { readersStandBack: false })
+    const reading = await lock.readLock().acquire()
+    const writer = other.getReadWriteLock(harness.name()).writeLock().acquire()
+    await eventually(async () => (await writersThatWait()) === 1)
+    const joined = await lock.readLock().tryAcquire()
+    expect(joined).not.toBeNull()
+    await releaseAll([reading, joined!])
+    await (await writer).release()
+  })
+
+  it('who reads may read again, and so may what was forked from it, while a writer waits', async () => {
+    const [one, other] = await two()
+    const lock = one.getReadWriteLock(harness.name()).readLock()
+    await one.run(async () => {
+      const hold = await lock.acquire()
+      const writer = other.getReadWriteLock(harness.name()).writeLock().acquire()
+      await eventually(async () => (await writersThatWait()) === 1)
+      await lock.withLock(async () => expect(await lock.getHoldCount()).toBe(2))
+      await one.fork(() => lock.withLock(() => undefined))
+      await one.fork(() => one.fork(() => lock.withLock(() => undefined)))
+      await hold.release()
+      await (await writer).release()
+    })
+  })
+
+  it('a local writer in between does not keep a forked reader of a reader waiting', async () => {
+    const locks = await harness.client(settled)
+    const lock = locks.getReadWriteLock(harness.name())
+    await locks.run(async () => {
+      const hold = await lock.readLock().acquire()
+      const writer = locks.fork(() => lock.writeLock().acquire({ waitMs: 5_000 }), { detached: true })
+      await eventually(async () => (await writersThatWait()) === 1)
+      await locks.fork(() => lock.readLock().withLock(() => undefined))
+      await hold.release()
+      await (await writer).release()
+    })
+  })
+
+  it('a writer that gives up lets the readers behind it in at once, and leaves nothing (I8)', async () => {
+    const [one, other] = await two()
+    const lock = one.getReadWriteLock(harness.name())
+    const reading = await lock.readLock().acquire()
+    const giveUp = new AbortController()
+    const writer = other.getReadWriteLock(harness.name()).writeLock().acquire({ signal: giveUp.signal })
+    await eventually(async () => (await writersThatWait()) === 1)
+    const reader = lock.readLock().acquire()
+    giveUp.abort(new Error('enough'))
+    await expect(writer).rejects.toThrow('enough')
+    await releaseAll([await reader, reading])
+    expect(await writersThatWait()).toBe(0)
+  })
+
+  it('a writer whose client died keeps readers back no longer than its entry lives', async () => {
+    const locks = await harness.client({ resyncInterval: 100 })
+    const lock = locks.getReadWriteLock(harness.name())
+    const reading = await lock.readLock().acquire()
+    // What a writer of a client leaves that is gone.
+    const soon = Math.floor(Number((await harness.admin.time())[0]) * 1000) + 1_400
+    await harness.admin.zadd(`holdfast:writers:{${harness.name()}}`, soon, 'gone~1:1:write')
+    await harness.admin.pexpire(`holdfast:writers:{${harness.name()}}`, 5_000)
+    expect(await lock.readLock().tryAcquire()).toBeNull()
+    await releaseAll([await lock.readLock().acquire({ waitMs: 4_000 }), reading])
+    await harness.admin.del(`holdfast:writers:{${harness.name()}}`)
+  })
+
+  it('neither side keeps the other out: readers and writers that never stop both get their turns', async () => {
+    const [one, other] = await two({ resyncInterval: 1_000 })
+    const counts = { read: 0, write: 0 }
+    const done = signalled()
+    const flow = async (locks: LockClient, mode: 'read' | 'write'): Promise<void> => {
+      const lock = locks.getReadWriteLock(harness.name())
+      while (counts.read < 100 || counts.write < 20) {
+        await (mode === 'read' ? lock.readLock() : lock.writeLock()).withLock(() => void (counts[mode] += 1))
+      }
+      done.resolve()
+    }
+    const flows = [one, other].flatMap((locks) => [
+      ...times(4, () => flow(locks, 'read')),
+      ...times(2, () => flow(locks, 'write')),
+    ])
+    await Promise.all(flows)
+    expect(counts.write).toBeGreaterThanOrEqual(20)
+  })
+
+  it('from read to write is refused at once, whatever the wait, and the read lock stays', async () => {
+    const locks = await harness.client()
+    const lock = locks.getReadWriteLock(harness.name())
+    await locks.run(async () => {
+      const hold = await lock.readLock().acquire()
+      for (const ask of [
+        () => lock.writeLock().lock(),
+        () => lock.writeLock().tryLock(5_000),
+        () => lock.writeLock().tryAcquire(),
+      ]) {
+        await expect(ask()).rejects.toThrow(SelfDeadlockError)
+        await expect(ask()).rejects.toThrow(/read lock cannot become a write lock/)
+      }
+      await expect(locks.fork(() => lock.writeLock().lock())).rejects.toThrow(SelfDeadlockError)
+      await expect(locks.fork(() => lock.writeLock().acquire({ waitMs: 50 }))).rejects.toThrow(
+        LockTimeoutError,
+      )
+      hold.ensure()
+      expect(await hold.release()).toBe('released')
+    })
+  })
+
+  const channel = () => `redisson_rwlock:{${harness.name()}}`
+})

@@ -1,0 +1,166 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { LockLostError } from '../../src/index.js'
+import { eventually, signalled, useHarness } from './support/harness.js'
+import { JavaReader } from './support/java-readers.js'
+import { MessageLog } from './support/message-log.js'
+
+describe('a read-write lock on the wire', () => {
+  const harness = useHarness()
+  const settled = { resyncInterval: 20_000 }
+  let java: JavaReader
+  beforeEach(() => {
+    java = new JavaReader(harness.admin, harness.name())
+  })
+  const stateOf = async () => ({
+    hash: await harness.admin.hgetall(harness.name()),
+    keys: (await harness.admin.keys(`*${harness.name()}*`)).sort(),
+  })
+  const channel = () => `redisson_rwlock:{${harness.name()}}`
+  const timeout = (owner: string, hold: number) => `{${harness.name()}}:${owner}:rwlock_timeout:${hold}`
+
+  it('reads as Redisson does: mode, owner, one time-out key of value 1 per hold, 0 when the last one goes', async () => {
+    const locks = await harness.client()
+    const lock = locks.getReadWriteLock(harness.name()).readLock()
+    const log = await MessageLog.open(harness.connection(), harness.admin)
+    await locks.run(async () => {
+      const outer = await lock.acquire({ leaseMs: 20_000 })
+      const inner = await lock.acquire({ leaseMs: 60_000 })
+      const { owner } = outer
+      expect(await stateOf()).toEqual({
+        hash: { mode: 'read', [owner]: '2' },
+        keys: [harness.name(), timeout(owner, 1), timeout(owner, 2)].sort(),
+      })
+      expect(await harness.admin.mget(timeout(owner, 1), timeout(owner, 2))).toEqual(['1', '1'])
+      expect(await harness.admin.pttl(timeout(owner, 2))).toBeGreaterThan(59_000)
+      expect(await harness.admin.pttl(harness.name())).toBeGreaterThan(59_000)
+      await inner.release()
+      expect((await stateOf()).keys).toEqual([harness.name(), timeout(owner, 1)].sort())
+      await outer.release()
+      expect(await stateOf()).toEqual({ hash: {}, keys: [] })
+    })
+    expect(await log.take()).toEqual([[channel(), '0']])
+  })
+
+  it('writes as Redisson does: the owner ends with :write, 1 is published, and 1 also when it reads on', async () => {
+    const locks = await harness.client()
+    const lock = locks.getReadWriteLock(harness.name())
+    const log = await MessageLog.open(harness.connection(), harness.admin)
+    await locks.run(async () => {
+      const write = await lock.writeLock().acquire()
+      expect(write.owner).toMatch(/:\d+:write$/)
+      expect(await stateOf()).toEqual({ hash: { mode: 'write', [write.owner]: '1' }, keys: [harness.name()] })
+      const read = await lock.readLock().acquire()
+      await write.release()
+      expect((await stateOf()).hash).toEqual({ mode: 'read', [read.owner]: '1' })
+      expect(await log.take()).toEqual([[channel(), '1']])
+      await read.release()
+    })
+    expect(await log.take()).toEqual([[channel(), '0']])
+  })
+
+  it('a Java reader and ours read together; the first to go leaves the other its lease', async () => {
+    const lock = (await harness.client()).getReadWriteLock(harness.name())
+    expect(await java.read(10_000)).toBeNull()
+    const ours = await lock.readLock().acquire({ leaseMs: 60_000 })
+    expect(await lock.writeLock().tryLock()).toBe(false)
+    await ours.release()
+    const left = await harness.admin.pttl(harness.name())
+    expect(left).toBeGreaterThan(5_000)
+    expect(left).toBeLessThanOrEqual(10_000)
+    const again = await lock.readLock().acquire()
+    await java.unlockRead()
+    expect((await stateOf()).hash).toEqual({ mode: 'read', [again.owner]: '1' })
+    await again.verify()
+    await again.release()
+  })
+
+  it('Java excludes our writer and is excluded by it; its unlocks wake ours (I1, I4)', async () => {
+    const locks = await harness.client(settled)
+    const lock = locks.getReadWriteLock(harness.name())
+    for (const [take, free] of [
+      [() => java.read(), () => java.unlockRead()],
+      [() => java.write(), () => java.unlockWrite()],
+    ] as const) {
+      expect(await take()).toBeNull()
+      const parked = signalled()
+      locks.on('waiting', () => parked.resolve())
+      const write = lock.writeLock().acquire()
+      await parked.promise
+      await free()
+      const hold = await write
+      expect(await java.read()).toBeGreaterThan(0)
+      expect(await java.write()).toBeGreaterThan(0)
+      await hold.release()
+    }
+  })
+
+  it('a dead reader is not kept alive by a living one: the writer comes when that has gone', async () => {
+    const [one, other] = [await harness.client(settled), await harness.client(settled)]
+    // Dead: its time-out key has run out, its field is there as long as others renew the lock.
+    await java.read(30_000)
+    const living = await one.getReadWriteLock(harness.name()).readLock().acquire()
+    await harness.admin.del(timeout(java.owner, 1))
+    const parked = signalled()
+    other.on('waiting', () => parked.resolve())
+    const writer = other.getReadWriteLock(harness.name()).writeLock().acquire()
+    await parked.promise
+    await living.release()
+    await (await writer).release()
+  })
+
+  it('a dead reader of a client that crashed keeps a writer out for its lease, and no longer', async () => {
+    const [one, other] = [await harness.client({ lockWatchdogTimeout: 500 }), await harness.client()]
+    await java.read(400)
+    const living = await one.getReadWriteLock(harness.name()).readLock().acquire()
+    await eventually(async () => (await harness.admin.exists(timeout(java.owner, 1))) === 0)
+    living.ensure()
+    await living.release()
+    await (await other.getReadWriteLock(harness.name()).writeLock().acquire({ waitMs: 2_000 })).release()
+  })
+
+  it('a dead writer keeps everybody out for its lease', async () => {
+    const lock = (await harness.client()).getReadWriteLock(harness.name())
+    await java.write(400)
+    const read = await lock.readLock().acquire({ waitMs: 3_000 })
+    expect(read.owner in (await stateOf()).hash).toBe(true)
+    await read.release()
+  })
+
+  it('a foreign reader without time-out keys goes with the last reader that has some', async () => {
+    const lock = (await harness.client()).getReadWriteLock(harness.name())
+    await harness.admin.hset(harness.name(), 'mode', 'read', 'somebody:1', '1')
+    await harness.admin.pexpire(harness.name(), 30_000)
+    expect(await lock.writeLock().tryLock()).toBe(false)
+    const read = await lock.readLock().acquire()
+    await read.release()
+    expect(await lock.writeLock().tryLock()).toBe(true)
+    await lock.writeLock().unlock()
+  })
+
+  it('force unlock frees its own mode alone, and tells the holders', async () => {
+    const [one, other] = [await harness.client(), await harness.client()]
+    one.on('lost', () => undefined)
+    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(harness.name()))
+    const read = await mine!.readLock().acquire()
+    expect(await theirs!.writeLock().forceUnlock()).toBe(false)
+    const told = signalled()
+    read.signal.addEventListener('abort', () => told.resolve())
+    expect(await theirs!.readLock().forceUnlock()).toBe(true)
+    await told.promise
+    expect((read.signal.reason as LockLostError).reason).toBe('forced')
+    await harness.admin.del(timeout(read.owner, 1))
+    const write = await mine!.writeLock().acquire()
+    expect(await theirs!.readLock().forceUnlock()).toBe(false)
+    expect(await mine!.writeLock().forceUnlock()).toBe(true)
+    expect(await write.release()).toBe('lost')
+  })
+
+  it('a hash without a mode is somebody else’s lock: held', async () => {
+    const locks = await harness.client()
+    const plain = await locks.getLock(harness.name()).acquire()
+    const lock = locks.getReadWriteLock(harness.name())
+    expect(await lock.readLock().tryLock()).toBe(false)
+    expect(await lock.writeLock().tryLock()).toBe(false)
+    await plain.release()
+  })
+})

@@ -1,0 +1,177 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { FaultProxy } from '@holdfast/testing'
+import type { LockClient, Semaphore } from '../../src/index.js'
+import type { ScriptRunner } from '../../src/redis/script-runner.js'
+import { cancel, cancelScript } from '../../src/scripts/counter/cancel.js'
+import { acquirePermits, acquirePermitsScript } from '../../src/scripts/semaphore/acquire.js'
+import { drainScript } from '../../src/scripts/semaphore/drain.js'
+import { releasePermits, releasePermitsScript } from '../../src/scripts/semaphore/release.js'
+import { eventually } from './support/harness.js'
+import { runsOf } from './support/requests.js'
+import { soon, useRig } from './support/rig.js'
+
+const NAME = 'pool'
+const OPERATIONS = `holdfast:operations:{${NAME}}:c~1`
+const rig = useRig()
+
+const left = (): Promise<string | null> => rig.admin.get(NAME)
+
+describe('every RETURNS row of the scripts, by their twins', () => {
+  let runner: ScriptRunner
+  beforeEach(async () => {
+    runner = rig.runner()
+    await rig.admin.set(NAME, '5')
+  })
+
+  const command = (number: number, floor = 0) => ({
+    ...{ lockName: NAME, key: NAME, stamp: { key: OPERATIONS, number, floor } },
+    ...{ channel: `redisson_sc:{${NAME}}`, publish: 'PUBLISH' as const, permits: 2, onlyIfExists: false },
+  })
+  const take = (number: number, floor?: number) => acquirePermits(runner, command(number, floor))
+  const give = (number: number, floor?: number) => releasePermits(runner, command(number, floor))
+  const undo = (number: number, unit = 2) => cancel(runner, { ...command(number), unit })
+
+  it('an operation has one outcome, whatever has happened since', async () => {
+    expect(await take(1)).toEqual({ kind: 'taken', left: 3 })
+    expect(await take(1)).toEqual({ kind: 'taken', left: 3 })
+    expect(await take(2)).toEqual({ kind: 'taken', left: 1 })
+    expect(await take(3)).toEqual({ kind: 'not-enough', left: 1 })
+    expect(await give(4)).toBe(true)
+    expect(await give(4)).toBe(true)
+    expect(await take(3)).toEqual({ kind: 'not-enough', left: 3 })
+    expect(await left()).toBe('3')
+    await rig.admin.del(NAME)
+  })
+
+  it('up to the floor all are over, and an older floor does not let them in again', async () => {
+    await take(1)
+    await take(9, 8)
+    expect((await take(5)).kind).toBe('over')
+    expect((await take(10, 0)).kind).toBe('not-enough')
+    expect((await take(7)).kind).toBe('over')
+    expect(await rig.admin.hget(OPERATIONS, 'floor')).toBe('8')
+    expect(await left()).toBe('1')
+    await rig.admin.del(NAME)
+  })
+
+  it('cancelled before it runs it never runs; cancelled afterwards it goes back, once', async () => {
+    expect(await undo(1)).toBe(0)
+    expect((await take(1)).kind).toBe('over')
+    expect((await take(2)).kind).toBe('taken')
+    expect(await undo(2)).toBe(2)
+    expect(await undo(2)).toBe(0)
+    expect((await take(2)).kind).toBe('over')
+    expect(await left()).toBe('5')
+    await rig.admin.del(NAME)
+    expect(await take(3)).toEqual({ kind: 'not-enough', left: 0 })
+    expect(await undo(3)).toBe(0)
+  })
+
+  it('what is kept of 1,000 operations is a handful of fields, with an end', async () => {
+    for (let i = 1; i <= 500; i += 1) {
+      await take(2 * i - 1, 2 * i - 2)
+      await give(2 * i, 2 * i - 1)
+    }
+    expect(await rig.admin.hlen(OPERATIONS)).toBeLessThanOrEqual(17)
+    expect(await rig.admin.pttl(OPERATIONS)).toBeGreaterThan(200_000)
+    expect(await left()).toBe('5')
+    await rig.admin.del(NAME)
+  })
+})
+
+describe('a client whose connection breaks', () => {
+  let proxy: FaultProxy
+  let locks: LockClient
+  let semaphore: Semaphore
+  const isAcquire = runsOf(acquirePermitsScript)
+  const isRelease = runsOf(releasePermitsScript)
+
+  beforeEach(async () => {
+    proxy = await rig.proxy()
+    locks = await rig.client({ commandTimeout: 300 }, rig.connection({}, proxy))
+    semaphore = locks.getSemaphore(NAME)
+    await rig.admin.set(NAME, '5')
+  })
+
+  it.each([
+    ['acquire', isAcquire, () => semaphore.acquire(2), '3'],
+    ['release', isRelease, () => semaphore.release(2), '7'],
+    ['drain', runsOf(drainScript), async () => expect(await semaphore.drainPermits()).toBe(5), '0'],
+  ])(
+    'loses the reply of %s: it counts once, also when a copy comes late (I2)',
+    async (_w, match, call, then) => {
+      const lost = proxy.loseReply(match)
+      const copies = [proxy.copyLate(match, 100), proxy.copyLate(match, 300)]
+      await soon(call())
+      expect(lost.count).toBe(1)
+      expect(await left()).toBe(then)
+      await soon(Promise.all(copies.map((copy) => copy.happened)))
+      expect(await left()).toBe(then)
+      await rig.admin.del(NAME)
+    },
+  )
+
+  it('gives up while its acquire has no answer: what it may have taken is back (I8)', async () => {
+    proxy.blackHole()
+    const waiting = semaphore.tryAcquire(3, 100)
+    await expect(soon(waiting)).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+    proxy.pass()
+    await locks.close()
+    expect(await left()).toBe('5')
+    await rig.admin.del(NAME)
+  })
+
+  it('gives up an acquire that has run: it goes back, and a copy that comes later takes nothing (I8)', async () => {
+    const abort = new AbortController()
+    const lost = proxy.loseReply(isAcquire)
+    const copy = proxy.copyLate(isAcquire, 400)
+    const waiting = semaphore.acquire({ permits: 3, signal: abort.signal })
+    await lost.happened
+    expect(await left()).toBe('2')
+    abort.abort(new Error('enough'))
+    await expect(waiting).rejects.toThrow('enough')
+    await eventually(async () => (await left()) === '5')
+    await soon(copy.happened)
+    expect(await left()).toBe('5')
+    await rig.admin.del(NAME)
+  })
+
+  it('tells of a release without an answer and goes on with it: it counts once when Redis is back', async () => {
+    const impatient = await rig.client(
+      { commandTimeout: 100, unavailableTimeoutMs: 200 },
+      rig.connection({}, proxy),
+    )
+    proxy.blackHole()
+    await expect(soon(impatient.getSemaphore(NAME).release())).rejects.toMatchObject({
+      code: 'REDIS_UNAVAILABLE',
+    })
+    proxy.pass()
+    await eventually(async () => (await left()) === '6')
+    await impatient.close()
+    expect(await left()).toBe('6')
+    await rig.admin.del(NAME)
+  })
+
+  it('loses replies at random: after 200 acquires and releases the count is exact (I2)', async () => {
+    for (let i = 0; i < 200; i += 1) {
+      if (i % 10 === 0) proxy.loseReply(i % 20 === 0 ? isAcquire : isRelease)
+      await soon(semaphore.withPermits(() => undefined, { permits: 1 + (i % 5) }))
+    }
+    expect(await left()).toBe('5')
+    await rig.admin.del(NAME)
+  })
+
+  it('cancels with a script that passes when it comes twice', async () => {
+    const lost = proxy.loseReply(isAcquire)
+    const cancelled = proxy.loseReply(runsOf(cancelScript))
+    const abort = new AbortController()
+    const waiting = semaphore.acquire({ permits: 5, signal: abort.signal })
+    await lost.happened
+    abort.abort()
+    await expect(waiting).rejects.toThrow()
+    await soon(cancelled.happened)
+    await locks.close()
+    expect(await left()).toBe('5')
+    await rig.admin.del(NAME)
+  })
+})

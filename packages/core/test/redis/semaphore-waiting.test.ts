@@ -1,0 +1,187 @@
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import type { LockClient, Semaphore } from '../../src/index.js'
+import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
+import { eventually } from './support/harness.js'
+import { soon, useRig } from './support/rig.js'
+
+const NAME = 'pool'
+const rig = useRig()
+let locks: LockClient
+let semaphore: Semaphore
+
+beforeEach(async () => {
+  // No tick: what wakes a waiter here is a message, a confirmation or a reconnect.
+  locks = await rig.client({ resyncInterval: 60_000 })
+  semaphore = locks.getSemaphore(NAME)
+})
+
+const subscribers = (): Promise<number> =>
+  rig.admin.pubsub('NUMSUB', `redisson_sc:{${NAME}}`).then((reply) => Number(reply[1]))
+const isParked = async (): Promise<boolean> => (await subscribers()) > 0
+const expectAtLast = async (permits: number): Promise<void> => {
+  expect(await rig.admin.get(NAME)).toBe(`${permits}`)
+  await rig.admin.del(NAME)
+}
+
+describe('who waits', () => {
+  it('passes for as many permits as one message brings (#6664, I4)', async () => {
+    await semaphore.trySetPermits(0)
+    const waiting = Promise.all(Array.from({ length: 20 }, () => semaphore.acquire()))
+    await eventually(isParked)
+    await locks.getSemaphore(NAME).release(20)
+    await soon(waiting)
+    await expectAtLast(0)
+  })
+
+  it('passes in order: who wants 5 at the head is not overtaken by those behind who want 1', async () => {
+    await semaphore.trySetPermits(0)
+    const order: number[] = []
+    const waiting = [5, 1, 1].map((permits) => semaphore.acquire(permits).then(() => order.push(permits)))
+    await eventually(isParked)
+    await semaphore.release(4)
+    expect(await semaphore.availablePermits()).toBe(4)
+    expect(order).toEqual([])
+    await semaphore.release(3)
+    await soon(Promise.all(waiting))
+    expect(order).toEqual([5, 1, 1])
+    await expectAtLast(0)
+  })
+
+  it('passes when the head in front gives up, at once (I4)', async () => {
+    await semaphore.trySetPermits(0)
+    const abort = new AbortController()
+    const head = semaphore.acquire({ permits: 9, signal: abort.signal })
+    const next = semaphore.acquire(2)
+    await eventually(isParked)
+    await semaphore.release(2)
+    abort.abort(new Error('enough'))
+    await expect(head).rejects.toThrow('enough')
+    await soon(next)
+    await expectAtLast(0)
+  })
+
+  it.each([
+    ['trySetPermits', () => locks.getSemaphore(NAME).trySetPermits(2)],
+    ['addPermits', () => locks.getSemaphore(NAME).addPermits(2)],
+    ['a Java release', () => rig.admin.multi().incrby(NAME, 2).publish(`redisson_sc:{${NAME}}`, '2').exec()],
+  ])('is woken by %s', async (_what, give) => {
+    const waiting = semaphore.acquire(2)
+    await eventually(isParked)
+    await give()
+    await soon(waiting)
+    await expectAtLast(0)
+  })
+
+  it('passes after a reconnect during which the permits came (I4)', async () => {
+    const proxy = await rig.proxy()
+    const cut = await rig.client({ resyncInterval: 60_000 }, rig.connection({}, proxy))
+    await semaphore.trySetPermits(0)
+    const waiting = cut.getSemaphore(NAME).acquire()
+    await eventually(isParked)
+    proxy.refuse()
+    await semaphore.release()
+    proxy.pass()
+    await soon(waiting)
+    await expectAtLast(0)
+  })
+
+  it('passes by the next tick when the message is lost, or nobody sent one (I4)', async () => {
+    const proxy = await rig.proxy()
+    const deaf = await rig.client({ resyncInterval: 50 }, rig.connection({}, proxy))
+    await semaphore.trySetPermits(0)
+    proxy.dropPushes(1)
+    const waiting = deaf.getSemaphore(NAME).acquire()
+    await eventually(isParked)
+    await rig.admin.del(NAME)
+    await semaphore.release()
+    await soon(waiting)
+    await expectAtLast(0)
+  })
+
+  it('ends with CLIENT_CLOSED, and leaves no subscription (I5)', async () => {
+    const waiting = semaphore.acquire()
+    await eventually(isParked)
+    const ended = expect(waiting).rejects.toMatchObject({ code: 'CLIENT_CLOSED' })
+    await locks.close()
+    await ended
+    expect(await subscribers()).toBe(0)
+  })
+
+  it('without a limit ends in REDIS_UNAVAILABLE after unavailableTimeoutMs of silence', async () => {
+    const proxy = await rig.proxy()
+    const connection = rig.connection({}, proxy)
+    const cut = await rig.client({ commandTimeout: 50, unavailableTimeoutMs: 150 }, connection)
+    proxy.blackHole()
+    const waiting = cut.getSemaphore(NAME).acquire()
+    await expect(soon(waiting)).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+    proxy.pass()
+  })
+})
+
+describe('many at once', () => {
+  it('1,000 waits that are aborted at any instant leave exactly the permits there were (I8)', async () => {
+    await semaphore.trySetPermits(3)
+    const client = await rig.client()
+    const other = client.getSemaphore(NAME)
+    let random = 7
+    const next = (below: number): number => (random = (random * 48_271) % 2_147_483_647) % below
+    const one = async (): Promise<void> => {
+      const abort = new AbortController()
+      const call = other.withPermits(() => undefined, { permits: 1 + next(3), signal: abort.signal })
+      for (let turns = next(6); turns > 0; turns -= 1) await new Promise(setImmediate)
+      abort.abort()
+      await call.catch(() => undefined)
+    }
+    for (let round = 0; round < 20; round += 1) await Promise.all(Array.from({ length: 50 }, one))
+    await client.close()
+    await expectAtLast(3)
+  })
+
+  it('4 clients of 5 flows under 1 permit: a counter that is read and written is exact', async () => {
+    await semaphore.trySetPermits(1)
+    const section = new CriticalSection(rig.admin, 'counter')
+    const clients = await Promise.all(Array.from({ length: 4 }, () => rig.client()))
+    const flow = async (client: LockClient): Promise<void> => {
+      for (let i = 0; i < 10; i += 1) await client.getSemaphore(NAME).withPermits(section.enter)
+    }
+    await soon(Promise.all([...clients, ...clients, ...clients, ...clients, ...clients].map(flow)), 9_000)
+    expect(await section.result()).toEqual(oneAfterAnother(200))
+    await expectAtLast(1)
+  })
+
+  it('an acquire and a release are one script each; who waits sends two tries and one at the message', async () => {
+    const connection = rig.connection()
+    const client = await rig.client({ resyncInterval: 60_000 }, connection)
+    const send = jest.spyOn(connection, 'evalsha')
+    const mine = client.getSemaphore(NAME)
+    await semaphore.trySetPermits(1)
+    await mine.acquire()
+    await mine.release()
+    expect(send).toHaveBeenCalledTimes(2)
+    await semaphore.drainPermits()
+    const waiting = mine.acquire()
+    await eventually(isParked)
+    await eventually(() => send.mock.calls.length === 4)
+    await semaphore.release()
+    await soon(waiting)
+    expect(send).toHaveBeenCalledTimes(5)
+    await expectAtLast(0)
+  })
+})
+
+describe('Redis out of memory', () => {
+  it('refuses an acquire clearly and takes a release; who waits goes on', async () => {
+    await semaphore.trySetPermits(2)
+    await semaphore.acquire()
+    await rig.admin.config('SET', 'maxmemory', '1')
+    try {
+      const error = await semaphore.acquire().catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ code: 'REDIS_UNAVAILABLE', outcome: 'refused', transient: false })
+      expect(await semaphore.tryAcquire(2)).toBe(false)
+      await semaphore.release()
+    } finally {
+      await rig.admin.config('SET', 'maxmemory', '0')
+    }
+    await expectAtLast(2)
+  })
+})

@@ -1,0 +1,192 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  InvalidArgumentError,
+  LockTimeoutError,
+  WrongTypeError,
+  type LockClient,
+  type Semaphore,
+} from '../../src/index.js'
+import { eventually, signalled } from './support/harness.js'
+import { soon, useRig } from './support/rig.js'
+
+const NAME = 'pool'
+const rig = useRig()
+let locks: LockClient
+let semaphore: Semaphore
+
+beforeEach(async () => {
+  locks = await rig.client()
+  semaphore = locks.getSemaphore(NAME)
+})
+
+/** Ends the test: what must be there goes, and nothing else may be left. */
+const expectAtLast = async (permits: number): Promise<void> => {
+  expect(await rig.admin.get(NAME)).toBe(`${permits}`)
+  await rig.admin.del(NAME)
+}
+
+const isParked = (): Promise<boolean> =>
+  rig.admin.pubsub('NUMSUB', `redisson_sc:{${NAME}}`).then((reply) => reply[1] === 1)
+
+describe("Redisson's own cases", () => {
+  it('testZero: nothing to take, give or wait for, whatever there is', async () => {
+    await semaphore.acquire(0)
+    expect(await semaphore.tryAcquire(0)).toBe(true)
+    await semaphore.release(0)
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('testTrySetPermits: once; with a time to live the semaphore ends', async () => {
+    expect(await semaphore.trySetPermits(10)).toBe(true)
+    expect(await semaphore.trySetPermits(15)).toBe(false)
+    expect(await semaphore.availablePermits()).toBe(10)
+    await rig.admin.del(NAME)
+    expect(await semaphore.trySetPermits(3, 60_000)).toBe(true)
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(50_000)
+    expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(60_000)
+    await expectAtLast(3)
+  })
+
+  it('testAddPermits, testReducePermits: also below 0', async () => {
+    await semaphore.addPermits(10)
+    expect(await semaphore.availablePermits()).toBe(10)
+    await semaphore.acquire(5)
+    await semaphore.addPermits(-10)
+    expect(await semaphore.availablePermits()).toBe(-5)
+    expect(await semaphore.tryAcquire()).toBe(false)
+    await semaphore.release(10)
+    await expectAtLast(5)
+  })
+
+  it('testAcquireAfterAddPermits: who waits for 2 passes when 2 are free, not at the first', async () => {
+    await semaphore.trySetPermits(0)
+    let passed = false
+    const waiting = semaphore.acquire(2).then(() => (passed = true))
+    await eventually(isParked)
+    await semaphore.release()
+    expect(await semaphore.tryAcquire(2)).toBe(false)
+    expect(passed).toBe(false)
+    await semaphore.addPermits(1)
+    await soon(waiting)
+    await expectAtLast(0)
+  })
+
+  it('testAcquireWithoutSetPermits, testReleaseWithoutPermits: a release makes the semaphore', async () => {
+    expect(await semaphore.tryAcquire()).toBe(false)
+    expect(await semaphore.availablePermits()).toBe(0)
+    await semaphore.release()
+    expect(await semaphore.tryAcquire()).toBe(true)
+    await expectAtLast(0)
+  })
+
+  it('testReleaseIfExists: only where there is one', async () => {
+    expect(await semaphore.releaseIfExists()).toBe(false)
+    expect(await rig.admin.exists(NAME)).toBe(0)
+    await semaphore.trySetPermits(1)
+    expect(await semaphore.releaseIfExists(2)).toBe(true)
+    await expectAtLast(3)
+  })
+
+  it('testDrainPermits: all that are there, and nothing of a debt', async () => {
+    await semaphore.trySetPermits(10)
+    await semaphore.acquire(3)
+    expect(await semaphore.drainPermits()).toBe(7)
+    expect(await semaphore.drainPermits()).toBe(0)
+    await semaphore.addPermits(-2)
+    expect(await semaphore.drainPermits()).toBe(0)
+    await expectAtLast(-2)
+  })
+
+  it('testTryNAcquire: a wait with a limit is over when it says, and gets what comes in time', async () => {
+    await semaphore.trySetPermits(1)
+    expect(await semaphore.tryAcquire(2, 60)).toBe(false)
+    const waiting = semaphore.tryAcquire({ permits: 2, waitMs: 5_000 })
+    await eventually(isParked)
+    await semaphore.release()
+    expect(await soon(waiting)).toBe(true)
+    await expectAtLast(0)
+  })
+})
+
+describe("JavaScript's face", () => {
+  it('acquire with a limit ends in LOCK_TIMEOUT, which says of what', async () => {
+    const error = await semaphore.acquire({ permits: 3, waitMs: 20 }).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(LockTimeoutError)
+    expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', lockName: NAME, holder: undefined })
+    expect((error as Error).message).toMatch(/^3 permits of semaphore "pool" not acquired in \d+ ms/)
+  })
+
+  it('withPermits gives back by itself, with the result, and with the error of the callback', async () => {
+    await semaphore.trySetPermits(2)
+    const result = await semaphore.withPermits(() => semaphore.availablePermits(), { permits: 2 })
+    expect(result).toBe(0)
+    const error = new Error('mine')
+    await expect(semaphore.withPermits(() => Promise.reject(error))).rejects.toBe(error)
+    await expectAtLast(2)
+  })
+
+  it('close aborts the signal of a callback that does not end, and gives its permits back', async () => {
+    await semaphore.trySetPermits(1)
+    const inside = signalled<AbortSignal>()
+    const done = signalled()
+    const call = semaphore.withPermits((signal) => {
+      inside.resolve(signal)
+      return done.promise
+    })
+    const signal = await inside.promise
+    await locks.close({ graceMs: 0 })
+    expect(signal.reason).toMatchObject({ code: 'CLIENT_CLOSED' })
+    expect(await rig.admin.get(NAME)).toBe('1')
+    done.resolve()
+    await call
+    await expectAtLast(1)
+  })
+
+  it.each([
+    ['permits', (s: Semaphore) => s.acquire(-1), -1],
+    ['permits', (s: Semaphore) => s.tryAcquire(1.5), 1.5],
+    ['permits', (s: Semaphore) => s.release(2 ** 31), 2 ** 31],
+    ['permits', (s: Semaphore) => s.trySetPermits(-1), -1],
+    ['permits', (s: Semaphore) => s.addPermits(Number.NaN), Number.NaN],
+    ['ttlMs', (s: Semaphore) => s.trySetPermits(1, 0), 0],
+    ['waitMs', (s: Semaphore) => s.acquire({ waitMs: -1 }), -1],
+    ['signal', (s: Semaphore) => s.acquire({ signal: 1 as never }), 1],
+    ['options', (s: Semaphore) => s.acquire(null as never), null],
+    ['callback', (s: Semaphore) => s.withPermits(1 as never), 1],
+  ])('INVALID_ARGUMENT names %s and the value', async (argument, call, value) => {
+    const error = await call(semaphore).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect(error).toMatchObject({ argument, value })
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it.each([
+    ['a hash', () => rig.admin.hset(NAME, 'f', 'v')],
+    ['no number', () => rig.admin.set(NAME, 'text')],
+  ])('WRONG_TYPE where the key is %s, and nothing is changed', async (_what, put) => {
+    await put()
+    const before = await rig.contents()
+    const calls = [
+      () => semaphore.acquire(),
+      () => semaphore.release(),
+      () => semaphore.drainPermits(),
+      () => semaphore.trySetPermits(1),
+      () => semaphore.addPermits(1),
+      () => semaphore.availablePermits(),
+    ]
+    for (const call of calls) {
+      const error = await call().catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(WrongTypeError)
+      expect(error).toMatchObject({ key: NAME })
+    }
+    expect(await rig.contents()).toEqual(before)
+    await rig.admin.del(NAME)
+  })
+
+  it('CLIENT_CLOSED after close, from every call', async () => {
+    await locks.close()
+    expect(() => locks.getSemaphore(NAME)).toThrow('closed')
+    await expect(semaphore.acquire()).rejects.toMatchObject({ code: 'CLIENT_CLOSED' })
+    await expect(semaphore.release()).rejects.toMatchObject({ code: 'CLIENT_CLOSED' })
+  })
+})

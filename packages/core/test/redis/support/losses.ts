@@ -1,0 +1,44 @@
+import type { Hold, LockClient, LockEvents } from '../../../src/index.js'
+import { soon } from './rig.js'
+
+/** The next loss that a client reports, and when, on the clock of `performance.now`. */
+export function nextLoss(
+  locks: LockClient,
+  withinMs = 10_000,
+): Promise<{ event: LockEvents['lost']; atMs: number }> {
+  return soon(
+    new Promise((resolve) => {
+      const listener = (event: LockEvents['lost']): void => {
+        locks.off('lost', listener)
+        resolve({ event, atMs: performance.now() })
+      }
+      locks.on('lost', listener)
+    }),
+    withinMs,
+  )
+}
+
+/** How a call failed; fails itself when it did not. */
+export async function failureOf(call: Promise<unknown>): Promise<unknown> {
+  let result: unknown
+  try {
+    result = await soon(call)
+  } catch (error) {
+    return error
+  }
+  throw new Error(`It did not fail, but gave ${String(result)}`)
+}
+
+/** What a holder would see that looks right now. */
+export function belief(hold: Hold): { trusted: boolean; ensured: boolean; aborted: boolean } {
+  let ensured = true
+  try {
+    hold.ensure()
+  } catch {
+    ensured = false
+  }
+  return { trusted: hold.trustedForMs > 0, ensured, aborted: hold.signal.aborted }
+}
+
+export const BELIEVES = { trusted: true, ensured: true, aborted: false }
+export const KNOWS_BETTER = { trusted: false, ensured: false, aborted: true }

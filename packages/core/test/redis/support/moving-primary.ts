@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, expect } from '@jest/globals'
+import { FaultProxy, RedisReplication, type RedisServer } from '@holdfast/testing'
+import { Redis } from 'ioredis'
+import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { eventually } from './harness.js'
+
+/** A primary and a replica for one test alone, behind one address that goes with the primary. */
+export class MovingPrimary {
+  private group: RedisReplication | undefined
+  private address: FaultProxy | undefined
+  private clients: LockClient[] = []
+  private connections: Redis[] = []
+
+  async begin(): Promise<void> {
+    this.group = await RedisReplication.start()
+    this.address = await FaultProxy.start(this.group.primary)
+  }
+
+  get replication(): RedisReplication {
+    return running(this.group)
+  }
+
+  get proxy(): FaultProxy {
+    return running(this.address)
+  }
+
+  get primary(): RedisServer {
+    return this.replication.primary
+  }
+
+  get replica(): RedisServer {
+    return this.replication.replicas[0]!
+  }
+
+  /** What clients connect to. */
+  connection(): Redis {
+    const connection = new Redis(this.proxy.url, { retryStrategy: () => 20, disconnectTimeout: 50 })
+    connection.on('error', () => undefined)
+    this.connections.push(connection)
+    return connection
+  }
+
+  async client(options: LockClientOptions = {}): Promise<LockClient> {
+    const client = await LockClient.connect(this.connection(), { bareCalls: 'allow', ...options })
+    this.clients.push(client)
+    return client
+  }
+
+  /** From now on the replica gets nothing: what the primary writes is lost with it. */
+  cutReplication(): void {
+    this.replication.cutReplication()
+  }
+
+  /** The primary dies without a word, the replica takes its place and its address. */
+  async failOver(): Promise<void> {
+    const { replica } = this
+    await this.primary.kill()
+    await this.replication.promote(replica)
+    this.proxy.retarget(replica)
+  }
+
+  async someoneWaitsFor(name: string): Promise<void> {
+    const channel = `redisson_lock__channel:{${name}}`
+    await eventually(async () =>
+      ((await this.primary.command('PUBSUB', 'CHANNELS')) as string[]).includes(channel),
+    )
+  }
+
+  async holds(name: string): Promise<unknown> {
+    return this.primary.command('HGETALL', name)
+  }
+
+  /** Ends the test: the primary must be empty and have no subscriber left (I5). */
+  async finish(): Promise<void> {
+    await Promise.all(this.clients.splice(0).map((client) => client.close({ graceMs: 0 })))
+    this.connections.splice(0).forEach((connection) => connection.disconnect())
+    try {
+      const keys = (await this.primary.command('KEYS', '*')) as string[]
+      expect(keys.filter((key) => !key.startsWith('holdfast:latch:'))).toEqual([])
+      expect(await this.primary.command('PUBSUB', 'CHANNELS')).toEqual([])
+    } finally {
+      await this.proxy.stop()
+      await this.replication.stop()
+    }
+  }
+}
+
+function running<T>(part: T | undefined): T {
+  if (part === undefined) {
+    throw new Error('The servers run during a test only.')
+  }
+  return part
+}
+
+/** To be called at the top of a describe block. */
+export function useMovingPrimary(): MovingPrimary {
+  const moving = new MovingPrimary()
+  beforeEach(() => moving.begin())
+  afterEach(() => moving.finish())
+  return moving
+}

@@ -1,0 +1,114 @@
+import { describe, expect, it } from '@jest/globals'
+import type { Redis } from 'ioredis'
+import { luaSources } from '../../src/scripts/lua-sources.js'
+import { eventually, sleep } from './support/harness.js'
+import { JavaClient } from './support/java-client.js'
+import { soon, useRig } from './support/rig.js'
+
+const NAME = 'order:42'
+const CHANNEL = `redisson_lock__channel:{${NAME}}`
+/** A tick that no test waits for. */
+const NEVER_MS = 60_000
+
+const rig = useRig()
+
+const subscribed = (): Promise<void> =>
+  eventually(async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1] === 1)
+
+describe('messages that are lost', () => {
+  it('all of them: a free lock is found at the next resync (I4)', async () => {
+    const proxy = await rig.proxy()
+    const holding = await rig.client()
+    const waiting = await rig.client({ resyncInterval: 300 }, rig.connection({}, proxy))
+    const drops = proxy.dropPushes(1)
+    for (let round = 0; round < 5; round += 1) {
+      const hold = await holding.getLock(NAME).acquire()
+      const wait = waiting.getLock(NAME).acquire()
+      await subscribed()
+      await hold.release()
+      const releasedAt = performance.now()
+      expect(await (await soon(wait)).release()).toBe('released')
+      // Room for a busy machine; without the resync it would be the 30 s of the lease.
+      expect(performance.now() - releasedAt).toBeLessThan(3_000)
+    }
+    expect(drops.count).toBeGreaterThanOrEqual(5)
+  })
+
+  it('on a subscriber whose connection is killed again and again: every wait ends without a tick (I4)', async () => {
+    const [holding, waiting] = [await rig.client(), await rig.client({ resyncInterval: NEVER_MS })]
+    let [killed, going] = [0, true]
+    const killing = (async () => {
+      while (going) {
+        killed += Number(await rig.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub'))
+        await sleep(20)
+      }
+    })()
+    for (let round = 0; round < 20; round += 1) {
+      const hold = await holding.getLock(NAME).acquire()
+      const wait = waiting.getLock(NAME).acquire()
+      await sleep(round * 3)
+      await hold.release()
+      expect(await (await soon(wait, 10_000)).release()).toBe('released')
+    }
+    going = false
+    await killing
+    expect(killed).toBeGreaterThan(5)
+  })
+})
+
+describe('an unlock that races with a subscription', () => {
+  const subscribes = (bytes: Buffer): boolean =>
+    bytes.includes(CHANNEL) && /\r\nsubscribe\r\n/i.test(bytes.toString())
+
+  it('and comes before it, after the refusal: the waiter tries again when it is confirmed (I4)', async () => {
+    const proxy = await rig.proxy()
+    const waiting = await rig.client({ resyncInterval: NEVER_MS }, rig.connection({}, proxy))
+    await new JavaClient(rig.admin).hold(NAME, NEVER_MS)
+    proxy.delay(100)
+    await rig.server.resetStats()
+    const wait = waiting.getLock(NAME).acquire()
+    // Refused, which the client hears 100 ms later, and its SUBSCRIBE is here 100 ms after that.
+    await eventually(async () => (await rig.server.commandStats()).has('evalsha'))
+    const results = await rig.admin.multi().del(NAME).publish(CHANNEL, '0').exec()
+    const heardBy = results?.[1]?.[1]
+    expect(heardBy).toBe(0)
+    expect(await (await soon(wait)).release()).toBe('released')
+  })
+
+  it('whose confirmation is lost: the waiter subscribes anew, and tries again (I4)', async () => {
+    const proxy = await rig.proxy()
+    const waiting = await rig.client({ resyncInterval: NEVER_MS }, rig.connection({}, proxy))
+    const java = new JavaClient(rig.admin)
+    await java.hold(NAME, NEVER_MS)
+    const fault = proxy.loseReply(subscribes)
+    const wait = waiting.getLock(NAME).acquire()
+    await soon(fault.happened)
+    // Nobody is subscribed now.
+    await java.unlock(NAME)
+    expect(await (await soon(wait)).release()).toBe('released')
+  })
+})
+
+describe('how many heard a message', () => {
+  it('is asked by no script: the number is wrong where a replica or another node has the subscriber', () => {
+    const publishing = /redis\.p?call\((ARGV\[\d+\]|'s?publish')/i
+    const lines = Object.values(luaSources).flatMap((lua) => lua.split('\n'))
+    const calls = lines.filter((line) => publishing.test(line))
+    expect(calls.length).toBeGreaterThanOrEqual(3)
+    // A statement of its own: nothing takes what it gives.
+    expect(calls.filter((line) => !/^\s*redis\.call\(.*\)\s*$/.test(line))).toEqual([])
+  })
+
+  it('changes no answer: a release is a release with no, one and several subscribers', async () => {
+    const locks = await rig.client()
+    const listeners: Redis[] = []
+    for (let count = 0; count < 3; count += 1) {
+      const hold = await locks.getLock(NAME).acquire()
+      expect(await hold.release()).toBe('released')
+      expect((await rig.admin.pubsub('NUMSUB', CHANNEL))[1]).toBe(count)
+      const listener = rig.connection()
+      await listener.subscribe(CHANNEL)
+      listeners.push(listener)
+    }
+  })
+})
