@@ -3,24 +3,33 @@ import { parseArgs } from 'node:util'
 /** What the command line asks for is not possible. */
 export class UsageError extends Error {}
 
+/** @param {import('node:util').ParseArgsConfig} config */
+const parse = (config) => {
+  try {
+    return parseArgs(config)
+  } catch (error) {
+    throw new UsageError(error.message)
+  }
+}
+
 /**
  * `parseArgs` of node:util, whose complaint becomes a UsageError.
  *
  * @param {string[]} args
  * @param {import('node:util').ParseArgsConfig['options']} options
  */
-export const parseOptions = (args, options) => {
-  try {
-    return parseArgs({ args, options }).values
-  } catch (error) {
-    throw new UsageError(error.message)
-  }
+export const parseOptions = (args, options) => parse({ args, options }).values
+
+/** The same where texts may stand beside the options. */
+export const parseOptionsAndTexts = (args, options) => {
+  const { values, positionals } = parse({ args, options, allowPositionals: true })
+  return { values, texts: positionals }
 }
 
-/** @param {string} name @param {string} given @param {number} most @throws {UsageError} */
-export const wholeNumber = (name, given, most) => {
-  if (!/^[1-9]\d*$/.test(given) || Number(given) > most) {
-    throw new UsageError(`--${name} takes a whole number from 1 to ${most}, not '${given}'`)
+/** @param {string} name @param {string} given @param {number} most @param {number} [least] @throws {UsageError} */
+export const wholeNumber = (name, given, most, least = 1) => {
+  if (!/^[1-9]\d*$/.test(given) || Number(given) > most || Number(given) < least) {
+    throw new UsageError(`--${name} takes a whole number from ${least} to ${most}, not '${given}'`)
   }
   return Number(given)
 }

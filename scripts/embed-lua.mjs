@@ -8,7 +8,7 @@ const folder = fileURLToPath(new URL('../packages/core/src/scripts/', import.met
 const target = join(folder, 'lua-sources.ts')
 
 const names = readdirSync(folder, { recursive: true })
-  .filter((file) => file.endsWith('.lua'))
+  .filter((file) => file.endsWith('.lua') && !file.endsWith('.part.lua'))
   .map((file) =>
     relative(folder, join(folder, file))
       .split(sep)
@@ -17,16 +17,29 @@ const names = readdirSync(folder, { recursive: true })
   )
   .sort()
 
-const read = (name) => readFileSync(join(folder, `${name}.lua`), 'utf8')
+const textOf = (name) => readFileSync(join(folder, `${name}.lua`), 'utf8')
 
-// `-- include NAME` in a table of transitions becomes the script as a function of its KEYS and ARGV.
+// `-- insert NAME` becomes the text of NAME.part.lua: local functions that several scripts share.
+const INSERT = /^-- insert (\S+)\n/gm
+
+const read = (name) => textOf(name).replaceAll(INSERT, (_, part) => textOf(`${part}.part`))
+
+// `-- include NAME` in a table of transitions becomes the script as a function of its KEYS and ARGV. What is
+// included may include in turn; everything reads its own parameters, never those of the script around it.
 const INCLUDE = /^( *)-- include (\S+)$/gm
 
-const included = (_, indent, name) => {
-  const lua = read(name)
-  const body = lua.trimEnd().replaceAll(/^(?=.)/gm, `${indent}  `)
+const expanded = (name, around = []) => {
+  if (around.includes(name))
+    throw new Error(`Lua scripts include each other: ${[...around, name].join(' > ')}`)
+  return read(name).replaceAll(INCLUDE, (_, indent, other) => included(indent, other, [...around, name]))
+}
+
+const included = (indent, name, around) => {
+  const body = expanded(name, around)
+    .trimEnd()
+    .replaceAll(/^(?=.)/gm, `${indent}  `)
   return [
-    `${indent}['${name}'] = { keys = ${highestPosition(lua, 'KEYS')}, run = function(KEYS, ARGV)`,
+    `${indent}['${name}'] = { keys = ${highestPosition(read(name), 'KEYS')}, run = function(KEYS, ARGV)`,
     body,
     `${indent}end },`,
   ].join('\n')
@@ -38,7 +51,11 @@ const highestPosition = (lua, label) => {
   return Math.max(...[...section.matchAll(/\[(\d+)\]/g)].map(([, n]) => Number(n)))
 }
 
-const sources = new Map(names.map((name) => [name, read(name).replaceAll(INCLUDE, included)]))
+// Comments are for readers of the .lua files; what is embedded travels in every package, and to Redis.
+const withoutComments = (lua) =>
+  lua.replaceAll(/^ *--.*\n/gm, (line, at) => (at === 0 ? line : '')).replaceAll(/\n{2,}/g, '\n')
+
+const sources = new Map(names.map((name) => [name, withoutComments(expanded(name))]))
 const inBatches = [...read('batch').matchAll(INCLUDE)].map(([, , name]) => name)
 
 const literal = (text) =>

@@ -1,56 +1,113 @@
-// Runs the torture with one planted bug after another: each has to be found. `npm run test:planted [-- TEXT ...]`
-// takes those whose name has one of the texts.
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { PLANTED_BUGS } from './torture/planted-bugs.mjs'
+// Plants one mistake at a time into Holdfast: the torture, or a test, has to find each, and nothing without it.
+import { availableParallelism, loadavg } from 'node:os'
+import { RedisServer } from '@holdfast/testing'
+import { parseOptionsAndTexts, UsageError, wholeNumber } from './command-line.mjs'
+import { interruption } from './interruption.mjs'
+import { PLANTED_BUGS } from './planted/bugs.mjs'
+import { requirePlantable } from './planted/planting.mjs'
+import { look, nameOf } from './planted/runs.mjs'
+import { provideServerProgram } from './redis/server-program.mjs'
 
-const TORTURE = fileURLToPath(new URL('./torture.mjs', import.meta.url))
-const PLANT = new URL('./torture/plant.mjs', import.meta.url).href
-const LENGTH = ['--minutes', '0.3', '--seed', '1']
+const MOST_JOBS = 64
+const MOST_EVIDENCE = 120
+const PROCESSORS = availableParallelism()
+// A run waits for most of its time. Many more at once would fight for the processors, and late is a finding.
+const JOBS = Math.min(6, Math.ceil(1.5 * PROCESSORS))
+const BUSY = 4 * PROCESSORS
+const USAGE = `Usage: npm run test:planted -- [options] [TEXT ...]
 
-/** @returns {Promise<{ code: number | null, output: string }>} */
-const torture = (args, env) =>
-  new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [TORTURE, ...LENGTH, ...args], {
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += String(text)))
-    child.on('error', reject)
-    child.on('close', (code) => resolve({ code, output }))
-  })
+  TEXT        only the bugs whose name has one of the texts
+  --jobs N    how many runs at a time                            (${JOBS})
+  --check     only see whether each bug can be planted
+  --list      name the bugs and who has to find them
+  --help
 
-const tortureWith = (name) =>
-  torture(PLANTED_BUGS[name].args, { NODE_OPTIONS: `--import ${PLANT}`, HOLDFAST_PLANTED_BUG: name })
+Exit code: 0 each was found and nothing else, 1 otherwise, 2 the arguments are wrong.`
+const signal = interruption()
 
-/** How it was noticed: the first violation, or the error that ended the run. */
-const evidence = (output) => {
-  const lines = output.trim().split('\n')
-  return (
-    lines.find((line) => /^I\d+ /.test(line)) ?? lines.find((line) => /\bError\b/.test(line)) ?? lines.at(-1)
+const wantedOf = (args) => {
+  const flag = { type: 'boolean', default: false }
+  const options = { jobs: { type: 'string' }, check: flag, list: flag, help: flag }
+  const { values, texts } = parseOptionsAndTexts(args, options)
+  const jobs = values.jobs === undefined ? JOBS : wholeNumber('jobs', values.jobs, MOST_JOBS)
+  const names = Object.keys(PLANTED_BUGS).filter(
+    (name) => texts.length === 0 || texts.some((text) => name.includes(text)),
   )
+  if (names.length === 0) throw new UsageError(`no planted bug has '${texts.join("' or '")}' in its name`)
+  return { ...values, jobs, names }
 }
 
-const wanted = process.argv.slice(2)
-const names = Object.keys(PLANTED_BUGS).filter(
-  (name) => wanted.length === 0 || wanted.some((text) => name.includes(text)),
-)
-let missed = 0
-// Faults that are found fault with anyway would find every bug.
-for (const args of new Set(names.map((name) => PLANTED_BUGS[name].args.join(' ')))) {
-  const { code, output } = await torture(args.split(' '), {})
-  if (code !== 0) missed += 1
-  console.log(`${code === 0 ? 'clean ' : 'DIRTY '}  without a bug, ${args}: ${evidence(output)}`)
+/** Every finder without a bug first: one that finds fault with anything would find every bug. */
+const looksFor = (names) => {
+  const finders = new Map(names.map((name) => [nameOf(PLANTED_BUGS[name]), PLANTED_BUGS[name]]))
+  return [
+    ...[...finders].map(([name, finder]) => ({ finder, what: `without a bug, ${name}` })),
+    ...names.map((name) => ({ finder: PLANTED_BUGS[name], bug: name, what: name })),
+  ]
 }
-for (const name of names) {
-  const { code, output } = await tortureWith(name)
-  const isPlanted = !/mend the planted bug/.test(output)
-  const isCaught = code === 1 && isPlanted
-  if (!isCaught) missed += 1
-  console.log(`${isCaught ? 'caught' : 'MISSED'}  ${name}: ${evidence(output)}`)
+
+/** @returns {Promise<number>} how many looks did not see what they should */
+const lookAll = async ({ names, jobs }, redisUrl) => {
+  const looks = looksFor(names)
+  const [total, startedAt] = [looks.length, performance.now()]
+  let [done, wrong] = [0, 0]
+  const worker = async () => {
+    for (let next = looks.shift(); next && !signal.aborted; next = looks.shift()) {
+      const said = await resultOf(next, redisUrl)
+      if (signal.aborted) return
+      done += 1
+      wrong += said.right ? 0 : 1
+      const seconds = Math.round((performance.now() - startedAt) / 1_000)
+      const evidence = said.right ? said.evidence.slice(0, MOST_EVIDENCE) : said.evidence
+      console.log(`${said.word}  ${next.what}: ${evidence}  (${done} of ${total}, ${seconds} s)`)
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, worker))
+  return wrong
 }
-console.log(
-  missed === 0 ? `All ${names.length} planted bugs were caught` : `${missed} of these should be otherwise`,
-)
-if (missed > 0) process.exitCode = 1
+
+const resultOf = async ({ finder, bug }, redisUrl) => {
+  try {
+    const { found, evidence } = await look(finder, { bug, redisUrl, signal })
+    const word = bug ? (found ? 'caught' : 'MISSED') : found ? 'DIRTY ' : 'clean '
+    return { word, right: found === Boolean(bug), evidence }
+  } catch (error) {
+    return { word: 'BROKEN', right: false, evidence: error.message }
+  }
+}
+
+const excuse = () => {
+  const load = loadavg()[0]
+  if (load < BUSY) return ''
+  return `. But this machine is busy: a load of ${load.toFixed(0)} on ${PROCESSORS} processors makes anything late`
+}
+
+const main = async (wanted) => {
+  for (const name of wanted.names) requirePlantable(PLANTED_BUGS[name])
+  if (wanted.check) return `All ${wanted.names.length} bugs can be planted`
+  const program = await provideServerProgram({ log: (line) => console.error(line) })
+  process.env.PATH = program.path
+  try {
+    const redis = await RedisServer.start()
+    try {
+      const wrong = await lookAll(wanted, redis.url)
+      signal.throwIfAborted()
+      if (wrong > 0) throw new Error(`${wrong} of these should be otherwise${excuse()}`)
+      return `All ${wanted.names.length} planted bugs were caught`
+    } finally {
+      await redis.stop()
+    }
+  } finally {
+    await program.remove()
+  }
+}
+
+try {
+  const wanted = wantedOf(process.argv.slice(2))
+  if (wanted.help) console.log(USAGE)
+  else if (wanted.list) for (const name of wanted.names) console.log(`${name}: ${nameOf(PLANTED_BUGS[name])}`)
+  else console.log(await main(wanted))
+} catch (error) {
+  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error.message)
+  process.exitCode ||= error instanceof UsageError ? 2 : 1
+}

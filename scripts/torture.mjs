@@ -11,7 +11,8 @@ import { provideServerProgram } from './redis/server-program.mjs'
 import { parseArguments, USAGE } from './torture/arguments.mjs'
 import { happen } from './torture/faults.mjs'
 import { Fleet } from './torture/fleet.mjs'
-import { openHistory, readHistories } from './torture/history-file.mjs'
+import { nowMs, openHistory, readHistories } from './torture/history-file.mjs'
+import { lockNames } from './torture/lock-names.mjs'
 import { seededRandom } from './torture/random.mjs'
 import { leftBehind, verdict } from './torture/verdict.mjs'
 
@@ -32,19 +33,25 @@ const main = async (wanted) => {
 }
 
 const torture = async (wanted) => {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-torture-'))
   const redis = await RedisServer.start()
-  const locks = Array.from({ length: wanted.locks }, (_, i) => `lock:${i}`)
-  const { flows, seed, leaseMs, resyncMs, delayMs } = wanted
+  const register = await RedisServer.start()
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-torture-'))
+  const locks = lockNames(wanted.locks, wanted.kinds)
+  const { flows, seed, leaseMs, resyncMs, delayMs, dropNth } = wanted
   const file = join(folder, 'faults.jsonl')
   const history = openHistory(file, 'torture')
-  const fleet = new Fleet(redis, { folder, locks, flows, seed, history, leaseMs, resyncMs, delayMs })
+  const fleet = new Fleet(redis, {
+    ...{ folder, register, locks, flows, seed, history },
+    ...{ leaseMs, resyncMs, delayMs, dropNth },
+  })
   try {
     await fleet.start(wanted.processes)
-    const run = { redis, fleet, locks, leaseMs, random: seededRandom(seed), history }
+    // Until when a copy may arrive, and until when one that met no latch may do harm.
+    const copies = { untilMs: 0, harmlessAtMs: 0, losses: 0 }
+    const run = { redis, register, fleet, locks, leaseMs, random: seededRandom(seed), history, copies }
     await faultsFor(wanted, run)
     await fleet.finish()
-    history.add('end', await leftBehind(redis))
+    history.add('end', await leftBehind(redis, { leaseMs, settledMs: SETTLE_MS }))
     const events = readHistories([...fleet.files, file])
     if (wanted.history) {
       await writeFile(wanted.history, events.map((event) => `${JSON.stringify(event)}\n`).join(''))
@@ -54,6 +61,7 @@ const torture = async (wanted) => {
     history.close()
     await fleet.stop()
     await redis.stop()
+    await register.stop()
     await rm(folder, { recursive: true, force: true })
   }
 }
@@ -62,21 +70,23 @@ const torture = async (wanted) => {
 const faultsFor = async ({ minutes, faults }, run) => {
   const endsAt = performance.now() + minutes * 60_000
   const startedAt = performance.now()
-  let [count, told] = [0, startedAt]
+  let [count, told, last] = [0, startedAt, 'none']
   while (performance.now() < endsAt) {
     interrupted.throwIfAborted()
-    const name = run.random.pick(faults)
-    await happen(name, run)
-    count += 1
+    if (faults.length > 0) {
+      last = run.random.pick(faults)
+      await happen(last, run)
+      count += 1
+    }
     await sleep(run.random.between(0, 500))
     if (performance.now() - told >= PROGRESS_MS) {
       told = performance.now()
       log(
-        `${Math.round((told - startedAt) / 1000)} s  ${count} faults, the last one ${name}, ${await fleetProgress(run)} acquisitions`,
+        `${Math.round((told - startedAt) / 1000)} s  ${count} faults, the last one ${last}, ${await fleetProgress(run)} acquisitions`,
       )
     }
   }
-  await sleep(SETTLE_MS)
+  await sleep(Math.max(SETTLE_MS, run.copies.harmlessAtMs - nowMs()))
 }
 
 /** By the processes that are there now; one that was killed took its count along. */
@@ -91,7 +101,7 @@ try {
     console.log(USAGE)
   } else {
     log(
-      `seed ${wanted.seed}, ${wanted.minutes} min, ${wanted.processes} processes with ${wanted.flows} callers each`,
+      `seed ${wanted.seed}, ${wanted.minutes} min, ${wanted.kinds.join(', ')}, ${wanted.processes} processes with ${wanted.flows} callers each`,
     )
     const { text, violations } = await main(wanted)
     console.log(text)

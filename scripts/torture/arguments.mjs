@@ -1,5 +1,6 @@
 import { parseOptions, UsageError, wholeNumber } from '../command-line.mjs'
 import { FAULT_NAMES } from './faults.mjs'
+import { KINDS } from './lock-names.mjs'
 
 const MOST = 999_999_999
 const DEFAULTS = {
@@ -11,20 +12,24 @@ const DEFAULTS = {
   lease: 1_500,
   resync: 300,
   delay: 0,
+  drop: 0,
 }
 
 export const USAGE = `Usage: npm run test:torture -- [options]
 
   --minutes M      how long faults go on; parts of a minute are fine   (${DEFAULTS.minutes})
   --seed S         whole number; decides which faults come when        (${DEFAULTS.seed})
-  --faults LIST    names separated by commas, or 'all'                 (all)
+  --faults LIST    names separated by commas, 'all' or 'none'          (all)
                    ${FAULT_NAMES.join(', ')}
+  --kinds LIST     kinds of locks, separated by commas, or 'all'       (all)
+                   ${KINDS.join(', ')}
   --processes N    worker processes                                    (${DEFAULTS.processes})
   --flows N        callers in each process                             (${DEFAULTS.flows})
   --locks N        locks they all want                                 (${DEFAULTS.locks})
   --lease MS       how long a lock lasts without renewal, ms           (${DEFAULTS.lease})
   --resync MS      how often a waiter asks without being woken, ms     (${DEFAULTS.resync})
   --delay MS       how long every chunk travels, faults apart, ms       (${DEFAULTS.delay})
+  --drop N         of the messages to a subscriber every N-th is lost, faults apart (none)
   --history FILE   keeps the events of the run as JSON lines
   --help
 
@@ -37,12 +42,14 @@ export const parseArguments = (args) => {
     'minutes',
     'seed',
     'faults',
+    'kinds',
     'processes',
     'flows',
     'locks',
     'lease',
     'resync',
     'delay',
+    'drop',
     'history',
   ]
   const values = parseOptions(args, {
@@ -60,18 +67,21 @@ export const parseArguments = (args) => {
     leaseMs: count('lease'),
     resyncMs: count('resync'),
     delayMs: count('delay'),
-    faults: faultsOf(values.faults ?? 'all'),
+    dropNth: count('drop'),
+    faults: listed('faults', values.faults, FAULT_NAMES),
+    kinds: listed('kinds', values.kinds, KINDS),
     history: values.history,
     help: values.help,
   }
 }
 
-const faultsOf = (list) => {
-  if (list === 'all') return FAULT_NAMES
+const listed = (option, list, names) => {
+  if (list === undefined || list === 'all') return names
+  if (list === 'none' && option === 'faults') return []
   const wanted = list.split(',').map((name) => name.trim())
-  const unknown = wanted.filter((name) => !FAULT_NAMES.includes(name))
+  const unknown = wanted.filter((name) => !names.includes(name))
   if (unknown.length > 0) {
-    throw new UsageError(`--faults knows no '${unknown.join("', '")}', only ${FAULT_NAMES.join(', ')}`)
+    throw new UsageError(`--${option} knows no '${unknown.join("', '")}', only ${names.join(', ')}`)
   }
   return wanted
 }

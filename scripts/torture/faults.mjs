@@ -1,16 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { nowMs } from './history-file.mjs'
+import { forceUnlock } from './lock-names.mjs'
+import { restoreCounters } from './register.mjs'
 
+const LATEST_COPY_MS = 5_000
 const isScript = (bytes) => bytes.includes('evalsha')
 
-/** Harm to the wires of some processes, which ends with `pass`. */
+/** Harm to the wires of some processes, until they are healed. */
 const onWires = (harm) => ({
   aim: ({ fleet, random }) => ({
     workers: random.chance(0.3) ? fleet.workers : [random.pick(fleet.workers)],
   }),
-  happen: async ({ random }, { workers }) => {
+  happen: async ({ fleet, random }, { workers }) => {
     workers.forEach(({ proxy }) => harm(proxy, random))
     await sleep(random.between(50, 1_500))
-    workers.forEach(({ proxy }) => proxy.pass())
+    workers.forEach((worker) => fleet.heal(worker))
   },
 })
 
@@ -22,8 +26,8 @@ const onProcess = (harm) => ({
 
 const onRedis = (happen) => ({ aim: () => ({ workers: [] }), happen })
 
-/** A loss of data: Redis forgets locks by it, so two owners may overlap until the first has been told. */
-const losingData = (fault) => ({ ...fault, class: 'data-loss' })
+/** Locks are gone by it, so two owners may overlap until the first has been told. */
+const losing = (what, fault) => ({ ...fault, class: `${what}-loss` })
 
 /**
  * What can be done to a run. `aim` says whom it concerns before it happens.
@@ -35,7 +39,7 @@ const FAULTS = {
   'late-copy': onWires((proxy, random) => {
     const times = 1 + random.whole(5)
     // A copy that cannot be delivered because Redis is down is no finding.
-    proxy.copyLate(isScript, random.between(5, 5_000), times).happened.catch(() => undefined)
+    proxy.copyLate(isScript, random.between(5, LATEST_COPY_MS), times).happened.catch(() => undefined)
     // What is on its way twice was on a connection that broke; one connection delivers nothing twice.
     proxy.loseReply(isScript, times)
   }),
@@ -72,16 +76,18 @@ const FAULTS = {
     redis.resume()
   }),
   'redis-restarts': onRedis(({ redis }) => redis.restart()),
-  'redis-restarts-empty': losingData(
-    onRedis(async ({ redis, random }) => {
+  'redis-restarts-empty': losing(
+    'data',
+    onRedis(async ({ redis, register, locks, random }) => {
       await redis.kill()
       await sleep(random.between(0, 500))
       await redis.restart({ empty: true })
+      await restoreCounters(redis, register, locks)
     }),
   ),
-  'force-unlock': losingData({
+  'force-unlock': losing('lock', {
     aim: ({ random, locks }) => ({ workers: [], lock: random.pick(locks) }),
-    happen: ({ fleet }, { lock }) => fleet.observer.getLock(lock).forceUnlock(),
+    happen: ({ fleet }, { lock }) => forceUnlock(fleet.observer, lock),
   }),
   'process-stands-still': onProcess(async ({ process }, { random, leaseMs }) => {
     await process.pause()
@@ -96,6 +102,18 @@ const FAULTS = {
 
 export const FAULT_NAMES = Object.keys(FAULTS)
 
+/**
+ * A loss of data takes the latches along. A copy that is still on its way may then take a lock for nobody, or put
+ * nobody in line, until a lease has ended: no wait proves anything meanwhile.
+ */
+const noteCopiesWithoutLatch = ({ history, copies, leaseMs }) => {
+  if (copies.untilMs <= nowMs()) return
+  copies.harmlessAtMs = copies.untilMs + leaseMs
+  const name = `copies-without-latch-${(copies.losses += 1)}`
+  history.add('fault', { name, class: 'disturbance' })
+  history.add('healed', { name, atMs: copies.harmlessAtMs })
+}
+
 /** Lets one fault happen and heal, and writes both down. */
 export const happen = async (name, run) => {
   const fault = FAULTS[name]
@@ -105,4 +123,6 @@ export const happen = async (name, run) => {
   run.history.add('fault', { name, class: fault.class ?? 'disturbance', lock, target })
   await fault.happen(run, aim)
   run.history.add('healed', { name, lock })
+  if (name === 'late-copy') run.copies.untilMs = nowMs() + LATEST_COPY_MS
+  if (fault.class === 'data-loss') noteCopiesWithoutLatch(run)
 }

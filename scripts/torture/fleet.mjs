@@ -32,6 +32,14 @@ export class Fleet {
     this.workers.push(await this.#launch())
   }
 
+  /** Its wire is again like all wires of this run. */
+  heal({ proxy }) {
+    const { delayMs, dropNth } = this.#settings
+    proxy.pass()
+    proxy.delay(delayMs)
+    if (dropNth > 0) proxy.dropPushes(dropNth)
+  }
+
   /** Lets every flow come to its end and every client close. */
   async finish() {
     await Promise.all(this.workers.map(({ process }) => process.call('finish')))
@@ -48,16 +56,17 @@ export class Fleet {
   async #launch() {
     const number = this.files.length
     const proxy = await FaultProxy.start(this.#redis)
-    proxy.delay(this.#settings.delayMs)
     const file = join(this.#settings.folder, `worker-${number}.jsonl`)
     this.files.push(file)
     const process = await WorkerProcess.start(WORKER)
-    const { leaseMs, resyncMs, locks, flows, seed } = this.#settings
+    const { register, leaseMs, resyncMs, locks, flows, seed } = this.#settings
     const worker = { name: `worker-${number}`, process, proxy }
+    this.heal(worker)
     // It connects through its wire, which may be broken at the moment: nobody waits for that.
     await process.call('begin', {
       name: worker.name,
       port: proxy.port,
+      registerPort: register.port,
       file,
       leaseMs,
       resyncMs,

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LockError, LockLostError } from '@holdfast/core'
-import { nowMs } from './history-file.mjs'
+import { Attempt, release } from './attempt.mjs'
+import { kindOf, lockNamed } from './lock-names.mjs'
+import { trust, work } from './work.mjs'
 
 const LONGEST_WAIT_MS = 2_500
+/** Of the callers of a read-write lock. */
+const READERS = 0.7
 
 /** One caller that wants locks, again and again, in every way there is, and writes down what it was told. */
 export class Flow {
@@ -11,7 +14,10 @@ export class Flow {
   #attempts = 0
   #over = false
 
-  /** @param {{ locks: any, names: string[], history: any, random: any, leaseMs: number, name: string }} parts */
+  /**
+   * @param {{ locks: any, names: string[], register: any, history: any, random: any, leaseMs: number,
+   *   name: string }} parts
+   */
   constructor(parts) {
     this.#parts = parts
   }
@@ -23,151 +29,158 @@ export class Flow {
   async run() {
     const { random } = this.#parts
     while (!this.#over) {
-      await random
-        .pick([this.#byCallback, this.#byHold, this.#once, this.#impatient, this.#reentrant])
-        .call(this)
+      const target = this.#aim()
+      await random.pick(this.#waysOf(target)).call(this, target)
       await sleep(random.between(0, 30))
     }
   }
 
-  #byCallback() {
+  /** Which lock, and whether to read or to write it. */
+  #aim() {
+    const { locks, names, random } = this.#parts
+    const name = random.pick(names)
+    const named = lockNamed(locks, name)
+    if (kindOf(name) !== 'read-write') return { name, lock: named }
+    const mode = random.chance(READERS) ? 'shared' : 'exclusive'
+    const lock = mode === 'shared' ? named.readLock() : named.writeLock()
+    return { name, lock, mode, reader: named.readLock() }
+  }
+
+  #waysOf({ mode }) {
+    const ways = [this.#byCallback, this.#byHold, this.#once, this.#impatient, this.#reentrant]
+    return mode === 'exclusive' ? [...ways, this.#downgrade, this.#downgrade] : ways
+  }
+
+  #byCallback(target) {
     const { history } = this.#parts
     const waitMs = this.#patience()
-    return this.#attempt(waitMs, async (lock, told) => {
+    return this.#attempt(target, waitMs, async (told) => {
       let held
-      await lock.withLock(
+      await target.lock.withLock(
         async (hold) => {
           held = told.acquired(hold)
           try {
-            await this.#work(held)
+            await work(this.#parts, held)
           } finally {
-            history.add('release-begin', { lock: held.lock, owner: hold.owner })
+            history.add('release-begin', { lock: held.lock, owner: held.owner })
           }
         },
         { waitMs },
       )
-      history.add('released', { lock: held.lock, owner: held.hold.owner, outcome: 'released' })
+      history.add('released', { lock: held.lock, owner: held.owner, outcome: 'released' })
     })
   }
 
-  #byHold() {
+  #byHold(target) {
     const { random, leaseMs } = this.#parts
     const waitMs = this.#patience()
     const leaseOrNot = random.chance(0.3) ? { leaseMs: Math.round(random.between(300, leaseMs)) } : {}
-    return this.#attempt(waitMs, async (lock, told) => {
-      await this.#workAndRelease(told.acquired(await lock.acquire({ waitMs, ...leaseOrNot })))
+    return this.#attempt(target, waitMs, async (told) => {
+      const held = told.acquired(await target.lock.acquire({ waitMs, ...leaseOrNot }))
+      await this.#workAndRelease({ ...held, ...leaseOrNot })
     })
   }
 
-  #once() {
-    return this.#attempt(0, async (lock, told) => {
-      const hold = await lock.tryAcquire()
+  #once(target) {
+    return this.#attempt(target, 0, async (told) => {
+      const hold = await target.lock.tryAcquire()
       if (hold) await this.#workAndRelease(told.acquired(hold))
       else told.refused()
     })
   }
 
-  #impatient() {
+  #impatient(target) {
     const { random } = this.#parts
     const signal = globalThis.AbortSignal.timeout(Math.round(random.between(0, 200)))
-    return this.#attempt(LONGEST_WAIT_MS, async (lock, told) => {
-      const hold = await lock.acquire({ signal, waitMs: LONGEST_WAIT_MS })
+    return this.#attempt(target, LONGEST_WAIT_MS, async (told) => {
+      const hold = await target.lock.acquire({ signal, waitMs: LONGEST_WAIT_MS })
       await this.#workAndRelease(told.acquired(hold))
     })
   }
 
-  #reentrant() {
-    const { locks } = this.#parts
+  /** A reader gets in again also while a writer waits for it. */
+  #reentrant(target) {
+    const { locks, history } = this.#parts
+    const { lock } = target
     const waitMs = this.#patience()
     return locks.run(() =>
-      this.#attempt(waitMs, async (lock, told) => {
+      this.#attempt(target, waitMs, async (told) => {
         const held = told.acquired(await lock.acquire({ waitMs }))
         let inner
         try {
           inner = await lock.acquire({ leaseMs: 500 })
           await expectCount(lock, held.hold, 2)
-          await this.#work(held)
+          await work(this.#parts, held)
           await inner.release()
           await expectCount(lock, held.hold, 1)
         } finally {
           await inner?.release()
-          await this.#release(held)
+          await release(history, held)
         }
       }),
     )
+  }
+
+  /** Writes, takes the read lock besides, gives the write lock back and reads on. */
+  #downgrade(target) {
+    const { locks } = this.#parts
+    const waitMs = this.#patience()
+    return locks.run(() =>
+      this.#attempt(target, waitMs, async (told) => {
+        const writing = told.acquired(await target.lock.acquire({ waitMs }))
+        const besides = { ...target, mode: 'shared' }
+        await this.#attempt(besides, waitMs, async (inner) => {
+          const hold = await target.reader.acquire({ waitMs })
+          await this.#readOn(writing, hold, inner)
+        })
+        if (!writing.isReleased) await this.#workAndRelease(writing)
+      }),
+    )
+  }
+
+  async #readOn(writing, hold, told) {
+    const { history } = this.#parts
+    // Whose write lock was lost meanwhile is a reader like any other.
+    const isWriter = writing.hold.trustedForMs > 0
+    const reading = told.acquired(hold, isWriter ? writing.owner : hold.owner)
+    try {
+      try {
+        await work(this.#parts, writing)
+      } finally {
+        // From here on it believes for as long as the read lock says.
+        if (isWriter) trust(history, reading)
+        writing.isReleased = true
+        await release(history, writing)
+      }
+      await work(this.#parts, reading)
+    } finally {
+      await release(history, reading)
+    }
   }
 
   #patience() {
     return this.#parts.random.between(100, LONGEST_WAIT_MS)
   }
 
-  async #attempt(waitMs, go) {
-    const { locks, names, history, random, name } = this.#parts
-    const lock = random.pick(names)
-    const attempt = `${name}#${(this.#attempts += 1)}`
-    history.add('acquire-begin', { lock, attempt, deadlineMs: waitMs })
-    let isHeld = false
-    const told = {
-      acquired: (hold) => {
-        isHeld = true
-        this.acquisitions += 1
-        const trustedUntilMs = nowMs() + hold.trustedForMs
-        history.add('acquired', { lock, attempt, owner: hold.owner, trustedUntilMs })
-        hold.signal.addEventListener('abort', () =>
-          history.add('lost', { lock, owner: hold.owner, reason: hold.signal.reason.reason }),
-        )
-        return { hold, lock }
-      },
-      refused: () => history.add('refused', { lock, attempt }),
-    }
-    try {
-      await go(locks.getLock(lock), told)
-    } catch (error) {
-      // What comes after the lock was taken is no outcome of the attempt to take it.
-      if (!isHeld) this.#failed(error, { lock, attempt })
-      else if (!(error instanceof LockError)) throw error
-    }
-  }
-
-  #failed(error, where) {
+  async #attempt({ name, mode }, waitMs, go) {
     const { history } = this.#parts
-    if (error.code === 'LOCK_TIMEOUT') history.add('refused', where)
-    else if (error instanceof LockError) history.add('failed', { ...where, code: error.code })
-    else if (error.name === 'TimeoutError') history.add('aborted', where)
-    else throw error
-  }
-
-  /** Does things only while it may believe in its lock, and says until when it may. */
-  async #work({ hold, lock }) {
-    const { history, random } = this.#parts
-    for (let step = random.whole(5); step > 0; step -= 1) {
-      await sleep(random.between(0, 25))
-      if (random.chance(0.1)) await hold.verify()
-      if (random.chance(0.1)) await hold.extend(600)
-      try {
-        hold.ensure()
-      } catch (error) {
-        if (error instanceof LockLostError) return
-        throw error
-      }
-      history.add('trusted', { lock, owner: hold.owner, untilMs: nowMs() + hold.trustedForMs })
-      history.add('write', { lock, owner: hold.owner, accepted: true })
+    const attempt = `${this.#parts.name}#${(this.#attempts += 1)}`
+    const told = new Attempt(history, { lock: name, attempt, mode, deadlineMs: waitMs })
+    try {
+      await go(told)
+    } catch (error) {
+      told.endedBy(error)
+    } finally {
+      if (told.isHeld) this.acquisitions += 1
     }
   }
 
   async #workAndRelease(held) {
     try {
-      await this.#work(held)
+      await work(this.#parts, held)
     } finally {
-      await this.#release(held)
+      await release(this.#parts.history, held)
     }
-  }
-
-  async #release({ hold, lock }) {
-    const { history } = this.#parts
-    const { owner } = hold
-    history.add('release-begin', { lock, owner })
-    history.add('released', { lock, owner, outcome: await hold.release() })
   }
 }
 

@@ -12,7 +12,7 @@ export const nowMs = () => Number(process.hrtime.bigint()) / 1e6
 export const openHistory = (path, processName) => {
   const file = openSync(path, 'a')
   return {
-    /** @param {string} kind @param {object} [more] */
+    /** @param {string} kind @param {object} [more] with `atMs`, if it happened at another moment than now */
     add: (kind, more = {}) => {
       const event = { atMs: nowMs(), process: processName, kind, ...more }
       writeSync(file, `${JSON.stringify(event)}\n`)

@@ -5,19 +5,25 @@ import { Redis } from 'ioredis'
 import { Flow } from './flow.mjs'
 import { openHistory } from './history-file.mjs'
 import { seededRandom } from './random.mjs'
+import { Register } from './register.mjs'
 
 let locks
 let redis
+let register
 let history
 let flows = []
 let running = []
 const failures = []
 
 serveWorker({
-  begin({ name, port, file, leaseMs, resyncMs, locks: names, flows: count, seed }) {
+  begin({ name, port, registerPort, file, leaseMs, resyncMs, locks: names, flows: count, seed }) {
     history = openHistory(file, name)
     redis = new Redis({ host: '127.0.0.1', port, retryStrategy: () => 30, disconnectTimeout: 50 })
     redis.on('error', () => undefined)
+    // Calls that are made before it is connected reach Redis later than those of others.
+    history.add('fault', { name: `${name} starts`, class: 'disturbance', target: name })
+    redis.once('ready', () => history.add('healed', { name: `${name} starts` }))
+    register = new Register(registerPort)
     locks = new LockClient(redis, {
       clientName: name,
       lockWatchdogTimeout: leaseMs,
@@ -32,7 +38,7 @@ serveWorker({
     locks.on('renewal-failed', () => undefined)
     flows = Array.from({ length: count }, (_, i) => {
       const random = seededRandom(seed * 100 + i)
-      return new Flow({ locks, names, history, random, leaseMs, name: `${name}/${i}` })
+      return new Flow({ locks, names, register, history, random, leaseMs, name: `${name}/${i}` })
     })
     running = flows.map((flow) => flow.run().catch((error) => failures.push(error)))
   },
@@ -53,6 +59,7 @@ serveWorker({
     const ended = once(redis, 'end')
     redis.disconnect()
     await ended
+    await register.close()
     const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     history.add('end', { keys: [], channels: [], timers })
     history.close()

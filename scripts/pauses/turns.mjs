@@ -1,0 +1,42 @@
+import { clearTimeout, setTimeout } from 'node:timers'
+import { nowMs } from '../torture/history-file.mjs'
+
+/**
+ * Says when the library was last called by the event loop. A process may be stopped between that and the user's code
+ * which it resumes, and then nobody could have looked in between: what counts is that the library looked when it was
+ * called after the pause.
+ */
+export class Turns {
+  /** On the clock of the history; what the loop calls next begins no earlier. */
+  latestAt = 0
+
+  begin() {
+    this.latestAt = nowMs()
+  }
+
+  /** Bytes from Redis. To be called when the connection is ready. */
+  watchConnection(redis) {
+    redis.stream.prependListener('data', () => this.begin())
+  }
+
+  /** Before anybody else listens to the signal. */
+  watchSignal(signal) {
+    signal.addEventListener('abort', () => this.begin())
+    return signal
+  }
+
+  /** The system's time; every timer is a turn. */
+  get clock() {
+    return {
+      now: () => performance.now(),
+      wallNow: () => Date.now(),
+      setTimer: (delayMs, fire) => {
+        const timer = setTimeout(() => {
+          this.begin()
+          fire()
+        }, delayMs)
+        return { cancel: () => clearTimeout(timer) }
+      },
+    }
+  }
+}

@@ -1,0 +1,89 @@
+// Mistakes in what a client believes about its own locks, and in what it does about an answer that does not come.
+import { BROKEN, CROWD, CUT_OFF, FULL, SILENT, STOPPED } from '../tortures.mjs'
+
+const COMMANDS = 'core/src/owner-commands.ts'
+const ACQUISITION = 'core/src/acquisition.ts'
+const DISPATCH = 'core/src/redis/script-dispatch.ts'
+const ROUND = 'watchdog/src/renewal-round.ts'
+
+export const BUGS_IN_HOLDING = {
+  'all callers of a process are one owner': {
+    file: 'core/src/open-session.ts',
+    find: '(threads += 1)',
+    replace: '(threads = 1)',
+    torture: CROWD,
+  },
+  'trust for two leases': {
+    file: 'watchdog/src/trusted-until.ts',
+    find: 'sentAt + ttlMs - trustMarginMs(ttlMs)',
+    replace: 'sentAt + 2 * ttlMs',
+    torture: STOPPED,
+  },
+  'trust counted from the reply': {
+    file: COMMANDS,
+    find: 'this.grantedAt = sentAt this.token =',
+    replace: 'this.grantedAt = this.session.clock.now(); this.token =',
+    test: 'packages/core/test/redis/trust.test.ts',
+  },
+  'a renewal without an answer counts as one': {
+    file: ROUND,
+    find: 'for (const watch of asked) this.#report(watch, error)',
+    replace: 'for (const watch of asked) watch.confirm(sentAt, watch.lease.ttlMs)',
+    test: 'packages/watchdog/test/unit/watchdog-unknown.test.ts',
+  },
+  'the watchdog ends with the first error': {
+    file: ROUND,
+    find: 'this.#pause(attemptNumber)',
+    replace: 'new Promise(() => undefined)',
+    test: 'packages/core/test/redis/hold.test.ts',
+    only: 'a silence that ends in time',
+  },
+  'the watchdog goes on after the release': {
+    file: ACQUISITION,
+    find: 'this.released = true',
+    replace: 'this.released = true; this.watch = null',
+    torture: CROWD,
+  },
+  'a broken connection is not noticed': {
+    file: 'core/src/redis/ioredis-port.ts',
+    find: 'this.connectionEpoch += 1',
+    replace: '',
+    torture: BROKEN,
+  },
+  '"not the owner" of a release that was sent twice reaches its owner': {
+    file: COMMANDS,
+    find: "reply.kind === 'not-held' && this.ledger.mayBeReleased ? RELEASED : reply",
+    replace: 'reply',
+    torture: BROKEN,
+  },
+  'a time-out is taken for a no': {
+    file: COMMANDS,
+    find: "error.outcome === 'unknown'",
+    replace: 'false',
+    torture: SILENT,
+  },
+  'a release is tried once only': {
+    file: COMMANDS,
+    find: '!isWorthRetrying(failed.error)',
+    replace: 'true',
+    torture: CUT_OFF,
+  },
+  'answers of a batch shifted by one': {
+    file: DISPATCH,
+    find: 'const reply = replies[i]',
+    replace: 'const reply = replies[(i + 1) % replies.length]',
+    torture: CROWD,
+  },
+  'one failed item of a batch fails the others': {
+    file: DISPATCH,
+    find: 'const reply = replies[i]',
+    replace: 'const reply = replies.find((each) => this.port.isErrorReply(each)) ?? replies[i]',
+    test: 'packages/core/test/redis/batch.test.ts',
+  },
+  'a batch that is refused fails all its items': {
+    file: DISPATCH,
+    find: 'commands.filter((each) => !each.settled).forEach((each) => this.sendAlone(each))',
+    replace: 'this.settle(commands, Array(commands.length).fill(error))',
+    torture: FULL,
+  },
+}

@@ -1,0 +1,105 @@
+// Mistakes in the Lua scripts: each transition of Redis that other libraries got wrong.
+import {
+  BROKEN,
+  COPIED,
+  CROWD,
+  FULL,
+  KILLED,
+  ONLY_WAKES,
+  SILENT_FOR_LEASES,
+  SLOW,
+  STOPPED,
+} from '../tortures.mjs'
+
+const ACQUIRE = 'core/src/scripts/lock/acquire.lua'
+const RELEASE = 'core/src/scripts/lock/release.lua'
+const RENEW = 'core/src/scripts/lock/renew.lua'
+
+export const BUGS_IN_SCRIPTS = {
+  'acquire takes what somebody else has': {
+    file: ACQUIRE,
+    find: "local free = not mine and redis.call('exists', KEYS[1]) == 0",
+    replace: 'local free = not mine',
+    torture: CROWD,
+  },
+  'acquire sets no time to live': {
+    file: ACQUIRE,
+    find: "redis.call('pexpire', KEYS[1], ARGV[3])",
+    replace: '',
+    torture: KILLED,
+  },
+  'acquire adds to the count, so that a re-send counts twice': {
+    file: ACQUIRE,
+    find: '(mine or (free and holds == 1)) then',
+    replace: '(mine or (free and holds == 1)) then holds = (tonumber(mine) or 0) + 1',
+    torture: BROKEN,
+  },
+  'no latch against late copies': {
+    file: ACQUIRE,
+    find: 'local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)',
+    replace: 'local superseded = false',
+    torture: COPIED,
+  },
+  're-entry shortens the lease': {
+    file: ACQUIRE,
+    find: "math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3]))",
+    replace: 'ARGV[3]',
+    torture: SLOW,
+  },
+  'release frees whoever has the lock': {
+    file: RELEASE,
+    find: 'if not mine then',
+    replace: 'if false then',
+    torture: STOPPED,
+  },
+  'release tells nobody': {
+    file: RELEASE,
+    find: "redis.call(ARGV[7], ARGV[6], '0')",
+    replace: '',
+    torture: ONLY_WAKES,
+  },
+  'release of one level deletes the lock': {
+    file: RELEASE,
+    find: "redis.call('hset', KEYS[1], ARGV[1], holds) return 2",
+    replace: "redis.call('del', KEYS[1]) return 2",
+    torture: CROWD,
+  },
+  'release of one level takes one off, so that a re-send takes two': {
+    file: RELEASE,
+    find: "redis.call('hset', KEYS[1], ARGV[1], holds) return 2",
+    replace: "redis.call('hincrby', KEYS[1], ARGV[1], -1) return 2",
+    torture: BROKEN,
+  },
+  'release is refused while Redis is out of memory': {
+    file: RELEASE,
+    find: "redis.call('hdel', KEYS[1], '') local mine",
+    replace: "redis.call('setrange', KEYS[2], 0, '') local mine",
+    torture: FULL,
+  },
+  'renewal creates what is gone': {
+    file: RENEW,
+    find: "if redis.call('hexists', key, ARGV[i + 1]) == 1 then",
+    replace: "if redis.call('hsetnx', key, ARGV[i + 1], 1) >= 0 then",
+    torture: SILENT_FOR_LEASES,
+  },
+  'renewal shortens the lease': {
+    file: RENEW,
+    find: "math.max(redis.call('pttl', key), lease)",
+    replace: 'lease',
+    torture: SLOW,
+  },
+  'renewal prolongs whoever has the lock': {
+    file: RENEW,
+    find: "redis.call('hexists', key, ARGV[i + 1]) == 1",
+    replace: "redis.call('exists', key) == 1",
+    test: 'packages/core/test/redis/hold.test.ts',
+    only: 'taken by somebody else',
+  },
+  'force-release tells its holder nothing': {
+    file: 'core/src/scripts/lock/force-release.lua',
+    find: "string.match(owner, '^(.-):')",
+    replace: "string.match(owner, '^(.-)~')",
+    test: 'packages/core/test/redis/hold.test.ts',
+    only: 'forceUnlock by another client',
+  },
+}

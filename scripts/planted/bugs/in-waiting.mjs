@@ -1,0 +1,84 @@
+// Mistakes in waiting: wake-ups that get lost, and callers that leave something behind.
+import { CROWD, DEAF, LATE_GRANTS, NO_WAKES, ONLY_WAKES } from '../tortures.mjs'
+
+const LINE = 'waiter/src/wait-line.ts'
+const CALLER = 'waiter/src/parked-caller.ts'
+const MESSAGES = 'core/src/redis/ioredis-messages.ts'
+
+export const BUGS_IN_WAITING = {
+  'no try after the subscription': {
+    file: 'waiter/src/line-subscription.ts',
+    find: '() => this.onWake(), () => {',
+    replace: '() => undefined, () => {',
+    torture: ONLY_WAKES,
+  },
+  'a wake-up during a try is forgotten': {
+    file: LINE,
+    find: 'this.wakes += 1',
+    replace: '',
+    test: 'packages/waiter/test/unit/wait-line.test.ts',
+    only: 'does not believe a refusal',
+  },
+  'who leaves a line ends its subscription': {
+    file: LINE,
+    find: 'const wasHead = caller === this.callers.head',
+    replace: 'const wasHead = caller === this.callers.head; this.subscription?.drop()',
+    torture: ONLY_WAKES,
+  },
+  'the first listener that leaves a topic unsubscribes it for all': {
+    file: 'waiter/src/topic-subscriptions.ts',
+    find: 'else this.listeners.delete(listener)',
+    replace: 'else this.listeners.clear()',
+    test: 'packages/waiter/test/unit/topic-subscriptions.test.ts',
+  },
+  'a head that leaves takes the wake-up along': {
+    file: LINE,
+    find: 'else if (wasHead) this.tryNext()',
+    replace:
+      "else if (wasHead) { this.flight = undefined; this.stopPause(); this.sleep({ kind: 'refused' }) }",
+    test: 'packages/waiter/test/unit/random-mutex.test.ts',
+  },
+  'no resync': {
+    file: 'waiter/src/retry-pause.ts',
+    find: 'Math.min(Math.max(retryAfterMs, 1), resyncIntervalMs)',
+    replace: 'Math.max(retryAfterMs, 1)',
+    torture: NO_WAKES,
+  },
+  'no try after a reconnect': {
+    file: MESSAGES,
+    find: 'if (isReconnect)',
+    replace: 'if (false)',
+    test: 'packages/core/test/redis/unavailable.test.ts',
+    only: 'although it heard no message',
+  },
+  'subscriptions are not made again after a reconnect': {
+    file: MESSAGES,
+    find: '!this.connection || topics.length === 0',
+    replace: '!this.connection || topics.length === 0 || isReconnect',
+    torture: DEAF,
+  },
+  'a grant that comes after the deadline is kept': {
+    file: 'core/src/contention.ts',
+    find: 'this.leaveNothing() return outcome.kind',
+    replace: 'return outcome.kind',
+    torture: LATE_GRANTS,
+  },
+  'an abort while the grant is on its way leaves it there': {
+    file: 'core/src/acquirer.ts',
+    find: 'contention.leaveNothing()',
+    replace: '',
+    torture: LATE_GRANTS,
+  },
+  'a deadline is ignored while nobody answers': {
+    file: CALLER,
+    find: '!outcome && this.clock.now() < this.patientUntil',
+    replace: "outcome?.kind !== 'timeout'",
+    test: 'packages/waiter/test/unit/unavailable.test.ts',
+  },
+  'a wait that was served leaves its timer': {
+    file: CALLER,
+    find: 'this.settled = true this.deadline?.cancel()',
+    replace: 'this.settled = true',
+    torture: CROWD,
+  },
+}

@@ -1,0 +1,52 @@
+// Where a planted bug goes: into the source that Jest reads, and into the build that the torture runs on.
+import { readFileSync } from 'node:fs'
+
+const PACKAGES = new URL('../../packages/', import.meta.url)
+const EMBEDDED_LUA = 'core/src/scripts/lua-sources.ts'
+const SCRIPTS = 'core/src/scripts/'
+
+const read = (file) => readFileSync(new URL(file, PACKAGES), 'utf8')
+const isLua = ({ file }) => file.endsWith('.lua')
+
+/** The TypeScript module that a bug changes. Lua reaches a process only as it is embedded in one. */
+export const moduleOf = (bug) => (isLua(bug) ? EMBEDDED_LUA : bug.file)
+
+/** What the compiler makes of that module. */
+export const builtModuleOf = (bug) => moduleOf(bug).replace('/src/', '/dist/esm/').replace(/\.ts$/, '.js')
+
+/** The compiler indents as it likes and ends statements with a semicolon. */
+const patternOf = (find) => {
+  const words = find.trim().split(/\s+/)
+  return new RegExp(words.map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join(';?\\s+'), 'g')
+}
+
+const replaceOnce = (what, text, bug) => {
+  const pattern = patternOf(bug.find)
+  const found = [...text.matchAll(pattern)].length
+  if (found !== 1) {
+    throw new Error(`${what} has ${found} times, not once, "${bug.find}": mend the planted bug`)
+  }
+  return text.replace(pattern, () => bug.replace)
+}
+
+/** With the parts that a script shares with others. */
+const sourceOf = ({ file }) =>
+  read(file).replaceAll(/^-- insert (\S+)\n/gm, (_, part) => read(`${SCRIPTS}${part}.part.lua`))
+
+/** A script is embedded without its comments: alone, in the batch if it may travel in one, and in what includes it. */
+const replaceInCopies = (what, text, bug) => {
+  const copies = patternOf(sourceOf(bug).replaceAll(/^ *--.*\n/gm, ''))
+  if (!copies.test(text)) throw new Error(`${what} has no copy of ${bug.file}: build first`)
+  return text.replaceAll(copies, (copy) => replaceOnce(what, copy, bug))
+}
+
+const replaceIn = (what, text, bug) => (isLua(bug) ? replaceInCopies : replaceOnce)(what, text, bug)
+
+/** @param {{ file: string, find: string, replace: string }} bug @param {string} text of its module, built or not */
+export const plant = (bug, text) => replaceIn(moduleOf(bug), text, bug)
+
+/** @throws Error what the bug changes is not there, or is there more than once */
+export const requirePlantable = (bug) => {
+  replaceOnce(bug.file, sourceOf(bug), bug)
+  for (const file of [moduleOf(bug), builtModuleOf(bug)]) replaceIn(file, read(file), bug)
+}

@@ -1,0 +1,4 @@
+// Preloaded (`node --import`) into the processes of a torture with a planted bug.
+import { register } from 'node:module'
+
+register('./module-hooks.mjs', import.meta.url, { data: process.env.HOLDFAST_PLANTED_BUG })

@@ -1,0 +1,62 @@
+// Thousands of acquires, re-entries, releases and renewals whose requests and replies get lost and arrive again late,
+// and after each the count in Redis (I2). What it shows: docs/reliability.md.
+import { UsageError } from './command-line.mjs'
+import { interruption } from './interruption.mjs'
+import { provideServerProgram } from './redis/server-program.mjs'
+import { parseArguments, USAGE } from './replay/arguments.mjs'
+import { list } from './replay/counts.mjs'
+import { Difference } from './replay/model.mjs'
+import { replay } from './replay/replay.mjs'
+
+const log = (line) => console.error(line)
+const interrupted = interruption()
+
+const main = async ({ operations, seed, combinations }) => {
+  const program = await provideServerProgram({ log })
+  process.env.PATH = program.path
+  try {
+    for (const { client, autoPipelining } of combinations) {
+      interrupted.throwIfAborted()
+      const startedAt = performance.now()
+      console.log(`${client}, auto-pipelining ${autoPipelining ? 'on' : 'off'}, seed ${seed}`)
+      const figures = await undisturbed(() =>
+        replay({ client, autoPipelining, operations, seed }, { interrupted, log }),
+      )
+      console.log(`${describe(figures)}\n  ${Math.round((performance.now() - startedAt) / 1000)} s`)
+    }
+    console.log('No difference.')
+  } finally {
+    await program.remove()
+  }
+}
+
+/** A machine that stood still or set its clock has ended leases before their time: such a run says nothing. */
+const undisturbed = async (run) => {
+  try {
+    return await run()
+  } catch (error) {
+    if (!error.isVoid) throw error
+    log(`This run is void, leases have ended before their time; once again.\n${error}`)
+    return run()
+  }
+}
+
+const describe = ({ operations, rests, unanswered, longestMs, copies, latches, pulse, ...counts }) =>
+  [
+    `  ${operations} operations, compared after each and at ${rests} rests; ${unanswered} were told that nobody knows`,
+    `  done: ${list(counts.done)}`,
+    `  broken: ${list(counts.kinds)}`,
+    `  hit: ${list(counts.hits)}`,
+    `  ${copies} late copies delivered, ${latches} latches; longest call ${Math.round(longestMs)} ms`,
+    `  ${pulse}`,
+  ].join('\n')
+
+try {
+  const wanted = parseArguments(process.argv.slice(2))
+  if (wanted.help) console.log(USAGE)
+  else await main(wanted)
+} catch (error) {
+  if (error instanceof UsageError) console.error(`${error.message}\n\n${USAGE}`)
+  else console.error(error instanceof Difference ? `A difference.\n${error}` : error)
+  process.exitCode ||= error instanceof UsageError ? 2 : 1
+}

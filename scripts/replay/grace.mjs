@@ -1,0 +1,34 @@
+// Redis answers again: what had no answer before is undone within this (I8).
+const ORPHAN_MS = 1_000
+
+/** Since when Redis has answered one client, by its connection. */
+export class Wire {
+  #answersSince = performance.now()
+
+  /** @param {any} redis a connected ioredis client */
+  constructor(redis) {
+    redis.on('close', () => (this.#answersSince = Infinity))
+    redis.on('ready', () => (this.#answersSince = performance.now()))
+  }
+
+  get answersSince() {
+    return this.#answersSince
+  }
+}
+
+/** How long what a caller was not told about may still be there: until Redis has answered for a second on end. */
+export class Grace {
+  #wire
+  #from = performance.now()
+  #over = false
+
+  /** @param {Wire} wire */
+  constructor(wire) {
+    this.#wire = wire
+  }
+
+  get isOver() {
+    this.#over ||= performance.now() - Math.max(this.#from, this.#wire.answersSince) >= ORPHAN_MS
+    return this.#over
+  }
+}
