@@ -91,11 +91,13 @@ export class Crew {
     await worker.process.kill()
   }
 
-  /** Closes everybody. @returns the keys that are left then, but for what `served` reads */
+  /** Closes everybody. @returns the keys that are left then, but for what `served` reads, and when they end */
   async close() {
     await Promise.all(this.workers.map(({ process }) => process.call('close')))
     await this.#holder.close()
-    return (await this.#admin.keys('*')).filter((key) => key !== SERVED && !key.startsWith('holdfast:latch:'))
+    const keys = await this.#admin.keys('*')
+    const left = keys.filter((key) => key !== SERVED && !key.startsWith('holdfast:latch:'))
+    return Promise.all(left.map(async (key) => ({ key, ttlMs: await this.#admin.pttl(key) })))
   }
 
   /** Whatever state it is in. */

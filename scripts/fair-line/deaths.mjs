@@ -25,7 +25,8 @@ export const deaths = async ({ waiters, small, resyncMs, seed }, interrupted) =>
     const workers = await crew.finish()
     const served = await crew.served()
     const left = await crew.close()
-    return verdict({ line, served, killed, workers, left, allowedMs: 2 * resyncMs })
+    const standing = await crew.line()
+    return verdict({ line, served, killed, workers, left, standing, allowedMs: 2 * resyncMs })
   } finally {
     await crew.stop()
   }
@@ -64,7 +65,7 @@ const takeAway = async (crew, events) => {
   return killed
 }
 
-const verdict = ({ line, served, killed, workers, left, allowedMs }) => {
+const verdict = ({ line, served, killed, workers, left, standing, allowedMs }) => {
   const places = new Map(line.map((owner, i) => [owner, i]))
   const clientOf = (owner) => owner.slice(0, owner.lastIndexOf(':'))
   const missing = line.filter((owner) => !served.some((each) => each.owner === owner))
@@ -80,7 +81,11 @@ const verdict = ({ line, served, killed, workers, left, allowedMs }) => {
     ...(longestGapMs > allowedMs + SLACK_MS + stallMs
       ? [`nobody had the lock for ${Math.round(longestGapMs)} ms`]
       : []),
-    ...left.map((key) => `${key} is left`),
+    ...standing
+      .filter((owner) => !killed.includes(clientOf(owner)))
+      .map((owner) => `${owner} is in line, and lives`),
+    // Nobody alive stood behind the last of the dead, and passed them over.
+    ...left.filter(({ ttlMs }) => ttlMs === -1).map(({ key }) => `${key} is left for ever`),
   ]
   const died = killed.reduce((sum, clientId) => sum + missingOf(clientId), 0)
   return { died, left: missing.length - died, longestGapMs, allowedMs, stallMs, problems }

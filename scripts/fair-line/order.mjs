@@ -31,6 +31,6 @@ const problemsOf = ({ line, served, workers, left }) => {
     ...(wrong >= 0 ? [`place ${wrong + 1} of the line was ${line[wrong]}, served was ${served[wrong]}`] : []),
     ...(served.length !== line.length ? [`${line.length} stood in line, ${served.length} were served`] : []),
     ...failed.map(([end, count]) => `${count} callers ended with ${end}`),
-    ...left.map((key) => `${key} is left`),
+    ...left.map(({ key }) => `${key} is left`),
   ]
 }

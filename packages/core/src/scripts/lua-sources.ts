@@ -185,16 +185,28 @@ local transitions = {
       end
       return owner
     end
+    local function foreigners(q)
+      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+    end
+    local function keep(key, ms)
+      if redis.call('pttl', key) < 0.75 * ms then
+        redis.call('pexpire', key, ms)
+      end
+    end
     local function tidy(q)
       if redis.call('exists', q.arrivals) == 0 then
         redis.call('del', q.heartbeats)
       elseif q.keepMs then
-        redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
-        redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+        keep(q.arrivals, q.keepMs)
+        keep(q.heartbeats, q.keepMs)
       end
-    end
-    local function foreigners(q)
-      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+      if foreigners(q) > 0 then
+        redis.call('persist', q.list)
+        redis.call('persist', q.scores)
+      elseif q.keepMs then
+        keep(q.list, q.keepMs)
+        keep(q.scores, q.keepMs)
+      end
     end
     local function join(q, owner, number, lease)
       local known = redis.call('zscore', q.arrivals, owner)
@@ -335,12 +347,27 @@ local transitions = {
       end
       return owner
     end
+    local function foreigners(q)
+      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+    end
+    local function keep(key, ms)
+      if redis.call('pttl', key) < 0.75 * ms then
+        redis.call('pexpire', key, ms)
+      end
+    end
     local function tidy(q)
       if redis.call('exists', q.arrivals) == 0 then
         redis.call('del', q.heartbeats)
       elseif q.keepMs then
-        redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
-        redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+        keep(q.arrivals, q.keepMs)
+        keep(q.heartbeats, q.keepMs)
+      end
+      if foreigners(q) > 0 then
+        redis.call('persist', q.list)
+        redis.call('persist', q.scores)
+      elseif q.keepMs then
+        keep(q.list, q.keepMs)
+        keep(q.scores, q.keepMs)
       end
     end
     local function tell(q, owner, channels)
@@ -463,12 +490,27 @@ local transitions = {
       end
       return owner
     end
+    local function foreigners(q)
+      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+    end
+    local function keep(key, ms)
+      if redis.call('pttl', key) < 0.75 * ms then
+        redis.call('pexpire', key, ms)
+      end
+    end
     local function tidy(q)
       if redis.call('exists', q.arrivals) == 0 then
         redis.call('del', q.heartbeats)
       elseif q.keepMs then
-        redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
-        redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+        keep(q.arrivals, q.keepMs)
+        keep(q.heartbeats, q.keepMs)
+      end
+      if foreigners(q) > 0 then
+        redis.call('persist', q.list)
+        redis.call('persist', q.scores)
+      elseif q.keepMs then
+        keep(q.list, q.keepMs)
+        keep(q.scores, q.keepMs)
       end
     end
     local function tell(q, owner, channels)
@@ -506,8 +548,7 @@ local transitions = {
     end
     local aliveMs = first and aliveForMs(q, first) or 0
     tidy(q)
-    local foreign = redis.call('llen', KEYS[2]) - waiting
-    return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreign, since }
+    return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since }
   end },
   ['read-lock/acquire'] = { keys = 4, run = function(KEYS, ARGV)
     local function clock()
@@ -857,16 +898,28 @@ local function head(q)
   end
   return owner
 end
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+end
+local function keep(key, ms)
+  if redis.call('pttl', key) < 0.75 * ms then
+    redis.call('pexpire', key, ms)
+  end
+end
 local function tidy(q)
   if redis.call('exists', q.arrivals) == 0 then
     redis.call('del', q.heartbeats)
   elseif q.keepMs then
-    redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
-    redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+    keep(q.arrivals, q.keepMs)
+    keep(q.heartbeats, q.keepMs)
   end
-end
-local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+  if foreigners(q) > 0 then
+    redis.call('persist', q.list)
+    redis.call('persist', q.scores)
+  elseif q.keepMs then
+    keep(q.list, q.keepMs)
+    keep(q.scores, q.keepMs)
+  end
 end
 local function join(q, owner, number, lease)
   local known = redis.call('zscore', q.arrivals, owner)
@@ -1007,12 +1060,27 @@ local function head(q)
   end
   return owner
 end
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+end
+local function keep(key, ms)
+  if redis.call('pttl', key) < 0.75 * ms then
+    redis.call('pexpire', key, ms)
+  end
+end
 local function tidy(q)
   if redis.call('exists', q.arrivals) == 0 then
     redis.call('del', q.heartbeats)
   elseif q.keepMs then
-    redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
-    redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+    keep(q.arrivals, q.keepMs)
+    keep(q.heartbeats, q.keepMs)
+  end
+  if foreigners(q) > 0 then
+    redis.call('persist', q.list)
+    redis.call('persist', q.scores)
+  elseif q.keepMs then
+    keep(q.list, q.keepMs)
+    keep(q.scores, q.keepMs)
   end
 end
 local function tell(q, owner, channels)
@@ -1109,12 +1177,27 @@ local function head(q)
   end
   return owner
 end
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+end
+local function keep(key, ms)
+  if redis.call('pttl', key) < 0.75 * ms then
+    redis.call('pexpire', key, ms)
+  end
+end
 local function tidy(q)
   if redis.call('exists', q.arrivals) == 0 then
     redis.call('del', q.heartbeats)
   elseif q.keepMs then
-    redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
-    redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+    keep(q.arrivals, q.keepMs)
+    keep(q.heartbeats, q.keepMs)
+  end
+  if foreigners(q) > 0 then
+    redis.call('persist', q.list)
+    redis.call('persist', q.scores)
+  elseif q.keepMs then
+    keep(q.list, q.keepMs)
+    keep(q.scores, q.keepMs)
   end
 end
 local function tell(q, owner, channels)
@@ -1152,8 +1235,7 @@ if first and lease == -2 and clientOf(first) ~= ARGV[1] then
 end
 local aliveMs = first and aliveForMs(q, first) or 0
 tidy(q)
-local foreign = redis.call('llen', KEYS[2]) - waiting
-return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreign, since }
+return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since }
 `,
   'fair-lock/release': `-- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next hears it.
 local function clock()
@@ -1226,12 +1308,27 @@ local function head(q)
   end
   return owner
 end
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+end
+local function keep(key, ms)
+  if redis.call('pttl', key) < 0.75 * ms then
+    redis.call('pexpire', key, ms)
+  end
+end
 local function tidy(q)
   if redis.call('exists', q.arrivals) == 0 then
     redis.call('del', q.heartbeats)
   elseif q.keepMs then
-    redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
-    redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+    keep(q.arrivals, q.keepMs)
+    keep(q.heartbeats, q.keepMs)
+  end
+  if foreigners(q) > 0 then
+    redis.call('persist', q.list)
+    redis.call('persist', q.scores)
+  elseif q.keepMs then
+    keep(q.list, q.keepMs)
+    keep(q.scores, q.keepMs)
   end
 end
 local function tell(q, owner, channels)
@@ -1354,12 +1451,27 @@ local function head(q)
   end
   return owner
 end
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+end
+local function keep(key, ms)
+  if redis.call('pttl', key) < 0.75 * ms then
+    redis.call('pexpire', key, ms)
+  end
+end
 local function tidy(q)
   if redis.call('exists', q.arrivals) == 0 then
     redis.call('del', q.heartbeats)
   elseif q.keepMs then
-    redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
-    redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+    keep(q.arrivals, q.keepMs)
+    keep(q.heartbeats, q.keepMs)
+  end
+  if foreigners(q) > 0 then
+    redis.call('persist', q.list)
+    redis.call('persist', q.scores)
+  elseif q.keepMs then
+    keep(q.list, q.keepMs)
+    keep(q.scores, q.keepMs)
   end
 end
 local function tell(q, owner, channels)

@@ -107,15 +107,31 @@ describe('what a fair lock leaves in an empty Redis', () => {
     await soon(served(standing))
   })
 
-  it('our two keys end by themselves, Redisson’s have no time to live, as its own have none', async () => {
+  it('the keys of a line end by themselves, for waiters may die as the last in it', async () => {
     const hold = await line.lockOf(locks).acquire({ leaseMs: 60_000 })
     const waiting = await line.join('a', locks)
-    await expectTtl(line.keys.arrivals, 2 * PATIENCE_MS)
-    await expectTtl(line.keys.heartbeats, 2 * PATIENCE_MS)
-    expect(await rig.admin.pttl(line.keys.queue)).toBe(-1)
-    expect(await rig.admin.pttl(line.keys.timeouts)).toBe(-1)
+    for (const key of Object.values(line.keys)) {
+      await expectTtl(key, 2 * PATIENCE_MS)
+    }
     await hold.release()
     await soon(waiting.done)
+  })
+
+  it('the list and the times have no end while a Java client stands there, as Redisson gives them none', async () => {
+    const hold = await line.lockOf(locks).acquire({ leaseMs: 60_000 })
+    const java = new JavaFairClient(rig.admin, NAME)
+    const before = await line.join('before', locks)
+    await java.acquire()
+    const behind = await line.join('behind', locks)
+    expect(await rig.admin.pttl(line.keys.queue)).toBe(-1)
+    expect(await rig.admin.pttl(line.keys.timeouts)).toBe(-1)
+    await expectTtl(line.keys.arrivals, 2 * PATIENCE_MS)
+    await java.giveUp()
+    const last = await line.join('last', locks)
+    await expectTtl(line.keys.queue, 2 * PATIENCE_MS)
+    await expectTtl(line.keys.timeouts, 2 * PATIENCE_MS)
+    await hold.release()
+    await soon(served([before, behind, last]))
   })
 
   it('who does not wait is not in line, and nobody passes those who are (I10)', async () => {

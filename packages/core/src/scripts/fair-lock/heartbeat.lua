@@ -40,5 +40,4 @@ if first and lease == -2 and clientOf(first) ~= ARGV[1] then
 end
 local aliveMs = first and aliveForMs(q, first) or 0
 tidy(q)
-local foreign = redis.call('llen', KEYS[2]) - waiting
-return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreign, since }
+return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since }

@@ -1,8 +1,4 @@
 -- join: gives an owner its place in line.
-local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
-end
-
 -- A waiter whose client was taken for dead comes back with the number it came at, to where it would stand by now.
 -- A negative number: it does not wait. Returns the number, and the place among all who wait.
 local function join(q, owner, number, lease)

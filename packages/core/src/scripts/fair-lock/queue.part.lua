@@ -94,12 +94,32 @@ local function head(q)
   return owner
 end
 
--- Comes last. What is ours goes with the last waiter of ours, or ends some time after the last heartbeat.
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+end
+
+-- Not by each script anew: a write costs more than a look, and goes to the replicas.
+local function keep(key, ms)
+  if redis.call('pttl', key) < 0.75 * ms then
+    redis.call('pexpire', key, ms)
+  end
+end
+
+-- Comes last. What is ours goes with the last waiter of ours, or ends some time after the last heartbeat. So do the
+-- list and the times, or waiters that died as the last in line would leave them for ever; but while a Java client
+-- stands there they have no end, because Redisson gives them none.
 local function tidy(q)
   if redis.call('exists', q.arrivals) == 0 then
     redis.call('del', q.heartbeats)
   elseif q.keepMs then
-    redis.call('pexpire', q.arrivals, math.max(redis.call('pttl', q.arrivals), q.keepMs))
-    redis.call('pexpire', q.heartbeats, math.max(redis.call('pttl', q.heartbeats), q.keepMs))
+    keep(q.arrivals, q.keepMs)
+    keep(q.heartbeats, q.keepMs)
+  end
+  if foreigners(q) > 0 then
+    redis.call('persist', q.list)
+    redis.call('persist', q.scores)
+  elseif q.keepMs then
+    keep(q.list, q.keepMs)
+    keep(q.scores, q.keepMs)
   end
 end
