@@ -27,6 +27,7 @@ const onRedis = (displayName, ioredis) => ({
   displayName,
   testMatch: ['<rootDir>/packages/*/test/redis/**/*.test.ts'],
   moduleNameMapper: { ...sources, ...(ioredis === 'ioredis' ? {} : { '^ioredis$': ioredis }) },
+  globals: { everyLockKind: ioredis === 'ioredis' },
   // What asks what Redis and Holdfast do, whichever client carries it, runs once.
   ...(ioredis === 'ioredis' ? {} : { testPathIgnorePatterns: ['/node_modules/', ...CARRIED_BY_ANY] }),
 })

@@ -2204,16 +2204,20 @@ redis.call('hdel', KEYS[1], '')
 if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
   return 0
 end
-local fields = redis.call('hkeys', KEYS[1])
+local fields = redis.call('hgetall', KEYS[1])
 redis.call('del', KEYS[1])
 redis.call(ARGV[2], ARGV[1], ARGV[5])
-for _, owner in ipairs(fields) do
+for i = 1, #fields, 2 do
+  local owner = fields[i]
+  for n = 1, tonumber(fields[i + 1]) or 0 do
+    redis.call('del', KEYS[2] .. owner .. ARGV[6] .. n)
+  end
   local client = string.match(owner, '^(.-):')
   if client then
     redis.call('publish', ARGV[3] .. client, owner)
   end
 end
-return #fields - 1
+return #fields / 2 - 1
 `,
   'read-lock/release': `-- release: lower the hold count of a reader; the last reader that is alive deletes the lock and wakes waiters.
 local holds = tonumber(ARGV[2])

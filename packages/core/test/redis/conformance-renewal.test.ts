@@ -21,7 +21,7 @@ describe.each(lockKinds)('conformance, renewal: $name', (kind) => {
     Promise.all(Array.from({ length: count }, () => harness.client(options)))
 
   it('a lock whose owner process was killed is free within the watchdog time-out', async () => {
-    const lock = kind.of(await harness.client(), harness.name())
+    const lock = kind.rivalOf(await harness.client(), harness.name())
     const worker = await WorkerProcess.start(new URL('./support/holder.worker.mjs', import.meta.url))
     try {
       const options = { lockWatchdogTimeout: 900, clientName: 'killed' }

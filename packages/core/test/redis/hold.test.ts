@@ -286,22 +286,23 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
     const [locks, others] = [await harness.client({ lockWatchdogTimeout: 600 }), await harness.client()]
     const hold = await kind.of(locks, harness.name()).acquire()
     const abortedAt = aborted(hold)
-    await harness.admin.del(harness.name())
+    await kind.vanish(harness.admin, harness.name())
     const next = await kind.rivalOf(others, harness.name()).acquire({ leaseMs: 20_000 })
     await abortedAt
     expect(reasonOf(hold)).toBe('gone')
     expect(await hold.release()).toBe('lost')
     await next.verify()
-    expect(await harness.admin.hgetall(harness.name())).toEqual({ [next.owner]: '1' })
+    expect(await kind.holds(harness.admin, harness.name())).toEqual({ [next.owner]: '1' })
     expect(await next.release()).toBe('released')
   })
 
   it('verify sees that somebody else has it, or another thing has its name', async () => {
     const [locks, others] = [await harness.client(), await harness.client()]
     const hold = await kind.of(locks, harness.name()).acquire()
-    await harness.admin.del(harness.name())
+    await kind.vanish(harness.admin, harness.name())
     const next = await kind.rivalOf(others, harness.name()).acquire()
     await expect(hold.verify()).rejects.toThrow(LockLostError)
+    await kind.vanish(harness.admin, harness.name())
     await harness.admin.set(harness.name(), 'something else')
     await expect(next.verify()).rejects.toThrow(LockLostError)
     expect(await next.release()).toBe('lost')
@@ -540,7 +541,7 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
     async (how) => {
       const lock = kind.of(await harness.client(), harness.name())
       const work = async (hold: Hold): Promise<string> => {
-        await harness.admin.del(harness.name())
+        await kind.vanish(harness.admin, harness.name())
         if (how === 'noticed') {
           await hold.verify().catch(() => undefined)
         }

@@ -40,7 +40,7 @@ function randomFrom(seed: number): () => number {
 describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   const harness = useHarness()
   const holdsInRedis = async (): Promise<number[]> =>
-    Object.values(await harness.admin.hgetall(harness.name())).map(Number)
+    Object.values(await kind.holds(harness.admin, harness.name())).map(Number)
 
   it('inside run, nested calls re-enter across awaits, timers and immediates', async () => {
     const locks = await harness.client()

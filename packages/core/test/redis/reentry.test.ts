@@ -41,7 +41,7 @@ describe.each(lockKinds)('re-entry: $name', (kind) => {
     await locks.run(async () => {
       const outer = await lock.lock()
       const inner = await lock.lock()
-      await harness.admin.del(harness.name())
+      await kind.vanish(harness.admin, harness.name())
       await expect(lock.lock()).rejects.toThrow(LockLostError)
       expect(outer.signal.aborted).toBe(true)
       expect(inner.signal.aborted).toBe(true)

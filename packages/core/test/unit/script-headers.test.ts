@@ -137,7 +137,7 @@ describe.each(parts)('%s', (file) => {
     )
     for (const [, , key] of keyed) {
       expect(key).toMatch(
-        /^(q\.(list|scores|arrivals|heartbeats)|writers|lock|operation\.key|counter|permits\.(counter|timeouts))$/,
+        /^(q\.(list|scores|arrivals|heartbeats)|writers|lock|key|operation\.key|counter|permits\.(counter|timeouts))$/,
       )
     }
   })

@@ -1,3 +1,4 @@
+import { strangersTimeouts } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
 import { parseForced, type ForceReleaseReply } from '../lock/force-release.js'
@@ -20,6 +21,13 @@ export function forceRelease(
 ): Promise<ForceReleaseReply> {
   const { keys, mode, inboxPrefix } = command
   const { lockName, lock, channel, publish } = keys
-  const args = [channel, publish, inboxPrefix, mode, MESSAGE[mode]]
-  return runner.run({ script: forceReleaseScript, keys: [lock], args, parse: parseForced, lockName })
+  const timeouts = strangersTimeouts(lock)
+  const args = [channel, publish, inboxPrefix, mode, MESSAGE[mode], timeouts.behind]
+  return runner.run({
+    script: forceReleaseScript,
+    keys: [lock, timeouts.before],
+    args,
+    parse: parseForced,
+    lockName,
+  })
 }

@@ -39,14 +39,22 @@ export class Harness {
     return connection
   }
 
+  /** Keys of this test, but for those that stay by design. */
+  async keysLeft(): Promise<string[]> {
+    return (await this.keys()).filter((key) => !staysByDesign(key))
+  }
+
   /** Ends the test: closes its clients and fails when a key or subscription of its stays behind (I5). */
   async finish(): Promise<void> {
     await Promise.all(this.clients.splice(0).map((client) => client.close({ graceMs: 0 })))
     this.connections.splice(0).forEach((connection) => connection.disconnect())
-    const keys = await this.admin.keys(`*${this.prefix}*`)
-    expect(keys.filter((key) => !staysByDesign(key))).toEqual([])
-    await Promise.all(keys.map((key) => this.admin.del(key)))
+    expect(await this.keysLeft()).toEqual([])
+    await Promise.all((await this.keys()).map((key) => this.admin.del(key)))
     expect(await this.admin.pubsub('CHANNELS', `*${this.prefix}*`)).toEqual([])
+  }
+
+  private keys(): Promise<string[]> {
+    return this.admin.keys(`*${this.prefix}*`)
   }
 }
 

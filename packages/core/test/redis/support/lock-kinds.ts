@@ -1,15 +1,22 @@
 import type { Redis } from 'ioredis'
-import type { Lock } from '../../../src/index.js'
+import type { Lock, ReadWriteLock } from '../../../src/index.js'
 import type { Script } from '../../../src/scripts/define-script.js'
 import { acquireScript as fairAcquire } from '../../../src/scripts/fair-lock/acquire.js'
 import { releaseScript as fairRelease } from '../../../src/scripts/fair-lock/release.js'
+import { acquireFencedScript as fencedAcquire } from '../../../src/scripts/fenced-lock/acquire.js'
 import { acquireScript } from '../../../src/scripts/lock/acquire.js'
 import { releaseScript } from '../../../src/scripts/lock/release.js'
+import { acquireScript as readAcquire } from '../../../src/scripts/read-lock/acquire.js'
+import { releaseScript as readRelease } from '../../../src/scripts/read-lock/release.js'
+import { acquireScript as writeAcquire } from '../../../src/scripts/write-lock/acquire.js'
+import { releaseScript as writeRelease } from '../../../src/scripts/write-lock/release.js'
 
 /** A client, or a thread of it. */
 export interface LockSource {
   getLock(name: string): Lock
   getFairLock(name: string): Lock
+  getFencedLock(name: string): Lock
+  getReadWriteLock(name: string): ReadWriteLock
 }
 
 /** What the tests of every kind of lock have to know about one. */
@@ -23,42 +30,111 @@ export interface LockKind {
   rivalOf(locks: LockSource, name: string): Lock
   /** Whether it is its own rival. */
   readonly excludesItself: boolean
+  /** Who holds it, and how often. */
+  holds(redis: Redis, name: string): Promise<Record<string, string>>
+  /** Takes it from its holders without a word, as a Redis does that loses data. */
+  vanish(redis: Redis, name: string): Promise<void>
   /** Clients or callers of which Redis knows that they wait for it. */
   waiting(redis: Redis, name: string): Promise<number>
   /** What a full release publishes while nobody waits, channel and payload. */
   saidByRelease(name: string): [string, string][]
-  /** Owner and hold count are the first two arguments of both. */
+  /** Owner and hold count are the first two arguments of all. */
   readonly acquireScript: Script
+  /** Where a re-entry is another script. */
+  readonly reentryScript?: Script
   readonly releaseScript: Script
 }
 
+const subscribers = async (redis: Redis, channel: string): Promise<number> =>
+  Number((await redis.pubsub('NUMSUB', channel))[1])
+
+/** A lock that is one hash and nothing else. */
+const hashAlone = {
+  excludesItself: true,
+  holds: (redis: Redis, name: string) => redis.hgetall(name),
+  vanish: async (redis: Redis, name: string) => {
+    await redis.del(name)
+  },
+}
+
 const lock: LockKind = {
+  ...hashAlone,
   name: 'lock',
   calls: ['getLock'],
   of: (locks, name) => locks.getLock(name),
   rivalOf: (locks, name) => locks.getLock(name),
-  excludesItself: true,
-  waiting: async (redis, name) =>
-    Number((await redis.pubsub('NUMSUB', `redisson_lock__channel:{${name}}`))[1]),
+  waiting: (redis, name) => subscribers(redis, `redisson_lock__channel:{${name}}`),
   saidByRelease: (name) => [[`redisson_lock__channel:{${name}}`, '0']],
   acquireScript,
   releaseScript,
 }
 
 const fairLock: LockKind = {
+  ...hashAlone,
   name: 'fair lock',
   calls: ['getFairLock'],
   of: (locks, name) => locks.getFairLock(name),
   rivalOf: (locks, name) => locks.getFairLock(name),
-  excludesItself: true,
   waiting: (redis, name) => redis.llen(`redisson_lock_queue:{${name}}`),
   saidByRelease: () => [],
   acquireScript: fairAcquire,
   releaseScript: fairRelease,
 }
 
+const fencedLock: LockKind = {
+  ...lock,
+  name: 'fenced lock',
+  calls: ['getFencedLock'],
+  of: (locks, name) => locks.getFencedLock(name),
+  rivalOf: (locks, name) => locks.getFencedLock(name),
+  acquireScript: fencedAcquire,
+  reentryScript: acquireScript,
+}
+
+/** The mode beside the holders, and a time-out key for each hold of a reader. */
+const readWriteHash = {
+  holds: async (redis: Redis, name: string) => {
+    const fields = Object.entries(await redis.hgetall(name))
+    return Object.fromEntries(fields.filter(([field]) => field !== 'mode'))
+  },
+  vanish: async (redis: Redis, name: string) => {
+    await redis.del(name, ...(await redis.keys(`{${name}}:*:rwlock_timeout:*`)))
+  },
+  waiting: async (redis: Redis, name: string) =>
+    (await redis.zcard(`holdfast:writers:{${name}}`)) +
+    (await subscribers(redis, `redisson_rwlock:{${name}}`)),
+}
+
+const writeLock: LockKind = {
+  ...readWriteHash,
+  name: 'write lock',
+  calls: ['getReadWriteLock', 'writeLock'],
+  of: (locks, name) => locks.getReadWriteLock(name).writeLock(),
+  rivalOf: (locks, name) => locks.getReadWriteLock(name).writeLock(),
+  excludesItself: true,
+  saidByRelease: (name) => [[`redisson_rwlock:{${name}}`, '1']],
+  acquireScript: writeAcquire,
+  releaseScript: writeRelease,
+}
+
+const readLock: LockKind = {
+  ...writeLock,
+  name: 'read lock',
+  calls: ['getReadWriteLock', 'readLock'],
+  of: (locks, name) => locks.getReadWriteLock(name).readLock(),
+  excludesItself: false,
+  saidByRelease: (name) => [[`redisson_rwlock:{${name}}`, '0']],
+  acquireScript: readAcquire,
+  releaseScript: readRelease,
+}
+
 /** Every kind of lock is one row. */
-export const lockKinds: readonly LockKind[] = [lock, fairLock]
+const everyKind: readonly LockKind[] = [lock, fairLock, fencedLock, writeLock, readLock]
+
+/** Set in jest.config.js. What a kind asks of the client that carries it, all do: elsewhere the first is enough. */
+const { everyLockKind } = globalThis as { everyLockKind?: boolean }
+
+export const lockKinds = everyLockKind ? everyKind : everyKind.slice(0, 1)
 
 /** Those of which two owners never have one at the same time. */
 export const exclusiveKinds = lockKinds.filter((kind) => kind.excludesItself)
