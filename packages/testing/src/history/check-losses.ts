@@ -7,7 +7,7 @@ interface Surroundings {
   readonly grantLagMs: number
 }
 
-/** I1 and I3: what is trusted is there. Redis takes nothing away that it has not lost. */
+/** I1 and I3: what is trusted is there. Redis takes nothing away that it has not lost, and nobody loses what was given back. */
 export const checkLosses = (lock: LockHistory, surroundings: Surroundings, findings: Findings): void => {
   const { faults, grantLagMs } = surroundings
   for (const { event, hold } of lock.takenAway) {
@@ -22,5 +22,14 @@ export const checkLosses = (lock: LockHistory, surroundings: Surroundings, findi
       },
       loss !== undefined && loss.over.atMs >= hold.startMs - grantLagMs ? loss.fault : undefined,
     )
+  }
+  for (const { event, hold } of lock.falseAlarms) {
+    findings.add({
+      check: 'loss',
+      invariant: 'I1',
+      lock: lock.name,
+      message: `${hold.owner} was told of the loss of what it had given back`,
+      events: [hold.acquired, event],
+    })
   }
 }

@@ -77,6 +77,11 @@ export class Hold {
     return this.#end === undefined && this.#untilMs > ms
   }
 
+  /** Whether its owner heard that it is released, all of it. */
+  get isGivenBack(): boolean {
+    return this.#givenBack
+  }
+
   /** Whether an honest server may say "you are not the owner" by now. */
   mayBeDisownedAt(ms: number): boolean {
     return this.#lost || this.#givenBack || this.#untilMs <= ms

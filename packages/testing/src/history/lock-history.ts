@@ -24,8 +24,8 @@ export interface Disowned {
   readonly hold: Hold | undefined
 }
 
-/** A hold that Redis took away while its owner trusted it. */
-export interface TakenAway {
+/** What an owner was told of its hold. */
+export interface Told {
   readonly event: Lost
   readonly hold: Hold
 }
@@ -43,7 +43,10 @@ export class LockHistory {
   readonly holds: Hold[] = []
   readonly writes: Write[] = []
   readonly disowned: Disowned[] = []
-  readonly takenAway: TakenAway[] = []
+  /** Redis took them away while their owners trusted them. */
+  readonly takenAway: Told[] = []
+  /** Their owners had given them back, and had been told so. */
+  readonly falseAlarms: Told[] = []
   readonly openings: Opening[] = []
   /** Processes that were told of a loss on this lock. */
   readonly losers = new Set<string>()
@@ -87,7 +90,8 @@ export class LockHistory {
     this.losers.add(event.process)
     const hold = this.latestHold(event.owner)
     if (hold === undefined) return
-    if (isTakenAway(event) && !hold.mayBeDisownedAt(event.atMs)) this.takenAway.push({ event, hold })
+    if (hold.isGivenBack) this.falseAlarms.push({ event, hold })
+    else if (isTakenAway(event) && !hold.mayBeDisownedAt(event.atMs)) this.takenAway.push({ event, hold })
     hold.lose(event)
   }
 

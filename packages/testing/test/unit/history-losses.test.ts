@@ -25,12 +25,24 @@ describe('losses', () => {
     expect(check(acquire('a', 10, 50), acquire('a', 15, 20), event).violations).toHaveLength(1)
   })
 
-  test('no violation: the end of trust, a loss after it or after the release, a loss without a hold', () => {
+  test.each(['gone', 'forced', 'expired'])('one (%s) of what was given back is a violation', (reason) => {
+    const [a, event] = [acquire('a', 10, 30), lost('a', 20, reason)]
+    const given = { kind: 'released', atMs: 15, ...of('a'), outcome: 'released' } as const
+    expect(check(a, release('a', 14), given, event).violations).toEqual([
+      {
+        check: 'loss',
+        invariant: 'I1',
+        lock,
+        message: 'a was told of the loss of what it had given back',
+        events: [a[1], event],
+      },
+    ])
+  })
+
+  test('no violation: the end of trust, a loss after it, a loss without a hold', () => {
     const a = acquire('a', 10, 30)
     expect(check(a, lost('a', 20, 'expired'))).toMatchObject(isClean)
     expect(check(a, lost('a', 30, 'gone'))).toMatchObject(isClean)
-    const given = { kind: 'released', atMs: 15, ...of('a'), outcome: 'released' } as const
-    expect(check(a, release('a', 14), given, lost('a', 20, 'gone'))).toMatchObject(isClean)
     expect(check(a, lost('b', 20, 'gone'))).toMatchObject(isClean)
   })
 
