@@ -54,6 +54,15 @@ export class Crew {
     await this.untilInLine(count)
   }
 
+  /** The same, but neighbours in line are of different processes. */
+  async standMixed(count) {
+    for (let standing = 0; standing < count; standing += this.workers.length) {
+      const next = this.workers.slice(0, count - standing)
+      await Promise.all(next.map(({ process }) => process.call('stand', 1)))
+    }
+    await this.untilInLine(count)
+  }
+
   /** Who has had the lock, and when, in order. */
   async served() {
     const notes = await this.#admin.lrange(SERVED, 0, -1)

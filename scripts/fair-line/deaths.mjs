@@ -18,7 +18,8 @@ export const deaths = async ({ waiters, small, resyncMs, seed }, interrupted) =>
   const crew = await Crew.start({ processes: small, resyncMs, leaseMs, holdMs: HOLD_MS, interrupted })
   try {
     const hold = await crew.lock.acquire()
-    await crew.stand(waiters)
+    // So that whoever dies has waiters near the head of the line.
+    await crew.standMixed(waiters)
     const line = await crew.line()
     await hold.release()
     const killed = await takeAway(crew, plan({ waiters, small, random: seededRandom(seed) }))

@@ -57,7 +57,7 @@ serveWorker({
   },
 
   stand(count) {
-    callers = Array.from({ length: count }, caller)
+    callers.push(...Array.from({ length: count }, caller))
   },
 
   /** Takes the wish to wait from one of them; it may have been served already. */
@@ -70,6 +70,7 @@ serveWorker({
       const end = await outcome
       ends[end] = (ends[end] ?? 0) + 1
     }
+    callers = []
     return { ends, stallMs: stall }
   },
 
