@@ -112,7 +112,10 @@ const writeLock: LockKind = {
   of: (locks, name) => locks.getReadWriteLock(name).writeLock(),
   rivalOf: (locks, name) => locks.getReadWriteLock(name).writeLock(),
   excludesItself: true,
-  saidByRelease: (name) => [[`redisson_rwlock:{${name}}`, '1']],
+  saidByRelease: (name) => [
+    [`redisson_rwlock:{${name}}`, '1'],
+    [`redisson_rwlock:{${name}}`, '00'],
+  ],
   acquireScript: writeAcquire,
   releaseScript: writeRelease,
 }
