@@ -1,0 +1,39 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { WorkerProcess } from '@holdfast/testing'
+import { useSides } from './support/sides.js'
+
+const FOR_MS = 3_000
+const FLOWS = 3
+const WORKER = new URL('./support/node-redisson-worker.mjs', import.meta.url)
+
+const sides = useSides()
+
+/** The one npm package besides this one that writes Redisson's locks. */
+describe('node-redisson and Holdfast contend for one lock', () => {
+  let other: WorkerProcess
+  afterEach(() => other.kill())
+
+  it('and exclude each other: the counter is exact (I1)', async () => {
+    other = await WorkerProcess.start(WORKER, { args: [sides.server.url] })
+    const holdfast = await sides.launch('node')
+    const settings = { counter: 'counter', forMs: FOR_MS }
+    const [theirs, ours] = await Promise.all([
+      Promise.all(
+        Array.from(
+          { length: FLOWS },
+          () => other.call('contend', 'hot', 'counter', FOR_MS) as Promise<number>,
+        ),
+      ),
+      Promise.all(
+        Array.from({ length: FLOWS }, async (_, i) => {
+          const { value } = await holdfast.call(`t${i}`, 'contend', 'lock', 'hot', settings)
+          return (value as { taken: number }).taken
+        }),
+      ),
+    ])
+    const sum = (counts: number[]): number => counts.reduce((all, each) => all + each, 0)
+    process.stderr.write(`\nnode-redisson took it ${sum(theirs)} times, Holdfast ${sum(ours)} times\n`)
+    expect(Math.min(...theirs, ...ours)).toBeGreaterThan(0)
+    expect(Number(await sides.redis.get('counter'))).toBe(sum(theirs) + sum(ours))
+  })
+})
