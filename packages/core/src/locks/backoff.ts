@@ -33,7 +33,10 @@ export type Backoff = (refusals: number, random: () => number) => number
 /** @throws InvalidArgumentError */
 export function backoffOf(options: SpinLockOptions = {}): Backoff {
   checkObject('options', options)
-  const { backoff = { kind: 'exponential' } } = options
+  const { backoff } = options
+  if (backoff === undefined) {
+    return BY_DEFAULT
+  }
   checkObject('backoff', backoff)
   checkOneOf('backoff.kind', backoff.kind, ['exponential', 'constant'])
   return backoff.kind === 'constant' ? constant(backoff) : exponential(backoff)
@@ -57,3 +60,6 @@ function exponential({ initialMs, maxMs, factor = 2 }: ExponentialBackoff): Back
   }
   return (refusals, random) => Math.min(first * factor ** (refusals - 1), longest) * (0.5 + random() / 2)
 }
+
+/** Made once: locks of names that live for a moment are made as often as they are taken. */
+const BY_DEFAULT = exponential({ kind: 'exponential' })

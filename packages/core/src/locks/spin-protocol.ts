@@ -32,10 +32,11 @@ export class SpinProtocol extends ReentrantProtocol {
     return this.backoff(refusals, this.session.options.random)
   }
 
-  override async release(change: HoldChange): Promise<ReleaseReply> {
-    const reply = await super.release(change)
+  override release(change: HoldChange): Promise<ReleaseReply> {
+    const reply = super.release(change)
     if (change.holds === 0) {
-      this.wakeNext()
+      // Beside the answer's way to the caller, which is not to become longer by it.
+      reply.then(this.wakeNext, () => undefined)
     }
     return reply
   }
@@ -47,7 +48,7 @@ export class SpinProtocol extends ReentrantProtocol {
   }
 
   /** It asks rarely while another caller of this client has the lock: whoever ends that tells it. */
-  private wakeNext(): void {
+  private readonly wakeNext = (): void => {
     this.session.waiter.wake(this.queue)
   }
 }
