@@ -101,6 +101,9 @@ export function probeKey(rawName: string): string {
   return tagged('holdfast:probe', rawName)
 }
 
+/** A message that only Redisson heeds, as its `0`. */
+export const FOR_REDISSON = '00'
+
 /** What a client hears about its own holds on; the client id is appended. */
 export const INBOX_PREFIX = 'holdfast:client:'
 

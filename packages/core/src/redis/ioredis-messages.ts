@@ -1,4 +1,5 @@
 import type { WakeSource } from '@holdfast/waiter'
+import { FOR_REDISSON } from '../keys.js'
 import { backgroundClock } from '../system-clock.js'
 import { endConnection, type IoredisClient } from './ioredis-client.js'
 
@@ -95,7 +96,9 @@ export class IoredisMessages implements WakeSource {
   }
 
   private readonly onMessage = (topic: string, payload: string): void => {
-    this.subscriptions.get(topic)?.onMessage(payload)
+    if (payload !== FOR_REDISSON) {
+      this.subscriptions.get(topic)?.onMessage(payload)
+    }
   }
 
   private readonly onReady = (): void => {

@@ -688,6 +688,10 @@ local transitions = {
     return heldBy(KEYS[1])
   end },
   ['write-lock/release'] = { keys = 3, run = function(KEYS, ARGV)
+    local function wakeAll(publish, channel)
+      redis.call(publish, channel, '1')
+      redis.call(publish, channel, '00')
+    end
     local holds = tonumber(ARGV[2])
     redis.call('hdel', KEYS[1], '')
     local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
@@ -709,7 +713,7 @@ local transitions = {
     local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1
     if not mine then
       if waited and redis.call('exists', KEYS[3]) == 0 then
-        redis.call(ARGV[7], ARGV[6], '1')
+        wakeAll(ARGV[7], ARGV[6])
       end
       return 0
     end
@@ -720,7 +724,7 @@ local transitions = {
       redis.call('hset', KEYS[1], 'mode', 'read')
     end
     redis.call('del', KEYS[3])
-    redis.call(ARGV[7], ARGV[6], '1')
+    wakeAll(ARGV[7], ARGV[6])
     return 1
   end },
 }
@@ -2206,17 +2210,25 @@ end
 return heldBy(KEYS[1])
 `,
   'read-lock/force-release': `-- force-release: delete a read-write lock that is held in one mode, wake waiters, tell the clients that had it.
+local function wakeAll(publish, channel)
+  redis.call(publish, channel, '1')
+  redis.call(publish, channel, '00')
+end
 redis.call('hdel', KEYS[1], '')
 if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
   return 0
 end
 local fields = redis.call('hgetall', KEYS[1])
 redis.call('del', KEYS[1])
-redis.call(ARGV[2], ARGV[1], ARGV[5])
+if ARGV[4] == 'write' then
+  wakeAll(ARGV[2], ARGV[1])
+else
+  redis.call(ARGV[2], ARGV[1], '0')
+end
 for i = 1, #fields, 2 do
   local owner = fields[i]
   for n = 1, tonumber(fields[i + 1]) or 0 do
-    redis.call('del', KEYS[2] .. owner .. ARGV[6] .. n)
+    redis.call('del', KEYS[2] .. owner .. ARGV[5] .. n)
   end
   local client = string.match(owner, '^(.-):')
   if client then
@@ -2506,6 +2518,10 @@ end
 return heldBy(KEYS[1])
 `,
   'write-lock/release': `-- release: lower the hold count of the writer; at 0 only what it reads is left, and waiters of both kinds try.
+local function wakeAll(publish, channel)
+  redis.call(publish, channel, '1')
+  redis.call(publish, channel, '00')
+end
 local holds = tonumber(ARGV[2])
 redis.call('hdel', KEYS[1], '')
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
@@ -2527,7 +2543,7 @@ end
 local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1
 if not mine then
   if waited and redis.call('exists', KEYS[3]) == 0 then
-    redis.call(ARGV[7], ARGV[6], '1')
+    wakeAll(ARGV[7], ARGV[6])
   end
   return 0
 end
@@ -2538,7 +2554,7 @@ else
   redis.call('hset', KEYS[1], 'mode', 'read')
 end
 redis.call('del', KEYS[3])
-redis.call(ARGV[7], ARGV[6], '1')
+wakeAll(ARGV[7], ARGV[6])
 return 1
 `,
 } as const

@@ -52,7 +52,10 @@ describe('a read-write lock on the wire', () => {
       const read = await lock.readLock().acquire()
       await write.release()
       expect((await stateOf()).hash).toEqual({ mode: 'read', [read.owner]: '1' })
-      expect(await log.take()).toEqual([[channel(), '1']])
+      expect(await log.take()).toEqual([
+        [channel(), '1'],
+        [channel(), '00'],
+      ])
       await read.release()
     })
     expect(await log.take()).toEqual([[channel(), '0']])

@@ -2,10 +2,10 @@
 -- KEYS    [1] lock hash (mode, owner -> holds)
 --         [2] what the time-out keys of any owner's holds begin with
 -- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH   [3] prefix of the inbox channels of clients
---         [4] mode to release: read or write   [5] what the waiters are told
---         [6] how the time-out keys of an owner go on
+--         [4] mode to release: read or write   [5] how the time-out keys of an owner go on
 -- RETURNS the number of owners that lost it
 -- RETRY   safe: a second run finds nothing
+-- insert read-lock/wake-all
 -- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
 redis.call('hdel', KEYS[1], '')
 if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
@@ -13,11 +13,15 @@ if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
 end
 local fields = redis.call('hgetall', KEYS[1])
 redis.call('del', KEYS[1])
-redis.call(ARGV[2], ARGV[1], ARGV[5])
+if ARGV[4] == 'write' then
+  wakeAll(ARGV[2], ARGV[1])
+else
+  redis.call(ARGV[2], ARGV[1], '0')
+end
 for i = 1, #fields, 2 do
   local owner = fields[i]
   for n = 1, tonumber(fields[i + 1]) or 0 do
-    redis.call('del', KEYS[2] .. owner .. ARGV[6] .. n)
+    redis.call('del', KEYS[2] .. owner .. ARGV[5] .. n)
   end
   local client = string.match(owner, '^(.-):')
   if client then

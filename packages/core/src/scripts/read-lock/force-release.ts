@@ -12,9 +12,6 @@ export interface ReadWriteForceReleaseCommand {
   readonly inboxPrefix: string
 }
 
-// What Redisson says: 0 wakes one waiter of each client, 1 all of them.
-const MESSAGE = { read: '0', write: '1' }
-
 export function forceRelease(
   runner: ScriptRunner,
   command: ReadWriteForceReleaseCommand,
@@ -22,7 +19,7 @@ export function forceRelease(
   const { keys, mode, inboxPrefix } = command
   const { lockName, lock, channel, publish } = keys
   const timeouts = strangersTimeouts(lock)
-  const args = [channel, publish, inboxPrefix, mode, MESSAGE[mode], timeouts.behind]
+  const args = [channel, publish, inboxPrefix, mode, timeouts.behind]
   return runner.run({
     script: forceReleaseScript,
     keys: [lock, timeouts.before],

@@ -5,6 +5,7 @@
 --         [6] unlock channel   [7] PUBLISH or SPUBLISH
 -- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
+-- insert read-lock/wake-all
 local holds = tonumber(ARGV[2])
 
 -- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the
@@ -32,7 +33,7 @@ local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1
 if not mine then
   if waited and redis.call('exists', KEYS[3]) == 0 then
     -- Readers that stood back for it alone would sleep on.
-    redis.call(ARGV[7], ARGV[6], '1')
+    wakeAll(ARGV[7], ARGV[6])
   end
   return 0
 end
@@ -45,5 +46,5 @@ else
 end
 -- After a writer it is the turn of the readers that wait: writers that wait say so again when they are refused.
 redis.call('del', KEYS[3])
-redis.call(ARGV[7], ARGV[6], '1')
+wakeAll(ARGV[7], ARGV[6])
 return 1

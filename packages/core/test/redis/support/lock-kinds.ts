@@ -148,7 +148,10 @@ const writeLock: LockKind = {
   rivalOf: (locks, name) => locks.getReadWriteLock(name).writeLock(),
   excludesItself: true,
   reenters: true,
-  saidByRelease: (name) => [[`redisson_rwlock:{${name}}`, '1']],
+  saidByRelease: (name) => [
+    [`redisson_rwlock:{${name}}`, '1'],
+    [`redisson_rwlock:{${name}}`, '00'],
+  ],
   acquireScript: writeAcquire,
   releaseScript: writeRelease,
 }

@@ -1,0 +1,15 @@
+import { fileURLToPath } from 'node:url'
+
+/** Apart from the other tests: needs a JDK. `npm run test:interop` builds what it runs. */
+export default {
+  rootDir: fileURLToPath(new URL('../..', import.meta.url)),
+  displayName: 'interop',
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/packages/interop/test/**/*.test.ts'],
+  testTimeout: 60_000,
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '^.+\\.ts$': ['ts-jest', { useESM: true, diagnostics: false, tsconfig: 'tsconfig.test.json' }],
+  },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+}

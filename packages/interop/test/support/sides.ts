@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, beforeEach } from '@jest/globals'
+import { RedisServer } from '@holdfast/testing'
+import { Redis } from 'ioredis'
+import { JavaSide } from './java-side.js'
+import { NodeSide } from './node-side.js'
+import type { Side, SideOptions } from './side.js'
+
+/** A Redis of this file's own, and processes of both languages on it. */
+export class Sides {
+  server!: RedisServer
+  redis!: Redis
+  private readonly all: Side[] = []
+
+  async start(): Promise<void> {
+    this.server = await RedisServer.start()
+    this.redis = new Redis(this.server.url)
+  }
+
+  /** Another process; it is killed with the file's last test, if it was not before. */
+  async launch(language: Side['language'], options: Partial<SideOptions> = {}): Promise<Side> {
+    const settings = { url: this.server.url, ...options }
+    const side = await (language === 'java' ? JavaSide : NodeSide).start(settings)
+    this.all.push(side)
+    return side
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.all.map((side) => side.kill()))
+    this.redis.disconnect()
+    await this.server.stop()
+  }
+}
+
+/** To be called at the top of a test file. */
+export function useSides(): Sides {
+  const sides = new Sides()
+  beforeAll(() => sides.start())
+  afterAll(() => sides.stop())
+  beforeEach(() => sides.redis.flushall())
+  return sides
+}
+
+/** Resolves as soon as the condition holds; polls, for what Redis has no event for. */
+export async function eventually(condition: () => Promise<boolean>, withinMs = 5_000): Promise<void> {
+  const endsAt = Date.now() + withinMs
+  while (!(await condition())) {
+    if (Date.now() > endsAt) {
+      throw new Error(`Not within ${withinMs} ms: ${condition.toString()}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+export function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
+}
