@@ -29,3 +29,5 @@ export const KILLED = `--faults process-killed ${TWO_PROCESSES}`
 export const FAIR = `--kinds fair --faults event-loop-blocked ${TWO_PROCESSES}`
 export const ONLY_TURNS = `--kinds fair --faults none --resync 10000 ${LONG_LEASE} ${TWO_PROCESSES}`
 export const READ_WRITE = `--kinds read-write --faults script-flush ${TWO_PROCESSES}`
+/** Nobody tells a waiter of another process anything: it has to ask. */
+export const ONLY_PAUSES = `--kinds spin --faults none --resync 10000 ${LONG_LEASE} ${TWO_PROCESSES}`

@@ -6,6 +6,7 @@ const PREFIXES = {
   fenced: ['counter', 'time'],
   fair: ['fair'],
   'read-write': ['read-write'],
+  spin: ['spin'],
 }
 
 export const KINDS = Object.keys(PREFIXES)
@@ -42,6 +43,8 @@ export const lockNamed = (locks, name) => {
       return locks.getFairLock(name)
     case 'read-write':
       return locks.getReadWriteLock(name)
+    case 'spin':
+      return locks.getSpinLock(name)
     case 'fenced':
       return locks.getFencedLock(name, { tokens: tokensOf(name) })
     default:

@@ -10,6 +10,7 @@ export class Contention {
   private readonly acquisition: Acquisition
   /** The caller has left: a try whose turn comes now must not be sent. */
   private over = false
+  private refusals = 0
 
   /** @throws SelfDeadlockError its wait would never end */
   constructor(
@@ -100,7 +101,10 @@ export class Contention {
     if (!this.over) {
       this.call.refused(reply)
     }
-    return reply.ttlMs >= 0 ? { kind: 'refused', retryAfterMs: reply.ttlMs } : { kind: 'refused' }
+    this.refusals += 1
+    const leaseMs = reply.ttlMs >= 0 ? reply.ttlMs : Number.POSITIVE_INFINITY
+    const pauseMs = this.call.protocol.pauseAfter?.(this.refusals) ?? Number.POSITIVE_INFINITY
+    return { kind: 'refused', retryAfterMs: Math.min(leaseMs, pauseMs) }
   }
 
   private tellWaiting(): void {

@@ -4,6 +4,7 @@ export type LockErrorCode =
   | 'LOCK_LOST'
   | 'NOT_LOCK_OWNER'
   | 'SELF_DEADLOCK'
+  | 'NOT_REENTRANT'
   | 'CONTEXT_REQUIRED'
   | 'INVALID_ARGUMENT'
   | 'WRONG_TYPE'
@@ -128,6 +129,16 @@ const HELD_OUTSIDE = 'an enclosing context holds it. Give the wait a limit, or f
 export class SelfDeadlockError extends LockError {
   constructor(lockName: string, owner: string, why = HELD_OUTSIDE) {
     super('SELF_DEADLOCK', `Waiting for lock "${lockName}" would never end: ${why}.`, { lockName, owner })
+  }
+}
+
+/** A lock that is not reentrant was asked for by an owner that has it. What it has is unharmed. */
+export class NotReentrantError extends LockError {
+  constructor(lockName: string, owner: string) {
+    super('NOT_REENTRANT', `Lock "${lockName}" is not reentrant, and this caller has it already.`, {
+      lockName,
+      owner,
+    })
   }
 }
 

@@ -5,6 +5,7 @@ export type { Lock } from './locks/lock.js'
 export type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
 export type { FencedHold, FencedLock } from './locks/fenced-lock.js'
 export type { FencedLockOptions } from './locks/fenced-options.js'
+export type { ConstantBackoff, ExponentialBackoff, SpinLockOptions } from './locks/backoff.js'
 export type { CountDownLatch } from './synchronizers/count-down-latch.js'
 export type { Permit } from './synchronizers/permit.js'
 export type {
@@ -30,6 +31,7 @@ export {
   LockLostError,
   LockTimeoutError,
   NotLockOwnerError,
+  NotReentrantError,
   RedisUnavailableError,
   SelfDeadlockError,
   WrongTypeError,

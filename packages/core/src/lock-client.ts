@@ -2,6 +2,7 @@ import { ClientInbox } from './client-inbox.js'
 import { Context, type Place } from './context.js'
 import { limited } from './limited.js'
 import type { LockEventListener, LockEventName } from './events.js'
+import type { SpinLockOptions } from './locks/backoff.js'
 import type { FencedLock } from './locks/fenced-lock.js'
 import type { FencedLockOptions } from './locks/fenced-options.js'
 import type { Lock } from './locks/lock.js'
@@ -104,6 +105,28 @@ export class LockClient {
    */
   getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
     return this.locks.fencedLock(name, options, null)
+  }
+
+  /**
+   * A lock whose waiters ask again after pauses instead of being told: no channel, no message. For very many names
+   * that live for a moment.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
+  getSpinLock(name: string, options?: SpinLockOptions): Lock {
+    return this.locks.spinLock(name, options, null)
+  }
+
+  /**
+   * A lock that is refused to the owner that has it, with a NotReentrantError.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
+  getNonReentrantLock(name: string): Lock {
+    return this.locks.nonReentrantLock(name, null)
+  }
+
+  /** The same in order of arrival, as `getFairLock`. @throws InvalidArgumentError, ClientClosedError */
+  getNonReentrantFairLock(name: string): Lock {
+    return this.locks.nonReentrantFairLock(name, null)
   }
 
   /**

@@ -2,7 +2,7 @@ import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
 import type { Acquisition } from './acquisition.js'
 import { newQueue, type Enclosing, type Turn } from './context.js'
-import { InvalidArgumentError } from './errors.js'
+import { InvalidArgumentError, NotReentrantError } from './errors.js'
 import type { Hold } from './hold.js'
 import type { Session } from './session.js'
 
@@ -20,6 +20,7 @@ export class Reentry {
   ) {}
 
   async into({ acquisition, within }: Enclosing): Promise<Held | Busy | NotYet> {
+    this.refuseWhereForbidden(acquisition)
     this.refuseWithoutToken(acquisition)
     const mine = this.call.ofCallback ? within.turn : null
     const busy = mine ? await this.takeTurn(mine) : null
@@ -40,6 +41,15 @@ export class Reentry {
         acquisition.giveBack()
         endTurn(this.session, mine)
       }
+    }
+  }
+
+  /** @throws NotReentrantError; LockLostError: what the caller has is gone, which is what it should hear of first */
+  private refuseWhereForbidden({ loss, owner }: Acquisition): void {
+    const { refusesReentry, lockName } = this.call.protocol
+    if (refusesReentry) {
+      loss.throwIfSet()
+      throw new NotReentrantError(lockName, owner)
     }
   }
 

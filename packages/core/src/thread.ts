@@ -1,4 +1,5 @@
 import type { Context, Place } from './context.js'
+import type { SpinLockOptions } from './locks/backoff.js'
 import type { FencedLock } from './locks/fenced-lock.js'
 import type { FencedLockOptions } from './locks/fenced-options.js'
 import type { LockFactory } from './locks/lock-factory.js'
@@ -39,6 +40,21 @@ export class LockThread {
   /** See `LockClient.getFencedLock`. @throws InvalidArgumentError, ClientClosedError */
   getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
     return this.locks.fencedLock(name, options, this.place)
+  }
+
+  /** See `LockClient.getSpinLock`. @throws InvalidArgumentError, ClientClosedError */
+  getSpinLock(name: string, options?: SpinLockOptions): Lock {
+    return this.locks.spinLock(name, options, this.place)
+  }
+
+  /** See `LockClient.getNonReentrantLock`. @throws InvalidArgumentError, ClientClosedError */
+  getNonReentrantLock(name: string): Lock {
+    return this.locks.nonReentrantLock(name, this.place)
+  }
+
+  /** See `LockClient.getNonReentrantFairLock`. @throws InvalidArgumentError, ClientClosedError */
+  getNonReentrantFairLock(name: string): Lock {
+    return this.locks.nonReentrantFairLock(name, this.place)
   }
 
   private get place(): Place {

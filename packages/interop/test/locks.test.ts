@@ -47,11 +47,17 @@ describe.each(pairings)('%s has it, %s wants it', (holding, wanting) => {
       note(row, 'exclusion', '✓')
     })
 
-    it('re-enters, and the other side sees the count', async () => {
+    it('re-enters, and the other side sees the count, or is refused', async () => {
+      await hold('lock')
       if (!row.reenters) {
+        const name = holding === 'java' ? 'IllegalMonitorStateException' : 'NotReentrantError'
+        await expect(hold('lock')).rejects.toMatchObject({ name })
+        await expect(hold('tryLock', { wait: 60_000 })).rejects.toMatchObject({ name })
+        await hold('unlock')
+        expect(await row.counts(sides.redis, NAME)).toEqual([])
+        note(row, 're-entry', 'refused')
         return
       }
-      await hold('lock')
       await hold('lock')
       expect(await row.counts(sides.redis, NAME)).toEqual(row.levels(2))
       await hold('unlock')

@@ -1,5 +1,8 @@
-// Mistakes in the scripts of fair and of read-write locks.
-import { FAIR, ONLY_TURNS, READ_WRITE } from '../tortures.mjs'
+// Mistakes in what is special about a kind of lock.
+import { FAIR, ONLY_PAUSES, ONLY_TURNS, READ_WRITE } from '../tortures.mjs'
+
+const SPIN = 'core/src/locks/spin-protocol.ts'
+const SPIN_TEST = 'packages/core/test/redis/spin-lock.test.ts'
 
 export const BUGS_IN_KINDS = {
   'a fair lock goes to whoever asks first': {
@@ -31,5 +34,39 @@ export const BUGS_IN_KINDS = {
     find: "redis.call('del', KEYS[3] .. ':' .. i)",
     replace: '',
     torture: READ_WRITE,
+  },
+  'the waiter of a spin lock sleeps until it is told': {
+    file: SPIN,
+    find: 'return this.backoff(refusals, this.session.options.random)',
+    replace: 'return Infinity',
+    torture: ONLY_PAUSES,
+  },
+  'a spin lock does not count its refusals': {
+    file: 'core/src/contention.ts',
+    find: 'this.refusals += 1',
+    replace: 'this.refusals = 1',
+    test: SPIN_TEST,
+    only: 'double up to the longest',
+  },
+  'a spin lock is not handed on inside its process': {
+    file: SPIN,
+    find: 'if (change.holds === 0)',
+    replace: 'if (false)',
+    test: SPIN_TEST,
+    only: 'handed the lock by a release',
+  },
+  'a spin lock says when it is released': {
+    file: SPIN,
+    find: "= ''",
+    replace: "= 'PUBLISH'",
+    test: 'packages/core/test/redis/spin-lock-wire.test.ts',
+    only: 'says nothing',
+  },
+  'a non-reentrant lock re-enters': {
+    file: 'core/src/reentry.ts',
+    find: 'if (refusesReentry)',
+    replace: 'if (false)',
+    test: 'packages/core/test/redis/non-reentrant-lock.test.ts',
+    only: 'its owner is refused',
   },
 }

@@ -3,15 +3,18 @@ import type { ClientInbox } from '../client-inbox.js'
 import type { Place } from '../context.js'
 import type { Session } from '../session.js'
 import { checkName, checkObject, checkOneOf } from '../validate.js'
+import { backoffOf, type SpinLockOptions } from './backoff.js'
 import { FairProtocol } from './fair-protocol.js'
 import { FencedLock } from './fenced-lock.js'
 import { tokenRuleOf, type FencedLockOptions } from './fenced-options.js'
 import { FencedProtocol } from './fenced-protocol.js'
 import type { LockProtocol } from './lock-protocol.js'
 import { Lock } from './lock.js'
+import { NonReentrantFairProtocol, NonReentrantProtocol } from './non-reentrant-protocol.js'
 import { ReadWriteLock, type ReadWriteLockOptions } from './read-write-lock.js'
 import { ReadProtocol, WriteProtocol } from './read-write-protocol.js'
 import { ReentrantProtocol } from './reentrant-protocol.js'
+import { SpinProtocol } from './spin-protocol.js'
 
 /** Makes the locks of one client, of every kind. `thread`: whom a lock is bound to; null: the context of each call. */
 export class LockFactory {
@@ -50,6 +53,21 @@ export class LockFactory {
     this.check(name)
     const protocol = new FencedProtocol(this.session, name, tokenRuleOf(options))
     return new FencedLock(this.session, this.acquirer, protocol, thread)
+  }
+
+  spinLock(name: string, options: SpinLockOptions | undefined, thread: Place | null): Lock {
+    this.check(name)
+    return this.make(new SpinProtocol(this.session, name, backoffOf(options)), thread)
+  }
+
+  nonReentrantLock(name: string, thread: Place | null): Lock {
+    this.check(name)
+    return this.make(new NonReentrantProtocol(this.session, name), thread)
+  }
+
+  nonReentrantFairLock(name: string, thread: Place | null): Lock {
+    this.check(name)
+    return this.make(new NonReentrantFairProtocol(this.session, name), thread)
   }
 
   /** @throws InvalidArgumentError, ClientClosedError */

@@ -52,6 +52,8 @@ export interface LockProtocol {
   readonly shared: boolean
   /** Whether every acquisition gets a fencing token. */
   readonly givesTokens?: true
+  /** Whether who has it already is refused it. */
+  readonly refusesReentry?: true
   ownerOf(threadId: number): string
   /**
    * What the caller's place means for its wait.
@@ -61,6 +63,8 @@ export interface LockProtocol {
   lineOf(owner: string, around: Surroundings): LocalLine
   /** Whether anybody in this client waits for it. */
   readonly isAwaited: boolean
+  /** How long a caller that was refused so many times waits before it asks again, ms. Absent: until it is woken. */
+  pauseAfter?(refusals: number): number
   acquire(change: HoldChange, wish: Wish): Promise<AcquireReply>
   release(change: HoldChange): Promise<ReleaseReply>
   /** Makes the lease last at least this long from now, ms. */

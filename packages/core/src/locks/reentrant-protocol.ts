@@ -1,18 +1,21 @@
 import { INBOX_PREFIX, unlockChannel } from '../keys.js'
 import { acquire, type AcquireReply } from '../scripts/lock/acquire.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
-import { release, type ReleaseReply } from '../scripts/lock/release.js'
+import { release, type Announcement, type ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { HoldChange, LocalLine, Wish } from './lock-protocol.js'
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
 export class ReentrantProtocol extends HashProtocol {
-  private readonly line: LocalLine & { readonly topic: string }
+  protected readonly publish: Announcement = 'PUBLISH'
+  private readonly channel: string
+  private readonly line: LocalLine
 
   constructor(session: Session, lockName: string) {
     super(session, lockName)
-    this.line = { queue: this.key, topic: unlockChannel(this.key) }
+    this.channel = unlockChannel(this.key)
+    this.line = { queue: this.key, topic: this.channel }
   }
 
   /** One line for all callers of this client: a release lets one of them in. */
@@ -31,15 +34,14 @@ export class ReentrantProtocol extends HashProtocol {
   }
 
   release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
-    const { lockName, key } = this
-    const announced = { channel: this.line.topic, publish: 'PUBLISH' } as const
+    const { lockName, key, channel, publish } = this
     const latchKey = this.latchKey(owner)
-    return release(this.session.runner, { lockName, key, latchKey, owner, holds, stamp, ...announced })
+    return release(this.session.runner, { lockName, key, latchKey, owner, holds, stamp, channel, publish })
   }
 
   async forceRelease(): Promise<boolean> {
-    const { lockName, key } = this
-    const announced = { channel: this.line.topic, publish: 'PUBLISH', inboxPrefix: INBOX_PREFIX } as const
-    return (await forceRelease(this.session.runner, { lockName, key, ...announced })).kind === 'released'
+    const { lockName, key, channel, publish } = this
+    const command = { lockName, key, channel, publish, inboxPrefix: INBOX_PREFIX }
+    return (await forceRelease(this.session.runner, command)).kind === 'released'
   }
 }

@@ -111,7 +111,9 @@ local transitions = {
       return 2
     end
     redis.call('del', KEYS[1])
-    redis.call(ARGV[7], ARGV[6], '0')
+    if ARGV[7] ~= '' then
+      redis.call(ARGV[7], ARGV[6], '0')
+    end
     return 1
   end },
   ['fair-lock/acquire'] = { keys = 6, run = function(KEYS, ARGV)
@@ -1709,7 +1711,9 @@ redis.call('del', KEYS[1])
 if #owners == 0 then
   return 0
 end
-redis.call(ARGV[2], ARGV[1], '0')
+if ARGV[2] ~= '' then
+  redis.call(ARGV[2], ARGV[1], '0')
+end
 for _, owner in ipairs(owners) do
   local client = string.match(owner, '^(.-):')
   if client then
@@ -1745,7 +1749,9 @@ if holds > 0 then
   return 2
 end
 redis.call('del', KEYS[1])
-redis.call(ARGV[7], ARGV[6], '0')
+if ARGV[7] ~= '' then
+  redis.call(ARGV[7], ARGV[6], '0')
+end
 return 1
 `,
   'lock/renew': `-- renew: make sure that each lock an owner still has lives at least a lease from now.

@@ -9,7 +9,7 @@ import {
   RedisUnavailableError,
 } from '../../src/index.js'
 import { eventually, redisUrl, signalled, sleep, useHarness } from './support/harness.js'
-import { lockKinds } from './support/lock-kinds.js'
+import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
 import { usePrivateServer } from './support/private-server.js'
 
 // What Redisson's own tests assert of renewal, and of owners and servers that fail (RedissonLockTest,
@@ -58,24 +58,6 @@ describe.each(lockKinds)('conformance, renewal: $name', (kind) => {
     await one.close({ graceMs: 0 })
   })
 
-  it('lock, lock, unlock, unlock: a later owner is renewed like the first', async () => {
-    const [one, other] = (await clients(2, { lockWatchdogTimeout: 450 })) as [LockClient, LockClient]
-    const lock = kind.of(one, harness.name())
-    await one.run(async () => {
-      await lock.lock()
-      await lock.lock()
-      await lock.unlock()
-      await lock.unlock()
-    })
-    for (const later of [one, other]) {
-      const hold = await kind.of(later, harness.name()).acquire()
-      await sleep(700)
-      expect(hold.signal.aborted).toBe(false)
-      await hold.verify()
-      expect(await hold.release()).toBe('released')
-    }
-  })
-
   it('a wait that was aborted is not renewed: the lock is free once its holder has gone (I8)', async () => {
     const [one, other] = (await clients(2, { lockWatchdogTimeout: 600 })) as [LockClient, LockClient]
     const lock = kind.rivalOf(other, harness.name())
@@ -90,6 +72,29 @@ describe.each(lockKinds)('conformance, renewal: $name', (kind) => {
     await held.release()
     await sleep(700)
     expect(await lock.isLocked()).toBe(false)
+  })
+})
+
+describe.each(reentrantKinds)('conformance, renewal after re-entry: $name', (kind) => {
+  const harness = useHarness()
+
+  it('lock, lock, unlock, unlock: a later owner is renewed like the first', async () => {
+    const options = { lockWatchdogTimeout: 450 }
+    const [one, other] = [await harness.client(options), await harness.client(options)]
+    const lock = kind.of(one, harness.name())
+    await one.run(async () => {
+      await lock.lock()
+      await lock.lock()
+      await lock.unlock()
+      await lock.unlock()
+    })
+    for (const later of [one, other]) {
+      const hold = await kind.of(later, harness.name()).acquire()
+      await sleep(700)
+      expect(hold.signal.aborted).toBe(false)
+      await hold.verify()
+      expect(await hold.release()).toBe('released')
+    }
   })
 })
 

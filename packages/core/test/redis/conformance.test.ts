@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { NotLockOwnerError, type LockClient } from '../../src/index.js'
 import { useHarness } from './support/harness.js'
-import { lockKinds } from './support/lock-kinds.js'
+import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
 
 // What Redisson's own tests of RLock assert (RedissonLockTest) and repeat for other kinds of lock, asserted here of a
 // client for Node. A thread of theirs is a context, or a client of its own.
@@ -23,22 +23,6 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
     expect(await lock.remainTimeToLive()).toBeGreaterThan(25_000)
     expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(30_000)
     await lock.unlock()
-  })
-
-  it('three locks of 10 s and two unlocks leave the lease as it is: neither longer nor shorter', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
-    await locks.run(async () => {
-      for (let level = 0; level < 3; level += 1) {
-        await lock.lock(10_000)
-      }
-      await lock.unlock()
-      await lock.unlock()
-      expect(await lock.remainTimeToLive()).toBeGreaterThan(5_000)
-      expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(10_000)
-      await lock.unlock()
-      expect(await lock.remainTimeToLive()).toBe(-2)
-    })
   })
 
   it('tryLock with a wait is false when the lock stayed held, and not before the wait is over', async () => {
@@ -77,19 +61,6 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
     expect(await next.getHoldCount()).toBe(1)
     await next.unlock()
     expect(await next.isLocked()).toBe(false)
-  })
-
-  it('getHoldCount goes 0, 1, 2, 1, 0', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
-    await locks.run(async () => {
-      const counts = [await lock.getHoldCount()]
-      for (const step of [() => lock.lock(), () => lock.lock(), () => lock.unlock(), () => lock.unlock()]) {
-        await step()
-        counts.push(await lock.getHoldCount())
-      }
-      expect(counts).toEqual([0, 1, 2, 1, 0])
-    })
   })
 
   it('isHeldByCurrentContext and isHeldByThread are true for the owner only', async () => {
@@ -165,9 +136,42 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
     }
     expect(await lock.isLocked()).toBe(false)
   })
+})
+
+describe.each(reentrantKinds)('conformance, re-entry: $name', (kind) => {
+  const harness = useHarness()
+
+  it('three locks of 10 s and two unlocks leave the lease as it is: neither longer nor shorter', async () => {
+    const locks = await harness.client()
+    const lock = kind.of(locks, harness.name())
+    await locks.run(async () => {
+      for (let level = 0; level < 3; level += 1) {
+        await lock.lock(10_000)
+      }
+      await lock.unlock()
+      await lock.unlock()
+      expect(await lock.remainTimeToLive()).toBeGreaterThan(5_000)
+      expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(10_000)
+      await lock.unlock()
+      expect(await lock.remainTimeToLive()).toBe(-2)
+    })
+  })
+
+  it('getHoldCount goes 0, 1, 2, 1, 0', async () => {
+    const locks = await harness.client()
+    const lock = kind.of(locks, harness.name())
+    await locks.run(async () => {
+      const counts = [await lock.getHoldCount()]
+      for (const step of [() => lock.lock(), () => lock.lock(), () => lock.unlock(), () => lock.unlock()]) {
+        await step()
+        counts.push(await lock.getHoldCount())
+      }
+      expect(counts).toEqual([0, 1, 2, 1, 0])
+    })
+  })
 
   it("after one of two unlocks the lock is still the owner's, and still closed to others", async () => {
-    const [one, other] = (await clients(2)) as [LockClient, LockClient]
+    const [one, other] = [await harness.client(), await harness.client()]
     const lock = kind.of(one, harness.name())
     await one.run(async () => {
       await lock.lock()

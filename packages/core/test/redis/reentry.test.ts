@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals'
 import { LockLostError } from '../../src/index.js'
 import { acquireScript } from '../../src/scripts/lock/acquire.js'
 import { signalled, useHarness } from './support/harness.js'
-import { lockKinds } from './support/lock-kinds.js'
+import { reentrantKinds } from './support/lock-kinds.js'
 import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
 
-describe.each(lockKinds)('re-entry: $name', (kind) => {
+describe.each(reentrantKinds)('re-entry: $name', (kind) => {
   const harness = useHarness()
 
   it('an inner fixed lease never shortens a watched outer hold', async () => {
@@ -48,6 +48,36 @@ describe.each(lockKinds)('re-entry: $name', (kind) => {
       expect(await inner.release()).toBe('lost')
       expect(await outer.release()).toBe('lost')
     })
+  })
+
+  it('a signal that has aborted already ends a re-entry too, and the level is not taken', async () => {
+    const locks = await harness.client()
+    const lock = kind.of(locks, harness.name())
+    await locks.run(async () => {
+      const hold = await lock.acquire()
+      const signal = AbortSignal.abort(new Error('no'))
+      await expect(lock.acquire({ signal })).rejects.toBe(signal.reason)
+      await expect(lock.withLock(() => undefined, { signal })).rejects.toBe(signal.reason)
+      expect(hold.count).toBe(1)
+      expect(await lock.getHoldCount()).toBe(1)
+      await hold.release()
+    })
+  })
+
+  it("forceUnlock by another client aborts every level's signal, by message", async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const holds = await locks.run(async () => {
+      const lock = kind.of(locks, harness.name())
+      return [await lock.lock(), await lock.lock()] as const
+    })
+    const both = Promise.all(
+      holds.map(({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve))),
+    )
+    expect(await kind.of(others, harness.name()).forceUnlock()).toBe(true)
+    await both
+    for (const { lossError } of holds) {
+      expect(lossError).toMatchObject({ reason: 'forced' })
+    }
   })
 })
 

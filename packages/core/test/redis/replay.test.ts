@@ -9,7 +9,7 @@ import { inspect } from '../../src/scripts/lock/inspect.js'
 import { release, type ReleaseCommand } from '../../src/scripts/lock/release.js'
 import { renew } from '../../src/scripts/lock/renew.js'
 import { eventually, sleep } from './support/harness.js'
-import { lockKinds, type LockKind } from './support/lock-kinds.js'
+import { reentrantKinds, type LockKind } from './support/lock-kinds.js'
 import { MessageLog } from './support/message-log.js'
 import { runsAnything, runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
@@ -415,8 +415,8 @@ describe('a demoted primary', () => {
 
 /** Nothing about pipelining depends on the kind of lock. */
 const broken: { kind: LockKind; how: string; enableAutoPipelining: boolean }[] = [
-  { kind: lockKinds[0]!, how: 'without auto-pipelining', enableAutoPipelining: false },
-  ...lockKinds.map((kind) => ({ kind, how: 'with auto-pipelining', enableAutoPipelining: true })),
+  { kind: reentrantKinds[0]!, how: 'without auto-pipelining', enableAutoPipelining: false },
+  ...reentrantKinds.map((kind) => ({ kind, how: 'with auto-pipelining', enableAutoPipelining: true })),
 ]
 
 describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAutoPipelining }) => {

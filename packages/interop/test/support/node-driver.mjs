@@ -31,6 +31,10 @@ const find = (thread, kind, name) => {
       return thread.getReadWriteLock(name).readLock()
     case 'write':
       return thread.getReadWriteLock(name).writeLock()
+    case 'spin':
+      return thread.getSpinLock(name)
+    case 'non-reentrant':
+      return thread.getNonReentrantLock(name)
     case 'fenced':
       return thread.getFencedLock(name)
     case 'semaphore':

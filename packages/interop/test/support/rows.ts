@@ -68,12 +68,23 @@ const fair: Row = {
   },
 }
 
+const spin: Row = {
+  ...plain,
+  name: 'spin lock',
+  held: 'spin',
+  wanted: 'spin',
+  // Nobody can see that somebody waits. It is long enough for a first question.
+  untilWaiting: () => new Promise((resolve) => setTimeout(resolve, 50)),
+}
+
 const readWrite = { ...plain, untilWaiting: subscribed((name) => `redisson_rwlock:{${name}}`) }
 
 const everyRow: readonly Row[] = [
   plain,
   fair,
   { ...plain, name: 'fenced lock', held: 'fenced', wanted: 'fenced' },
+  spin,
+  { ...plain, name: 'non-reentrant lock', held: 'non-reentrant', wanted: 'non-reentrant', reenters: false },
   { ...readWrite, name: 'write lock, for a writer', held: 'write', wanted: 'write' },
   { ...readWrite, name: 'write lock, for a reader', held: 'write', wanted: 'read', seen: false },
   { ...readWrite, name: 'read lock, for a writer', held: 'read', wanted: 'write', seen: false },

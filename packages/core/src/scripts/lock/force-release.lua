@@ -1,6 +1,7 @@
 -- force-release: delete the lock whoever has it, wake waiters, tell the clients that had it.
 -- KEYS    [1] lock hash (owner -> holds)
--- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH   [3] prefix of the inbox channels of clients
+-- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH, '' to wake nobody
+--         [3] prefix of the inbox channels of clients
 -- RETURNS the number of owners that lost it
 -- RETRY   safe: a second run finds nothing
 local owners = redis.call('hkeys', KEYS[1])
@@ -9,7 +10,9 @@ redis.call('del', KEYS[1])
 if #owners == 0 then
   return 0
 end
-redis.call(ARGV[2], ARGV[1], '0')
+if ARGV[2] ~= '' then
+  redis.call(ARGV[2], ARGV[1], '0')
+end
 for _, owner in ipairs(owners) do
   local client = string.match(owner, '^(.-):')
   if client then

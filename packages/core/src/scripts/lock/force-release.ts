@@ -1,5 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import type { Announcement } from './release.js'
 
 export const forceReleaseScript = defineScript('lock/force-release')
 
@@ -7,7 +8,7 @@ export interface ForceReleaseCommand {
   readonly lockName: string
   readonly key: string
   readonly channel: string
-  readonly publish: 'PUBLISH' | 'SPUBLISH'
+  readonly publish: Announcement
   readonly inboxPrefix: string
 }
 

@@ -2,7 +2,7 @@
 -- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
---         [6] unlock channel   [7] PUBLISH or SPUBLISH
+--         [6] unlock channel   [7] PUBLISH or SPUBLISH, '' to tell nobody
 -- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 local holds = tonumber(ARGV[2])
@@ -29,5 +29,7 @@ if holds > 0 then
   return 2
 end
 redis.call('del', KEYS[1])
-redis.call(ARGV[7], ARGV[6], '0')
+if ARGV[7] ~= '' then
+  redis.call(ARGV[7], ARGV[6], '0')
+end
 return 1

@@ -2,6 +2,9 @@ import type { ScriptRunner } from '../../redis/script-runner.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 
+/** How a release is announced. '': it is not. */
+export type Announcement = 'PUBLISH' | 'SPUBLISH' | ''
+
 export const releaseScript = defineScript('lock/release')
 
 export interface ReleaseCommand {
@@ -9,7 +12,7 @@ export interface ReleaseCommand {
   readonly key: string
   readonly latchKey: string
   readonly channel: string
-  readonly publish: 'PUBLISH' | 'SPUBLISH'
+  readonly publish: Announcement
   readonly owner: string
   /** The hold count to have afterwards: 0 gives the lock back. */
   readonly holds: number

@@ -10,12 +10,16 @@ import { acquireScript as readAcquire } from '../../../src/scripts/read-lock/acq
 import { releaseScript as readRelease } from '../../../src/scripts/read-lock/release.js'
 import { acquireScript as writeAcquire } from '../../../src/scripts/write-lock/acquire.js'
 import { releaseScript as writeRelease } from '../../../src/scripts/write-lock/release.js'
+import { triesSeen } from './tries-seen.js'
 
 /** A client, or a thread of it. */
 export interface LockSource {
   getLock(name: string): Lock
   getFairLock(name: string): Lock
   getFencedLock(name: string): Lock
+  getSpinLock(name: string): Lock
+  getNonReentrantLock(name: string): Lock
+  getNonReentrantFairLock(name: string): Lock
   getReadWriteLock(name: string): ReadWriteLock
 }
 
@@ -30,6 +34,8 @@ export interface LockKind {
   rivalOf(locks: LockSource, name: string): Lock
   /** Whether it is its own rival. */
   readonly excludesItself: boolean
+  /** Whether its owner may have it twice. */
+  readonly reenters: boolean
   /** Who holds it, and how often. */
   holds(redis: Redis, name: string): Promise<Record<string, string>>
   /** Takes it from its holders without a word, as a Redis does that loses data. */
@@ -51,6 +57,7 @@ const subscribers = async (redis: Redis, channel: string): Promise<number> =>
 /** A lock that is one hash and nothing else. */
 const hashAlone = {
   excludesItself: true,
+  reenters: true,
   holds: (redis: Redis, name: string) => redis.hgetall(name),
   vanish: async (redis: Redis, name: string) => {
     await redis.del(name)
@@ -91,6 +98,34 @@ const fencedLock: LockKind = {
   reentryScript: acquireScript,
 }
 
+const spinLock: LockKind = {
+  ...lock,
+  name: 'spin lock',
+  calls: ['getSpinLock'],
+  of: (locks, name) => locks.getSpinLock(name),
+  rivalOf: (locks, name) => locks.getSpinLock(name),
+  waiting: triesSeen,
+  saidByRelease: () => [],
+}
+
+const nonReentrantLock: LockKind = {
+  ...lock,
+  name: 'non-reentrant lock',
+  calls: ['getNonReentrantLock'],
+  of: (locks, name) => locks.getNonReentrantLock(name),
+  rivalOf: (locks, name) => locks.getNonReentrantLock(name),
+  reenters: false,
+}
+
+const nonReentrantFairLock: LockKind = {
+  ...fairLock,
+  name: 'non-reentrant fair lock',
+  calls: ['getNonReentrantFairLock'],
+  of: (locks, name) => locks.getNonReentrantFairLock(name),
+  rivalOf: (locks, name) => locks.getNonReentrantFairLock(name),
+  reenters: false,
+}
+
 /** The mode beside the holders, and a time-out key for each hold of a reader. */
 const readWriteHash = {
   holds: async (redis: Redis, name: string) => {
@@ -112,6 +147,7 @@ const writeLock: LockKind = {
   of: (locks, name) => locks.getReadWriteLock(name).writeLock(),
   rivalOf: (locks, name) => locks.getReadWriteLock(name).writeLock(),
   excludesItself: true,
+  reenters: true,
   saidByRelease: (name) => [
     [`redisson_rwlock:{${name}}`, '1'],
     [`redisson_rwlock:{${name}}`, '00'],
@@ -132,7 +168,16 @@ const readLock: LockKind = {
 }
 
 /** Every kind of lock is one row. */
-const everyKind: readonly LockKind[] = [lock, fairLock, fencedLock, writeLock, readLock]
+const everyKind: readonly LockKind[] = [
+  lock,
+  fairLock,
+  fencedLock,
+  writeLock,
+  readLock,
+  spinLock,
+  nonReentrantLock,
+  nonReentrantFairLock,
+]
 
 /** Set in jest.config.js. What a kind asks of the client that carries it, all do: elsewhere the first is enough. */
 const { everyLockKind } = globalThis as { everyLockKind?: boolean }
@@ -141,3 +186,9 @@ export const lockKinds = everyLockKind ? everyKind : everyKind.slice(0, 1)
 
 /** Those of which two owners never have one at the same time. */
 export const exclusiveKinds = lockKinds.filter((kind) => kind.excludesItself)
+
+/** Those whose owner may have one twice. */
+export const reentrantKinds = lockKinds.filter((kind) => kind.reenters)
+
+/** The others. They have a test file of their own, which every client runs. */
+export const nonReentrantKinds = everyKind.filter((kind) => !kind.reenters)

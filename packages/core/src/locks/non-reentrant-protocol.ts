@@ -1,0 +1,13 @@
+import { FairProtocol } from './fair-protocol.js'
+import { ReentrantProtocol } from './reentrant-protocol.js'
+
+// In Redis they are what Redisson's RLock and RFairLock are. Who has the lock already is known here: an owner is one
+// acquisition, so no command of another could be taken for its re-entry.
+
+export class NonReentrantProtocol extends ReentrantProtocol {
+  readonly refusesReentry = true
+}
+
+export class NonReentrantFairProtocol extends FairProtocol {
+  readonly refusesReentry = true
+}

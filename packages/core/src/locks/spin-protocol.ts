@@ -1,0 +1,54 @@
+import type { Announcement, ReleaseReply } from '../scripts/lock/release.js'
+import type { Session } from '../session.js'
+import type { Backoff } from './backoff.js'
+import type { HoldChange, LocalLine } from './lock-protocol.js'
+import { ReentrantProtocol } from './reentrant-protocol.js'
+
+/** Redisson's RSpinLock: an RLock without messages. The head of the local line asks again after pauses. */
+export class SpinProtocol extends ReentrantProtocol {
+  protected override readonly publish: Announcement = ''
+  // A line of its own: behind a caller of `getLock` that has it, the next would sleep until a message.
+  private readonly queue: string
+
+  constructor(
+    session: Session,
+    lockName: string,
+    private readonly backoff: Backoff,
+  ) {
+    super(session, lockName)
+    // NUL: no name of a lock is likely to end like this.
+    this.queue = `${this.key}\0spin`
+  }
+
+  override lineOf(): LocalLine {
+    return { queue: this.queue }
+  }
+
+  override get isAwaited(): boolean {
+    return this.session.waiter.isWaiting(this.queue)
+  }
+
+  pauseAfter(refusals: number): number {
+    return this.backoff(refusals, this.session.options.random)
+  }
+
+  override release(change: HoldChange): Promise<ReleaseReply> {
+    const reply = super.release(change)
+    if (change.holds === 0) {
+      // Beside the answer's way to the caller, which is not to become longer by it.
+      reply.then(this.wakeNext, () => undefined)
+    }
+    return reply
+  }
+
+  override async forceRelease(): Promise<boolean> {
+    const released = await super.forceRelease()
+    this.wakeNext()
+    return released
+  }
+
+  /** It asks rarely while another caller of this client has the lock: whoever ends that tells it. */
+  private readonly wakeNext = (): void => {
+    this.session.waiter.wake(this.queue)
+  }
+}

@@ -1,0 +1,226 @@
+import { describe, expect, it } from '@jest/globals'
+import {
+  LockLostError,
+  NotLockOwnerError,
+  NotReentrantError,
+  SelfDeadlockError,
+  type Lock,
+} from '../../src/index.js'
+import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
+import { eventually, signalled, useHarness } from './support/harness.js'
+import { JavaClient } from './support/java-client.js'
+import { nonReentrantKinds, type LockKind, type LockSource } from './support/lock-kinds.js'
+
+// Redisson's own tests of both kinds (RedissonNonReentrantLockTest, -FairLockTest), and who counts as the same owner.
+
+/** The lock of the same data that re-enters. */
+const reentrantTwin = (kind: LockKind, locks: LockSource, name: string): Lock =>
+  kind.name.includes('fair') ? locks.getFairLock(name) : locks.getLock(name)
+
+const forms: Record<string, (lock: Lock) => Promise<unknown>> = {
+  'lock()': (lock) => lock.lock(),
+  'lock(leaseMs)': (lock) => lock.lock(10_000),
+  'tryLock()': (lock) => lock.tryLock(),
+  'tryLock(waitMs)': (lock) => lock.tryLock(60_000),
+  'tryLock(waitMs, leaseMs)': (lock) => lock.tryLock(60_000, 10_000),
+  'acquire()': (lock) => lock.acquire(),
+  'acquire({ waitMs, leaseMs })': (lock) => lock.acquire({ waitMs: 60_000, leaseMs: 10_000 }),
+  'tryAcquire()': (lock) => lock.tryAcquire(),
+  'withLock()': (lock) => lock.withLock(() => 'must not run'),
+}
+
+describe.each(nonReentrantKinds)('$name', (kind) => {
+  const harness = useHarness()
+
+  it('a contending caller waits, and has it when it is given back', async () => {
+    const [one, other] = [await harness.client(), await harness.client()]
+    const lock = kind.of(one, harness.name())
+    await one.run(async () => {
+      await lock.lock()
+      expect(await kind.of(other, harness.name()).tryLock()).toBe(false)
+      const waiting = other.run(() => kind.of(other, harness.name()).acquire())
+      await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
+      await lock.unlock()
+      expect(await (await waiting).release()).toBe('released')
+    })
+  })
+
+  it.each(Object.keys(forms))(
+    'its owner is refused %s, keeps what it has, and one unlock frees it',
+    async (form) => {
+      const locks = await harness.client()
+      const lock = kind.of(locks, harness.name())
+      await locks.run(async () => {
+        const hold = await lock.lock()
+        for (const again of [lock, kind.of(locks, harness.name())]) {
+          const failure = await forms[form]!(again).catch((error: unknown) => error)
+          expect(failure).toBeInstanceOf(NotReentrantError)
+          expect(failure).toMatchObject({
+            code: 'NOT_REENTRANT',
+            lockName: harness.name(),
+            owner: hold.owner,
+          })
+        }
+        await hold.verify()
+        expect(await lock.getHoldCount()).toBe(1)
+        await lock.unlock()
+        expect(await lock.isLocked()).toBe(false)
+        await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+        await lock.withLock(() => lock.isHeldByCurrentContext())
+      })
+    },
+  )
+
+  it.each(Object.keys(forms))(
+    'inside withLock %s is refused at once, and the outside goes on',
+    async (form) => {
+      const locks = await harness.client()
+      const lock = kind.of(locks, harness.name())
+      const result = await lock.withLock(async (hold) => {
+        await expect(forms[form]!(lock)).rejects.toThrow(NotReentrantError)
+        await expect(locks.run(() => forms[form]!(lock))).rejects.toThrow(NotReentrantError)
+        await hold.verify()
+        return hold.count
+      })
+      expect(result).toBe(1)
+      expect(await lock.isLocked()).toBe(false)
+    },
+  )
+
+  it('a thread is refused what it has, by any of its lock objects; another thread waits', async () => {
+    const locks = await harness.client()
+    const [one, other] = [locks.thread(), locks.thread()]
+    const hold = await kind.of(one, harness.name()).acquire()
+    await expect(kind.of(one, harness.name()).tryLock()).rejects.toThrow(NotReentrantError)
+    expect(await kind.of(other, harness.name()).tryLock()).toBe(false)
+    const waiting = kind.of(other, harness.name()).acquire()
+    await hold.release()
+    await (await waiting).release()
+  })
+
+  it('outside contexts each caller is an owner of its own, and waits', async () => {
+    const locks = await harness.client()
+    const lock = kind.of(locks, harness.name())
+    const section = new CriticalSection(harness.admin, harness.name('counter'))
+    const hold = await lock.lock()
+    expect(await lock.tryLock()).toBe(false)
+    expect(await lock.tryAcquire()).toBeNull()
+    const callers = Array.from({ length: 8 }, () => lock.withLock(section.enter))
+    await lock.unlock(hold)
+    await Promise.all(callers)
+    expect(await section.result()).toEqual(oneAfterAnother(8))
+  })
+
+  it('sibling withLocks of one context exclude each other (I1)', async () => {
+    const locks = await harness.client()
+    const section = new CriticalSection(harness.admin, harness.name('counter'))
+    await locks.run(() =>
+      Promise.all(Array.from({ length: 12 }, () => kind.of(locks, harness.name()).withLock(section.enter))),
+    )
+    expect(await section.result()).toEqual(oneAfterAnother(12))
+  })
+
+  it('by hand beside a withLock that does not enclose it: it waits', async () => {
+    const locks = await harness.client()
+    const lock = kind.of(locks, harness.name())
+    const [inside, enough] = [signalled(), signalled()]
+    await locks.run(async () => {
+      const working = lock.withLock(() => {
+        inside.resolve()
+        return enough.promise
+      })
+      await inside.promise
+      expect(await lock.tryLock()).toBe(false)
+      const waiting = lock.acquire()
+      enough.resolve()
+      await working
+      expect(await (await waiting).release()).toBe('released')
+    })
+  })
+
+  it.each(['free', 'held by another client'])(
+    'started together in one context, one has it and the others are refused when it has: %s',
+    async (state) => {
+      const [locks, others] = [await harness.client(), await harness.client()]
+      const lock = kind.of(locks, harness.name())
+      const before = state === 'free' ? null : await kind.of(others, harness.name()).acquire()
+      await locks.run(async () => {
+        const calls = Promise.allSettled([lock.lock(), lock.tryLock(60_000), lock.acquire(), lock.lock()])
+        if (before) {
+          await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
+          await before.release()
+        }
+        const [first, ...rest] = await calls
+        expect(first.status).toBe('fulfilled')
+        for (const each of rest) {
+          expect(each).toMatchObject({ status: 'rejected', reason: { code: 'NOT_REENTRANT' } })
+        }
+        expect(await lock.getHoldCount()).toBe(1)
+        await lock.unlock()
+        expect(await lock.isLocked()).toBe(false)
+      })
+    },
+  )
+
+  it('what the owner took as a lock that re-enters is refused here', async () => {
+    const locks = await harness.client()
+    await locks.run(async () => {
+      const twin = reentrantTwin(kind, locks, harness.name())
+      await twin.lock()
+      await expect(kind.of(locks, harness.name()).lock()).rejects.toThrow(NotReentrantError)
+      await expect(kind.of(locks, harness.name()).tryLock()).rejects.toThrow(NotReentrantError)
+      await twin.unlock()
+      expect(await kind.of(locks, harness.name()).tryLock()).toBe(true)
+    })
+  })
+
+  it('what was taken here is re-entered by a lock that does: the rule is that of the lock that is asked', async () => {
+    const locks = await harness.client()
+    await locks.run(async () => {
+      const lock = kind.of(locks, harness.name())
+      const twin = reentrantTwin(kind, locks, harness.name())
+      const { owner } = await lock.lock()
+      await twin.lock()
+      expect(await kind.holds(harness.admin, harness.name())).toEqual({ [owner]: '2' })
+      await expect(lock.tryLock()).rejects.toThrow(NotReentrantError)
+      await twin.unlock()
+      await lock.unlock()
+      expect(await lock.isLocked()).toBe(false)
+    })
+  })
+
+  it('a fork is another owner: refused with a limit, SelfDeadlockError without', async () => {
+    const locks = await harness.client()
+    const lock = kind.of(locks, harness.name())
+    await lock.withLock(async () => {
+      expect(await locks.fork(() => lock.tryLock())).toBe(false)
+      await expect(locks.fork(() => lock.lock())).rejects.toThrow(SelfDeadlockError)
+    })
+  })
+
+  it('an owner whose hold was lost hears of that', async () => {
+    const locks = await harness.client()
+    const lock = kind.of(locks, harness.name())
+    await locks.run(async () => {
+      const hold = await lock.lock()
+      await kind.vanish(harness.admin, harness.name())
+      await expect(hold.verify()).rejects.toThrow(LockLostError)
+      await expect(lock.lock()).rejects.toThrow(LockLostError)
+      expect(await hold.release()).toBe('lost')
+      await lock.withLock(() => undefined)
+    })
+  })
+
+  it('is the same in Redis as its twin, and excludes a Java client', async () => {
+    const locks = await harness.client()
+    const java = new JavaClient(harness.admin)
+    const hold = await kind.of(locks, harness.name()).acquire()
+    expect(await harness.admin.hgetall(harness.name())).toEqual({ [hold.owner]: '1' })
+    expect(await java.acquire(harness.name())).toBeGreaterThan(0)
+    await hold.release()
+    expect(await java.acquire(harness.name())).toBeNull()
+    expect(await kind.of(locks, harness.name()).tryLock()).toBe(false)
+    await java.unlock(harness.name())
+    expect(await kind.of(locks, harness.name()).tryLock()).toBe(true)
+  })
+})

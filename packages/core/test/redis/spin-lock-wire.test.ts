@@ -1,0 +1,140 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { LockClient } from '../../src/index.js'
+import { release } from '../../src/scripts/lock/release.js'
+import { eventually } from './support/harness.js'
+import { JavaClient } from './support/java-client.js'
+import { MessageLog } from './support/message-log.js'
+import { soon, useRig } from './support/rig.js'
+
+// What a spin lock keeps in Redis and what it says: the hash of a plain lock, and nothing.
+
+const NAME = 'order:42'
+const SETTLED = { resyncInterval: 60_000 }
+
+const rig = useRig()
+let log: MessageLog
+let locks: LockClient
+let others: LockClient
+
+beforeEach(async () => {
+  log = await MessageLog.open(rig.connection(), rig.admin)
+  locks = await rig.client({ clientName: 'node', ...SETTLED })
+  others = await rig.client(SETTLED)
+})
+
+/** Scripts and messages, whoever sent them. */
+async function commandsOf(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  await rig.server.resetStats()
+  await work()
+  const stats = await rig.server.commandStats()
+  const wanted = ['evalsha', 'eval', 'publish', 'subscribe', 'set']
+  return Object.fromEntries([...stats].filter(([command]) => wanted.includes(command)))
+}
+
+describe('a spin lock on the wire', () => {
+  it('is the hash of an RLock with its lease; a release leaves nothing and says nothing', async () => {
+    const hold = await locks.getSpinLock(NAME).acquire({ leaseMs: 20_000 })
+    expect(hold.owner).toMatch(/^node~[\w-]{21}:\d+$/)
+    expect(await rig.contents()).toEqual({ [NAME]: { type: 'hash', value: { [hold.owner]: '1' } } })
+    const ttl = await rig.admin.pttl(NAME)
+    expect(ttl).toBeGreaterThan(15_000)
+    expect(ttl).toBeLessThanOrEqual(20_000)
+    expect(await hold.release()).toBe('released')
+    expect(await rig.contents()).toEqual({})
+    expect(await log.take()).toEqual([])
+  })
+
+  it('counts its levels, and says nothing about any of them', async () => {
+    await locks.run(async () => {
+      const lock = locks.getSpinLock(NAME)
+      const { owner } = await lock.lock()
+      await lock.lock()
+      expect(await rig.admin.hgetall(NAME)).toEqual({ [owner]: '2' })
+      await lock.unlock()
+      expect(await rig.admin.hgetall(NAME)).toEqual({ [owner]: '1' })
+      await lock.unlock()
+    })
+    expect(await rig.contents()).toEqual({})
+    expect(await log.take()).toEqual([])
+  })
+
+  it('is renewed like a plain lock', async () => {
+    const renewing = await rig.client({ lockWatchdogTimeout: 600 })
+    const hold = await renewing.getSpinLock(NAME).acquire()
+    await eventually(async () => (await rig.admin.pttl(NAME)) < 450)
+    await eventually(async () => (await rig.admin.pttl(NAME)) > 500)
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('a forced release tells the client that had it, and nobody else', async () => {
+    const hold = await locks.getSpinLock(NAME).acquire()
+    const lost = new Promise((resolve) => hold.signal.addEventListener('abort', resolve))
+    expect(await others.getSpinLock(NAME).forceUnlock()).toBe(true)
+    await soon(lost)
+    expect(hold.lossError).toMatchObject({ reason: 'forced' })
+    expect(await log.take()).toEqual([[`holdfast:client:${locks.clientId}`, hold.owner]])
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('costs one script to take and one to give back, or those of a turn together', async () => {
+    const one = await commandsOf(async () => {
+      await (await locks.getSpinLock(NAME).acquire()).release()
+    })
+    expect(one).toEqual({ evalsha: 2 })
+    const many = await commandsOf(async () => {
+      const holds = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => locks.getSpinLock(`spin-${i}`).acquire()),
+      )
+      await Promise.all(holds.map((hold) => hold.release()))
+    })
+    expect(many).toEqual({ evalsha: 2 })
+    expect(await rig.contents()).toEqual({})
+    expect(await log.take()).toEqual([])
+  })
+
+  it('a release that is sent twice, or arrives late, says nothing either, and harms nobody', async () => {
+    const runner = rig.runner()
+    const giveBack = (owner: string) =>
+      release(runner, {
+        ...{ lockName: NAME, key: NAME, latchKey: `holdfast:latch:{${NAME}}:${owner}` },
+        ...{ owner, holds: 0, stamp: { sequence: 2, latchThrough: 0 }, channel: 'unheard', publish: '' },
+      })
+    const first = await locks.getSpinLock(NAME).acquire()
+    expect(await giveBack(first.owner)).toEqual({ kind: 'released' })
+    expect(await giveBack(first.owner)).toEqual({ kind: 'not-held' })
+    const next = await others.getSpinLock(NAME).acquire()
+    expect(await giveBack(first.owner)).toEqual({ kind: 'not-held' })
+    await next.verify()
+    expect(await next.release()).toBe('released')
+    expect(await first.release()).toBe('lost')
+    expect(await log.take()).toEqual([])
+  })
+})
+
+describe('a spin lock shared with Java', () => {
+  let java: JavaClient
+  beforeEach(() => {
+    java = new JavaClient(rig.admin)
+  })
+
+  it('excludes a Java client, which sees our lease', async () => {
+    const hold = await locks.getSpinLock(NAME).acquire({ leaseMs: 20_000 })
+    const left = await java.acquire(NAME)
+    expect(left).toBeGreaterThan(15_000)
+    expect(left).toBeLessThanOrEqual(20_000)
+    await hold.release()
+    expect(await java.acquire(NAME)).toBeNull()
+    expect(await locks.getSpinLock(NAME).tryLock()).toBe(false)
+    await java.unlockSpinLock(NAME)
+  })
+
+  it('finds by its pauses that a Java client gave it back, which says nothing', async () => {
+    expect(await java.acquire(NAME)).toBeNull()
+    const waiting = locks.getSpinLock(NAME).acquire()
+    const refused = locks.getSpinLock(NAME).acquire({ waitMs: 100 })
+    await expect(refused).rejects.toMatchObject({ code: 'LOCK_TIMEOUT', holder: { owner: java.owner } })
+    await java.unlockSpinLock(NAME)
+    expect(await (await soon(waiting)).release()).toBe('released')
+    expect(await log.take()).toEqual([])
+  })
+})

@@ -1,0 +1,26 @@
+import type { Redis } from 'ioredis'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { batchScript } from '../../../src/scripts/batch.js'
+import { acquireScript } from '../../../src/scripts/lock/acquire.js'
+
+/** Longer than the longest pause of a waiter that has the default back-off. */
+const WATCHED_MS = 250
+const TRIES = [acquireScript.sha1, batchScript.sha1]
+
+/**
+ * Redis knows of nobody who waits for a spin lock. So it is watched: how often somebody asks for it in a while.
+ * Over a bare socket: a MONITOR of ioredis fails when the first line comes together with its answer.
+ */
+export async function triesSeen(redis: Redis, name: string): Promise<number> {
+  const { host = '127.0.0.1', port = 6379 } = redis.options
+  const socket = connect(port, host)
+  let text = ''
+  socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  await once(socket, 'connect')
+  socket.write('MONITOR\r\n')
+  await new Promise((resolve) => setTimeout(resolve, WATCHED_MS))
+  socket.destroy()
+  const lines = text.split('\r\n').filter((line) => line.includes(`"${name}"`))
+  return lines.filter((line) => TRIES.some((sha1) => line.includes(sha1))).length
+}
