@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Acquisition } from './acquisition.js'
+import { localName } from './keys.js'
 
 // Who is asking. JavaScript has no threads: a Context is one logical thread, what runs inside it is one owner.
 //
@@ -38,7 +39,7 @@ let queues = 0
 /** A line that nobody else stands in, or only those who are told its name. */
 export function newQueue(purpose: string): string {
   queues += 1
-  return `${purpose}:${queues}`
+  return localName(purpose, queues)
 }
 
 export function newTurn(): Turn {

@@ -1,5 +1,5 @@
 import type { Waiter } from '@holdfast/waiter'
-import { turnChannel } from './keys.js'
+import { localName, turnChannel } from './keys.js'
 import type { ScriptRunner } from './redis/script-runner.js'
 import type { Refusals } from './refusals.js'
 import type { FairHeldReply } from './scripts/fair-lock/acquire.js'
@@ -39,7 +39,7 @@ export interface FairWaitersParts {
 
 /** The local line of one owner. Nobody else stands in it: the order of a fair lock is kept by Redis. */
 export function fairQueue(owner: string): string {
-  return `fair:${owner}`
+  return localName('fair', owner)
 }
 
 /**

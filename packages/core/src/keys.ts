@@ -9,6 +9,14 @@ export function wellFormed(text: string): string {
   return /\p{Surrogate}/u.test(text) ? Buffer.from(text).toString() : text
 }
 
+/**
+ * A line or a scope that only this process knows, under a name that no lock has, because no well-formed text has a lone
+ * surrogate. With `read:x` for the read lock of `x`, whoever reads it would re-enter a lock that is named `read:x`.
+ */
+export function localName(purpose: string, of: string | number): string {
+  return `\uD800${purpose}:${of}`
+}
+
 /** Redisson's prefix rule: a name with "{" anywhere brings its own hash tag, any other becomes the tag. */
 function tagged(prefix: string, rawName: string): string {
   return rawName.includes('{') ? `${prefix}:${rawName}` : `${prefix}:{${rawName}}`

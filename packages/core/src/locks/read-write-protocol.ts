@@ -1,6 +1,6 @@
 import { enclosing, heldByAncestor, type Place } from '../context.js'
 import { SelfDeadlockError } from '../errors.js'
-import { INBOX_PREFIX, writeOwner } from '../keys.js'
+import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
@@ -36,7 +36,7 @@ abstract class ReadWriteProtocol extends HashProtocol {
   ) {
     super(session, lockName)
     this.keys = readWriteKeys(lockName, this.key)
-    this.scopes = { read: `read:${this.key}`, write: `write:${this.key}` }
+    this.scopes = { read: localName('read', this.key), write: localName('write', this.key) }
   }
 
   override get scope(): string {
@@ -49,7 +49,7 @@ abstract class ReadWriteProtocol extends HashProtocol {
 
   lineOf(owner: string, { passes }: Surroundings): LocalLine {
     // Behind a writer of its own client it would wait for somebody who waits for it.
-    const queue = passes ? `past:${owner}` : this.key
+    const queue = passes ? localName('past', owner) : this.key
     return { queue, topic: this.keys.channel, shared: this.mode === 'read' }
   }
 

@@ -1,3 +1,4 @@
+import { localName } from '../keys.js'
 import type { Announcement, ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import type { Backoff } from './backoff.js'
@@ -16,8 +17,7 @@ export class SpinProtocol extends ReentrantProtocol {
     private readonly backoff: Backoff,
   ) {
     super(session, lockName)
-    // NUL: no name of a lock is likely to end like this.
-    this.queue = `${this.key}\0spin`
+    this.queue = localName('spin', this.key)
   }
 
   override lineOf(): LocalLine {

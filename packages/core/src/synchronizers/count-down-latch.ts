@@ -1,6 +1,6 @@
 import type { Attempt } from '@holdfast/waiter'
 import { unansweredWait, unavailableOrThrow } from '../acquire-call.js'
-import { latchChannel } from '../keys.js'
+import { latchChannel, localName } from '../keys.js'
 import { cancel } from '../scripts/counter/cancel.js'
 import { getCounter } from '../scripts/counter/get.js'
 import type { AnnouncedCommand, OperationStamp } from '../scripts/counter/operation.js'
@@ -69,7 +69,7 @@ export class CountDownLatch {
     checkWait(options)
     const { waiter, events } = this.session
     const wait = {
-      queue: `latch:${this.key}`,
+      queue: localName('latch', this.key),
       topic: this.channel,
       shared: true,
       attempt: () => this.look(),

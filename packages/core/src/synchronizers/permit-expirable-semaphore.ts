@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { InvalidArgumentError, LockTimeoutError } from '../errors.js'
+import { localName } from '../keys.js'
 import { acquireExpirable } from '../scripts/permit-semaphore/acquire.js'
 import { cancelExpirable } from '../scripts/permit-semaphore/cancel.js'
 import { renewPermit } from '../scripts/permit-semaphore/renew.js'
@@ -134,7 +135,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits implements Permit
     const ids = Array.from({ length: permits }, () => randomBytes(16).toString('hex'))
     return {
       ...this.subject,
-      queue: `permits:${this.key}`,
+      queue: localName('permits', this.key),
       topic: this.channel,
       take: async (stamp): Promise<Take<string[]>> => {
         onSend?.(stamp.number)

@@ -1,5 +1,5 @@
 import { LockTimeoutError } from '../errors.js'
-import { permitsChannel } from '../keys.js'
+import { localName, permitsChannel } from '../keys.js'
 import { cancel } from '../scripts/counter/cancel.js'
 import { getCounter } from '../scripts/counter/get.js'
 import type { AnnouncedCommand, OperationStamp } from '../scripts/counter/operation.js'
@@ -142,7 +142,7 @@ export class Semaphore {
     return {
       lockName,
       key,
-      queue: `permits:${key}`,
+      queue: localName('permits', key),
       topic: channel,
       take: async (stamp): Promise<Take<true>> => {
         const reply = await acquirePermits(session.runner, { lockName, key, stamp, permits })

@@ -149,3 +149,34 @@ describe('a name of any kind', () => {
     }
   })
 })
+
+describe('a name that looks like something inside', () => {
+  it('of a read or write lock is a lock of its own: a caller that reads takes it, and excludes others (I1)', async () => {
+    const [locks, others] = [await rig.client(deaf), await rig.client(deaf)]
+    const around = locks.getReadWriteLock('x')
+    for (const [mode, held] of [
+      ['read', around.readLock()],
+      ['write', around.writeLock()],
+    ] as const) {
+      await locks.run(async () => {
+        const outer = await held.acquire()
+        const hold = await locks.getLock(`${mode}:x`).acquire()
+        expect([outer.count, hold.count]).toEqual([1, 1])
+        expect(await others.getLock(`${mode}:x`).tryLock()).toBe(false)
+        await hold.release()
+        await outer.release()
+      })
+    }
+  })
+
+  it('of a line of siblings is a lock of its own: who waits for it holds up none of them (I7)', async () => {
+    const [locks, others] = [await rig.client(deaf), await rig.client(deaf)]
+    const names = ['turn', 'reenter'].flatMap((line) => [...Array(20).keys()].map((i) => `${line}:${i}`))
+    const held = await Promise.all(names.map((name) => others.getLock(name).acquire()))
+    const waits = names.map((name) => locks.getLock(name).withLock(() => undefined))
+    const lock = locks.getLock('y')
+    await lock.withLock(() => Promise.all([lock.withLock(() => undefined), lock.withLock(() => undefined)]))
+    await Promise.all(held.map((hold) => hold.release()))
+    await soon(Promise.all(waits))
+  })
+})
