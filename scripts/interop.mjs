@@ -6,10 +6,12 @@ import { provideServerProgram } from './redis/server-program.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const OLDEST_JDK = 17
+const MODES = ['smoke', 'bench']
 
 const USAGE = `Usage: npm run test:interop -- [--smoke] [options of Jest]
 
   --smoke     the plain and the fair lock only, and five seconds of contention
+  --bench     no test: Holdfast beside Redisson, measured
   --help
 
 Exit code: 0 all held, or there is no JDK, Maven or Redisson; 1 otherwise.`
@@ -41,10 +43,10 @@ const buildDriver = () => {
   throw new Error(`The driver in Java does not build:\n${stdout}`)
 }
 
-const runTests = (args, { path, isSmoke, signal }) => {
+const runTests = (args, { path, mode, signal }) => {
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
   const jest = ['node_modules/jest/bin/jest.js', '-c', 'packages/interop/jest.config.js', '-i']
-  const env = { ...process.env, PATH: path, HOLDFAST_INTEROP: isSmoke ? 'smoke' : 'all' }
+  const env = { ...process.env, PATH: path, HOLDFAST_INTEROP: mode }
   return run(process.execPath, [...flags, ...jest, ...args], { env, signal })
 }
 
@@ -55,10 +57,10 @@ const main = async (args) => {
     return 0
   }
   const program = await provideServerProgram({ log: (line) => console.error(line) })
-  const isSmoke = args.includes('--smoke')
-  const rest = args.filter((arg) => arg !== '--smoke')
+  const mode = MODES.find((each) => args.includes(`--${each}`)) ?? 'all'
+  const rest = [...args.filter((arg) => arg !== `--${mode}`), ...(mode === 'bench' ? ['side-by-side'] : [])]
   try {
-    return await runTests(rest, { path: program.path, isSmoke, signal: interruption() })
+    return await runTests(rest, { path: program.path, mode, signal: interruption() })
   } finally {
     await program.remove()
   }

@@ -11,6 +11,10 @@ export class Matrix {
     this.cells.set(row, cells.set(column, cell))
   }
 
+  get isEmpty(): boolean {
+    return this.cells.size === 0
+  }
+
   print(): void {
     const columns = [...this.columns]
     const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
