@@ -1,5 +1,6 @@
 import { ClientInbox } from './client-inbox.js'
 import { Context, type Place } from './context.js'
+import type { MultiLock } from './compound/multi-lock.js'
 import { limited } from './limited.js'
 import type { LockEventListener, LockEventName } from './events.js'
 import type { FencedLock } from './locks/fenced-lock.js'
@@ -104,6 +105,14 @@ export class LockClient {
    */
   getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
     return this.locks.fencedLock(name, options, null)
+  }
+
+  /**
+   * All of several locks, or none, of any kinds and of any clients. The contexts of this client say who owns it.
+   * @throws InvalidArgumentError none, one of them twice, or not a lock; ClientClosedError
+   */
+  getMultiLock(...locks: Lock[]): MultiLock {
+    return this.locks.multiLock(locks, null)
   }
 
   /**

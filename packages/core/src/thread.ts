@@ -1,3 +1,4 @@
+import type { MultiLock } from './compound/multi-lock.js'
 import type { Context, Place } from './context.js'
 import type { FencedLock } from './locks/fenced-lock.js'
 import type { FencedLockOptions } from './locks/fenced-options.js'
@@ -39,6 +40,11 @@ export class LockThread {
   /** See `LockClient.getFencedLock`. @throws InvalidArgumentError, ClientClosedError */
   getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
     return this.locks.fencedLock(name, options, this.place)
+  }
+
+  /** See `LockClient.getMultiLock`: of locks of this thread. @throws InvalidArgumentError, ClientClosedError */
+  getMultiLock(...locks: Lock[]): MultiLock {
+    return this.locks.multiLock(locks, this.place)
   }
 
   private get place(): Place {

@@ -1,5 +1,7 @@
 import { Acquirer } from '../acquirer.js'
 import type { ClientInbox } from '../client-inbox.js'
+import { membersOf } from '../compound/members-argument.js'
+import { MultiLock } from '../compound/multi-lock.js'
 import type { Place } from '../context.js'
 import type { Session } from '../session.js'
 import { checkName, checkObject, checkOneOf } from '../validate.js'
@@ -50,6 +52,14 @@ export class LockFactory {
     this.check(name)
     const protocol = new FencedProtocol(this.session, name, tokenRuleOf(options))
     return new FencedLock(this.session, this.acquirer, protocol, thread)
+  }
+
+  /** @throws InvalidArgumentError, ClientClosedError */
+  multiLock(locks: readonly Lock[], thread: Place | null): MultiLock {
+    const { members, thread: bound } = membersOf(locks, this.session, thread)
+    const lock = new MultiLock(this.session, members, bound)
+    this.session.assertOpen(lock.name)
+    return lock
   }
 
   /** @throws InvalidArgumentError, ClientClosedError */
