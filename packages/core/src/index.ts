@@ -6,6 +6,7 @@ export type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-loc
 export type { CompoundHold } from './compound/compound-hold.js'
 export type { CompoundLock } from './compound/compound-lock.js'
 export type { MultiLock } from './compound/multi-lock.js'
+export type { RedLock, RedLockOptions } from './compound/red-lock.js'
 export type { FencedHold, FencedLock } from './locks/fenced-lock.js'
 export type { FencedLockOptions } from './locks/fenced-options.js'
 export type { CountDownLatch } from './synchronizers/count-down-latch.js'
@@ -35,8 +36,16 @@ export {
   LockLostError,
   LockTimeoutError,
   NotLockOwnerError,
+  QuorumError,
   RedisUnavailableError,
   SelfDeadlockError,
   WrongTypeError,
 } from './errors.js'
-export type { CommandOutcome, LockErrorCode, LockErrorDetails, LockHolder, LossReason } from './errors.js'
+export type {
+  CommandOutcome,
+  LockErrorCode,
+  LockErrorDetails,
+  LockHolder,
+  LossReason,
+  NodeReport,
+} from './errors.js'

@@ -1,6 +1,7 @@
 import { ClientInbox } from './client-inbox.js'
 import { Context, type Place } from './context.js'
 import type { MultiLock } from './compound/multi-lock.js'
+import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
 import { limited } from './limited.js'
 import type { LockEventListener, LockEventName } from './events.js'
 import type { FencedLock } from './locks/fenced-lock.js'
@@ -113,6 +114,17 @@ export class LockClient {
    */
   getMultiLock(...locks: Lock[]): MultiLock {
     return this.locks.multiLock(locks, null)
+  }
+
+  /**
+   * One lock that several independent Redis keep: a lock of one client for each, and whoever has most of them holds
+   * it. The contexts of this client say who owns it.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
+  getRedLock(...locks: Lock[]): RedLock
+  getRedLock(locks: readonly Lock[], options?: RedLockOptions): RedLock
+  getRedLock(...args: RedLockArguments): RedLock {
+    return this.locks.redLock(args, null)
   }
 
   /**

@@ -2,10 +2,16 @@ import { ANSWER_MS, unansweredWait, type AcquireOptions } from '../acquire-call.
 import type { Place } from '../context.js'
 import { LockTimeoutError } from '../errors.js'
 import { checkLevelLease } from '../locks/lease-argument.js'
+import { pause } from '../redis/until-known.js'
 import type { Session } from '../session.js'
 import { checkDuration, checkObject, checkSignal } from '../validate.js'
 import type { Answer, Member } from './member.js'
 import { TimeLimit } from './time-limit.js'
+
+// Rounds that chance alone brings about. After them callers in lockstep could refuse each other again and again.
+const ROUNDS_WITHOUT_PAUSE = 3
+const FIRST_PAUSE_MS = 2
+const LONGEST_PAUSE_MS = 100
 
 /** What a caller of a compound lock asks for, as it was given. */
 export interface CompoundRequest {
@@ -99,6 +105,19 @@ export class CompoundCall {
     const left = Math.min(this.leftMs, limitMs)
     const waitMs = left === Infinity ? undefined : Math.max(1, left)
     return member.take(member.placeFrom(origin), ofCallback, { waitMs, leaseMs, signal })
+  }
+
+  /**
+   * Pauses while nothing is held, from the fourth round on: full jitter, growing (AWS Architecture Blog, "Exponential
+   * Backoff And Jitter").
+   */
+  async breakLockstep(round: number): Promise<void> {
+    if (round > ROUNDS_WITHOUT_PAUSE) {
+      const { clock, options, abandoned } = this.session
+      const grown = FIRST_PAUSE_MS * 2 ** (round - ROUNDS_WITHOUT_PAUSE)
+      const longest = Math.max(0, Math.min(LONGEST_PAUSE_MS, grown, this.leftMs))
+      await pause(options.random() * longest, clock, this.signal ?? abandoned)
+    }
   }
 
   /** Somebody else has a member, for the whole of this call. */

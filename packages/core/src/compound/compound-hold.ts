@@ -158,7 +158,7 @@ export class CompoundHold implements LockHold {
     if (count('already-released') === this.levels.length) {
       return 'already-released'
     }
-    if (this.levels.length - count('lost') < needed) {
+    if (this.isLost) {
       return 'lost'
     }
     if (count('released', 'still-held', 'already-released') < needed) {

@@ -36,7 +36,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     /** The thread it is bound to; null: the context around each call. */
     private readonly thread: Place | null,
   ) {
-    this.name = members.map(({ lockName }) => lockName).join(', ')
+    this.name = [...new Set(members.map(({ lockName }) => lockName))].join(', ')
     this.bare = new BareCalls(session, this.name)
   }
 

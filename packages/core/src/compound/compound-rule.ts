@@ -1,3 +1,4 @@
+import { unansweredWait } from '../acquire-call.js'
 import type { Clock } from '../system-clock.js'
 import { limited } from '../limited.js'
 import type { Member } from './member.js'
@@ -41,10 +42,14 @@ export async function gather<T>(
   { patienceMs }: CompoundRule,
   clock: Clock,
 ): Promise<Gathered<T>> {
-  const { gathered, all } = collect(asked, () => undefined)
+  const silent = new Set(asked.map(({ member }) => member))
+  const { gathered, all } = collect(asked, (_, { member }) => silent.delete(member))
   await (patienceMs === Infinity ? all : limited(all, patienceMs, clock))
+  const unanswered = [...silent].map((member) => {
+    return { member, error: unansweredWait(undefined, patienceMs, member.lockName) }
+  })
   // What still comes belongs to nobody.
-  return { values: [...gathered.values], failures: [...gathered.failures] }
+  return { values: [...gathered.values], failures: [...gathered.failures, ...unanswered] }
 }
 
 /**
@@ -65,16 +70,16 @@ export function enough(asked: readonly Ask<void>[], rule: CompoundRule): Promise
 
 function collect<T>(
   asked: readonly Ask<T>[],
-  onAnswer: (gathered: Gathered<T>) => void,
+  onAnswer: (gathered: Gathered<T>, answered: Ask<T>) => void,
 ): { gathered: Gathered<T>; all: Promise<unknown> } {
   const gathered: Gathered<T> = { values: [], failures: [] }
-  const all = asked.map(({ member, answer }) =>
-    answer
+  const all = asked.map((each) =>
+    each.answer
       .then(
         (value) => void gathered.values.push(value),
-        (error: unknown) => void gathered.failures.push({ member, error }),
+        (error: unknown) => void gathered.failures.push({ member: each.member, error }),
       )
-      .then(() => onAnswer(gathered)),
+      .then(() => onAnswer(gathered, each)),
   )
   return { gathered, all: Promise.all(all) }
 }

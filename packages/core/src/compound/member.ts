@@ -1,7 +1,7 @@
 import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
 import type { Acquisition } from '../acquisition.js'
 import { enclosing, placeToAcquire, placeToRelease, type Place, type Turn } from '../context.js'
-import type { LockTimeoutError } from '../errors.js'
+import { InvalidArgumentError, SelfDeadlockError, type LockTimeoutError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { Lock } from '../locks/lock.js'
 import type { LockProtocol } from '../locks/lock-protocol.js'
@@ -59,6 +59,19 @@ export class Member {
     return acquisition && hold && { member: this, hold, acquisition, turn: null }
   }
 
+  /** Why a wait without a limit for this member would never end; null: it may. */
+  selfDeadlock(origin: Place | null): SelfDeadlockError | null {
+    try {
+      this.protocol.surroundings(this.placeFrom(origin), true)
+      return null
+    } catch (error) {
+      if (error instanceof SelfDeadlockError) {
+        return error
+      }
+      throw error
+    }
+  }
+
   /** What the thread of the home client with this id has. */
   heldByThread(threadId: number): Acquisition[] {
     const { session, home } = this
@@ -98,4 +111,19 @@ export function giveBack(levels: readonly MemberHold[]): void {
 
 export function levelsIn(answers: readonly Answer[]): MemberHold[] {
   return answers.flatMap((answer) => (answer.kind === 'held' ? [answer.held] : []))
+}
+
+/**
+ * Two clients on one Redis: such a member would be refused by the other for ever.
+ * @throws InvalidArgumentError
+ */
+export function refuseTwins(answers: readonly Answer[]): void {
+  const owners = new Set(levelsIn(answers).map(({ acquisition }) => acquisition.owner))
+  for (const answer of answers) {
+    const holder = answer.kind === 'busy' ? answer.error.holder : undefined
+    if (holder && owners.has(holder.owner)) {
+      const rule = 'locks that differ in Redis, where two of them are one'
+      throw new InvalidArgumentError('locks', answer.member.lockName, rule)
+    }
+  }
 }

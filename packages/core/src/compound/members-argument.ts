@@ -31,6 +31,18 @@ export function membersOf(locks: readonly unknown[], home: Session, thread: Plac
   return { members: locks.map((lock) => new Member(lock, home)), thread: threads.get(home) ?? null }
 }
 
+/**
+ * One lock for each node: by a client of its own, since a node is a Redis.
+ * @throws InvalidArgumentError
+ */
+export function refuseSharedNodes(members: readonly Member[]): void {
+  const sessions = new Set(members.map(({ session }) => session))
+  if (sessions.size < members.length) {
+    const names = members.map(({ lockName }) => lockName).join(', ')
+    throw new InvalidArgumentError('locks', names, 'locks of one client each, on independent Redis servers')
+  }
+}
+
 /** Outside contexts each member has an owner of its own: the second would wait for the first. */
 function refuseTwice(locks: readonly Lock[]): void {
   const keys = new Map<Session, Set<string>>()

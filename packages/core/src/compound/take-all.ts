@@ -1,12 +1,7 @@
-import { InvalidArgumentError, LockTimeoutError, type LockError } from '../errors.js'
-import { isWorthRetrying, pause } from '../redis/until-known.js'
+import type { LockError, LockTimeoutError } from '../errors.js'
+import { isWorthRetrying } from '../redis/until-known.js'
 import type { CompoundCall } from './compound-call.js'
-import { giveBack, levelsIn, type Answer, type Member, type MemberHold } from './member.js'
-
-// Rounds that only chance brings about. After them two callers in lockstep could take turns in refusing each other.
-const ROUNDS_WITHOUT_PAUSE = 3
-const FIRST_PAUSE_MS = 2
-const LONGEST_PAUSE_MS = 100
+import { giveBack, levelsIn, refuseTwins, type Answer, type Member, type MemberHold } from './member.js'
 
 type Obstacle = Exclude<Answer, { kind: 'held' }>
 
@@ -32,7 +27,7 @@ export async function takeAll(
     if (call.isOver) {
       return orThrow(call, obstacle)
     }
-    await breakLockstep(call, round)
+    await call.breakLockstep(round)
     const inHand = await call.waitFor(obstacle.member)
     if (inHand.kind !== 'held') {
       call.throwIfAborted()
@@ -59,20 +54,9 @@ function obstacleIn(call: CompoundCall, answers: readonly Answer[]): Obstacle | 
   if (final) {
     throw final.error
   }
-  refuseTwins(obstacles, levels)
+  refuseTwins(answers)
   // In the order of the members: who names them in the same order waits in the same line.
   return obstacles.find((each) => each.kind === 'busy') ?? obstacles[0]
-}
-
-/** Two clients on one Redis: such a member would be refused by the other for ever. */
-function refuseTwins(obstacles: readonly Obstacle[], levels: readonly MemberHold[]): void {
-  for (const obstacle of obstacles) {
-    const holder = obstacle.kind === 'busy' ? obstacle.error.holder?.owner : undefined
-    if (levels.some(({ acquisition }) => acquisition.owner === holder)) {
-      const rule = 'locks that differ in Redis, where two of them are one'
-      throw new InvalidArgumentError('locks', obstacle.member.lockName, rule)
-    }
-  }
 }
 
 /** @throws what a member failed with */
@@ -81,15 +65,6 @@ function orThrow(call: CompoundCall, obstacle: Obstacle): LockTimeoutError {
     throw obstacle.error as LockError
   }
   return call.timeout('Member', obstacle.error)
-}
-
-/** Full jitter, growing, while nothing is held (AWS Architecture Blog, "Exponential Backoff And Jitter"). */
-async function breakLockstep({ session, leftMs, signal }: CompoundCall, round: number): Promise<void> {
-  if (round > ROUNDS_WITHOUT_PAUSE) {
-    const { clock, options, abandoned } = session
-    const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (round - ROUNDS_WITHOUT_PAUSE), leftMs)
-    await pause(options.random() * longest, clock, signal ?? abandoned)
-  }
 }
 
 function inOrderOf(members: readonly Member[], levels: readonly MemberHold[]): MemberHold[] {
