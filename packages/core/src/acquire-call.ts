@@ -2,7 +2,7 @@ import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import type { BareCall, BareCalls } from './bare-calls.js'
 import type { Acquisition } from './acquisition.js'
 import type { LevelRequest } from './levels.js'
-import type { Place, Turn } from './context.js'
+import type { Context, Place, Turn } from './context.js'
 import { LockError, LockTimeoutError, RedisUnavailableError } from './errors.js'
 import type { Hold } from './hold.js'
 import { checkLevelLease } from './locks/lease-argument.js'
@@ -33,7 +33,7 @@ export interface AcquireRequest {
   /** Where the call stands; null outside any context, where every call is an owner of its own. */
   readonly place: Place | null
   /** The context that will hold it. Default: that of `place`. */
-  readonly contextId?: number | undefined
+  readonly context?: Context | null
   /** Taken by `withLock`. */
   readonly ofCallback: boolean
   /** Redisson's face outside any context: the callers of this lock object, and the method that was called. */
@@ -60,7 +60,7 @@ export type NotYet = 'look-again' | 'stillborn'
 /** One call for a lock, whatever it takes to answer it: its limits, counted from its beginning. */
 export class AcquireCall implements LevelRequest {
   readonly place: Place | null
-  readonly contextId: number | null
+  readonly context: Context | null
   /** undefined: for ever; 0: one attempt. */
   readonly waitMs: number | undefined
   readonly leaseMs: number | undefined
@@ -77,14 +77,14 @@ export class AcquireCall implements LevelRequest {
     request: AcquireRequest,
     private readonly session: Pick<Session, 'clock' | 'refusals'>,
   ) {
-    const { options, defaultWaitMs, place, contextId, ofCallback } = request
+    const { options, defaultWaitMs, place, context, ofCallback } = request
     checkObject('options', options)
     const { waitMs = defaultWaitMs, leaseMs, signal } = options
     checkDuration('waitMs', waitMs, 'zero')
     checkLevelLease(leaseMs)
     checkSignal(signal)
     this.place = place
-    this.contextId = contextId ?? place?.context.id ?? null
+    this.context = context ?? place?.context ?? null
     this.waitMs = waitMs
     this.leaseMs = leaseMs
     this.ofCallback = ofCallback

@@ -35,7 +35,7 @@ export class Acquisition implements RenewableLease {
     private readonly session: Session,
     private readonly protocol: LockProtocol,
     /** The logical thread it belongs to; null outside any context. */
-    readonly contextId: number | null,
+    readonly thread: Context | null,
     readonly around: Surroundings,
   ) {
     this.owner = protocol.ownerOf(session.nextThreadId())

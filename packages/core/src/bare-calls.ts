@@ -10,17 +10,23 @@ const WAITED_LONG = `a caller outside any context has waited for ${LONG_WAIT_MS}
 const OVERLAP = 'two callers outside any context use one lock object at the same time'
 const warnedOf = new OncePerName()
 
+/** What a lock object gives to callers outside contexts. */
+interface BareHold {
+  readonly isLost: boolean
+  readonly wasReleased: boolean
+}
+
 /** One `lock()` or `tryLock()` outside any context. */
-export class BareCall {
+export class BareCall<H extends BareHold = Hold> {
   private longWait: { cancel(): void } | null = null
 
   constructor(
-    private readonly calls: BareCalls,
+    private readonly calls: BareCalls<H>,
     /** Whether a warning about it may be due. */
     private readonly watched: boolean,
     /** Where it was called, if that was recorded. */
     readonly origin: Error | null,
-    private before: BareCall | null,
+    private before: BareCall<H> | null,
   ) {}
 
   /** It sleeps: a caller that has waited for long may be waiting for itself. */
@@ -30,7 +36,7 @@ export class BareCall {
     }
   }
 
-  end(hold: Hold | null): void {
+  end(hold: H | null): void {
     this.longWait?.cancel()
     // Calls that never stop overlapping would otherwise hold on to all those before them.
     this.before = null
@@ -43,12 +49,12 @@ export class BareCall {
  * itself remembers the one hold that a plain `unlock()` gives back, and the debts of holds that were lost: the
  * late `unlock` of a loser must not give back the hold of the next caller.
  */
-export class BareCalls {
-  private hold: Hold | null = null
+export class BareCalls<H extends BareHold = Hold> {
+  private hold: H | null = null
   private holdOwesUnlock = false
-  private debts: Hold[] = []
+  private debts: H[] = []
   private pending = 0
-  private latest: BareCall | null = null
+  private latest: BareCall<H> | null = null
 
   constructor(
     private readonly session: Session,
@@ -56,11 +62,11 @@ export class BareCalls {
   ) {}
 
   /** @throws ContextRequiredError where the client's `bareCalls` is 'throw' */
-  begin(method: string): BareCall {
+  begin(method: string): BareCall<H> {
     this.refuseWhereForbidden(method)
     const watched = this.session.options.bareCalls === 'warn' && !warnedOf.has(this.lockName)
     const overlaps = watched && (this.pending > 0 || this.isHeld)
-    const call = new BareCall(this, watched, this.originOf(method, watched, overlaps), this.latest)
+    const call = new BareCall<H>(this, watched, this.originOf(method, watched, overlaps), this.latest)
     if (overlaps) {
       this.warnOf(OVERLAP, call, this.latest)
     }
@@ -70,7 +76,7 @@ export class BareCalls {
   }
 
   /** @internal */
-  ended(hold: Hold | null): void {
+  ended(hold: H | null): void {
     this.pending -= 1
     if (hold) {
       this.keep(hold, true)
@@ -80,7 +86,7 @@ export class BareCalls {
   }
 
   /** `owesUnlock`: its holder has no handle but this object, so an `unlock()` of its is still to come when it is lost. */
-  keep(hold: Hold, owesUnlock: boolean): void {
+  keep(hold: H, owesUnlock: boolean): void {
     if (this.hold?.isLost === true && this.holdOwesUnlock) {
       this.debts.push(this.hold)
     }
@@ -89,7 +95,7 @@ export class BareCalls {
   }
 
   /** The hold that a plain `unlock()` gives back. @throws NotLockOwnerError there is none, or it was lost */
-  take(): Hold {
+  take(): H {
     this.refuseWhereForbidden('unlock')
     this.debts = this.debts.filter((each) => !each.wasReleased)
     const hold = this.debts.shift() ?? this.hold
@@ -105,7 +111,7 @@ export class BareCalls {
     return hold
   }
 
-  get current(): Hold | null {
+  get current(): H | null {
     return this.isHeld ? this.hold : null
   }
 
@@ -134,7 +140,7 @@ export class BareCalls {
   }
 
   /** @internal */
-  warnOf(what: string, call: BareCall, other: BareCall | null): void {
+  warnOf(what: string, call: BareCall<H>, other: BareCall<H> | null): void {
     if (!warnedOf.take(this.lockName)) {
       return
     }

@@ -17,11 +17,11 @@ export class Contention {
     private readonly session: Session,
     private readonly call: AcquireCall,
   ) {
-    const { protocol, place, waitMs, contextId } = call
+    const { protocol, place, waitMs, context } = call
     this.acquisition = new Acquisition(
       session,
       protocol,
-      contextId,
+      context,
       protocol.surroundings(place, waitMs === undefined),
     )
   }

@@ -48,8 +48,7 @@ export function newTurn(): Turn {
 
 /** One logical thread. */
 export class Context {
-  /** False once the callback that opened it has settled: a task that outlives it acquires nothing in its name. */
-  alive = true
+  private ended = false
   // Made when they are needed: most contexts are those of one withLock and take nothing else.
   private slots: Map<string, Acquisition> | null = null
   private parked: Map<string, Set<() => void>> | null = null
@@ -59,7 +58,18 @@ export class Context {
     readonly id: number,
     /** Where it was forked off; null for one that nothing encloses. */
     readonly forkedFrom: Place | null,
+    /** The context of another client that it stands for in this one, and ends with. */
+    readonly leader: Context | null = null,
   ) {}
+
+  /** False once the callback that opened it has settled: a task that outlives it acquires nothing in its name. */
+  get alive(): boolean {
+    return !this.ended && this.leader?.alive !== false
+  }
+
+  end(): void {
+    this.ended = true
+  }
 
   /**
    * Tries for one key, one after another: two at once would be refused by each other, and the second would
@@ -144,6 +154,23 @@ export class Contexts {
     const { context, frame } = place
     return contexts.run({ context, frame, client: this, outer: contexts.getStore() }, callback)
   }
+}
+
+/**
+ * Where a call that acquires stands; `thread`: whom its lock is bound to. A context that has ended acquires nothing
+ * any more: such a call is bare.
+ */
+export function placeToAcquire(contexts: Contexts, thread: Place | null): Place | null {
+  const place = contexts.current ?? null
+  if (thread) {
+    return place?.context === thread.context ? place : thread
+  }
+  return place?.context.alive === true ? place : null
+}
+
+/** Where a call that gives back stands: an ended context still can. */
+export function placeToRelease(contexts: Contexts, thread: Place | null): Place | null {
+  return thread ? placeToAcquire(contexts, thread) : (contexts.current ?? null)
 }
 
 /** What a caller at this place may re-enter, and the turn its siblings take there. */

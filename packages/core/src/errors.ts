@@ -10,6 +10,7 @@ export type LockErrorCode =
   | 'WRONG_TYPE'
   | 'CLIENT_CLOSED'
   | 'REDIS_UNAVAILABLE'
+  | 'QUORUM'
 
 /** What an error knows about the lock it is about. */
 export interface LockErrorDetails {
@@ -42,6 +43,19 @@ export interface LockHolder {
   readonly leaseLeftMs: number
   /** How long this client has seen the same owner hold it, ms: a lower bound of the true time. */
   readonly heldForAtLeastMs: number
+}
+
+/** What one node of a RedLock did. */
+export interface NodeReport {
+  /** Which one, from 0, in the order of the locks that the RedLock was made of. */
+  readonly index: number
+  /** The client that speaks to it. */
+  readonly clientId: string
+  readonly outcome: 'acquired' | 'busy' | 'failed'
+  /** Why it failed. */
+  readonly error?: unknown
+  /** Who has it there. */
+  readonly holder?: LockHolder | undefined
 }
 
 /** The wait ended and somebody else still has the lock, or the permits. */
@@ -196,6 +210,30 @@ export class RedisUnavailableError extends LockError {
     this.outcome = details.outcome
     this.transient = details.transient
   }
+}
+
+/** So many nodes of a RedLock failed that the others are no quorum. What was taken is given back. */
+export class QuorumError extends LockError {
+  /** So many nodes would have been enough. */
+  readonly needed: number
+  /** Those that were asked, or, after a release or a question, those that failed. */
+  readonly nodes: readonly NodeReport[]
+
+  constructor(details: { lockName: string; needed: number; nodes: readonly NodeReport[] }) {
+    const { lockName, needed, nodes } = details
+    const said = nodes.map((node) => `node ${node.index} ${whatItDid(node)}`).join('; ')
+    const cause = nodes.find(({ error }) => error !== undefined)?.error
+    super('QUORUM', `RedLock "${lockName}" needs ${needed} nodes: ${said}.`, { lockName, cause })
+    this.needed = needed
+    this.nodes = nodes
+  }
+}
+
+function whatItDid({ outcome, holder, error }: NodeReport): string {
+  if (outcome === 'failed') {
+    return `failed (${error instanceof Error ? error.message : String(error)})`
+  }
+  return holder ? `is held by ${holder.owner}` : outcome
 }
 
 function describe(value: unknown): string {

@@ -1,12 +1,10 @@
 import type { Acquisition } from './acquisition.js'
 import { LockLostError, NotLockOwnerError } from './errors.js'
+import type { LockHold, ReleaseOutcome } from './lock-hold.js'
 import { checkDuration, checkLease, checkRequired } from './validate.js'
 
-/** What a release found. `lost`: the lock was gone before it. */
-export type ReleaseOutcome = 'released' | 'still-held' | 'lost' | 'already-released'
-
 /** One acquisition that has not been released: the proof that its owner has the lock. */
-export class Hold {
+export class Hold implements LockHold {
   private isReleased = false
 
   /** @internal Holds come from a lock. */

@@ -3,6 +3,10 @@ export type { LockClientOptions, BareCallsPolicy } from './options.js'
 export { LockClient } from './lock-client.js'
 export type { Lock } from './locks/lock.js'
 export type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
+export type { CompoundHold } from './compound/compound-hold.js'
+export type { CompoundLock } from './compound/compound-lock.js'
+export type { MultiLock } from './compound/multi-lock.js'
+export type { RedLock, RedLockOptions } from './compound/red-lock.js'
 export type { FencedHold, FencedLock } from './locks/fenced-lock.js'
 export type { FencedLockOptions } from './locks/fenced-options.js'
 export type { ConstantBackoff, ExponentialBackoff, SpinLockOptions } from './locks/backoff.js'
@@ -19,7 +23,9 @@ export { fencedSet } from './fenced-set.js'
 export type { FencedWrite, FencedWriteResult } from './fenced-set.js'
 export type { AcquireOptions } from './acquire-call.js'
 export type { LockThread } from './thread.js'
-export type { Hold, ReleaseOutcome } from './hold.js'
+export type { Hold } from './hold.js'
+export type { LockHold, ReleaseOutcome } from './lock-hold.js'
+export type { AnyLock } from './locks/any-lock.js'
 export type { LockEventListener, LockEventName, LockEvents } from './events.js'
 export type { Clock } from './system-clock.js'
 export type { IoredisClient, IoredisScripting } from './redis/ioredis-client.js'
@@ -32,8 +38,16 @@ export {
   LockTimeoutError,
   NotLockOwnerError,
   NotReentrantError,
+  QuorumError,
   RedisUnavailableError,
   SelfDeadlockError,
   WrongTypeError,
 } from './errors.js'
-export type { CommandOutcome, LockErrorCode, LockErrorDetails, LockHolder, LossReason } from './errors.js'
+export type {
+  CommandOutcome,
+  LockErrorCode,
+  LockErrorDetails,
+  LockHolder,
+  LossReason,
+  NodeReport,
+} from './errors.js'

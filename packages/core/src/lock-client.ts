@@ -1,5 +1,7 @@
 import { ClientInbox } from './client-inbox.js'
 import { Context, type Place } from './context.js'
+import type { MultiLock } from './compound/multi-lock.js'
+import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
 import { limited } from './limited.js'
 import type { LockEventListener, LockEventName } from './events.js'
 import type { SpinLockOptions } from './locks/backoff.js'
@@ -127,6 +129,25 @@ export class LockClient {
   /** The same in order of arrival, as `getFairLock`. @throws InvalidArgumentError, ClientClosedError */
   getNonReentrantFairLock(name: string): Lock {
     return this.locks.nonReentrantFairLock(name, null)
+  }
+
+  /**
+   * All of several locks, or none, of any kinds and of any clients. The contexts of this client say who owns it.
+   * @throws InvalidArgumentError none, one of them twice, or not a lock; ClientClosedError
+   */
+  getMultiLock(...locks: Lock[]): MultiLock {
+    return this.locks.multiLock(locks, null)
+  }
+
+  /**
+   * One lock that several independent Redis keep: a lock of one client for each, and whoever has most of them holds
+   * it. The contexts of this client say who owns it.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
+  getRedLock(...locks: Lock[]): RedLock
+  getRedLock(locks: readonly Lock[], options?: RedLockOptions): RedLock
+  getRedLock(...args: RedLockArguments): RedLock {
+    return this.locks.redLock(args, null)
   }
 
   /**

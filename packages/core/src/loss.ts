@@ -4,10 +4,11 @@ import type { LockLostError } from './errors.js'
 export class Loss {
   error: LockLostError | null = null
   private controller: AbortController | null = null
+  private listeners: Set<() => void> | null = null
 
-  /** Whether anybody would hear of it through the signal. */
+  /** Whether anybody would hear of it, through the signal or otherwise. */
   get isObserved(): boolean {
-    return this.controller !== null
+    return this.controller !== null || (this.listeners?.size ?? 0) > 0
   }
 
   /** Made when it is first asked for: most holds end without anybody looking. */
@@ -24,6 +25,16 @@ export class Loss {
   set(error: LockLostError): void {
     this.error = error
     this.controller?.abort(error)
+    for (const listener of [...(this.listeners ?? [])]) {
+      listener()
+    }
+  }
+
+  /** For holds of several locks: no AbortSignal of their own for each. Returns the un-listener. */
+  onSet(listener: () => void): () => void {
+    const listeners = (this.listeners ??= new Set())
+    listeners.add(listener)
+    return () => listeners.delete(listener)
   }
 
   throwIfSet(): void {

@@ -3,7 +3,7 @@ import type { Context } from './context.js'
 /** The context ends when the callback has settled, before whoever awaits it goes on. */
 export function runIn<T>(context: Context, callback: () => T): T {
   const end = (): void => {
-    context.alive = false
+    context.end()
   }
   try {
     const result = callback()

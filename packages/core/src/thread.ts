@@ -1,3 +1,5 @@
+import type { MultiLock } from './compound/multi-lock.js'
+import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
 import type { Context, Place } from './context.js'
 import type { SpinLockOptions } from './locks/backoff.js'
 import type { FencedLock } from './locks/fenced-lock.js'
@@ -55,6 +57,18 @@ export class LockThread {
   /** See `LockClient.getNonReentrantFairLock`. @throws InvalidArgumentError, ClientClosedError */
   getNonReentrantFairLock(name: string): Lock {
     return this.locks.nonReentrantFairLock(name, this.place)
+  }
+
+  /** See `LockClient.getMultiLock`: of locks of this thread. @throws InvalidArgumentError, ClientClosedError */
+  getMultiLock(...locks: Lock[]): MultiLock {
+    return this.locks.multiLock(locks, this.place)
+  }
+
+  /** See `LockClient.getRedLock`. @throws InvalidArgumentError, ClientClosedError */
+  getRedLock(...locks: Lock[]): RedLock
+  getRedLock(locks: readonly Lock[], options?: RedLockOptions): RedLock
+  getRedLock(...args: RedLockArguments): RedLock {
+    return this.locks.redLock(args, this.place)
   }
 
   private get place(): Place {

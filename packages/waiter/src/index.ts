@@ -1,3 +1,4 @@
+export { onAbort } from './abort-listeners.js'
 export type { WaiterClock } from './clock.js'
 export { TopicSubscriptions } from './topic-subscriptions.js'
 export type { Attempt, Ticket, WaitOutcome, WaitRequest } from './wait-request.js'

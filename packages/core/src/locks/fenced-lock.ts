@@ -22,7 +22,7 @@ export interface FencedHold extends Hold {
  */
 export class FencedLock extends Lock {
   /** @internal */
-  declare protected readonly protocol: FencedProtocol
+  declare readonly protocol: FencedProtocol
 
   /** @internal Locks come from a client. */
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it narrows what the lock is made of

@@ -1,8 +1,11 @@
 import { Acquirer } from '../acquirer.js'
 import type { ClientInbox } from '../client-inbox.js'
+import { membersOf, refuseSharedNodes } from '../compound/members-argument.js'
+import { MultiLock } from '../compound/multi-lock.js'
+import { locksAndOptions, RedLock, type RedLockArguments } from '../compound/red-lock.js'
 import type { Place } from '../context.js'
 import type { Session } from '../session.js'
-import { checkName, checkObject, checkOneOf } from '../validate.js'
+import { checkDuration, checkName, checkObject, checkOneOf } from '../validate.js'
 import { backoffOf, type SpinLockOptions } from './backoff.js'
 import { FairProtocol } from './fair-protocol.js'
 import { FencedLock } from './fenced-lock.js'
@@ -68,6 +71,27 @@ export class LockFactory {
   nonReentrantFairLock(name: string, thread: Place | null): Lock {
     this.check(name)
     return this.make(new NonReentrantFairProtocol(this.session, name), thread)
+  }
+
+  /** @throws InvalidArgumentError, ClientClosedError */
+  multiLock(locks: readonly Lock[], thread: Place | null): MultiLock {
+    const { members, thread: bound } = membersOf(locks, this.session, thread)
+    const lock = new MultiLock(this.session, members, bound)
+    this.session.assertOpen(lock.name)
+    return lock
+  }
+
+  /** @throws InvalidArgumentError, ClientClosedError */
+  redLock(args: RedLockArguments, thread: Place | null): RedLock {
+    const [locks, options = {}] = locksAndOptions(args)
+    checkObject('options', options)
+    const { nodeTimeoutMs = 200 } = options
+    checkDuration('nodeTimeoutMs', nodeTimeoutMs, 'positive')
+    const { members, thread: bound } = membersOf(locks, this.session, thread)
+    refuseSharedNodes(members)
+    const lock = new RedLock(this.session, members, bound, nodeTimeoutMs)
+    this.session.assertOpen(lock.name)
+    return lock
   }
 
   /** @throws InvalidArgumentError, ClientClosedError */

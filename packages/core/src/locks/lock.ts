@@ -1,12 +1,14 @@
 import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
 import { BareCalls } from '../bare-calls.js'
 import type { Acquirer } from '../acquirer.js'
-import { enclosing, type Place } from '../context.js'
+import { enclosing, placeToAcquire, placeToRelease, type Place } from '../context.js'
 import { NotLockOwnerError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { Session } from '../session.js'
+import type { AnyLock } from './any-lock.js'
 import type { LockProtocol } from './lock-protocol.js'
+import { refuseIfNotHeld } from './unlock.js'
 import { withLock } from './with-lock.js'
 
 /**
@@ -16,17 +18,19 @@ import { withLock } from './with-lock.js'
  * Two faces: Redisson's (`lock`, `tryLock`, `unlock`) and JavaScript's (`acquire`, `tryAcquire`, `withLock`).
  * Without a lease the watchdog renews for as long as the hold lasts.
  */
-export class Lock {
+export class Lock implements AnyLock<Hold> {
   private readonly bare: BareCalls
 
   /** @internal Locks come from a client. */
   constructor(
-    private readonly session: Session,
-    private readonly acquirer: Acquirer,
     /** @internal */
-    protected readonly protocol: LockProtocol,
-    /** The thread this object is bound to; null: the context around each call. */
-    private readonly thread: Place | null,
+    readonly session: Session,
+    /** @internal */
+    readonly acquirer: Acquirer,
+    /** @internal */
+    readonly protocol: LockProtocol,
+    /** @internal The thread this object is bound to; null: the context around each call. */
+    readonly thread: Place | null,
   ) {
     this.bare = new BareCalls(session, protocol.lockName)
   }
@@ -62,16 +66,7 @@ export class Lock {
    */
   async unlock(hold?: Hold): Promise<void> {
     const mine = hold ?? this.latestHold()
-    const outcome = await mine.release()
-    if (outcome === 'lost' || outcome === 'already-released') {
-      const why = outcome === 'lost' ? 'it was lost before it was unlocked' : 'it was unlocked before'
-      const cause = mine.lossError
-      throw new NotLockOwnerError(
-        this.name,
-        why,
-        cause ? { owner: mine.owner, cause } : { owner: mine.owner },
-      )
-    }
+    refuseIfNotHeld(mine, await mine.release())
   }
 
   /**
@@ -99,7 +94,7 @@ export class Lock {
   async isHeldByThread(threadId: number): Promise<boolean> {
     const owners = this.session.held
       .ofScope(this.protocol.scope)
-      .filter((each) => each.contextId === threadId)
+      .filter((each) => each.thread?.id === threadId)
     if (owners.length === 0) {
       return false
     }
@@ -173,17 +168,12 @@ export class Lock {
     return this.protocol.inspect()
   }
 
-  /** Where a call that acquires stands. A context that has ended acquires nothing any more: such a call is bare. */
   private place(): Place | null {
-    const place = this.session.contexts.current ?? null
-    if (this.thread) {
-      return place?.context === this.thread.context ? place : this.thread
-    }
-    return place?.context.alive === true ? place : null
+    return placeToAcquire(this.session.contexts, this.thread)
   }
 
   private latestHold(): Hold {
-    const place = this.thread ? this.place() : this.session.contexts.current
+    const place = placeToRelease(this.session.contexts, this.thread)
     const hold = place && enclosing(place, this.protocol.scope)?.acquisition.levels.latest
     if (hold) {
       return hold

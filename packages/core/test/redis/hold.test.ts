@@ -6,7 +6,7 @@ import {
   LockLostError,
   LockTimeoutError,
   NotLockOwnerError,
-  type Hold,
+  type LockHold,
   type LockEvents,
 } from '../../src/index.js'
 import { eventually, signalled, sleep, useHarness } from './support/harness.js'
@@ -16,13 +16,13 @@ import { Stalls } from './support/stalls.js'
 import { useWarnings } from './support/warnings.js'
 
 /** When the signal aborted, on the clock of `performance.now`. */
-function aborted(hold: Hold): Promise<number> {
+function aborted(hold: LockHold): Promise<number> {
   return new Promise((resolve) =>
     hold.signal.addEventListener('abort', () => resolve(performance.now()), { once: true }),
   )
 }
 
-function reasonOf(hold: Hold): unknown {
+function reasonOf(hold: LockHold): unknown {
   return (hold.signal.reason as LockLostError | undefined)?.reason
 }
 
@@ -348,7 +348,8 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
     expect(at).toBeLessThan(startedAt + 500 + stalls.end())
     expect(at).toBeGreaterThan(startedAt + 300)
     expect(reasonOf(hold)).toBe('expired')
-    expect(events.map((each) => each.owner)).toEqual([hold.owner])
+    expect(events).toHaveLength(kind.locks)
+    expect(events.map((each) => each.owner)).toContain(hold.owner)
     expect(await hold.release()).toBe('lost')
   })
 
@@ -491,7 +492,7 @@ describe('hold: what the handle does', () => {
 
   it('await using of a hold that was lost throws LockLostError, of one that was given back it does not', async () => {
     const lock = (await harness.client()).getLock(harness.name())
-    const block = async (inside: (hold: Hold) => Promise<unknown>): Promise<string> => {
+    const block = async (inside: (hold: LockHold) => Promise<unknown>): Promise<string> => {
       await using hold = await lock.acquire()
       await inside(hold)
       return 'done'
@@ -537,7 +538,7 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
     'a callback that succeeded although the lock was lost, %s: LockLostError with the result',
     async (how) => {
       const lock = kind.of(await harness.client(), harness.name())
-      const work = async (hold: Hold): Promise<string> => {
+      const work = async (hold: LockHold): Promise<string> => {
         await kind.vanish(harness.admin, harness.name())
         if (how === 'noticed') {
           await hold.verify().catch(() => undefined)
@@ -658,7 +659,8 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
     await (await next).release()
     expect(order).toEqual(['aborted', 'aborted', 'taken'])
     expect(holds.map(reasonOf)).toEqual(['closed', 'closed'])
-    expect(events.map((each) => each.error.reason)).toEqual(['closed', 'closed'])
+    expect(events).toHaveLength(2 * kind.locks)
+    expect(new Set(events.map((each) => each.error.reason))).toEqual(new Set(['closed']))
     expect(await holds[0]!.release()).toBe('lost')
   })
 

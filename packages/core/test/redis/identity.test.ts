@@ -10,6 +10,8 @@ import {
   NotLockOwnerError,
   SelfDeadlockError,
   type Hold,
+  type LockHold,
+  type AnyLock,
   type Lock,
   type LockClient,
 } from '../../src/index.js'
@@ -50,11 +52,11 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
     const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       const outer = await lock.lock()
-      const inTimer = signalled<Hold>()
+      const inTimer = signalled<LockHold>()
       setTimeout(() => void lock.lock().then(inTimer.resolve), 1)
-      const inImmediate = signalled<Hold>()
+      const inImmediate = signalled<LockHold>()
       setImmediate(() => void lock.lock().then(inImmediate.resolve))
-      const inCallback = signalled<Hold>()
+      const inCallback = signalled<LockHold>()
       void harness.admin.ping(() => void lock.lock().then(inCallback.resolve))
       const holds = [
         outer,
@@ -170,7 +172,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
 
   const around: Record<
     string,
-    (locks: LockClient, lock: Lock, siblings: () => Promise<void>) => Promise<void>
+    (locks: LockClient, lock: AnyLock, siblings: () => Promise<void>) => Promise<void>
   > = {
     run: (locks, _lock, siblings) => locks.run(siblings),
     'run that holds the lock': (locks, lock, siblings) =>
@@ -565,7 +567,7 @@ describe.each(exclusiveKinds)('identity, explicit threads: $name', (kind) => {
   it('two threads exclude each other, and bare callers', async () => {
     const locks = await harness.client()
     const section = new CriticalSection(harness.admin, harness.name('counter'))
-    const caller = async (lock: Lock): Promise<void> => {
+    const caller = async (lock: AnyLock): Promise<void> => {
       await lock.lock()
       await section.enter()
       await lock.unlock()

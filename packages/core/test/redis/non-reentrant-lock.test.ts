@@ -4,7 +4,7 @@ import {
   NotLockOwnerError,
   NotReentrantError,
   SelfDeadlockError,
-  type Lock,
+  type AnyLock,
 } from '../../src/index.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { eventually, signalled, useHarness } from './support/harness.js'
@@ -14,10 +14,10 @@ import { nonReentrantKinds, type LockKind, type LockSource } from './support/loc
 // Redisson's own tests of both kinds (RedissonNonReentrantLockTest, -FairLockTest), and who counts as the same owner.
 
 /** The lock of the same data that re-enters. */
-const reentrantTwin = (kind: LockKind, locks: LockSource, name: string): Lock =>
+const reentrantTwin = (kind: LockKind, locks: LockSource, name: string): AnyLock =>
   kind.name.includes('fair') ? locks.getFairLock(name) : locks.getLock(name)
 
-const forms: Record<string, (lock: Lock) => Promise<unknown>> = {
+const forms: Record<string, (lock: AnyLock) => Promise<unknown>> = {
   'lock()': (lock) => lock.lock(),
   'lock(leaseMs)': (lock) => lock.lock(10_000),
   'tryLock()': (lock) => lock.tryLock(),

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { Lock, ReadWriteLock } from '../../../src/index.js'
+import type { AnyLock, Lock, MultiLock, ReadWriteLock } from '../../../src/index.js'
 import type { Script } from '../../../src/scripts/define-script.js'
 import { acquireScript as fairAcquire } from '../../../src/scripts/fair-lock/acquire.js'
 import { releaseScript as fairRelease } from '../../../src/scripts/fair-lock/release.js'
@@ -21,17 +21,20 @@ export interface LockSource {
   getNonReentrantLock(name: string): Lock
   getNonReentrantFairLock(name: string): Lock
   getReadWriteLock(name: string): ReadWriteLock
+  getMultiLock(...locks: Lock[]): MultiLock
 }
 
 /** What the tests of every kind of lock have to know about one. */
 export interface LockKind {
   readonly name: string
+  /** How many locks it takes; the first of them has the name, and the hold its owner. */
+  readonly locks: number
   /** What a process that cannot be given `of` calls, one after another, the first with the name. */
   readonly calls: readonly string[]
   /** The lock that is tested. */
-  of(locks: LockSource, name: string): Lock
+  of(locks: LockSource, name: string): AnyLock
   /** A lock that is refused while somebody else has the tested one, and keeps it out. */
-  rivalOf(locks: LockSource, name: string): Lock
+  rivalOf(locks: LockSource, name: string): AnyLock
   /** Whether it is its own rival. */
   readonly excludesItself: boolean
   /** Whether its owner may have it twice. */
@@ -56,6 +59,7 @@ const subscribers = async (redis: Redis, channel: string): Promise<number> =>
 
 /** A lock that is one hash and nothing else. */
 const hashAlone = {
+  locks: 1,
   excludesItself: true,
   reenters: true,
   holds: (redis: Redis, name: string) => redis.hgetall(name),
@@ -128,6 +132,7 @@ const nonReentrantFairLock: LockKind = {
 
 /** The mode beside the holders, and a time-out key for each hold of a reader. */
 const readWriteHash = {
+  locks: 1,
   holds: async (redis: Redis, name: string) => {
     const fields = Object.entries(await redis.hgetall(name))
     return Object.fromEntries(fields.filter(([field]) => field !== 'mode'))
@@ -167,6 +172,19 @@ const readLock: LockKind = {
   releaseScript: readRelease,
 }
 
+const second = (name: string): string => `${name}:second`
+
+const multiLock: LockKind = {
+  ...lock,
+  name: 'multi lock',
+  locks: 2,
+  of: (locks, name) => locks.getMultiLock(locks.getLock(name), locks.getLock(second(name))),
+  rivalOf: (locks, name) => locks.getMultiLock(locks.getLock(name), locks.getLock(second(name))),
+  vanish: async (redis, name) => {
+    await redis.del(name, second(name))
+  },
+}
+
 /** Every kind of lock is one row. */
 const everyKind: readonly LockKind[] = [
   lock,
@@ -177,6 +195,7 @@ const everyKind: readonly LockKind[] = [
   spinLock,
   nonReentrantLock,
   nonReentrantFairLock,
+  multiLock,
 ]
 
 /** Set in jest.config.js. What a kind asks of the client that carries it, all do: elsewhere the first is enough. */

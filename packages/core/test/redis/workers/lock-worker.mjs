@@ -40,6 +40,18 @@ serveWorker({
       })
     }
   },
+  /** The same for sets of locks, each with a counter of its own, in the orders that are given. */
+  async incrementAll(sets) {
+    for (const lockNames of sets) {
+      const members = lockNames.map((name) => locks.getLock(name))
+      await locks.getMultiLock(...members).withLock(async (hold) => {
+        const counters = lockNames.map((name) => `${name}:counter`)
+        const values = await redis.mget(counters)
+        hold.ensure()
+        await redis.mset(counters.flatMap((counter, i) => [counter, Number(values[i]) + 1]))
+      })
+    }
+  },
   async acquire(lockName, leaseMs) {
     const hold = await locks.getLock(lockName).acquire({ leaseMs })
     holds.set(lockName, hold)

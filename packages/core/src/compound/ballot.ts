@@ -1,0 +1,110 @@
+import { LockLostError, QuorumError, type LockTimeoutError, type NodeReport } from '../errors.js'
+import { isWorthRetrying } from '../redis/until-known.js'
+import type { CompoundCall } from './compound-call.js'
+import { giveBack, levelsIn, refuseTwins, type Answer, type Member, type MemberHold } from './member.js'
+
+type Busy = Extract<Answer, { kind: 'busy' }>
+
+/** What the nodes of a RedLock said to one call, try by try. */
+export class Ballot {
+  private answers: readonly Answer[] = []
+  private unreachableSince: number | null = null
+
+  constructor(
+    private readonly call: CompoundCall,
+    /** All nodes of the lock, in the order given. */
+    private readonly members: readonly Member[],
+    private readonly needed: number,
+  ) {}
+
+  /**
+   * Counts one try. Without a quorum everything is given back.
+   * @returns the levels of a quorum; null: another try may bring one
+   * @throws the reason of the signal; QuorumError: no try will bring one, or none did for too long
+   */
+  count(answers: readonly Answer[]): MemberHold[] | null {
+    const { call, needed } = this
+    // Of a node that was quick a lease may have ended while a slow one was waited for.
+    this.answers = answers.map((each) => lostMeanwhile(each) ?? each)
+    const levels = levelsIn(answers)
+    if (levelsIn(this.answers).length >= needed && call.signal?.aborted !== true) {
+      return inOrderOf(this.members, levels)
+    }
+    giveBack(levels)
+    call.throwIfAborted()
+    refuseTwins(answers)
+    this.giveUpWhereHopeless()
+    return null
+  }
+
+  /** Nodes on which somebody else has it, in the order given: contenders wait at the same one. */
+  get busy(): Busy[] {
+    return this.members.flatMap((member) =>
+      this.answers.filter((each): each is Busy => each.member === member && each.kind === 'busy'),
+    )
+  }
+
+  /** There is no time for another try. @throws QuorumError nobody could have had a quorum */
+  conclude(): LockTimeoutError {
+    const [first] = this.busy
+    if (!first || this.isUnreachable) {
+      throw this.error()
+    }
+    return this.call.timeout('RedLock', first.error)
+  }
+
+  private get failures(): Extract<Answer, { kind: 'failed' }>[] {
+    return this.answers.filter((each) => each.kind === 'failed')
+  }
+
+  private get isUnreachable(): boolean {
+    return this.answers.length - this.failures.length < this.needed
+  }
+
+  private giveUpWhereHopeless(): void {
+    const { session, waitMs } = this.call
+    if (!this.isUnreachable) {
+      this.unreachableSince = null
+      return
+    }
+    const now = session.clock.now()
+    this.unreachableSince ??= now
+    const final = this.failures.filter(({ error }) => !isWorthRetrying(error))
+    const isHopeless = this.answers.length - final.length < this.needed
+    const isTooLong = now - this.unreachableSince >= session.options.unavailableTimeoutMs
+    if (isHopeless || (waitMs === undefined && isTooLong)) {
+      // A re-entry into what was lost.
+      throw final.map(({ error }) => error).find((error) => error instanceof LockLostError) ?? this.error()
+    }
+  }
+
+  private error(): QuorumError {
+    const lockName = this.answers[0]?.member.lockName ?? ''
+    const nodes = this.answers.map((each) => reportOf(each, this.members))
+    return new QuorumError({ lockName, needed: this.needed, nodes })
+  }
+}
+
+/** What a node did, for an error. */
+export function reportOf(answer: Answer, members: readonly Member[]): NodeReport {
+  const { member, kind } = answer
+  const node = { index: members.indexOf(member), clientId: member.session.clientId }
+  switch (kind) {
+    case 'held':
+      return { ...node, outcome: 'acquired' }
+    case 'busy':
+      return { ...node, outcome: 'busy', holder: answer.error.holder }
+    case 'failed':
+      return { ...node, outcome: 'failed', error: answer.error }
+  }
+}
+
+function lostMeanwhile(answer: Answer): Answer | undefined {
+  const { member } = answer
+  const error = answer.kind === 'held' ? answer.held.hold.lossError : null
+  return error ? { kind: 'failed', member, error } : undefined
+}
+
+function inOrderOf(members: readonly Member[], levels: readonly MemberHold[]): MemberHold[] {
+  return members.flatMap((member) => levels.filter((level) => level.member === member))
+}

@@ -1,0 +1,143 @@
+import { ANSWER_MS, unansweredWait, type AcquireOptions } from '../acquire-call.js'
+import type { Place } from '../context.js'
+import { LockTimeoutError } from '../errors.js'
+import { checkLevelLease } from '../locks/lease-argument.js'
+import { pause } from '../redis/until-known.js'
+import type { Session } from '../session.js'
+import { checkDuration, checkObject, checkSignal } from '../validate.js'
+import type { Answer, Member } from './member.js'
+import { TimeLimit } from './time-limit.js'
+
+// Rounds that chance alone brings about. After them callers in lockstep could refuse each other again and again.
+const ROUNDS_WITHOUT_PAUSE = 3
+const FIRST_PAUSE_MS = 2
+const LONGEST_PAUSE_MS = 100
+
+/** What a caller of a compound lock asks for, as it was given. */
+export interface CompoundRequest {
+  readonly options: AcquireOptions
+  /** How long to wait where the options do not say, ms; undefined: for ever. */
+  readonly defaultWaitMs: number | undefined
+  /** Where the call stands; null outside any context. */
+  readonly origin: Place | null
+  /** Taken by `withLock`. */
+  readonly ofCallback: boolean
+  /** Called once, before it sleeps. */
+  readonly onWait: () => void
+}
+
+/** One call for a compound lock: its limits, counted from its beginning, and the calls for members it is made of. */
+export class CompoundCall {
+  /** undefined: for ever; 0: one attempt. */
+  readonly waitMs: number | undefined
+  readonly leaseMs: number | undefined
+  readonly origin: Place | null
+  readonly ofCallback: boolean
+  readonly signal: AbortSignal | undefined
+  private readonly startedAt: number
+  private hasWaited = false
+
+  /** @throws InvalidArgumentError */
+  constructor(
+    readonly session: Session,
+    private readonly request: CompoundRequest,
+  ) {
+    const { options, defaultWaitMs, origin, ofCallback } = request
+    checkObject('options', options)
+    const { waitMs = defaultWaitMs, leaseMs, signal } = options
+    checkDuration('waitMs', waitMs, 'zero')
+    checkLevelLease(leaseMs)
+    checkSignal(signal)
+    this.waitMs = waitMs
+    this.leaseMs = leaseMs
+    this.origin = origin
+    this.ofCallback = ofCallback
+    this.signal = signal
+    this.startedAt = session.clock.now()
+  }
+
+  get waitedMs(): number {
+    return this.session.clock.now() - this.startedAt
+  }
+
+  /** What is left of the wait, ms. */
+  get leftMs(): number {
+    return this.waitMs === undefined ? Infinity : this.waitMs - this.waitedMs
+  }
+
+  /** Whether there is no time for another try. */
+  get isOver(): boolean {
+    return this.leftMs <= 0
+  }
+
+  throwIfAborted(): void {
+    this.signal?.throwIfAborted()
+  }
+
+  /**
+   * One try for each, sent in this turn: those of one Redis travel as one script.
+   * @param limitMs after which a member without an answer has failed; what it still grants is given back. Default:
+   *   the end of the wait, but time for an answer
+   */
+  async tryAll(members: readonly Member[], limitMs = this.patienceMs): Promise<Answer[]> {
+    const limit = limitMs === Infinity ? null : new TimeLimit(this.session.clock, limitMs, this.signal)
+    const signal = limit?.signal ?? this.signal
+    const { leaseMs, ofCallback, origin } = this
+    const answers = members.map((member) =>
+      member
+        .take(member.placeFrom(origin), ofCallback, { waitMs: 0, leaseMs, signal })
+        .then((answer) =>
+          limit?.isUp === true && answer.kind === 'failed' ? unanswered(answer, limitMs) : answer,
+        ),
+    )
+    const all = await Promise.all(answers)
+    limit?.end()
+    return all
+  }
+
+  /** Waits for one member, holding nothing; `limitMs` at most. */
+  waitFor(member: Member, limitMs = Infinity): Promise<Answer> {
+    if (!this.hasWaited) {
+      this.hasWaited = true
+      this.request.onWait()
+    }
+    const { leaseMs, signal, ofCallback, origin } = this
+    const left = Math.min(this.leftMs, limitMs)
+    const waitMs = left === Infinity ? undefined : Math.max(1, left)
+    return member.take(member.placeFrom(origin), ofCallback, { waitMs, leaseMs, signal })
+  }
+
+  /**
+   * Pauses while nothing is held, from the fourth round on: full jitter, growing (AWS Architecture Blog, "Exponential
+   * Backoff And Jitter").
+   */
+  async breakLockstep(round: number): Promise<void> {
+    if (round > ROUNDS_WITHOUT_PAUSE) {
+      const { clock, options, abandoned } = this.session
+      const grown = FIRST_PAUSE_MS * 2 ** (round - ROUNDS_WITHOUT_PAUSE)
+      const longest = Math.max(0, Math.min(LONGEST_PAUSE_MS, grown, this.leftMs))
+      await pause(options.random() * longest, clock, this.signal ?? abandoned)
+    }
+  }
+
+  /** Somebody else has a member, for the whole of this call. */
+  timeout(what: string, { lockName, holder, placeInLine }: LockTimeoutError): LockTimeoutError {
+    return new LockTimeoutError({
+      what,
+      lockName: lockName ?? '',
+      waitedMs: this.waitedMs,
+      holder,
+      placeInLine,
+    })
+  }
+
+  private get patienceMs(): number {
+    // 0 stays exactly one attempt, with the time that any command has.
+    return this.waitMs === undefined || this.waitMs === 0 ? Infinity : Math.max(this.leftMs, ANSWER_MS)
+  }
+}
+
+function unanswered(answer: Answer, limitMs: number): Answer {
+  const { member } = answer
+  return { kind: 'failed', member, error: unansweredWait(undefined, limitMs, member.lockName) }
+}

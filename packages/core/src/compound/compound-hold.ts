@@ -1,0 +1,210 @@
+import type { Place } from '../context.js'
+import { LockLostError, NotLockOwnerError } from '../errors.js'
+import type { Hold } from '../hold.js'
+import type { LockHold, ReleaseOutcome } from '../lock-hold.js'
+import type { Clock } from '../system-clock.js'
+import { checkDuration, checkLease, checkRequired } from '../validate.js'
+import type { Part } from '../locks/while-held.js'
+import { enough, gather, reachedBy, type CompoundRule, type MemberFailure } from './compound-rule.js'
+import type { MemberHold } from './member.js'
+
+const compoundOf = new WeakMap<Hold, CompoundHold>()
+
+/**
+ * A hold of several locks at once: of all members of a multi lock, of a quorum of a RedLock's. It is lost when so
+ * many of its members' holds are that too few are left.
+ */
+export class CompoundHold implements LockHold {
+  private isReleased = false
+  private loss: LockLostError | null = null
+  private controller: AbortController | null = null
+  private stopListening: (() => void)[] = []
+
+  /** @internal Holds come from a lock. */
+  constructor(
+    readonly lockName: string,
+    /** @internal */
+    readonly levels: readonly MemberHold[],
+    private readonly rule: CompoundRule,
+    private readonly clock: Clock,
+  ) {
+    levels.forEach(({ hold }) => compoundOf.set(hold, this))
+  }
+
+  /** @internal The hold that took exactly these levels together. */
+  static of(levels: readonly MemberHold[]): CompoundHold | undefined {
+    const [first] = levels
+    const compound = first && compoundOf.get(first.hold)
+    const isWhole = compound?.levels.length === levels.length
+    return isWhole && levels.every(({ hold }) => compoundOf.get(hold) === compound) ? compound : undefined
+  }
+
+  /** The members' holds, in the order of the members. */
+  get holds(): readonly Hold[] {
+    return this.levels.map(({ hold }) => hold)
+  }
+
+  /** @internal What a callback stands in, that was called from `origin`. */
+  partsFrom(origin: Place): Part[] {
+    return this.levels.map(({ member, acquisition, turn }) => {
+      const place = member.placeFrom(origin) ?? origin
+      return { session: member.session, acquisition, turn, place }
+    })
+  }
+
+  /** The owner of the first of `holds`; each member has an owner of its own. */
+  get owner(): string {
+    return this.levels[0]?.hold.owner ?? ''
+  }
+
+  /** How many levels this caller holds of enough members. */
+  get count(): number {
+    return this.reached(({ hold }) => hold.count)
+  }
+
+  /**
+   * Aborts with the LockLostError of a member as soon as too few are held, before anybody else can have the lock.
+   * See `Hold.signal`.
+   */
+  get signal(): AbortSignal {
+    this.controller ??= this.listen()
+    return this.controller.signal
+  }
+
+  /** How long this client may still act as the owner without asking again, ms; 0 when it may not. */
+  get trustedForMs(): number {
+    return this.isReleased ? 0 : this.reached(({ hold }) => hold.trustedForMs)
+  }
+
+  /** Why it was lost: the error of the member without which too few are held. Null while it was not. */
+  get lossError(): LockLostError | null {
+    const errors = this.levels.flatMap(({ hold }) => hold.lossError ?? [])
+    if (this.levels.length - errors.length < this.rule.needed) {
+      this.loss ??= errors.at(-1) ?? null
+    }
+    return this.loss
+  }
+
+  /** @internal */
+  get isLost(): boolean {
+    return this.lossError !== null
+  }
+
+  /** @internal */
+  get wasReleased(): boolean {
+    return this.isReleased || this.levels.every(({ hold }) => hold.wasReleased)
+  }
+
+  /**
+   * A local check, without a round trip.
+   * @param ms trusted time needed, default 0
+   * @throws LockLostError less than that is left; NotLockOwnerError the hold was released
+   */
+  ensure(ms = 0): void {
+    checkDuration('ms', ms, 'zero')
+    this.throwIfReleased()
+    const left = this.trustedForMs
+    this.throwIfLost()
+    if (left <= ms) {
+      const { lockName, owner } = this
+      throw new LockLostError({ lockName, owner, reason: 'expired' })
+    }
+  }
+
+  /**
+   * Asks Redis about all members at once: call it right before the critical write.
+   * @throws LockLostError, NotLockOwnerError, and what `acquire` throws of members that do not answer
+   */
+  verify(): Promise<void> {
+    return this.ofEnough((hold) => hold.verify())
+  }
+
+  /** Makes the lease of every member last at least `ms` from now; never shortens it. @throws as `verify` */
+  async extend(ms: number): Promise<void> {
+    checkRequired('ms', ms)
+    checkLease('ms', ms)
+    await this.ofEnough((hold) => hold.extend(ms))
+  }
+
+  /**
+   * Gives back this level of every member, all at once.
+   * @returns 'lost': too few members were still held; 'still-held': enough have further levels
+   * @throws RedisUnavailableError, QuorumError: too few members took it. It is tried on in the background
+   */
+  async release(): Promise<ReleaseOutcome> {
+    if (this.isReleased) {
+      return 'already-released'
+    }
+    this.isReleased = true
+    const releases = this.levels.map(({ member, hold }) => ({ member, answer: hold.release() }))
+    releases.forEach(({ member, answer }) => member.session.inBackground(answer))
+    const { values, failures } = await gather(releases, this.rule, this.clock)
+    this.stopListening.splice(0).forEach((stop) => stop())
+    return this.conclude(values, failures)
+  }
+
+  /** `await using`: gives the level back. @throws LockLostError the hold had been lost */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if ((await this.release()) === 'lost') {
+      const { lockName, owner } = this
+      throw this.lossError ?? new LockLostError({ lockName, owner, reason: 'gone' })
+    }
+  }
+
+  private conclude(outcomes: readonly ReleaseOutcome[], failures: readonly MemberFailure[]): ReleaseOutcome {
+    const count = (...wanted: ReleaseOutcome[]): number =>
+      outcomes.filter((each) => wanted.includes(each)).length
+    const { needed } = this.rule
+    if (count('already-released') === this.levels.length) {
+      return 'already-released'
+    }
+    if (this.isLost) {
+      return 'lost'
+    }
+    if (count('released', 'still-held', 'already-released') < needed) {
+      throw this.rule.tooFew(failures)
+    }
+    return count('still-held') >= needed ? 'still-held' : 'released'
+  }
+
+  private async ofEnough(ask: (hold: Hold) => Promise<void>): Promise<void> {
+    this.throwIfReleased()
+    this.throwIfLost()
+    try {
+      const asked = this.levels.map(({ member, hold }) => ({ member, answer: ask(hold) }))
+      await enough(asked, this.rule)
+    } catch (error) {
+      this.throwIfLost()
+      throw error
+    }
+  }
+
+  private reached(valueOf: (level: MemberHold) => number): number {
+    return reachedBy(this.levels.map(valueOf), this.rule.needed)
+  }
+
+  /** Of each member without an AbortSignal of its own; a signal that is passed on would keep this hold alive. */
+  private listen(): AbortController {
+    const controller = new AbortController()
+    const look = (): void => {
+      if (this.isLost) {
+        controller.abort(this.lossError)
+      }
+    }
+    this.stopListening = this.levels.map(({ acquisition }) => acquisition.loss.onSet(look))
+    look()
+    return controller
+  }
+
+  private throwIfLost(): void {
+    if (this.lossError) {
+      throw this.lossError
+    }
+  }
+
+  private throwIfReleased(): void {
+    if (this.isReleased) {
+      throw new NotLockOwnerError(this.lockName, 'this hold was released', { owner: this.owner })
+    }
+  }
+}

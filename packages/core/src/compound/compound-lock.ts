@@ -1,0 +1,230 @@
+import type { AcquireOptions } from '../acquire-call.js'
+import { BareCalls } from '../bare-calls.js'
+import { Context, placeToAcquire, placeToRelease, type Place } from '../context.js'
+import { LockTimeoutError, NotLockOwnerError } from '../errors.js'
+import type { AnyLock } from '../locks/any-lock.js'
+import { refuseIfNotHeld } from '../locks/unlock.js'
+import { whileHeld, type Taken } from '../locks/while-held.js'
+import type { Session } from '../session.js'
+import { CompoundCall, type CompoundRequest } from './compound-call.js'
+import { CompoundHold } from './compound-hold.js'
+import { gather, reachedBy, type CompoundRule } from './compound-rule.js'
+import type { Member, MemberHold } from './member.js'
+
+type Obtained = CompoundHold | LockTimeoutError
+type CallRequest = Omit<CompoundRequest, 'onWait' | 'options'> & {
+  /** Of Redisson's face, for the warning about calls outside contexts. */
+  readonly method: string | null
+}
+
+/**
+ * Several locks taken as one. Contexts are those of the client that it was made with: inside one, every member is
+ * re-entered, also those of other clients.
+ */
+export abstract class CompoundLock implements AnyLock<CompoundHold> {
+  readonly name: string
+  /** @internal */
+  protected abstract readonly rule: CompoundRule
+  private readonly bare: BareCalls<CompoundHold>
+
+  /** @internal Locks come from a client. */
+  constructor(
+    /** @internal */
+    protected readonly session: Session,
+    /** @internal */
+    protected readonly members: readonly Member[],
+    /** The thread it is bound to; null: the context around each call. */
+    private readonly thread: Place | null,
+  ) {
+    this.name = [...new Set(members.map(({ lockName }) => lockName))].join(', ')
+    this.bare = new BareCalls(session, this.name)
+  }
+
+  /** @internal Takes enough members, or none. @returns that somebody else has too many */
+  protected abstract take(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError>
+
+  /**
+   * Waits until the lock is this caller's.
+   * @param leaseMs of every member; left out: renewed until `unlock`
+   * @throws as `lock` of a member
+   */
+  lock(leaseMs?: number): Promise<CompoundHold> {
+    return this.obtain({ leaseMs }, this.request('lock'), holdOrThrow)
+  }
+
+  /**
+   * @param waitMs how long to wait in all, default 0: one attempt
+   * @param leaseMs as for `lock`
+   * @returns false: somebody else has it. Everything else is an error, as for `lock`
+   */
+  tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
+    return this.obtain({ waitMs, leaseMs }, this.request('tryLock'), isHeld)
+  }
+
+  /**
+   * Gives back one level of every member: those of `hold`, else this caller's latest of each.
+   * @throws NotLockOwnerError this caller has too few members, or they were lost; whoever has them keeps them
+   * @throws RedisUnavailableError see `Hold.release`
+   */
+  async unlock(hold?: CompoundHold): Promise<void> {
+    const mine = hold ?? this.latestHold()
+    refuseIfNotHeld(mine, await mine.release())
+  }
+
+  /** Waits until the lock is this caller's. @throws LockTimeoutError after `waitMs`; the signal's reason; as `lock` */
+  acquire(options: AcquireOptions = {}): Promise<CompoundHold> {
+    return this.obtain(options, this.request(null), holdOrThrow)
+  }
+
+  /** One attempt unless `waitMs` says more. @returns null: somebody else has it */
+  tryAcquire(options: AcquireOptions = {}): Promise<CompoundHold | null> {
+    return this.obtain(options, this.request(null, 0), holdOrNull)
+  }
+
+  /** Runs the callback while the lock is held, as one logical thread in every client. See `Lock.withLock`. */
+  withLock<T>(callback: (hold: CompoundHold) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
+    const here = placeToAcquire(this.session.contexts, this.thread)
+    const own = here ? null : new Context(this.session.nextThreadId(), null)
+    const origin = here ?? { context: own as Context, frame: null }
+    const call = { method: null, defaultWaitMs: undefined, ofCallback: true, origin }
+    const toTaken = (taken: Obtained): Taken<CompoundHold> => {
+      const hold = holdOrThrow(taken)
+      return { hold, parts: hold.partsFrom(origin) }
+    }
+    return whileHeld(() => this.obtain(options, call, toTaken), own, callback)
+  }
+
+  /** Frees every member, whoever holds it. @returns whether anybody held one */
+  async forceUnlock(): Promise<boolean> {
+    const freed = await this.ask((member) => member.lock.forceUnlock())
+    return freed.includes(true)
+  }
+
+  /** Whether so many members are held, by whomever, that nobody else could take the lock now. */
+  async isLocked(): Promise<boolean> {
+    const states = await this.ask(({ protocol }) => protocol.inspect())
+    const free = states.filter(({ ttlMs }) => ttlMs === -2)
+    return free.length < this.rule.needed
+  }
+
+  async isHeldByCurrentContext(): Promise<boolean> {
+    return (await this.getHoldCount()) > 0
+  }
+
+  /** @param threadId the `id` of a thread of the client that this lock was made with */
+  async isHeldByThread(threadId: number): Promise<boolean> {
+    const owners = new Map(this.members.map((member) => [member, member.heldByThread(threadId)]))
+    const counts = await this.countsOf((member) => owners.get(member)?.map(({ owner }) => owner) ?? [])
+    return reachedBy(counts, this.rule.needed) > 0
+  }
+
+  /** How many levels this caller holds of enough members, as Redis has it. */
+  async getHoldCount(): Promise<number> {
+    const levels = this.levelsHere()
+    const ownersOf = (member: Member): string[] =>
+      levels.filter((level) => level.member === member).map(({ acquisition }) => acquisition.owner)
+    return reachedBy(await this.countsOf(ownersOf), this.rule.needed)
+  }
+
+  /** Lease that enough members still have, ms; -2: too few are held, -1: they have no end. */
+  async remainTimeToLive(): Promise<number> {
+    const states = await this.ask(({ protocol }) => protocol.inspect())
+    const left = states.map(({ ttlMs }) => (ttlMs === -1 ? Infinity : ttlMs))
+    const reached = left.length < this.rule.needed ? -2 : reachedBy(left, this.rule.needed)
+    return reached === Infinity ? -1 : reached
+  }
+
+  private async obtain<T>(
+    options: AcquireOptions,
+    { method, ...request }: CallRequest,
+    finish: (obtained: Obtained) => T,
+  ): Promise<T> {
+    const { session, bare } = this
+    const call = new CompoundCall(session, { ...request, options, onWait: () => bareCall?.parked() })
+    session.assertOpen(this.name)
+    const isBare = request.origin === null
+    const bareCall = isBare && method !== null ? bare.begin(method) : null
+    let hold: CompoundHold | null = null
+    try {
+      const taken = await this.take(call)
+      if (taken instanceof LockTimeoutError) {
+        return finish(taken)
+      }
+      hold = this.holdOf(taken)
+      if (isBare && !bareCall) {
+        bare.keep(hold, false)
+      }
+      return finish(hold)
+    } finally {
+      bareCall?.end(hold)
+    }
+  }
+
+  private request(method: string | null, defaultWaitMs?: number): CallRequest {
+    const origin = placeToAcquire(this.session.contexts, this.thread)
+    return { method, defaultWaitMs, ofCallback: false, origin }
+  }
+
+  private holdOf(levels: readonly MemberHold[]): CompoundHold {
+    return new CompoundHold(this.name, levels, this.rule, this.session.clock)
+  }
+
+  private latestHold(): CompoundHold {
+    const origin = placeToRelease(this.session.contexts, this.thread)
+    const levels = origin ? this.levelsAt(origin) : []
+    if (levels.length >= this.rule.needed) {
+      return CompoundHold.of(levels) ?? this.holdOf(levels)
+    }
+    if (origin?.context.alive === true) {
+      const missing = this.members.find((member) => levels.every((level) => level.member !== member))
+      throw new NotLockOwnerError(
+        missing?.lockName ?? this.name,
+        `context ${origin.context.id} has no hold of it`,
+      )
+    }
+    return this.bare.take()
+  }
+
+  /** What this caller has of each member, as far as this process knows. */
+  private levelsHere(): readonly MemberHold[] {
+    const origin = placeToAcquire(this.session.contexts, this.thread)
+    return origin ? this.levelsAt(origin) : (this.bare.current?.levels ?? [])
+  }
+
+  private levelsAt(origin: Place): MemberHold[] {
+    return this.members.flatMap((member) => member.heldFrom(origin) ?? [])
+  }
+
+  /** How many levels Redis has of these owners, by member. */
+  private countsOf(ownersOf: (member: Member) => readonly string[]): Promise<number[]> {
+    return this.ask(async (member) => {
+      const owners = ownersOf(member)
+      const holds = owners.length > 0 ? (await member.protocol.inspect()).holds : null
+      return Math.max(0, ...owners.map((owner) => holds?.get(owner) ?? 0))
+    })
+  }
+
+  private async ask<T>(question: (member: Member) => Promise<T>): Promise<T[]> {
+    const asked = this.members.map((member) => ({ member, answer: question(member) }))
+    const { values, failures } = await gather(asked, this.rule, this.session.clock)
+    if (values.length < this.rule.needed) {
+      throw this.rule.tooFew(failures)
+    }
+    return values
+  }
+}
+
+function holdOrThrow(obtained: Obtained): CompoundHold {
+  if (obtained instanceof LockTimeoutError) {
+    throw obtained
+  }
+  return obtained
+}
+
+function holdOrNull(obtained: Obtained): CompoundHold | null {
+  return obtained instanceof LockTimeoutError ? null : obtained
+}
+
+function isHeld(obtained: Obtained): boolean {
+  return obtained instanceof CompoundHold
+}

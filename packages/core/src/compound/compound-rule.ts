@@ -1,0 +1,85 @@
+import { unansweredWait } from '../acquire-call.js'
+import type { Clock } from '../system-clock.js'
+import { limited } from '../limited.js'
+import type { Member } from './member.js'
+
+/** What a member could not do, and why. */
+export interface MemberFailure {
+  readonly member: Member
+  readonly error: unknown
+}
+
+/** How many members of a compound lock count, and what to say of too few. */
+export interface CompoundRule {
+  /** So many must be held. */
+  readonly needed: number
+  /** How long members are waited for that do not answer, ms. */
+  readonly patienceMs: number
+  /** The error for too few answers. */
+  tooFew(failures: readonly MemberFailure[]): unknown
+}
+
+/** A question to one member. */
+interface Ask<T> {
+  readonly member: Member
+  readonly answer: Promise<T>
+}
+
+/** What came of asking, in no order. */
+interface Gathered<T> {
+  readonly values: T[]
+  readonly failures: MemberFailure[]
+}
+
+/** What at least `needed` of the values reach; 0 of fewer values. */
+export function reachedBy(values: readonly number[], needed: number): number {
+  return [...values].sort((a, b) => b - a)[needed - 1] ?? 0
+}
+
+/** Every answer that comes while the rule's patience lasts. */
+export async function gather<T>(
+  asked: readonly Ask<T>[],
+  { patienceMs }: CompoundRule,
+  clock: Clock,
+): Promise<Gathered<T>> {
+  const silent = new Set(asked.map(({ member }) => member))
+  const { gathered, all } = collect(asked, (_, { member }) => silent.delete(member))
+  await (patienceMs === Infinity ? all : limited(all, patienceMs, clock))
+  const unanswered = [...silent].map((member) => {
+    return { member, error: unansweredWait(undefined, patienceMs, member.lockName) }
+  })
+  // What still comes belongs to nobody.
+  return { values: [...gathered.values], failures: [...gathered.failures, ...unanswered] }
+}
+
+/**
+ * Resolves as soon as enough have said yes.
+ * @throws what the rule says of too few, as soon as enough cannot say so any more
+ */
+export function enough(asked: readonly Ask<void>[], rule: CompoundRule): Promise<void> {
+  return new Promise((resolve, reject) => {
+    collect(asked, ({ values, failures }) => {
+      if (values.length >= rule.needed) {
+        resolve()
+      } else if (asked.length - failures.length < rule.needed) {
+        reject(rule.tooFew(failures))
+      }
+    })
+  })
+}
+
+function collect<T>(
+  asked: readonly Ask<T>[],
+  onAnswer: (gathered: Gathered<T>, answered: Ask<T>) => void,
+): { gathered: Gathered<T>; all: Promise<unknown> } {
+  const gathered: Gathered<T> = { values: [], failures: [] }
+  const all = asked.map((each) =>
+    each.answer
+      .then(
+        (value) => void gathered.values.push(value),
+        (error: unknown) => void gathered.failures.push({ member: each.member, error }),
+      )
+      .then(() => onAnswer(gathered, each)),
+  )
+  return { gathered, all: Promise.all(all) }
+}

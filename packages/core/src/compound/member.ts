@@ -1,0 +1,129 @@
+import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
+import type { Acquisition } from '../acquisition.js'
+import { enclosing, placeToAcquire, placeToRelease, type Place, type Turn } from '../context.js'
+import { InvalidArgumentError, SelfDeadlockError, type LockTimeoutError } from '../errors.js'
+import type { Hold } from '../hold.js'
+import type { Lock } from '../locks/lock.js'
+import type { LockProtocol } from '../locks/lock-protocol.js'
+import { endTurn } from '../reentry.js'
+import type { Session } from '../session.js'
+import { companionPlace, standsFor } from './companion.js'
+
+/** A level of one member, and what has to be ended with it. */
+export interface MemberHold {
+  readonly member: Member
+  readonly hold: Hold
+  readonly acquisition: Acquisition
+  readonly turn: Turn | null
+}
+
+/** What one member answered. */
+export type Answer =
+  | { readonly kind: 'held'; readonly member: Member; readonly held: MemberHold }
+  | { readonly kind: 'busy'; readonly member: Member; readonly error: LockTimeoutError }
+  | { readonly kind: 'failed'; readonly member: Member; readonly error: unknown }
+
+/** One lock of a compound lock. */
+export class Member {
+  readonly session: Session
+  readonly protocol: LockProtocol
+
+  constructor(
+    readonly lock: Lock,
+    /** The client that the compound lock was made with: its contexts say who owns it. */
+    private readonly home: Session,
+  ) {
+    this.session = lock.session
+    this.protocol = lock.protocol
+  }
+
+  get lockName(): string {
+    return this.protocol.lockName
+  }
+
+  /** Where a call stands for this member, when it stands at `origin` in the home client. */
+  placeFrom(origin: Place | null): Place | null {
+    const { session, home } = this
+    if (this.lock.thread) {
+      return placeToAcquire(session.contexts, this.lock.thread)
+    }
+    return origin && (session === home ? origin : companionPlace(session, home, origin.context))
+  }
+
+  /** What a caller at `origin` has, as far as this process knows. */
+  heldFrom(origin: Place | null): MemberHold | undefined {
+    const { session, lock, protocol } = this
+    const place = lock.thread ? placeToRelease(session.contexts, lock.thread) : this.placeFrom(origin)
+    const acquisition = place ? enclosing(place, protocol.scope)?.acquisition : undefined
+    const hold = acquisition?.levels.latest
+    return acquisition && hold && { member: this, hold, acquisition, turn: null }
+  }
+
+  /** Why a wait without a limit for this member would never end; null: it may. */
+  selfDeadlock(origin: Place | null): SelfDeadlockError | null {
+    try {
+      this.protocol.surroundings(this.placeFrom(origin), true)
+      return null
+    } catch (error) {
+      if (error instanceof SelfDeadlockError) {
+        return error
+      }
+      throw error
+    }
+  }
+
+  /** What the thread of the home client with this id has. */
+  heldByThread(threadId: number): Acquisition[] {
+    const { session, home } = this
+    return session.held
+      .ofScope(this.protocol.scope)
+      .filter(({ thread }) =>
+        session === home ? thread?.id === threadId : standsFor(thread, home, threadId),
+      )
+  }
+
+  /** Takes a level, or finds out why not. Never rejects. */
+  async take(place: Place | null, ofCallback: boolean, options: AcquireOptions): Promise<Answer> {
+    const request = { options, defaultWaitMs: undefined, place, ofCallback, bare: null }
+    try {
+      return await this.lock.acquirer.obtain(this.protocol, request, (obtained) => this.read(obtained))
+    } catch (error) {
+      return { kind: 'failed', member: this, error }
+    }
+  }
+
+  private read(obtained: Held | Busy): Answer {
+    if (obtained.kind === 'busy') {
+      return { kind: 'busy', member: this, error: obtained.error() }
+    }
+    const { hold, acquisition, turn } = obtained
+    return { kind: 'held', member: this, held: { member: this, hold, acquisition, turn } }
+  }
+}
+
+/** Gives levels back that no caller will have, in this turn; what Redis does not take at once, in the background. */
+export function giveBack(levels: readonly MemberHold[]): void {
+  for (const { member, hold, turn } of levels) {
+    member.session.inBackground(hold.release())
+    endTurn(member.session, turn)
+  }
+}
+
+export function levelsIn(answers: readonly Answer[]): MemberHold[] {
+  return answers.flatMap((answer) => (answer.kind === 'held' ? [answer.held] : []))
+}
+
+/**
+ * Two clients on one Redis: such a member would be refused by the other for ever.
+ * @throws InvalidArgumentError
+ */
+export function refuseTwins(answers: readonly Answer[]): void {
+  const owners = new Set(levelsIn(answers).map(({ acquisition }) => acquisition.owner))
+  for (const answer of answers) {
+    const holder = answer.kind === 'busy' ? answer.error.holder : undefined
+    if (holder && owners.has(holder.owner)) {
+      const rule = 'locks that differ in Redis, where two of them are one'
+      throw new InvalidArgumentError('locks', answer.member.lockName, rule)
+    }
+  }
+}

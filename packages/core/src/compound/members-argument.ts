@@ -1,0 +1,56 @@
+import type { Place } from '../context.js'
+import { InvalidArgumentError } from '../errors.js'
+import { Lock } from '../locks/lock.js'
+import type { Session } from '../session.js'
+import { Member } from './member.js'
+
+/** The members of a compound lock, and the thread it is bound to. */
+export interface Members {
+  readonly members: readonly Member[]
+  readonly thread: Place | null
+}
+
+/**
+ * @param thread of the client that makes the lock; its own members may name one, too
+ * @throws InvalidArgumentError
+ */
+export function membersOf(locks: readonly unknown[], home: Session, thread: Place | null): Members {
+  if (locks.length === 0 || !locks.every((each) => each instanceof Lock)) {
+    const wrong = locks.find((each) => !(each instanceof Lock))
+    throw new InvalidArgumentError('locks', wrong, 'one or more locks of getLock() and the like')
+  }
+  refuseTwice(locks)
+  const threads = new Map<Session, Place | null>(thread ? [[home, thread]] : [])
+  for (const lock of locks) {
+    const known = threads.get(lock.session)
+    if (known && lock.thread && known.context !== lock.thread.context) {
+      throw new InvalidArgumentError('locks', lock.name, 'locks of one thread')
+    }
+    threads.set(lock.session, known ?? lock.thread)
+  }
+  return { members: locks.map((lock) => new Member(lock, home)), thread: threads.get(home) ?? null }
+}
+
+/**
+ * One lock for each node: by a client of its own, since a node is a Redis.
+ * @throws InvalidArgumentError
+ */
+export function refuseSharedNodes(members: readonly Member[]): void {
+  const sessions = new Set(members.map(({ session }) => session))
+  if (sessions.size < members.length) {
+    const names = members.map(({ lockName }) => lockName).join(', ')
+    throw new InvalidArgumentError('locks', names, 'locks of one client each, on independent Redis servers')
+  }
+}
+
+/** Outside contexts each member has an owner of its own: the second would wait for the first. */
+function refuseTwice(locks: readonly Lock[]): void {
+  const keys = new Map<Session, Set<string>>()
+  for (const { session, protocol, name } of locks) {
+    const known = keys.get(session) ?? new Set()
+    if (known.has(protocol.key)) {
+      throw new InvalidArgumentError('locks', name, 'locks of different names')
+    }
+    keys.set(session, known.add(protocol.key))
+  }
+}

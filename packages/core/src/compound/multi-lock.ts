@@ -1,0 +1,25 @@
+import type { LockTimeoutError } from '../errors.js'
+import type { CompoundCall } from './compound-call.js'
+import { CompoundLock } from './compound-lock.js'
+import type { CompoundRule } from './compound-rule.js'
+import type { MemberHold } from './member.js'
+import { takeAll } from './take-all.js'
+
+/**
+ * All of several locks, or none: of any kinds, and of one Redis or several. Whatever the order in which callers name
+ * them, nobody waits in a circle: a caller holds nothing while it waits. Redisson's RedissonMultiLock, without its
+ * polling.
+ */
+export class MultiLock extends CompoundLock {
+  /** @internal */
+  protected readonly rule: CompoundRule = {
+    needed: this.members.length,
+    patienceMs: Infinity,
+    tooFew: ([first]) => first?.error,
+  }
+
+  /** @internal */
+  protected take(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
+    return takeAll(call, this.members)
+  }
+}

@@ -1,0 +1,70 @@
+import { InvalidArgumentError, QuorumError, type LockTimeoutError } from '../errors.js'
+import type { Place } from '../context.js'
+import type { Lock } from '../locks/lock.js'
+import type { Session } from '../session.js'
+import { reportOf } from './ballot.js'
+import type { CompoundCall } from './compound-call.js'
+import { CompoundLock } from './compound-lock.js'
+import type { CompoundRule, MemberFailure } from './compound-rule.js'
+import type { Member, MemberHold } from './member.js'
+import { takeQuorum } from './take-quorum.js'
+
+/** All durations in milliseconds. */
+export interface RedLockOptions {
+  /** How long each node has to answer. Default 200. Longer: slow nodes count; shorter: a dead one delays less. */
+  nodeTimeoutMs?: number
+}
+
+/** The locks one by one; or a list of them, and options. */
+export type RedLockArguments = readonly (Lock | readonly Lock[] | RedLockOptions | undefined)[]
+
+export function locksAndOptions(args: RedLockArguments): [readonly unknown[], RedLockOptions?] {
+  const [first, second] = args
+  return Array.isArray(first) ? [first, second as RedLockOptions] : [args]
+}
+
+// The drift of clocks that the algorithm allows for is 1 % of the lease + 2 ms. The margin of a member's own trust is
+// 50 ms + 1 %, at most a quarter of the lease: from here on it covers that.
+const SHORTEST_LEASE_MS = 10
+
+/**
+ * One lock that is kept by several independent Redis: held by whoever has most of them, so that it survives the loss
+ * of the others. Redisson's RedissonRedLock, and the Redlock algorithm of the Redis documentation. Read
+ * docs/redlock.md before you use it: a fenced lock on one Redis protects more.
+ */
+export class RedLock extends CompoundLock {
+  /** @internal */
+  protected readonly rule: CompoundRule
+
+  /** @internal Locks come from a client. */
+  constructor(
+    session: Session,
+    members: readonly Member[],
+    thread: Place | null,
+    private readonly nodeTimeoutMs: number,
+  ) {
+    super(session, members, thread)
+    this.rule = {
+      needed: Math.floor(members.length / 2) + 1,
+      patienceMs: nodeTimeoutMs,
+      tooFew: (failures) => this.tooFew(failures),
+    }
+  }
+
+  /** @internal */
+  protected take(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
+    const { leaseMs } = call
+    if (leaseMs !== undefined && leaseMs < SHORTEST_LEASE_MS) {
+      throw new InvalidArgumentError('leaseMs', leaseMs, `at least ${SHORTEST_LEASE_MS} ms`)
+    }
+    const { name, members, nodeTimeoutMs } = this
+    return takeQuorum(call, { name, members, needed: this.rule.needed, nodeTimeoutMs })
+  }
+
+  private tooFew(failures: readonly MemberFailure[]): QuorumError {
+    const nodes = failures.map(({ member, error }) =>
+      reportOf({ kind: 'failed', member, error }, this.members),
+    )
+    return new QuorumError({ lockName: this.name, needed: this.rule.needed, nodes })
+  }
+}

@@ -1,0 +1,72 @@
+import type { LockError, LockTimeoutError } from '../errors.js'
+import { isWorthRetrying } from '../redis/until-known.js'
+import type { CompoundCall } from './compound-call.js'
+import { giveBack, levelsIn, refuseTwins, type Answer, type Member, type MemberHold } from './member.js'
+
+type Obstacle = Exclude<Answer, { kind: 'held' }>
+
+/**
+ * Takes every member, or none: waits for one that is busy, and with it in hand tries the others; when one of them
+ * refuses, gives everything back and waits for that one. So nothing is held while waiting, and no order of the
+ * members, and nobody else's, can bring about a deadlock (Howard Hinnant, "Dining Philosophers Rebooted": smart and
+ * polite, as in C++'s std::lock). docs/decisions/0018 has the argument.
+ *
+ * @returns the levels in the order of the members; or that somebody else has one
+ * @throws whatever ends a wait for a member, or a try that another try would not change
+ */
+export async function takeAll(
+  call: CompoundCall,
+  members: readonly Member[],
+): Promise<MemberHold[] | LockTimeoutError> {
+  let answers = await call.tryAll(members)
+  for (let round = 1; ; round += 1) {
+    const obstacle = obstacleIn(call, answers)
+    if (!obstacle) {
+      return inOrderOf(members, levelsIn(answers))
+    }
+    if (call.isOver) {
+      return orThrow(call, obstacle)
+    }
+    await call.breakLockstep(round)
+    const inHand = await call.waitFor(obstacle.member)
+    if (inHand.kind !== 'held') {
+      call.throwIfAborted()
+      return orThrow(call, inHand)
+    }
+    answers = [inHand, ...(await call.tryAll(members.filter((member) => member !== inHand.member)))]
+  }
+}
+
+/**
+ * What keeps the caller from having all; then everything is given back.
+ * @throws the reason of the signal; what no waiting would change
+ */
+function obstacleIn(call: CompoundCall, answers: readonly Answer[]): Obstacle | undefined {
+  const obstacles = answers.filter((answer): answer is Obstacle => answer.kind !== 'held')
+  const isAborted = call.signal?.aborted === true
+  if (obstacles.length === 0 && !isAborted) {
+    return undefined
+  }
+  const levels = levelsIn(answers)
+  giveBack(levels)
+  call.throwIfAborted()
+  const final = obstacles.find((each) => each.kind === 'failed' && !isWorthRetrying(each.error))
+  if (final) {
+    throw final.error
+  }
+  refuseTwins(answers)
+  // In the order of the members: who names them in the same order waits in the same line.
+  return obstacles.find((each) => each.kind === 'busy') ?? obstacles[0]
+}
+
+/** @throws what a member failed with */
+function orThrow(call: CompoundCall, obstacle: Obstacle): LockTimeoutError {
+  if (obstacle.kind === 'failed') {
+    throw obstacle.error as LockError
+  }
+  return call.timeout('Member', obstacle.error)
+}
+
+function inOrderOf(members: readonly Member[], levels: readonly MemberHold[]): MemberHold[] {
+  return members.flatMap((member) => levels.filter((level) => level.member === member))
+}

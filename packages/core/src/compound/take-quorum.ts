@@ -1,0 +1,127 @@
+import type { LockTimeoutError } from '../errors.js'
+import { pause } from '../redis/until-known.js'
+import { Ballot } from './ballot.js'
+import type { CompoundCall } from './compound-call.js'
+import { LocalLine } from './local-line.js'
+import type { Answer, Member, MemberHold } from './member.js'
+
+/** The nodes of a RedLock. */
+export interface Electorate {
+  readonly name: string
+  readonly members: readonly Member[]
+  readonly needed: number
+  readonly nodeTimeoutMs: number
+}
+
+type Result = MemberHold[] | LockTimeoutError
+
+/**
+ * Takes a quorum of independent nodes, or nothing (Redis, "Distributed Locks with Redis": the Redlock algorithm).
+ * All are asked at once, each with a limit of its own. Refused, everything is given back everywhere; then the caller
+ * waits, with nothing in hand, at the first node that somebody else has, and asks the rest with that one in hand.
+ *
+ * @returns the levels; or that somebody else has it
+ * @throws QuorumError, LockLostError (a re-entry into a lost lock), SelfDeadlockError, ClientClosedError, or the
+ *   reason of the signal
+ */
+export async function takeQuorum(call: CompoundCall, of: Electorate): Promise<Result> {
+  if (call.waitMs === 0 || nodesHeld(call, of).length >= of.needed) {
+    return contend(call, of)
+  }
+  refuseEndlessWait(call, of)
+  const line = new LocalLine(call.session, of.name)
+  try {
+    const kind = await line.takeTurn(call, (leave) => onReentrant(call, of, leave))
+    if (kind === 'left') {
+      return await contend(call, of)
+    }
+    if (kind !== 'done') {
+      return await askOnce(call, of)
+    }
+    try {
+      return await contend(call, of)
+    } finally {
+      line.endTurn()
+    }
+  } finally {
+    line.leave()
+  }
+}
+
+async function contend(call: CompoundCall, of: Electorate): Promise<Result> {
+  const held = nodesHeld(call, of)
+  // A re-entry counts only where the outer level is: elsewhere it would be a lock of its own.
+  const nodes = held.length >= of.needed ? held : of.members
+  const ballot = new Ballot(call, of.members, of.needed)
+  let answers = await call.tryAll(nodes, of.nodeTimeoutMs)
+  for (let inVain = 0; ;) {
+    const levels = ballot.count(answers)
+    if (levels) {
+      return levels
+    }
+    if (call.isOver) {
+      return ballot.conclude()
+    }
+    await call.breakLockstep(inVain)
+    const inHand = await waitForOne(call, ballot)
+    if (inHand.length === 0 && call.leftMs <= 0) {
+      return ballot.conclude()
+    }
+    inVain = inHand.length === 0 ? 0 : inVain + 1
+    const rest = nodes.filter((member) => inHand.every((each) => each.member !== member))
+    answers = [...inHand, ...(await call.tryAll(rest, of.nodeTimeoutMs))]
+  }
+}
+
+/** The wait was over before it was this caller's turn: one look, to say who has it. */
+async function askOnce(call: CompoundCall, of: Electorate): Promise<Result> {
+  const ballot = new Ballot(call, of.members, of.needed)
+  return ballot.count(await call.tryAll(of.members, of.nodeTimeoutMs)) ?? ballot.conclude()
+}
+
+/**
+ * Waits at the first busy node, with nothing in hand. Not for long: somebody may have that node alone, or somebody
+ * else the others. Where a node does not answer, at the next; where nobody is busy, for some time.
+ */
+async function waitForOne(call: CompoundCall, ballot: Ballot): Promise<Answer[]> {
+  const { clock, options, abandoned } = call.session
+  const limitMs = options.resyncInterval * (0.5 + options.random() / 2)
+  for (const { member } of ballot.busy) {
+    const answer = await call.waitFor(member, limitMs)
+    call.throwIfAborted()
+    if (answer.kind !== 'failed') {
+      return answer.kind === 'held' ? [answer] : []
+    }
+  }
+  await pause(Math.min(limitMs, call.leftMs), clock, call.signal ?? abandoned)
+  call.throwIfAborted()
+  return []
+}
+
+/** Waits for one node are short: that all of them together would never end has to be seen before. */
+function refuseEndlessWait({ waitMs, origin }: CompoundCall, { members, needed }: Electorate): void {
+  if (waitMs === undefined) {
+    const endless = members.flatMap((member) => member.selfDeadlock(origin) ?? [])
+    if (endless[0] && members.length - endless.length < needed) {
+      throw endless[0]
+    }
+  }
+}
+
+/** Nodes on which something encloses the call. */
+function nodesHeld({ origin }: CompoundCall, { members }: Electorate): Member[] {
+  return members.filter((member) => member.heldFrom(origin) !== undefined)
+}
+
+/** Calls back when the context of the call has come to hold a quorum; returns the un-listener. */
+function onReentrant(call: CompoundCall, of: Electorate, callback: () => void): () => void {
+  const look = (): void => {
+    if (nodesHeld(call, of).length >= of.needed) {
+      callback()
+    }
+  }
+  const stops = of.members.map((member) =>
+    member.placeFrom(call.origin)?.context.onHeld(member.protocol.scope, look),
+  )
+  return () => stops.forEach((stop) => stop?.())
+}

@@ -1,0 +1,11 @@
+import { NotLockOwnerError } from '../errors.js'
+import type { LockHold, ReleaseOutcome } from '../lock-hold.js'
+
+/** Redisson's `unlock`: a release that found nothing to give back is the caller's mistake. @throws NotLockOwnerError */
+export function refuseIfNotHeld(hold: LockHold, outcome: ReleaseOutcome): void {
+  if (outcome === 'lost' || outcome === 'already-released') {
+    const why = outcome === 'lost' ? 'it was lost before it was unlocked' : 'it was unlocked before'
+    const { lockName, owner, lossError: cause } = hold
+    throw new NotLockOwnerError(lockName, why, cause ? { owner, cause } : { owner })
+  }
+}

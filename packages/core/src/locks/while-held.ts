@@ -1,0 +1,97 @@
+import type { Acquisition } from '../acquisition.js'
+import { Frame, type Context, type Contexts, type Place, type Turn } from '../context.js'
+import { LockLostError } from '../errors.js'
+import type { LockHold, ReleaseOutcome } from '../lock-hold.js'
+import { endTurn } from '../reentry.js'
+import type { Session } from '../session.js'
+import { checkFunction } from '../validate.js'
+
+/** One acquisition that a callback stands in. */
+export interface Part {
+  readonly session: Session
+  readonly acquisition: Acquisition
+  /** To be ended with the hold: the siblings' turn to re-enter. */
+  readonly turn: Turn | null
+  /** Where the call stood. */
+  readonly place: Place
+}
+
+/** What `withLock` obtained: one hold, of one lock or of several. */
+export interface Taken<H> {
+  readonly hold: H
+  readonly parts: readonly Part[]
+}
+
+/**
+ * Runs the callback inside what `take` obtains, and gives that back.
+ * @param own the context that was opened for the callback, when nothing enclosed the call
+ * @throws what `take` throws; the error of the callback; LockLostError, which has its result
+ */
+export async function whileHeld<H extends LockHold, T>(
+  take: () => Promise<Taken<H>>,
+  own: Context | null,
+  callback: (hold: H) => Promise<T> | T,
+): Promise<T> {
+  checkFunction('callback', callback)
+  const { hold, parts } = await take()
+  const frames: Frame[] = []
+  let result: T | undefined
+  let failure: { readonly error: unknown } | null = null
+  try {
+    result = await enter(parts, frames, () => callback(hold))
+  } catch (error) {
+    failure = { error }
+  }
+  // A task that outlives the callback acquires nothing in its name.
+  frames.forEach((frame) => (frame.alive = false))
+  own?.end()
+  let released: ReleaseOutcome | null = null
+  try {
+    released = await hold.release()
+  } catch {
+    // A release that fails hides neither the result nor the error of the callback: the work was done under the
+    // lock, which becomes free when its lease ends. 'release-failed' tells.
+  }
+  parts.forEach(leave)
+  if (failure) {
+    throw failure.error
+  }
+  if (released === 'lost') {
+    throw lostWith(hold, result)
+  }
+  return result as T
+}
+
+/** Inside a frame of each part, and at one place of each client. */
+function enter<T>(parts: readonly Part[], frames: Frame[], callback: () => T): T {
+  const innermost = new Map<Contexts, Place>()
+  for (const { session, place, acquisition } of parts) {
+    const outer = innermost.get(session.contexts) ?? place
+    const frame = new Frame(outer.context, outer.frame, acquisition.scope, acquisition)
+    frames.push(frame)
+    innermost.set(session.contexts, { context: outer.context, frame })
+  }
+  let run = callback
+  for (const [contexts, place] of innermost) {
+    const inner = run
+    run = () => contexts.enter(place, inner)
+  }
+  return run()
+}
+
+/**
+ * Levels taken by hand inside and not given back stay with the context, as with a Redisson thread. Not while
+ * another withLock is still inside it: that would let its siblings in.
+ */
+function leave({ session, acquisition, turn, place }: Part): void {
+  if (!acquisition.isReleased && !acquisition.levels.anyOfCallback) {
+    acquisition.keepIn(place.context)
+  }
+  endTurn(session, turn)
+}
+
+/** The work is done, but not under the lock. */
+function lostWith(hold: LockHold, result: unknown): LockLostError {
+  const { lockName, owner, lossError } = hold
+  return new LockLostError({ lockName, owner, reason: lossError?.reason ?? 'gone', result, cause: lossError })
+}

@@ -1,0 +1,375 @@
+import { describe, expect, it } from '@jest/globals'
+import type { Redis } from 'ioredis'
+import {
+  InvalidArgumentError,
+  LockLostError,
+  LockTimeoutError,
+  SelfDeadlockError,
+  type AnyLock,
+  type Lock,
+  type LockClient,
+  type MultiLock,
+} from '../../src/index.js'
+import { eventually, signalled, useHarness } from './support/harness.js'
+import { useLockWorkers } from './support/lock-workers.js'
+import { failureOf } from './support/losses.js'
+import { soon } from './support/rig.js'
+import { seeded } from './support/seeded.js'
+import { useWarnings } from './support/warnings.js'
+
+const harness = useHarness()
+const five = (): string[] => ['a', 'b', 'c', 'd', 'e'].map((each) => harness.name(each))
+const multi = (locks: LockClient, names: readonly string[] = five()): MultiLock =>
+  locks.getMultiLock(...names.map((name) => locks.getLock(name)))
+
+/** Scripts that Redis ran since the last call. */
+async function scriptsSince(admin: Redis): Promise<number> {
+  const stats = await admin.info('commandstats')
+  await admin.config('RESETSTAT')
+  return [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, n]) => sum + Number(n), 0)
+}
+
+function lockOf(locks: LockClient, suffix: string): Lock {
+  return locks.getLock(harness.name(suffix))
+}
+
+describe('multi lock', () => {
+  it('of five free locks is taken by one script and given back by one', async () => {
+    const lock = multi(await harness.client())
+    await lock.withLock(() => undefined)
+    await scriptsSince(harness.admin)
+    const hold = await lock.acquire()
+    expect(await scriptsSince(harness.admin)).toBe(1)
+    for (const [i, name] of five().entries()) {
+      expect(await harness.admin.hgetall(name)).toEqual({ [hold.holds[i]!.owner]: '1' })
+    }
+    expect(await hold.release()).toBe('released')
+    expect(await scriptsSince(harness.admin)).toBe(1)
+  })
+
+  it('that is refused by one member has nothing of the others: false, null, LOCK_TIMEOUT of that member', async () => {
+    const [locks, other] = [await harness.client(), await harness.client()]
+    const holder = await lockOf(other, 'd').acquire()
+    const lock = multi(locks)
+    expect(await lock.tryLock()).toBe(false)
+    expect(await lock.tryAcquire()).toBe(null)
+    const error = await failureOf(lock.acquire({ waitMs: 150 }))
+    expect(error).toBeInstanceOf(LockTimeoutError)
+    expect(error).toMatchObject({ lockName: harness.name('d'), holder: { owner: holder.owner } })
+    expect((error as LockTimeoutError).waitedMs).toBeGreaterThanOrEqual(149)
+    expect(await harness.admin.exists(five())).toBe(1)
+    await holder.release()
+    expect(await lock.tryLock()).toBe(true)
+    await lock.unlock()
+  })
+
+  it('waits for one member with nothing in hand and almost no command, and is woken by its unlock', async () => {
+    const [locks, other] = [await harness.client({ resyncInterval: 60_000 }), await harness.client()]
+    const parked = signalled()
+    locks.on('waiting', () => parked.resolve())
+    const holder = await lockOf(other, 'c').acquire()
+    const waiting = multi(locks).acquire()
+    await parked.promise
+    await eventually(async () => (await harness.admin.exists(five())) === 1)
+    await eventually(async () => {
+      const [, count] = await harness.admin.pubsub('NUMSUB', `redisson_lock__channel:{${harness.name('c')}}`)
+      return Number(count) === 1
+    })
+    await scriptsSince(harness.admin)
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    // One more try after the subscription may still have been on its way.
+    expect(await scriptsSince(harness.admin)).toBeLessThanOrEqual(1)
+    await holder.release()
+    await (await soon(waiting)).release()
+  })
+
+  it('is handed on through whatever member is busy, whoever had it', async () => {
+    const [locks, other] = [await harness.client(), await harness.client()]
+    const names = five()
+    const holds = await Promise.all(names.map((name) => other.getLock(name).acquire()))
+    const waiting = multi(locks).acquire()
+    for (const hold of holds) {
+      await eventually(async () => {
+        const channel = `redisson_lock__channel:{${hold.lockName}}`
+        return Number((await harness.admin.pubsub('NUMSUB', channel))[1]) === 1
+      })
+      await hold.release()
+    }
+    await (await soon(waiting)).release()
+  })
+
+  it('gives back all when one member fails for good, and says which', async () => {
+    const lock = multi(await harness.client())
+    await harness.admin.set(harness.name('b'), 'something else')
+    expect(await failureOf(lock.acquire())).toMatchObject({ code: 'WRONG_TYPE', lockName: harness.name('b') })
+    await eventually(async () => (await harness.admin.exists(five())) === 1)
+    await harness.admin.del(harness.name('b'))
+  })
+
+  it('gives back all when its caller aborts, whatever it waits for (#4456)', async () => {
+    const [locks, other] = [await harness.client(), await harness.client()]
+    const holder = await lockOf(other, 'e').acquire()
+    const abort = new AbortController()
+    const waiting = multi(locks).acquire({ signal: abort.signal })
+    await eventually(async () => {
+      const channel = `redisson_lock__channel:{${harness.name('e')}}`
+      return Number((await harness.admin.pubsub('NUMSUB', channel))[1]) === 1
+    })
+    const late = multi(locks).acquire({ signal: abort.signal })
+    abort.abort('enough')
+    await expect(waiting).rejects.toBe('enough')
+    await expect(late).rejects.toBe('enough')
+    await eventually(async () => (await harness.admin.exists(five())) === 1)
+    await holder.release()
+    // What the late one still took is given back after its answer.
+    expect(await multi(locks).tryLock(1_000)).toBe(true)
+    await multi(locks).forceUnlock()
+  })
+
+  it('is of locks of every kind at once', async () => {
+    const [locks, other] = [await harness.client(), await harness.client()]
+    const kinds = (from: LockClient): Lock[] => [
+      from.getFairLock(harness.name('fair')),
+      from.getReadWriteLock(harness.name('read')).readLock(),
+      from.getReadWriteLock(harness.name('write')).writeLock(),
+      from.getFencedLock(harness.name('fenced')),
+      from.getLock(harness.name('plain')),
+    ]
+    const hold = await locks.getMultiLock(...kinds(locks)).acquire()
+    expect(hold.holds[3]!.token).toBe('1')
+    const [fair, read, ...exclusive] = kinds(other)
+    for (const each of [fair!, ...exclusive]) {
+      expect(await each.tryLock()).toBe(false)
+    }
+    expect(await read!.tryLock()).toBe(true)
+    await read!.unlock()
+    const next = other.getMultiLock(...kinds(other).reverse()).acquire()
+    await hold.release()
+    await (await soon(next)).release()
+  })
+
+  it('refuses no locks, what is no lock, one lock twice, and locks of two threads', async () => {
+    const locks = await harness.client()
+    const [one, other] = [locks.thread(), locks.thread()]
+    const wrong: (() => unknown)[] = [
+      () => locks.getMultiLock(),
+      () => locks.getMultiLock('a' as unknown as Lock),
+      () => locks.getMultiLock(lockOf(locks, 'a'), lockOf(locks, 'b'), locks.getFairLock(harness.name('a'))),
+      () => locks.getMultiLock(one.getLock('a'), other.getLock('b')),
+      () => one.getMultiLock(other.getLock('b')),
+    ]
+    for (const make of wrong) {
+      expect(make).toThrow(InvalidArgumentError)
+    }
+  })
+
+  it('refuses one lock by two clients of the same Redis, which would wait for itself for ever', async () => {
+    const [locks, other] = [await harness.client(), await harness.client()]
+    const error = await failureOf(locks.getMultiLock(lockOf(locks, 'a'), lockOf(other, 'a')).acquire())
+    expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', value: harness.name('a') })
+    await eventually(async () => (await harness.admin.exists(five())) === 0)
+  })
+})
+
+describe('multi lock: the hold', () => {
+  const warnings = useWarnings()
+
+  it('is lost with any member, by that member and with its error, and gives back the rest', async () => {
+    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const hold = await multi(locks).acquire()
+    const aborted = new Promise((resolve) => hold.signal.addEventListener('abort', resolve))
+    hold.ensure()
+    await harness.admin.del(harness.name('c'))
+    await aborted
+    expect(hold.signal.reason).toBeInstanceOf(LockLostError)
+    expect(hold.signal.reason).toMatchObject({ reason: 'gone', lockName: harness.name('c') })
+    expect(hold.lossError).toBe(hold.signal.reason)
+    expect(hold.trustedForMs).toBe(0)
+    expect(() => hold.ensure()).toThrow(LockLostError)
+    expect(await hold.release()).toBe('lost')
+    expect(await hold.release()).toBe('already-released')
+    expect(await harness.admin.exists(five())).toBe(0)
+    expect(await warnings.delivered('HOLDFAST_LOST', harness.name('c'))).toEqual([])
+  })
+
+  it('verify asks all members in one turn, extend prolongs all, trust is that of the least', async () => {
+    const locks = await harness.client()
+    const hold = await multi(locks).acquire({ leaseMs: 2_000 })
+    await hold.holds[4]!.extend(60_000)
+    expect(hold.trustedForMs).toBeLessThan(2_000)
+    expect(await multi(locks).remainTimeToLive()).toBeLessThanOrEqual(2_000)
+    await hold.extend(50_000)
+    expect(hold.trustedForMs).toBeGreaterThan(45_000)
+    expect(hold.holds[4]!.trustedForMs).toBeGreaterThan(55_000)
+    await hold.verify()
+    await harness.admin.del(harness.name('b'))
+    await expect(hold.verify()).rejects.toMatchObject({ code: 'LOCK_LOST', lockName: harness.name('b') })
+    await hold.release()
+  })
+
+  it('renews every member', async () => {
+    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const hold = await multi(locks).acquire()
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await hold.verify()
+    expect(await harness.admin.exists(five())).toBe(5)
+    await hold.release()
+  })
+
+  it('taken a thousand times inside one another leaves no listener with the outer one', async () => {
+    const locks = await harness.client()
+    await locks.run(async () => {
+      const outer = await multi(locks).lock()
+      for (let i = 0; i < 1_000; i += 1) {
+        const inner = await multi(locks).acquire()
+        expect(inner.signal.aborted).toBe(false)
+        if (i % 2 === 0) {
+          await inner.release()
+        } else {
+          await multi(locks).unlock()
+        }
+      }
+      const { listeners } = (
+        outer as unknown as { levels: { acquisition: { loss: { listeners: Set<unknown> } } }[] }
+      ).levels[0]!.acquisition.loss
+      expect(listeners.size).toBe(0)
+      expect(await outer.release()).toBe('released')
+    })
+  })
+})
+
+describe('multi lock: who is the owner', () => {
+  it('unlocks what was locked one by one, and one by one what was locked together', async () => {
+    const locks = await harness.client()
+    await locks.run(async () => {
+      const singly = five().map((name) => locks.getLock(name))
+      for (const lock of singly) {
+        await lock.lock()
+      }
+      expect(await multi(locks).isHeldByCurrentContext()).toBe(true)
+      await multi(locks).unlock()
+      expect(await harness.admin.exists(five())).toBe(0)
+      await multi(locks).lock()
+      for (const lock of singly.slice(1)) {
+        await lock.unlock()
+      }
+      expect(await failureOf(multi(locks).unlock())).toMatchObject({
+        code: 'NOT_LOCK_OWNER',
+        lockName: harness.name('b'),
+      })
+      expect(await singly[0]!.getHoldCount()).toBe(1)
+      await singly[0]!.unlock()
+    })
+  })
+
+  it('re-enters members that the context has, and gives back only its own levels when another is busy', async () => {
+    const [locks, other] = [await harness.client(), await harness.client()]
+    const holder = await lockOf(other, 'e').acquire()
+    await locks.run(async () => {
+      const mine = lockOf(locks, 'b')
+      await mine.lock()
+      expect(await multi(locks).tryLock(100)).toBe(false)
+      expect(await mine.getHoldCount()).toBe(1)
+      await holder.release()
+      await multi(locks).withLock(async () => {
+        expect(await mine.getHoldCount()).toBe(2)
+        await mine.withLock(() => undefined)
+      })
+      await mine.unlock()
+    })
+  })
+
+  it('siblings that take overlapping sets by withLock inside one hold take turns, in any order of the members', async () => {
+    const locks = await harness.client()
+    let inside = 0
+    let most = 0
+    const names = five()
+    await multi(locks).withLock(async () => {
+      const sibling = (from: number): Promise<void> =>
+        multi(locks, [...names.slice(from), ...names.slice(0, from)]).withLock(async () => {
+          inside += 1
+          most = Math.max(most, inside)
+          await harness.admin.ping()
+          inside -= 1
+        })
+      await soon(Promise.all([0, 1, 2, 3, 4].map(sibling)))
+    })
+    expect(most).toBe(1)
+  })
+
+  it('has a place in the other clients for each context: re-enters there, and a fork waits for itself never', async () => {
+    const [locks, second] = [await harness.client(), await harness.client()]
+    const both = (): MultiLock => locks.getMultiLock(lockOf(locks, 'a'), lockOf(second, 'b'))
+    await locks.run(async () => {
+      const outer = await both().lock()
+      await both().lock()
+      const me = locks.currentThreadId!
+      expect(await both().getHoldCount()).toBe(2)
+      expect(await both().isHeldByThread(me)).toBe(true)
+      await locks.fork(async () => {
+        expect(await both().tryLock()).toBe(false)
+        await expect(both().lock()).rejects.toThrow(SelfDeadlockError)
+        const alone: AnyLock = locks.getMultiLock(lockOf(second, 'b'))
+        await expect(alone.lock()).rejects.toThrow(SelfDeadlockError)
+      })
+      await both().unlock()
+      expect(outer.count).toBe(1)
+      await both().withLock(async () => {
+        await lockOf(second, 'b').withLock(async () => {
+          expect(await both().getHoldCount()).toBe(2)
+        })
+      })
+      await both().unlock()
+      expect(await both().isHeldByThread(me)).toBe(false)
+    })
+  })
+})
+
+describe('multi lock: many callers', () => {
+  const start = useLockWorkers()
+
+  it('overlapping sets in random orders by four processes: all get through and every counter is exact (I1)', async () => {
+    const random = seeded(20_260_801)
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((each) => harness.name(each))
+    const expected = new Map(names.map((name) => [name, 0]))
+    const someOf = (): string[] => {
+      const shuffled = names.map((name) => ({ name, at: random() })).sort((a, b) => a.at - b.at)
+      return shuffled.slice(0, 2 + Math.floor(random() * 3)).map(({ name }) => name)
+    }
+    const plans = [0, 1, 2, 3].map(() => Array.from({ length: 150 }, someOf))
+    plans.flat(2).forEach((name) => expected.set(name, expected.get(name)! + 1))
+    const workers = await Promise.all(plans.map(() => start()))
+    await Promise.all(workers.map((worker, i) => worker.call('incrementAll', plans[i])))
+    const counters = names.map((name) => `${name}:counter`)
+    expect(await harness.admin.mget(counters)).toEqual(names.map((name) => `${expected.get(name)}`))
+    await harness.admin.del(counters)
+    await Promise.all(workers.map((worker) => worker.call('close')))
+  })
+
+  it('two clients with opposite orders, beside holders of one member: each has 200 turns', async () => {
+    const clients = [await harness.client(), await harness.client(), await harness.client()]
+    const names = [harness.name('a'), harness.name('b')]
+    let inside = 0
+    let overlaps = 0
+    const work = async (): Promise<void> => {
+      inside += 1
+      overlaps += inside > 1 ? 1 : 0
+      await harness.admin.ping()
+      inside -= 1
+    }
+    const turns = async (lock: AnyLock): Promise<void> => {
+      for (let i = 0; i < 200; i += 1) {
+        await lock.withLock(lock.name.includes(',') ? work : () => undefined)
+      }
+    }
+    await soon(
+      Promise.all([
+        turns(multi(clients[0]!, names)),
+        turns(multi(clients[1]!, names.toReversed())),
+        turns(clients[2]!.getLock(names[0]!)),
+      ]),
+      20_000,
+    )
+    expect(overlaps).toBe(0)
+  })
+})

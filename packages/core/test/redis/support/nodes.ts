@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, expect } from '@jest/globals'
+import { FaultProxy, RedisServer } from '@holdfast/testing'
+import { Redis } from 'ioredis'
+import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { staysByDesign } from './lasting-keys.js'
+
+/** One independent Redis, and the wire to it. */
+export interface Node {
+  readonly server: RedisServer
+  /** Clients reach the server through it. */
+  readonly proxy: FaultProxy
+}
+
+/** Independent servers for one test alone, which may stop, pause, cut off or empty them. */
+export class Nodes {
+  all: readonly Node[] = []
+  private clients: LockClient[] = []
+  private connections: Redis[] = []
+
+  constructor(private readonly count: number) {}
+
+  async begin(): Promise<void> {
+    const start = async (): Promise<Node> => {
+      const server = await RedisServer.start()
+      return { server, proxy: await FaultProxy.start(server) }
+    }
+    this.all = await Promise.all(Array.from({ length: this.count }, start))
+  }
+
+  at(index: number): Node {
+    const node = this.all[index]
+    if (!node) {
+      throw new Error(`There is no node ${index}`)
+    }
+    return node
+  }
+
+  /** A client for each node: one participant. */
+  async participant(options: LockClientOptions = {}): Promise<LockClient[]> {
+    const connect = async ({ proxy }: Node): Promise<LockClient> => {
+      const redis = new Redis(proxy.url, { retryStrategy: () => 20, disconnectTimeout: 50 })
+      redis.on('error', () => undefined)
+      this.connections.push(redis)
+      const client = await LockClient.connect(redis, { bareCalls: 'allow', commandTimeout: 500, ...options })
+      this.clients.push(client)
+      return client
+    }
+    return Promise.all(this.all.map(connect))
+  }
+
+  /** Who holds the lock of this name, by node. */
+  async holders(name: string, of = this.all): Promise<(string | undefined)[]> {
+    const asked = of.map(async ({ server }) => {
+      const [owner] = (await server.command('HKEYS', name)) as string[]
+      return owner
+    })
+    return Promise.all(asked)
+  }
+
+  /** How long the lock of this name lives at least on each node, ms, when this resolves. */
+  async leases(name: string, of = this.all): Promise<number[]> {
+    const askedAt = performance.now()
+    const left = await Promise.all(of.map(({ server }) => server.command('PTTL', name) as Promise<number>))
+    return left.map((ms) => ms - (performance.now() - askedAt))
+  }
+
+  /** Keys on all nodes that answer, but for those that stay by design. */
+  async keys(): Promise<string[]> {
+    const asked = this.all.map(({ server }) => server.command('KEYS', '*') as Promise<string[]>)
+    return (await Promise.all(asked)).flat().filter((key) => !staysByDesign(key))
+  }
+
+  /** Ends the test: heals everything, and fails when a key stays behind (I5). */
+  async finish(): Promise<void> {
+    try {
+      await Promise.all(this.all.map((node) => heal(node)))
+      await Promise.all(this.clients.splice(0).map((client) => client.close({ graceMs: 0 })))
+      expect(await this.keys()).toEqual([])
+    } finally {
+      this.connections.splice(0).forEach((connection) => connection.disconnect())
+      await Promise.all(this.all.flatMap(({ proxy, server }) => [proxy.stop(), server.stop()]))
+    }
+  }
+}
+
+/** As if nothing had happened to it; what it lost stays lost. */
+export async function heal({ server, proxy }: Node): Promise<void> {
+  server.resume()
+  await server.command('PING').catch(() => server.restart())
+  proxy.pass()
+}
+
+/** To be called at the top of a describe block. */
+export function useNodes(count: number): Nodes {
+  const nodes = new Nodes(count)
+  beforeEach(() => nodes.begin())
+  afterEach(() => nodes.finish())
+  return nodes
+}
