@@ -31,7 +31,7 @@ export class Ballot {
       return inOrderOf(this.members, levels)
     }
     giveBack(levels)
-    call.throwIfAborted()
+    call.throwIfEnded()
     refuseTwins(answers)
     this.giveUpWhereHopeless()
     return null

@@ -15,6 +15,7 @@ const LONGEST_PAUSE_MS = 100
 
 /** What a caller of a compound lock asks for, as it was given. */
 export interface CompoundRequest {
+  readonly name: string
   readonly options: AcquireOptions
   /** How long to wait where the options do not say, ms; undefined: for ever. */
   readonly defaultWaitMs: number | undefined
@@ -70,8 +71,10 @@ export class CompoundCall {
     return this.leftMs <= 0
   }
 
-  throwIfAborted(): void {
+  /** @throws the reason of the signal; ClientClosedError, also while clients of members are open */
+  throwIfEnded(): void {
     this.signal?.throwIfAborted()
+    this.session.assertOpen(this.request.name)
   }
 
   /**

@@ -12,7 +12,7 @@ import { gather, reachedBy, type CompoundRule } from './compound-rule.js'
 import type { Member, MemberHold } from './member.js'
 
 type Obtained = CompoundHold | LockTimeoutError
-type CallRequest = Omit<CompoundRequest, 'onWait' | 'options'> & {
+type CallRequest = Omit<CompoundRequest, 'name' | 'onWait' | 'options'> & {
   /** Of Redisson's face, for the warning about calls outside contexts. */
   readonly method: string | null
 }
@@ -139,9 +139,9 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     { method, ...request }: CallRequest,
     finish: (obtained: Obtained) => T,
   ): Promise<T> {
-    const { session, bare } = this
-    const call = new CompoundCall(session, { ...request, options, onWait: () => bareCall?.parked() })
-    session.assertOpen(this.name)
+    const { session, bare, name } = this
+    const call = new CompoundCall(session, { ...request, name, options, onWait: () => bareCall?.parked() })
+    session.assertOpen(name)
     const isBare = request.origin === null
     const bareCall = isBare && method !== null ? bare.begin(method) : null
     let hold: CompoundHold | null = null

@@ -30,7 +30,7 @@ export async function takeAll(
     await call.breakLockstep(round)
     const inHand = await call.waitFor(obstacle.member)
     if (inHand.kind !== 'held') {
-      call.throwIfAborted()
+      call.throwIfEnded()
       return orThrow(call, inHand)
     }
     answers = [inHand, ...(await call.tryAll(members.filter((member) => member !== inHand.member)))]
@@ -49,7 +49,7 @@ function obstacleIn(call: CompoundCall, answers: readonly Answer[]): Obstacle | 
   }
   const levels = levelsIn(answers)
   giveBack(levels)
-  call.throwIfAborted()
+  call.throwIfEnded()
   const final = obstacles.find((each) => each.kind === 'failed' && !isWorthRetrying(each.error))
   if (final) {
     throw final.error

@@ -88,13 +88,13 @@ async function waitForOne(call: CompoundCall, ballot: Ballot): Promise<Answer[]>
   const limitMs = options.resyncInterval * (0.5 + options.random() / 2)
   for (const { member } of ballot.busy) {
     const answer = await call.waitFor(member, limitMs)
-    call.throwIfAborted()
+    call.throwIfEnded()
     if (answer.kind !== 'failed') {
       return answer.kind === 'held' ? [answer] : []
     }
   }
   await pause(Math.min(limitMs, call.leftMs), clock, call.signal ?? abandoned)
-  call.throwIfAborted()
+  call.throwIfEnded()
   return []
 }
 

@@ -64,6 +64,14 @@ export async function whileHeld<H extends LockHold, T>(
 
 /** Inside a frame of each part, and at one place of each client. */
 function enter<T>(parts: readonly Part[], frames: Frame[], callback: () => T): T {
+  const [only] = parts
+  if (only && parts.length === 1) {
+    // One lock: all that a hot path needs.
+    const { session, place, acquisition } = only
+    const frame = new Frame(place.context, place.frame, acquisition.scope, acquisition)
+    frames.push(frame)
+    return session.contexts.enter({ context: place.context, frame }, callback)
+  }
   const innermost = new Map<Contexts, Place>()
   for (const { session, place, acquisition } of parts) {
     const outer = innermost.get(session.contexts) ?? place

@@ -13,6 +13,7 @@ import {
 import { eventually, signalled, useHarness } from './support/harness.js'
 import { useLockWorkers } from './support/lock-workers.js'
 import { failureOf } from './support/losses.js'
+import { usePrivateServer } from './support/private-server.js'
 import { soon } from './support/rig.js'
 import { seeded } from './support/seeded.js'
 import { useWarnings } from './support/warnings.js'
@@ -34,19 +35,6 @@ function lockOf(locks: LockClient, suffix: string): Lock {
 }
 
 describe('multi lock', () => {
-  it('of five free locks is taken by one script and given back by one', async () => {
-    const lock = multi(await harness.client())
-    await lock.withLock(() => undefined)
-    await scriptsSince(harness.admin)
-    const hold = await lock.acquire()
-    expect(await scriptsSince(harness.admin)).toBe(1)
-    for (const [i, name] of five().entries()) {
-      expect(await harness.admin.hgetall(name)).toEqual({ [hold.holds[i]!.owner]: '1' })
-    }
-    expect(await hold.release()).toBe('released')
-    expect(await scriptsSince(harness.admin)).toBe(1)
-  })
-
   it('that is refused by one member has nothing of the others: false, null, LOCK_TIMEOUT of that member', async () => {
     const [locks, other] = [await harness.client(), await harness.client()]
     const holder = await lockOf(other, 'd').acquire()
@@ -63,24 +51,12 @@ describe('multi lock', () => {
     await lock.unlock()
   })
 
-  it('waits for one member with nothing in hand and almost no command, and is woken by its unlock', async () => {
-    const [locks, other] = [await harness.client({ resyncInterval: 60_000 }), await harness.client()]
-    const parked = signalled()
-    locks.on('waiting', () => parked.resolve())
-    const holder = await lockOf(other, 'c').acquire()
-    const waiting = multi(locks).acquire()
-    await parked.promise
-    await eventually(async () => (await harness.admin.exists(five())) === 1)
-    await eventually(async () => {
-      const [, count] = await harness.admin.pubsub('NUMSUB', `redisson_lock__channel:{${harness.name('c')}}`)
-      return Number(count) === 1
-    })
-    await scriptsSince(harness.admin)
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
-    // One more try after the subscription may still have been on its way.
-    expect(await scriptsSince(harness.admin)).toBeLessThanOrEqual(1)
-    await holder.release()
-    await (await soon(waiting)).release()
+  it('is had by exactly one of ten clients that try once at the same time', async () => {
+    const clients = await Promise.all(Array.from({ length: 10 }, () => harness.client()))
+    const all = clients.map((locks) => multi(locks))
+    const got = await Promise.all(all.map((lock) => lock.tryLock(0, 10_000)))
+    expect(got.filter(Boolean)).toHaveLength(1)
+    await all[got.indexOf(true)]!.unlock()
   })
 
   it('is handed on through whatever member is busy, whoever had it', async () => {
@@ -168,6 +144,46 @@ describe('multi lock', () => {
     const error = await failureOf(locks.getMultiLock(lockOf(locks, 'a'), lockOf(other, 'a')).acquire())
     expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', value: harness.name('a') })
     await eventually(async () => (await harness.admin.exists(five())) === 0)
+  })
+})
+
+describe('multi lock: what it costs', () => {
+  // A server of its own: what it runs is counted.
+  const own = usePrivateServer()
+
+  it('of five free locks is taken by one script and given back by one', async () => {
+    const admin = own.connection()
+    const lock = multi(await own.client())
+    await lock.withLock(() => undefined)
+    await scriptsSince(admin)
+    const hold = await lock.acquire()
+    expect(await scriptsSince(admin)).toBe(1)
+    for (const [i, name] of five().entries()) {
+      expect(await admin.hgetall(name)).toEqual({ [hold.holds[i]!.owner]: '1' })
+    }
+    expect(await hold.release()).toBe('released')
+    expect(await scriptsSince(admin)).toBe(1)
+  })
+
+  it('waits for one member with nothing in hand and almost no command, and is woken by its unlock', async () => {
+    const [locks, other] = [await own.client({ resyncInterval: 60_000 }), await own.client()]
+    const admin = own.connection()
+    const parked = signalled()
+    locks.on('waiting', () => parked.resolve())
+    const holder = await lockOf(other, 'c').acquire()
+    const waiting = multi(locks).acquire()
+    await parked.promise
+    await eventually(async () => (await admin.exists(five())) === 1)
+    await eventually(async () => {
+      const [, count] = await admin.pubsub('NUMSUB', `redisson_lock__channel:{${harness.name('c')}}`)
+      return Number(count) === 1
+    })
+    await scriptsSince(admin)
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    // One more try after the subscription may still have been on its way.
+    expect(await scriptsSince(admin)).toBeLessThanOrEqual(1)
+    await holder.release()
+    await (await soon(waiting)).release()
   })
 })
 

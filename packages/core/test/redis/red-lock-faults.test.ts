@@ -227,7 +227,8 @@ describe('RedLock: validity', () => {
         taken += 1
         const lease = await quorumLease()
         expect(hold.trustedForMs).toBeLessThanOrEqual(Math.max(0, lease))
-        await hold.release()
+        // Its answers may be too late as well; then it goes on in the background.
+        await hold.release().catch(() => undefined)
       }
     }
     expect(taken).toBeGreaterThan(10)

@@ -138,6 +138,25 @@ describe('RedLock', () => {
   })
 })
 
+describe('RedLock: the end of a client', () => {
+  it('ends waits with CLIENT_CLOSED, though the clients of the other nodes are open', async () => {
+    const [one, other] = [await nodes.participant(), await nodes.participant()]
+    const hold = await over(one).acquire()
+    const waits = [1, 2].map(() => failureOf(over(other).acquire()))
+    await eventually(async () => {
+      const channel = `redisson_lock__channel:{${NAME}}`
+      const [, count] = (await nodes.at(0).server.command('PUBSUB', 'NUMSUB', channel)) as [string, number]
+      return count === 1
+    })
+    await other[0]!.close({ graceMs: 0 })
+    for (const error of await Promise.all(waits)) {
+      expect(error).toMatchObject({ code: 'CLIENT_CLOSED' })
+    }
+    expect(await hold.release()).toBe('released')
+    expect(await nodes.keys()).toEqual([])
+  })
+})
+
 describe('RedLock: re-entry', () => {
   it('counts on the nodes that have the outer level, and only there', async () => {
     const clients = await nodes.participant()
