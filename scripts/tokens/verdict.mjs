@@ -41,9 +41,7 @@ export const verdict = (events, { grows }) => {
  * between, and the register counted. Who lost the lock may have written when somebody else had it.
  */
 const sureHolds = (events) => {
-  const writes = new Map(
-    events.filter(({ kind }) => kind === 'write').map((write) => [write.owner, write]),
-  )
+  const writes = new Map(events.filter(({ kind }) => kind === 'write').map((write) => [write.owner, write]))
   const released = events.filter(({ kind }) => kind === 'released')
   const sure = released.filter(({ outcome }) => outcome === 'released').map(({ owner }) => writes.get(owner))
   const inOrder = sure.toSorted((a, b) => a.order - b.order)
