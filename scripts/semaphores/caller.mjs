@@ -98,9 +98,11 @@ export class Caller {
 
   /** Sets other ends, later and earlier ones. */
   #updated(name, seats) {
-    return this.#usePermit(name, seats, { leaseMs: this.#lease() }, (permit) =>
-      permit.updateLease(this.#lease()),
-    )
+    return this.#usePermit(name, seats, { leaseMs: this.#lease() }, (permit, use) => {
+      const leaseMs = this.#lease()
+      // Said before: a process that is stopped when it has sent it uses nothing any more.
+      return use.trust(permit, leaseMs) && permit.updateLease(leaseMs)
+    })
   }
 
   #usePermit(name, seats, terms, change = () => undefined) {
@@ -110,8 +112,8 @@ export class Caller {
       use.watch(permit)
       try {
         for (let step = random.whole(5); step > 0 && use.trust(permit); step -= 1) {
-          // So that a change which has no answer yet is not used as if it had none.
-          const changed = Promise.resolve(change(permit))
+          // A change that has no answer yet must not be used as if nobody had asked for it.
+          const changed = Promise.resolve(change(permit, use))
           await Promise.all([changed, this.#workWhileChanging(use, permit)])
         }
       } catch (error) {

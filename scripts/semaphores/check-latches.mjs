@@ -23,10 +23,11 @@ export const checkLatches = (events, latches, faults) => {
       ...times('passed')
         .filter((atMs) => atMs < opensMs.earliest)
         .map(() => `I1 ${latch} let somebody pass after ${begun.length} of ${counts} counts`),
-      ...times('closed')
+      ...[...times('passed'), ...times('closed')]
         .filter((atMs) => atMs > opensMs.latest + GRACE_MS && isCalm(faults, opensMs.latest, atMs))
         .map(
-          (atMs) => `I4 ${latch} kept somebody out ${Math.round(atMs - opensMs.latest)} ms after it opened`,
+          (atMs) =>
+            `I4 ${latch} kept somebody waiting ${Math.round(atMs - opensMs.latest)} ms after it opened`,
         ),
       ...(isLeft ? [] : [`I2 ${latch} counts ${left} at rest, it should be ${range}`]),
     )

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const COUNTS = 3
 const WAITERS = 3
+// One of so many is counted down once too little.
+const EACH_THAT_STAYS = 4
 const WAIT_MS = 2_000
 const PAUSE_MS = 50
 
@@ -35,7 +37,7 @@ export class LatchRounds {
     while (!this.#over) {
       const { workers, observer } = this.#fleet
       const latch = `latch:${(this.#made += 1)}`
-      const counts = COUNTS * workers.length
+      const counts = COUNTS * workers.length + (this.#made % EACH_THAT_STAYS === 0 ? 1 : 0)
       if (!(await isMade(observer, latch, counts))) continue
       this.latches.push({ latch, counts })
       const share = { counts: COUNTS, waiters: WAITERS, waitMs: WAIT_MS }

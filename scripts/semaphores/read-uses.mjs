@@ -8,8 +8,10 @@ import { kindOf } from './names.mjs'
  *   giveMs?: number, givenMs?: number, outcome?: string, killedMs?: number }} Read `untilMs`: Infinity for permits without an end
  */
 
-/** @param {object[]} events in order of time @returns {Read[]} */
-export const readUses = (events) => {
+/** @param {object[]} all in order of time @returns {Read[]} up to the look at what is there at rest */
+export const readUses = (all) => {
+  const restsAt = all.findIndex(({ kind }) => kind === 'at-rest')
+  const events = restsAt < 0 ? all : all.slice(0, restsAt)
   const uses = new Map()
   const killed = new Map()
   for (const event of events) {

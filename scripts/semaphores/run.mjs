@@ -74,6 +74,7 @@ const observe = async (wanted, state) => {
   const pools = await poolsAtRest(observer, state.truth, names)
   const seats = await seatsAtRest(observer, names, { permits, leaseMs })
   const counts = await latches.atRest()
+  state.history.add('at-rest')
   state.settings.locks = []
   const dead = await deaths(fleet, wanted)
   await fleet.finish()

@@ -30,11 +30,12 @@ export class Use {
   }
 
   /** @returns {boolean} whether it may still be used */
-  trust(permit) {
+  trust(permit, mostMs = Infinity) {
+    // First: a process that is stopped between the two says too little, not too much.
     const atMs = nowMs()
     const { trustedForMs } = permit
     if (trustedForMs <= 0) return false
-    this.#add('trusted', { atMs, untilMs: atMs + trustedForMs })
+    this.#add('trusted', { atMs, untilMs: atMs + Math.min(trustedForMs, mostMs) })
     return true
   }
 

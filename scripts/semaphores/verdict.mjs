@@ -19,8 +19,7 @@ const CALM = [
  * @param {{ permits: number, faults: string[] }} wanted
  */
 export const verdict = (events, { pools, seats, latches, deaths, left }, { permits, faults }) => {
-  const uses = readUses(events)
-  const inRounds = uses.filter(({ name }) => !name.includes(':deaths.'))
+  const inRounds = readUses(events)
   const spans = faultsIn(events)
   const use = checkUse(inRounds, permits)
   const calmWires = faults.every((name) => CALM.includes(name))

@@ -9,7 +9,8 @@ import { Caller } from './caller.mjs'
 import { Truth } from './truth.mjs'
 import { Use } from './use.mjs'
 
-const LONGEST_STEP_MS = 50
+// So long that what is sent again is there before the last of them.
+const LONGEST_STEP_MS = 500
 
 let settings
 let random

@@ -85,22 +85,25 @@ describe('a permit that is an object', () => {
   it.each([
     ['a lease', { leaseMs: 60_000 }],
     ['renewal', { renew: true }],
-  ])('with %s and an earlier end without an answer: it is over before anybody else has it (I3)', async (_what, terms) => {
-    const proxy = await rig.proxy()
-    const client = await rig.client({ lockWatchdogTimeout: 60_000 }, rig.connection({}, proxy))
-    const permit = await client.getPermitExpirableSemaphore(NAME).acquirePermit(terms)
-    const lost = proxy.loseReply(runsOf(updateLeaseScript))
-    const updating = permit.updateLease(400)
-    const ended = expect(soon(updating)).rejects.toThrow(LockLostError)
-    await lost.happened
-    proxy.refuse()
-    const next = await soon(semaphore.acquire())
-    expect([permit.trustedForMs, permit.lossError?.reason]).toEqual([0, 'expired'])
-    proxy.pass()
-    await ended
-    await semaphore.release(next)
-    await expectFree()
-  })
+  ])(
+    'with %s and an earlier end without an answer: it is over before anybody else has it (I3)',
+    async (_what, terms) => {
+      const proxy = await rig.proxy()
+      const client = await rig.client({ lockWatchdogTimeout: 60_000 }, rig.connection({}, proxy))
+      const permit = await client.getPermitExpirableSemaphore(NAME).acquirePermit(terms)
+      const lost = proxy.loseReply(runsOf(updateLeaseScript))
+      const updating = permit.updateLease(400)
+      const ended = expect(soon(updating)).rejects.toThrow(LockLostError)
+      await lost.happened
+      proxy.refuse()
+      const next = await soon(semaphore.acquire())
+      expect([permit.trustedForMs, permit.lossError?.reason]).toEqual([0, 'expired'])
+      proxy.pass()
+      await ended
+      await semaphore.release(next)
+      await expectFree()
+    },
+  )
 
   it('takes one new end after the other, and is renewed on after the last', async () => {
     const permit = await semaphore.acquirePermit({ renew: true })
