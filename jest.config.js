@@ -19,7 +19,7 @@ const CARRIED_BY_ANY = [
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...['bad-input', 'dead-waiters', 'demo', 'eviction', 'fair-lock', 'fencing', 'identity', 'leaks'],
-  ...['lost-data', 'many', 'read-write', 'readers', 'redis-clock', 'suspend'],
+  ...['lost-data', 'many', 'read-write', 'readers', 'redis-clock', 'semaphores-of', 'suspend'],
 ].map((name) => (name.startsWith('/') ? name : `/core/test/redis/[^/]*${name}`))
 
 const onRedis = (displayName, ioredis) => ({

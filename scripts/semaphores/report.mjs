@@ -6,7 +6,7 @@ export const report = (result, { permits }) => {
   return [
     `${taken.semaphore} times permits without an end, ${taken.permits} times permits that end (${lostPermits} were lost to their holders)`,
     `${faults} faults, ${killed} processes killed; at most ${most} of ${permits} permits in use at once`,
-    `without an end: killed processes had ${pool.held}, and ${pool.inDoubt} on their way; ${pool.lost} are missing`,
+    `without an end: killed processes had ${pool.held}, and wanted or were returning ${pool.inDoubt}; ${pool.lost} are missing`,
     `${latches.rounds} latches: ${latches.passed} waits passed, ${latches.closed} ended before`,
     `at rest ${deaths.killed} processes were killed with ${deaths.held} permits without an end: ${deaths.lost} are missing; ` +
       `those that end were back after ${Math.round(deaths.backMs)} ms`,
