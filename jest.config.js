@@ -19,7 +19,8 @@ const CARRIED_BY_ANY = [
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...['bad-input', 'dead-waiters', 'demo', 'eviction', 'fair-lock', 'fencing', 'identity', 'leaks'],
-  ...['lost-data', 'many', 'multi-lock', 'read-write', 'readers', 'red-lock', 'redis-clock', 'suspend'],
+  ...['lost-data', 'many', 'multi-lock', 'read-write', 'readers', 'red-lock', 'redis-clock'],
+  ...['semaphores-of', 'suspend'],
 ].map((name) => (name.startsWith('/') ? name : `/core/test/redis/[^/]*${name}`))
 
 const onRedis = (displayName, ioredis) => ({

@@ -1,12 +1,21 @@
 import { BUGS_IN_HOLDING } from './bugs/in-holding.mjs'
 import { BUGS_IN_KINDS } from './bugs/in-kinds.mjs'
+import { BUGS_IN_PERMITS } from './bugs/in-permits.mjs'
 import { BUGS_IN_SCRIPTS } from './bugs/in-scripts.mjs'
 import { BUGS_IN_WAITING } from './bugs/in-waiting.mjs'
 
 /**
  * Mistakes that lock libraries have been built with. Each is a change of one place of the source, and who has to
- * notice it: the torture with these arguments, or a test file of Jest (`only`: those of its tests).
+ * notice it: the torture with these arguments, `semaphores.mjs` with these, or a test file of Jest (`only`: those of
+ * its tests).
  *
- * @type {Record<string, { file: string, find: string, replace: string, torture?: string, test?: string, only?: string }>}
+ * @type {Record<string, { file: string, find: string, replace: string, torture?: string, semaphores?: string,
+ *   test?: string, only?: string }>}
  */
-export const PLANTED_BUGS = { ...BUGS_IN_SCRIPTS, ...BUGS_IN_HOLDING, ...BUGS_IN_WAITING, ...BUGS_IN_KINDS }
+export const PLANTED_BUGS = {
+  ...BUGS_IN_SCRIPTS,
+  ...BUGS_IN_HOLDING,
+  ...BUGS_IN_WAITING,
+  ...BUGS_IN_KINDS,
+  ...BUGS_IN_PERMITS,
+}

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const TORTURE = ['scripts/torture.mjs', '--seed', '1', '--minutes', '0.1', '--kinds', 'lock']
+const SEMAPHORES = ['scripts/semaphores.mjs', '--seed', '1', '--seconds', '5']
 const PRELOAD = `--import ${new URL('./preload.mjs', import.meta.url).href}`
 const JEST = [
   '--experimental-vm-modules',
@@ -15,12 +16,13 @@ const LONGEST_RUN_MS = 180_000
 const LAST_WORDS_MS = 15_000
 
 /**
- * @typedef {{ torture?: string, test?: string, only?: string }} Finder
+ * @typedef {{ torture?: string, semaphores?: string, test?: string, only?: string }} Finder
  * @typedef {{ found: boolean, evidence: string }} Finding
  */
 
 /** @param {Finder} finder */
-export const nameOf = ({ torture, test, only }) => torture ?? (only ? `${test} (${only})` : test)
+export const nameOf = ({ torture, semaphores, test, only }) =>
+  torture ?? semaphores ?? (only ? `${test} (${only})` : test)
 
 /**
  * Lets a finder look at Holdfast, with a bug in it or without. Where it can tell neither, because it did not come to
@@ -30,11 +32,16 @@ export const nameOf = ({ torture, test, only }) => torture ?? (only ? `${test} (
  * @param {{ bug?: string, redisUrl: string, signal: AbortSignal }} how
  * @returns {Promise<Finding>}
  */
-export const look = (finder, how) => (finder.torture ? lookByTorture(finder, how) : lookByTest(finder, how))
+export const look = (finder, how) => {
+  if (finder.test) return lookByTest(finder, how)
+  const { torture, semaphores } = finder
+  const command = torture ? [...TORTURE, ...torture.split(' ')] : [...SEMAPHORES, ...semaphores.split(' ')]
+  return lookByScript(command, how)
+}
 
-const lookByTorture = async ({ torture }, { bug, signal }) => {
+const lookByScript = async (command, { bug, signal }) => {
   const env = bug && { NODE_OPTIONS: PRELOAD, HOLDFAST_PLANTED_BUG: bug }
-  const { code, stdout, stderr } = await run([...TORTURE, ...torture.split(' ')], { env, signal })
+  const { code, stdout, stderr } = await run(command, { env, signal })
   const lines = `${stdout}\n${stderr}`.split('\n')
   // Whatever the kit finds names the invariant; an error that names none is not about the lock.
   const violation = lines.find((line) => /^I\d+ /.test(line)) ?? lines.find((line) => /\(I\d+\)/.test(line))

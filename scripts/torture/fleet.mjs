@@ -58,8 +58,9 @@ export class Fleet {
     const proxy = await FaultProxy.start(this.#redis)
     const file = join(this.#settings.folder, `worker-${number}.jsonl`)
     this.files.push(file)
-    const process = await WorkerProcess.start(WORKER)
     const { register, leaseMs, resyncMs, locks, flows, seed } = this.#settings
+    const { module = WORKER, more } = this.#settings
+    const process = await WorkerProcess.start(module)
     const worker = { name: `worker-${number}`, process, proxy }
     this.heal(worker)
     // It connects through its wire, which may be broken at the moment: nobody waits for that.
@@ -73,6 +74,7 @@ export class Fleet {
       locks,
       flows,
       seed: seed * 1_000 + number,
+      ...more,
     })
     return worker
   }

@@ -18,7 +18,9 @@ export interface PermitHome {
 /** A permit that is held: its signal aborts before anybody else can have it. */
 export class Permit implements RenewableLease, SelfRenewing, Borrowing {
   private watch: Watch | null = null
+  private renews = false
   private released = false
+  private updates: Promise<unknown> = Promise.resolve()
   private readonly loss = new Loss()
 
   /** @internal Permits come from a semaphore. */
@@ -51,17 +53,16 @@ export class Permit implements RenewableLease, SelfRenewing, Borrowing {
     return this.released || this.loss.error ? 0 : (this.watch?.trustedForMs ?? 0)
   }
 
-  /** From now on it ends so long from now; one that is renewed goes on being renewed. @throws LockLostError */
+  /**
+   * From now on it ends so long from now; one that is renewed goes on being renewed. One update at a time.
+   * @throws LockLostError; RedisUnavailableError: whether it counts is unknown, and it is not renewed any more
+   */
   async updateLease(ms: number): Promise<void> {
     checkRequired('ms', ms)
     checkLease('ms', ms)
-    this.loss.throwIfSet()
-    const sentAt = this.session.clock.now()
-    if (!(await this.home.updateLeaseTime(this.id, ms))) {
-      this.lose('gone')
-    }
-    this.loss.throwIfSet()
-    this.watch?.correct(sentAt, ms)
+    const update = this.updates.then(() => this.update(ms))
+    this.updates = update.catch(() => undefined)
+    return update
   }
 
   /** Gives it back. Never throws for one that ended or was given back before. @throws RedisUnavailableError */
@@ -85,9 +86,9 @@ export class Permit implements RenewableLease, SelfRenewing, Borrowing {
 
   /** @internal */
   begin(sentAt: number, renew: boolean): this {
-    const { watchdog, borrowings } = this.session
-    borrowings.add(this)
-    this.watch = watchdog.watch(this, { sentAt, ttlMs: this.ttlMs, renew })
+    this.session.borrowings.add(this)
+    this.renews = renew
+    this.trust(sentAt, this.ttlMs, renew)
     return this
   }
 
@@ -110,6 +111,31 @@ export class Permit implements RenewableLease, SelfRenewing, Borrowing {
   async surrender(): Promise<void> {
     this.lose('closed')
     await this.home.tryRelease(this.id)
+  }
+
+  private async update(ms: number): Promise<void> {
+    this.loss.throwIfSet()
+    const sentAt = this.session.clock.now()
+    const { trustedForMs } = this
+    if (trustedForMs > 0) {
+      // It may end by then as soon as this is sent, whenever the answer comes (I3). Without renewal: one that runs
+      // before a late copy of the update would be trusted beyond what that leaves.
+      this.trust(sentAt, Math.min(ms, trustedForMs), false)
+    }
+    const isHeld = await this.home.updateLeaseTime(this.id, ms)
+    if (!isHeld) {
+      this.lose('gone')
+    }
+    this.loss.throwIfSet()
+    if (!this.released) {
+      this.trust(sentAt, ms, this.renews)
+    }
+  }
+
+  /** Answers to what was asked under the trust before are void with it. */
+  private trust(sentAt: number, ttlMs: number, renew: boolean): void {
+    this.watch?.stop()
+    this.watch = this.session.watchdog.watch(this, { sentAt, ttlMs, renew })
   }
 
   private lose(reason: LossReason): void {

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockLostError, type LockClient, type PermitExpirableSemaphore } from '../../src/index.js'
+import { updateLeaseScript } from '../../src/scripts/permit-semaphore/update-lease.js'
 import { eventually, signalled } from './support/harness.js'
+import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
 
 const NAME = 'seats'
@@ -77,6 +79,38 @@ describe('a permit that is an object', () => {
     expect(permit.trustedForMs).toBeLessThan(10_000)
     expect(permit.trustedForMs).toBeGreaterThan(5_000)
     await permit.release()
+    await expectFree()
+  })
+
+  it.each([
+    ['a lease', { leaseMs: 60_000 }],
+    ['renewal', { renew: true }],
+  ])(
+    'with %s and an earlier end without an answer: it is over before anybody else has it (I3)',
+    async (_what, terms) => {
+      const proxy = await rig.proxy()
+      const client = await rig.client({ lockWatchdogTimeout: 60_000 }, rig.connection({}, proxy))
+      const permit = await client.getPermitExpirableSemaphore(NAME).acquirePermit(terms)
+      const lost = proxy.loseReply(runsOf(updateLeaseScript))
+      const updating = permit.updateLease(400)
+      const ended = expect(soon(updating)).rejects.toThrow(LockLostError)
+      await lost.happened
+      proxy.refuse()
+      const next = await soon(semaphore.acquire())
+      expect([permit.trustedForMs, permit.lossError?.reason]).toEqual([0, 'expired'])
+      proxy.pass()
+      await ended
+      await semaphore.release(next)
+      await expectFree()
+    },
+  )
+
+  it('takes one new end after the other, and is renewed on after the last', async () => {
+    const permit = await semaphore.acquirePermit({ renew: true })
+    await Promise.all([permit.updateLease(5_000), permit.updateLease(400)])
+    expect(permit.trustedForMs).toBeLessThan(400)
+    await eventually(() => permit.trustedForMs > 400)
+    expect(await permit.release()).toBe('released')
     await expectFree()
   })
 

@@ -1,0 +1,38 @@
+import { describe, expect, it } from '@jest/globals'
+import { useScripts } from './support/run-script.js'
+
+interface Series {
+  readonly tokens: string
+  readonly acquisitions: number
+  readonly restarts: number
+  readonly flushes: number
+  readonly backwards: number
+  readonly refused: number
+  readonly problems: readonly string[]
+}
+
+const runScript = useScripts()
+
+// `npm run test:tokens`, a short one. Redis starts, ends and comes back many times.
+describe('tokens of one lock, callers of three processes', () => {
+  it('grow through restarts; through FLUSHALL by time; by counter they do not, and a guard refuses holders (I9)', async () => {
+    const args = '--acquisitions 400 --processes 3 --callers 3 --json'
+    const { code, stdout, stderr } = await runScript('tokens.mjs', args.split(' '))
+    expect({ code, stderr: code === 0 ? '' : stderr + stdout }).toEqual({ code: 0, stderr: '' })
+    const [counted, timed, lost] = JSON.parse(stdout) as [Series, Series, Series]
+    expect(counted).toMatchObject({ tokens: 'counter', flushes: 0, backwards: 0, refused: 0, problems: [] })
+    expect(counted.acquisitions).toBeGreaterThanOrEqual(400)
+    expect(counted.restarts).toBeGreaterThan(0)
+    expect(timed).toMatchObject({ tokens: 'time', backwards: 0, refused: 0, problems: [] })
+    expect(lost).toMatchObject({ tokens: 'counter', problems: [] })
+    expect(lost.flushes).toBeGreaterThan(0)
+    expect(lost.backwards).toBeGreaterThan(0)
+    expect(lost.refused).toBeGreaterThan(0)
+  }, 90_000)
+
+  it('an argument that is wrong is exit code 2, with the usage', async () => {
+    const { code, stderr } = await runScript('tokens.mjs', ['--acquisitions', '9'])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/--acquisitions takes a whole number from 100[^]*Usage:/)
+  })
+})

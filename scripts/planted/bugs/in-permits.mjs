@@ -1,0 +1,52 @@
+// Mistakes in semaphores and latches.
+const POOL = '--kinds semaphore --processes 2 --faults'
+const LATCH = '--kinds latch --processes 2 --faults'
+
+const ONCE = 'local outcome = outcomeOf(operation) if outcome then return outcome end'
+
+export const BUGS_IN_PERMITS = {
+  'a release of permits that is sent twice adds twice': {
+    file: 'core/src/scripts/semaphore/release.lua',
+    find: ONCE,
+    replace: '',
+    semaphores: `${POOL} lose-reply,late-copy`,
+  },
+  'permits of a caller that left stay taken': {
+    file: 'core/src/scripts/counter/cancel.lua',
+    find: '* tonumber(ARGV[4])',
+    replace: '* 0',
+    semaphores: `${POOL} delay`,
+  },
+  'a release of permits tells nobody': {
+    file: 'core/src/scripts/semaphore/release.lua',
+    find: "redis.call(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))",
+    replace: "redis.call('incrby', KEYS[1], ARGV[4])",
+    semaphores: `${POOL} none --resync 10000 --permits 2`,
+  },
+  'a permit is trusted for two leases': {
+    file: 'core/src/synchronizers/permit.ts',
+    find: 'this.trust(sentAt, this.ttlMs, renew)',
+    replace: 'this.trust(sentAt, 2 * this.ttlMs, renew)',
+    semaphores:
+      '--kinds permits --processes 3 --callers 16 --permits 2 --faults event-loop-blocked,process-stands-still',
+  },
+  'an earlier end of a permit counts when it is answered': {
+    file: 'core/src/synchronizers/permit.ts',
+    find: 'if (trustedForMs > 0)',
+    replace: 'if (trustedForMs < 0)',
+    test: 'packages/core/test/redis/permit-handle.test.ts',
+    only: 'earlier end without an answer',
+  },
+  'a count-down that is sent twice counts twice': {
+    file: 'core/src/scripts/latch/count-down.lua',
+    find: ONCE,
+    replace: '',
+    semaphores: `${LATCH} lose-reply,late-copy`,
+  },
+  'a latch that opens tells nobody': {
+    file: 'core/src/scripts/latch/count-down.lua',
+    find: "redis.call(ARGV[5], ARGV[4], '0')",
+    replace: '',
+    semaphores: `${LATCH} none --resync 10000`,
+  },
+}
