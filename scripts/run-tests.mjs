@@ -25,7 +25,7 @@ for (const signal of Object.keys(SIGNAL_NUMBERS)) {
  */
 const runJest = (redisUrl, path) => {
   const args = process.argv.slice(2)
-  const workers = args.some((arg) => WORKERS_CHOSEN.test(arg)) ? [] : ['-w', '3']
+  const workers = args.some((arg) => WORKERS_CHOSEN.test(arg)) ? [] : ['-w', '4']
   // Flags go on the command line and not into NODE_OPTIONS, which may hold something of the caller's.
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
   jest = spawn(process.execPath, [...flags, 'node_modules/jest/bin/jest.js', ...workers, ...args], {

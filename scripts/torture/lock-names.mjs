@@ -7,6 +7,7 @@ const PREFIXES = {
   fair: ['fair'],
   'read-write': ['read-write'],
   spin: ['spin'],
+  multi: ['multi'],
 }
 
 export const KINDS = Object.keys(PREFIXES)
@@ -43,6 +44,9 @@ export const lockNamed = (locks, name) => {
       return locks.getFairLock(name)
     case 'read-write':
       return locks.getReadWriteLock(name)
+    case 'multi':
+      // The history follows the first member, whose owner is that of the hold.
+      return locks.getMultiLock(locks.getLock(name), locks.getLock(`${name}:second`))
     case 'spin':
       return locks.getSpinLock(name)
     case 'fenced':

@@ -93,13 +93,13 @@ export const BUGS_IN_SCRIPTS = {
     find: "redis.call('hexists', key, ARGV[i + 1]) == 1",
     replace: "redis.call('exists', key) == 1",
     test: 'packages/core/test/redis/hold.test.ts',
-    only: 'taken by somebody else',
+    only: 'taken away: lock a key that was deleted and taken',
   },
   'force-release tells its holder nothing': {
     file: 'core/src/scripts/lock/force-release.lua',
     find: "string.match(owner, '^(.-):')",
     replace: "string.match(owner, '^(.-)~')",
     test: 'packages/core/test/redis/hold.test.ts',
-    only: 'forceUnlock by another client',
+    only: 'taken away: lock forceUnlock by another client',
   },
 }

@@ -2,123 +2,126 @@ import { describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { eventually, useHarness } from './support/harness.js'
-import { exclusiveKinds } from './support/lock-kinds.js'
+import { reentrantKinds } from './support/lock-kinds.js'
 
 // What Redisson's own tests assert of many threads that want one lock (RedissonLockTest, -HeavyTest, and the like of
 // other kinds). A thread of theirs is a context, or a client of its own.
 
-describe.each(exclusiveKinds)('conformance, many callers: $name', (kind) => {
-  const harness = useHarness()
-  const times = <T>(count: number, make: (i: number) => T): T[] =>
-    Array.from({ length: count }, (_, i) => make(i))
-  const clients = (count: number, options = {}): Promise<LockClient[]> =>
-    Promise.all(times(count, () => harness.client(options)))
+describe.each(reentrantKinds.filter((kind) => kind.excludesItself))(
+  'conformance, many callers: $name',
+  (kind) => {
+    const harness = useHarness()
+    const times = <T>(count: number, make: (i: number) => T): T[] =>
+      Array.from({ length: count }, (_, i) => make(i))
+    const clients = (count: number, options = {}): Promise<LockClient[]> =>
+      Promise.all(times(count, () => harness.client(options)))
 
-  it('sequential users of two clients never fail with a wait of seconds', async () => {
-    const both = await clients(2)
-    for (let i = 0; i < 60; i += 1) {
-      const lock = kind.of(both[i % 2]!, harness.name())
-      expect(await lock.tryLock(5_000)).toBe(true)
-      await lock.unlock()
-    }
-  })
+    it('sequential users of two clients never fail with a wait of seconds', async () => {
+      const both = await clients(2)
+      for (let i = 0; i < 60; i += 1) {
+        const lock = kind.of(both[i % 2]!, harness.name())
+        expect(await lock.tryLock(5_000)).toBe(true)
+        await lock.unlock()
+      }
+    })
 
-  it('16 flows of tryLock and unlock: no overlap, and a lock held all the while is renewed', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 900 })
-    const held = await kind.of(locks, harness.name('held')).acquire()
-    const lock = kind.of(locks, harness.name())
-    const section = new CriticalSection(harness.admin, harness.name('counter'))
-    let successes = 0
-    const endsAt = performance.now() + 1_500
-    const flow = async (): Promise<void> => {
-      while (performance.now() < endsAt) {
-        if (await lock.tryLock()) {
-          successes += 1
-          await section.enter()
-          await lock.unlock()
+    it('16 flows of tryLock and unlock: no overlap, and a lock held all the while is renewed', async () => {
+      const locks = await harness.client({ lockWatchdogTimeout: 900 })
+      const held = await kind.of(locks, harness.name('held')).acquire()
+      const lock = kind.of(locks, harness.name())
+      const section = new CriticalSection(harness.admin, harness.name('counter'))
+      let successes = 0
+      const endsAt = performance.now() + 1_500
+      const flow = async (): Promise<void> => {
+        while (performance.now() < endsAt) {
+          if (await lock.tryLock()) {
+            successes += 1
+            await section.enter()
+            await lock.unlock()
+          }
         }
       }
-    }
-    await Promise.all(times(16, () => locks.run(flow)))
-    expect(successes).toBeGreaterThan(16)
-    expect(await section.result()).toEqual(oneAfterAnother(successes))
-    expect(await lock.isLocked()).toBe(false)
-    expect(held.signal.aborted).toBe(false)
-    await held.verify()
-    await held.release()
-  })
+      await Promise.all(times(16, () => locks.run(flow)))
+      expect(successes).toBeGreaterThan(16)
+      expect(await section.result()).toEqual(oneAfterAnother(successes))
+      expect(await lock.isLocked()).toBe(false)
+      expect(held.signal.aborted).toBe(false)
+      await held.verify()
+      await held.release()
+    })
 
-  it('15 callers of one client all get the lock, one after another', async () => {
-    const locks = await harness.client()
-    const section = new CriticalSection(harness.admin, harness.name('counter'))
-    const caller = async (): Promise<void> => {
-      const lock = kind.of(locks, harness.name())
-      await lock.lock()
-      await section.enter()
-      await lock.unlock()
-    }
-    await Promise.all(times(15, () => locks.run(caller)))
-    expect(await section.result()).toEqual(oneAfterAnother(15))
-  })
-
-  it('8 clients, 50 rounds each: all get their turns and the counter is exact (I1)', async () => {
-    const section = new CriticalSection(harness.admin, harness.name('counter'))
-    const flow = async (locks: LockClient): Promise<void> => {
-      const lock = kind.of(locks, harness.name())
-      for (let round = 0; round < 50; round += 1) {
+    it('15 callers of one client all get the lock, one after another', async () => {
+      const locks = await harness.client()
+      const section = new CriticalSection(harness.admin, harness.name('counter'))
+      const caller = async (): Promise<void> => {
+        const lock = kind.of(locks, harness.name())
         await lock.lock()
         await section.enter()
         await lock.unlock()
       }
-    }
-    await Promise.all((await clients(8)).map(flow))
-    expect(await section.result()).toEqual(oneAfterAnother(400))
-  })
+      await Promise.all(times(15, () => locks.run(caller)))
+      expect(await section.result()).toEqual(oneAfterAnother(15))
+    })
 
-  it('30 clients, one acquisition each: all get their turn and the counter is exact (I1)', async () => {
-    const section = new CriticalSection(harness.admin, harness.name('counter'))
-    const one = async (): Promise<void> => {
-      const locks = await harness.client()
-      await kind.of(locks, harness.name()).withLock(section.enter)
-      await locks.close()
-    }
-    await Promise.all(times(30, one))
-    expect(await section.result()).toEqual(oneAfterAnother(30))
-  })
-
-  it('5,000 lock and unlock over 5 names by 32 flows: no error, and no channel stays subscribed (I5)', async () => {
-    const both = await clients(2)
-    const flow = async (locks: LockClient, first: number): Promise<void> => {
-      for (let i = first; i < 5_000; i += 32) {
-        const lock = kind.of(locks, harness.name(`lock${i % 5}`))
-        await lock.lock()
-        await lock.unlock()
-      }
-    }
-    await Promise.all(times(32, (i) => both[i % 2]!.run(() => flow(both[i % 2]!, i))))
-    await eventually(
-      async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name('')}*`)).length === 0,
-    )
-    expect(await harness.keysLeft()).toEqual([])
-  })
-
-  it.each(['lock', 'tryLock'] as const)(
-    'heavy use through %s beside other commands comes to an end',
-    async (how) => {
-      const bucket = harness.name('bucket')
+    it('8 clients, 50 rounds each: all get their turns and the counter is exact (I1)', async () => {
+      const section = new CriticalSection(harness.admin, harness.name('counter'))
       const flow = async (locks: LockClient): Promise<void> => {
         const lock = kind.of(locks, harness.name())
-        for (let i = 0; i < 25; i += 1) {
-          const mine = how === 'lock' ? Boolean(await lock.lock()) : await lock.tryLock(20_000)
-          expect(mine).toBe(true)
-          await harness.admin.set(bucket, i)
-          await harness.admin.get(bucket)
+        for (let round = 0; round < 50; round += 1) {
+          await lock.lock()
+          await section.enter()
           await lock.unlock()
         }
       }
-      const four = await clients(4)
-      await Promise.all(four.flatMap((locks) => times(6, () => locks.run(() => flow(locks)))))
-      await harness.admin.del(bucket)
-    },
-  )
-})
+      await Promise.all((await clients(8)).map(flow))
+      expect(await section.result()).toEqual(oneAfterAnother(400))
+    })
+
+    it('30 clients, one acquisition each: all get their turn and the counter is exact (I1)', async () => {
+      const section = new CriticalSection(harness.admin, harness.name('counter'))
+      const one = async (): Promise<void> => {
+        const locks = await harness.client()
+        await kind.of(locks, harness.name()).withLock(section.enter)
+        await locks.close()
+      }
+      await Promise.all(times(30, one))
+      expect(await section.result()).toEqual(oneAfterAnother(30))
+    })
+
+    it('5,000 lock and unlock over 5 names by 32 flows: no error, and no channel stays subscribed (I5)', async () => {
+      const both = await clients(2)
+      const flow = async (locks: LockClient, first: number): Promise<void> => {
+        for (let i = first; i < 5_000; i += 32) {
+          const lock = kind.of(locks, harness.name(`lock${i % 5}`))
+          await lock.lock()
+          await lock.unlock()
+        }
+      }
+      await Promise.all(times(32, (i) => both[i % 2]!.run(() => flow(both[i % 2]!, i))))
+      await eventually(
+        async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name('')}*`)).length === 0,
+      )
+      expect(await harness.keysLeft()).toEqual([])
+    })
+
+    it.each(['lock', 'tryLock'] as const)(
+      'heavy use through %s beside other commands comes to an end',
+      async (how) => {
+        const bucket = harness.name('bucket')
+        const flow = async (locks: LockClient): Promise<void> => {
+          const lock = kind.of(locks, harness.name())
+          for (let i = 0; i < 25; i += 1) {
+            const mine = how === 'lock' ? Boolean(await lock.lock()) : await lock.tryLock(20_000)
+            expect(mine).toBe(true)
+            await harness.admin.set(bucket, i)
+            await harness.admin.get(bucket)
+            await lock.unlock()
+          }
+        }
+        const four = await clients(4)
+        await Promise.all(four.flatMap((locks) => times(6, () => locks.run(() => flow(locks)))))
+        await harness.admin.del(bucket)
+      },
+    )
+  },
+)

@@ -9,13 +9,13 @@ import {
   RedisUnavailableError,
 } from '../../src/index.js'
 import { eventually, redisUrl, signalled, sleep, useHarness } from './support/harness.js'
-import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
+import { reentrantKinds } from './support/lock-kinds.js'
 import { usePrivateServer } from './support/private-server.js'
 
 // What Redisson's own tests assert of renewal, and of owners and servers that fail (RedissonLockTest,
 // -ExpirationRenewalTest, and the like of other kinds).
 
-describe.each(lockKinds)('conformance, renewal: $name', (kind) => {
+describe.each(reentrantKinds)('conformance, renewal: $name', (kind) => {
   const harness = useHarness()
   const clients = (count: number, options = {}): Promise<LockClient[]> =>
     Promise.all(Array.from({ length: count }, () => harness.client(options)))
@@ -98,7 +98,7 @@ describe.each(reentrantKinds)('conformance, renewal after re-entry: $name', (kin
   })
 })
 
-describe.each(lockKinds)('conformance, the server fails: $name', (kind) => {
+describe.each(reentrantKinds)('conformance, the server fails: $name', (kind) => {
   const redis = usePrivateServer()
 
   it('tryLock against a stopped server throws, at once and with a wait: false would be a lie', async () => {

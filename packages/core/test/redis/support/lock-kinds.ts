@@ -206,7 +206,7 @@ export const lockKinds = everyLockKind ? everyKind : everyKind.slice(0, 1)
 /** Those of which two owners never have one at the same time. */
 export const exclusiveKinds = lockKinds.filter((kind) => kind.excludesItself)
 
-/** Those whose owner may have one twice. */
+/** Those whose owner may have one twice. The others send what these send: what takes long is asked of these alone. */
 export const reentrantKinds = lockKinds.filter((kind) => kind.reenters)
 
 /** The others. They have a test file of their own, which every client runs. */
