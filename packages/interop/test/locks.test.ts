@@ -39,7 +39,9 @@ describe.each(pairings)('%s has it, %s wants it', (holding, wanting) => {
     it('excludes, and lets in after the release', async () => {
       await hold('lock')
       expect(await want('tryLock')).toMatchObject({ value: false })
-      expect(await want('isLocked')).toMatchObject({ value: row.seen })
+      if (row.seen !== undefined) {
+        expect(await want('isLocked')).toMatchObject({ value: row.seen })
+      }
       await hold('unlock')
       expect(await want('tryLock')).toMatchObject({ value: true })
       await want('unlock')
@@ -118,7 +120,10 @@ describe.each(pairings)('%s has it, %s wants it', (holding, wanting) => {
       await hold('lock')
       const { value, from, to } = await want('tryLock', { wait: 2 * WATCHDOG_MS })
       expect(value).toBe(false)
-      expect(await holder.call('h', 'ttl', row.held, NAME)).toMatchObject({ value: expect.any(Number) })
+      if (row.seen !== undefined) {
+        const { value: left } = await holder.call('h', 'ttl', row.held, NAME)
+        expect(left).toBeGreaterThan(0)
+      }
       await hold('unlock')
       note(row, 'renewal', `held for ${(to - from).toFixed(0)} ms of ${WATCHDOG_MS}`)
     })

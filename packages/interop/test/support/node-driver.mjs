@@ -37,6 +37,8 @@ const find = (thread, kind, name) => {
       return thread.getNonReentrantLock(name)
     case 'fenced':
       return thread.getFencedLock(name)
+    case 'multi':
+      return thread.getMultiLock(thread.getLock(name), thread.getLock(`${name}:second`))
     case 'semaphore':
       return locks.getSemaphore(name)
     case 'permits':

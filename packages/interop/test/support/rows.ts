@@ -23,8 +23,8 @@ export interface Row {
   readonly name: string
   readonly held: Kind
   readonly wanted: Kind
-  /** What `isLocked` of the wanted one says while the other is held. */
-  readonly seen: boolean
+  /** What `isLocked` of the wanted one says while the other is held; undefined: Redisson cannot be asked. */
+  readonly seen: boolean | undefined
   readonly reenters: boolean
   readonly forces: boolean
   /** Hold counts as Redis has them. */
@@ -77,6 +77,16 @@ const spin: Row = {
   untilWaiting: () => new Promise((resolve) => setTimeout(resolve, 50)),
 }
 
+/** Two locks, the name and one more. Redisson's takes and gives them back one by one, and cannot be asked anything. */
+const multi: Row = {
+  ...plain,
+  name: 'multi lock',
+  held: 'multi',
+  wanted: 'multi',
+  seen: undefined,
+  forces: false,
+}
+
 const readWrite = { ...plain, untilWaiting: subscribed((name) => `redisson_rwlock:{${name}}`) }
 
 const everyRow: readonly Row[] = [
@@ -84,6 +94,7 @@ const everyRow: readonly Row[] = [
   fair,
   { ...plain, name: 'fenced lock', held: 'fenced', wanted: 'fenced' },
   spin,
+  multi,
   { ...plain, name: 'non-reentrant lock', held: 'non-reentrant', wanted: 'non-reentrant', reenters: false },
   { ...readWrite, name: 'write lock, for a writer', held: 'write', wanted: 'write' },
   { ...readWrite, name: 'write lock, for a reader', held: 'write', wanted: 'read', seen: false },

@@ -2,7 +2,6 @@ package holdfast.interop;
 
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
-import java.util.Arrays;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
@@ -68,8 +67,7 @@ final class LockVerbs {
       case "fenced" -> redisson.getFencedLock(name);
       case "spin" -> redisson.getSpinLock(name);
       case "non-reentrant" -> redisson.getNonReentrantLock(name);
-      case "multi" -> redisson.getMultiLock(
-          Arrays.stream(name.split(",")).map(redisson::getLock).toArray(RLock[]::new));
+      case "multi" -> redisson.getMultiLock(redisson.getLock(name), redisson.getLock(name + ":second"));
       default -> throw new IllegalArgumentException("No kind: " + kind);
     };
   }
