@@ -58,7 +58,7 @@ const main = async (args) => {
   }
   const program = await provideServerProgram({ log: (line) => console.error(line) })
   const mode = MODES.find((each) => args.includes(`--${each}`)) ?? 'all'
-  const rest = [...args.filter((arg) => arg !== `--${mode}`), ...(mode === 'bench' ? ['side-by-side'] : [])]
+  const rest = args.filter((arg) => arg !== `--${mode}`)
   try {
     return await runTests(rest, { path: program.path, mode, signal: interruption() })
   } finally {

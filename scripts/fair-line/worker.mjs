@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient } from '@holdfast/core'
 import { serveWorker } from '@holdfast/testing'
 import { Redis } from 'ioredis'
+import { nowMs } from '../torture/history-file.mjs'
 
 const TICK_MS = 10
 
@@ -13,9 +14,6 @@ let settings
 let callers = []
 let stall = 0
 let ticker
-
-/** Milliseconds of the clock that all processes of one machine share. */
-const nowMs = () => Number(process.hrtime.bigint()) / 1e6
 
 /** One caller: notes who it is, and when, in a list in Redis while the lock is its own. */
 const caller = () => {

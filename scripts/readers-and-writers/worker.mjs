@@ -2,12 +2,11 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient } from '@holdfast/core'
 import { serveWorker } from '@holdfast/testing'
+import { Redis } from 'ioredis'
 import { Attempt, release } from '../torture/attempt.mjs'
 import { openHistory } from '../torture/history-file.mjs'
 import { seededRandom } from '../torture/random.mjs'
 import { LIMIT_MS, LOCK } from './settings.mjs'
-
-const { Redis } = await import(process.env.HOLDFAST_TEST_IOREDIS ?? 'ioredis')
 
 const READS = 0.8
 const LONGEST_OPERATION_MS = 4

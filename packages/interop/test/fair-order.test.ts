@@ -39,40 +39,28 @@ describe('one line with callers of both languages', () => {
     },
   )
 
-  it('goes on when a Java waiter is killed at its head, after what Redisson allows it (I10)', async () => {
-    const fairWaitMs = 1_000
-    const [dying, living] = await Promise.all([
-      sides.launch('java', { fairWaitMs }),
-      sides.launch('node', { fairWaitMs }),
-    ])
-    await node.call('holder', 'lock', 'fair', NAME, { lease: 2_000 })
-    dying.call('w', 'lock', 'fair', NAME).catch(() => undefined)
-    await eventually(async () => (await sides.redis.llen(QUEUE)) === 1)
-    const waiting = living.call('w', 'lock', 'fair', NAME)
-    await eventually(async () => (await sides.redis.llen(QUEUE)) === 2)
-    await dying.kill()
-    const { to: freed } = await node.call('holder', 'unlock', 'fair', NAME)
-    const { to } = await waiting
-    // What is left of the lease, and Redisson's patience on top.
-    expect(to - freed).toBeLessThan(2_000 + fairWaitMs + 1_500)
-    await living.call('w', 'unlock', 'fair', NAME)
-  })
-
-  it('goes on when a Node waiter is killed at its head, for a Java waiter behind it too (I10)', async () => {
-    const fairWaitMs = 1_000
-    const [dying, living] = await Promise.all([
-      sides.launch('node', { fairWaitMs }),
-      sides.launch('java', { fairWaitMs }),
-    ])
-    await node.call('holder', 'lock', 'fair', NAME, { lease: 2_000 })
-    dying.call('w', 'lock', 'fair', NAME).catch(() => undefined)
-    await eventually(async () => (await sides.redis.llen(QUEUE)) === 1)
-    const waiting = living.call('w', 'lock', 'fair', NAME)
-    await eventually(async () => (await sides.redis.llen(QUEUE)) === 2)
-    await dying.kill()
-    const { to: freed } = await node.call('holder', 'unlock', 'fair', NAME)
-    const { to } = await waiting
-    expect(to - freed).toBeLessThan(2_000 + fairWaitMs + 1_500)
-    await living.call('w', 'unlock', 'fair', NAME)
-  })
+  it.each([
+    ['java', 'node'],
+    ['node', 'java'],
+  ] as const)(
+    'goes on when a %s waiter is killed at its head, for a %s waiter behind it, after what Redisson allows it (I10)',
+    async (first, second) => {
+      const fairWaitMs = 1_000
+      const [dying, living] = await Promise.all([
+        sides.launch(first, { fairWaitMs }),
+        sides.launch(second, { fairWaitMs }),
+      ])
+      await node.call('holder', 'lock', 'fair', NAME, { lease: 2_000 })
+      dying.call('w', 'lock', 'fair', NAME).catch(() => undefined)
+      await eventually(async () => (await sides.redis.llen(QUEUE)) === 1)
+      const waiting = living.call('w', 'lock', 'fair', NAME)
+      await eventually(async () => (await sides.redis.llen(QUEUE)) === 2)
+      await dying.kill()
+      const { to: freed } = await node.call('holder', 'unlock', 'fair', NAME)
+      const { to } = await waiting
+      // What is left of the lease, and Redisson's patience on top.
+      expect(to - freed).toBeLessThan(2_000 + fairWaitMs + 1_500)
+      await living.call('w', 'unlock', 'fair', NAME)
+    },
+  )
 })

@@ -1,21 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { useScripts } from './support/run-script.js'
 
-const SCRIPT = fileURLToPath(new URL('../../../../scripts/fair-line.mjs', import.meta.url))
+const SCRIPT = 'fair-line.mjs'
 const SHORT = '--waiters 60 --processes 4 --small 5 --resync 250 --sizes 10,60 --seed 1 --json'
-
-/** Runs the script to its end. */
-async function run(
-  args: readonly string[],
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [SCRIPT, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let [stdout, stderr] = ['', '']
-  child.stdout.on('data', (text) => (stdout += String(text)))
-  child.stderr.on('data', (text) => (stderr += String(text)))
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { code, stdout, stderr }
-}
 
 interface Result {
   order: { waiters: number; problems: string[] }
@@ -25,8 +12,10 @@ interface Result {
 
 // Starts fourteen processes, which takes a busy machine a while.
 describe('a line with callers of several processes, in short', () => {
+  const run = useScripts()
+
   it('is served in order whoever dies or leaves, at two scripts for each hand-over (I10)', async () => {
-    const { code, stdout, stderr } = await run(SHORT.split(' '))
+    const { code, stdout, stderr } = await run(SCRIPT, SHORT.split(' '))
     expect({ code, stderr: code === 0 ? '' : stderr + stdout }).toEqual({ code: 0, stderr: '' })
     const { order, deaths, cost } = JSON.parse(stdout) as Result
     expect(order).toMatchObject({ waiters: 60, problems: [] })
@@ -43,7 +32,7 @@ describe('a line with callers of several processes, in short', () => {
   }, 60_000)
 
   it('an argument that is wrong is exit code 2, with the usage', async () => {
-    const { code, stderr } = await run(['--waiters', 'many'])
+    const { code, stderr } = await run(SCRIPT, ['--waiters', 'many'])
     expect(code).toBe(2)
     expect(stderr).toMatch(/--waiters takes a whole number[^]*Usage:/)
   })

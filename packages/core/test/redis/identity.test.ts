@@ -18,6 +18,7 @@ import {
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { eventually, signalled, sleep, useHarness } from './support/harness.js'
 import { reentrantKinds } from './support/lock-kinds.js'
+import { seeded } from './support/seeded.js'
 import { useWarnings } from './support/warnings.js'
 
 // A read lock excludes nobody of its own, and what is not reentrant has tests of its own.
@@ -29,17 +30,6 @@ const times = <T>(count: number, make: (i: number) => T): T[] =>
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   ;(runInNewContext('gc') as () => void)()
-}
-
-/** From 0 up to 1, the same for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }
 
 describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
@@ -260,7 +250,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
     async (seed) => {
       const locks = await harness.client()
       const lock = kind.of(locks, harness.name())
-      const random = randomFrom(seed)
+      const random = seeded(seed)
       let [visited, overlaps] = [0, 0]
       const grow = async (depth: number): Promise<void> => {
         let inside = 0

@@ -3,9 +3,6 @@ import { Matrix } from './support/matrix.js'
 import type { Side } from './support/side.js'
 import { eventually, median, useSides } from './support/sides.js'
 
-/** Measured with `npm run bench:redisson` only: beside other tests the figures would mean nothing. */
-const measured = process.env.HOLDFAST_INTEROP === 'bench' ? describe : describe.skip
-
 const ROUNDS = 5
 const ROUND_MS = 2_000
 const WARM_UP_MS = 8_000
@@ -63,7 +60,7 @@ const figures = (each: Record<Side['language'], Load[]>, of: (load: Load) => num
   node: each.node.map(of),
 })
 
-measured('Holdfast beside Redisson', () => {
+describe('Holdfast beside Redisson', () => {
   beforeAll(async () => {
     const starting = ['java', 'node', 'java', 'node'].map((language) =>
       sides.launch(language as Side['language']),
