@@ -1,30 +1,15 @@
 // Fail-overs that lose locks, again and again: how soon is a holder told? What the figures mean: docs/reliability.md.
 import { FaultProxy, RedisReplication } from '@holdfast/testing'
-import { UsageError } from './command-line.mjs'
 import { parseArguments, USAGE } from './failover/arguments.mjs'
 import { stepClock } from './failover/clock-steps.mjs'
 import { failOverOnce } from './failover/round.mjs'
 import { verdict } from './failover/verdict.mjs'
 import { interruption } from './interruption.mjs'
-import { provideServerProgram } from './redis/server-program.mjs'
+import { runScript } from './script-main.mjs'
 
 const PROGRESS_MS = 5_000
 const log = (line) => console.error(line)
 const interrupted = interruption()
-
-const main = async (wanted) => {
-  const program = await provideServerProgram({ log })
-  process.env.PATH = program.path
-  try {
-    const results = [verdict(await failOverAgain(wanted), wanted), await stepClock(wanted, interrupted)]
-    return {
-      text: results.map(({ text }) => text).join('\n'),
-      broken: results.reduce((sum, { broken }) => sum + broken, 0),
-    }
-  } finally {
-    await program.remove()
-  }
-}
 
 const failOverAgain = async ({ rounds, locks, leaseMs }) => {
   const replication = await RedisReplication.start()
@@ -51,17 +36,12 @@ const failOverAgain = async ({ rounds, locks, leaseMs }) => {
   }
 }
 
-try {
-  const wanted = parseArguments(process.argv.slice(2))
-  if (wanted.help) {
-    console.log(USAGE)
-  } else {
-    const { text, broken } = await main(wanted)
-    console.log(text)
-    if (broken > 0) process.exitCode ||= 1
-  }
-} catch (error) {
-  if (interrupted.aborted) console.error(interrupted.reason.message)
-  else console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+await runScript({
+  ...{ parseArguments, USAGE },
+  run: async (wanted) => {
+    const results = [verdict(await failOverAgain(wanted), wanted), await stepClock(wanted, interrupted)]
+    console.log(results.map(({ text }) => text).join('\n'))
+    return results.every(({ broken }) => broken === 0)
+  },
+  complaint: (error) => (interrupted.aborted ? interrupted.reason.message : error),
+})

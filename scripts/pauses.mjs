@@ -4,14 +4,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RedisServer } from '@holdfast/testing'
-import { UsageError } from './command-line.mjs'
 import { interruption } from './interruption.mjs'
 import { parseArguments, USAGE } from './pauses/arguments.mjs'
 import { Fleet } from './pauses/fleet.mjs'
 import { verdict } from './pauses/verdict.mjs'
-import { provideServerProgram } from './redis/server-program.mjs'
 import { readHistories } from './torture/history-file.mjs'
 import { seededRandom } from './torture/random.mjs'
+import { runScript } from './script-main.mjs'
 
 /** Lengths of a pause, in leases. */
 const PARTS = [0.1, 0.5, 0.9, 1, 1.5, 2, 3]
@@ -20,9 +19,7 @@ const PROGRESS_MS = 5_000
 const log = (line) => console.error(line)
 const interrupted = interruption()
 
-const main = async (wanted) => {
-  const program = await provideServerProgram({ log })
-  process.env.PATH = program.path
+const standStill = async (wanted) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-pauses-'))
   const server = await RedisServer.start()
   const { leaseMs, seed } = wanted
@@ -40,7 +37,6 @@ const main = async (wanted) => {
     await fleet.stop()
     await server.stop()
     await rm(folder, { recursive: true, force: true })
-    await program.remove()
   }
 }
 
@@ -70,17 +66,12 @@ const shuffled = (rounds, random) =>
     .toSorted((a, b) => a.rank - b.rank)
     .map(({ each }) => each)
 
-try {
-  const wanted = parseArguments(process.argv.slice(2))
-  if (wanted.help) {
-    console.log(USAGE)
-  } else {
-    log(`seed ${wanted.seed}, ${wanted.holders} processes to pause, lease ${wanted.leaseMs} ms`)
-    const { text, isClean } = await main(wanted)
+await runScript({
+  ...{ parseArguments, USAGE },
+  heading: ({ seed, holders, leaseMs }) => `seed ${seed}, ${holders} processes to pause, lease ${leaseMs} ms`,
+  run: async (wanted) => {
+    const { text, isClean } = await standStill(wanted)
     console.log(text)
-    if (!isClean) process.exitCode ||= 1
-  }
-} catch (error) {
-  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+    return isClean
+  },
+})

@@ -4,27 +4,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RedisServer } from '@holdfast/testing'
-import { UsageError } from './command-line.mjs'
 import { interruption } from './interruption.mjs'
-import { provideServerProgram } from './redis/server-program.mjs'
 import { parseArguments, USAGE } from './readers-and-writers/arguments.mjs'
 import { Crew } from './readers-and-writers/crew.mjs'
 import { verdict } from './readers-and-writers/verdict.mjs'
 import { openHistory, readHistories } from './torture/history-file.mjs'
 import { leftBehind } from './torture/verdict.mjs'
+import { runScript } from './script-main.mjs'
 
 const log = (line) => console.error(line)
 const interrupted = interruption()
-
-const main = async (wanted) => {
-  const program = await provideServerProgram({ log })
-  process.env.PATH = program.path
-  try {
-    return await readAndWrite(wanted)
-  } finally {
-    await program.remove()
-  }
-}
 
 const readAndWrite = async (wanted) => {
   const redis = await RedisServer.start()
@@ -51,19 +40,14 @@ const readAndWrite = async (wanted) => {
   }
 }
 
-try {
-  const wanted = parseArguments(process.argv.slice(2))
-  if (wanted.help) {
-    console.log(USAGE)
-  } else {
-    const { operations, processes, callers, seed } = wanted
-    log(`seed ${seed}, ${operations} operations of ${processes} processes with ${callers} callers each`)
-    const { text, isGood } = await main(wanted)
+await runScript({
+  ...{ parseArguments, USAGE },
+  heading: ({ operations, processes, callers, seed }) =>
+    `seed ${seed}, ${operations} operations of ${processes} processes with ${callers} callers each`,
+  run: async (wanted) => {
+    const { text, isGood } = await readAndWrite(wanted)
     console.log(text)
-    if (!isGood) process.exitCode ||= 1
-  }
-} catch (error) {
-  if (interrupted.aborted) console.error(interrupted.reason.message)
-  else console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+    return isGood
+  },
+  complaint: (error) => (interrupted.aborted ? interrupted.reason.message : error),
+})

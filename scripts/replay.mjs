@@ -1,34 +1,14 @@
 // Thousands of acquires, re-entries, releases and renewals whose requests and replies get lost and arrive again late,
 // and after each the count in Redis (I2). What it shows: docs/reliability.md.
-import { UsageError } from './command-line.mjs'
 import { interruption } from './interruption.mjs'
-import { provideServerProgram } from './redis/server-program.mjs'
 import { parseArguments, USAGE } from './replay/arguments.mjs'
 import { list } from './replay/counts.mjs'
 import { Difference } from './replay/model.mjs'
 import { replay } from './replay/replay.mjs'
+import { runScript } from './script-main.mjs'
 
 const log = (line) => console.error(line)
 const interrupted = interruption()
-
-const main = async ({ operations, seed, combinations }) => {
-  const program = await provideServerProgram({ log })
-  process.env.PATH = program.path
-  try {
-    for (const { client, autoPipelining } of combinations) {
-      interrupted.throwIfAborted()
-      const startedAt = performance.now()
-      console.log(`${client}, auto-pipelining ${autoPipelining ? 'on' : 'off'}, seed ${seed}`)
-      const figures = await undisturbed(() =>
-        replay({ client, autoPipelining, operations, seed }, { interrupted, log }),
-      )
-      console.log(`${describe(figures)}\n  ${Math.round((performance.now() - startedAt) / 1000)} s`)
-    }
-    console.log('No difference.')
-  } finally {
-    await program.remove()
-  }
-}
 
 /** A machine that stood still or set its clock has ended leases before their time: such a run says nothing. */
 const undisturbed = async (run) => {
@@ -51,12 +31,20 @@ const describe = ({ operations, rests, unanswered, longestMs, copies, latches, p
     `  ${pulse}`,
   ].join('\n')
 
-try {
-  const wanted = parseArguments(process.argv.slice(2))
-  if (wanted.help) console.log(USAGE)
-  else await main(wanted)
-} catch (error) {
-  if (error instanceof UsageError) console.error(`${error.message}\n\n${USAGE}`)
-  else console.error(error instanceof Difference ? `A difference.\n${error}` : error)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+await runScript({
+  ...{ parseArguments, USAGE },
+  run: async ({ operations, seed, combinations }) => {
+    for (const { client, autoPipelining } of combinations) {
+      interrupted.throwIfAborted()
+      const startedAt = performance.now()
+      console.log(`${client}, auto-pipelining ${autoPipelining ? 'on' : 'off'}, seed ${seed}`)
+      const figures = await undisturbed(() =>
+        replay({ client, autoPipelining, operations, seed }, { interrupted, log }),
+      )
+      console.log(`${describe(figures)}\n  ${Math.round((performance.now() - startedAt) / 1000)} s`)
+    }
+    console.log('No difference.')
+    return true
+  },
+  complaint: (error) => (error instanceof Difference ? `A difference.\n${error}` : error),
+})

@@ -1,11 +1,10 @@
 // Tokens of one fenced lock with callers of several processes, while its Redis restarts or loses its data: they grow
 // where docs/fenced-lock.md says so, and the rest shows what is lost where they do not.
-import { UsageError } from './command-line.mjs'
 import { interruption } from './interruption.mjs'
-import { provideServerProgram } from './redis/server-program.mjs'
 import { parseArguments, USAGE } from './tokens/arguments.mjs'
 import { runSeries } from './tokens/series.mjs'
 import { verdict } from './tokens/verdict.mjs'
+import { runScript } from './script-main.mjs'
 
 const log = (line) => console.error(line)
 const interrupted = interruption()
@@ -22,21 +21,15 @@ const seriesOf = ({ acquisitions }) => [
   },
 ]
 
-const main = async (wanted) => {
-  const program = await provideServerProgram({ log })
-  process.env.PATH = program.path
-  try {
-    const results = []
-    for (const series of seriesOf(wanted)) {
-      const { tokens, events, acquisitions, grows } = series
-      log(`seed ${wanted.seed}, tokens: '${tokens}', ${acquisitions} acquisitions, ${events.join(', ')}`)
-      const seen = await runSeries({ ...wanted, ...series }, interrupted)
-      results.push({ tokens, grows, ...verdict(seen, { grows }) })
-    }
-    return results
-  } finally {
-    await program.remove()
+const runAll = async (wanted) => {
+  const results = []
+  for (const series of seriesOf(wanted)) {
+    const { tokens, events, acquisitions, grows } = series
+    log(`seed ${wanted.seed}, tokens: '${tokens}', ${acquisitions} acquisitions, ${events.join(', ')}`)
+    const seen = await runSeries({ ...wanted, ...series }, interrupted)
+    results.push({ tokens, grows, ...verdict(seen, { grows }) })
   }
+  return results
 }
 
 const report = ({ tokens, grows, acquisitions, losses, restarts, flushes, backwards, refused, ...more }) => {
@@ -50,17 +43,12 @@ const report = ({ tokens, grows, acquisitions, losses, restarts, flushes, backwa
   return lines.join('\n')
 }
 
-try {
-  const wanted = parseArguments(process.argv.slice(2))
-  if (wanted.help) {
-    console.log(USAGE)
-  } else {
-    const results = await main(wanted)
+await runScript({
+  ...{ parseArguments, USAGE },
+  run: async (wanted) => {
+    const results = await runAll(wanted)
     console.log(wanted.json ? JSON.stringify(results) : results.map(report).join('\n'))
-    if (results.some(({ problems }) => problems.length > 0)) process.exitCode ||= 1
-  }
-} catch (error) {
-  if (interrupted.aborted) console.error(interrupted.reason.message)
-  else console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+    return results.every(({ problems }) => problems.length === 0)
+  },
+  complaint: (error) => (interrupted.aborted ? interrupted.reason.message : error),
+})

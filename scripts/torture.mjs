@@ -5,9 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RedisServer } from '@holdfast/testing'
-import { UsageError } from './command-line.mjs'
 import { interruption } from './interruption.mjs'
-import { provideServerProgram } from './redis/server-program.mjs'
 import { parseArguments, USAGE } from './torture/arguments.mjs'
 import { happen } from './torture/faults.mjs'
 import { Fleet } from './torture/fleet.mjs'
@@ -15,22 +13,13 @@ import { nowMs, openHistory, readHistories } from './torture/history-file.mjs'
 import { lockNames } from './torture/lock-names.mjs'
 import { seededRandom } from './torture/random.mjs'
 import { leftBehind, verdict } from './torture/verdict.mjs'
+import { runScript } from './script-main.mjs'
 
 // Until the last fault has healed everywhere: reconnects, leases of processes that were killed.
 const SETTLE_MS = 3_000
 const PROGRESS_MS = 5_000
 const log = (line) => console.error(line)
 const interrupted = interruption()
-
-const main = async (wanted) => {
-  const program = await provideServerProgram({ log })
-  process.env.PATH = program.path
-  try {
-    return await torture(wanted)
-  } finally {
-    await program.remove()
-  }
-}
 
 const torture = async (wanted) => {
   const redis = await RedisServer.start()
@@ -95,19 +84,13 @@ const fleetProgress = async ({ fleet }) => {
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-try {
-  const wanted = parseArguments(process.argv.slice(2))
-  if (wanted.help) {
-    console.log(USAGE)
-  } else {
-    log(
-      `seed ${wanted.seed}, ${wanted.minutes} min, ${wanted.kinds.join(', ')}, ${wanted.processes} processes with ${wanted.flows} callers each`,
-    )
-    const { text, violations } = await main(wanted)
+await runScript({
+  ...{ parseArguments, USAGE },
+  heading: ({ seed, minutes, kinds, processes, flows }) =>
+    `seed ${seed}, ${minutes} min, ${kinds.join(', ')}, ${processes} processes with ${flows} callers each`,
+  run: async (wanted) => {
+    const { text, violations } = await torture(wanted)
     console.log(text)
-    if (violations > 0) process.exitCode ||= 1
-  }
-} catch (error) {
-  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+    return violations === 0
+  },
+})

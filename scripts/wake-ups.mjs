@@ -2,20 +2,17 @@
 // take longer than without faults and one resync. How to read the verdict: docs/reliability.md.
 import { FaultProxy, RedisServer, WorkerProcess } from '@holdfast/testing'
 import { Redis } from 'ioredis'
-import { UsageError } from './command-line.mjs'
 import { interruption } from './interruption.mjs'
-import { provideServerProgram } from './redis/server-program.mjs'
 import { parseArguments, USAGE } from './wake-ups/arguments.mjs'
 import { phasesOf, runPhase } from './wake-ups/phases.mjs'
 import { verdict } from './wake-ups/verdict.mjs'
+import { runScript } from './script-main.mjs'
 
 const WORKER = new URL('./wake-ups/worker.mjs', import.meta.url)
 const log = (line) => console.error(line)
 const interrupted = interruption()
 
-const main = async (wanted) => {
-  const program = await provideServerProgram({ log })
-  process.env.PATH = program.path
+const handOver = async (wanted) => {
   const server = await RedisServer.start()
   const proxy = await FaultProxy.start(server)
   const admin = new Redis(server.url)
@@ -28,7 +25,6 @@ const main = async (wanted) => {
     admin.disconnect()
     await proxy.stop()
     await server.stop()
-    await program.remove()
   }
 }
 
@@ -45,17 +41,12 @@ const measure = async (wanted, parts) => {
   return results
 }
 
-try {
-  const wanted = parseArguments(process.argv.slice(2))
-  if (wanted.help) {
-    console.log(USAGE)
-  } else {
-    log(`seed ${wanted.seed}, ${wanted.processes} processes, ${wanted.locks} locks`)
-    const { text, violations } = await main(wanted)
+await runScript({
+  ...{ parseArguments, USAGE },
+  heading: ({ seed, processes, locks }) => `seed ${seed}, ${processes} processes, ${locks} locks`,
+  run: async (wanted) => {
+    const { text, violations } = await handOver(wanted)
     console.log(text)
-    if (violations.length > 0) process.exitCode ||= 1
-  }
-} catch (error) {
-  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+    return violations.length === 0
+  },
+})

@@ -110,12 +110,12 @@ export class Hold implements LockHold {
     return this.acquisition.loss.error
   }
 
-  /** @internal */
+  /** Whether it was lost: what `signal` tells, without one. */
   get isLost(): boolean {
     return this.acquisition.loss.error !== null
   }
 
-  /** @internal */
+  /** Whether it was given back. */
   get wasReleased(): boolean {
     return this.isReleased
   }

@@ -85,12 +85,12 @@ export class CompoundHold implements LockHold {
     return this.loss
   }
 
-  /** @internal */
+  /** Whether it was lost: what `signal` tells, without one. */
   get isLost(): boolean {
     return this.lossError !== null
   }
 
-  /** @internal */
+  /** Whether it was given back. */
   get wasReleased(): boolean {
     return this.isReleased || this.levels.every(({ hold }) => hold.wasReleased)
   }

@@ -9,7 +9,7 @@ import { updateLease } from '../scripts/permit-semaphore/update-lease.js'
 import { checkFunction, checkLease, checkObject, checkOneOf, checkRequired } from '../validate.js'
 import { ExpirablePermits } from './expirable-permits.js'
 import { checkCount, checkIds } from './permit-arguments.js'
-import { Permit, withPermit, type PermitHome } from './permit.js'
+import { Permit, withPermit } from './permit.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
 import { checkWait, type WaitOptions } from './wait-limits.js'
 
@@ -28,7 +28,7 @@ export interface HeldPermitOptions extends PermitLeaseOptions {
  * A semaphore whose permits have an id and may have an end: Redisson's RPermitExpirableSemaphore. What a process had
  * that crashed comes back when its lease is over.
  */
-export class PermitExpirableSemaphore extends ExpirablePermits implements PermitHome {
+export class PermitExpirableSemaphore extends ExpirablePermits {
   /** Waits for a permit. @returns its id, to give it back by. @throws LockTimeoutError the wait ended */
   async acquire(options: PermitLeaseOptions = {}): Promise<string> {
     const [id] = await this.acquireMany(1, options)

@@ -1,10 +1,8 @@
-import type { RenewableLease, Watch } from '@holdfast/watchdog'
+import type { Watch } from '@holdfast/watchdog'
 import { LockLostError, type LossReason } from '../errors.js'
-import type { SelfRenewing } from '../lease-store.js'
 import { Loss } from '../loss.js'
 import type { Session } from '../session.js'
 import { checkLease, checkRequired } from '../validate.js'
-import type { Borrowing } from './borrowings.js'
 
 /** What a permit needs of its semaphore. */
 export interface PermitHome {
@@ -16,7 +14,7 @@ export interface PermitHome {
 }
 
 /** A permit that is held: its signal aborts before anybody else can have it. */
-export class Permit implements RenewableLease, SelfRenewing, Borrowing {
+export class Permit {
   private watch: Watch | null = null
   private renews = false
   private released = false
