@@ -89,9 +89,22 @@ export function permitTimeouts(rawName: string): string {
   return suffixed(rawName, 'timeout')
 }
 
+const LATCH_CHANNEL = 'redisson_countdownlatch__channel__'
+
 /** What a count-down latch is announced on: braces in any case, not by the prefix rule. */
 export function latchChannel(rawName: string): string {
-  return `redisson_countdownlatch__channel__{${rawName}}`
+  return `${LATCH_CHANNEL}{${rawName}}`
+}
+
+/**
+ * Whether it is announced to every node of a cluster in any case: what a client hears about its own holds comes from
+ * locks in all slots, and Redisson's channel of a latch that is named with a brace is not in the latch's slot.
+ */
+export function isHeardEverywhere(channel: string): boolean {
+  return (
+    channel.startsWith(INBOX_PREFIX) ||
+    (channel.startsWith(LATCH_CHANNEL) && channel.lastIndexOf('{') > LATCH_CHANNEL.length)
+  )
 }
 
 /** What came of the latest operations of one client on a semaphore or a count-down latch. */

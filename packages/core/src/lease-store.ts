@@ -36,12 +36,12 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
     return (ofReaders ? renewRead : renew)(runner, { locks, leaseMs, timeoutMs })
   }
 
-  /** Holds of readers have keys of their own: another script renews them. */
+  /** Holds of readers have keys of their own: another script renews them. One script is for keys of one slot. */
   batchKey(lease: Leased): string {
     if (isSelfRenewing(lease)) {
       return 'permits'
     }
-    return lease.shared ? 'readers' : 'owners'
+    return `${lease.shared ? 'readers' : 'owners'} ${this.runner.slotOf(lease.key) ?? ''}`
   }
 
   async remaining(lease: Leased, limits: { timeoutMs: number }): Promise<number | null> {

@@ -18,6 +18,7 @@ import { openSession, type OpenSession } from './open-session.js'
 import { resolveOptions, type LockClientOptions } from './options.js'
 import { connectPort, portOf, untilReady, type RedisTarget } from './redis/open-port.js'
 import type { IoredisClient } from './redis/ioredis-client.js'
+import type { IoredisCluster } from './redis/ioredis-cluster.js'
 import type { RedisPort } from './redis/redis-port.js'
 import { shutDown } from './shutdown.js'
 import { LockThread } from './thread.js'
@@ -41,12 +42,12 @@ export class LockClient {
    * On a client that is already there; connects nothing by itself.
    * @throws InvalidArgumentError
    */
-  constructor(redis: IoredisClient, options?: LockClientOptions)
+  constructor(redis: IoredisClient | IoredisCluster, options?: LockClientOptions)
   /** @internal */
-  constructor(redis: IoredisClient, options: LockClientOptions | undefined, port: RedisPort)
-  constructor(redis: IoredisClient, options?: LockClientOptions, port?: RedisPort) {
+  constructor(redis: RedisTarget, options: LockClientOptions | undefined, port: RedisPort)
+  constructor(redis: RedisTarget, options?: LockClientOptions, port?: RedisPort) {
     const resolved = resolveOptions(options)
-    this.session = openSession(port ?? portOf(redis), resolved)
+    this.session = openSession(port ?? portOf(redis, resolved), resolved)
     this.inbox = new ClientInbox(this.session.waiter.topics, this.session)
     this.locks = new LockFactory(this.session, this.inbox)
     this.synchronizers = new SynchronizerFactory(this.session)
@@ -58,9 +59,8 @@ export class LockClient {
    * @throws RedisUnavailableError not within `unavailableTimeoutMs`; InvalidArgumentError
    */
   static async connect(target: RedisTarget, options?: LockClientOptions): Promise<LockClient> {
-    resolveOptions(options)
-    const port = await connectPort(target)
-    const client = new LockClient(target as IoredisClient, options, port)
+    const port = await connectPort(target, resolveOptions(options))
+    const client = new LockClient(target, options, port)
     const { clock, options: resolved } = client.session
     try {
       await untilReady(port, clock, resolved.unavailableTimeoutMs)

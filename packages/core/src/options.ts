@@ -14,6 +14,8 @@ import { systemRandom, type Clock } from './system-clock.js'
 /** What to do about Redisson-style calls outside any context, where nothing can tell two callers apart. */
 export type BareCallsPolicy = 'warn' | 'allow' | 'throw'
 
+export type ShardedPubSub = 'auto' | 'on' | 'off'
+
 /** All durations in milliseconds. */
 export interface LockClientOptions {
   /** Who this is, in the lock's hash and in error messages. Default: `<hostname>-<pid>`. No `:`, `{` or `}`. */
@@ -34,6 +36,11 @@ export interface LockClientOptions {
   maxHoldMs?: number
   /** Default 'warn'. */
   bareCalls?: BareCallsPolicy
+  /**
+   * On a Redis Cluster, whether messages of locks are sharded (SPUBLISH): every client of a lock has to do the same, Java
+   * ones included. Default 'auto', Redisson's own way: where the servers can (Redis 7). Elsewhere it means nothing.
+   */
+  shardedPubSub?: ShardedPubSub
   /** For tests: where time and chance come from. Default: the system's. */
   clock?: Clock
   random?: () => number
@@ -49,6 +56,7 @@ export interface ResolvedOptions {
   readonly unavailableTimeoutMs: number
   readonly maxHoldMs: number | undefined
   readonly bareCalls: BareCallsPolicy
+  readonly shardedPubSub: ShardedPubSub
   readonly clock: Clock | undefined
   readonly random: () => number
 }
@@ -66,6 +74,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     unavailableTimeoutMs: options.unavailableTimeoutMs ?? 10_000,
     maxHoldMs: options.maxHoldMs,
     bareCalls: options.bareCalls ?? 'warn',
+    shardedPubSub: options.shardedPubSub ?? 'auto',
     clock: options.clock,
     random: options.random ?? systemRandom,
   }
@@ -96,6 +105,7 @@ function check(options: ResolvedOptions): void {
   checkClock(options.clock)
   checkFunction('random', options.random)
   checkOneOf('bareCalls', options.bareCalls, ['warn', 'allow', 'throw'])
+  checkOneOf('shardedPubSub', options.shardedPubSub, ['auto', 'on', 'off'])
 }
 
 function checkClock(clock: Partial<Clock> | undefined): void {

@@ -57,8 +57,8 @@ export const BUGS_IN_KINDS = {
   },
   'a spin lock says when it is released': {
     file: SPIN,
-    find: "= ''",
-    replace: "= 'PUBLISH'",
+    find: 'lockName, false)',
+    replace: 'lockName, true)',
     test: 'packages/core/test/redis/spin-lock-wire.test.ts',
     only: 'says nothing',
   },

@@ -1,21 +1,22 @@
 import { INBOX_PREFIX, unlockChannel } from '../keys.js'
 import { acquire, type AcquireReply } from '../scripts/lock/acquire.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
-import { release, type Announcement, type ReleaseReply } from '../scripts/lock/release.js'
+import { release, type ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { HoldChange, LocalLine, Wish } from './lock-protocol.js'
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
 export class ReentrantProtocol extends HashProtocol {
-  protected readonly publish: Announcement = 'PUBLISH'
-  private readonly channel: string
+  /** Where releases are announced; null: nowhere. */
+  private readonly channel: string | null
   private readonly line: LocalLine
 
-  constructor(session: Session, lockName: string) {
+  constructor(session: Session, lockName: string, isAnnounced = true) {
     super(session, lockName)
-    this.channel = unlockChannel(this.key)
-    this.line = { queue: this.key, topic: this.channel }
+    const topic = unlockChannel(this.key)
+    this.channel = isAnnounced ? topic : null
+    this.line = { queue: this.key, topic }
   }
 
   /** One line for all callers of this client: a release lets one of them in. */
@@ -34,14 +35,14 @@ export class ReentrantProtocol extends HashProtocol {
   }
 
   release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
-    const { lockName, key, channel, publish } = this
+    const { lockName, key, channel } = this
     const latchKey = this.latchKey(owner)
-    return release(this.session.runner, { lockName, key, latchKey, owner, holds, stamp, channel, publish })
+    return release(this.session.runner, { lockName, key, latchKey, owner, holds, stamp, channel })
   }
 
   async forceRelease(): Promise<boolean> {
-    const { lockName, key, channel, publish } = this
-    const command = { lockName, key, channel, publish, inboxPrefix: INBOX_PREFIX }
+    const { lockName, key, channel } = this
+    const command = { lockName, key, channel, inboxPrefix: INBOX_PREFIX }
     return (await forceRelease(this.session.runner, command)).kind === 'released'
   }
 }

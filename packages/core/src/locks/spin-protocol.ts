@@ -1,5 +1,5 @@
 import { localName } from '../keys.js'
-import type { Announcement, ReleaseReply } from '../scripts/lock/release.js'
+import type { ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import type { Backoff } from './backoff.js'
 import type { HoldChange, LocalLine } from './lock-protocol.js'
@@ -7,7 +7,6 @@ import { ReentrantProtocol } from './reentrant-protocol.js'
 
 /** Redisson's RSpinLock: an RLock without messages. The head of the local line asks again after pauses. */
 export class SpinProtocol extends ReentrantProtocol {
-  protected override readonly publish: Announcement = ''
   // A line of its own: behind a caller of `getLock` that has it, the next would sleep until a message.
   private readonly queue: string
 
@@ -16,7 +15,7 @@ export class SpinProtocol extends ReentrantProtocol {
     lockName: string,
     private readonly backoff: Backoff,
   ) {
-    super(session, lockName)
+    super(session, lockName, false)
     this.queue = localName('spin', this.key)
   }
 

@@ -10,15 +10,26 @@ const TRANSIENT = new Set([
   'LOADING',
   'MASTERDOWN',
   'CLUSTERDOWN',
+  'MOVED',
+  'ASK',
   'TRYAGAIN',
   'BUSY',
   'UNBLOCKED',
 ])
 
+/** Whether Redis, or the way to it, fails for a while only. */
+export function isPassing(error: unknown): boolean {
+  return !(error instanceof Error && error.name === 'ReplyError') || TRANSIENT.has(codeOf(error))
+}
+
+function codeOf(error: Error): string {
+  return /^[A-Z]+/.exec(error.message)?.[0] ?? ''
+}
+
 /** Redis's own answer: the command had no effect. */
 export function refusal(error: Error, call: ScriptCall): LockError {
   const { lockName, keys } = call
-  const code = /^[A-Z]+/.exec(error.message)?.[0] ?? ''
+  const code = codeOf(error)
   if (code === 'WRONGTYPE') {
     // A script that knows better which key it is names it.
     const named = keys.find((key) => error.message.includes(`(key "${key}")`))

@@ -10,7 +10,6 @@ export interface IoredisScripting {
  */
 export interface IoredisClient extends IoredisScripting {
   readonly status: string
-  readonly isCluster?: boolean
   readonly options: { readonly keyPrefix?: string | undefined }
   connect(): Promise<unknown>
   disconnect(reconnect?: boolean): void
@@ -18,6 +17,8 @@ export interface IoredisClient extends IoredisScripting {
   duplicate(override?: object): IoredisClient
   subscribe(...channels: string[]): Promise<unknown>
   unsubscribe(...channels: string[]): Promise<unknown>
+  ssubscribe(...channels: string[]): Promise<unknown>
+  sunsubscribe(...channels: string[]): Promise<unknown>
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as an EventEmitter has it; nothing stricter fits
   on(event: string, listener: (...args: any[]) => void): unknown
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- see `on`

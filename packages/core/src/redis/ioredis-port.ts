@@ -1,19 +1,12 @@
 import { endConnection, type IoredisClient } from './ioredis-client.js'
+import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
 import { IoredisMessages } from './ioredis-messages.js'
 import type { ConnectionState, RedisPort } from './redis-port.js'
-
-/** Not part of IoredisClient: a client or wrapper without it serves as well. */
-interface Informant {
-  info?: (section: string) => Promise<unknown>
-}
-
-interface Sender extends Pick<IoredisClient, 'evalsha' | 'eval'> {
-  info(section: string): Promise<unknown> | undefined
-}
 
 /** RedisPort over one ioredis connection, standalone or behind Sentinel. */
 export class IoredisPort implements RedisPort {
   connectionEpoch = 0
+  readonly publishCommand = 'PUBLISH'
   readonly keyPrefix: string
   readonly messages: IoredisMessages
   private readonly sender: Sender
@@ -65,7 +58,7 @@ export class IoredisPort implements RedisPort {
   }
 
   isErrorReply(error: unknown): error is Error {
-    return error instanceof Error && error.name === 'ReplyError'
+    return isReplyError(error)
   }
 
   async close(): Promise<void> {
@@ -90,22 +83,4 @@ export class IoredisPort implements RedisPort {
     this.connectionEpoch += 1
     this.onChange()
   }
-}
-
-/**
- * The commands of a client, past what it would do to them. Its prefix goes before the whole key: outside the hash
- * tag, and not where Redisson's name mapper puts one (here it is part of the lock's name). Its auto-pipelining
- * would gather what has been gathered already. Both are options that these methods look for in `this`.
- */
-function plainSender(client: IoredisClient): Sender {
-  const plain = { options: {}, sendCommand: (command: never) => client.sendCommand(command) }
-  return {
-    evalsha: (...args) => client.evalsha.apply(plain as IoredisClient, args),
-    eval: (...args) => client.eval.apply(plain as IoredisClient, args),
-    info: (section) => (client as Informant).info?.call(plain, section),
-  }
-}
-
-function ignore(): void {
-  // Connection errors show in the state of the connection and in the commands that fail.
 }

@@ -1,6 +1,8 @@
 import { InvalidArgumentError, RedisUnavailableError } from '../errors.js'
 import type { Clock } from '../system-clock.js'
 import { isIoredisClient, type IoredisClient } from './ioredis-client.js'
+import { isIoredisCluster } from './ioredis-cluster.js'
+import { IoredisClusterPort, type ClusterPortOptions } from './ioredis-cluster-port.js'
 import { IoredisPort } from './ioredis-port.js'
 import type { RedisPort } from './redis-port.js'
 
@@ -8,24 +10,24 @@ import type { RedisPort } from './redis-port.js'
 export type RedisTarget = string | object
 
 /** @throws InvalidArgumentError */
-export function portOf(client: unknown): RedisPort {
+export function portOf(client: unknown, options: ClusterPortOptions): RedisPort {
+  if (isIoredisCluster(client)) {
+    return new IoredisClusterPort(client, options)
+  }
   if (!isIoredisClient(client)) {
     throw new InvalidArgumentError(
       'redis',
       client,
-      'an ioredis client, 5 or 6 (a URL or options: LockClient.connect)',
+      'an ioredis Redis or Cluster, 5 or 6 (a URL or options: LockClient.connect)',
     )
-  }
-  if (client.isCluster === true) {
-    throw new InvalidArgumentError('redis', client, 'an ioredis Redis: Cluster is not supported yet')
   }
   return new IoredisPort(client, false)
 }
 
 /** Opens a connection of its own where the target is not one already. @throws InvalidArgumentError */
-export async function connectPort(target: RedisTarget): Promise<RedisPort> {
-  if (isIoredisClient(target)) {
-    return portOf(target)
+export async function connectPort(target: RedisTarget, options: ClusterPortOptions): Promise<RedisPort> {
+  if (isIoredisCluster(target) || isIoredisClient(target)) {
+    return portOf(target, options)
   }
   if (typeof target !== 'string' && (typeof target !== 'object' || (target as unknown) === null)) {
     throw new InvalidArgumentError('target', target, 'a URL, options of ioredis, or an ioredis client')

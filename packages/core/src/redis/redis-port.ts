@@ -1,4 +1,5 @@
 import type { WakeSource } from '@holdfast/waiter'
+import type { PublishCommand } from './announcement.js'
 
 /**
  * What core needs from a Redis client. Only the files `*-port.ts` beside this one know a client.
@@ -19,6 +20,11 @@ export interface RedisPort {
   readonly connectionEpoch: number
   /** Prefix that the client puts before every key; part of the lock's raw name here. */
   readonly keyPrefix: string
+
+  /** What messages of locks are published with; null until it is known, which is before the first `ready`. */
+  readonly publishCommand: PublishCommand | null
+  /** The slot of a key, where Redis keeps slots apart: keys of two are never in one command. */
+  readonly slotOf?: (key: string) => number
 
   /** By digest. Rejects with the client's own error. Keys go out as they are, without `keyPrefix`. */
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>

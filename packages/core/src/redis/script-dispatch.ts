@@ -42,8 +42,23 @@ export class ScriptDispatch {
     const commands = this.gathered
     if (commands.length > 0) {
       this.gathered = []
-      this.sendTogether(commands)
+      for (const each of this.bySlot(commands)) {
+        this.sendTogether(each)
+      }
     }
+  }
+
+  private bySlot(commands: readonly ScriptCommand[]): Iterable<readonly ScriptCommand[]> {
+    const { slotOf } = this.port
+    if (!slotOf || commands.length === 1) {
+      return [commands]
+    }
+    const groups = new Map<number, ScriptCommand[]>()
+    for (const command of commands) {
+      const slot = slotOf(command.call.keys[0] ?? '')
+      groups.set(slot, [...(groups.get(slot) ?? []), command])
+    }
+    return groups.values()
   }
 
   private sendTogether(commands: readonly ScriptCommand[]): void {

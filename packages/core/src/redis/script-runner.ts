@@ -1,5 +1,6 @@
 import { ClientClosedError } from '../errors.js'
 import type { Clock } from '../system-clock.js'
+import { announcementOn, decided, type Announcement } from './announcement.js'
 import { CommandDeadlines, type InFlight } from './command-deadlines.js'
 import { notSent } from './failures.js'
 import type { RedisPort } from './redis-port.js'
@@ -27,6 +28,16 @@ export class ScriptRunner {
   /** See `RedisPort.connectionEpoch`. */
   get connectionEpoch(): number {
     return this.port.connectionEpoch
+  }
+
+  /** How scripts announce something on a channel. */
+  announcementOn(channel: string): Announcement {
+    return announcementOn(channel, this.port.publishCommand)
+  }
+
+  /** Whether keys are kept apart, and where this one is; undefined where all are in one place. */
+  slotOf(key: string): number | undefined {
+    return this.port.slotOf?.(key)
   }
 
   /**
@@ -69,7 +80,7 @@ export class ScriptRunner {
         if (this.closed) {
           finish(() => reject(new ClientClosedError(call.lockName)))
         } else if (this.port.state === 'ready') {
-          finish(() => resolve(this.send(call)))
+          finish(() => resolve(this.send({ ...call, args: this.decide(call.args) })))
         } else if (this.port.state === 'ended') {
           finish(() => reject(notSent('The Redis connection has ended.', false, call)))
         }
@@ -84,6 +95,11 @@ export class ScriptRunner {
       this.deadlinesOf(timeoutMs).add(unsent)
       check()
     })
+  }
+
+  private decide(args: readonly string[]): readonly string[] {
+    const { publishCommand } = this.port
+    return publishCommand ? decided(args, publishCommand) : args
   }
 
   private timeoutOf(call: ScriptCall): number {

@@ -112,6 +112,6 @@ export class CountDownLatch {
 
   private announced(stamp: OperationStamp): AnnouncedCommand {
     const { name: lockName, key, channel } = this
-    return { lockName, key, stamp, channel, publish: 'PUBLISH' }
+    return { lockName, key, stamp, channel }
   }
 }

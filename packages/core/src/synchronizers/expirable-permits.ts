@@ -68,7 +68,7 @@ export abstract class ExpirablePermits {
 
   protected counts(): Promise<PermitCounts> {
     const { timeoutsKey, channel } = this
-    const command = { ...this.subject, timeoutsKey, channel, publish: 'PUBLISH' as const }
+    const command = { ...this.subject, timeoutsKey, channel }
     return countPermits(this.session.runner, command)
   }
 
@@ -91,6 +91,6 @@ export abstract class ExpirablePermits {
 
   protected permits(stamp: OperationStamp): PermitCommand {
     const { timeoutsKey, channel } = this
-    return { ...this.subject, timeoutsKey, stamp, channel, publish: 'PUBLISH' }
+    return { ...this.subject, timeoutsKey, stamp, channel }
   }
 }

@@ -185,6 +185,6 @@ export class Semaphore {
 
   private announced(stamp: OperationStamp): AnnouncedCommand {
     const { name: lockName, key, channel } = this
-    return { lockName, key, stamp, channel, publish: 'PUBLISH' }
+    return { lockName, key, stamp, channel }
   }
 }

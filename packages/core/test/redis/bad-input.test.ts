@@ -311,10 +311,11 @@ describe('what LockClient is built on', () => {
     await expectRefused(() => LockClient.connect(value as never), 'target', shown)
   })
 
-  it('a Cluster is refused as long as it is not supported', async () => {
+  it('a Cluster of what is no cluster is unavailable, and its client can be closed', async () => {
     const cluster = new Cluster([{ host: '127.0.0.1', port: rig.server.port }], { lazyConnect: true })
-    await expectRefused(() => new LockClient(cluster), 'redis', '[object')
-    await expectRefused(() => LockClient.connect(cluster), 'redis', '[object')
+    cluster.on('error', () => undefined)
+    const connecting = LockClient.connect(cluster, { unavailableTimeoutMs: 300 })
+    await expect(connecting).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
     cluster.disconnect()
   })
 })

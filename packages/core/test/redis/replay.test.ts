@@ -47,7 +47,6 @@ const releaseAs = (change: Partial<ReleaseCommand> = {}) =>
     key: NAME,
     latchKey: LATCH,
     channel: CHANNEL,
-    publish: 'PUBLISH',
     owner: OWNER,
     holds: 0,
     stamp: stamp(2),
@@ -59,7 +58,6 @@ const force = (key = NAME) =>
     lockName: NAME,
     key,
     channel: CHANNEL,
-    publish: 'PUBLISH',
     inboxPrefix: 'holdfast:client:',
   })
 const look = (key = NAME) => inspect(runner, { lockName: NAME, key })

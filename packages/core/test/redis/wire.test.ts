@@ -335,7 +335,6 @@ describe('every RETURNS row of every script, by its twin', () => {
       key: NAME,
       latchKey: LATCH,
       channel: CHANNEL,
-      publish: 'PUBLISH',
       owner: OWNER,
       holds: 0,
       stamp: { sequence: 2, latchThrough: 0 },
@@ -346,7 +345,6 @@ describe('every RETURNS row of every script, by its twin', () => {
       lockName: NAME,
       key,
       channel: CHANNEL,
-      publish: 'PUBLISH',
       inboxPrefix: 'holdfast:client:',
     })
   const give = (owner: string, holds: number, leaseMs = LEASE_MS) =>

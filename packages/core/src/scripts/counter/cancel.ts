@@ -11,7 +11,7 @@ export interface CancelCommand extends AnnouncedCommand {
 
 /** What went back. */
 export function cancel(runner: ScriptRunner, command: CancelCommand): Promise<number> {
-  const { lockName, unit, channel, publish } = command
-  const args = [...stampOf(command), `${unit}`, channel, publish]
+  const { lockName, unit, channel } = command
+  const args = [...stampOf(command), `${unit}`, channel, runner.announcementOn(channel)]
   return runner.run({ script: cancelScript, keys: keysOf(command), args, parse: Number, lockName })
 }

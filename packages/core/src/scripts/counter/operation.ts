@@ -20,7 +20,6 @@ export interface CounterCommand {
 /** A command that tells waiters. */
 export interface AnnouncedCommand extends CounterCommand {
   readonly channel: string
-  readonly publish: 'PUBLISH' | 'SPUBLISH'
 }
 
 /** KEYS and the first ARGV of every script that counts once. */

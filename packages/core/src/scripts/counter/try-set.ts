@@ -13,8 +13,8 @@ export interface TrySetCommand extends AnnouncedCommand {
 
 /** False: there was a counter already. */
 export function trySet(runner: ScriptRunner, command: TrySetCommand): Promise<boolean> {
-  const { lockName, value, ttlMs = 0, channel, publish, message } = command
-  const args = [...stampOf(command), `${value}`, `${ttlMs}`, channel, publish, message]
+  const { lockName, value, ttlMs = 0, channel, message } = command
+  const args = [...stampOf(command), `${value}`, `${ttlMs}`, channel, runner.announcementOn(channel), message]
   return runner.run({ script: trySetScript, keys: keysOf(command), args, parse, lockName })
 }
 

@@ -1,12 +1,12 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
 import { parseForced, type ForceReleaseReply } from '../lock/force-release.js'
-import type { FairLine } from './line.js'
+import { channelsOf, type FairLine } from './line.js'
 
 export const forceReleaseScript = defineScript('fair-lock/force-release')
 
 export function forceRelease(runner: ScriptRunner, line: FairLine): Promise<ForceReleaseReply> {
-  const args = [line.patience, ...line.channels]
+  const args = [line.patience, ...channelsOf(runner, line)]
   const { keys, lockName } = line
   return runner.run({ script: forceReleaseScript, keys, args, parse: parseForced, lockName })
 }

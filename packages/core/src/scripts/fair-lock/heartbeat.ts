@@ -1,7 +1,7 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
 import { isJava } from './acquire.js'
-import type { FairLine } from './line.js'
+import { channelsOf, type FairLine } from './line.js'
 
 export const heartbeatScript = defineScript('fair-lock/heartbeat')
 
@@ -29,7 +29,7 @@ export interface HeartbeatReply {
 
 export function heartbeat(runner: ScriptRunner, command: HeartbeatCommand): Promise<HeartbeatReply> {
   const { line, clientId, aliveForMs } = command
-  const args = [clientId, `${aliveForMs}`, line.patience, ...line.channels]
+  const args = [clientId, `${aliveForMs}`, line.patience, ...channelsOf(runner, line)]
   return runner.run({ script: heartbeatScript, keys: line.keys, args, parse, lockName: line.lockName })
 }
 

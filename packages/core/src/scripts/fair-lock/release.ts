@@ -2,7 +2,7 @@ import type { ScriptRunner } from '../../redis/script-runner.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 import { parseReleased, type ReleaseReply } from '../lock/release.js'
-import type { FairLine } from './line.js'
+import { channelsOf, type FairLine } from './line.js'
 
 export const releaseScript = defineScript('fair-lock/release')
 
@@ -25,7 +25,7 @@ export function release(runner: ScriptRunner, command: FairReleaseCommand): Prom
     `${latchThrough}`,
     LATCH_TTL_MS,
     line.patience,
-    ...line.channels,
+    ...channelsOf(runner, line),
   ]
   const keys = [...line.keys, latchKey]
   return runner.run({ script: releaseScript, keys, args, parse: parseReleased, lockName: line.lockName })

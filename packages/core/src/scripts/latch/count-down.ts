@@ -5,8 +5,8 @@ import { keysOf, stampOf, type AnnouncedCommand } from '../counter/operation.js'
 export const countDownScript = defineScript('latch/count-down')
 
 export function countDown(runner: ScriptRunner, command: AnnouncedCommand): Promise<void> {
-  const { lockName, channel, publish } = command
-  const args = [...stampOf(command), channel, publish]
+  const { lockName, channel } = command
+  const args = [...stampOf(command), channel, runner.announcementOn(channel)]
   return runner.run({
     script: countDownScript,
     keys: keysOf(command),

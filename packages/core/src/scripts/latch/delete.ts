@@ -6,8 +6,8 @@ export const deleteLatchScript = defineScript('latch/delete')
 
 /** False: there was none. */
 export function deleteLatch(runner: ScriptRunner, command: AnnouncedCommand): Promise<boolean> {
-  const { lockName, channel, publish } = command
-  const args = [...stampOf(command), channel, publish]
+  const { lockName, channel } = command
+  const args = [...stampOf(command), channel, runner.announcementOn(channel)]
   return runner.run({ script: deleteLatchScript, keys: keysOf(command), args, parse, lockName })
 }
 

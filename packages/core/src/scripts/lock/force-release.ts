@@ -1,14 +1,13 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
-import type { Announcement } from './release.js'
 
 export const forceReleaseScript = defineScript('lock/force-release')
 
 export interface ForceReleaseCommand {
   readonly lockName: string
   readonly key: string
-  readonly channel: string
-  readonly publish: Announcement
+  /** Where it is announced; null: nowhere. */
+  readonly channel: string | null
   readonly inboxPrefix: string
 }
 
@@ -16,11 +15,11 @@ export type ForceReleaseReply =
   { readonly kind: 'released'; readonly owners: number } | { readonly kind: 'not-held' }
 
 export function forceRelease(runner: ScriptRunner, command: ForceReleaseCommand): Promise<ForceReleaseReply> {
-  const { lockName, key, channel, publish, inboxPrefix } = command
+  const { lockName, key, channel, inboxPrefix } = command
   return runner.run({
     script: forceReleaseScript,
     keys: [key],
-    args: [channel, publish, inboxPrefix],
+    args: [channel ?? '', channel === null ? '' : runner.announcementOn(channel), inboxPrefix],
     parse: parseForced,
     lockName,
   })

@@ -2,17 +2,14 @@ import type { ScriptRunner } from '../../redis/script-runner.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 
-/** How a release is announced. '': it is not. */
-export type Announcement = 'PUBLISH' | 'SPUBLISH' | ''
-
 export const releaseScript = defineScript('lock/release')
 
 export interface ReleaseCommand {
   readonly lockName: string
   readonly key: string
   readonly latchKey: string
-  readonly channel: string
-  readonly publish: Announcement
+  /** Where it is announced; null: nowhere. */
+  readonly channel: string | null
   readonly owner: string
   /** The hold count to have afterwards: 0 gives the lock back. */
   readonly holds: number
@@ -29,15 +26,15 @@ const REPLIES: readonly ReleaseReply[] = [
 ]
 
 export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<ReleaseReply> {
-  const { lockName, key, latchKey, channel, publish, owner, holds, stamp } = command
+  const { lockName, key, latchKey, channel, owner, holds, stamp } = command
   const args = [
     owner,
     `${holds}`,
     `${stamp.sequence}`,
     `${stamp.latchThrough}`,
     LATCH_TTL_MS,
-    channel,
-    publish,
+    channel ?? '',
+    channel === null ? '' : runner.announcementOn(channel),
   ]
   return runner.run({ script: releaseScript, keys: [key, latchKey], args, parse: parseReleased, lockName })
 }

@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
-import { callOf, type PermitCommand } from './keys.js'
+import { onPermits, type PermitCommand } from './keys.js'
 
 export const acquireExpirableScript = defineScript('permit-semaphore/acquire')
 
@@ -23,7 +23,11 @@ export function acquireExpirable(
   command: AcquireExpirableCommand,
 ): Promise<AcquireExpirableReply> {
   const { ids, leaseMs = 0 } = command
-  return runner.run(callOf(acquireExpirableScript, command, [`${leaseMs}`, ...ids], parse))
+  return runner.run({
+    script: acquireExpirableScript,
+    ...onPermits(runner, command, [`${leaseMs}`, ...ids]),
+    parse,
+  })
 }
 
 function parse(reply: unknown): AcquireExpirableReply {

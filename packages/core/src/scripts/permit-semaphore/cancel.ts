@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
-import { callOf, type PermitCommand } from './keys.js'
+import { onPermits, type PermitCommand } from './keys.js'
 
 export const cancelExpirableScript = defineScript('permit-semaphore/cancel')
 
@@ -10,5 +10,9 @@ export interface CancelExpirableCommand extends PermitCommand {
 
 /** How many permits went back. */
 export function cancelExpirable(runner: ScriptRunner, command: CancelExpirableCommand): Promise<number> {
-  return runner.run(callOf(cancelExpirableScript, command, command.ids, Number))
+  return runner.run({
+    script: cancelExpirableScript,
+    ...onPermits(runner, command, command.ids),
+    parse: Number,
+  })
 }

@@ -13,9 +13,15 @@ export function countPermits(
   runner: ScriptRunner,
   command: Omit<PermitCommand, 'stamp'>,
 ): Promise<PermitCounts> {
-  const { lockName, key, timeoutsKey, channel, publish } = command
+  const { lockName, key, timeoutsKey, channel } = command
   const keys = [key, timeoutsKey]
-  return runner.run({ script: countPermitsScript, keys, args: [channel, publish], parse, lockName })
+  return runner.run({
+    script: countPermitsScript,
+    keys,
+    args: [channel, runner.announcementOn(channel)],
+    parse,
+    lockName,
+  })
 }
 
 function parse(reply: unknown): PermitCounts {

@@ -1,20 +1,19 @@
 import type { ScriptCall } from '../../redis/script-call.js'
+import type { ScriptRunner } from '../../redis/script-runner.js'
 import { stampOf, type AnnouncedCommand } from '../counter/operation.js'
-import type { Script } from '../define-script.js'
 
 /** What every script that changes a permit-expirable semaphore is given. */
 export interface PermitCommand extends AnnouncedCommand {
   readonly timeoutsKey: string
 }
 
-/** The call of a script: what all of them are given comes first. */
-export function callOf<T>(
-  script: Script,
+/** KEYS and ARGV of each of them: what all are given comes first. */
+export function onPermits(
+  runner: ScriptRunner,
   command: PermitCommand,
   args: readonly string[],
-  parse: (reply: unknown) => T,
-): ScriptCall<T> {
-  const { lockName, key, timeoutsKey, stamp, channel, publish } = command
+): Pick<ScriptCall, 'lockName' | 'keys' | 'args'> {
+  const { lockName, key, timeoutsKey, stamp, channel } = command
   const keys = [key, timeoutsKey, stamp.key]
-  return { script, keys, args: [...stampOf(command), channel, publish, ...args], parse, lockName }
+  return { lockName, keys, args: [...stampOf(command), channel, runner.announcementOn(channel), ...args] }
 }

@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
-import { callOf, type PermitCommand } from './keys.js'
+import { onPermits, type PermitCommand } from './keys.js'
 
 export const releaseExpirableScript = defineScript('permit-semaphore/release')
 
@@ -10,7 +10,9 @@ export interface ReleaseExpirableCommand extends PermitCommand {
 
 /** How many were given back: all, or none where one of them has ended or is not known. */
 export function releaseExpirable(runner: ScriptRunner, command: ReleaseExpirableCommand): Promise<number> {
-  return runner.run(
-    callOf(releaseExpirableScript, command, command.ids, (reply) => Math.max(0, Number(reply))),
-  )
+  return runner.run({
+    script: releaseExpirableScript,
+    ...onPermits(runner, command, command.ids),
+    parse: (reply) => Math.max(0, Number(reply)),
+  })
 }

@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
-import { callOf, type PermitCommand } from './keys.js'
+import { onPermits, type PermitCommand } from './keys.js'
 
 export const setPermitsScript = defineScript('permit-semaphore/set')
 
@@ -9,5 +9,9 @@ export interface SetPermitsCommand extends PermitCommand {
 }
 
 export function setPermits(runner: ScriptRunner, command: SetPermitsCommand): Promise<void> {
-  return runner.run(callOf(setPermitsScript, command, [`${command.permits}`], () => undefined))
+  return runner.run({
+    script: setPermitsScript,
+    ...onPermits(runner, command, [`${command.permits}`]),
+    parse: () => undefined,
+  })
 }

@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
-import { callOf, type PermitCommand } from './keys.js'
+import { onPermits, type PermitCommand } from './keys.js'
 
 export const updateLeaseScript = defineScript('permit-semaphore/update-lease')
 
@@ -12,5 +12,9 @@ export interface UpdateLeaseCommand extends PermitCommand {
 /** False: there is no such permit any more. */
 export function updateLease(runner: ScriptRunner, command: UpdateLeaseCommand): Promise<boolean> {
   const args = [`${command.leaseMs}`, command.id]
-  return runner.run(callOf(updateLeaseScript, command, args, (reply) => Number(reply) === 1))
+  return runner.run({
+    script: updateLeaseScript,
+    ...onPermits(runner, command, args),
+    parse: (reply) => Number(reply) === 1,
+  })
 }

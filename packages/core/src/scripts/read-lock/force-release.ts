@@ -17,9 +17,9 @@ export function forceRelease(
   command: ReadWriteForceReleaseCommand,
 ): Promise<ForceReleaseReply> {
   const { keys, mode, inboxPrefix } = command
-  const { lockName, lock, channel, publish } = keys
+  const { lockName, lock, channel } = keys
   const timeouts = strangersTimeouts(lock)
-  const args = [channel, publish, inboxPrefix, mode, timeouts.behind]
+  const args = [channel, runner.announcementOn(channel), inboxPrefix, mode, timeouts.behind]
   return runner.run({
     script: forceReleaseScript,
     keys: [lock, timeouts.before],

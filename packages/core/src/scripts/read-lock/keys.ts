@@ -7,11 +7,10 @@ export interface ReadWriteKeys {
   readonly lock: string
   readonly writers: string
   readonly channel: string
-  readonly publish: 'PUBLISH' | 'SPUBLISH'
 }
 
 export function readWriteKeys(lockName: string, lock: string): ReadWriteKeys {
   const channel = readWriteChannel(lock)
   const writers = waitingWriters(lock)
-  return { lockName, lock, writers, channel, publish: 'PUBLISH' }
+  return { lockName, lock, writers, channel }
 }

@@ -18,7 +18,7 @@ export interface ReadReleaseCommand {
 
 export function release(runner: ScriptRunner, command: ReadReleaseCommand): Promise<ReleaseReply> {
   const { keys, latchKey, owner, holds, stamp } = command
-  const { lockName, lock, channel, publish } = keys
+  const { lockName, lock, channel } = keys
   const strangers = strangersTimeouts(lock)
   const { sequence, latchThrough } = stamp
   return runner.run({
@@ -26,7 +26,7 @@ export function release(runner: ScriptRunner, command: ReadReleaseCommand): Prom
     keys: [lock, latchKey, readTimeouts(lock, owner), strangers.before],
     args: [
       ...[owner, `${holds}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
-      ...[channel, publish, strangers.behind],
+      ...[channel, runner.announcementOn(channel), strangers.behind],
     ],
     parse: parseReleased,
     lockName,

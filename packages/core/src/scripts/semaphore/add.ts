@@ -10,8 +10,8 @@ export interface AddPermitsCommand extends AnnouncedCommand {
 }
 
 export function addPermits(runner: ScriptRunner, command: AddPermitsCommand): Promise<void> {
-  const { lockName, permits, channel, publish } = command
-  const args = [...stampOf(command), `${permits}`, channel, publish]
+  const { lockName, permits, channel } = command
+  const args = [...stampOf(command), `${permits}`, channel, runner.announcementOn(channel)]
   return runner.run({
     script: addPermitsScript,
     keys: keysOf(command),

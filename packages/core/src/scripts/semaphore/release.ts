@@ -11,8 +11,14 @@ export interface ReleasePermitsCommand extends AnnouncedCommand {
 
 /** False: there is no semaphore, and none was made. */
 export function releasePermits(runner: ScriptRunner, command: ReleasePermitsCommand): Promise<boolean> {
-  const { lockName, permits, onlyIfExists, channel, publish } = command
-  const args = [...stampOf(command), `${permits}`, onlyIfExists ? '1' : '0', channel, publish]
+  const { lockName, permits, onlyIfExists, channel } = command
+  const args = [
+    ...stampOf(command),
+    `${permits}`,
+    onlyIfExists ? '1' : '0',
+    channel,
+    runner.announcementOn(channel),
+  ]
   return runner.run({ script: releasePermitsScript, keys: keysOf(command), args, parse, lockName })
 }
 

@@ -17,12 +17,15 @@ export interface WriteReleaseCommand {
 
 export function release(runner: ScriptRunner, command: WriteReleaseCommand): Promise<ReleaseReply> {
   const { keys, latchKey, owner, holds, stamp } = command
-  const { lockName, lock, writers, channel, publish } = keys
+  const { lockName, lock, writers, channel } = keys
   const { sequence, latchThrough } = stamp
   return runner.run({
     script: releaseScript,
     keys: [lock, latchKey, writers],
-    args: [...[owner, `${holds}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS], ...[channel, publish]],
+    args: [
+      ...[owner, `${holds}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
+      ...[channel, runner.announcementOn(channel)],
+    ],
     parse: parseReleased,
     lockName,
   })

@@ -1,0 +1,154 @@
+import calculateSlot from 'cluster-key-slot'
+import { backgroundClock } from '../system-clock.js'
+import type { PublishCommand } from './announcement.js'
+import type { IoredisCluster, IoredisNode } from './ioredis-cluster.js'
+import { IoredisClusterMessages } from './ioredis-cluster-messages.js'
+import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
+import type { ConnectionState, RedisPort } from './redis-port.js'
+
+const ASK_AGAIN_MS = 200
+
+export interface ClusterPortOptions {
+  readonly shardedPubSub: 'auto' | 'on' | 'off'
+  readonly random: () => number
+}
+
+/** RedisPort over an ioredis Cluster. It follows MOVED and ASK; what is done here is what it leaves to its users. */
+export class IoredisClusterPort implements RedisPort {
+  connectionEpoch = 0
+  publishCommand: PublishCommand | null = null
+  readonly keyPrefix: string
+  readonly messages: IoredisClusterMessages
+  private readonly sender: Sender
+  private readonly listeners = new Set<() => void>()
+  private readonly nodes = new Set<IoredisNode>()
+  private isAsking = false
+  private askAgain: { cancel(): void } | null = null
+  private closed = false
+
+  constructor(
+    private readonly cluster: IoredisCluster,
+    { shardedPubSub, random }: ClusterPortOptions,
+  ) {
+    this.keyPrefix = cluster.options.keyPrefix ?? ''
+    this.sender = plainSender(cluster)
+    const { slotOf } = this
+    this.messages = new IoredisClusterMessages({
+      cluster,
+      slotOf,
+      random,
+      publishCommand: () => this.publishCommand,
+    })
+    cluster.on('+node', this.onNode)
+    cluster.on('-node', this.onNodeGone)
+    cluster.on('close', this.onBreak)
+    cluster.on('ready', this.onChange)
+    cluster.on('end', this.onChange)
+    cluster.nodes('all').forEach(this.onNode)
+    if (shardedPubSub !== 'auto') {
+      this.publishCommand = shardedPubSub === 'on' ? 'SPUBLISH' : 'PUBLISH'
+    }
+    this.onChange()
+  }
+
+  get state(): ConnectionState {
+    const { status } = this.cluster
+    if (status === 'ready') {
+      return this.publishCommand ? 'ready' : 'connecting'
+    }
+    if (status === 'wait') {
+      // lazyConnect: nobody else will ask for the connection. How it went is told by events.
+      this.cluster.connect().catch(ignore)
+    }
+    return status === 'end' ? 'ended' : 'connecting'
+  }
+
+  onStateChange(listener: () => void): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  readonly slotOf = (key: string): number => calculateSlot(key)
+
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.sender.evalsha(sha1, keys.length, ...keys, ...args)
+  }
+
+  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.sender.eval(lua, keys.length, ...keys, ...args)
+  }
+
+  /** Of one of the primaries. */
+  info(section: string): Promise<unknown> | undefined {
+    return this.cluster.status === 'ready' ? this.cluster.nodes('master')[0]?.info(section) : undefined
+  }
+
+  isErrorReply(error: unknown): error is Error {
+    return isReplyError(error)
+  }
+
+  async close(): Promise<void> {
+    this.closed = true
+    this.askAgain?.cancel()
+    this.cluster.off('+node', this.onNode)
+    this.cluster.off('-node', this.onNodeGone)
+    this.cluster.off('close', this.onBreak)
+    this.cluster.off('ready', this.onChange)
+    this.cluster.off('end', this.onChange)
+    this.nodes.forEach((node) => node.off('close', this.onBreak))
+    this.nodes.clear()
+    this.listeners.clear()
+    await this.messages.close()
+  }
+
+  private readonly onChange = (): void => {
+    if (!this.publishCommand && this.cluster.status === 'ready') {
+      void this.askForSharded()
+    }
+    this.tell()
+  }
+
+  private tell(): void {
+    for (const listener of [...this.listeners]) {
+      listener()
+    }
+  }
+
+  private readonly onNode = (node: IoredisNode): void => {
+    this.nodes.add(node)
+    node.on('close', this.onBreak)
+  }
+
+  private readonly onNodeGone = (node: IoredisNode): void => {
+    this.nodes.delete(node)
+    node.off('close', this.onBreak)
+    this.onBreak()
+  }
+
+  /** What was in flight is sent again by ioredis, to whoever has the slot then; the first copy may have run. */
+  private readonly onBreak = (): void => {
+    this.connectionEpoch += 1
+    this.tell()
+  }
+
+  /** Redisson's test, by which both sides come to the same answer: whether a node knows PUBSUB SHARDNUMSUB. */
+  private async askForSharded(): Promise<void> {
+    const [node] = this.cluster.nodes('master')
+    if (!node || this.isAsking) {
+      return
+    }
+    this.isAsking = true
+    const answer = await node.pubsub('SHARDNUMSUB').then(
+      () => 'SPUBLISH' as const,
+      (error: unknown) => (isReplyError(error) ? 'PUBLISH' : null),
+    )
+    this.isAsking = false
+    this.publishCommand = answer
+    if (answer) {
+      this.messages.follow()
+      this.tell()
+    } else if (!this.closed) {
+      this.askAgain = backgroundClock.setTimer(ASK_AGAIN_MS, this.onChange)
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from '@jest/globals'
+import type { RedisServer } from '@holdfast/testing'
+import type { Hold, Lock, LockClient } from '../../src/index.js'
+import { useClusterRig } from './support/cluster-rig.js'
+import { eventually } from './support/harness.js'
+import { soon } from './support/rig.js'
+
+const NAME = 'order:42'
+const CHANNEL = `redisson_lock__channel:{${NAME}}`
+const WAITERS = 50
+const FAIL_OVER_MS = 20_000
+// A lease that no wait may sit out, and no tick but one a second.
+const PATIENT = { lockWatchdogTimeout: 120_000, resyncInterval: 1_000, unavailableTimeoutMs: 30_000 }
+
+describe('a cluster that changes', () => {
+  const rig = useClusterRig({ replicasPerPrimary: 1 })
+
+  /** Each takes the lock once and gives it back; how many ever had it at a time, at most. */
+  const takeTurns = (lock: Lock, callers: number) => {
+    const seen = { most: 0, now: 0, passed: 0 }
+    const turns = Array.from({ length: callers }, async () => {
+      const hold = await lock.acquire()
+      seen.now += 1
+      seen.most = Math.max(seen.most, seen.now)
+      await new Promise((resolve) => setImmediate(resolve))
+      seen.now -= 1
+      seen.passed += 1
+      await hold.release()
+    })
+    return { seen, done: Promise.all(turns) }
+  }
+  const anotherPrimary = async (than: RedisServer): Promise<RedisServer> => {
+    const owners = await Promise.all([0, 6_000, 12_000].map((slot) => rig.cluster.primaryOf(slot)))
+    return owners.find((each) => each !== than) as RedisServer
+  }
+  const heldAndAwaited = async (): Promise<{
+    hold: Hold
+    others: LockClient
+    waits: ReturnType<typeof takeTurns>
+  }> => {
+    const [locks, others] = await Promise.all([rig.client(PATIENT), rig.client(PATIENT)])
+    const hold = await locks.getLock(NAME).acquire()
+    const waits = takeTurns(others.getLock(NAME), WAITERS)
+    await eventually(async () => (await rig.listening(CHANNEL, 'SHARDNUMSUB')).length === 1)
+    return { hold, others, waits }
+  }
+
+  it('the slot of a hot lock moves while fifty wait for it: nobody waits for its lease (I4)', async () => {
+    const { hold, waits } = await heldAndAwaited()
+    const from = await rig.primaryOf(NAME)
+    await rig.cluster.migrateSlot(rig.slotOf(NAME), await anotherPrimary(from))
+    expect(await hold.release()).toBe('released')
+    await soon(waits.done, FAIL_OVER_MS)
+    expect(waits.seen).toEqual({ most: 1, now: 0, passed: WAITERS })
+  })
+
+  it('after a slot has moved messages are heard from its new owner, without a tick (I4)', async () => {
+    const [locks, others] = await Promise.all([rig.client(), rig.client({ resyncInterval: 1_000 })])
+    const hold = await locks.getLock(NAME).acquire()
+    const waiting = others.getLock(NAME).acquire()
+    await eventually(async () => (await rig.listening(CHANNEL, 'SHARDNUMSUB')).length === 1)
+    const to = await anotherPrimary(await rig.primaryOf(NAME))
+    await rig.cluster.migrateSlot(rig.slotOf(NAME), to)
+    await eventually(async () => (await rig.listening(CHANNEL, 'SHARDNUMSUB')).includes(to))
+    expect(await hold.release()).toBe('released')
+    await (await soon(waiting)).release()
+  })
+
+  it('while its slot is on its way a lock can be neither had nor lost (TRYAGAIN), and afterwards it can', async () => {
+    const locks = await rig.client(PATIENT)
+    const held = await locks.getLock('held{order:42}').acquire()
+    const from = await rig.primaryOf(NAME)
+    const migration = await rig.cluster.beginMigration(rig.slotOf(NAME), await anotherPrimary(from))
+    const waits = takeTurns(locks.getLock(NAME), 10)
+    const impatient = locks.getLock('another{order:42}').tryAcquire({ waitMs: 500 })
+    await expect(impatient).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+    await migration.moveKeys()
+    await held.verify()
+    await migration.finish()
+    await soon(waits.done, FAIL_OVER_MS)
+    expect(waits.seen).toEqual({ most: 1, now: 0, passed: 10 })
+    expect(await held.release()).toBe('released')
+  })
+
+  it('a planned fail-over loses nothing: the holder keeps it, and whoever waits gets it (I1, I4)', async () => {
+    const { hold, others, waits } = await heldAndAwaited()
+    const former = await rig.primaryOf(NAME)
+    const [replica] = await rig.cluster.replicasOf(former)
+    await rig.cluster.healReplication()
+    await rig.cluster.failOver(replica as RedisServer)
+    await hold.verify()
+    expect(await others.getLock(NAME).tryLock()).toBe(false)
+    expect(await hold.release()).toBe('released')
+    await soon(waits.done, FAIL_OVER_MS)
+    expect(waits.seen).toEqual({ most: 1, now: 0, passed: WAITERS })
+  })
+
+  it('a primary that is killed: whoever waits gets in, and the holder learns whether its lock is still there (I1, I4)', async () => {
+    const { hold, waits } = await heldAndAwaited()
+    const former = await rig.primaryOf(NAME)
+    await rig.cluster.healReplication()
+    await former.kill()
+    await rig.cluster.newPrimaryOf(rig.slotOf(NAME), former)
+    await hold.verify()
+    expect(await hold.release()).toBe('released')
+    await soon(waits.done, FAIL_OVER_MS)
+    expect(waits.seen).toEqual({ most: 1, now: 0, passed: WAITERS })
+    await former.restart()
+    await rig.cluster.healReplication()
+  })
+})

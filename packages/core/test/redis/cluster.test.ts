@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals'
+import type { LockClient } from '../../src/index.js'
+import { useClusterRig } from './support/cluster-rig.js'
+import { eventually, signalled } from './support/harness.js'
+import { lockKinds } from './support/lock-kinds.js'
+import { soon } from './support/rig.js'
+import { nextLoss } from './support/losses.js'
+
+const NAME = 'order:42'
+const CHANNEL = `redisson_lock__channel:{${NAME}}`
+
+/** Names in as many slots. */
+const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `order:${i}`)
+
+describe('on a Redis Cluster', () => {
+  const rig = useClusterRig({ replicasPerPrimary: 0 })
+  const pair = (): Promise<[LockClient, LockClient]> => Promise.all([rig.client(), rig.client()])
+
+  it.each(lockKinds)('$name: whoever waits is woken by the release, without any tick (I4)', async (kind) => {
+    const [one, other] = await pair()
+    const parked = signalled()
+    other.on('waiting', () => parked.resolve())
+    const hold = await kind.of(one, NAME).acquire()
+    const waiting = kind.rivalOf(other, NAME).acquire()
+    await soon(parked.promise)
+    const [channel] = kind.saidByRelease(NAME)[0] ?? []
+    if (channel) {
+      await eventually(async () => (await rig.listening(channel, 'SHARDNUMSUB')).length === 1)
+    }
+    await hold.release()
+    await (await soon(waiting)).release()
+  })
+
+  it.each([
+    ['auto', 'SHARDNUMSUB', 'NUMSUB'],
+    ['on', 'SHARDNUMSUB', 'NUMSUB'],
+    ['off', 'NUMSUB', 'SHARDNUMSUB'],
+  ] as const)(
+    'shardedPubSub %s: a waiter listens at one node, by %s',
+    async (shardedPubSub, kind, otherKind) => {
+      const [one, other] = await Promise.all([rig.client({ shardedPubSub }), rig.client({ shardedPubSub })])
+      const hold = await one.getLock(NAME).acquire()
+      const waiting = other.getLock(NAME).acquire()
+      await eventually(async () => (await rig.listening(CHANNEL, kind)).length === 1)
+      expect(await rig.listening(CHANNEL, otherKind)).toEqual([])
+      if (kind === 'SHARDNUMSUB') {
+        expect(await rig.listening(CHANNEL, kind)).toEqual([await rig.primaryOf(NAME)])
+      }
+      await hold.release()
+      await (await soon(waiting)).release()
+      await eventually(async () => (await rig.listening(CHANNEL, kind)).length === 0)
+    },
+  )
+
+  it('what comes before the first answer of the cluster is announced as it is decided then', async () => {
+    const other = await rig.client()
+    const waiting = other.getLock(NAME)
+    const hold = await (await rig.client()).getLock(NAME).acquire()
+    const next = waiting.acquire()
+    await eventually(async () => (await rig.listening(CHANNEL, 'SHARDNUMSUB')).length === 1)
+    const early = rig.clientNow()
+    expect(await early.getLock(NAME).forceUnlock()).toBe(true)
+    await (await soon(next)).release()
+    expect(await hold.release()).toBe('lost')
+  })
+
+  it('a hold that is released by force is told of it, whichever node its lock is on', async () => {
+    const [one, other] = await pair()
+    for (const name of names(6)) {
+      const told = nextLoss(one)
+      const hold = await one.getLock(name).acquire()
+      await other.getLock(name).forceUnlock()
+      expect((await told).event).toMatchObject({ owner: hold.owner, error: { reason: 'forced' } })
+      await hold.release()
+    }
+  })
+
+  it('a latch whose name has braces opens for whoever waits, though Redisson’s channel is in another slot', async () => {
+    const [one, other] = await pair()
+    const name = 'group{a}:latch'
+    await one.getCountDownLatch(name).trySetCount(1)
+    const open = other.getCountDownLatch(name).await()
+    const channel = `redisson_countdownlatch__channel__{${name}}`
+    await eventually(async () => (await rig.listening(channel, 'NUMSUB')).length === 1)
+    await one.getCountDownLatch(name).countDown()
+    expect(await soon(open)).toBe(true)
+  })
+
+  it('a permit that comes back wakes who waits for one', async () => {
+    const [one, other] = await pair()
+    const semaphore = one.getSemaphore('tickets')
+    await semaphore.trySetPermits(1)
+    await semaphore.acquire()
+    const permit = other.getSemaphore('tickets').acquire()
+    await eventually(async () => (await rig.listening('redisson_sc:{tickets}', 'SHARDNUMSUB')).length === 1)
+    await semaphore.release()
+    await soon(permit)
+    await (await rig.primaryOf('tickets')).command('DEL', 'tickets')
+  })
+
+  it('what travels together is of one slot: a script for each', async () => {
+    const locks = await rig.client()
+    const acquireAll = (all: readonly string[]) =>
+      Promise.all(all.map((name) => locks.getLock(name).acquire()))
+    const together = names(30).map((name) => `{tenant}:${name}`)
+    const apart = names(30)
+    const slots = new Set(apart.map((name) => rig.slotOf(name))).size
+    // The first batch of all has to be loaded by every node.
+    const warm = await Promise.all([acquireAll(together), acquireAll(apart)])
+    await Promise.all(warm.flat().map((hold) => hold.release()))
+    await rig.scriptsRun()
+    const holds = await acquireAll(together)
+    expect(await rig.scriptsRun()).toBe(1)
+    holds.push(...(await acquireAll(apart)))
+    expect(await rig.scriptsRun()).toBe(slots)
+    await Promise.all(holds.map((hold) => hold.release()))
+  })
+
+  it('leases are renewed slot by slot, and one that is gone harms no other', async () => {
+    const locks = await rig.client({ lockWatchdogTimeout: 900 })
+    const all = [...names(20), ...names(20).map((name) => `{tenant}:${name}`)]
+    const holds = await Promise.all(all.map((name) => locks.getLock(name).acquire()))
+    const told = nextLoss(locks)
+    await (await rig.primaryOf('order:7')).command('DEL', 'order:7')
+    expect((await told).event).toMatchObject({ lockName: 'order:7', error: { reason: 'gone' } })
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect(holds.filter((hold) => hold.isLost)).toHaveLength(1)
+    const outcomes = await Promise.all(holds.map((hold) => hold.release()))
+    expect(outcomes.filter((outcome) => outcome !== 'released')).toEqual(['lost'])
+  })
+})

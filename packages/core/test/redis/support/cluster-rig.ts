@@ -1,0 +1,112 @@
+import { afterAll, afterEach, beforeAll, expect } from '@jest/globals'
+import { RedisCluster, type ClusterOptions, type RedisServer } from '@holdfast/testing'
+import calculateSlot from 'cluster-key-slot'
+import { Cluster } from 'ioredis'
+import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { eventually } from './harness.js'
+import { staysByDesign } from './lasting-keys.js'
+
+/** Longer than any test: what ends sooner was woken. */
+export const NO_TICK = { resyncInterval: 60_000, bareCalls: 'allow' } as const
+
+/** A cluster of this file's own, what one test opened on it, and the check that the test left nothing there. */
+export class ClusterRig {
+  cluster!: RedisCluster
+  private readonly closers: (() => unknown)[] = []
+  private tests = 0
+
+  async start(options: ClusterOptions): Promise<void> {
+    this.cluster = await RedisCluster.start({ nodeTimeoutMs: 1_000, ...options })
+  }
+
+  begin(): void {
+    this.tests += 1
+  }
+
+  get connectionName(): string {
+    return `test-${this.tests}`
+  }
+
+  connection(options: { redisOptions?: object; [option: string]: unknown } = {}): Cluster {
+    const { connectionName } = this
+    const cluster = new Cluster(this.cluster.endpoints, {
+      clusterRetryStrategy: () => 20,
+      ...options,
+      redisOptions: { connectionName, disconnectTimeout: 50, ...options.redisOptions },
+    })
+    cluster.on('error', () => undefined)
+    this.closers.push(() => cluster.disconnect())
+    return cluster
+  }
+
+  async client(options: LockClientOptions = {}, connection = this.connection()): Promise<LockClient> {
+    const client = await LockClient.connect(connection, { ...NO_TICK, ...options })
+    this.closers.push(() => client.close({ graceMs: 0 }))
+    return client
+  }
+
+  clientNow(options: LockClientOptions = {}, connection = this.connection()): LockClient {
+    const client = new LockClient(connection, { ...NO_TICK, ...options })
+    this.closers.push(() => client.close({ graceMs: 0 }))
+    return client
+  }
+
+  slotOf(name: string): number {
+    return calculateSlot(name)
+  }
+
+  primaryOf(name: string): Promise<RedisServer> {
+    return this.cluster.primaryOf(this.slotOf(name))
+  }
+
+  /** Nodes that somebody listens at, by channel of sharded messages or of others. */
+  async listening(channel: string, kind: 'SHARDNUMSUB' | 'NUMSUB'): Promise<RedisServer[]> {
+    const counts = await Promise.all(
+      this.running.map(async (node) =>
+        Number(((await node.command('PUBSUB', kind, channel)) as unknown[])[1]),
+      ),
+    )
+    return this.running.filter((_, i) => (counts[i] ?? 0) > 0)
+  }
+
+  /** How often scripts ran, on all nodes together, since the last time this was asked. */
+  async scriptsRun(): Promise<number> {
+    const runs = this.running.map(async (node) => {
+      const text = String(await node.command('INFO', 'commandstats'))
+      await node.command('CONFIG', 'RESETSTAT')
+      const calls = [...text.matchAll(/cmdstat_(?:evalsha|eval):calls=(\d+)/g)].map(([, count]) =>
+        Number(count),
+      )
+      return calls.reduce((sum, each) => sum + each, 0)
+    })
+    return (await Promise.all(runs)).reduce((sum, each) => sum + each, 0)
+  }
+
+  get running(): RedisServer[] {
+    return this.cluster.nodes.filter((node) => node.running)
+  }
+
+  /** Ends the test: closes the latest opened first, and fails when anything stays behind (I5). */
+  async finish(): Promise<void> {
+    for (const close of this.closers.splice(0).reverse()) {
+      await close()
+    }
+    for (const node of this.running) {
+      const keys = (await node.command('KEYS', '*')) as string[]
+      expect(keys.filter((key) => !staysByDesign(key))).toEqual([])
+      await eventually(
+        async () => !String(await node.command('CLIENT', 'LIST')).includes(` name=${this.connectionName} `),
+      )
+    }
+    await Promise.all(this.running.map((node) => node.command('FLUSHALL').catch(() => undefined)))
+  }
+}
+
+/** To be called at the top of a describe block. */
+export function useClusterRig(options: ClusterOptions = {}): ClusterRig {
+  const rig = new ClusterRig()
+  beforeAll(() => rig.start(options))
+  afterAll(() => rig.cluster.stop())
+  afterEach(() => rig.finish())
+  return rig
+}
