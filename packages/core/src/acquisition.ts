@@ -23,7 +23,7 @@ import type { Session } from './session.js'
  */
 export class Acquisition implements RenewableLease {
   readonly owner: string
-  private readonly commands: OwnerCommands
+  readonly commands: OwnerCommands
   readonly levels = new Levels()
   private watch: Watch | null = null
   private released = false
@@ -82,11 +82,6 @@ export class Acquisition implements RenewableLease {
 
   get isOver(): boolean {
     return this.released || this.loss.error !== null
-  }
-
-  /** Its fencing token, where the kind of lock gives them. */
-  get token(): string | undefined {
-    return this.commands.token
   }
 
   get trustedForMs(): number {
@@ -192,7 +187,8 @@ export class Acquisition implements RenewableLease {
     if (remainingMs === null && !this.released) {
       this.lose('gone')
     } else if (remainingMs !== null && remainingMs >= 0) {
-      this.watch?.correct(sentAt, remainingMs)
+      // The primary may have had a renewal that no replica has: where those are waited for, it adds no trust.
+      this.watch?.correct(sentAt, remainingMs, { mayGrow: !this.session.options.replicas })
     }
     this.loss.throwIfSet()
   }

@@ -30,7 +30,15 @@ export class Hold implements LockHold {
    * levels of one acquisition have the same. Undefined for a lock without tokens: see `getFencedLock`.
    */
   get token(): string | undefined {
-    return this.acquisition.token
+    return this.acquisition.commands.token
+  }
+
+  /**
+   * How many replicas had it when this owner last took it; every renewal that counted had as many as `replicas.acks`
+   * asks for. Undefined where the client has no such option.
+   */
+  get replicas(): number | undefined {
+    return this.acquisition.commands.replicas
   }
 
   /** How many levels this owner holds now, this one included. */

@@ -37,6 +37,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const runner = new ScriptRunner(port, background, {
     commandTimeoutMs: options.commandTimeout,
     beforeResume,
+    replicas: options.replicas,
   })
   const watchdog = new Watchdog<Leased>(new RedisLeaseStore(runner, lockWatchdogTimeout), {
     clock: background,

@@ -9,10 +9,17 @@ import {
 } from './validate.js'
 import { InvalidArgumentError } from './errors.js'
 import { wellFormed } from './keys.js'
+import type { ReplicaAcks } from './redis/acknowledged-transport.js'
 import { systemRandom, type Clock } from './system-clock.js'
 
 /** What to do about Redisson-style calls outside any context, where nothing can tell two callers apart. */
 export type BareCallsPolicy = 'warn' | 'allow' | 'throw'
+
+/** How many replicas have to have a lease, and for how long they are waited for, ms. */
+export interface ReplicaOptions {
+  acks: number
+  timeoutMs?: number
+}
 
 export type ShardedPubSub = 'auto' | 'on' | 'off'
 
@@ -37,6 +44,12 @@ export interface LockClientOptions {
   /** Default 'warn'. */
   bareCalls?: BareCallsPolicy
   /**
+   * A lease counts, and a hold is trusted, when `acks` replicas have it (WAIT), which they are given `timeoutMs` for, default
+   * 1,000. Default: off, the primary's answer is enough. More: fewer locks are lost by a fail-over, and none when all
+   * replicas have it; while replicas are away or late, nobody gets a lock.
+   */
+  replicas?: ReplicaOptions | undefined
+  /**
    * On a Redis Cluster, whether messages of locks are sharded (SPUBLISH): every client of a lock has to do the same, Java
    * ones included. Default 'auto', Redisson's own way: where the servers can (Redis 7). Elsewhere it means nothing.
    */
@@ -56,6 +69,7 @@ export interface ResolvedOptions {
   readonly unavailableTimeoutMs: number
   readonly maxHoldMs: number | undefined
   readonly bareCalls: BareCallsPolicy
+  readonly replicas: ReplicaAcks | undefined
   readonly shardedPubSub: ShardedPubSub
   readonly clock: Clock | undefined
   readonly random: () => number
@@ -74,6 +88,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     unavailableTimeoutMs: options.unavailableTimeoutMs ?? 10_000,
     maxHoldMs: options.maxHoldMs,
     bareCalls: options.bareCalls ?? 'warn',
+    replicas: replicaAcks(options.replicas),
     shardedPubSub: options.shardedPubSub ?? 'auto',
     clock: options.clock,
     random: options.random ?? systemRandom,
@@ -106,6 +121,18 @@ function check(options: ResolvedOptions): void {
   checkFunction('random', options.random)
   checkOneOf('bareCalls', options.bareCalls, ['warn', 'allow', 'throw'])
   checkOneOf('shardedPubSub', options.shardedPubSub, ['auto', 'on', 'off'])
+}
+
+function replicaAcks(given: ReplicaOptions | undefined): ReplicaAcks | undefined {
+  if (given === undefined) {
+    return undefined
+  }
+  checkObject('replicas', given)
+  const { acks, timeoutMs = 1_000 } = given
+  checkInteger('replicas.acks', acks, 1)
+  // Redis takes 0 for without end.
+  checkInteger('replicas.timeoutMs', timeoutMs, 1)
+  return { acks, timeoutMs }
 }
 
 function checkClock(clock: Partial<Clock> | undefined): void {

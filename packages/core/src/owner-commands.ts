@@ -22,6 +22,8 @@ export class OwnerCommands {
   grantedAt = 0
   /** Of the acquisition; a re-entry gets none of its own. */
   token: string | undefined = undefined
+  /** That had the latest grant, where replicas are waited for. */
+  replicas: number | undefined = undefined
   private readonly ledger = new CommandLedger()
   private busy = false
   private answerEndsTurn = false
@@ -101,6 +103,7 @@ export class OwnerCommands {
           this.inRedis = holds
           this.grantedAt = sentAt
           this.token = reply.token ?? this.token
+          this.replicas = reply.replicas
         } else if (!this.ledger.hasLateCopies) {
           this.inRedis = 0
         }

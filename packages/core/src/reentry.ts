@@ -59,7 +59,7 @@ export class Reentry {
    */
   private refuseWithoutToken(acquisition: Acquisition): void {
     const { givesTokens, lockName } = this.call.protocol
-    if (givesTokens && acquisition.token === undefined) {
+    if (givesTokens && acquisition.commands.token === undefined) {
       const rule = 'a lock that this context took by getFencedLock() too: it holds this one without a token'
       throw new InvalidArgumentError('name', lockName, rule)
     }

@@ -84,10 +84,11 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     this.#reschedule()
   }
 
-  correct(sentAt: number, remainingMs: number): void {
+  correct(sentAt: number, remainingMs: number, { mayGrow = true } = {}): void {
     requireDuration('remainingMs', remainingMs)
     if (!this.#admits(sentAt)) return
-    this.#trustedUntil = trustedUntil(sentAt, remainingMs)
+    const until = trustedUntil(sentAt, remainingMs)
+    this.#trustedUntil = mayGrow || this.#suspect ? until : Math.min(until, this.#trustedUntil)
     this.#suspect = false
     if (this.trustOverAt(this.#keeper.clock.now())) {
       // At once: whoever asked goes on with the answer, before any timer.

@@ -13,8 +13,11 @@ export interface Watch {
   setRenewing(on: boolean): void
   /** The store confirmed `ttlMs` for a request sent at `sentAt`: trust may grow, never shrink. RangeError. */
   confirm(sentAt: number, ttlMs: number): void
-  /** The store said what it still keeps: trust becomes exactly that, less the margin; ends at once if that is over. RangeError. */
-  correct(sentAt: number, remainingMs: number): void
+  /**
+   * The store said what it still keeps: trust becomes exactly that, less the margin; ends at once if that is over.
+   * Without `mayGrow` (default true) it never grows, unless the watch was suspect. RangeError.
+   */
+  correct(sentAt: number, remainingMs: number, options?: { readonly mayGrow: boolean }): void
   /** The owner learnt of the loss by itself: ends the watch and calls `onLost`. */
   lose(reason: LossReason): void
   /** Ended on purpose: no callback ever again, and a late answer of the store is ignored. */

@@ -1,4 +1,5 @@
 import { RedisUnavailableError, WrongTypeError, type LockError } from '../errors.js'
+import type { ReplicaAcks } from './acknowledged-transport.js'
 import type { ScriptCall } from './script-call.js'
 
 // Redis is not able to work now but will be: a fail-over, too few replicas, a disk that fails to take a snapshot,
@@ -57,6 +58,16 @@ export function brokenOff(error: unknown, call: ScriptCall): LockError {
 
 export function unanswered(timeoutMs: number, call: ScriptCall): LockError {
   const message = `Redis did not answer within ${timeoutMs} ms; whether the command ran is unknown.`
+  return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
+}
+
+/** The primary has it, and may be replaced by a replica that does not. */
+export function unacknowledged(
+  replicas: number,
+  { acks, timeoutMs }: ReplicaAcks,
+  call: ScriptCall,
+): LockError {
+  const message = `Only ${replicas} of ${acks} replicas had it within ${timeoutMs} ms; whether it outlives a fail-over is unknown.`
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
 }
 

@@ -1,10 +1,11 @@
 import calculateSlot from 'cluster-key-slot'
 import { backgroundClock } from '../system-clock.js'
 import type { PublishCommand } from './announcement.js'
-import type { IoredisCluster, IoredisNode } from './ioredis-cluster.js'
+import { nodeKey, type IoredisCluster, type IoredisNode } from './ioredis-cluster.js'
 import { IoredisClusterMessages } from './ioredis-cluster-messages.js'
 import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
-import type { ConnectionState, RedisPort } from './redis-port.js'
+import { IoredisAcknowledged } from './ioredis-acknowledged.js'
+import type { AcknowledgedConnection, ConnectionState, RedisPort } from './redis-port.js'
 
 const ASK_AGAIN_MS = 200
 
@@ -20,6 +21,7 @@ export class IoredisClusterPort implements RedisPort {
   readonly keyPrefix: string
   readonly messages: IoredisClusterMessages
   private readonly sender: Sender
+  private readonly acknowledged = new IoredisAcknowledged()
   private readonly listeners = new Set<() => void>()
   private readonly nodes = new Set<IoredisNode>()
   private isAsking = false
@@ -70,6 +72,12 @@ export class IoredisClusterPort implements RedisPort {
 
   readonly slotOf = (key: string): number => calculateSlot(key)
 
+  acknowledgedAt(key: string): AcknowledgedConnection | null {
+    const owner = this.cluster.slots[this.slotOf(key)]?.[0]
+    const node = this.cluster.nodes('master').find((each) => nodeKey(each) === owner)
+    return node ? this.acknowledged.at(nodeKey(node), node) : null
+  }
+
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     return this.sender.evalsha(sha1, keys.length, ...keys, ...args)
   }
@@ -99,6 +107,7 @@ export class IoredisClusterPort implements RedisPort {
     this.nodes.clear()
     this.listeners.clear()
     await this.messages.close()
+    await this.acknowledged.close()
   }
 
   private readonly onChange = (): void => {

@@ -1,7 +1,8 @@
 import { endConnection, type IoredisClient } from './ioredis-client.js'
 import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
 import { IoredisMessages } from './ioredis-messages.js'
-import type { ConnectionState, RedisPort } from './redis-port.js'
+import { IoredisAcknowledged } from './ioredis-acknowledged.js'
+import type { AcknowledgedConnection, ConnectionState, RedisPort } from './redis-port.js'
 
 /** RedisPort over one ioredis connection, standalone or behind Sentinel. */
 export class IoredisPort implements RedisPort {
@@ -10,6 +11,7 @@ export class IoredisPort implements RedisPort {
   readonly keyPrefix: string
   readonly messages: IoredisMessages
   private readonly sender: Sender
+  private readonly acknowledged = new IoredisAcknowledged()
   private readonly listeners = new Set<() => void>()
 
   constructor(
@@ -45,6 +47,10 @@ export class IoredisPort implements RedisPort {
     return () => this.listeners.delete(listener)
   }
 
+  acknowledgedAt(): AcknowledgedConnection {
+    return this.acknowledged.at('', this.client)
+  }
+
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     return this.sender.evalsha(sha1, keys.length, ...keys, ...args)
   }
@@ -67,6 +73,7 @@ export class IoredisPort implements RedisPort {
     this.client.off('end', this.onChange)
     this.listeners.clear()
     await this.messages.close()
+    await this.acknowledged.close()
     if (this.ownsClient && this.client.status !== 'end') {
       await endConnection(this.client)
     }

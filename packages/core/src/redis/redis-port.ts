@@ -9,7 +9,25 @@ import type { PublishCommand } from './announcement.js'
  */
 export type ConnectionState = 'ready' | 'connecting' | 'ended'
 
-export interface RedisPort {
+/** What runs scripts. */
+export interface ScriptTransport {
+  /** By digest. Rejects with the client's own error. Keys go out as they are, without `keyPrefix`. */
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  /** By text. */
+  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  /** Whether an error is Redis's own answer (the command had no effect), not a failure on the way. */
+  isErrorReply(error: unknown): error is Error
+  /** The slot of a key, where Redis keeps slots apart: keys of two are never in one command. */
+  readonly slotOf?: ((key: string) => number) | undefined
+}
+
+/** A connection that carries what replicas have to acknowledge, and nothing else. */
+export interface AcknowledgedConnection extends Pick<ScriptTransport, 'evalsha' | 'eval'> {
+  /** So many replicas have all that was sent before on this connection, at the latest when the time is over. */
+  wait(replicas: number, timeoutMs: number): Promise<number>
+}
+
+export interface RedisPort extends ScriptTransport {
   readonly state: ConnectionState
   /** Calls back at every change of `state`; returns the un-listener. */
   onStateChange(listener: () => void): () => void
@@ -23,20 +41,13 @@ export interface RedisPort {
 
   /** What messages of locks are published with; null until it is known, which is before the first `ready`. */
   readonly publishCommand: PublishCommand | null
-  /** The slot of a key, where Redis keeps slots apart: keys of two are never in one command. */
-  readonly slotOf?: (key: string) => number
-
-  /** By digest. Rejects with the client's own error. Keys go out as they are, without `keyPrefix`. */
-  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
-  /** By text. */
-  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  /** To the primary that has the key; null: none is known. Absent: the client cannot wait for replicas. */
+  acknowledgedAt?(key: string): AcknowledgedConnection | null
   /**
    * What Redis tells of itself in one section. Undefined while there is no connection: unlike a look at `state`
    * it never opens one.
    */
   info(section: string): Promise<unknown> | undefined
-  /** Whether an error is Redis's own answer (the command had no effect), not a failure on the way. */
-  isErrorReply(error: unknown): error is Error
 
   /** Messages, on one connection of its own that is opened with the first subscription. */
   readonly messages: WakeSource

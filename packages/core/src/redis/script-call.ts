@@ -6,6 +6,11 @@ export interface ScriptCall<T = unknown> {
   readonly keys: readonly string[]
   readonly args: readonly string[]
   readonly parse: (reply: unknown) => T
+  /**
+   * Of a call that may grant a lease: the answer as so many replicas have acknowledged it. Undefined: it grants
+   * nothing. Where the client wants replicas to have its leases, an answer that grants one counts when they have it.
+   */
+  granted?(value: T, replicas: number): T | undefined
   /** For error messages; absent when the call is about many locks. */
   readonly lockName?: string
   /** How long to wait for the answer, ms. Default, and at most: the client's `commandTimeout`. */

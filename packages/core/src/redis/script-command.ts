@@ -1,6 +1,7 @@
 import type { LockError } from '../errors.js'
 import type { InFlight } from './command-deadlines.js'
-import { unanswered } from './failures.js'
+import type { Acknowledged } from './acknowledged-transport.js'
+import { unacknowledged, unanswered } from './failures.js'
 import type { ScriptCall } from './script-call.js'
 
 /** One run of a script on its way, until it is answered or given up. */
@@ -21,10 +22,12 @@ export class ScriptCommand<T = unknown> implements InFlight {
     })
   }
 
-  answered(reply: unknown): void {
+  /** `acknowledged`: where replicas were waited for. */
+  answered(reply: unknown, acknowledged: Acknowledged | null): void {
     this.settled = true
     try {
-      this.resolve(this.call.parse(reply))
+      const value = this.call.parse(reply)
+      this.resolve(acknowledged ? this.countedBy(acknowledged, value) : value)
     } catch (error) {
       this.reject(error)
     }
@@ -37,5 +40,14 @@ export class ScriptCommand<T = unknown> implements InFlight {
 
   expire(): void {
     this.failed(unanswered(this.timeoutMs, this.call))
+  }
+
+  /** @throws RedisUnavailableError too few replicas have what was granted: whether it stays is unknown */
+  private countedBy({ replicas, needed }: Acknowledged, value: T): T {
+    const granted = this.call.granted?.(value, replicas)
+    if (granted !== undefined && replicas < needed.acks) {
+      throw unacknowledged(replicas, needed, this.call)
+    }
+    return granted ?? value
   }
 }

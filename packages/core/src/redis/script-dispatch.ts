@@ -1,6 +1,7 @@
 import { batchScript, encodeBatch, MOST_ITEMS } from '../scripts/batch.js'
 import { brokenOff, refusal } from './failures.js'
-import type { RedisPort } from './redis-port.js'
+import { Acknowledged } from './acknowledged-transport.js'
+import type { ScriptTransport } from './redis-port.js'
 import type { ScriptCall } from './script-call.js'
 import type { ScriptCommand } from './script-command.js'
 
@@ -17,7 +18,7 @@ export class ScriptDispatch {
   private gathered: ScriptCommand[] = []
 
   constructor(
-    private readonly port: RedisPort,
+    private readonly transport: ScriptTransport,
     private readonly beforeResume: () => void,
   ) {}
 
@@ -49,7 +50,7 @@ export class ScriptDispatch {
   }
 
   private bySlot(commands: readonly ScriptCommand[]): Iterable<readonly ScriptCommand[]> {
-    const { slotOf } = this.port
+    const { slotOf } = this.transport
     if (!slotOf || commands.length === 1) {
       return [commands]
     }
@@ -69,9 +70,9 @@ export class ScriptDispatch {
     }
     const { keys, args } = encodeBatch(commands.map((each) => each.call))
     this.run({ script: batchScript, keys, args }, commands).then(
-      (replies) => this.settle(commands, replies as unknown[]),
+      (answer) => this.settle(commands, repliesIn(answer), answer),
       (error: unknown) => {
-        if (this.port.isErrorReply(error)) {
+        if (this.transport.isErrorReply(error)) {
           // Nothing ran. What Redis has against all of them together it may not have against each.
           commands.filter((each) => !each.settled).forEach((each) => this.sendAlone(each))
         } else {
@@ -82,37 +83,45 @@ export class ScriptDispatch {
   }
 
   private sendAlone(command: ScriptCommand): void {
-    const settle = (reply: unknown): void => this.settle([command], [reply])
+    const settle = (answer: unknown): void => {
+      const reply = answer instanceof Acknowledged ? answer.reply : answer
+      this.settle([command], [reply], answer)
+    }
     this.run(command.call, [command]).then(settle, settle)
   }
 
   private run(what: ScriptRun, commands: readonly ScriptCommand[]): Promise<unknown> {
     const { script, keys, args } = what
-    return this.port.evalsha(script.sha1, keys, args).catch((error: unknown) => {
+    return this.transport.evalsha(script.sha1, keys, args).catch((error: unknown) => {
       // A flushed script cache or a new primary: nothing ran. Given up meanwhile, it shall not run any more.
-      const isUnknown = this.port.isErrorReply(error) && error.message.startsWith('NOSCRIPT')
+      const isUnknown = this.transport.isErrorReply(error) && error.message.startsWith('NOSCRIPT')
       if (isUnknown && commands.some((each) => !each.settled)) {
-        return this.port.eval(script.lua, keys, args)
+        return this.transport.eval(script.lua, keys, args)
       }
       throw error
     })
   }
 
   /** Each reply is what Redis answered, its error, or what broke on the way. */
-  private settle(commands: readonly ScriptCommand[], replies: readonly unknown[]): void {
+  private settle(commands: readonly ScriptCommand[], replies: readonly unknown[], answer?: unknown): void {
     this.beforeResume()
     commands.forEach((command, i) => {
       const reply = replies[i]
       if (command.settled) {
         return
       }
-      if (this.port.isErrorReply(reply)) {
+      if (this.transport.isErrorReply(reply)) {
         command.failed(refusal(reply, command.call))
       } else if (reply instanceof Error) {
         command.failed(brokenOff(reply, command.call))
       } else {
-        command.answered(reply)
+        command.answered(reply, answer instanceof Acknowledged ? answer : null)
       }
     })
   }
+}
+
+/** Of the items of a batch. */
+function repliesIn(answer: unknown): unknown[] {
+  return (answer instanceof Acknowledged ? answer.reply : answer) as unknown[]
 }

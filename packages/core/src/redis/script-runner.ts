@@ -1,5 +1,6 @@
 import { ClientClosedError } from '../errors.js'
 import type { Clock } from '../system-clock.js'
+import { AcknowledgedTransport, type ReplicaAcks } from './acknowledged-transport.js'
 import { announcementOn, decided, type Announcement } from './announcement.js'
 import { CommandDeadlines, type InFlight } from './command-deadlines.js'
 import { notSent } from './failures.js'
@@ -8,21 +9,32 @@ import type { ScriptCall } from './script-call.js'
 import { ScriptCommand } from './script-command.js'
 import { ScriptDispatch } from './script-dispatch.js'
 
+export interface RunnerLimits {
+  readonly commandTimeoutMs: number
+  /** Runs before an answer, or that there is none, resumes whoever waits for it. */
+  readonly beforeResume: () => void
+  /** Leases count when so many replicas have them. */
+  readonly replicas?: ReplicaAcks | undefined
+}
+
 /** Runs scripts with a deadline, and tells failures apart by what is known of their effect. */
 export class ScriptRunner {
   private readonly usualDeadlines: CommandDeadlines
   private readonly otherDeadlines = new Map<number, CommandDeadlines>()
   private readonly dispatch: ScriptDispatch
+  private readonly acknowledged: ScriptDispatch | null
   private closed = false
 
-  /** `beforeResume` runs before an answer, or that there is none, resumes whoever waits for it. */
   constructor(
     private readonly port: RedisPort,
     private readonly clock: Clock,
-    private readonly limits: { readonly commandTimeoutMs: number; readonly beforeResume: () => void },
+    private readonly limits: RunnerLimits,
   ) {
     this.usualDeadlines = this.newDeadlines(limits.commandTimeoutMs)
     this.dispatch = new ScriptDispatch(port, limits.beforeResume)
+    const { replicas } = limits
+    const transport = replicas && new AcknowledgedTransport(port, replicas)
+    this.acknowledged = transport ? new ScriptDispatch(transport, limits.beforeResume) : null
   }
 
   /** See `RedisPort.connectionEpoch`. */
@@ -63,7 +75,8 @@ export class ScriptRunner {
     const timeoutMs = this.timeoutOf(call)
     const command = new ScriptCommand(call, timeoutMs)
     this.deadlinesOf(timeoutMs).add(command)
-    this.dispatch.send(command as ScriptCommand)
+    const dispatch = call.granted && this.acknowledged ? this.acknowledged : this.dispatch
+    dispatch.send(command as ScriptCommand)
     return command.answer
   }
 

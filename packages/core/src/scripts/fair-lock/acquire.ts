@@ -1,7 +1,7 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
-import { parseAcquired, type AcquireReply, type HeldReply } from '../lock/acquire.js'
+import { granted, parseAcquired, type AcquireReply, type HeldReply } from '../lock/acquire.js'
 import type { FairLine } from './line.js'
 
 export const acquireScript = defineScript('fair-lock/acquire')
@@ -47,7 +47,7 @@ export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Prom
     arrival,
   ]
   const { lockName } = line
-  return runner.run({ script: acquireScript, keys: [...line.keys, latchKey], args, parse, lockName })
+  return runner.run({ script: acquireScript, keys: [...line.keys, latchKey], args, parse, granted, lockName })
 }
 
 type Answer = [unknown, string, ...unknown[]]

@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
-import { argsOf, parseAcquire, type AcquireCommand, type AcquireReply } from '../lock/acquire.js'
+import { granted, argsOf, parseAcquire, type AcquireCommand, type AcquireReply } from '../lock/acquire.js'
 
 export const acquireFencedScript = defineScript('fenced-lock/acquire')
 
@@ -18,7 +18,7 @@ export function acquireFenced(runner: ScriptRunner, command: AcquireFencedComman
   const { lockName, key, latchKey, tokenKey, tokens, tokenTtlMs = 0 } = command
   const keys = [key, latchKey, tokenKey]
   const args = [...argsOf(command), tokens, `${tokenTtlMs}`]
-  return runner.run({ script: acquireFencedScript, keys, args, parse, lockName })
+  return runner.run({ script: acquireFencedScript, keys, args, parse, granted, lockName })
 }
 
 function parse(reply: unknown): AcquireReply {

@@ -16,8 +16,8 @@ export interface AcquireCommand {
 }
 
 export type AcquireReply =
-  /** `token` where the kind of lock gives tokens. */
-  | { readonly kind: 'acquired'; readonly token?: string }
+  /** `token` where the kind of lock gives tokens; `replicas` that have it, where they were waited for. */
+  | { readonly kind: 'acquired'; readonly token?: string; readonly replicas?: number }
   | HeldReply
   /** A re-entry found nothing to re-enter. */
   | { readonly kind: 'lost' }
@@ -43,12 +43,24 @@ const ACQUIRED = { kind: 'acquired' } as const
 export function acquire(runner: ScriptRunner, command: AcquireCommand): Promise<AcquireReply> {
   const { lockName, key, latchKey } = command
   const args = argsOf(command)
-  return runner.run({ script: acquireScript, keys: [key, latchKey], args, parse: parseAcquire, lockName })
+  return runner.run({
+    script: acquireScript,
+    keys: [key, latchKey],
+    args,
+    parse: parseAcquire,
+    granted,
+    lockName,
+  })
 }
 
 /** Also of a script that includes this one. */
 export function argsOf({ owner, holds, leaseMs, stamp }: AcquireCommand): string[] {
   return [owner, `${holds}`, `${leaseMs}`, `${stamp.sequence}`, `${stamp.latchThrough}`, LATCH_TTL_MS]
+}
+
+/** See `ScriptCall.granted`; of every kind of lock. */
+export function granted<R extends { readonly kind: string }>(reply: R, replicas: number): R | undefined {
+  return reply.kind === 'acquired' ? { ...reply, replicas } : undefined
 }
 
 /** A number, or who has it. */

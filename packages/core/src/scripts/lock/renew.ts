@@ -16,9 +16,14 @@ export function renew(runner: ScriptRunner, command: RenewCommand): Promise<Rene
   const { locks, leaseMs, timeoutMs } = command
   const keys = locks.map((each) => each.key)
   const args = [`${leaseMs}`, ...locks.map((each) => each.owner)]
-  return runner.run({ script: renewScript, keys, args, parse: parseRenewed, timeoutMs })
+  return runner.run({ script: renewScript, keys, args, parse: parseRenewed, granted: renewed, timeoutMs })
 }
 
 export function parseRenewed(reply: unknown): RenewReply {
   return (reply as unknown[]).map((each) => (Number(each) === 1 ? 'renewed' : 'lost'))
+}
+
+/** See `ScriptCall.granted`. */
+export function renewed(answers: RenewReply): RenewReply | undefined {
+  return answers.includes('renewed') ? answers : undefined
 }

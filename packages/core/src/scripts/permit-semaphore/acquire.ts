@@ -1,5 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { taken } from '../semaphore/acquire.js'
 import { onPermits, type PermitCommand } from './keys.js'
 
 export const acquireExpirableScript = defineScript('permit-semaphore/acquire')
@@ -27,6 +28,7 @@ export function acquireExpirable(
     script: acquireExpirableScript,
     ...onPermits(runner, command, [`${leaseMs}`, ...ids]),
     parse,
+    granted: taken,
   })
 }
 

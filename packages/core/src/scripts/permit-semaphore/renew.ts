@@ -16,5 +16,9 @@ export interface RenewPermitCommand {
 export function renewPermit(runner: ScriptRunner, command: RenewPermitCommand): Promise<number> {
   const { lockName, timeoutsKey, id, leaseMs, timeoutMs } = command
   const [keys, args] = [[timeoutsKey], [`${leaseMs}`, id]]
-  return runner.run({ script: renewPermitScript, keys, args, parse: Number, lockName, timeoutMs })
+  return runner.run({ script: renewPermitScript, keys, args, parse: Number, granted, lockName, timeoutMs })
+}
+
+function granted(leftMs: number): number | undefined {
+  return leftMs > 0 ? leftMs : undefined
 }

@@ -16,5 +16,6 @@ export function updateLease(runner: ScriptRunner, command: UpdateLeaseCommand): 
     script: updateLeaseScript,
     ...onPermits(runner, command, args),
     parse: (reply) => Number(reply) === 1,
+    granted: (isHeld) => isHeld || undefined,
   })
 }

@@ -2,7 +2,7 @@ import { readTimeouts } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
-import { parseAcquire, type AcquireReply } from '../lock/acquire.js'
+import { granted, parseAcquire, type AcquireReply } from '../lock/acquire.js'
 import type { ReadWriteKeys } from './keys.js'
 
 export const acquireScript = defineScript('read-lock/acquire')
@@ -33,6 +33,7 @@ export function acquire(runner: ScriptRunner, command: ReadAcquireCommand): Prom
       ...[joins, standsBack ? '1' : '0'],
     ],
     parse: parseAcquire,
+    granted,
     lockName,
   })
 }

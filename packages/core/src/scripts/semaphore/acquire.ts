@@ -20,7 +20,13 @@ export function acquirePermits(
 ): Promise<AcquirePermitsReply> {
   const { lockName, permits } = command
   const args = [...stampOf(command), `${permits}`]
-  return runner.run({ script: acquirePermitsScript, keys: keysOf(command), args, parse, lockName })
+  const keys = keysOf(command)
+  return runner.run({ script: acquirePermitsScript, keys, args, parse, granted: taken, lockName })
+}
+
+/** See `ScriptCall.granted`; of both kinds of semaphore. */
+export function taken<R extends AcquirePermitsReply>(reply: R): R | undefined {
+  return reply.kind === 'taken' ? reply : undefined
 }
 
 function parse(reply: unknown): AcquirePermitsReply {

@@ -1,7 +1,7 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
-import { parseAcquire, type AcquireReply } from '../lock/acquire.js'
+import { granted, parseAcquire, type AcquireReply } from '../lock/acquire.js'
 import type { ReadWriteKeys } from '../read-lock/keys.js'
 
 export const acquireScript = defineScript('write-lock/acquire')
@@ -30,6 +30,7 @@ export function acquire(runner: ScriptRunner, command: WriteAcquireCommand): Pro
       `${announceForMs}`,
     ],
     parse: parseAcquire,
+    granted,
     lockName,
   })
 }

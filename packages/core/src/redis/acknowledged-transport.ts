@@ -1,0 +1,117 @@
+import type { AcknowledgedConnection, RedisPort, ScriptTransport } from './redis-port.js'
+
+export interface ReplicaAcks {
+  /** Replicas that have to have it. */
+  readonly acks: number
+  /** How long they have for that, ms. */
+  readonly timeoutMs: number
+}
+
+/** An answer of the primary, and how many replicas have what it says. */
+export class Acknowledged {
+  constructor(
+    readonly reply: unknown,
+    readonly replicas: number,
+    readonly needed: ReplicaAcks,
+  ) {}
+}
+
+type Command = (connection: AcknowledgedConnection) => Promise<unknown>
+
+/**
+ * Scripts whose answer counts when replicas have what they wrote: each is followed by a WAIT on the same connection,
+ * which carries nothing else, because Redis answers nothing behind a WAIT before that is over.
+ */
+export class AcknowledgedTransport implements ScriptTransport {
+  private readonly lanes = new WeakMap<AcknowledgedConnection, Lane>()
+
+  constructor(
+    private readonly port: RedisPort,
+    private readonly needed: ReplicaAcks,
+  ) {}
+
+  get slotOf(): RedisPort['slotOf'] {
+    return this.port.slotOf
+  }
+
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<Acknowledged> {
+    return this.send(keys, (connection) => connection.evalsha(sha1, keys, args))
+  }
+
+  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<Acknowledged> {
+    return this.send(keys, (connection) => connection.eval(lua, keys, args))
+  }
+
+  isErrorReply(error: unknown): error is Error {
+    return this.port.isErrorReply(error)
+  }
+
+  private send([key = '']: readonly string[], command: Command): Promise<Acknowledged> {
+    const connection = this.port.acknowledgedAt?.(key)
+    if (!connection) {
+      return Promise.reject(new Error('No primary is known that has the slot.'))
+    }
+    const lane = this.lanes.get(connection) ?? new Lane(connection, this.needed)
+    this.lanes.set(connection, lane)
+    return lane.add(command)
+  }
+}
+
+interface Passenger {
+  readonly command: Command
+  readonly resolve: (answer: Acknowledged) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** One flight at a time; who comes meanwhile shares the next one's WAIT (group commit). */
+class Lane {
+  private queue: Passenger[] = []
+  private isFlying = false
+
+  constructor(
+    private readonly connection: AcknowledgedConnection,
+    private readonly needed: ReplicaAcks,
+  ) {}
+
+  add(command: Command): Promise<Acknowledged> {
+    const answer = new Promise<Acknowledged>((resolve, reject) =>
+      this.queue.push({ command, resolve, reject }),
+    )
+    if (!this.isFlying) {
+      this.isFlying = true
+      // What is sent in this turn flies together.
+      process.nextTick(() => void this.fly())
+    }
+    return answer
+  }
+
+  private async fly(): Promise<void> {
+    while (this.queue.length > 0) {
+      const { connection, needed } = this
+      const passengers = this.queue
+      this.queue = []
+      const answers = Promise.allSettled(passengers.map(({ command }) => command(connection)))
+      const waited = connection.wait(needed.acks, needed.timeoutMs)
+      const [settled, replicas] = await Promise.all([answers, settledAs(waited)])
+      passengers.forEach(({ resolve, reject }, i) => {
+        const answer = settled[i]
+        if (answer?.status !== 'fulfilled') {
+          reject(answer?.reason)
+        } else if (replicas.error !== undefined) {
+          reject(replicas.error)
+        } else {
+          resolve(new Acknowledged(answer.value, replicas.count, needed))
+        }
+      })
+    }
+    this.isFlying = false
+  }
+}
+
+/** Whether Redis refused the WAIT or the connection broke: it is not known who has it. */
+function settledAs(waited: Promise<number>): Promise<{ count: number; error?: Error }> {
+  return waited.then(
+    (count) => ({ count }),
+    (error: unknown) => ({ count: 0, error: new Error(`WAIT failed: ${String(error)}`) }),
+  )
+}

@@ -1,0 +1,61 @@
+import { endConnection, type IoredisClient } from './ioredis-client.js'
+import { ignore, plainSender, type Sender } from './ioredis-sender.js'
+import type { AcknowledgedConnection } from './redis-port.js'
+
+interface Waiting extends IoredisClient {
+  wait(replicas: number, timeoutMs: number): Promise<number | string>
+}
+
+/** For each place one connection on which replicas are waited for. It never reconnects: the next use opens another. */
+export class IoredisAcknowledged {
+  private readonly connections = new Map<string, { client: IoredisClient; used: AcknowledgedConnection }>()
+
+  at(place: string, client: IoredisClient): AcknowledgedConnection {
+    const there = this.connections.get(place)
+    if (there) {
+      return there.used
+    }
+    const connection = client.duplicate({
+      enableAutoPipelining: false,
+      enableOfflineQueue: true,
+      lazyConnect: false,
+      maxRetriesPerRequest: null,
+      readOnly: false,
+      // What broke is not sent again behind the back of its caller.
+      retryStrategy: () => null,
+    })
+    connection.on('error', ignore)
+    connection.on('end', () => this.connections.delete(place))
+    const used = new IoredisAcknowledgedConnection(connection as Waiting)
+    this.connections.set(place, { client: connection, used })
+    return used
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.connections.values()]
+    this.connections.clear()
+    await Promise.all(
+      all.filter(({ client }) => client.status !== 'end').map(({ client }) => endConnection(client)),
+    )
+  }
+}
+
+class IoredisAcknowledgedConnection implements AcknowledgedConnection {
+  private readonly sender: Sender
+
+  constructor(private readonly client: Waiting) {
+    this.sender = plainSender(client)
+  }
+
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.sender.evalsha(sha1, keys.length, ...keys, ...args)
+  }
+
+  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.sender.eval(lua, keys.length, ...keys, ...args)
+  }
+
+  async wait(replicas: number, timeoutMs: number): Promise<number> {
+    return Number(await this.client.wait(replicas, timeoutMs))
+  }
+}

@@ -1,0 +1,167 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { RedisReplication } from '@holdfast/testing'
+import { Redis } from 'ioredis'
+import {
+  LockClient,
+  type CompoundHold,
+  type Hold,
+  type LockClientOptions,
+  type LockHold,
+} from '../../src/index.js'
+import { eventually } from './support/harness.js'
+import { lockKinds } from './support/lock-kinds.js'
+import { nextLoss } from './support/losses.js'
+import { soon } from './support/rig.js'
+
+const NAME = 'order:42'
+const BOTH = { acks: 2, timeoutMs: 200 }
+
+describe('leases that replicas must have', () => {
+  let group: RedisReplication
+  const closers: (() => unknown)[] = []
+
+  beforeAll(async () => {
+    group = await RedisReplication.start({ replicas: 2 })
+  })
+  afterAll(() => group.stop())
+  afterEach(async () => {
+    await group.healReplication()
+    for (const close of closers.splice(0).reverse()) {
+      await close()
+    }
+    const keys = (await group.primary.command('KEYS', '*')) as string[]
+    expect(keys.filter((key) => !/^(holdfast:(latch|operations)|redisson_lock_token)/.test(key))).toEqual([])
+    await eventually(
+      async () => !String(await group.primary.command('CLIENT', 'LIST')).includes(' name=mine '),
+    )
+    await group.primary.command('FLUSHALL')
+  })
+
+  const client = async (options: LockClientOptions = {}): Promise<LockClient> => {
+    const redis = new Redis(group.primary.url, {
+      connectionName: 'mine',
+      disconnectTimeout: 50,
+      retryStrategy: () => 20,
+    })
+    redis.on('error', () => undefined)
+    closers.push(() => redis.disconnect())
+    const locks = await LockClient.connect(redis, { replicas: BOTH, bareCalls: 'allow', ...options })
+    closers.push(() => locks.close({ graceMs: 0 }))
+    return locks
+  }
+  const holders = async (): Promise<unknown> => group.primary.command('HGETALL', NAME)
+  const calls = async (command: string): Promise<number> => {
+    const text = String(await group.primary.command('INFO', 'commandstats'))
+    return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(text)?.[1] ?? 0)
+  }
+
+  const replicasOf = (hold: LockHold): Set<number | undefined> => {
+    const holds = (hold as Partial<CompoundHold>).holds ?? [hold as Hold]
+    return new Set(holds.map(({ replicas }) => replicas))
+  }
+
+  it.each(lockKinds)('$name: a hold tells how many replicas have it, with the option only', async (kind) => {
+    const [locks, others] = await Promise.all([client(), client({ replicas: undefined })])
+    const hold = await kind.of(locks, NAME).acquire()
+    expect(replicasOf(hold)).toEqual(new Set([2]))
+    await hold.release()
+    const other = await kind.of(others, NAME).acquire()
+    expect(replicasOf(other)).toEqual(new Set([undefined]))
+    await other.release()
+  })
+
+  it.each(lockKinds)(
+    '$name: what too few replicas have is not given, and nothing of it stays (I2, I8)',
+    async (kind) => {
+      const locks = await client()
+      group.cutReplication()
+      await expect(kind.of(locks, NAME).tryAcquire()).rejects.toMatchObject({
+        code: 'REDIS_UNAVAILABLE',
+        message: expect.stringContaining('Only 0 of 2 replicas had it within 200 ms'),
+      })
+      await eventually(async () => ((await holders()) as unknown[]).length === 0)
+    },
+  )
+
+  it('a wait goes on until replicas are back', async () => {
+    const locks = await client()
+    group.cutReplication()
+    const waiting = locks.getLock(NAME).acquire({ waitMs: 20_000 })
+    await eventually(async () => (await calls('wait')) > 2)
+    await group.healReplication()
+    const hold = await soon(waiting)
+    expect(hold.replicas).toBe(2)
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('a level that too few have is taken back: the count is what it was (I2)', async () => {
+    const locks = await client({ unavailableTimeoutMs: 500 })
+    await locks.run(async () => {
+      const lock = locks.getLock(NAME)
+      const hold = await lock.acquire()
+      group.cutReplication()
+      await expect(lock.acquire()).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+      await eventually(async () => ((await holders()) as string[])[1] === '1')
+      expect(hold.count).toBe(1)
+      expect(hold.lossError).toBeNull()
+      await group.healReplication()
+      expect(await hold.release()).toBe('released')
+    })
+  })
+
+  it('renewals that too few have add no trust, nor does asking the primary: lost before the lease ends (I3)', async () => {
+    const locks = await client({ lockWatchdogTimeout: 1_500 })
+    const told = nextLoss(locks)
+    const hold = await locks.getLock(NAME).acquire()
+    group.cutReplication()
+    const before = await calls('wait')
+    await eventually(async () => (await calls('wait')) > before)
+    await hold.verify()
+    expect(hold.trustedForMs).toBeLessThan(1_200)
+    expect((await told).event).toMatchObject({ error: { reason: 'expired' } })
+    expect(await hold.release()).toBe('lost')
+  })
+
+  it('who waits for replicas delays no release, and no other client (I7)', async () => {
+    const [locks, others] = await Promise.all([
+      client({ replicas: { acks: 2, timeoutMs: 3_000 } }),
+      client({ replicas: undefined }),
+    ])
+    const hold = await locks.getLock('another').acquire()
+    group.cutReplication()
+    let over = false
+    const waiting = locks
+      .getLock(NAME)
+      .acquire({ waitMs: 1_000 })
+      .catch(() => (over = true))
+    await eventually(async () => (await calls('wait')) > 0 && ((await holders()) as unknown[]).length > 0)
+    expect(await hold.release()).toBe('released')
+    await (await others.getLock('a third').acquire()).release()
+    expect(over).toBe(false)
+    await waiting
+  })
+
+  it('what comes while replicas are waited for shares the next WAIT', async () => {
+    const locks = await client()
+    const warm = await locks.getLock(NAME).acquire()
+    await warm.release()
+    const before = await calls('wait')
+    const holds = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => locks.getLock(`order:${i}`).acquire()),
+    )
+    expect(holds.map(({ replicas }) => replicas)).toEqual(holds.map(() => 2))
+    expect((await calls('wait')) - before).toBeLessThanOrEqual(4)
+    await Promise.all(holds.map((hold) => hold.release()))
+  })
+
+  it.each([
+    ['no object', 5],
+    ['no number of replicas', {}],
+    ['none', { acks: 0 }],
+    ['half a replica', { acks: 1.5 }],
+    ['a wait without end', { acks: 1, timeoutMs: 0 }],
+  ])('refuses %s', (_, replicas) => {
+    const redis = new Redis(group.primary.url, { lazyConnect: true })
+    expect(() => new LockClient(redis, { replicas: replicas as never })).toThrow(/replicas/)
+  })
+})
