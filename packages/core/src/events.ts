@@ -9,6 +9,8 @@ export interface LockEvents {
   'renewal-failed': { lockName: string; owner: string; error: unknown; trustedForMs: number }
   /** Redis did not take a release; the lock becomes free when its lease ends, if not before. */
   'release-failed': { lockName: string; owner: string; error: RedisUnavailableError }
+  /** Locks have another primary than before, after a fail-over or a restart: so many leases are verified with it. */
+  'primary-changed': { doubted: number }
   /** A caller begins to wait. `holder` is known once this client was refused. */
   waiting: { lockName: string; holder: LockHolder | undefined }
 }

@@ -6,6 +6,8 @@ import { renew as renewRead } from './scripts/read-lock/renew.js'
 
 /** A lease that is not part of a lock: it is renewed by a command of its own. */
 export interface SelfRenewing extends RenewableLease {
+  /** In Redis. */
+  readonly key: string
   renewItself(timeoutMs: number): Promise<'renewed' | 'lost'>
   remaining(timeoutMs: number): Promise<number | null>
 }

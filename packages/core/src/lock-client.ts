@@ -25,7 +25,13 @@ import { LockThread } from './thread.js'
 import { runIn } from './run-in-context.js'
 import { checkDuration, checkFunction, checkOneOf } from './validate.js'
 
-const EVENTS: readonly LockEventName[] = ['lost', 'renewal-failed', 'release-failed', 'waiting']
+const EVENTS: readonly LockEventName[] = [
+  'lost',
+  'renewal-failed',
+  'release-failed',
+  'primary-changed',
+  'waiting',
+]
 
 /**
  * One participant: every lock it gives out is held under its client id. One per process and Redis is what a

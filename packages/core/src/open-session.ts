@@ -63,8 +63,17 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     borrowings: new Borrowings(),
     bareOrigins: { left: MOST_ORIGINS },
   }
+  watchPrimaries(session)
   askForEviction(session)
   return session
+}
+
+/** What a primary acknowledged that is not there any more may be gone: whoever took its place is asked first. */
+function watchPrimaries({ port, watchdog, events }: OpenSession): void {
+  port.onPrimaryChange((isAffected) => {
+    const doubted = watchdog.doubt((lease) => isAffected(lease.key))
+    events.emit('primary-changed', { doubted })
+  })
 }
 
 function fairWaiting(parts: Omit<FairWaitersParts, 'refusals'>) {

@@ -10,8 +10,6 @@ export interface Keeper<L extends RenewableLease> {
   readonly clock: WatchdogClock
   /** Compares the clocks; true when a jump was found, and then every living watch is suspect already. */
   look(): boolean
-  /** Monotonic ms of the last jump found. */
-  jumpedAt(): number
   move(watch: TrackedWatch<L>, deadline: number): void
   ended(watch: TrackedWatch<L>): void
   /** Asks the store about a suspect watch. */
@@ -31,6 +29,8 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   #renewAt: number
   readonly #renewUntil: number
   #suspect = false
+  /** What was sent before proves nothing any more. */
+  #provenFrom = -Infinity
   #ended = false
   /** Whose answers count: those of an earlier round, or to a watch that has ended, match nothing. */
   #round: object | undefined
@@ -125,9 +125,10 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     return this.#round === undefined && !this.#ended && this.#plannedRenewal() <= time
   }
 
-  /** What the watch knew before the jump is void, and so is every answer that is still on its way. */
-  becomeSuspect(): void {
+  /** What the watch knew before `since` is void, and so is every answer that is still on its way. */
+  becomeSuspect(since: number): void {
     this.#suspect = true
+    this.#provenFrom = since
     this.#round = undefined
     this.#reschedule()
   }
@@ -151,9 +152,9 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     else this.#reschedule()
   }
 
-  /** Whether an answer to a request of that time can be about a lease the machine did not sleep through. */
+  /** Whether an answer to a request of that time is about what is there now. */
   #admits(sentAt: number): boolean {
-    return !this.#ended && !this.#keeper.look() && sentAt >= this.#keeper.jumpedAt()
+    return !this.#ended && !this.#keeper.look() && sentAt >= this.#provenFrom
   }
 
   /** A lease granted for less than a renewal sets must be renewed before that is over. */

@@ -17,8 +17,8 @@ import type { Watch } from './watch.js'
  *   watch()           │      ▼
  *  ─────────────►  TRUSTED ────── stop · lose · trust over · store says lost ──────►  ENDED
  *                   │    ▲                                                              ▲
- *    wall clock     │    │ any answer to a request                                      │
- *    jumped ahead   ▼    │ sent after the jump                                          │
+ *  jump of the wall  │    │ any answer to a request                                      │
+ *  clock, or doubt   ▼    │ sent after that                                              │
  *                  SUSPECT ─────── stop · lose · trust over · store says lost ──────────┘
  *
  * What an attempt does to trust (T = trusted until, counted from when the request was sent):
@@ -26,7 +26,7 @@ import type { Watch } from './watch.js'
  *   answer               TRUSTED                    SUSPECT                     ENDED
  *   renewed              T = max(T, sent + ttl')    T = sent + ttl', TRUSTED    ignored
  *   ... sent before      ignored                    ignored                     ignored
- *       the last jump
+ *       the jump or doubt
  *   lost                 ENDED, onLost('refused')   ENDED, onLost('refused')    ignored
  *   unknown, rejected    T stays, asked again       T stays, asked again        ignored
  *   (ttl' = ttl less the margin)
@@ -62,6 +62,8 @@ export class Watchdog<L extends RenewableLease> {
   readonly #renewal: Question<L, RenewalAnswer>
   readonly #remainder: Question<L, number | null>
   #closing: Promise<void> | undefined
+  /** A grant that was asked for before it is as doubtful as those it was about. */
+  #lastDoubt = { at: -Infinity, isDoubted: (() => false) as (lease: L) => boolean }
 
   /** Throws RangeError when `batchSize` is not a whole number above 0. */
   constructor(store: LeaseStore<L>, options: WatchdogOptions) {
@@ -82,7 +84,6 @@ export class Watchdog<L extends RenewableLease> {
       clock,
       guard,
       look: () => this.#look(),
-      jumpedAt: () => this.#detector.jumpedAt,
       move: (watch, deadline) => this.#schedule.move(watch, deadline),
       ended: (watch) => this.#schedule.remove(watch),
       verify: (watch) => this.#verify([watch]),
@@ -100,9 +101,10 @@ export class Watchdog<L extends RenewableLease> {
     requireGrant(lease.ttlMs, grant)
     const watch = new TrackedWatch(this.#keeper, lease, grant)
     this.#schedule.add(watch)
-    if (grant.sentAt < this.#detector.jumpedAt) {
-      // The machine slept between the request and now: nobody knows how much of the lease is left.
-      watch.becomeSuspect()
+    const provenFrom = this.#provenFrom(lease)
+    if (grant.sentAt < provenFrom) {
+      // The machine slept between the request and now, or the store is another one: nobody knows what is left.
+      watch.becomeSuspect(provenFrom)
       this.#verify([watch])
     }
     return watch
@@ -115,6 +117,22 @@ export class Watchdog<L extends RenewableLease> {
    */
   endOverdueTrust(): void {
     this.#runDue()
+  }
+
+  /**
+   * What the store said of these leases so far may be about another store: a replica has taken its place, or it has
+   * lost its data. Nothing of theirs is trusted until it has been asked again, which happens at once.
+   *
+   * @returns how many there are
+   */
+  doubt(isDoubted: (lease: L) => boolean): number {
+    if (this.#closing !== undefined) return 0
+    const at = this.#options.clock.now()
+    this.#lastDoubt = { at, isDoubted }
+    const doubted = this.#schedule.until(Infinity).filter(({ lease }) => isDoubted(lease))
+    for (const watch of doubted) watch.becomeSuspect(at)
+    this.#verify(doubted.filter((watch) => !watch.trustOverAt(at)))
+    return doubted.length
   }
 
   /**
@@ -151,10 +169,15 @@ export class Watchdog<L extends RenewableLease> {
     if (!this.#detector.look()) return false
     const now = this.#detector.jumpedAt
     const living = this.#schedule.until(Infinity)
-    for (const watch of living) watch.becomeSuspect()
+    for (const watch of living) watch.becomeSuspect(now)
     // A watch whose trust is over anyway is left to the timer: a renewal would only keep others waiting.
     this.#verify(living.filter((watch) => !watch.trustOverAt(now)))
     return true
+  }
+
+  #provenFrom(lease: L): number {
+    const { at, isDoubted } = this.#lastDoubt
+    return Math.max(this.#detector.jumpedAt, isDoubted(lease) ? at : -Infinity)
   }
 
   #verify(watches: readonly TrackedWatch<L>[]): void {

@@ -5,7 +5,13 @@ import { nodeKey, type IoredisCluster, type IoredisNode } from './ioredis-cluste
 import { IoredisClusterMessages } from './ioredis-cluster-messages.js'
 import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
 import { IoredisAcknowledged } from './ioredis-acknowledged.js'
-import type { AcknowledgedConnection, ConnectionState, RedisPort } from './redis-port.js'
+import { ClusterPrimaries } from './cluster-primaries.js'
+import type {
+  AcknowledgedConnection,
+  ConnectionState,
+  PrimaryChangeListener,
+  RedisPort,
+} from './redis-port.js'
 
 const ASK_AGAIN_MS = 200
 
@@ -23,7 +29,9 @@ export class IoredisClusterPort implements RedisPort {
   private readonly sender: Sender
   private readonly acknowledged = new IoredisAcknowledged()
   private readonly listeners = new Set<() => void>()
-  private readonly nodes = new Set<IoredisNode>()
+  private readonly primaryListeners = new Set<PrimaryChangeListener>()
+  private readonly primaries: ClusterPrimaries
+  private readonly nodes = new Map<IoredisNode, () => void>()
   private isAsking = false
   private askAgain: { cancel(): void } | null = null
   private closed = false
@@ -41,6 +49,9 @@ export class IoredisClusterPort implements RedisPort {
       random,
       publishCommand: () => this.publishCommand,
     })
+    this.primaries = new ClusterPrimaries(cluster, (isAffected) =>
+      this.primaryListeners.forEach((listener) => listener((key) => isAffected(slotOf(key)))),
+    )
     cluster.on('+node', this.onNode)
     cluster.on('-node', this.onNodeGone)
     cluster.on('close', this.onBreak)
@@ -72,6 +83,11 @@ export class IoredisClusterPort implements RedisPort {
 
   readonly slotOf = (key: string): number => calculateSlot(key)
 
+  onPrimaryChange(listener: PrimaryChangeListener): () => void {
+    this.primaryListeners.add(listener)
+    return () => this.primaryListeners.delete(listener)
+  }
+
   acknowledgedAt(key: string): AcknowledgedConnection | null {
     const owner = this.cluster.slots[this.slotOf(key)]?.[0]
     const node = this.cluster.nodes('master').find((each) => nodeKey(each) === owner)
@@ -84,6 +100,10 @@ export class IoredisClusterPort implements RedisPort {
 
   eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     return this.sender.eval(lua, keys.length, ...keys, ...args)
+  }
+
+  unanswered(): void {
+    this.primaries.lookAround()
   }
 
   /** Of one of the primaries. */
@@ -103,9 +123,10 @@ export class IoredisClusterPort implements RedisPort {
     this.cluster.off('close', this.onBreak)
     this.cluster.off('ready', this.onChange)
     this.cluster.off('end', this.onChange)
-    this.nodes.forEach((node) => node.off('close', this.onBreak))
-    this.nodes.clear()
+    this.nodes.forEach((forget) => forget())
+    this.primaries.close()
     this.listeners.clear()
+    this.primaryListeners.clear()
     await this.messages.close()
     await this.acknowledged.close()
   }
@@ -124,13 +145,22 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   private readonly onNode = (node: IoredisNode): void => {
-    this.nodes.add(node)
+    const onReady = (): void => void this.primaries.ask(node).catch(ignore)
     node.on('close', this.onBreak)
+    node.on('ready', onReady)
+    this.nodes.set(node, () => {
+      this.nodes.delete(node)
+      node.off('close', this.onBreak)
+      node.off('ready', onReady)
+    })
+    if (node.status === 'ready') {
+      onReady()
+    }
   }
 
   private readonly onNodeGone = (node: IoredisNode): void => {
-    this.nodes.delete(node)
-    node.off('close', this.onBreak)
+    this.nodes.get(node)?.()
+    this.primaries.lookAround()
     this.onBreak()
   }
 

@@ -2,7 +2,13 @@ import { endConnection, type IoredisClient } from './ioredis-client.js'
 import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
 import { IoredisMessages } from './ioredis-messages.js'
 import { IoredisAcknowledged } from './ioredis-acknowledged.js'
-import type { AcknowledgedConnection, ConnectionState, RedisPort } from './redis-port.js'
+import { PrimaryIdentity } from './primary-identity.js'
+import type {
+  AcknowledgedConnection,
+  ConnectionState,
+  PrimaryChangeListener,
+  RedisPort,
+} from './redis-port.js'
 
 /** RedisPort over one ioredis connection, standalone or behind Sentinel. */
 export class IoredisPort implements RedisPort {
@@ -13,6 +19,8 @@ export class IoredisPort implements RedisPort {
   private readonly sender: Sender
   private readonly acknowledged = new IoredisAcknowledged()
   private readonly listeners = new Set<() => void>()
+  private readonly primaryListeners = new Set<PrimaryChangeListener>()
+  private readonly identity = new PrimaryIdentity()
 
   constructor(
     private readonly client: IoredisClient,
@@ -23,8 +31,11 @@ export class IoredisPort implements RedisPort {
     this.sender = plainSender(client)
     this.messages = new IoredisMessages(client)
     client.on('close', this.onClose)
-    client.on('ready', this.onChange)
+    client.on('ready', this.onReady)
     client.on('end', this.onChange)
+    if (client.status === 'ready') {
+      this.askWho().catch(ignore)
+    }
     if (ownsClient) {
       client.on('error', ignore)
     }
@@ -45,6 +56,11 @@ export class IoredisPort implements RedisPort {
   onStateChange(listener: () => void): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
+  }
+
+  onPrimaryChange(listener: PrimaryChangeListener): () => void {
+    this.primaryListeners.add(listener)
+    return () => this.primaryListeners.delete(listener)
   }
 
   acknowledgedAt(): AcknowledgedConnection {
@@ -69,13 +85,25 @@ export class IoredisPort implements RedisPort {
 
   async close(): Promise<void> {
     this.client.off('close', this.onClose)
-    this.client.off('ready', this.onChange)
+    this.client.off('ready', this.onReady)
     this.client.off('end', this.onChange)
     this.listeners.clear()
+    this.primaryListeners.clear()
     await this.messages.close()
     await this.acknowledged.close()
     if (this.ownsClient && this.client.status !== 'end') {
       await endConnection(this.client)
+    }
+  }
+
+  private readonly onReady = (): void => {
+    this.onChange()
+    this.askWho().catch(ignore)
+  }
+
+  private async askWho(): Promise<void> {
+    if (await this.identity.hasChanged(async (section) => this.sender.info(section))) {
+      this.primaryListeners.forEach((listener) => listener(() => true))
     }
   }
 

@@ -27,6 +27,8 @@ export interface AcknowledgedConnection extends Pick<ScriptTransport, 'evalsha' 
   wait(replicas: number, timeoutMs: number): Promise<number>
 }
 
+export type PrimaryChangeListener = (isAffected: (key: string) => boolean) => void
+
 export interface RedisPort extends ScriptTransport {
   readonly state: ConnectionState
   /** Calls back at every change of `state`; returns the un-listener. */
@@ -36,6 +38,13 @@ export interface RedisPort extends ScriptTransport {
    * may still be on its way.
    */
   readonly connectionEpoch: number
+  /**
+   * Calls back when keys have another primary than before, whose data may be older, or none. The listener is told
+   * which keys. Returns the un-listener.
+   */
+  onPrimaryChange(listener: PrimaryChangeListener): () => void
+  /** A command had no answer in time: whoever should have answered may not be the primary any more. */
+  unanswered?(): void
   /** Prefix that the client puts before every key; part of the lock's raw name here. */
   readonly keyPrefix: string
 

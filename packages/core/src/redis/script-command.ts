@@ -15,6 +15,7 @@ export class ScriptCommand<T = unknown> implements InFlight {
   constructor(
     readonly call: ScriptCall<T>,
     private readonly timeoutMs: number,
+    private readonly onUnanswered: () => void,
   ) {
     this.answer = new Promise((resolve, reject) => {
       this.resolve = resolve
@@ -39,6 +40,7 @@ export class ScriptCommand<T = unknown> implements InFlight {
   }
 
   expire(): void {
+    this.onUnanswered()
     this.failed(unanswered(this.timeoutMs, this.call))
   }
 

@@ -73,7 +73,7 @@ export class ScriptRunner {
 
   private send<T>(call: ScriptCall<T>): Promise<T> {
     const timeoutMs = this.timeoutOf(call)
-    const command = new ScriptCommand(call, timeoutMs)
+    const command = new ScriptCommand(call, timeoutMs, this.onUnanswered)
     this.deadlinesOf(timeoutMs).add(command)
     const dispatch = call.granted && this.acknowledged ? this.acknowledged : this.dispatch
     dispatch.send(command as ScriptCommand)
@@ -114,6 +114,8 @@ export class ScriptRunner {
     const { publishCommand } = this.port
     return publishCommand ? decided(args, publishCommand) : args
   }
+
+  private readonly onUnanswered = (): void => this.port.unanswered?.()
 
   private timeoutOf(call: ScriptCall): number {
     const { commandTimeoutMs } = this.limits

@@ -15,7 +15,8 @@ type Command<R> = (command: PermitCommand) => Promise<R>
 
 /** How many permits a permit-expirable semaphore has, whoever holds them. */
 export abstract class ExpirablePermits {
-  protected readonly key: string
+  /** @internal */
+  readonly key: string
   protected readonly timeoutsKey: string
   protected readonly channel: string
 

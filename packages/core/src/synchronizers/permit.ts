@@ -7,6 +7,8 @@ import { checkLease, checkRequired } from '../validate.js'
 /** What a permit needs of its semaphore. */
 export interface PermitHome {
   readonly name: string
+  /** Of Redis. */
+  readonly key: string
   /** Ms until it ends; 0: it has. Never shortens. */
   renew(id: string, leaseMs: number, timeoutMs: number): Promise<number>
   updateLeaseTime(id: string, leaseMs: number): Promise<boolean>
@@ -30,6 +32,11 @@ export class Permit {
     /** @internal What a renewal sets, ms. */
     readonly ttlMs: number,
   ) {}
+
+  /** @internal */
+  get key(): string {
+    return this.home.key
+  }
 
   /** Of the semaphore. */
   get name(): string {

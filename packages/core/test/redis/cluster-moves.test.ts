@@ -3,6 +3,7 @@ import type { RedisServer } from '@holdfast/testing'
 import type { Hold, Lock, LockClient } from '../../src/index.js'
 import { useClusterRig } from './support/cluster-rig.js'
 import { eventually } from './support/harness.js'
+import { nextLoss } from './support/losses.js'
 import { soon } from './support/rig.js'
 
 const NAME = 'order:42'
@@ -32,6 +33,13 @@ describe('a cluster that changes', () => {
   const anotherPrimary = async (than: RedisServer): Promise<RedisServer> => {
     const owners = await Promise.all([0, 6_000, 12_000].map((slot) => rig.cluster.primaryOf(slot)))
     return owners.find((each) => each !== than) as RedisServer
+  }
+  const nameElsewhere = async (than: RedisServer): Promise<string> => {
+    for (let i = 0; ; i += 1) {
+      if ((await rig.primaryOf(`elsewhere:${i}`)) !== than) {
+        return `elsewhere:${i}`
+      }
+    }
   }
   const heldAndAwaited = async (): Promise<{
     hold: Hold
@@ -107,5 +115,44 @@ describe('a cluster that changes', () => {
     expect(waits.seen).toEqual({ most: 1, now: 0, passed: WAITERS })
     await former.restart()
     await rig.cluster.healReplication()
+  })
+
+  it('a primary that is killed before its replica had the lock: the holder is told as soon as there is another (I1)', async () => {
+    const locks = await rig.client({ ...PATIENT, lockWatchdogTimeout: 300_000 })
+    const changes: number[] = []
+    locks.on('primary-changed', ({ doubted }) => changes.push(doubted))
+    const former = await rig.primaryOf(NAME)
+    await rig.cluster.cutReplication(former)
+    const told = nextLoss(locks, FAIL_OVER_MS)
+    const hold = await locks.getLock(NAME).acquire()
+    const elsewhere = await locks.getLock(await nameElsewhere(former)).acquire()
+    await former.kill()
+    expect((await told).event).toMatchObject({ owner: hold.owner, error: { reason: 'gone' } })
+    expect(changes).toContain(1)
+    expect(elsewhere.lossError).toBeNull()
+    expect([await hold.release(), await elsewhere.release()]).toEqual(['lost', 'released'])
+    await former.restart()
+    await rig.cluster.healReplication()
+  })
+
+  it('with acks of all replicas a primary that is killed takes no lock along (I1)', async () => {
+    const replicas = { acks: 1, timeoutMs: 1_000 }
+    const [locks, others] = await Promise.all([
+      rig.client({ ...PATIENT, replicas }),
+      rig.client({ ...PATIENT, replicas }),
+    ])
+    const hold = await locks.getLock(NAME).acquire()
+    expect(hold.replicas).toBe(1)
+    const waits = takeTurns(others.getLock(NAME), 10)
+    const former = await rig.primaryOf(NAME)
+    await former.kill()
+    await rig.cluster.newPrimaryOf(rig.slotOf(NAME), former)
+    await hold.verify()
+    await former.restart()
+    await rig.cluster.healReplication()
+    expect(waits.seen.passed).toBe(0)
+    expect(await hold.release()).toBe('released')
+    await soon(waits.done, FAIL_OVER_MS)
+    expect(waits.seen).toEqual({ most: 1, now: 0, passed: 10 })
   })
 })

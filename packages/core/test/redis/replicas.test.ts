@@ -1,13 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { RedisReplication } from '@holdfast/testing'
 import { Redis } from 'ioredis'
-import {
-  LockClient,
-  type CompoundHold,
-  type Hold,
-  type LockClientOptions,
-  type LockHold,
-} from '../../src/index.js'
+import { LockClient, type LockClientOptions, type LockHold } from '../../src/index.js'
 import { eventually } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { nextLoss } from './support/losses.js'
@@ -15,6 +9,20 @@ import { soon } from './support/rig.js'
 
 const NAME = 'order:42'
 const BOTH = { acks: 2, timeoutMs: 200 }
+
+interface Graded {
+  readonly replicas?: number
+}
+
+interface Graded {
+  readonly replicas?: number | undefined
+}
+
+/** Of one lock, or of each member of several. */
+const levelsOf = (hold: LockHold): readonly Graded[] => {
+  const { holds } = hold as { holds?: readonly Graded[] }
+  return holds ?? [hold as Graded]
+}
 
 describe('leases that replicas must have', () => {
   let group: RedisReplication
@@ -55,10 +63,8 @@ describe('leases that replicas must have', () => {
     return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(text)?.[1] ?? 0)
   }
 
-  const replicasOf = (hold: LockHold): Set<number | undefined> => {
-    const holds = (hold as Partial<CompoundHold>).holds ?? [hold as Hold]
-    return new Set(holds.map(({ replicas }) => replicas))
-  }
+  const replicasOf = (hold: LockHold): Set<number | undefined> =>
+    new Set(levelsOf(hold).map(({ replicas }) => replicas))
 
   it.each(lockKinds)('$name: a hold tells how many replicas have it, with the option only', async (kind) => {
     const [locks, others] = await Promise.all([client(), client({ replicas: undefined })])

@@ -1,0 +1,88 @@
+import { describe, expect, it } from '@jest/globals'
+import { Bench, expectNothingLeft, FakeLease, TRUST, TTL } from './fixture.js'
+
+expectNothingLeft()
+
+const isNamed = (name: string) => (lease: FakeLease) => lease.name === name
+
+describe('leases that are doubted', () => {
+  it('are not trusted until the store has been asked again; others are as before', async () => {
+    const bench = new Bench()
+    const [one, other] = [bench.watch(new FakeLease('one')), bench.watch(new FakeLease('other'))]
+    await bench.clock.advance(1_000)
+    expect(bench.dog.doubt(isNamed('one'))).toBe(1)
+    expect([one.trustedForMs, other.trustedForMs]).toEqual([0, TRUST - 1_000])
+    expect(bench.store.batches).toEqual([['one']])
+    bench.store.renewals[0]!.answer(['renewed'])
+    await bench.clock.settle()
+    expect(one.trustedForMs).toBe(TRUST)
+  })
+
+  it('that are not renewed are trusted for what the store still keeps', async () => {
+    const bench = new Bench()
+    const watch = bench.watch(new FakeLease(), { renew: false })
+    bench.dog.doubt(() => true)
+    bench.store.remainders[0]!.answer(1_000)
+    await bench.clock.settle()
+    expect(watch.trustedForMs).toBe(940)
+    await bench.clock.advance(940)
+  })
+
+  it('an answer to what was asked before, or granted before, proves nothing', async () => {
+    const bench = new Bench()
+    const watch = bench.watch(new FakeLease('before'))
+    const sentAt = bench.clock.now()
+    await bench.clock.advance(10)
+    bench.dog.doubt(() => true)
+    watch.confirm(sentAt, TTL)
+    watch.correct(sentAt, TTL)
+    const late = bench.watch(new FakeLease('late'), { sentAt })
+    expect([watch.trustedForMs, late.trustedForMs]).toEqual([0, 0])
+    bench.renewAll()
+    await bench.clock.advance(1_000)
+    bench.store.renewals.forEach((call) => call.answer(call.leases.map(() => 'renewed' as const)))
+    await bench.clock.settle()
+    expect(watch.trustedForMs).toBeGreaterThan(0)
+    expect(late.trustedForMs).toBeGreaterThan(0)
+  })
+
+  it('that the store does not know are lost', async () => {
+    const bench = new Bench()
+    const lease = new FakeLease()
+    bench.watch(lease)
+    bench.dog.doubt(() => true)
+    bench.store.renewals[0]!.answer(['lost'])
+    await bench.clock.settle()
+    expect([lease.losses, bench.dog.size]).toEqual([['refused'], 0])
+  })
+
+  it('nothing is asked after the end', async () => {
+    const bench = new Bench()
+    bench.watch(new FakeLease())
+    await bench.dog.close()
+    expect(bench.dog.doubt(() => true)).toBe(0)
+    expect(bench.store.renewals).toEqual([])
+  })
+})
+
+describe('what the store says without mayGrow', () => {
+  it('shortens trust and never lengthens it', () => {
+    const bench = new Bench()
+    const watch = bench.watch(new FakeLease())
+    watch.correct(bench.clock.now(), 2 * TTL, { mayGrow: false })
+    expect(watch.trustedForMs).toBe(TRUST)
+    watch.correct(bench.clock.now(), 1_000, { mayGrow: false })
+    expect(watch.trustedForMs).toBe(940)
+    watch.stop()
+  })
+
+  it('counts in full where nothing was trusted', async () => {
+    const bench = new Bench()
+    const watch = bench.watch(new FakeLease(), { renew: false })
+    bench.dog.doubt(() => true)
+    await bench.clock.advance(1)
+    watch.correct(bench.clock.now(), TTL, { mayGrow: false })
+    expect(watch.trustedForMs).toBe(TRUST)
+    watch.stop()
+  })
+})
