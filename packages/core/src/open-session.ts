@@ -11,7 +11,7 @@ import { FairWaiters, type FairWaitersParts } from './fair-waiters.js'
 import { HeldLocks } from './held-locks.js'
 import { RedisLeaseStore, type Leased } from './lease-store.js'
 import type { ResolvedOptions } from './options.js'
-import type { RedisPort } from './redis/redis-port.js'
+import type { PrimaryVerdict, RedisPort } from './redis/redis-port.js'
 import { ScriptRunner } from './redis/script-runner.js'
 import { Refusals } from './refusals.js'
 import type { Session } from './session.js'
@@ -69,10 +69,17 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
 }
 
 /** What a primary acknowledged that is not there any more may be gone: whoever took its place is asked first. */
-function watchPrimaries({ port, watchdog, events }: OpenSession): void {
-  port.onPrimaryChange((isAffected) => {
-    const doubted = watchdog.doubt((lease) => isAffected(lease.key))
-    events.emit('primary-changed', { doubted })
+function watchPrimaries(session: OpenSession): void {
+  const { port, watchdog, events, clock } = session
+  port.onPrimary((verdict) => {
+    const since = clock.now()
+    const conclude = (isAffected: PrimaryVerdict): void => {
+      if (isAffected) {
+        const doubted = watchdog.doubt((lease) => isAffected(lease.key), since)
+        events.emit('primary-changed', { doubted })
+      }
+    }
+    session.inBackground(Promise.resolve(verdict).then(conclude))
   })
 }
 

@@ -31,6 +31,8 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   #suspect = false
   /** What was sent before proves nothing any more. */
   #provenFrom = -Infinity
+  /** When the latest request was sent whose answer trust rests on. */
+  provenAt: number
   #ended = false
   /** Whose answers count: those of an earlier round, or to a watch that has ended, match nothing. */
   #round: object | undefined
@@ -38,6 +40,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   constructor(keeper: Keeper<L>, lease: L, grant: Grant) {
     this.lease = lease
     this.#keeper = keeper
+    this.provenAt = grant.sentAt
     this.#trustedUntil = trustedUntil(grant.sentAt, grant.ttlMs)
     this.intervalMs = this.#intervalFor(grant.ttlMs)
     this.#renewing = grant.renew
@@ -70,6 +73,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   confirm(sentAt: number, ttlMs: number): void {
     requireDuration('ttlMs', ttlMs)
     if (!this.#admits(sentAt)) return
+    this.provenAt = Math.max(this.provenAt, sentAt)
     const until = trustedUntil(sentAt, ttlMs)
     // What a suspect watch trusted before the jump is void: the new answer counts even if it ends earlier.
     const grows = this.#suspect || until > this.#trustedUntil
@@ -87,6 +91,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   correct(sentAt: number, remainingMs: number, { mayGrow = true } = {}): void {
     requireDuration('remainingMs', remainingMs)
     if (!this.#admits(sentAt)) return
+    this.provenAt = Math.max(this.provenAt, sentAt)
     const until = trustedUntil(sentAt, remainingMs)
     this.#trustedUntil = mayGrow || this.#suspect ? until : Math.min(until, this.#trustedUntil)
     this.#suspect = false

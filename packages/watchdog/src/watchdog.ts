@@ -122,16 +122,19 @@ export class Watchdog<L extends RenewableLease> {
   /**
    * What the store said of these leases so far may be about another store: a replica has taken its place, or it has
    * lost its data. Nothing of theirs is trusted until it has been asked again, which happens at once.
+   * @param at what was sent before (monotonic ms) proves nothing; default now
    *
    * @returns how many there are
    */
-  doubt(isDoubted: (lease: L) => boolean): number {
+  doubt(isDoubted: (lease: L) => boolean, at = this.#options.clock.now()): number {
     if (this.#closing !== undefined) return 0
-    const at = this.#options.clock.now()
     this.#lastDoubt = { at, isDoubted }
-    const doubted = this.#schedule.until(Infinity).filter(({ lease }) => isDoubted(lease))
+    const doubted = this.#schedule
+      .until(Infinity)
+      .filter((watch) => watch.provenAt < at && isDoubted(watch.lease))
     for (const watch of doubted) watch.becomeSuspect(at)
-    this.#verify(doubted.filter((watch) => !watch.trustOverAt(at)))
+    const now = this.#options.clock.now()
+    this.#verify(doubted.filter((watch) => !watch.trustOverAt(now)))
     return doubted.length
   }
 

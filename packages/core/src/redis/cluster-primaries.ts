@@ -2,6 +2,7 @@ import { backgroundClock } from '../system-clock.js'
 import { nodeKey, type IoredisCluster, type IoredisNode } from './ioredis-cluster.js'
 import { ignore } from './ioredis-sender.js'
 import { PrimaryIdentity } from './primary-identity.js'
+import type { PrimaryListener } from './redis-port.js'
 
 const LOOK_AGAIN_MS = 250
 
@@ -14,21 +15,20 @@ export class ClusterPrimaries {
 
   constructor(
     private readonly cluster: IoredisCluster,
-    private readonly onChange: (isAffected: (slot: number) => boolean) => void,
+    private readonly slotOf: (key: string) => number,
+    private readonly tell: PrimaryListener,
   ) {
     this.owners = this.seen()
     cluster.on('refresh', this.compare)
   }
 
   /** A connection to it is there, perhaps again. */
-  async ask(node: IoredisNode): Promise<void> {
+  ask(node: IoredisNode): void {
     const key = nodeKey(node)
     const identity = this.identities.get(key) ?? new PrimaryIdentity()
     this.identities.set(key, identity)
-    if (await identity.hasChanged((section) => node.info(section))) {
-      const { owners } = this
-      this.onChange((slot) => owners[slot] === key)
-    }
+    const isThere = (lockKey: string): boolean => this.owners[this.slotOf(lockKey)] === key
+    this.tell(identity.verdict((section) => node.info(section), isThere))
   }
 
   /**
@@ -61,7 +61,7 @@ export class ClusterPrimaries {
     this.owners = now
     const hasMoved = (slot: number): boolean => before[slot] !== undefined && before[slot] !== now[slot]
     if (before.some((_, slot) => hasMoved(slot))) {
-      this.onChange(hasMoved)
+      this.tell((key) => hasMoved(this.slotOf(key)))
     }
   }
 

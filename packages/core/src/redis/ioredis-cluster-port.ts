@@ -6,12 +6,7 @@ import { IoredisClusterMessages } from './ioredis-cluster-messages.js'
 import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
 import { IoredisAcknowledged } from './ioredis-acknowledged.js'
 import { ClusterPrimaries } from './cluster-primaries.js'
-import type {
-  AcknowledgedConnection,
-  ConnectionState,
-  PrimaryChangeListener,
-  RedisPort,
-} from './redis-port.js'
+import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from './redis-port.js'
 
 const ASK_AGAIN_MS = 200
 
@@ -29,7 +24,7 @@ export class IoredisClusterPort implements RedisPort {
   private readonly sender: Sender
   private readonly acknowledged = new IoredisAcknowledged()
   private readonly listeners = new Set<() => void>()
-  private readonly primaryListeners = new Set<PrimaryChangeListener>()
+  private readonly primaryListeners = new Set<PrimaryListener>()
   private readonly primaries: ClusterPrimaries
   private readonly nodes = new Map<IoredisNode, () => void>()
   private isAsking = false
@@ -49,8 +44,8 @@ export class IoredisClusterPort implements RedisPort {
       random,
       publishCommand: () => this.publishCommand,
     })
-    this.primaries = new ClusterPrimaries(cluster, (isAffected) =>
-      this.primaryListeners.forEach((listener) => listener((key) => isAffected(slotOf(key)))),
+    this.primaries = new ClusterPrimaries(cluster, slotOf, (verdict) =>
+      this.primaryListeners.forEach((listener) => listener(verdict)),
     )
     cluster.on('+node', this.onNode)
     cluster.on('-node', this.onNodeGone)
@@ -83,7 +78,7 @@ export class IoredisClusterPort implements RedisPort {
 
   readonly slotOf = (key: string): number => calculateSlot(key)
 
-  onPrimaryChange(listener: PrimaryChangeListener): () => void {
+  onPrimary(listener: PrimaryListener): () => void {
     this.primaryListeners.add(listener)
     return () => this.primaryListeners.delete(listener)
   }
@@ -145,7 +140,7 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   private readonly onNode = (node: IoredisNode): void => {
-    const onReady = (): void => void this.primaries.ask(node).catch(ignore)
+    const onReady = (): void => this.primaries.ask(node)
     node.on('close', this.onBreak)
     node.on('ready', onReady)
     this.nodes.set(node, () => {

@@ -3,12 +3,7 @@ import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender
 import { IoredisMessages } from './ioredis-messages.js'
 import { IoredisAcknowledged } from './ioredis-acknowledged.js'
 import { PrimaryIdentity } from './primary-identity.js'
-import type {
-  AcknowledgedConnection,
-  ConnectionState,
-  PrimaryChangeListener,
-  RedisPort,
-} from './redis-port.js'
+import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from './redis-port.js'
 
 /** RedisPort over one ioredis connection, standalone or behind Sentinel. */
 export class IoredisPort implements RedisPort {
@@ -19,7 +14,7 @@ export class IoredisPort implements RedisPort {
   private readonly sender: Sender
   private readonly acknowledged = new IoredisAcknowledged()
   private readonly listeners = new Set<() => void>()
-  private readonly primaryListeners = new Set<PrimaryChangeListener>()
+  private readonly primaryListeners = new Set<PrimaryListener>()
   private readonly identity = new PrimaryIdentity()
 
   constructor(
@@ -34,7 +29,7 @@ export class IoredisPort implements RedisPort {
     client.on('ready', this.onReady)
     client.on('end', this.onChange)
     if (client.status === 'ready') {
-      this.askWho().catch(ignore)
+      this.onReady()
     }
     if (ownsClient) {
       client.on('error', ignore)
@@ -58,7 +53,7 @@ export class IoredisPort implements RedisPort {
     return () => this.listeners.delete(listener)
   }
 
-  onPrimaryChange(listener: PrimaryChangeListener): () => void {
+  onPrimary(listener: PrimaryListener): () => void {
     this.primaryListeners.add(listener)
     return () => this.primaryListeners.delete(listener)
   }
@@ -97,14 +92,9 @@ export class IoredisPort implements RedisPort {
   }
 
   private readonly onReady = (): void => {
+    const verdict = this.identity.verdict(async (section) => this.sender.info(section))
+    this.primaryListeners.forEach((listener) => listener(verdict))
     this.onChange()
-    this.askWho().catch(ignore)
-  }
-
-  private async askWho(): Promise<void> {
-    if (await this.identity.hasChanged(async (section) => this.sender.info(section))) {
-      this.primaryListeners.forEach((listener) => listener(() => true))
-    }
   }
 
   private readonly onChange = (): void => {

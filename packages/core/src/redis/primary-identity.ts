@@ -1,3 +1,6 @@
+import { isReplyError } from './ioredis-sender.js'
+import type { PrimaryVerdict } from './redis-port.js'
+
 type Ask = (section: string) => Promise<unknown>
 
 /**
@@ -7,12 +10,25 @@ type Ask = (section: string) => Promise<unknown>
 export class PrimaryIdentity {
   private known: string | undefined = undefined
 
-  /** @returns that it is another one than at the last answer, or may be, because it does not tell (ACL) */
-  async hasChanged(ask: Ask): Promise<boolean> {
-    const answers = await Promise.all(['server', 'replication'].map(ask))
-    const [server, replication] = answers.map(String) as [string, string]
-    const runId = /^run_id:(\w+)/m.exec(server)?.[1]
-    const historyId = /^master_replid:(\w+)/m.exec(replication)?.[1]
+  /** All keys, or those that are said to be there, when it is another one than before. Never rejects. */
+  verdict(ask: Ask, isThere: (key: string) => boolean = () => true): Promise<PrimaryVerdict> {
+    return this.hasChanged(ask).then(
+      (hasChanged) => (hasChanged ? isThere : null),
+      // The connection broke again: the next one will be asked.
+      () => null,
+    )
+  }
+
+  /** Or may have, because it does not tell (ACL, providers). */
+  private async hasChanged(ask: Ask): Promise<boolean> {
+    const info = await ask('default').catch((error: unknown) => {
+      if (isReplyError(error)) {
+        return ''
+      }
+      throw error
+    })
+    const [, runId] = /^run_id:(\w+)/m.exec(String(info)) ?? []
+    const [, historyId] = /^master_replid:(\w+)/m.exec(String(info)) ?? []
     const before = this.known
     this.known = `${runId} ${historyId}`
     return before !== undefined && (before !== this.known || runId === undefined)

@@ -27,7 +27,9 @@ export interface AcknowledgedConnection extends Pick<ScriptTransport, 'evalsha' 
   wait(replicas: number, timeoutMs: number): Promise<number>
 }
 
-export type PrimaryChangeListener = (isAffected: (key: string) => boolean) => void
+/** Which keys have another primary than before; null: none. */
+export type PrimaryVerdict = ((key: string) => boolean) | null
+export type PrimaryListener = (verdict: PrimaryVerdict | Promise<PrimaryVerdict>) => void
 
 export interface RedisPort extends ScriptTransport {
   readonly state: ConnectionState
@@ -39,10 +41,10 @@ export interface RedisPort extends ScriptTransport {
    */
   readonly connectionEpoch: number
   /**
-   * Calls back when keys have another primary than before, whose data may be older, or none. The listener is told
-   * which keys. Returns the un-listener.
+   * Calls back when keys may have another primary than before, whose data may be older, or none. Who it is may take
+   * a round trip: what is sent after the call is answered by it in any case. Returns the un-listener.
    */
-  onPrimaryChange(listener: PrimaryChangeListener): () => void
+  onPrimary(listener: PrimaryListener): () => void
   /** A command had no answer in time: whoever should have answered may not be the primary any more. */
   unanswered?(): void
   /** Prefix that the client puts before every key; part of the lock's raw name here. */

@@ -59,6 +59,7 @@ describe('behind ioredis’s own Sentinel support', () => {
     const primary = await group.failOver()
     await heard(primary, [locks, others])
     await hold.verify()
+    await eventually(() => hold.trustedForMs > 0)
     expect(belief(hold)).toEqual(BELIEVES)
     expect(await primary.command('HGETALL', NAME)).toEqual([hold.owner, '1'])
     expect(await hold.release()).toBe('released')

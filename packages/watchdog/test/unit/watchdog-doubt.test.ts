@@ -21,6 +21,7 @@ describe('leases that are doubted', () => {
   it('that are not renewed are trusted for what the store still keeps', async () => {
     const bench = new Bench()
     const watch = bench.watch(new FakeLease(), { renew: false })
+    await bench.clock.advance(1)
     bench.dog.doubt(() => true)
     bench.store.remainders[0]!.answer(1_000)
     await bench.clock.settle()
@@ -46,10 +47,26 @@ describe('leases that are doubted', () => {
     expect(late.trustedForMs).toBeGreaterThan(0)
   })
 
+  it('are not those whose answer was asked for after the time that is named', async () => {
+    const bench = new Bench()
+    const [asked, silent] = [bench.watch(new FakeLease('asked')), bench.watch(new FakeLease('silent'))]
+    await bench.clock.advance(10)
+    const since = bench.clock.now()
+    asked.correct(since, TTL)
+    await bench.clock.advance(10)
+    expect(bench.dog.doubt(() => true, since)).toBe(1)
+    expect([asked.trustedForMs, silent.trustedForMs]).toEqual([TRUST - 10, 0])
+    bench.store.renewals[0]!.answer(['renewed'])
+    await bench.clock.settle()
+    asked.stop()
+    silent.stop()
+  })
+
   it('that the store does not know are lost', async () => {
     const bench = new Bench()
     const lease = new FakeLease()
     bench.watch(lease)
+    await bench.clock.advance(1)
     bench.dog.doubt(() => true)
     bench.store.renewals[0]!.answer(['lost'])
     await bench.clock.settle()
@@ -79,8 +96,8 @@ describe('what the store says without mayGrow', () => {
   it('counts in full where nothing was trusted', async () => {
     const bench = new Bench()
     const watch = bench.watch(new FakeLease(), { renew: false })
-    bench.dog.doubt(() => true)
     await bench.clock.advance(1)
+    bench.dog.doubt(() => true)
     watch.correct(bench.clock.now(), TTL, { mayGrow: false })
     expect(watch.trustedForMs).toBe(TRUST)
     watch.stop()

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { randomUUID } from 'node:crypto'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { staysByDesign } from './lasting-keys.js'
+import { openRedis, topologyOptions } from './topology.js'
 
 export const redisUrl = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
 
@@ -14,7 +15,7 @@ export class Harness {
   private connections: Redis[] = []
 
   constructor(readonly url = redisUrl) {
-    this.admin = new Redis(url, { lazyConnect: true })
+    this.admin = openRedis(url, { lazyConnect: true })
   }
 
   begin(): void {
@@ -27,13 +28,17 @@ export class Harness {
   }
 
   async client(options: LockClientOptions = {}): Promise<LockClient> {
-    const client = await LockClient.connect(this.connection(), { bareCalls: 'allow', ...options })
+    const client = await LockClient.connect(this.connection(), {
+      bareCalls: 'allow',
+      ...topologyOptions,
+      ...options,
+    })
     this.clients.push(client)
     return client
   }
 
   connection(options: object = {}): Redis {
-    const connection = new Redis(this.url, options)
+    const connection = openRedis(this.url, options)
     connection.on('error', () => undefined)
     this.connections.push(connection)
     return connection
