@@ -127,11 +127,11 @@ describe('README.md', () => {
     const events = [
       .../export interface LockEvents \{([^]*?)\n\}/
         .exec(read('packages/core/src/events.ts'))![1]!
-        .matchAll(/^ {2}'?([\w-]+)'?: \{ lockName: string; (.*) \}$/gm),
+        .matchAll(/^ {2}'?([\w-]+)'?: \{ (?:lockName: string; )?(.*) \}$/gm),
     ].map(([, name, fields]) => [name, [...fields!.matchAll(/(\w+):/g)].map(([, field]) => field)])
     expect(events.length).toBeGreaterThan(3)
     const table = rows(section('README.md', 'Events'))
-    expect(table.map(([name, , fields]) => [name, fields!.replace(/, once .*/, '').split(', ')])).toEqual(
+    expect(table.map(([name, , fields]) => [name, fields!.replace(/, (once|the) .*/, '').split(', ')])).toEqual(
       events,
     )
   })
