@@ -131,9 +131,9 @@ describe('README.md', () => {
     ].map(([, name, fields]) => [name, [...fields!.matchAll(/(\w+):/g)].map(([, field]) => field)])
     expect(events.length).toBeGreaterThan(3)
     const table = rows(section('README.md', 'Events'))
-    expect(table.map(([name, , fields]) => [name, fields!.replace(/, (once|the) .*/, '').split(', ')])).toEqual(
-      events,
-    )
+    expect(
+      table.map(([name, , fields]) => [name, fields!.replace(/, (once|the) .*/, '').split(', ')]),
+    ).toEqual(events)
   })
 })
 
