@@ -1,6 +1,7 @@
 import { endConnection, type IoredisClient } from './ioredis-client.js'
 import { IoredisMessages } from './ioredis-messages.js'
 import type { ConnectionState, RedisPort } from './redis-port.js'
+import { Subscriptions } from './subscriptions.js'
 
 /** Not part of IoredisClient: a client or wrapper without it serves as well. */
 interface Informant {
@@ -14,8 +15,9 @@ interface Sender extends Pick<IoredisClient, 'evalsha' | 'eval'> {
 /** RedisPort over one ioredis connection, standalone or behind Sentinel. */
 export class IoredisPort implements RedisPort {
   connectionEpoch = 0
+  readonly advice = ''
   readonly keyPrefix: string
-  readonly messages: IoredisMessages
+  readonly messages: Subscriptions
   private readonly sender: Sender
   private readonly listeners = new Set<() => void>()
 
@@ -26,7 +28,7 @@ export class IoredisPort implements RedisPort {
   ) {
     this.keyPrefix = client.options.keyPrefix ?? ''
     this.sender = plainSender(client)
-    this.messages = new IoredisMessages(client)
+    this.messages = new Subscriptions((events) => new IoredisMessages(client, events))
     client.on('close', this.onClose)
     client.on('ready', this.onChange)
     client.on('end', this.onChange)
