@@ -18,6 +18,7 @@ import { openSession, type OpenSession } from './open-session.js'
 import { resolveOptions, type LockClientOptions } from './options.js'
 import { connectPort, portOf, untilReady, type RedisTarget } from './redis/open-port.js'
 import type { IoredisClient } from './redis/ioredis-client.js'
+import type { NodeRedisClient } from './redis/node-redis-client.js'
 import type { RedisPort } from './redis/redis-port.js'
 import { shutDown } from './shutdown.js'
 import { LockThread } from './thread.js'
@@ -38,13 +39,13 @@ export class LockClient {
   private closing: Promise<void> | null = null
 
   /**
-   * On a client that is already there; connects nothing by itself.
+   * On a client that is already there; connects nothing by itself. A node-redis client may be connected later.
    * @throws InvalidArgumentError
    */
-  constructor(redis: IoredisClient, options?: LockClientOptions)
+  constructor(redis: IoredisClient | NodeRedisClient, options?: LockClientOptions)
   /** @internal */
-  constructor(redis: IoredisClient, options: LockClientOptions | undefined, port: RedisPort)
-  constructor(redis: IoredisClient, options?: LockClientOptions, port?: RedisPort) {
+  constructor(redis: unknown, options: LockClientOptions | undefined, port: RedisPort)
+  constructor(redis: unknown, options?: LockClientOptions, port?: RedisPort) {
     const resolved = resolveOptions(options)
     this.session = openSession(port ?? portOf(redis), resolved)
     this.inbox = new ClientInbox(this.session.waiter.topics, this.session)
@@ -53,14 +54,15 @@ export class LockClient {
   }
 
   /**
-   * Opens a connection for a URL or options of ioredis (closed again by `close`), or takes a client as it is.
-   * Resolves when Redis answers.
+   * Opens a connection for a URL or options (closed again by `close`), or takes a client; one of node-redis that is
+   * not open yet it connects. A URL is for ioredis when that is installed, else for node-redis. Options with a `url`
+   * or a `socket` are those of node-redis, all others those of ioredis. Resolves when Redis answers.
    * @throws RedisUnavailableError not within `unavailableTimeoutMs`; InvalidArgumentError
    */
   static async connect(target: RedisTarget, options?: LockClientOptions): Promise<LockClient> {
     resolveOptions(options)
     const port = await connectPort(target)
-    const client = new LockClient(target as IoredisClient, options, port)
+    const client = new LockClient(target, options, port)
     const { clock, options: resolved } = client.session
     try {
       await untilReady(port, clock, resolved.unavailableTimeoutMs)

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { LockClient } from '../../src/index.js'
+import { carrierOf } from './support/carrier.js'
 import { eventually, sleep, useHarness } from './support/harness.js'
 
 setFlagsFromString('--expose-gc')
@@ -30,7 +31,7 @@ describe('leaks', () => {
     const listeners = (): number =>
       redis.eventNames().reduce((sum, name) => sum + redis.listenerCount(name), 0)
     const before = { listeners: listeners(), timers: timersAlive() }
-    const locks = await LockClient.connect(redis, { bareCalls: 'allow' })
+    const locks = await LockClient.connect(carrierOf(redis), { bareCalls: 'allow' })
     const busy = await harness.client()
     const held = await busy.getLock(harness.name('held')).acquire()
 

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/global
 import { Redis } from 'ioredis'
 import { randomUUID } from 'node:crypto'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { carrierOf, connectionTo } from './carrier.js'
 import { staysByDesign } from './lasting-keys.js'
 
 export const redisUrl = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
@@ -27,14 +28,13 @@ export class Harness {
   }
 
   async client(options: LockClientOptions = {}): Promise<LockClient> {
-    const client = await LockClient.connect(this.connection(), { bareCalls: 'allow', ...options })
+    const client = await LockClient.connect(carrierOf(this.connection()), { bareCalls: 'allow', ...options })
     this.clients.push(client)
     return client
   }
 
   connection(options: object = {}): Redis {
-    const connection = new Redis(this.url, options)
-    connection.on('error', () => undefined)
+    const connection = connectionTo(this.url, options)
     this.connections.push(connection)
     return connection
   }
