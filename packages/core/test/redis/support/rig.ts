@@ -88,6 +88,11 @@ export class Rig {
     return runner
   }
 
+  /** For what a test opened itself; the latest is closed first. */
+  atEnd(close: () => unknown): void {
+    this.closers.push(close)
+  }
+
   async proxy(): Promise<FaultProxy> {
     const proxy = await FaultProxy.start(this.server)
     this.closers.push(() => proxy.stop())
