@@ -34,21 +34,19 @@ const everyClient = process.env.HOLDFAST_TEST_EVERY_CLIENT !== undefined
 
 const inCore = (name) => (name.startsWith('/') ? name : `/core/test/redis/[^/]*${name}`)
 
-const onRedis = (displayName, { ioredis = 'ioredis', redis = 'redis', only = '', without }) => ({
+/** `carrier`: the package that carries what Holdfast sends, under its own name or that of its older major. */
+const onRedis = (displayName, { carrier, only = '', without }) => ({
   ...common,
   displayName,
   testMatch: ['<rootDir>/packages/*/test/redis/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', ...without.map(inCore), ...(only ? [`/redis/(?!${only})`] : [])],
-  moduleNameMapper: { ...sources, '^ioredis$': ioredis, '^redis$': redis },
-  globals: {
-    everyLockKind: everyClient || displayName === 'ioredis6',
-    carrier: displayName.startsWith('node') ? 'node-redis' : 'ioredis',
-  },
+  moduleNameMapper: { ...sources, [`^${carrier.replace('5', '')}$`]: carrier },
+  globals: { everyLockKind: everyClient || displayName === 'ioredis6', carrier },
 })
 
-const onNodeRedis = (displayName, options, few) => {
-  const only = everyClient ? {} : { only: [...few, ...OF_NODE_REDIS].join('|') }
-  return onRedis(displayName, { ...options, ...only, without: OF_IOREDIS })
+const onNodeRedis = (displayName, carrier, few) => {
+  const only = everyClient ? '' : [...few, ...OF_NODE_REDIS].join('|')
+  return onRedis(displayName, { carrier, only, without: OF_IOREDIS })
 }
 
 export default {
@@ -60,12 +58,12 @@ export default {
       testMatch: ['<rootDir>/packages/*/test/unit/**/*.test.ts'],
       moduleNameMapper: sources,
     },
-    onRedis('ioredis6', { without: OF_NODE_REDIS }),
+    onRedis('ioredis6', { carrier: 'ioredis', without: OF_NODE_REDIS }),
     onRedis('ioredis5', {
-      ioredis: 'ioredis5',
+      carrier: 'ioredis5',
       without: [...OF_NODE_REDIS, ...(everyClient ? [] : CARRIED_BY_ANY)],
     }),
-    onNodeRedis('noderedis6', {}, LEFT_TO_CLIENTS),
-    onNodeRedis('noderedis5', { redis: 'redis5' }, ['conformance\\.']),
+    onNodeRedis('noderedis6', 'redis', LEFT_TO_CLIENTS),
+    onNodeRedis('noderedis5', 'redis5', ['conformance\\.']),
   ],
 }

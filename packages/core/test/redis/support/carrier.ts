@@ -3,10 +3,13 @@ import { createClient } from 'redis'
 import type { IoredisClient, NodeRedisClient } from '../../../src/index.js'
 import { OwnNodeRedis } from '../../../src/redis/node-redis-client.js'
 
-/** Of the Jest project: which client carries what Holdfast sends. */
-declare const carrier: 'ioredis' | 'node-redis'
+/** Of the Jest project: the package, as this repository has it installed, that carries what Holdfast sends. */
+declare const carrier: string
 
-const onNodeRedis = carrier === 'node-redis'
+/** Its module map decides what a test sees under the package's own name; other processes have to be told. */
+export const carrierPackage = carrier
+export const onNodeRedis = carrier.startsWith('redis')
+
 const ofNodeRedis = new WeakMap<Redis, NodeRedisClient>()
 
 /**
