@@ -24,7 +24,9 @@ const CARRIED_BY_ANY = [
   ...['semaphores-of', 'suspend'],
 ]
 // What depends most on what a client does when its connection breaks, and the contract of the plain lock.
-const LEFT_TO_CLIENTS = ['conformance\\.', 'fenced-replay', 'wake-ups', 'conditions-resubscribe']
+const LEFT_TO_CLIENTS = [
+  ...['conformance\\.', 'fenced-replay', 'wake-ups', 'conditions-resubscribe', 'client-settings'],
+]
 // Options and ways of one client.
 const OF_IOREDIS = ['/packages/testing/', 'ioredis-', 'sentinel', 'eviction', 'readme']
 const OF_NODE_REDIS = ['node-redis']
