@@ -23,8 +23,8 @@ export const checkEsmProject = async (setting) => {
   const project = new Project(join(setting.folder, 'esm'), { ...setting, type: 'module' })
   project.take('quickstart.mts', 'quickstart.mjs')
   project.take('both-copies.mjs')
-  const install = () => project.install([...tarballs, asInstalledHere('ioredis')])
-  if (!(await report.check('ESM project: npm install', install))) return
+  const install = () => project.install([...tarballs, ...['ioredis', 'redis'].map(asInstalledHere)])
+  if (!(await report.check('ESM project: npm install, with both clients', install))) return
   await report.check('ESM project: quickstart', () => prints(project, 'quickstart.mjs'))
   await report.check("ESM project: the README's quickstart", () => {
     project.write('readme.mjs', quickstartOfReadme(setting.redisUrl))
