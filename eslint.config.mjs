@@ -15,7 +15,7 @@ const forbid = (group, message) => ({ group, message })
 const noTesting = forbid(['@holdfast/testing', '@holdfast/testing/*'], 'Test code never reaches src.')
 const noClient = {
   regex: '^(ioredis|redis|@redis/.+)$',
-  message: 'Only the files redis/*-port.ts know a Redis client.',
+  message: 'Only redis/load-client.ts loads a Redis client.',
 }
 const imports = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] })
 
@@ -65,7 +65,7 @@ export default tseslint.config(
     rules: { 'no-restricted-globals': 'off', 'no-restricted-properties': 'off' },
   },
   {
-    files: ['packages/core/src/redis/*-port.ts'], // open-port.ts loads the client a URL needs
+    files: ['packages/core/src/redis/load-client.ts'],
     rules: imports(noTesting),
   },
   {

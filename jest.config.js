@@ -1,4 +1,4 @@
-/** One project for what needs no server, one for each supported ioredis major against a real Redis. */
+/** One project for what needs no server, one for each supported client and major of it against a real Redis. */
 const common = {
   rootDir: import.meta.dirname,
   testEnvironment: 'node',
@@ -14,24 +14,52 @@ const sources = {
   '^(\\.{1,2}/.*)\\.js$': '$1',
 }
 
+// What asks what Redis and Holdfast do, whichever client carries it.
 const CARRIED_BY_ANY = [
   '/packages/testing/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...['bad-input', 'dead-waiters', 'demo', 'eviction', 'fair-lock', 'fencing', 'identity', 'leaks'],
-  ...['lost-data', 'many', 'multi-lock', 'read-write', 'readers', 'red-lock', 'redis-clock'],
+  ...[
+    'lost-data',
+    'many',
+    'multi-lock',
+    'primary-change',
+    'read-write',
+    'readers',
+    'red-lock',
+    'redis-clock',
+  ],
+  'replicas',
   ...['semaphores-of', 'suspend'],
-].map((name) => (name.startsWith('/') ? name : `/core/test/redis/[^/]*${name}`))
+]
+// What depends most on what a client does when its connection breaks, and the contract of the plain lock.
+const LEFT_TO_CLIENTS = [
+  ...['conformance\\.', 'fenced-replay', 'wake-ups', 'conditions-resubscribe', 'client-settings'],
+]
+// Options and ways of one client.
+const OF_IOREDIS = ['/packages/testing/', 'ioredis-', 'cluster', 'sentinel', 'eviction', 'readme']
+const OF_NODE_REDIS = ['node-redis']
 
-const onRedis = (displayName, ioredis) => ({
+// `npm run test:clients`: every test with every client.
+const everyClient = process.env.HOLDFAST_TEST_EVERY_CLIENT !== undefined
+
+const inCore = (name) => (name.startsWith('/') ? name : `/core/test/redis/[^/]*${name}`)
+
+/** `carrier`: the package that carries what Holdfast sends, under its own name or that of its older major. */
+const onRedis = (displayName, { carrier, only = '', without }) => ({
   ...common,
   displayName,
   testMatch: ['<rootDir>/packages/*/test/redis/**/*.test.ts'],
-  moduleNameMapper: { ...sources, ...(ioredis === 'ioredis' ? {} : { '^ioredis$': ioredis }) },
-  globals: { everyLockKind: ioredis === 'ioredis' },
-  // What asks what Redis and Holdfast do, whichever client carries it, runs once.
-  ...(ioredis === 'ioredis' ? {} : { testPathIgnorePatterns: ['/node_modules/', ...CARRIED_BY_ANY] }),
+  testPathIgnorePatterns: ['/node_modules/', ...without.map(inCore), ...(only ? [`/redis/(?!${only})`] : [])],
+  moduleNameMapper: { ...sources, [`^${carrier.replace('5', '')}$`]: carrier },
+  globals: { everyLockKind: everyClient || displayName === 'ioredis6', carrier },
 })
+
+const onNodeRedis = (displayName, carrier, few) => {
+  const only = everyClient ? '' : [...few, ...OF_NODE_REDIS].join('|')
+  return onRedis(displayName, { carrier, only, without: OF_IOREDIS })
+}
 
 export default {
   testTimeout: 30_000,
@@ -42,7 +70,12 @@ export default {
       testMatch: ['<rootDir>/packages/*/test/unit/**/*.test.ts'],
       moduleNameMapper: sources,
     },
-    onRedis('ioredis6', 'ioredis'),
-    onRedis('ioredis5', 'ioredis5'),
+    onRedis('ioredis6', { carrier: 'ioredis', without: OF_NODE_REDIS }),
+    onRedis('ioredis5', {
+      carrier: 'ioredis5',
+      without: [...OF_NODE_REDIS, ...(everyClient ? [] : CARRIED_BY_ANY)],
+    }),
+    onNodeRedis('noderedis6', 'redis', LEFT_TO_CLIENTS),
+    onNodeRedis('noderedis5', 'redis5', ['conformance\\.']),
   ],
 }

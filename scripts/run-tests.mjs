@@ -5,6 +5,7 @@ import { provideServerProgram } from './redis/server-program.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
+const EVERY_CLIENT = '--every-client'
 const WORKERS_CHOSEN = /^(-w|--maxWorkers|-i|--runInBand)(=|$)|^-w\d/
 
 /** @type {import('node:child_process').ChildProcess | undefined} */
@@ -24,13 +25,15 @@ for (const signal of Object.keys(SIGNAL_NUMBERS)) {
  * @param {string} path where tests find the program of the servers they start
  */
 const runJest = (redisUrl, path) => {
-  const args = process.argv.slice(2)
+  const args = process.argv.slice(2).filter((arg) => arg !== EVERY_CLIENT)
+  // jest.config.js reads it.
+  const everyClient = process.argv.includes(EVERY_CLIENT) ? { HOLDFAST_TEST_EVERY_CLIENT: '1' } : {}
   const workers = args.some((arg) => WORKERS_CHOSEN.test(arg)) ? [] : ['-w', '4']
   // Flags go on the command line and not into NODE_OPTIONS, which may hold something of the caller's.
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
   jest = spawn(process.execPath, [...flags, 'node_modules/jest/bin/jest.js', ...workers, ...args], {
     cwd: ROOT,
-    env: { ...process.env, PATH: path, HOLDFAST_TEST_REDIS_URL: redisUrl },
+    env: { ...process.env, ...everyClient, PATH: path, HOLDFAST_TEST_REDIS_URL: redisUrl },
     stdio: 'inherit',
   })
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { checkInstallScripts } from './check-contents.mjs'
@@ -23,8 +23,8 @@ export const checkEsmProject = async (setting) => {
   const project = new Project(join(setting.folder, 'esm'), { ...setting, type: 'module' })
   project.take('quickstart.mts', 'quickstart.mjs')
   project.take('both-copies.mjs')
-  const install = () => project.install([...tarballs, asInstalledHere('ioredis')])
-  if (!(await report.check('ESM project: npm install', install))) return
+  const install = () => project.install([...tarballs, ...['ioredis', 'redis'].map(asInstalledHere)])
+  if (!(await report.check('ESM project: npm install, with both clients', install))) return
   await report.check('ESM project: quickstart', () => prints(project, 'quickstart.mjs'))
   await report.check("ESM project: the README's quickstart", () => {
     project.write('readme.mjs', quickstartOfReadme(setting.redisUrl))
@@ -72,6 +72,31 @@ export const checkNodeNextProject = async (setting) => {
 }
 
 /** @param {Setting} setting */
+export const checkNodeRedisProject = async (setting) => {
+  const { report, tarballs } = setting
+  const project = new Project(join(setting.folder, 'node-redis'), { ...setting, type: 'module' })
+  project.take('quickstart.mts', 'quickstart.mjs')
+  project.take('quickstart.cjs')
+  project.take('node-redis.mts')
+  project.write('tsconfig.json', tsconfig({ types: ['node'] }))
+  const tools = ['redis', '@types/node'].map(asInstalledHere)
+  const install = () => project.install([...tarballs, ...tools])
+  if (!(await report.check('project with node-redis alone: npm install', install))) return
+  await report.check('project with node-redis alone: ioredis is not there', () =>
+    assert.equal(existsSync(join(project.folder, 'node_modules/ioredis')), false),
+  )
+  for (const file of ['quickstart.mjs', 'quickstart.cjs']) {
+    await report.check(`project with node-redis alone: ${file}`, () => prints(project, file))
+  }
+  const compiles = await report.check('project with node-redis alone: compiles, strict', () => project.tsc())
+  if (compiles) {
+    await report.check('project with node-redis alone: a client of its own', () =>
+      prints(project, 'out/node-redis.mjs'),
+    )
+  }
+}
+
+/** @param {Setting} setting */
 export const checkTypesAlone = async (setting) => {
   const { report, tarballs } = setting
   const project = new Project(join(setting.folder, 'types'), { ...setting, type: 'module' })
@@ -79,8 +104,12 @@ export const checkTypesAlone = async (setting) => {
   project.take('types-only.mts', 'types-only.cts')
   project.write('tsconfig.json', tsconfig({ types: [], noEmit: true }))
   const install = () => project.install(['--omit=peer', ...tarballs])
-  if (!(await report.check('project without ioredis: npm install', install))) return
-  await report.check('project without ioredis and @types/node: types compile', () => project.tsc())
+  if (!(await report.check('project without a client: npm install', install))) return
+  await report.check('project without a client and @types/node: types compile', () => project.tsc())
+  project.take('without-client.mjs')
+  await report.check('project without a client: a URL is refused, with what to install', () =>
+    project.node('without-client.mjs'),
+  )
 }
 
 const quickstartOfReadme = (redisUrl) => {

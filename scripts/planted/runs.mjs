@@ -51,7 +51,7 @@ const lookByScript = async (command, { bug, signal }) => {
 }
 
 const lookByTest = async ({ test, only }, { bug, redisUrl, signal }) => {
-  const project = test.includes('/unit/') ? 'unit' : 'ioredis6'
+  const project = test.includes('/unit/') ? 'unit' : test.includes('/node-redis') ? 'noderedis6' : 'ioredis6'
   const pattern = only ? ['--testNamePattern', only] : []
   const args = [...JEST, '--selectProjects', project, ...pattern, '--runTestsByPath', test]
   const env = { HOLDFAST_TEST_REDIS_URL: redisUrl, ...(bug && { HOLDFAST_PLANTED_BUG: bug }) }

@@ -1,6 +1,8 @@
 import { nanoid } from 'nanoid'
 import { InvalidArgumentError } from './errors.js'
 import type { IoredisScripting } from './redis/ioredis-client.js'
+import type { NodeRedisScripting } from './redis/node-redis-client.js'
+import { scriptingOf } from './redis/scripting.js'
 import { setFenced } from './scripts/fenced-value/set.js'
 import { checkInteger, checkObject } from './validate.js'
 
@@ -32,12 +34,16 @@ let writes = 0
  * token may write often; its writes count in the order of the calls, also when a copy of one arrives late.
  *
  * Value and token are kept in one hash at the key: read it with `HGET key value`, delete it with `DEL`.
- * @param redis an ioredis client or Cluster; not necessarily the one that the locks are on
+ * @param redis an ioredis client or Cluster, or any of node-redis's clients; not necessarily the one that the locks are on
  * @throws InvalidArgumentError; else the client's own error, as when the key is something else (WRONGTYPE)
  */
-export async function fencedSet(redis: IoredisScripting, write: FencedWrite): Promise<FencedWriteResult> {
-  if (typeof (redis as Partial<IoredisScripting> | null)?.evalsha !== 'function') {
-    throw new InvalidArgumentError('redis', redis, 'an ioredis client or Cluster')
+export async function fencedSet(
+  redis: IoredisScripting | NodeRedisScripting,
+  write: FencedWrite,
+): Promise<FencedWriteResult> {
+  const scripting = scriptingOf(redis)
+  if (!scripting) {
+    throw new InvalidArgumentError('redis', redis, 'a client or Cluster of ioredis or node-redis')
   }
   checkObject('write', write)
   const { key, token, value, pxMs } = write
@@ -48,7 +54,7 @@ export async function fencedSet(redis: IoredisScripting, write: FencedWrite): Pr
     checkInteger('pxMs', pxMs, 1)
   }
   writes += 1
-  return setFenced(redis, { key, token, value, ttlMs: pxMs, writer, sequence: writes })
+  return setFenced(scripting, { key, token, value, ttlMs: pxMs, writer, sequence: writes })
 }
 
 function checkText(argument: string, text: unknown, form: RegExp, rule: string): void {

@@ -29,6 +29,7 @@ export type { AnyLock } from './locks/any-lock.js'
 export type { LockEventListener, LockEventName, LockEvents } from './events.js'
 export type { Clock } from './system-clock.js'
 export type { IoredisClient, IoredisScripting } from './redis/ioredis-client.js'
+export type { NodeRedisClient, NodeRedisScripting } from './redis/node-redis-client.js'
 export {
   ClientClosedError,
   ContextRequiredError,

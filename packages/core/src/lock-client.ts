@@ -19,6 +19,7 @@ import { resolveOptions, type LockClientOptions } from './options.js'
 import { connectPort, portOf, untilReady, type RedisTarget } from './redis/open-port.js'
 import type { IoredisClient } from './redis/ioredis-client.js'
 import type { IoredisCluster } from './redis/ioredis-cluster.js'
+import type { NodeRedisClient } from './redis/node-redis-client.js'
 import type { RedisPort } from './redis/redis-port.js'
 import { shutDown } from './shutdown.js'
 import { LockThread } from './thread.js'
@@ -45,13 +46,13 @@ export class LockClient {
   private closing: Promise<void> | null = null
 
   /**
-   * On a client that is already there; connects nothing by itself.
+   * On a client that is already there; connects nothing by itself. A node-redis client may be connected later.
    * @throws InvalidArgumentError
    */
-  constructor(redis: IoredisClient | IoredisCluster, options?: LockClientOptions)
+  constructor(redis: IoredisClient | IoredisCluster | NodeRedisClient, options?: LockClientOptions)
   /** @internal */
-  constructor(redis: RedisTarget, options: LockClientOptions | undefined, port: RedisPort)
-  constructor(redis: RedisTarget, options?: LockClientOptions, port?: RedisPort) {
+  constructor(redis: unknown, options: LockClientOptions | undefined, port: RedisPort)
+  constructor(redis: unknown, options?: LockClientOptions, port?: RedisPort) {
     const resolved = resolveOptions(options)
     this.session = openSession(port ?? portOf(redis, resolved), resolved)
     this.inbox = new ClientInbox(this.session.waiter.topics, this.session)
@@ -60,8 +61,9 @@ export class LockClient {
   }
 
   /**
-   * Opens a connection for a URL or options of ioredis (closed again by `close`), or takes a client as it is.
-   * Resolves when Redis answers.
+   * Opens a connection for a URL or options (closed again by `close`), or takes a client; one of node-redis that is
+   * not open yet it connects. A URL is for ioredis when that is installed, else for node-redis. Options with a `url`
+   * or a `socket` are those of node-redis, all others those of ioredis. Resolves when Redis answers.
    * @throws RedisUnavailableError not within `unavailableTimeoutMs`; InvalidArgumentError
    */
   static async connect(target: RedisTarget, options?: LockClientOptions): Promise<LockClient> {

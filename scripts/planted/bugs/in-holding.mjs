@@ -50,6 +50,20 @@ export const BUGS_IN_HOLDING = {
     replace: '',
     torture: BROKEN,
   },
+  'a broken connection of node-redis is not noticed': {
+    file: 'core/src/redis/node-redis-port.ts',
+    find: 'this.connectionEpoch += 1',
+    replace: '',
+    test: 'packages/core/test/redis/node-redis.test.ts',
+    only: 'known to have been cut',
+  },
+  'node-redis keeps what it has not written when the connection breaks': {
+    file: 'core/src/redis/node-redis-port.ts',
+    find: 'unsent.abort()',
+    replace: '',
+    test: 'packages/core/test/redis/node-redis.test.ts',
+    only: 'was not yet written',
+  },
   '"not the owner" of a release that was sent twice reaches its owner': {
     file: COMMANDS,
     find: "reply.kind === 'not-held' && this.ledger.mayBeReleased ? RELEASED : reply",

@@ -3,7 +3,7 @@ import { CROWD, DEAF, LATE_GRANTS, NO_WAKES, ONLY_WAKES } from '../tortures.mjs'
 
 const LINE = 'waiter/src/wait-line.ts'
 const CALLER = 'waiter/src/parked-caller.ts'
-const MESSAGES = 'core/src/redis/ioredis-messages.ts'
+const MESSAGES = 'core/src/redis/subscriptions.ts'
 
 export const BUGS_IN_WAITING = {
   'no try after the subscription': {
@@ -53,8 +53,8 @@ export const BUGS_IN_WAITING = {
   },
   'subscriptions are not made again after a reconnect': {
     file: MESSAGES,
-    find: '!this.connection || topics.length === 0',
-    replace: '!this.connection || topics.length === 0 || isReconnect',
+    find: 'this.closed || topics.length === 0',
+    replace: 'this.closed || topics.length === 0 || isReconnect',
     torture: DEAF,
   },
   'a grant that comes after the deadline is kept': {

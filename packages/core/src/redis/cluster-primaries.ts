@@ -1,6 +1,6 @@
 import { backgroundClock } from '../system-clock.js'
 import { nodeKey, type IoredisCluster, type IoredisNode } from './ioredis-cluster.js'
-import { ignore } from './ioredis-sender.js'
+import { ignore, isReplyError } from './ioredis-sender.js'
 import { PrimaryIdentity } from './primary-identity.js'
 import type { PrimaryListener } from './redis-port.js'
 
@@ -25,7 +25,7 @@ export class ClusterPrimaries {
   /** A connection to it is there, perhaps again. */
   ask(node: IoredisNode): void {
     const key = nodeKey(node)
-    const identity = this.identities.get(key) ?? new PrimaryIdentity()
+    const identity = this.identities.get(key) ?? new PrimaryIdentity(isReplyError)
     this.identities.set(key, identity)
     const isThere = (lockKey: string): boolean => this.owners[this.slotOf(lockKey)] === key
     this.tell(identity.verdict((section) => node.info(section), isThere))

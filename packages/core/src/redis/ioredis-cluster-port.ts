@@ -10,7 +10,7 @@ import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPor
 
 const ASK_AGAIN_MS = 200
 
-export interface ClusterPortOptions {
+export interface PortOptions {
   readonly shardedPubSub: 'auto' | 'on' | 'off'
   readonly random: () => number
 }
@@ -18,6 +18,7 @@ export interface ClusterPortOptions {
 /** RedisPort over an ioredis Cluster. It follows MOVED and ASK; what is done here is what it leaves to its users. */
 export class IoredisClusterPort implements RedisPort {
   connectionEpoch = 0
+  readonly advice = ''
   publishCommand: PublishCommand | null = null
   readonly keyPrefix: string
   readonly messages: IoredisClusterMessages
@@ -33,7 +34,7 @@ export class IoredisClusterPort implements RedisPort {
 
   constructor(
     private readonly cluster: IoredisCluster,
-    { shardedPubSub, random }: ClusterPortOptions,
+    { shardedPubSub, random }: PortOptions,
   ) {
     this.keyPrefix = cluster.options.keyPrefix ?? ''
     this.sender = plainSender(cluster)

@@ -4,18 +4,20 @@ import { IoredisMessages } from './ioredis-messages.js'
 import { IoredisAcknowledged } from './ioredis-acknowledged.js'
 import { PrimaryIdentity } from './primary-identity.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from './redis-port.js'
+import { Subscriptions } from './subscriptions.js'
 
 /** RedisPort over one ioredis connection, standalone or behind Sentinel. */
 export class IoredisPort implements RedisPort {
   connectionEpoch = 0
   readonly publishCommand = 'PUBLISH'
+  readonly advice = ''
   readonly keyPrefix: string
-  readonly messages: IoredisMessages
+  readonly messages: Subscriptions
   private readonly sender: Sender
   private readonly acknowledged = new IoredisAcknowledged()
   private readonly listeners = new Set<() => void>()
   private readonly primaryListeners = new Set<PrimaryListener>()
-  private readonly identity = new PrimaryIdentity()
+  private readonly identity = new PrimaryIdentity(isReplyError)
 
   constructor(
     private readonly client: IoredisClient,
@@ -24,7 +26,7 @@ export class IoredisPort implements RedisPort {
   ) {
     this.keyPrefix = client.options.keyPrefix ?? ''
     this.sender = plainSender(client)
-    this.messages = new IoredisMessages(client)
+    this.messages = new Subscriptions((events) => new IoredisMessages(client, events))
     client.on('close', this.onClose)
     client.on('ready', this.onReady)
     client.on('end', this.onChange)

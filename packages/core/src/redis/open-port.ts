@@ -1,41 +1,91 @@
 import { InvalidArgumentError, RedisUnavailableError } from '../errors.js'
 import type { Clock } from '../system-clock.js'
-import { isIoredisClient, type IoredisClient } from './ioredis-client.js'
+import { isIoredisClient } from './ioredis-client.js'
 import { isIoredisCluster } from './ioredis-cluster.js'
-import { IoredisClusterPort, type ClusterPortOptions } from './ioredis-cluster-port.js'
+import { IoredisClusterPort, type PortOptions } from './ioredis-cluster-port.js'
 import { IoredisPort } from './ioredis-port.js'
+import { loadIoredis, loadNodeRedis } from './load-client.js'
+import { isNodeRedisClient, otherNodeRedisKind, OwnNodeRedis } from './node-redis-client.js'
+import { NodeRedisPort } from './node-redis-port.js'
 import type { RedisPort } from './redis-port.js'
 
-/** A URL, options of ioredis, or a client of your own, which stays yours. */
+/**
+ * A URL, options, or a client of your own, which stays yours. Options that have a `url` or a `socket` are those of
+ * node-redis, all others those of ioredis.
+ */
 export type RedisTarget = string | object
 
 /** @throws InvalidArgumentError */
-export function portOf(client: unknown, options: ClusterPortOptions): RedisPort {
+export function portOf(client: unknown, options: PortOptions): RedisPort {
   if (isIoredisCluster(client)) {
     return new IoredisClusterPort(client, options)
+  }
+  if (isNodeRedisClient(client)) {
+    return new NodeRedisPort(client, null)
+  }
+  const other = otherNodeRedisKind(client)
+  if (other) {
+    throw new InvalidArgumentError(
+      'redis',
+      client,
+      `a client of one connection: createClient instead of node-redis's ${other}, which Holdfast cannot use`,
+    )
   }
   if (!isIoredisClient(client)) {
     throw new InvalidArgumentError(
       'redis',
       client,
-      'an ioredis Redis or Cluster, 5 or 6 (a URL or options: LockClient.connect)',
+      'an ioredis Redis or Cluster, 5 or 6, or a node-redis client, 5 or 6 (a URL or options: LockClient.connect)',
     )
   }
   return new IoredisPort(client, false)
 }
 
 /** Opens a connection of its own where the target is not one already. @throws InvalidArgumentError */
-export async function connectPort(target: RedisTarget, options: ClusterPortOptions): Promise<RedisPort> {
-  if (isIoredisCluster(target) || isIoredisClient(target)) {
+export async function connectPort(target: RedisTarget, options: PortOptions): Promise<RedisPort> {
+  if (typeof target !== 'string' && (typeof target !== 'object' || (target as unknown) === null)) {
+    throw new InvalidArgumentError('target', target, 'a URL, options, or a client of ioredis or node-redis')
+  }
+  if (isNodeRedisClient(target)) {
+    if (!target.isOpen) {
+      // That is what node-redis wants to be told, and what `connect` is for. How it goes is told by events.
+      target.connect().catch(() => undefined)
+    }
     return portOf(target, options)
   }
-  if (typeof target !== 'string' && (typeof target !== 'object' || (target as unknown) === null)) {
-    throw new InvalidArgumentError('target', target, 'a URL, options of ioredis, or an ioredis client')
+  if (isIoredisCluster(target) || isIoredisClient(target) || otherNodeRedisKind(target)) {
+    return portOf(target, options)
   }
-  const { Redis } = (await import('ioredis')) as unknown as {
-    Redis: new (target: RedisTarget) => IoredisClient
+  return openPort(target)
+}
+
+async function openPort(target: RedisTarget): Promise<RedisPort> {
+  const isForNodeRedis = typeof target === 'object' && ('url' in target || 'socket' in target)
+  const ioredis = isForNodeRedis ? null : await loadIoredis()
+  if (ioredis) {
+    return new IoredisPort(new ioredis.Redis(target), true)
   }
-  return new IoredisPort(new Redis(target), true)
+  const nodeRedis = isForNodeRedis || typeof target === 'string' ? await loadNodeRedis() : null
+  if (nodeRedis) {
+    const client = nodeRedis.createClient(typeof target === 'string' ? { url: target } : target)
+    return new NodeRedisPort(client, new OwnNodeRedis(client))
+  }
+  throw notInstalled(target, isForNodeRedis)
+}
+
+/** Without the URL itself, which may have a password. */
+function notInstalled(target: RedisTarget, isForNodeRedis: boolean): InvalidArgumentError {
+  if (typeof target === 'string') {
+    const rule = 'a client of your own unless ioredis or redis (node-redis) is installed, and neither is'
+    return new InvalidArgumentError('target', 'a URL', rule)
+  }
+  return new InvalidArgumentError(
+    'target',
+    target,
+    isForNodeRedis
+      ? 'a client, or a URL, unless redis (node-redis) is installed: `url` and `socket` are options of node-redis'
+      : 'a client, or { url } or { socket } for node-redis, unless ioredis is installed: these are options of ioredis',
+  )
 }
 
 /** @throws RedisUnavailableError not ready within `timeoutMs` */
@@ -48,7 +98,9 @@ export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Pr
     }
     const fail = (message: string): void =>
       finish(() => reject(new RedisUnavailableError(message, { outcome: 'not-sent', transient: true })))
-    const timer = clock.setTimer(timeoutMs, () => fail(`No connection to Redis within ${timeoutMs} ms.`))
+    const timer = clock.setTimer(timeoutMs, () =>
+      fail(`No connection to Redis within ${timeoutMs} ms.${port.advice}`),
+    )
     const check = (): void => {
       if (port.state === 'ready') {
         finish(resolve)

@@ -1,5 +1,4 @@
-import { isReplyError } from './ioredis-sender.js'
-import type { PrimaryVerdict } from './redis-port.js'
+import type { PrimaryVerdict, ScriptTransport } from './redis-port.js'
 
 type Ask = (section: string) => Promise<unknown>
 
@@ -9,6 +8,8 @@ type Ask = (section: string) => Promise<unknown>
  */
 export class PrimaryIdentity {
   private known: string | undefined = undefined
+
+  constructor(private readonly isErrorReply: ScriptTransport['isErrorReply']) {}
 
   /** All keys, or those that are said to be there, when it is another one than before. Never rejects. */
   verdict(ask: Ask, isThere: (key: string) => boolean = () => true): Promise<PrimaryVerdict> {
@@ -22,7 +23,7 @@ export class PrimaryIdentity {
   /** Or may have, because it does not tell (ACL, providers). */
   private async hasChanged(ask: Ask): Promise<boolean> {
     const info = await ask('default').catch((error: unknown) => {
-      if (isReplyError(error)) {
+      if (this.isErrorReply(error)) {
         return ''
       }
       throw error

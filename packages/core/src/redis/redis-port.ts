@@ -2,7 +2,8 @@ import type { WakeSource } from '@holdfast/waiter'
 import type { PublishCommand } from './announcement.js'
 
 /**
- * What core needs from a Redis client. Only the files `*-port.ts` beside this one know a client.
+ * What core needs from a Redis client. Only the files `ioredis-*.ts` and `node-redis-*.ts` beside this one know
+ * a client.
  *
  * `ready`: commands go out at once. `connecting`: they would have to wait. `ended`: the client will never
  * connect again.
@@ -11,10 +12,24 @@ export type ConnectionState = 'ready' | 'connecting' | 'ended'
 
 /** What runs scripts. */
 export interface ScriptTransport {
-  /** By digest. Rejects with the client's own error. Keys go out as they are, without `keyPrefix`. */
-  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  /**
+   * By digest. Rejects with the client's own error. Keys go out as they are, without `keyPrefix`. What was in flight
+   * when the connection broke is sent again on the next one: a single try gets its answer then. Where that is up to
+   * the port it asks `isWanted` first.
+   */
+  evalsha(
+    sha1: string,
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Promise<unknown>
   /** By text. */
-  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  eval(
+    lua: string,
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Promise<unknown>
   /** Whether an error is Redis's own answer (the command had no effect), not a failure on the way. */
   isErrorReply(error: unknown): error is Error
   /** The slot of a key, where Redis keeps slots apart: keys of two are never in one command. */
@@ -22,7 +37,9 @@ export interface ScriptTransport {
 }
 
 /** A connection that carries what replicas have to acknowledge, and nothing else. */
-export interface AcknowledgedConnection extends Pick<ScriptTransport, 'evalsha' | 'eval'> {
+export interface AcknowledgedConnection {
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
   /** So many replicas have all that was sent before on this connection, at the latest when the time is over. */
   wait(replicas: number, timeoutMs: number): Promise<number>
 }
@@ -33,11 +50,13 @@ export type PrimaryListener = (verdict: PrimaryVerdict | Promise<PrimaryVerdict>
 
 export interface RedisPort extends ScriptTransport {
   readonly state: ConnectionState
+  /** What may be wrong with a connection that does not come, for error messages: empty, or a space and a sentence. */
+  readonly advice: string
   /** Calls back at every change of `state`; returns the un-listener. */
   onStateChange(listener: () => void): () => void
   /**
-   * Grows whenever a connection breaks. A command during which it grew may have run twice, and a copy of it
-   * may still be on its way.
+   * Grows whenever a connection breaks, before anybody hears of the commands that were under way. One during which
+   * it grew may have run although it failed, or twice, and a copy of it may still be on its way.
    */
   readonly connectionEpoch: number
   /**

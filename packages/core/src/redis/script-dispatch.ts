@@ -92,11 +92,12 @@ export class ScriptDispatch {
 
   private run(what: ScriptRun, commands: readonly ScriptCommand[]): Promise<unknown> {
     const { script, keys, args } = what
-    return this.transport.evalsha(script.sha1, keys, args).catch((error: unknown) => {
+    const isWanted = (): boolean => commands.some((each) => !each.settled)
+    return this.transport.evalsha(script.sha1, keys, args, isWanted).catch((error: unknown) => {
       // A flushed script cache or a new primary: nothing ran. Given up meanwhile, it shall not run any more.
       const isUnknown = this.transport.isErrorReply(error) && error.message.startsWith('NOSCRIPT')
-      if (isUnknown && commands.some((each) => !each.settled)) {
-        return this.transport.eval(script.lua, keys, args)
+      if (isUnknown && isWanted()) {
+        return this.transport.eval(script.lua, keys, args, isWanted)
       }
       throw error
     })

@@ -103,7 +103,9 @@ export class ScriptRunner {
         check()
       })
       const expire = (): void =>
-        finish(() => reject(notSent(`No connection to Redis within ${timeoutMs} ms.`, true, call)))
+        finish(() =>
+          reject(notSent(`No connection to Redis within ${timeoutMs} ms.${this.port.advice}`, true, call)),
+        )
       const unsent: InFlight = { settled: false, dueAt: 0, expire }
       this.deadlinesOf(timeoutMs).add(unsent)
       check()

@@ -10,6 +10,7 @@ import {
   type Lock,
   type LockClientOptions,
 } from '../../src/index.js'
+import { carrierOf } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 
@@ -274,8 +275,8 @@ describe('an option of LockClient', () => {
 
   it.each(cases)('%s cannot be %p', async (option, value, shown) => {
     const options = { [option]: value } as LockClientOptions
-    await expectRefused(() => new LockClient(redis, options), option, shown)
-    await expectRefused(() => LockClient.connect(redis, options), option, shown)
+    await expectRefused(() => new LockClient(carrierOf(redis), options), option, shown)
+    await expectRefused(() => LockClient.connect(carrierOf(redis), options), option, shown)
     await expectRefused(() => LockClient.connect(rig.server.url, options), option, shown)
   })
 
@@ -284,7 +285,7 @@ describe('an option of LockClient', () => {
     [5, '5'],
     ['x', '"x"'],
   ])('the options cannot be %p', async (value, shown) => {
-    await expectRefused(() => new LockClient(redis, value as never), 'options', shown)
+    await expectRefused(() => new LockClient(carrierOf(redis), value as never), 'options', shown)
   })
 })
 

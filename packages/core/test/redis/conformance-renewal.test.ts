@@ -8,6 +8,7 @@ import {
   NotLockOwnerError,
   RedisUnavailableError,
 } from '../../src/index.js'
+import { carrierOf, stateOf } from './support/carrier.js'
 import { eventually, redisUrl, signalled, sleep, useHarness } from './support/harness.js'
 import { reentrantKinds } from './support/lock-kinds.js'
 import { usePrivateServer } from './support/private-server.js'
@@ -45,7 +46,7 @@ describe.each(reentrantKinds)('conformance, renewal: $name', (kind) => {
 
   it('an owner whose connection has ended for good stops trusting the lock before it is free for others (I3)', async () => {
     const redis = harness.connection()
-    const one = await LockClient.connect(redis, { lockWatchdogTimeout: 900, commandTimeout: 300 })
+    const one = await LockClient.connect(carrierOf(redis), { lockWatchdogTimeout: 900, commandTimeout: 300 })
     const hold = await kind.of(one, harness.name()).acquire()
     const order: string[] = []
     hold.signal.addEventListener('abort', () => order.push('lost'))
@@ -119,7 +120,7 @@ describe.each(reentrantKinds)('conformance, the server fails: $name', (kind) => 
     await locks.run(async () => {
       const hold = await lock.lock()
       await redis.server.restart({ empty: true })
-      await eventually(() => connection.status === 'ready')
+      await eventually(() => stateOf(connection) === 'ready')
       await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
       expect(hold.signal.aborted).toBe(true)
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockClient, LockLostError, type LockEvents } from '../../src/index.js'
+import { carrierOf } from './support/carrier.js'
 import { usePrivateServer } from './support/private-server.js'
 import { soon } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
@@ -69,7 +70,7 @@ describe('eviction', () => {
   it('is asked about when a given connection becomes ready, and not again after a reconnect', async () => {
     await configure('volatile-ttl', '100mb')
     const connection = quiet({ lazyConnect: true, retryStrategy: () => 20 })
-    await using locks = new LockClient(connection)
+    await using locks = new LockClient(carrierOf(connection))
     expect(connection.status).toBe('wait')
     await redis.server.resetStats()
     await connection.connect()
@@ -87,12 +88,12 @@ describe('eviction', () => {
     await configure('volatile-ttl', '100mb')
     const [early, late] = [quiet({ lazyConnect: true }), quiet()]
     const listeners = early.listenerCount('ready')
-    await new LockClient(early).close()
+    await new LockClient(carrierOf(early)).close()
     expect(early.listenerCount('ready')).toBe(listeners)
     await redis.server.resetStats()
     await Promise.all([early.connect(), late.ping()])
     await redis.server.pause()
-    const unanswered = new LockClient(late, { commandTimeout: 50 })
+    const unanswered = new LockClient(carrierOf(late), { commandTimeout: 50 })
     await soon(unanswered.close())
     redis.server.resume()
     expect(await warned(early)).toEqual([])

@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { WorkerProcess } from '@holdfast/testing'
-import { Redis } from 'ioredis'
+import { carrierPackage } from './support/carrier.js'
 import { FairLine } from './support/fair-line.js'
 import { eventually, sleep } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 
-// See processes.test.ts: a worker has to be told which ioredis it shall use.
-const ioredis = 'protocol' in new Redis({ lazyConnect: true }).options ? 'ioredis' : 'ioredis5'
 const HEARTBEAT_MS = 500
 const NAME = 'order:42'
 const SERVED = 'served'
@@ -29,7 +27,7 @@ describe('one line of several processes', () => {
     const worker = await WorkerProcess.start(new URL('./workers/fair-worker.mjs', import.meta.url), {
       env: {
         HOLDFAST_TEST_WORKER_REDIS: rig.server.url,
-        HOLDFAST_TEST_IOREDIS: ioredis,
+        HOLDFAST_TEST_CARRIER: carrierPackage,
         HOLDFAST_TEST_RESYNC: `${HEARTBEAT_MS}`,
       },
     })

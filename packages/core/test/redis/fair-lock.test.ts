@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockTimeoutError, NotLockOwnerError, LockClient, type Hold } from '../../src/index.js'
+import { carrierOf } from './support/carrier.js'
 import { FairLine, served } from './support/fair-line.js'
 import { eventually, useHarness } from './support/harness.js'
 import { JavaFairClient } from './support/java-fair-client.js'
@@ -85,7 +86,7 @@ describe('conformance: order', () => {
     const prefixed = await Promise.all(
       [0, 1].map(async () => {
         const connection = harness.connection({ keyPrefix: 'app:' })
-        return LockClient.connect(connection)
+        return LockClient.connect(carrierOf(connection))
       }),
     )
     const whole = new FairLine(harness.admin, `app:${harness.name()}`)

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { FaultProxy } from '@holdfast/testing'
 import type { Redis } from 'ioredis'
 import { WrongTypeError, type FencedLock, type LockClient } from '../../src/index.js'
@@ -6,6 +6,7 @@ import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { batchScript } from '../../src/scripts/batch.js'
 import { acquireFenced, acquireFencedScript } from '../../src/scripts/fenced-lock/acquire.js'
 import { getToken } from '../../src/scripts/fenced-lock/get-token.js'
+import { scriptsRunBy } from './support/carrier.js'
 import { fencedKeys, NAME, TOKEN_KEY } from './support/fenced-keys.js'
 import { eventually } from './support/harness.js'
 import { runsOf } from './support/requests.js'
@@ -116,10 +117,10 @@ describe.each([
 
   it('has no answer in time and asks again: the token of the first copy', async () => {
     await lock.withLock(() => undefined)
-    const send = jest.spyOn(connection, 'evalsha')
+    const sent = scriptsRunBy(connection)
     proxy.blackHole()
     const waiting = lock.acquire()
-    await eventually(() => send.mock.calls.length === 2)
+    await eventually(() => sent().length === 2)
     proxy.pass()
     const hold = await soon(waiting)
     expect(await keys.counter()).toBe(hold.token)

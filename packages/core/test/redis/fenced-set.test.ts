@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { Redis } from 'ioredis'
 import { fencedSet, InvalidArgumentError } from '../../src/index.js'
+import { scriptingOf } from '../../src/redis/scripting.js'
 import { setFenced, setFencedScript } from '../../src/scripts/fenced-value/set.js'
 import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
@@ -133,7 +134,14 @@ describe('a write that runs twice', () => {
 
   it('counts by its writer: another process under the same token is not taken for a copy', async () => {
     const as = (writer: string, sequence: number, text: string) =>
-      setFenced(redis, { key: KEY, token: '5', value: text, ttlMs: undefined, writer, sequence })
+      setFenced(scriptingOf(redis)!, {
+        key: KEY,
+        token: '5',
+        value: text,
+        ttlMs: undefined,
+        writer,
+        sequence,
+      })
     await as('one', 9, 'of one')
     expect(await as('two', 1, 'of two')).toEqual({ accepted: true, highestToken: '5' })
     expect(await value()).toBe('of two')

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
+import type { EventEmitter } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { LockClient } from '../../src/index.js'
+import { carrierOf, stateOf } from './support/carrier.js'
 import { eventually, sleep, useHarness } from './support/harness.js'
 
 setFlagsFromString('--expose-gc')
@@ -25,10 +27,12 @@ describe('leaks', () => {
   const harness = useHarness()
 
   it('100,000 cycles of lock, unlock, abort and time-out leave nothing behind (I5, I8)', async () => {
-    const redis = harness.connection()
-    await redis.ping()
+    const connection = harness.connection()
+    const redis = carrierOf(connection)
+    await eventually(() => stateOf(connection) === 'ready')
+    const emitter = redis as unknown as EventEmitter
     const listeners = (): number =>
-      redis.eventNames().reduce((sum, name) => sum + redis.listenerCount(name), 0)
+      emitter.eventNames().reduce((sum, name) => sum + emitter.listenerCount(name), 0)
     const before = { listeners: listeners(), timers: timersAlive() }
     const locks = await LockClient.connect(redis, { bareCalls: 'allow' })
     const busy = await harness.client()

@@ -10,9 +10,9 @@ const names = (what: string): string[] => Array.from({ length: 15 }, (_, i) => `
 const rig = useRig()
 
 /** A holder behind a wire that may fall silent, and somebody with a wire of his own. */
-const open = async (options: object = {}) => {
+const open = async () => {
   const proxy = await rig.proxy()
-  const connection = rig.connection(options, proxy)
+  const connection = rig.connection({}, proxy)
   const locks = await rig.client({ lockWatchdogTimeout: LEASE_MS, commandTimeout: 200 }, connection)
   const others = await rig.client({ resyncInterval: 20_000 })
   const lost: string[] = []
@@ -84,17 +84,5 @@ describe('a half-open connection, of which nobody tells the client', () => {
     await next.verify()
     expect(await next.release()).toBe('released')
     await eventually(async () => (await rig.admin.exists('another')) === 0, 1_000)
-  })
-
-  it('costs nothing with the socketTimeout of ioredis, which replaces it in time', async () => {
-    const { proxy, locks, lost } = await open({ socketTimeout: 200 })
-    const hold = await locks.getLock('held').acquire()
-    const left = async (): Promise<number> => rig.admin.pttl('held')
-    proxy.halfOpenAll()
-    await eventually(async () => (await left()) < LEASE_MS / 2)
-    await eventually(async () => (await left()) > LEASE_MS / 2)
-    expect(lost).toEqual([])
-    await hold.verify()
-    expect(await hold.release()).toBe('released')
   })
 })

@@ -21,7 +21,7 @@ describe('a read-write lock on the wire', () => {
   it('reads as Redisson does: mode, owner, one time-out key of value 1 per hold, 0 when the last one goes', async () => {
     const locks = await harness.client()
     const lock = locks.getReadWriteLock(harness.name()).readLock()
-    const log = await MessageLog.open(harness.connection(), harness.admin)
+    const log = await MessageLog.open(harness.connection(), harness.admin, harness.name())
     await locks.run(async () => {
       const outer = await lock.acquire({ leaseMs: 20_000 })
       const inner = await lock.acquire({ leaseMs: 60_000 })
@@ -44,7 +44,7 @@ describe('a read-write lock on the wire', () => {
   it('writes as Redisson does: the owner ends with :write, 1 is published, and 1 also when it reads on', async () => {
     const locks = await harness.client()
     const lock = locks.getReadWriteLock(harness.name())
-    const log = await MessageLog.open(harness.connection(), harness.admin)
+    const log = await MessageLog.open(harness.connection(), harness.admin, harness.name())
     await locks.run(async () => {
       const write = await lock.writeLock().acquire()
       expect(write.owner).toMatch(/:\d+:write$/)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { spawn } from 'node:child_process'
-import { Redis } from 'ioredis'
+import { carrierPackage } from './support/carrier.js'
 import { lowered } from './support/code-checks.js'
 import { redisUrl, useHarness } from './support/harness.js'
 import { programs, root, type CodeBlock } from './support/markdown.js'
@@ -24,10 +24,8 @@ const OUTPUT: Record<string, RegExp> = {
   'docs/fenced-lock.md: Use 2': /^true true\n$/,
 }
 
-// The project's module map decides which ioredis a test sees; a program has to be told. Only 6 knows RESP3.
-const ioredis = 'protocol' in new Redis({ lazyConnect: true }).options ? 'ioredis' : 'ioredis5'
 const dataUrl = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`
-const hooks = `export const resolve = (name, ...rest) => rest[1](name === 'ioredis' ? '${ioredis}' : name, rest[0])`
+const hooks = `export const resolve = (name, ...rest) => rest[1](name === 'ioredis' ? '${carrierPackage}' : name, rest[0])`
 const registerHooks = `import { register } from 'node:module'; register(${JSON.stringify(dataUrl(hooks))})`
 
 /** Runs a program as a user would who pasted it into a file beside the package. */

@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient, Semaphore } from '../../src/index.js'
+import { scriptsRunBy } from './support/carrier.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
@@ -152,19 +153,19 @@ describe('many at once', () => {
   it('an acquire and a release are one script each; who waits sends two tries and one at the message', async () => {
     const connection = rig.connection()
     const client = await rig.client({ resyncInterval: 60_000 }, connection)
-    const send = jest.spyOn(connection, 'evalsha')
+    const sent = scriptsRunBy(connection)
     const mine = client.getSemaphore(NAME)
     await semaphore.trySetPermits(1)
     await mine.acquire()
     await mine.release()
-    expect(send).toHaveBeenCalledTimes(2)
+    expect(sent()).toHaveLength(2)
     await semaphore.drainPermits()
     const waiting = mine.acquire()
     await eventually(isParked)
-    await eventually(() => send.mock.calls.length === 4)
+    await eventually(() => sent().length === 4)
     await semaphore.release()
     await soon(waiting)
-    expect(send).toHaveBeenCalledTimes(5)
+    expect(sent()).toHaveLength(5)
     await expectAtLast(0)
   })
 })

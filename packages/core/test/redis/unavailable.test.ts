@@ -9,6 +9,7 @@ import {
 } from '../../src/index.js'
 import { acquireScript } from '../../src/scripts/lock/acquire.js'
 import { releaseScript } from '../../src/scripts/lock/release.js'
+import { carrierOf, stateOf } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
 import { runsOf } from './support/requests.js'
@@ -429,14 +430,14 @@ describe.each<[string, object]>([
   })
 })
 
-describe('an ioredis client that gives up connecting (retryStrategy returns null)', () => {
+describe('a client that gives up connecting (its strategy says so)', () => {
   it('every call is REDIS_UNAVAILABLE at once, and so is a wait under way', async () => {
     const connection = rig.connection({ retryStrategy: () => null })
     const locks = await rig.client({ unavailableTimeoutMs: 60_000, resyncInterval: 200 }, connection)
     const held = await locks.getLock('held').acquire({ leaseMs: 60_000 })
     const { waiting } = await waitBehindJava(() => locks.getLock(NAME).lock())
     await rig.server.kill()
-    await eventually(() => connection.status === 'end')
+    await eventually(() => stateOf(connection) === 'end')
     await expectUnavailable(() => waiting)
     const lock = locks.getLock(NAME)
     for (const call of [
@@ -450,7 +451,7 @@ describe('an ioredis client that gives up connecting (retryStrategy returns null
       () => held.verify(),
       () => held.extend(90_000),
       () => held.release(),
-      () => LockClient.connect(connection, { unavailableTimeoutMs: 60_000 }),
+      () => LockClient.connect(carrierOf(connection), { unavailableTimeoutMs: 60_000 }),
     ]) {
       expect(await expectUnavailable(() => soon<unknown>(call()))).toMatchObject({ outcome: 'not-sent' })
     }

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { RedisServer } from '@holdfast/testing'
 import { Redis } from 'ioredis'
 import { LockClient } from '../../src/index.js'
+import { carrierOf } from './support/carrier.js'
 import { eventually, sleep, useHarness } from './support/harness.js'
 import { exclusiveKinds } from './support/lock-kinds.js'
 
@@ -21,7 +22,7 @@ describe('waiting', () => {
     const server = await RedisServer.start()
     const connections = [new Redis(server.url), new Redis(server.url)]
     const [holding, waiting] = await Promise.all(
-      connections.map((redis) => LockClient.connect(redis, { bareCalls: 'allow' })),
+      connections.map((redis) => LockClient.connect(carrierOf(redis), { bareCalls: 'allow' })),
     )
     const hold = await holding!.getLock('hot').acquire()
     let inside = 0

@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
 import { Cluster, Redis } from 'ioredis'
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
-import { LockClient, type IoredisScripting } from '../../src/index.js'
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis'
+import {
+  createClient as createClient5,
+  createClientPool as createClientPool5,
+  createCluster as createCluster5,
+  createSentinel as createSentinel5,
+} from 'redis5'
+import { LockClient, type IoredisScripting, type NodeRedisScripting } from '../../src/index.js'
 
 // What this file shows is that it compiles: both majors fit the structural type without a cast.
 describe('the type of a client', () => {
@@ -15,7 +22,34 @@ describe('the type of a client', () => {
     }
   })
 
-  it('of a guard fits a Cluster of both too', () => {
+  it('fits node-redis 5 and 6, on both protocols', async () => {
+    for (const client of [
+      new LockClient(createClient()),
+      new LockClient(createClient({ RESP: 2 }).withTypeMapping({ 36: Buffer })),
+      new LockClient(createClient5()),
+      new LockClient(createClient5({ RESP: 3 })),
+    ]) {
+      expect(client.clientId).toMatch(/^[^:{}]+~[\w-]{21}$/)
+      await client.close()
+    }
+  })
+
+  it('of a guard fits everything of node-redis that runs scripts', () => {
+    const sentinel = { name: 'primary', sentinelRootNodes: [{ host: 'localhost', port: 26379 }] }
+    const all: NodeRedisScripting[] = [
+      createCluster({ rootNodes: [{}] }),
+      createSentinel(sentinel),
+      createClientPool(),
+      createCluster5({ rootNodes: [{}] }),
+      createSentinel5(sentinel),
+      createClientPool5(),
+    ]
+    for (const each of all) {
+      expect(typeof each.evalSha).toBe('function')
+    }
+  })
+
+  it('of a guard fits a Cluster of ioredis too', () => {
     const options = { lazyConnect: true }
     const clusters: (IoredisScripting & { disconnect(): void })[] = [
       new Cluster([{ port: 1 }], options),

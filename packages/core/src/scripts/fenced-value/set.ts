@@ -1,4 +1,4 @@
-import type { IoredisScripting } from '../../redis/ioredis-client.js'
+import type { Scripting } from '../../redis/scripting.js'
 import { defineScript } from '../define-script.js'
 
 export const setFencedScript = defineScript('fenced-value/set')
@@ -20,14 +20,14 @@ export interface SetFencedReply {
 }
 
 /** Rejects with the client's own error. */
-export async function setFenced(redis: IoredisScripting, command: SetFencedCommand): Promise<SetFencedReply> {
+export async function setFenced(redis: Scripting, command: SetFencedCommand): Promise<SetFencedReply> {
   const { key, token, value, ttlMs = 0, writer, sequence } = command
-  const keysAndArgs = [key, token, value, `${ttlMs}`, writer, `${sequence}`]
+  const args = [token, value, `${ttlMs}`, writer, `${sequence}`]
   const { sha1, lua } = setFencedScript
-  const reply = await redis.evalsha(sha1, 1, ...keysAndArgs).catch((error: unknown) => {
+  const reply = await redis.evalsha(sha1, [key], args).catch((error: unknown) => {
     // A flushed script cache or a new primary: nothing ran.
     if (error instanceof Error && error.message.startsWith('NOSCRIPT')) {
-      return redis.eval(lua, 1, ...keysAndArgs)
+      return redis.eval(lua, [key], args)
     }
     throw error
   })

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/global
 import type { Redis } from 'ioredis'
 import { randomUUID } from 'node:crypto'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { carrierOf } from './carrier.js'
 import { staysByDesign } from './lasting-keys.js'
 import { openRedis, topologyOptions } from './topology.js'
 
@@ -28,7 +29,7 @@ export class Harness {
   }
 
   async client(options: LockClientOptions = {}): Promise<LockClient> {
-    const client = await LockClient.connect(this.connection(), {
+    const client = await LockClient.connect(carrierOf(this.connection()), {
       bareCalls: 'allow',
       ...topologyOptions,
       ...options,
@@ -39,7 +40,6 @@ export class Harness {
 
   connection(options: object = {}): Redis {
     const connection = openRedis(this.url, options)
-    connection.on('error', () => undefined)
     this.connections.push(connection)
     return connection
   }

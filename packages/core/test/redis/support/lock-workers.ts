@@ -1,10 +1,7 @@
 import { afterEach } from '@jest/globals'
 import { WorkerProcess } from '@holdfast/testing'
-import { Redis } from 'ioredis'
+import { carrierPackage } from './carrier.js'
 import { redisUrl } from './harness.js'
-
-// The project's module map decides which ioredis a test sees; a worker has to be told. Only 6 knows RESP3.
-const ioredis = 'protocol' in new Redis({ lazyConnect: true }).options ? 'ioredis' : 'ioredis5'
 
 /** Starts processes with a client each, and ends them after the test. To be called at the top of a describe block. */
 export function useLockWorkers(): (env?: Record<string, string>) => Promise<WorkerProcess> {
@@ -16,7 +13,7 @@ export function useLockWorkers(): (env?: Record<string, string>) => Promise<Work
   return async (env = {}) => {
     const module = new URL('../workers/lock-worker.mjs', import.meta.url)
     const worker = await WorkerProcess.start(module, {
-      env: { HOLDFAST_TEST_WORKER_REDIS: redisUrl, HOLDFAST_TEST_IOREDIS: ioredis, ...env },
+      env: { HOLDFAST_TEST_WORKER_REDIS: redisUrl, HOLDFAST_TEST_CARRIER: carrierPackage, ...env },
     })
     workers.push(worker)
     return worker

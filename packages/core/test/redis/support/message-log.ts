@@ -1,21 +1,23 @@
 import type { Redis } from 'ioredis'
 import { eventually } from './harness.js'
 
-const MARK = 'message-log:mark'
-
-/** Everything published, in order, as `[channel, payload]`. */
+/** Everything published, or what channels of one name hear, in order, as `[channel, payload]`. */
 export class MessageLog {
   private readonly seen: [string, string][] = []
   private marks = 0
 
-  private constructor(private readonly publisher: Redis) {}
+  private constructor(
+    private readonly publisher: Redis,
+    private readonly markChannel: string,
+  ) {}
 
-  static async open(subscriber: Redis, publisher: Redis): Promise<MessageLog> {
-    const log = new MessageLog(publisher)
+  /** @param name for a Redis that other tests use too */
+  static async open(subscriber: Redis, publisher: Redis, name = ''): Promise<MessageLog> {
+    const log = new MessageLog(publisher, `message-log:mark:${name}`)
     subscriber.on('pmessage', (_pattern: string, channel: string, payload: string) => {
       log.seen.push([channel, payload])
     })
-    await subscriber.psubscribe('*')
+    await subscriber.psubscribe(`*${name}*`)
     return log
   }
 
@@ -23,9 +25,11 @@ export class MessageLog {
   async take(): Promise<[string, string][]> {
     this.marks += 1
     const mark = `${this.marks}`
-    await this.publisher.publish(MARK, mark)
+    await this.publisher.publish(this.markChannel, mark)
     // Redis delivers in order, so what was published before the mark is here when the mark is.
-    await eventually(() => this.seen.some(([channel, payload]) => channel === MARK && payload === mark))
-    return this.seen.splice(0).filter(([channel]) => channel !== MARK)
+    await eventually(() =>
+      this.seen.some(([channel, payload]) => channel === this.markChannel && payload === mark),
+    )
+    return this.seen.splice(0).filter(([channel]) => channel !== this.markChannel)
   }
 }

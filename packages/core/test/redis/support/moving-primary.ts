@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect } from '@jest/globals'
 import { FaultProxy, RedisReplication, type RedisServer } from '@holdfast/testing'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { carrierOf, connectionTo } from './carrier.js'
 import { eventually } from './harness.js'
 
 /** A primary and a replica for one test alone, behind one address that goes with the primary. */
@@ -34,14 +35,13 @@ export class MovingPrimary {
 
   /** What clients connect to. */
   connection(): Redis {
-    const connection = new Redis(this.proxy.url, { retryStrategy: () => 20, disconnectTimeout: 50 })
-    connection.on('error', () => undefined)
+    const connection = connectionTo(this.proxy.url, { retryStrategy: () => 20, disconnectTimeout: 50 })
     this.connections.push(connection)
     return connection
   }
 
   async client(options: LockClientOptions = {}): Promise<LockClient> {
-    const client = await LockClient.connect(this.connection(), { bareCalls: 'allow', ...options })
+    const client = await LockClient.connect(carrierOf(this.connection()), { bareCalls: 'allow', ...options })
     this.clients.push(client)
     return client
   }

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect } from '@jest/globals'
 import { FaultProxy, RedisServer } from '@holdfast/testing'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { carrierOf, connectionTo } from './carrier.js'
 import { staysByDesign } from './lasting-keys.js'
 
 /** One independent Redis, and the wire to it. */
@@ -38,10 +39,13 @@ export class Nodes {
   /** A client for each node: one participant. */
   async participant(options: LockClientOptions = {}): Promise<LockClient[]> {
     const connect = async ({ proxy }: Node): Promise<LockClient> => {
-      const redis = new Redis(proxy.url, { retryStrategy: () => 20, disconnectTimeout: 50 })
-      redis.on('error', () => undefined)
+      const redis = connectionTo(proxy.url, { retryStrategy: () => 20, disconnectTimeout: 50 })
       this.connections.push(redis)
-      const client = await LockClient.connect(redis, { bareCalls: 'allow', commandTimeout: 500, ...options })
+      const client = await LockClient.connect(carrierOf(redis), {
+        bareCalls: 'allow',
+        commandTimeout: 500,
+        ...options,
+      })
       this.clients.push(client)
       return client
     }

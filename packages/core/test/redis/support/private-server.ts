@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect } from '@jest/globals'
 import { RedisServer } from '@holdfast/testing'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { carrierOf, connectionTo } from './carrier.js'
 import { staysByDesign } from './lasting-keys.js'
 
 /** A Redis for one test alone, which may stop, pause or empty it. */
@@ -22,14 +23,17 @@ export class PrivateServer {
   }
 
   connection(options: object = {}, url = this.server.url): Redis {
-    const connection = new Redis(url, options)
-    connection.on('error', () => undefined)
+    const connection = connectionTo(url, options)
     this.connections.push(connection)
     return connection
   }
 
   async client(options: LockClientOptions = {}, redis = this.connection()): Promise<LockClient> {
-    const client = await LockClient.connect(redis, { bareCalls: 'allow', commandTimeout: 500, ...options })
+    const client = await LockClient.connect(carrierOf(redis), {
+      bareCalls: 'allow',
+      commandTimeout: 500,
+      ...options,
+    })
     this.clients.push(client)
     return client
   }

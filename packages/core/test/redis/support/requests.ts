@@ -11,4 +11,5 @@ export function runsOf(script: Script, where: (argv: string[]) => boolean = () =
 }
 
 /** Matches a chunk in which a client runs any script by digest. */
-export const runsAnything: Matcher = (bytes) => commandsIn(bytes).some(([name]) => name === 'evalsha')
+export const runsAnything: Matcher = (bytes) =>
+  commandsIn(bytes).some(([name = '']) => /^evalsha$/i.test(name))

@@ -2,10 +2,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/global
 import { FaultProxy, RedisServer, type RedisServerOptions } from '@holdfast/testing'
 import { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
-import { IoredisPort } from '../../../src/redis/ioredis-port.js'
+import { portOf } from '../../../src/redis/open-port.js'
 import { ScriptRunner } from '../../../src/redis/script-runner.js'
 import { luaSources } from '../../../src/scripts/lua-sources.js'
 import { backgroundClock } from '../../../src/system-clock.js'
+import { carrierOf, connectionTo } from './carrier.js'
 import { eventually } from './harness.js'
 import { staysByDesign } from './lasting-keys.js'
 
@@ -48,37 +49,34 @@ export class Rig {
   /** Reconnects quickly unless told otherwise. */
   connection(options: object = {}, at: { readonly port: number } = this.server): Redis {
     const { connectionName } = this
-    const connection = new Redis({
-      host: '127.0.0.1',
-      port: at.port,
+    const connection = connectionTo(`redis://127.0.0.1:${at.port}`, {
       connectionName,
       retryStrategy: () => 20,
       // How long ioredis keeps a timer after `disconnect` of what is closed already.
       disconnectTimeout: 50,
       ...options,
     })
-    connection.on('error', () => undefined)
     this.closers.push(() => connection.disconnect())
     return connection
   }
 
   /** A client that is closed after the test. */
   async client(options: LockClientOptions = {}, connection = this.connection()): Promise<LockClient> {
-    const client = await LockClient.connect(connection, { bareCalls: 'allow', ...options })
+    const client = await LockClient.connect(carrierOf(connection), { bareCalls: 'allow', ...options })
     this.closers.push(() => client.close({ graceMs: 0 }))
     return client
   }
 
   /** Without waiting for Redis. */
   clientNow(options: LockClientOptions = {}, connection = this.connection()): LockClient {
-    const client = new LockClient(connection, { bareCalls: 'allow', ...options })
+    const client = new LockClient(carrierOf(connection), { bareCalls: 'allow', ...options })
     this.closers.push(() => client.close({ graceMs: 0 }))
     return client
   }
 
   /** For the script twins. */
   runner(connection = this.connection()): ScriptRunner {
-    const port = new IoredisPort(connection, false)
+    const port = portOf(carrierOf(connection), { shardedPubSub: 'auto', random: () => 0 })
     const runner = new ScriptRunner(port, backgroundClock, {
       commandTimeoutMs: 3_000,
       beforeResume: () => undefined,
@@ -88,6 +86,11 @@ export class Rig {
       return port.close()
     })
     return runner
+  }
+
+  /** For what a test opened itself; the latest is closed first. */
+  atEnd(close: () => unknown): void {
+    this.closers.push(close)
   }
 
   async proxy(): Promise<FaultProxy> {

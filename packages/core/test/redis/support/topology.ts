@@ -1,5 +1,6 @@
 import { Cluster, Redis } from 'ioredis'
 import type { LockClientOptions } from '../../../src/index.js'
+import { connectionTo } from './carrier.js'
 
 /** What Redis the contract suites run on, as `npm run test:topologies` says; by default the one of `npm test`. */
 interface Topology {
@@ -19,13 +20,17 @@ export const topologyOptions: LockClientOptions = topology?.clientOptions ?? {}
 /** A connection to it. A Cluster is used like a Redis by whoever asks for one key at a time. */
 export function openRedis(url: string, options: object = {}): Redis {
   if (topology?.kind === 'cluster') {
-    return openCluster(topology, options) as unknown as Redis
+    return quiet(openCluster(topology, options) as unknown as Redis)
   }
   if (topology?.kind === 'sentinel') {
     const { endpoints, name = '' } = topology
-    return new Redis({ sentinels: [...endpoints], name, disconnectTimeout: 50, ...options })
+    return quiet(new Redis({ sentinels: [...endpoints], name, disconnectTimeout: 50, ...options }))
   }
-  return new Redis(url, options)
+  return connectionTo(url, options)
+}
+
+function quiet(connection: Redis): Redis {
+  return connection.on('error', () => undefined)
 }
 
 function openCluster({ endpoints }: Topology, options: object): Cluster {

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { batchScript } from '../../../src/scripts/batch.js'
 import { acquireScript } from '../../../src/scripts/lock/acquire.js'
 
@@ -13,8 +13,15 @@ const TRIES = [acquireScript.sha1, batchScript.sha1]
  * Over a bare socket: a MONITOR of ioredis fails when the first line comes together with its answer.
  */
 export async function triesSeen(redis: Redis, name: string): Promise<number> {
-  const { host = '127.0.0.1', port = 6379 } = redis.options
-  const socket = connect(port, host)
+  const nodes = redis.isCluster ? (redis as unknown as Cluster).nodes('master') : [redis]
+  const tries = await Promise.all(nodes.map((node) => triesAt(node, name)))
+  return tries.reduce((sum, each) => sum + each, 0)
+}
+
+async function triesAt({ stream }: Redis, name: string): Promise<number> {
+  // Where it is connected to: Sentinel knows better than the options.
+  const { remoteAddress = '127.0.0.1', remotePort = 6379 } = stream as Socket
+  const socket = connect(remotePort, remoteAddress)
   let text = ''
   socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
   await once(socket, 'connect')

@@ -1,12 +1,13 @@
 // A service whose callers stand in the line of one fair lock. Runs against the built packages.
 import { LockClient } from '@holdfast/core'
 import { serveWorker } from '@holdfast/testing'
-import { createRequire } from 'node:module'
+import { Redis } from 'ioredis'
+import { openCarrier } from './open-carrier.mjs'
 
-const require = createRequire(import.meta.url)
-const { Redis } = require(process.env.HOLDFAST_TEST_IOREDIS ?? 'ioredis')
-const redis = new Redis(process.env.HOLDFAST_TEST_WORKER_REDIS)
-const locks = await LockClient.connect(redis, {
+const url = process.env.HOLDFAST_TEST_WORKER_REDIS
+const redis = new Redis(url)
+const carrier = await openCarrier(url)
+const locks = await LockClient.connect(carrier.client, {
   bareCalls: 'allow',
   resyncInterval: Number(process.env.HOLDFAST_TEST_RESYNC),
 })
@@ -19,5 +20,9 @@ serveWorker({
     standing.push(turn)
   },
   done: () => Promise.all(standing).then(() => undefined),
-  close: () => locks.close({ graceMs: 0 }).then(() => redis.disconnect()),
+  async close() {
+    await locks.close({ graceMs: 0 })
+    carrier.end()
+    redis.disconnect()
+  },
 })

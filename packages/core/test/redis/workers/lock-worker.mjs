@@ -1,13 +1,14 @@
 // A service of its own: one client, told what to do by the test. Runs against the built packages.
 import { LockClient } from '@holdfast/core'
 import { emit, serveWorker } from '@holdfast/testing'
-import { createRequire } from 'node:module'
+import { Redis } from 'ioredis'
 import { setImmediate } from 'node:timers'
+import { openCarrier } from './open-carrier.mjs'
 
-const require = createRequire(import.meta.url)
-const { Redis } = require(process.env.HOLDFAST_TEST_IOREDIS ?? 'ioredis')
-const redis = new Redis(process.env.HOLDFAST_TEST_WORKER_REDIS)
-const locks = await LockClient.connect(redis, {
+const url = process.env.HOLDFAST_TEST_WORKER_REDIS
+const redis = new Redis(url)
+const carrier = await openCarrier(url)
+const locks = await LockClient.connect(carrier.client, {
   bareCalls: 'allow',
   lockWatchdogTimeout: Number(process.env.HOLDFAST_TEST_WATCHDOG ?? 30_000),
 })
@@ -86,5 +87,9 @@ serveWorker({
     const { ensured, trusted } = look(lockName)
     return { ensured, trusted }
   },
-  close: () => locks.close({ graceMs: 0 }).then(() => redis.disconnect()),
+  async close() {
+    await locks.close({ graceMs: 0 })
+    carrier.end()
+    redis.disconnect()
+  },
 })

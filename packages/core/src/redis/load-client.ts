@@ -1,0 +1,46 @@
+import type { IoredisClient } from './ioredis-client.js'
+import type { NodeRedisClient } from './node-redis-client.js'
+
+interface Ioredis {
+  readonly Redis: new (target: string | object) => IoredisClient
+}
+
+interface NodeRedis {
+  createClient(options: object): NodeRedisClient
+}
+
+// Each import is spelled out, and inside a `try`: bundlers then know what is meant and that it may be missing.
+
+/** null: not installed. */
+export async function loadIoredis(): Promise<Ioredis | null> {
+  try {
+    return await import('ioredis')
+  } catch (error) {
+    return nullIfMissing(error, 'ioredis')
+  }
+}
+
+/** `redis`, or the `@redis/client` inside it alone. null: neither is installed. */
+export async function loadNodeRedis(): Promise<NodeRedis | null> {
+  try {
+    return await import('redis')
+  } catch (error) {
+    nullIfMissing(error, 'redis')
+  }
+  try {
+    return await import('@redis/client')
+  } catch (error) {
+    return nullIfMissing(error, '@redis/client')
+  }
+}
+
+/** @throws any other error: a client that is there and broken shall not seem to be missing */
+function nullIfMissing(error: unknown, name: string): null {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  // Of import(), and of the require() that it is in the CommonJS build.
+  const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
+  if (isMissing && String(message).includes(`'${name}'`)) {
+    return null
+  }
+  throw error
+}

@@ -1,0 +1,104 @@
+/** The part of a node-redis client, and of its cluster, Sentinel and pool, that runs scripts. */
+export interface NodeRedisScripting {
+  evalSha(sha1: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
+  eval(lua: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
+}
+
+/**
+ * What is used of a client that node-redis's `createClient` made (`redis` or `@redis/client`, 5 or 6): structural, so
+ * that types resolve without it installed, and so that two copies of it may be.
+ */
+export interface NodeRedisClient extends NodeRedisScripting {
+  /** From the call of `connect` until it is closed or has given up. */
+  readonly isOpen: boolean
+  readonly isReady: boolean
+  /** How often it has been ready. */
+  readonly socketEpoch: number
+  readonly options: object
+  connect(): Promise<unknown>
+  destroy(): void
+  duplicate(overrides?: object): NodeRedisClient
+  sendCommand(args: string[], options?: object): Promise<unknown>
+  subscribe(channels: string[], listener: (message: string, channel: string) => unknown): Promise<unknown>
+  unsubscribe(channels: string[], listener: (message: string, channel: string) => unknown): Promise<unknown>
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as an EventEmitter has it; nothing stricter fits
+  on(event: string | symbol, listener: (...args: any[]) => void): unknown
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- see `on`
+  off(event: string | symbol, listener: (...args: any[]) => void): unknown
+}
+
+type Like = Record<string, unknown>
+
+export function isNodeRedisClient(value: unknown): value is NodeRedisClient {
+  const client = value as Like | null
+  return (
+    typeof client === 'object' &&
+    client !== null &&
+    typeof client.evalSha === 'function' &&
+    typeof client.sendCommand === 'function' &&
+    typeof client.duplicate === 'function' &&
+    typeof client.subscribe === 'function' &&
+    typeof client.isReady === 'boolean' &&
+    // Only a client has one connection whose breaks can be counted.
+    typeof client.socketEpoch === 'number'
+  )
+}
+
+/** Which of node-redis's other objects it is, by the function that makes it. */
+export function otherNodeRedisKind(value: unknown): string | null {
+  const other = value as Like | null
+  if (typeof other !== 'object' || other === null || typeof other.evalSha !== 'function') {
+    return null
+  }
+  if (typeof other.nodeClient === 'function') {
+    return 'createCluster'
+  }
+  if (typeof other.getSentinelNode === 'function') {
+    return 'createSentinel'
+  }
+  return typeof other.execute === 'function' ? 'createClientPool' : 'legacy'
+}
+
+/** A connection of our own, which nobody else opens or ends. */
+export class OwnNodeRedis {
+  /** Between the start of an attempt to connect and its socket, or its failure. */
+  private dialing = true
+  private ended = false
+
+  constructor(readonly client: NodeRedisClient) {
+    client.on('reconnecting', () => (this.dialing = true))
+    client.on('connect', () => this.dialed())
+    // The listener stays for ever: an error that nobody listens to ends the process.
+    client.on('error', () => this.dialed())
+    client.connect().catch(ignore)
+  }
+
+  /**
+   * Ends it for good. While a socket is on its way node-redis cannot be made to give it up: `destroy` misses it, and
+   * it would stay open. So it is destroyed once it is there.
+   */
+  end(): void {
+    this.ended = true
+    if (!this.dialing) {
+      this.destroy()
+    }
+  }
+
+  private dialed(): void {
+    this.dialing = false
+    if (this.ended) {
+      this.destroy()
+    }
+  }
+
+  private destroy(): void {
+    // node-redis 5 throws when it has given up already.
+    if (this.client.isOpen) {
+      this.client.destroy()
+    }
+  }
+}
+
+function ignore(): void {
+  // How it went is told by events.
+}

@@ -1,0 +1,182 @@
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { Redis } from 'ioredis'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient } from 'redis'
+import { LockClient, RedisUnavailableError, type LockClientOptions } from '../../src/index.js'
+import { OwnNodeRedis } from '../../src/redis/node-redis-client.js'
+import { nextEvent, waitBehind } from './support/behind.js'
+import { carrierPackage, onNodeRedis } from './support/carrier.js'
+import { eventually, sleep } from './support/harness.js'
+import { soon, useRig } from './support/rig.js'
+import { selfSigned } from './support/self-signed.js'
+
+const NAME = 'order:42'
+const APP = { username: 'app', password: 'p:ss w@rd/%' }
+
+const { key, cert } = selfSigned()
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-tls-'))
+const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+writeFileSync(keyFile, key)
+writeFileSync(certFile, cert)
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const tlsPort = await freePort()
+const rig = useRig({
+  args: [
+    ...['--tls-port', `${tlsPort}`, '--tls-auth-clients', 'no'],
+    ...['--tls-key-file', keyFile, '--tls-cert-file', certFile, '--tls-ca-cert-file', certFile],
+  ],
+})
+beforeEach(async () => {
+  await rig.admin.acl('SETUSER', APP.username, 'on', `>${APP.password}`, '~*', '&*', '+@all')
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+interface Settings {
+  readonly ioredis?: object
+  readonly nodeRedis?: { readonly socket?: object }
+  readonly port?: number
+  /** What stands before its keys. */
+  readonly prefix?: string
+}
+
+/** A service that has configured its client so, and hears of a lock by message or not at all. */
+async function service(settings: Settings, options: LockClientOptions = {}): Promise<LockClient> {
+  const { ioredis, nodeRedis, port = rig.server.port } = settings
+  const target = onNodeRedis ? openNodeRedis(port, nodeRedis) : openIoredis(port, ioredis)
+  const locks = await LockClient.connect(target, { bareCalls: 'allow', resyncInterval: 20_000, ...options })
+  rig.atEnd(() => locks.close({ graceMs: 0 }))
+  return locks
+}
+
+function openIoredis(port: number, options: object = {}): Redis {
+  const { connectionName } = rig
+  const redis = new Redis({ host: '127.0.0.1', port, connectionName, retryStrategy: () => 20, ...options })
+  redis.on('error', () => undefined)
+  rig.atEnd(() => redis.disconnect())
+  return redis
+}
+
+function openNodeRedis(port: number, { socket, ...options }: { readonly socket?: object } = {}) {
+  const address = { host: '127.0.0.1', port, reconnectStrategy: 20, ...socket }
+  const client = createClient({ name: rig.connectionName, socket: address, ...options })
+  const own = new OwnNodeRedis(client)
+  rig.atEnd(() => own.end())
+  return client
+}
+
+const knowsPrefix = carrierPackage !== 'redis5'
+const settings: [string, Settings][] = [
+  ['nothing but where Redis is', {}],
+  ['RESP2', { ioredis: { protocol: 2 }, nodeRedis: { RESP: 2 } as object }],
+  ['RESP3', { ioredis: { protocol: 3 }, nodeRedis: { RESP: 3 } as object }],
+  [
+    'a key prefix',
+    {
+      ioredis: { keyPrefix: 'app:' },
+      nodeRedis: (knowsPrefix ? { keyPrefix: 'app:' } : {}) as object,
+      prefix: knowsPrefix ? 'app:' : '',
+    },
+  ],
+  [
+    'numbers as strings, and strings as buffers',
+    {
+      ioredis: { stringNumbers: true },
+      nodeRedis: { commandOptions: { typeMapping: { 36: Buffer, 58: String } } } as object,
+    },
+  ],
+  ['auto-pipelining', { ioredis: { enableAutoPipelining: true } }],
+  ['no auto-pipelining', { ioredis: { enableAutoPipelining: false } }],
+  [
+    'no offline queue',
+    { ioredis: { enableOfflineQueue: false }, nodeRedis: { disableOfflineQueue: true } as object },
+  ],
+  [
+    'a cache of its own',
+    { nodeRedis: { RESP: 3, clientSideCache: { ttl: 60_000, maxEntries: 100 } } as object },
+  ],
+  ['another database', { ioredis: { db: 5 }, nodeRedis: { database: 5 } as object }],
+  ['a user with a password', { ioredis: APP, nodeRedis: APP as object }],
+  [
+    'TLS, with a certificate that it trusts',
+    { ioredis: { tls: { ca: cert } }, nodeRedis: { socket: { tls: true, ca: cert } }, port: tlsPort },
+  ],
+]
+
+const usable = async (prefix: string, database: number): Promise<unknown> => {
+  await rig.admin.select(database)
+  const held = await rig.admin.exists(prefix + NAME)
+  await rig.admin.select(0)
+  return held
+}
+
+describe.each(settings)('a client that is configured with %s', (name, given) => {
+  const { prefix = '' } = given
+  const database = name === 'another database' ? 5 : 0
+
+  it('locks, is refused, waits and is woken, and hears of a forced release', async () => {
+    const [one, other] = [await service(given), await service(given)]
+    const holds = await Promise.all([NAME, 'second'].map((each) => one.getLock(each).acquire()))
+    const [hold] = holds as [(typeof holds)[0], (typeof holds)[0]]
+    expect(await usable(prefix, database)).toBe(1)
+    await expect(other.getLock(NAME).acquire({ waitMs: 20 })).rejects.toMatchObject({
+      holder: { owner: hold.owner, holds: 1 },
+    })
+    const { waiting } = await waitBehind(rig.admin, prefix + NAME, () => other.getLock(NAME).acquire())
+    expect(await Promise.all(holds.map((each) => each.release()))).toEqual(['released', 'released'])
+    const next = await soon(waiting)
+    const lost = nextEvent(other, 'lost')
+    expect(await one.getLock(NAME).forceUnlock()).toBe(true)
+    expect(await lost).toMatchObject({ owner: next.owner, error: { reason: 'forced' } })
+  })
+
+  it('goes on when its connections break, and is told by messages again', async () => {
+    const [one, other] = [await service(given), await service(given)]
+    const hold = await one.getLock(NAME).acquire()
+    const { waiting } = await waitBehind(rig.admin, prefix + NAME, () => other.getLock(NAME).acquire())
+    await rig.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    await rig.admin.call('CLIENT', 'KILL', 'TYPE', 'normal')
+    await eventually(async () => (await rig.admin.pubsub('CHANNELS')).length === 3)
+    expect(await soon(hold.release())).toBe('released')
+    expect(await (await soon(waiting)).release()).toBe('released')
+  })
+})
+
+it('what all of these hold at once is renewed', async () => {
+  const open = ([, given]: [string, Settings]) => service(given, { lockWatchdogTimeout: 900 })
+  const all = await Promise.all(settings.map(open))
+  const take = (locks: LockClient, i: number) =>
+    Promise.all([`${i}`, `${i} too`].map((name) => locks.getLock(name).acquire()))
+  const holds = (await Promise.all(all.map(take))).flat()
+  await sleep(1_500)
+  await Promise.all(holds.map((hold) => hold.verify()))
+  expect(await Promise.all(holds.map((hold) => hold.release()))).toEqual(holds.map(() => 'released'))
+})
+
+describe('a client that Redis does not let in', () => {
+  it.each<[string, Settings]>([
+    [
+      'a wrong password',
+      { ioredis: { ...APP, password: 'x' }, nodeRedis: { ...APP, password: 'x' } as object },
+    ],
+    [
+      'a certificate that it does not trust',
+      { ioredis: { tls: {} }, nodeRedis: { socket: { tls: true } }, port: tlsPort },
+    ],
+  ])('%s: REDIS_UNAVAILABLE', async (_why, given) => {
+    const opening = service(given, { unavailableTimeoutMs: 200 })
+    await expect(opening).rejects.toThrow(RedisUnavailableError)
+  })
+})

@@ -1,0 +1,23 @@
+import { expect, it } from '@jest/globals'
+import { eventually } from './support/harness.js'
+import { useRig } from './support/rig.js'
+
+const LEASE_MS = 1_200
+const rig = useRig()
+
+// That of node-redis ends idle connections too.
+it('a half-open connection costs nothing with the socketTimeout of ioredis, which replaces it in time', async () => {
+  const proxy = await rig.proxy()
+  const connection = rig.connection({ socketTimeout: 200 }, proxy)
+  const locks = await rig.client({ lockWatchdogTimeout: LEASE_MS, commandTimeout: 200 }, connection)
+  const lost: string[] = []
+  locks.on('lost', ({ lockName, error }) => lost.push(`${lockName} ${error.reason}`))
+  const hold = await locks.getLock('held').acquire()
+  const left = async (): Promise<number> => rig.admin.pttl('held')
+  proxy.halfOpenAll()
+  await eventually(async () => (await left()) < LEASE_MS / 2)
+  await eventually(async () => (await left()) > LEASE_MS / 2)
+  expect(lost).toEqual([])
+  await hold.verify()
+  expect(await hold.release()).toBe('released')
+})
