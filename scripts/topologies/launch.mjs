@@ -1,4 +1,12 @@
+import { readFileSync } from 'node:fs'
 import { RedisCluster, RedisReplication, RedisSentinels, RedisServer } from '@holdfast/testing'
+
+/** Of the user in docs/acl.md, for locks whose names begin as those of the tests do. */
+const rulesOf = (prefix) => {
+  const page = readFileSync(new URL('../../docs/acl.md', import.meta.url), 'utf8')
+  const [, rules] = /^ACL SETUSER ([^`]+)^```/m.exec(page)
+  return rules.trim().replaceAll('app:', prefix).split(/\s+/)
+}
 
 // Replicas hand on at once what they get, so that a WAIT lasts for a round trip and not for a cron tick.
 const ACKS = { replicas: { acks: 2, timeoutMs: 2_000 } }
@@ -34,6 +42,16 @@ export const TOPOLOGIES = {
       const { endpoints, name } = group
       const { url } = await group.primary()
       return { stop: () => group.stop(), url, topology: { kind: 'sentinel', endpoints, name } }
+    },
+  },
+  acl: {
+    what: 'one Redis, as the user of docs/acl.md',
+    start: async () => {
+      const server = await RedisServer.start()
+      await server.command('ACL', 'SETUSER', ...rulesOf('t'))
+      const credentials = { username: 'service', password: 'secret' }
+      const topology = { kind: 'single', endpoints: [], credentials }
+      return { stop: () => server.stop(), url: server.url, topology }
     },
   },
   cluster: {

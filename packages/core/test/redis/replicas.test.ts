@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { RedisReplication } from '@holdfast/testing'
 import { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions, type LockHold } from '../../src/index.js'
+import { carrierOf, connectionTo } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { nextLoss } from './support/losses.js'
@@ -46,14 +47,14 @@ describe('leases that replicas must have', () => {
   })
 
   const client = async (options: LockClientOptions = {}): Promise<LockClient> => {
-    const redis = new Redis(group.primary.url, {
-      connectionName: 'mine',
-      disconnectTimeout: 50,
-      retryStrategy: () => 20,
-    })
-    redis.on('error', () => undefined)
+    const named = { connectionName: 'mine', disconnectTimeout: 50, retryStrategy: () => 20 }
+    const redis = connectionTo(group.primary.url, named)
     closers.push(() => redis.disconnect())
-    const locks = await LockClient.connect(redis, { replicas: BOTH, bareCalls: 'allow', ...options })
+    const locks = await LockClient.connect(carrierOf(redis), {
+      replicas: BOTH,
+      bareCalls: 'allow',
+      ...options,
+    })
     closers.push(() => locks.close({ graceMs: 0 }))
     return locks
   }

@@ -137,6 +137,19 @@ describe('README.md', () => {
   })
 })
 
+describe('docs/acl.md', () => {
+  it('allows the commands that the scripts call, and no others of those', () => {
+    const called = Object.values(luaSources).flatMap((lua) =>
+      [...lua.matchAll(/redis\.p?call\('(\w+)'/g)].map(([, command]) => command!),
+    )
+    const [rule = ''] = /^ACL SETUSER [^`]+/m.exec(read('docs/acl.md')) ?? []
+    const allowed = [...rule.matchAll(/\+([\w|]+)/g)].map(([, command]) => command!)
+    const sent = ['evalsha', 'eval', 'subscribe', 'unsubscribe', 'info', 'ping', 'hello']
+    const named = ['client|setname', 'client|setinfo']
+    expect(sorted(allowed)).toEqual(sorted([...new Set([...called, ...sent, ...named])]))
+  })
+})
+
 describe('docs/invariants.md', () => {
   const cited = [...read('docs/invariants.md').matchAll(/^- `([^`]+)`: (.+)$/gm)].map(([, file, title]) => ({
     file: file!,

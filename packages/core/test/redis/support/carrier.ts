@@ -66,6 +66,7 @@ function equivalentOf(connection: Redis): NodeRedisClient {
       reconnectStrategy: (retries) => options.retryStrategy?.(retries + 1) ?? false,
       ...(options.socketTimeout ? { socketTimeout: options.socketTimeout } : {}),
     },
+    ...(options.username ? { username: options.username, password: options.password ?? '' } : {}),
     ...(options.connectionName ? { name: options.connectionName } : {}),
     ...(options.keyPrefix ? { keyPrefix: options.keyPrefix } : {}),
     disableOfflineQueue: options.enableOfflineQueue === false,

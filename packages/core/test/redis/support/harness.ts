@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { carrierOf } from './carrier.js'
 import { staysByDesign } from './lasting-keys.js'
-import { openRedis, topologyOptions } from './topology.js'
+import { openRedis, topologyCredentials, topologyOptions } from './topology.js'
 
 export const redisUrl = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
 
@@ -39,7 +39,7 @@ export class Harness {
   }
 
   connection(options: object = {}): Redis {
-    const connection = openRedis(this.url, options)
+    const connection = openRedis(this.url, { ...topologyCredentials, ...options })
     this.connections.push(connection)
     return connection
   }

@@ -9,6 +9,8 @@ interface Topology {
   /** Of the group that Sentinel watches. */
   readonly name?: string
   readonly clientOptions?: LockClientOptions
+  /** Who the clients are, where tests are somebody else. */
+  readonly credentials?: { readonly username: string; readonly password: string }
 }
 
 const given = process.env['HOLDFAST_TEST_TOPOLOGY']
@@ -16,6 +18,9 @@ const topology = given === undefined ? null : (JSON.parse(given) as Topology)
 
 /** What every client of a contract suite is opened with there. */
 export const topologyOptions: LockClientOptions = topology?.clientOptions ?? {}
+
+/** What the connections of clients are opened with there. */
+export const topologyCredentials = topology?.credentials ?? {}
 
 /** A connection to it. A Cluster is used like a Redis by whoever asks for one key at a time. */
 export function openRedis(url: string, options: object = {}): Redis {

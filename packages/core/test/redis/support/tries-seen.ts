@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { batchScript } from '../../../src/scripts/batch.js'
 import { acquireScript } from '../../../src/scripts/lock/acquire.js'
 
@@ -20,7 +20,7 @@ export async function triesSeen(redis: Redis, name: string): Promise<number> {
 
 async function triesAt({ stream }: Redis, name: string): Promise<number> {
   // Where it is connected to: Sentinel knows better than the options.
-  const { remoteAddress = '127.0.0.1', remotePort = 6379 } = stream as Socket
+  const { remoteAddress = '127.0.0.1', remotePort = 6379 } = stream
   const socket = connect(remotePort, remoteAddress)
   let text = ''
   socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
