@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Acquisition } from './acquisition.js'
 import { localName } from './keys.js'
+import { oncePerProcess } from './once-per-process.js'
 
 // Who is asking. JavaScript has no threads: a Context is one logical thread, what runs inside it is one owner.
 //
@@ -134,10 +135,7 @@ interface Ambient extends Place {
   readonly outer: Ambient | undefined
 }
 
-// One store per process, whatever copies of this package are loaded (ESM and CommonJS, two versions).
-const GLOBAL_KEY = Symbol.for('holdfast.v1')
-const shared = globalThis as { [GLOBAL_KEY]?: { contexts: AsyncLocalStorage<Ambient> } | undefined }
-const { contexts } = (shared[GLOBAL_KEY] ??= { contexts: new AsyncLocalStorage<Ambient>() })
+const contexts = oncePerProcess('contexts', () => new AsyncLocalStorage<Ambient>())
 
 /** The contexts of one client. Entered with `AsyncLocalStorage.run` only: `enterWith` leaks into siblings. */
 export class Contexts {
