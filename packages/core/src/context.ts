@@ -133,6 +133,8 @@ export interface Place {
 interface Ambient extends Place {
   readonly client: object
   readonly outer: Ambient | undefined
+  /** Ends the waits of this client inside. */
+  readonly signal: AbortSignal | undefined
 }
 
 const contexts = oncePerProcess('contexts', () => new AsyncLocalStorage<Ambient>())
@@ -141,16 +143,34 @@ const contexts = oncePerProcess('contexts', () => new AsyncLocalStorage<Ambient>
 export class Contexts {
   /** The innermost place of this client around the caller, dead contexts included. */
   get current(): Place | undefined {
+    return this.ambient
+  }
+
+  /**
+   * @param signal ends the waits inside, beside those around it; null: nothing around it ends them
+   */
+  enter<T>(place: Place, callback: () => T, signal?: AbortSignal | null): T {
+    const { context, frame } = place
+    const ending = signal === null ? undefined : this.signalBeside(signal)
+    const outer = contexts.getStore()
+    return contexts.run({ context, frame, client: this, outer, signal: ending }, callback)
+  }
+
+  /**
+   * What ends a wait of the caller: its own signal, or that of a `run` around it, also of one whose context has
+   * ended. Whose lock it is does not matter: it is the caller who is not needed any more.
+   */
+  signalBeside(own: AbortSignal | undefined): AbortSignal | undefined {
+    const around = this.ambient?.signal
+    return own && around && own !== around ? AbortSignal.any([own, around]) : (own ?? around)
+  }
+
+  private get ambient(): Ambient | undefined {
     let ambient = contexts.getStore()
     while (ambient && ambient.client !== this) {
       ambient = ambient.outer
     }
     return ambient
-  }
-
-  enter<T>(place: Place, callback: () => T): T {
-    const { context, frame } = place
-    return contexts.run({ context, frame, client: this, outer: contexts.getStore() }, callback)
   }
 }
 
