@@ -9,6 +9,7 @@ const store = () => globalThis[Symbol.for('holdfast.v1')]?.contexts
 const PACKAGES = [
   '@holdfast/core',
   '@holdfast/core/decorators',
+  '@holdfast/core/http',
   'holdfast',
   '@holdfast/watchdog',
   '@holdfast/waiter',
