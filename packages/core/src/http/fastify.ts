@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks'
 import { lockHttpError, type LockErrorAnswers } from './http-error.js'
 import { checkHttpOptions, type HttpLocksOptions } from './http-options.js'
 import { runUntilAnswered, type ContextOpener, type NodeResponse } from './request-context.js'
@@ -7,7 +6,7 @@ type Hook = (request: object, reply: { readonly raw: NodeResponse }, done: () =>
 
 /** What is used of a Fastify instance. */
 export interface FastifyInstanceLike {
-  addHook(name: 'onRequest' | 'preValidation', hook: Hook): unknown
+  addHook(name: 'onRequest', hook: Hook): unknown
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- Fastify's own types of it, whatever they are
   readonly errorHandler: (error: any, request: any, reply: any) => void
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
@@ -26,7 +25,7 @@ export function fastifyLocks(locks: ContextOpener, options: HttpLocksOptions = {
   checkHttpOptions(options)
   const { errors } = options
   const plugin: FastifyLocksPlugin = (app, _options, done) => {
-    openContexts(app, locks)
+    app.addHook('onRequest', (_request, { raw }, next) => runUntilAnswered(locks, raw, next))
     if (errors) {
       answerErrors(app, errors)
     }
@@ -36,20 +35,6 @@ export function fastifyLocks(locks: ContextOpener, options: HttpLocksOptions = {
   return Object.assign(plugin, {
     [Symbol.for('skip-override')]: true,
     [Symbol.for('fastify.display-name')]: '@holdfast/core/http',
-  })
-}
-
-function openContexts(app: FastifyInstanceLike, locks: ContextOpener): void {
-  const insides = new WeakMap<object, AsyncResource>()
-  app.addHook('onRequest', (request, { raw }, done) => {
-    runUntilAnswered(locks, raw, () => {
-      insides.set(request, new AsyncResource('HoldfastRequest'))
-      done()
-    })
-  })
-  // A body arrives by events of the connection, which stands outside every request.
-  app.addHook('preValidation', (request, _reply, done) => {
-    insides.get(request)?.runInAsyncScope(done)
   })
 }
 

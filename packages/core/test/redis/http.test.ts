@@ -85,6 +85,27 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
     expect(locks.currentThreadId).toBeUndefined()
   })
 
+  it('is around the handler also where the body arrives later than the head', async () => {
+    const locks = await harness.client({ bareCalls: 'throw' })
+    const url = await serve(locks, {
+      count: async (_argument, body) => {
+        await locks.getLock(harness.name()).lock()
+        await locks.getLock(harness.name()).unlock()
+        return { length: (body as string[]).length }
+      },
+    })
+    const headers = { 'Content-Type': 'application/json', Expect: '100-continue' }
+    const request = openRequest(`${url}/count/x`, { method: 'POST', headers })
+    const [head, status] = [signalled(), signalled<number | undefined>()]
+    request.on('continue', () => head.resolve())
+    request.on('response', (response) => status.resolve(response.resume().statusCode))
+    request.flushHeaders()
+    await head.promise
+    request.write('["')
+    request.end(`${'x'.repeat(100_000)}"]`)
+    expect(await status.promise).toBe(200)
+  })
+
   it('ends with the answer: a task that goes on after it acquires nothing in its name', async () => {
     const locks = await harness.client({ bareCalls: 'throw' })
     const answered = signalled()
