@@ -1,11 +1,17 @@
+// Types are checked by `npm run build` and `npm run types`; here the files are only stripped of them.
+function stripped(tsconfig) {
+  return ['ts-jest', { useESM: true, diagnostics: false, tsconfig }]
+}
+
 /** One project for what needs no server, one for each supported ioredis major against a real Redis. */
 const common = {
   rootDir: import.meta.dirname,
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
-    // Types are checked by `npm run build` and `npm run types`; here the files are only stripped of them.
-    '^.+\\.ts$': ['ts-jest', { useESM: true, diagnostics: false, tsconfig: 'tsconfig.test.json' }],
+    // Nest's decorators are those before the standard.
+    '/packages/nestjs/.+\\.ts$': stripped('packages/nestjs/tsconfig.test.json'),
+    '^.+\\.ts$': stripped('tsconfig.test.json'),
   },
 }
 
@@ -16,7 +22,7 @@ const sources = {
 }
 
 const CARRIED_BY_ANY = [
-  '/packages/testing/',
+  '/packages/(testing|nestjs)/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...[
