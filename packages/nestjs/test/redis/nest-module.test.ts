@@ -11,6 +11,7 @@ import {
 } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { ClientProxyFactory, EventPattern, MessagePattern, Transport } from '@nestjs/microservices'
+import { HealthCheckService, TerminusModule } from '@nestjs/terminus'
 import { Test } from '@nestjs/testing'
 import { ClientClosedError, ContextRequiredError, LockClient, RedisUnavailableError } from '@holdfast/core'
 import { Redis } from 'ioredis'
@@ -240,6 +241,25 @@ describe('LocksModule', () => {
       await redis.server.kill()
       expect(await health.check('locks', { timeoutMs: 300 })).toEqual({ locks: { status: 'down', message } })
     })
+    connection.disconnect()
+  })
+
+  it('tells Terminus', async () => {
+    const connection = new Redis(redis.server.url, { disconnectTimeout: 50 })
+    connection.on('error', () => undefined)
+    @Module({
+      imports: [LocksModule.forRoot({ redis: connection }), TerminusModule.forRoot({ logger: false })],
+    })
+    class AppModule {}
+    const app = await NestFactory.createApplicationContext(AppModule, { logger: false })
+    const check = async (): Promise<unknown> => {
+      const health = await app.resolve(HealthCheckService)
+      return health.check([() => app.get(LocksHealthIndicator).check('locks', { timeoutMs: 300 })])
+    }
+    expect(await check()).toMatchObject({ status: 'ok', info: { locks: { status: 'up' } } })
+    await redis.server.kill()
+    await expect(check()).rejects.toMatchObject({ status: 503 })
+    await app.close()
     connection.disconnect()
   })
 })
