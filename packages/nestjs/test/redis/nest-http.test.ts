@@ -156,7 +156,8 @@ describe.each([
   afterEach(async () => {
     await app.close()
     expect(await admin.keys(`*${prefix}*`)).toEqual([])
-    expect(await admin.pubsub('CHANNELS', `*${prefix}*`)).toEqual([])
+    // A connection that the module has closed is gone for Redis a moment later.
+    await eventually(async () => (await admin.pubsub('CHANNELS', `*${prefix}*`)).length === 0)
   })
 
   beforeAll(() => admin.connect())

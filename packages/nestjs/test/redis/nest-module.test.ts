@@ -106,8 +106,16 @@ describe('LocksModule', () => {
       await use(app)
     } finally {
       await app.close()
+      await eventually(nobodyListens)
     }
   }
+
+  // A connection that the module has closed is gone for Redis a moment later.
+  const nobodyListens = (): Promise<boolean> =>
+    redis.server.command('PUBSUB', 'CHANNELS').then(
+      (channels) => (channels as string[]).length === 0,
+      () => true,
+    )
 
   it('forRoot provides the client, refuses bare calls, and closes what it has opened', async () => {
     await open([LocksModule.forRoot({ redis: redis.server.url })], async (app) => {
@@ -222,6 +230,7 @@ describe('LocksModule', () => {
     } finally {
       await client.close()
       await app.close()
+      await eventually(nobodyListens)
     }
   })
 
