@@ -31,6 +31,7 @@ const CARRIED_BY_ANY = [
     'dead-waiters',
     'decorators',
     'demo',
+    'example-',
     'eviction',
     'fair-lock',
     'fencing',
