@@ -1,16 +1,19 @@
+// Types are checked by `npm run build` and `npm run types`; here the files are only stripped of them.
+function stripped(tsconfig) {
+  return { '^.+\\.ts$': ['ts-jest', { useESM: true, diagnostics: false, tsconfig }] }
+}
+
 /** One project for what needs no server, one for each supported client and major of it against a real Redis. */
 const common = {
   rootDir: import.meta.dirname,
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  transform: {
-    // Types are checked by `npm run build` and `npm run types`; here the files are only stripped of them.
-    '^.+\\.ts$': ['ts-jest', { useESM: true, diagnostics: false, tsconfig: 'tsconfig.test.json' }],
-  },
+  transform: stripped('tsconfig.test.json'),
 }
 
 const sources = {
-  '^@holdfast/(core|watchdog|waiter|testing)$': '<rootDir>/packages/$1/src/index.ts',
+  '^@holdfast/([\\w-]+)$': '<rootDir>/packages/$1/src/index.ts',
+  '^@holdfast/core/(\\w+)$': '<rootDir>/packages/core/src/$1/index.ts',
   '^(\\.{1,2}/.*)\\.js$': '$1',
 }
 
@@ -19,18 +22,28 @@ const CARRIED_BY_ANY = [
   '/packages/testing/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
-  ...['bad-input', 'dead-waiters', 'demo', 'eviction', 'fair-lock', 'fencing', 'identity', 'leaks'],
   ...[
+    'bad-input',
+    'context-signal',
+    'dead-waiters',
+    'decorators',
+    'demo',
+    'example-',
+    'eviction',
+    'fair-lock',
+  ],
+  ...[
+    'fencing',
+    'http',
+    'identity',
+    'leaks',
     'lost-data',
     'many',
     'multi-lock',
     'primary-change',
     'read-write',
-    'readers',
-    'red-lock',
-    'redis-clock',
   ],
-  'replicas',
+  ...['readers', 'red-lock', 'redis-clock', 'replicas'],
   ...['semaphores-of', 'suspend'],
 ]
 // What depends most on what a client does when its connection breaks, and the contract of the plain lock.
@@ -50,7 +63,7 @@ const inCore = (name) => (name.startsWith('/') ? name : `/core/test/redis/[^/]*$
 const onRedis = (displayName, { carrier, only = '', without }) => ({
   ...common,
   displayName,
-  testMatch: ['<rootDir>/packages/*/test/redis/**/*.test.ts'],
+  testMatch: ['<rootDir>/packages/!(nestjs)/test/redis/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', ...without.map(inCore), ...(only ? [`/redis/(?!${only})`] : [])],
   moduleNameMapper: { ...sources, [`^${carrier.replace('5', '')}$`]: carrier },
   globals: { everyLockKind: everyClient || displayName === 'ioredis6', carrier },
@@ -77,5 +90,13 @@ export default {
     }),
     onNodeRedis('noderedis6', 'redis', LEFT_TO_CLIENTS),
     onNodeRedis('noderedis5', 'redis5', ['conformance\\.']),
+    {
+      ...common,
+      // Nest's decorators are those before the standard. ts-jest has one set of options for each project.
+      displayName: 'nestjs',
+      transform: stripped('packages/nestjs/tsconfig.test.json'),
+      testMatch: ['<rootDir>/packages/nestjs/test/redis/**/*.test.ts'],
+      moduleNameMapper: sources,
+    },
   ],
 }

@@ -125,7 +125,12 @@ export class OwnerCommands {
    */
   writeUntilKnown(levels: { readonly count: number }, limitMs: number): Promise<ReleaseReply> {
     const startedAt = this.session.clock.now()
-    return this.write(levels.count, (error) => this.insist(levels, limitMs, { startedAt, error }))
+    const written = this.write(levels.count, (error) => this.insist(levels, limitMs, { startedAt, error }))
+    if (levels.count === 0) {
+      // Held no more, but not free yet: a client that closes meanwhile would leave it to the lease (I5).
+      this.session.inBackground(written)
+    }
+    return written
   }
 
   private async insist(

@@ -230,7 +230,7 @@ describe('docs/wire-format.md', () => {
 })
 
 describe('docs/architecture.md', () => {
-  it.each(['core', 'watchdog', 'waiter'])('has one line for each source file of %s', (name) => {
+  it.each(['core', 'watchdog', 'waiter', 'nestjs'])('has one line for each source file of %s', (name) => {
     const folder = `packages/${name}/src`
     const heading = `**${name[0]!.toUpperCase()}${name.slice(1)}`
     const order = section('docs/architecture.md', 'Reading order')
@@ -272,7 +272,7 @@ describe('code', () => {
   })
 
   it('of the READMEs and the programs of a page fits the types of the package', () => {
-    const files = ['README.md', 'packages/core/README.md', 'docs/fenced-lock.md']
+    const files = ['README.md', 'packages/core/README.md', 'docs/fenced-lock.md', 'docs/services.md']
     expect(typeErrorsIn(files.flatMap(programs))).toEqual([])
   })
 })

@@ -1,0 +1,79 @@
+import { describe, expect, it } from '@jest/globals'
+import Fastify from 'fastify'
+import {
+  LockHttpError,
+  expressLockErrors,
+  fastifyLocks,
+  honoLocks,
+  koaLocks,
+  lockHttpError,
+} from '../../src/http/index.js'
+import {
+  ClientClosedError,
+  InvalidArgumentError,
+  type LockError,
+  LockLostError,
+  LockTimeoutError,
+  QuorumError,
+  RedisUnavailableError,
+} from '../../src/index.js'
+import { useHarness } from './support/harness.js'
+
+const busy = new LockTimeoutError({ lockName: 'secret', waitedMs: 1, holder: undefined })
+
+describe('errors of locks as answers', () => {
+  const harness = useHarness()
+
+  const down = new RedisUnavailableError('down', { outcome: 'unknown', transient: true })
+  const answered: Record<string, { error: LockError; status: number }> = {
+    LOCK_TIMEOUT: { error: busy, status: 409 },
+    REDIS_UNAVAILABLE: { error: down, status: 503 },
+    QUORUM: { error: new QuorumError({ lockName: 'secret', needed: 2, nodes: [] }), status: 503 },
+    CLIENT_CLOSED: { error: new ClientClosedError('secret'), status: 503 },
+  }
+
+  it.each(Object.entries(answered))('%s has a status', (code, { error, status }) => {
+    const answer = lockHttpError(error) as LockHttpError
+    expect(answer).toBeInstanceOf(LockHttpError)
+    expect(answer).toMatchObject({ status, statusCode: status, code, cause: error, expose: true })
+    expect(answer.headers).toEqual({ 'Retry-After': '1' })
+    expect(answer.message).not.toContain('secret')
+  })
+
+  it('any other error stays as it is', () => {
+    const lost = new LockLostError({ lockName: 'a', owner: 'b', reason: 'gone' })
+    for (const error of [lost, new TypeError('a bug'), 'thrown', undefined, null]) {
+      expect(lockHttpError(error)).toBe(error)
+    }
+  })
+
+  it.each([{ busyStatus: 400 }, { retryAfterMs: -1 }, 'all'])('%j is no way to answer', async (errors) => {
+    const locks = await harness.client()
+    const bad = errors as unknown as object
+    expect(() => lockHttpError(busy, bad)).toThrow(InvalidArgumentError)
+    expect(() => expressLockErrors(bad)).toThrow(InvalidArgumentError)
+    for (const make of [fastifyLocks, koaLocks, honoLocks]) {
+      expect(() => make(locks, { errors: bad })).toThrow(InvalidArgumentError)
+    }
+  })
+
+  it('go through the error handler that Fastify had, and leave a later one its own errors', async () => {
+    const locks = await harness.client()
+    const app = Fastify()
+    app.setErrorHandler((error: LockHttpError, _request, reply) =>
+      reply.status(error.statusCode).send({ mine: error.code }),
+    )
+    await app.register(fastifyLocks(locks, { errors: { busyStatus: 423 } }))
+    app.get('/', () => Promise.reject(busy))
+    await app.register((scope, _options, done) => {
+      scope.setErrorHandler((error: LockTimeoutError, _request, reply) => reply.send({ theirs: error.name }))
+      scope.get('/inner', () => Promise.reject(busy))
+      done()
+    })
+    const url = await app.listen({ port: 0, host: '127.0.0.1' })
+    const outer = await fetch(url)
+    expect([outer.status, await outer.json()]).toEqual([423, { mine: 'LOCK_TIMEOUT' }])
+    expect(await (await fetch(`${url}/inner`)).json()).toEqual({ theirs: 'LockTimeoutError' })
+    await app.close()
+  })
+})
