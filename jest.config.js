@@ -96,6 +96,7 @@ export default {
       displayName: 'nestjs',
       transform: stripped('packages/nestjs/tsconfig.test.json'),
       testMatch: ['<rootDir>/packages/nestjs/test/redis/**/*.test.ts'],
+      globals: { everyLockKind: false, carrier: 'ioredis' },
       moduleNameMapper: sources,
     },
   ],
