@@ -13,6 +13,8 @@ const SMOKE = ['conformance']
 /** These count the connections to one server. */
 const NOT_ON_CLUSTERS = ['leaves the connection it was given open', 'closes the connection it opened itself']
 const CLIENTS = ['ioredis6', 'ioredis5']
+/** node-redis's Sentinel and cluster are not supported. */
+const CLIENTS_OF_ONE_SERVER = [...CLIENTS, 'noderedis6']
 
 /**
  * Runs the contract suites on what was started.
@@ -25,7 +27,7 @@ export const runSuites = async ({ topology, url }, { smoke, interrupted }) => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-topology-'))
   const report = join(folder, 'report.json')
   const suites = (smoke ? SMOKE : SUITES).map((name) => `packages/core/test/redis/${name}.test.ts`)
-  const clients = smoke ? CLIENTS.slice(0, 1) : CLIENTS
+  const clients = topology.kind === 'single' ? CLIENTS_OF_ONE_SERVER : CLIENTS
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
   const without = topology.kind === 'cluster' ? ['-t', `^(?!.*(${NOT_ON_CLUSTERS.join('|')}))`] : []
   const args = [
@@ -38,16 +40,22 @@ export const runSuites = async ({ topology, url }, { smoke, interrupted }) => {
     '-w',
     '2',
   ]
-  const jest = spawn(process.execPath, [...flags, ...args, ...suites, '--selectProjects', ...clients], {
-    cwd: ROOT,
-    env: {
-      ...process.env,
-      HOLDFAST_TEST_TOPOLOGY: JSON.stringify(topology),
-      ...(url === undefined ? {} : { HOLDFAST_TEST_REDIS_URL: url }),
+  const jest = spawn(
+    process.execPath,
+    [...flags, ...args, ...suites, '--selectProjects', ...(smoke ? clients.slice(0, 1) : clients)],
+    {
+      cwd: ROOT,
+      env: {
+        ...process.env,
+        // Every kind of lock with each of them.
+        HOLDFAST_TEST_EVERY_CLIENT: '1',
+        HOLDFAST_TEST_TOPOLOGY: JSON.stringify(topology),
+        ...(url === undefined ? {} : { HOLDFAST_TEST_REDIS_URL: url }),
+      },
+      stdio: ['ignore', 'ignore', 'ignore'],
+      signal: interrupted,
     },
-    stdio: ['ignore', 'ignore', 'ignore'],
-    signal: interrupted,
-  })
+  )
   try {
     await new Promise((resolve, reject) => jest.on('error', reject).on('close', resolve))
     return read(report)
