@@ -10,12 +10,13 @@ const common = {
 }
 
 const sources = {
-  '^@holdfast/(core|watchdog|waiter|testing)$': '<rootDir>/packages/$1/src/index.ts',
+  '^@holdfast/(core|watchdog|waiter|testing|bullmq)$': '<rootDir>/packages/$1/src/index.ts',
   '^(\\.{1,2}/.*)\\.js$': '$1',
 }
 
 const CARRIED_BY_ANY = [
   '/packages/testing/',
+  '/packages/bullmq/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...['bad-input', 'dead-waiters', 'demo', 'eviction', 'fair-lock', 'fencing', 'identity', 'leaks'],

@@ -1,0 +1,2 @@
+export { locked } from './locked.js'
+export type { LockByName, LockByObject, LockedOptions, LockedProcessor, OnConflict } from './options.js'
