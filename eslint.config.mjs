@@ -17,6 +17,16 @@ const noClient = {
   regex: '^(ioredis|redis|@redis/.+)$',
   message: 'Only the files redis/*-port.ts know a Redis client.',
 }
+// Entries of core beside its main one: whoever imports one needs nothing but core for it.
+const SUBPATHS = ['decorators', 'http', 'schedule']
+const noDependency = {
+  regex: '^(?!\\.|node:)',
+  message: 'Subpaths of core have structural types, and no dependency.',
+}
+const noSubpath = forbid(
+  SUBPATHS.map((name) => `**/${name}/*.js`),
+  'Core does not know what is built on it.',
+)
 const imports = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] })
 
 export default tseslint.config(
@@ -54,6 +64,14 @@ export default tseslint.config(
       'no-restricted-properties': ['error', ...bannedMembers],
       ...imports(noTesting, noClient),
     },
+  },
+  {
+    files: ['packages/core/src/**/*.ts'],
+    rules: imports(noTesting, noClient, noSubpath),
+  },
+  {
+    files: SUBPATHS.map((name) => `packages/core/src/${name}/**/*.ts`),
+    rules: imports(noTesting, noDependency),
   },
   {
     files: ['packages/watchdog/src/**/*.ts', 'packages/waiter/src/**/*.ts'],

@@ -10,7 +10,8 @@ const common = {
 }
 
 const sources = {
-  '^@holdfast/(core|watchdog|waiter|testing|bullmq)$': '<rootDir>/packages/$1/src/index.ts',
+  '^@holdfast/([\\w-]+)$': '<rootDir>/packages/$1/src/index.ts',
+  '^@holdfast/core/(\\w+)$': '<rootDir>/packages/core/src/$1/index.ts',
   '^(\\.{1,2}/.*)\\.js$': '$1',
 }
 

@@ -1,12 +1,12 @@
-// Compares the public API of every published package with the report of it in etc/, which is committed so that a
-// change of the API is seen in review. `--write` updates the reports.
+// Compares the public API of every entry of the published packages with the report of it in etc/, which is committed
+// so that a change of the API is seen in review. `--write` updates the reports.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { apiReport } from './packages/api-report.mjs'
 import { lineDiff } from './packages/line-diff.mjs'
-import { publishedPackages } from './packages/published-packages.mjs'
+import { entriesOf, publishedPackages } from './packages/published-packages.mjs'
 import { writeIfChanged } from './packages/write-if-changed.mjs'
 
 const folder = fileURLToPath(new URL('../etc/', import.meta.url))
@@ -19,7 +19,12 @@ if (built.status !== 0) process.exit(built.status ?? 1)
 const all = publishedPackages()
 const reports = new Map()
 for (const each of all) {
-  reports.set(`${each.name.replace(/^@/, '').replace('/', '-')}.api.md`, await apiReport(each, all))
+  for (const entry of entriesOf(each)) {
+    reports.set(
+      `${entry.name.replace(/^@/, '').replaceAll('/', '-')}.api.md`,
+      await apiReport(each, entry, all),
+    )
+  }
 }
 
 mkdirSync(folder, { recursive: true })

@@ -4,21 +4,23 @@ import { fileURLToPath } from 'node:url'
 import prettier from 'prettier'
 import ts from 'typescript'
 import { eachTypeName, publicText } from './public-text.mjs'
+import { entriesOf } from './published-packages.mjs'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const STYLE = JSON.parse(readFileSync(join(ROOT, '.prettierrc.json'), 'utf8'))
 
 /**
- * The public API of a built package: what its index exports, then what the signatures of that mention without
- * exporting it, each sorted by name. Reads the declarations, as a user's compiler does.
+ * The public API of an entry of a built package: what it exports, then what the signatures of that mention without
+ * any entry of the package exporting it, each sorted by name. Reads the declarations, as a user's compiler does.
  *
  * @param {import('./published-packages.mjs').PublishedPackage} published
+ * @param {import('./published-packages.mjs').Entry} entry
  * @param {import('./published-packages.mjs').PublishedPackage[]} all
  * @returns {Promise<string>}
  */
-export const apiReport = async (published, all) => {
-  const surface = new Surface(published, all)
-  const sections = [`# Public API of ${published.name}`, 'Written by `npm run check:api -- --write`.']
+export const apiReport = async (published, entry, all) => {
+  const surface = new Surface(published, entry, all)
+  const sections = [`# Public API of ${entry.name}`, 'Written by `npm run check:api -- --write`.']
   sections.push(await code([surface.reExports().join('\n'), ...surface.exported()]))
   const mentioned = surface.mentioned()
   if (mentioned.length > 0) {
@@ -37,20 +39,27 @@ class Surface {
   #checker
   #folder
   #symbols
+  #elsewhere
   #typeOnly = new Set()
 
-  constructor({ folder }, all) {
-    const index = join(folder, 'dist/esm/index.d.ts')
-    const program = ts.createProgram([index], compilerOptions())
+  constructor(published, entry, all) {
+    const { folder } = published
+    const declarationsOf = ({ module }) => join(folder, `dist/esm/${module}.d.ts`)
+    const entries = entriesOf(published)
+    const program = ts.createProgram(entries.map(declarationsOf), compilerOptions())
     this.#checker = program.getTypeChecker()
     this.#all = all
     this.#folder = folder
     const errors = ts.getPreEmitDiagnostics(program).map(({ messageText }) => messageText)
     if (errors.length > 0) throw new Error(ts.flattenDiagnosticMessageText(errors[0], '\n'))
-    const exports = this.#checker.getExportsOfModule(
-      this.#checker.getSymbolAtLocation(program.getSourceFile(index)),
-    )
-    this.#symbols = byName(exports).map((symbol) => {
+    const exportsOf = (each) => {
+      const file = program.getSourceFile(declarationsOf(each))
+      return byName(this.#checker.getExportsOfModule(this.#checker.getSymbolAtLocation(file)))
+    }
+    // The reports of the other entries have them.
+    const others = entries.filter(({ name }) => name !== entry.name).flatMap(exportsOf)
+    this.#elsewhere = new Set(others.map((symbol) => this.#targetOf(symbol)))
+    this.#symbols = exportsOf(entry).map((symbol) => {
       const target = this.#resolve(symbol)
       if (symbol.name !== target.name) throw new Error(`${target.name} is exported as ${symbol.name}`)
       return target
@@ -80,7 +89,8 @@ class Surface {
       for (const declaration of symbol.declarations) {
         eachTypeName(declaration, (name) => {
           const found = this.#resolve(this.#checker.getSymbolAtLocation(name))
-          if (this.#isOwn(found) && !(found.flags & ts.SymbolFlags.TypeParameter)) known.add(found)
+          const isToPrint = this.#isOwn(found) && !this.#elsewhere.has(found)
+          if (isToPrint && !(found.flags & ts.SymbolFlags.TypeParameter)) known.add(found)
         })
       }
     }
@@ -94,10 +104,14 @@ class Surface {
     return isMarked ? `// exported as a type only\n${text}` : text
   }
 
+  #targetOf(symbol) {
+    return symbol.flags & ts.SymbolFlags.Alias ? this.#checker.getAliasedSymbol(symbol) : symbol
+  }
+
   #resolve(symbol) {
-    if (!(symbol.flags & ts.SymbolFlags.Alias)) return symbol
-    const target = this.#checker.getAliasedSymbol(symbol)
-    if (symbol.declarations.some(ts.isTypeOnlyExportDeclaration)) this.#typeOnly.add(target)
+    const target = this.#targetOf(symbol)
+    if (target !== symbol && symbol.declarations.some(ts.isTypeOnlyExportDeclaration))
+      this.#typeOnly.add(target)
     return target
   }
 

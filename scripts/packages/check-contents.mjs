@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import ts from 'typescript'
 
 const ALWAYS = ['LICENSE', 'README.md', 'package.json', 'dist/cjs/package.json']
-const BUILT =
-  /^dist\/(esm\/.+\.(js|js\.map|d\.ts)|cjs\/.+\.d\.ts|cjs\/index\.js(\.map)?|cjs\/THIRD-PARTY-LICENSES\.txt)$/
+const BUILT = /^dist\/((esm|cjs)\/.+\.(js|js\.map|d\.ts)|cjs\/THIRD-PARTY-LICENSES\.txt)$/
 
 /** @param {import('./tarballs.mjs').Tarball} tarball */
 export const checkFileList = ({ contents }) => {

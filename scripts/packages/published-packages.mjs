@@ -25,6 +25,33 @@ export const publishedPackages = () =>
         : [{ name: manifest.name, folder: `${PACKAGES}${name}`, manifest }]
     })
 
+/**
+ * @typedef {object} Entry
+ * @property {string} name what a user imports, as in `@holdfast/core/decorators`
+ * @property {string} module its path below src and dist/esm without an extension, as in `decorators/index`
+ */
+
+/**
+ * What can be imported of a package, its main entry first.
+ *
+ * @param {PublishedPackage} published
+ * @returns {Entry[]}
+ */
+export const entriesOf = ({ name, manifest }) =>
+  Object.entries(manifest.exports)
+    .filter(([, conditions]) => typeof conditions === 'object')
+    .map(
+      ([
+        subpath,
+        {
+          import: { default: file },
+        },
+      ]) => ({
+        name: name + subpath.slice(1),
+        module: file.replace(/^\.\/dist\/esm\//, '').replace(/\.js$/, ''),
+      }),
+    )
+
 const manifestIn = (folder) => {
   try {
     return JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'))

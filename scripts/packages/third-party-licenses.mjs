@@ -21,7 +21,7 @@ export const thirdPartyLicenses = (folder, files) => {
   const sections = [...packages]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, place]) => `${name}\n\n${licenseIn(name, place).trim()}\n`)
-  return `index.js contains these packages.\n\n${sections.join('\n---\n\n')}`
+  return `The files of this folder contain these packages.\n\n${sections.join('\n---\n\n')}`
 }
 
 const licenseIn = (name, place) => {

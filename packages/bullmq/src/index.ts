@@ -1,2 +1,9 @@
 export { locked } from './locked.js'
-export type { LockByName, LockByObject, LockedOptions, LockedProcessor, OnConflict } from './options.js'
+export type {
+  ConflictOptions,
+  LockByName,
+  LockByObject,
+  LockedOptions,
+  LockedProcessor,
+  OnConflict,
+} from './options.js'

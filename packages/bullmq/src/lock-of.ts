@@ -5,7 +5,7 @@ import type { LockedOptions } from './options.js'
  * The lock of one job.
  * @throws InvalidArgumentError no name, or what is no name
  */
-export function lockOf<J>(job: J, options: LockedOptions<J>): AnyLock {
+export function lockOf<J>(job: J, options: LockedOptions<J>): Pick<AnyLock, 'withLock'> {
   if ('lock' in options) {
     return options.lock(job)
   }

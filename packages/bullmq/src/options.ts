@@ -31,7 +31,7 @@ export interface LockByName<J> {
 
 /** The resource as a lock of any kind. Where `job` has its type here, the processor gets the hold of that kind. */
 export interface LockByObject<J, H extends LockHold> {
-  readonly lock: (job: J) => AnyLock<H>
+  readonly lock: (job: J) => Pick<AnyLock<H>, 'withLock'>
 }
 
 export type LockedOptions<J, H extends LockHold = LockHold> = ConflictOptions<J> &

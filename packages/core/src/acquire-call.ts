@@ -75,7 +75,7 @@ export class AcquireCall implements LevelRequest {
   constructor(
     readonly protocol: LockProtocol,
     request: AcquireRequest,
-    private readonly session: Pick<Session, 'clock' | 'refusals'>,
+    private readonly session: Pick<Session, 'clock' | 'contexts' | 'refusals'>,
   ) {
     const { options, defaultWaitMs, place, context, ofCallback } = request
     checkObject('options', options)
@@ -88,7 +88,7 @@ export class AcquireCall implements LevelRequest {
     this.waitMs = waitMs
     this.leaseMs = leaseMs
     this.ofCallback = ofCallback
-    this.signal = signal
+    this.signal = session.contexts.signalBeside(signal)
     this.startedAt = session.clock.now()
   }
 

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Acquisition } from './acquisition.js'
 import { localName } from './keys.js'
+import { oncePerProcess } from './once-per-process.js'
 
 // Who is asking. JavaScript has no threads: a Context is one logical thread, what runs inside it is one owner.
 //
@@ -132,27 +133,44 @@ export interface Place {
 interface Ambient extends Place {
   readonly client: object
   readonly outer: Ambient | undefined
+  /** Ends the waits of this client inside. */
+  readonly signal: AbortSignal | undefined
 }
 
-// One store per process, whatever copies of this package are loaded (ESM and CommonJS, two versions).
-const GLOBAL_KEY = Symbol.for('holdfast.v1')
-const shared = globalThis as { [GLOBAL_KEY]?: { contexts: AsyncLocalStorage<Ambient> } | undefined }
-const { contexts } = (shared[GLOBAL_KEY] ??= { contexts: new AsyncLocalStorage<Ambient>() })
+const contexts = oncePerProcess('contexts', () => new AsyncLocalStorage<Ambient>())
 
 /** The contexts of one client. Entered with `AsyncLocalStorage.run` only: `enterWith` leaks into siblings. */
 export class Contexts {
   /** The innermost place of this client around the caller, dead contexts included. */
   get current(): Place | undefined {
+    return this.ambient
+  }
+
+  /**
+   * @param signal ends the waits inside, beside those around it; null: nothing around it ends them
+   */
+  enter<T>(place: Place, callback: () => T, signal?: AbortSignal | null): T {
+    const { context, frame } = place
+    const ending = signal === null ? undefined : this.signalBeside(signal)
+    const outer = contexts.getStore()
+    return contexts.run({ context, frame, client: this, outer, signal: ending }, callback)
+  }
+
+  /**
+   * What ends a wait of the caller: its own signal, or that of a `run` around it, also of one whose context has
+   * ended. Whose lock it is does not matter: it is the caller who is not needed any more.
+   */
+  signalBeside(own: AbortSignal | undefined): AbortSignal | undefined {
+    const around = this.ambient?.signal
+    return own && around && own !== around ? AbortSignal.any([own, around]) : (own ?? around)
+  }
+
+  private get ambient(): Ambient | undefined {
     let ambient = contexts.getStore()
     while (ambient && ambient.client !== this) {
       ambient = ambient.outer
     }
     return ambient
-  }
-
-  enter<T>(place: Place, callback: () => T): T {
-    const { context, frame } = place
-    return contexts.run({ context, frame, client: this, outer: contexts.getStore() }, callback)
   }
 }
 

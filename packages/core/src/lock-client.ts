@@ -22,7 +22,7 @@ import type { RedisPort } from './redis/redis-port.js'
 import { shutDown } from './shutdown.js'
 import { LockThread } from './thread.js'
 import { runIn } from './run-in-context.js'
-import { checkDuration, checkFunction, checkOneOf } from './validate.js'
+import { checkDuration, checkFunction, checkObject, checkOneOf, checkSignal } from './validate.js'
 
 const EVENTS: readonly LockEventName[] = ['lost', 'renewal-failed', 'release-failed', 'waiting']
 
@@ -177,22 +177,33 @@ export class LockClient {
   /**
    * Runs the callback as one logical thread: what it calls, awaits and starts re-enters its locks. Inside a
    * context it joins that one.
+   * @param options.signal ends every wait inside, for locks and permits, as if each call had been given it; what is
+   *   held stays held
    */
-  run<T>(callback: () => T): T {
+  run<T>(callback: () => T, options: { signal?: AbortSignal | undefined } = {}): T {
     checkFunction('callback', callback)
-    const here = this.session.contexts.current
-    return here?.context.alive === true ? callback() : this.open(null, callback)
+    checkObject('options', options)
+    const { signal } = options
+    checkSignal(signal)
+    const { contexts } = this.session
+    const here = contexts.current
+    if (here?.context.alive !== true) {
+      return this.open(null, callback, signal)
+    }
+    return signal ? contexts.enter(here, callback, signal) : callback()
   }
 
   /**
    * Runs the callback as a new logical thread inside the current one, for fan-out: it excludes its siblings and
    * its parent. Waiting without a limit for what an enclosing context holds is a SelfDeadlockError, unless
-   * `detached` says that nobody there waits for the callback.
+   * `detached` says that nobody there waits for the callback: nor does a signal of theirs end its waits.
    */
   fork<T>(callback: () => T, options: { detached?: boolean } = {}): T {
     checkFunction('callback', callback)
     checkOneOf('detached', options.detached, [undefined, true, false])
-    return this.open(options.detached === true ? null : (this.session.contexts.current ?? null), callback)
+    return options.detached === true
+      ? this.open(null, callback, null)
+      : this.open(this.session.contexts.current ?? null, callback)
   }
 
   /** A logical thread that is passed by hand, without AsyncLocalStorage. */
@@ -236,8 +247,8 @@ export class LockClient {
     return this.close()
   }
 
-  private open<T>(forkedFrom: Place | null, callback: () => T): T {
+  private open<T>(forkedFrom: Place | null, callback: () => T, signal?: AbortSignal | null): T {
     const context = new Context(this.session.nextThreadId(), forkedFrom)
-    return this.session.contexts.enter({ context, frame: null }, () => runIn(context, callback))
+    return this.session.contexts.enter({ context, frame: null }, () => runIn(context, callback), signal)
   }
 }

@@ -6,7 +6,13 @@ import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)
 const store = () => globalThis[Symbol.for('holdfast.v1')]?.contexts
 
-const PACKAGES = ['@holdfast/core', 'holdfast', '@holdfast/watchdog', '@holdfast/waiter']
+const PACKAGES = [
+  '@holdfast/core',
+  '@holdfast/core/decorators',
+  'holdfast',
+  '@holdfast/watchdog',
+  '@holdfast/waiter',
+]
 const esm = {}
 for (const name of PACKAGES) esm[name] = await import(name)
 const storeOfEsm = store()
@@ -26,6 +32,11 @@ for (const name of PACKAGES) {
 assert.equal(esm.holdfast.LockClient, esm['@holdfast/core'].LockClient)
 assert.equal(cjs.holdfast.LockClient, cjs['@holdfast/core'].LockClient)
 assert.notEqual(esm.holdfast.LockClient, cjs.holdfast.LockClient, 'these must be two copies')
+
+for (const copy of [esm, cjs]) {
+  const { Locked } = copy['@holdfast/core/decorators']
+  assert.throws(() => Locked({ waitMs: -1 }), copy['@holdfast/core'].InvalidArgumentError, 'one class per copy')
+}
 
 const url = process.env.REDIS_URL
 const a = await esm.holdfast.LockClient.connect(url)

@@ -53,7 +53,7 @@ export class CompoundCall {
     this.leaseMs = leaseMs
     this.origin = origin
     this.ofCallback = ofCallback
-    this.signal = signal
+    this.signal = session.contexts.signalBeside(signal)
     this.startedAt = session.clock.now()
   }
 

@@ -12,7 +12,7 @@ import { checkObject } from '../validate.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import type { OncePerTurn } from './once-per-turn.js'
 import { checkCount } from './permit-arguments.js'
-import { checkWait, limitWait, type WaitOptions } from './wait-limits.js'
+import { limitWait, waitLimits, type WaitOptions } from './wait-limits.js'
 
 /** Waits until so many things have happened: Redisson's RCountDownLatch. A latch that is not there is open. */
 export class CountDownLatch {
@@ -66,7 +66,7 @@ export class CountDownLatch {
   async await(request: number | WaitOptions = {}): Promise<boolean> {
     const options = typeof request === 'number' ? { waitMs: request } : request
     checkObject('options', options)
-    checkWait(options)
+    const limits = waitLimits(options, this.session.contexts)
     const { waiter, events } = this.session
     const wait = {
       queue: localName('latch', this.key),
@@ -75,7 +75,7 @@ export class CountDownLatch {
       attempt: () => this.look(),
       onParked: () => events.emit('waiting', { lockName: this.name, holder: undefined }),
     }
-    const outcome = await waiter.enter(limitWait<true>(wait, options)).outcome
+    const outcome = await waiter.enter(limitWait<true>(wait, limits)).outcome
     if (outcome.kind === 'unavailable') {
       throw unansweredWait(outcome.error, options.waitMs, this.name)
     }

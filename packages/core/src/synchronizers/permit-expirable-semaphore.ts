@@ -11,7 +11,7 @@ import { ExpirablePermits } from './expirable-permits.js'
 import { checkCount, checkIds } from './permit-arguments.js'
 import { Permit, withPermit } from './permit.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
-import { checkWait, type WaitOptions } from './wait-limits.js'
+import { waitLimits, type WaitOptions } from './wait-limits.js'
 
 export interface PermitLeaseOptions extends WaitOptions {
   /** The permit comes back by itself after this long, ms. Left out: never. */
@@ -120,10 +120,10 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   ): Promise<string[] | null> {
     checkObject('options', options)
     checkCount('permits', permits, 1)
-    checkWait(options)
+    const limits = waitLimits(options, this.session.contexts)
     checkLease('leaseMs', options.leaseMs)
     const source = this.sourceOf(permits, options.leaseMs, onSend)
-    return (await new PermitWait(this.session, this.commands, source, options).obtain())?.value ?? null
+    return (await new PermitWait(this.session, this.commands, source, limits).obtain())?.value ?? null
   }
 
   private sourceOf(

@@ -13,7 +13,7 @@ import { checkFunction, checkLease } from '../validate.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import { checkCount, optionsOf } from './permit-arguments.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
-import { checkWait, type WaitOptions } from './wait-limits.js'
+import { waitLimits, type WaitOptions } from './wait-limits.js'
 import { withPermits } from './with-permits.js'
 
 export interface PermitOptions extends WaitOptions {
@@ -127,13 +127,13 @@ export class Semaphore {
   private async obtain(options: PermitOptions): Promise<boolean> {
     const { permits = 1 } = options
     checkCount('permits', permits, 0)
-    checkWait(options)
-    options.signal?.throwIfAborted()
+    const limits = waitLimits(options, this.session.contexts)
+    limits.signal?.throwIfAborted()
     this.session.assertOpen(this.name)
     if (permits === 0) {
       return true
     }
-    const wait = new PermitWait(this.session, this.commands, this.sourceOf(permits), options)
+    const wait = new PermitWait(this.session, this.commands, this.sourceOf(permits), limits)
     return (await wait.obtain()) !== null
   }
 

@@ -1,5 +1,6 @@
 import type { WaitRequest } from '@holdfast/waiter'
 import { ANSWER_MS } from '../acquire-call.js'
+import type { Contexts } from '../context.js'
 import { checkDuration, checkSignal } from '../validate.js'
 
 export interface WaitOptions {
@@ -9,10 +10,14 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined
 }
 
-/** @throws InvalidArgumentError */
-export function checkWait({ waitMs, signal }: WaitOptions): void {
+/**
+ * The limits of a call: its own, and what ends the waits around it.
+ * @throws InvalidArgumentError
+ */
+export function waitLimits({ waitMs, signal }: WaitOptions, contexts: Contexts): WaitOptions {
   checkDuration('waitMs', waitMs, 'zero')
   checkSignal(signal)
+  return { waitMs, signal: contexts.signalBeside(signal) }
 }
 
 /** The limits of a wait, written into its request. */

@@ -217,7 +217,7 @@ describe('docs/wire-format.md', () => {
 })
 
 describe('docs/architecture.md', () => {
-  it.each(['core', 'watchdog', 'waiter'])('has one line for each source file of %s', (name) => {
+  it.each(['core', 'watchdog', 'waiter', 'bullmq'])('has one line for each source file of %s', (name) => {
     const folder = `packages/${name}/src`
     const heading = `**${name[0]!.toUpperCase()}${name.slice(1)}`
     const order = section('docs/architecture.md', 'Reading order')

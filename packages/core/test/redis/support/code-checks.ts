@@ -41,12 +41,10 @@ const programOptions: ts.CompilerOptions = {
   // The examples are JavaScript: nobody says what a parameter is.
   noImplicitAny: false,
   useUnknownInCatchVariables: false,
-  paths: Object.fromEntries(
-    ['core', 'watchdog', 'waiter'].map((name) => [
-      `@holdfast/${name}`,
-      [join(root, `packages/${name}/src/index.ts`)],
-    ]),
-  ),
+  paths: {
+    '@holdfast/core/*': [join(root, 'packages/core/src/*/index.ts')],
+    '@holdfast/*': [join(root, 'packages/*/src/index.ts')],
+  },
 }
 
 /** What does not fit the types of the packages, as they are in the source. */
