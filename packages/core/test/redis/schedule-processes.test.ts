@@ -23,33 +23,26 @@ describe('a schedule in four processes', () => {
 
   it('runs each of 30 ticks once or reports it as missed, with clocks that differ, and with kills', async () => {
     const name = harness.name('report')
-    const startAt = Date.now() + 1_500
+    let startAt = 0
     const reported = new Set<number>()
     const killed: number[] = []
     const replacements: Promise<void>[] = []
-    const begin = async (skewMs: number): Promise<void> => {
+    const launch = async (skewMs: number): Promise<() => Promise<void>> => {
       const worker = await WorkerProcess.start(new URL('./workers/schedule-worker.mjs', import.meta.url))
       workers.push(worker)
       worker.on('begun', (missed) => (missed as number[]).forEach((each) => reported.add(each)))
       worker.on('to-be-killed', (tick) => {
         killed.push(tick as number)
         workers = workers.filter((each) => each !== worker)
-        replacements.push(worker.kill().then(() => begin(skewMs)))
+        replacements.push(worker.kill().then(async () => (await launch(skewMs))()))
       })
-      const clock = { startAt, periodMs: PERIOD_MS, ticks: TICKS, skewMs }
-      await worker.call('begin', {
-        ...{
-          name,
-          url: redisUrl,
-          leaseMs: LEASE_MS,
-          clientName: `skew${skewMs}`,
-          workMs: 20,
-          killedAt: KILLED_AT,
-        },
-        ...clock,
-      })
+      await worker.call('begin', { url: redisUrl, leaseMs: LEASE_MS, clientName: `skew${skewMs}` })
+      const task = { name, periodMs: PERIOD_MS, ticks: TICKS, skewMs, workMs: 20, killedAt: KILLED_AT }
+      return () => worker.call('tick', { ...task, startAt }) as Promise<void>
     }
-    await Promise.all(SKEWS.map(begin))
+    const starts = await Promise.all(SKEWS.map(launch))
+    startAt = Date.now() + 500
+    await Promise.all(starts.map((start) => start()))
     await eventually(() => replacements.length === KILLED_AT.length, 20_000)
     await Promise.all(replacements)
     await Promise.all(workers.map((worker) => worker.call('finish')))

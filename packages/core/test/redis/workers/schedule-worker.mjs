@@ -39,10 +39,10 @@ const tickAway = async ({ name, startAt, periodMs, ticks, skewMs, workMs, killed
 serveWorker({
   async begin(wanted) {
     redis = new Redis(wanted.url)
-    locks = await LockClient.connect(redis, {
-      clientName: wanted.clientName,
-      lockWatchdogTimeout: wanted.leaseMs,
-    })
+    const { clientName, leaseMs } = wanted
+    locks = await LockClient.connect(redis, { clientName, lockWatchdogTimeout: leaseMs })
+  },
+  tick(wanted) {
     ticking = tickAway(wanted)
   },
   async finish() {
