@@ -40,7 +40,7 @@ export default tseslint.config(
     extends: [...tseslint.configs.strictTypeChecked],
     languageOptions: {
       parserOptions: {
-        project: ['packages/*/tsconfig.json', 'tsconfig.test.json'],
+        project: ['packages/*/tsconfig.json', 'tsconfig.test.json', 'packages/*/tsconfig.test.json'],
         tsconfigRootDir: import.meta.dirname,
       },
     },

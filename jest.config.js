@@ -1,11 +1,17 @@
+// Types are checked by `npm run build` and `npm run types`; here the files are only stripped of them.
+function stripped(tsconfig) {
+  return ['ts-jest', { useESM: true, diagnostics: false, tsconfig }]
+}
+
 /** One project for what needs no server, one for each supported ioredis major against a real Redis. */
 const common = {
   rootDir: import.meta.dirname,
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
-    // Types are checked by `npm run build` and `npm run types`; here the files are only stripped of them.
-    '^.+\\.ts$': ['ts-jest', { useESM: true, diagnostics: false, tsconfig: 'tsconfig.test.json' }],
+    // Nest's decorators are those before the standard.
+    '/packages/nestjs/.+\\.ts$': stripped('packages/nestjs/tsconfig.test.json'),
+    '^.+\\.ts$': stripped('tsconfig.test.json'),
   },
 }
 
@@ -16,13 +22,24 @@ const sources = {
 }
 
 const CARRIED_BY_ANY = [
-  '/packages/testing/',
-  '/packages/bullmq/',
+  '/packages/(testing|nestjs|bullmq)/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
-  ...['bad-input', 'dead-waiters', 'demo', 'eviction', 'fair-lock', 'fencing', 'identity', 'leaks'],
+  ...[
+    'bad-input',
+    'context-signal',
+    'dead-waiters',
+    'decorators',
+    'demo',
+    'eviction',
+    'fair-lock',
+    'fencing',
+    'http',
+    'identity',
+    'leaks',
+  ],
   ...['lost-data', 'many', 'multi-lock', 'read-write', 'readers', 'red-lock', 'redis-clock'],
-  ...['semaphores-of', 'suspend'],
+  ...['schedule', 'semaphores-of', 'suspend'],
 ].map((name) => (name.startsWith('/') ? name : `/core/test/redis/[^/]*${name}`))
 
 const onRedis = (displayName, ioredis) => ({

@@ -42,10 +42,13 @@ const checkAll = async (folder, redisUrl, report) => {
     await report.check(`${name}: publint, strict`, () => lintManifest(file))
     await report.check(`${name}: attw, strict`, () => lintTypes(file, signal))
   }
-  const setting = { folder, tarballs: packed.map(({ file }) => file), redisUrl, signal, report }
+  const isForNest = ({ name }) => name === '@holdfast/nestjs'
+  const files = packed.filter((tarball) => !isForNest(tarball)).map(({ file }) => file)
+  const { file: forNest } = packed.find(isForNest)
+  const setting = { folder, tarballs: files, forNest, redisUrl, signal, report }
   for (const checkProject of Object.values(projects)) await checkProject(setting)
   for (const { name, contents } of packed) {
-    const installed = join(folder, 'esm/node_modules', name)
+    const installed = join(folder, isForNest({ name }) ? 'nest-12' : 'esm', 'node_modules', name)
     await report.check(`${name}: package.json`, () =>
       checkManifest(readManifest(installed), readManifest(ROOT)),
     )

@@ -105,6 +105,10 @@ export class Crew {
     this.#redisUrl = redisUrl
   }
 
+  get redisUrl() {
+    return this.#redisUrl
+  }
+
   /**
    * @param {string[]} names
    * @param {{ leaseMs?: number }} [options]

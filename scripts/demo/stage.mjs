@@ -1,5 +1,6 @@
 import * as crash from './crash.mjs'
 import * as longWork from './long-work.mjs'
+import * as outage from './outage.mjs'
 import * as sale from './sale.mjs'
 import { bold, faint } from './terminal.mjs'
 import { nowMs } from './time.mjs'
@@ -15,7 +16,7 @@ import * as tree from './tree.mjs'
  * @typedef {{ claim: string, expected: string, seen: string, ok: boolean }} Claim
  */
 
-const ACTS = [sale, tree, crash, longWork]
+const ACTS = [sale, tree, crash, longWork, outage]
 
 /**
  * Plays all acts. One that throws is a claim that failed, and the next one goes on.
@@ -31,7 +32,7 @@ export const perform = async ({ print, ...stage }) => {
   const panels = []
   for (const [index, { title, play }] of ACTS.entries()) {
     print()
-    print(bold(`${'abcd'[index]}  ${title}`))
+    print(bold(`${'abcdefgh'[index]}  ${title}`))
     try {
       const act = await play({ ...stage, say })
       claims.push(...act.claims)

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { paymentTasks } from './payment-tasks.mjs'
 import { KEY_TTL_MS, STEP_LIMIT_MS } from './settings.mjs'
 import { nowMs } from './time.mjs'
 
@@ -15,6 +16,7 @@ export const makeTasks = ({ redis, locks, tell }) => ({
   ...treeTasks(redis, locks, tell),
   ...holderTasks(locks, tell),
   ...rivalTasks(locks),
+  ...paymentTasks(locks),
   close: async () => {
     await locks.close()
     await redis.quit()

@@ -11,7 +11,8 @@ const EXPECTED = 'Ann: bought it, Bob: sold out'
 /**
  * @typedef {object} Setting
  * @property {string} folder for the projects
- * @property {string[]} tarballs
+ * @property {string[]} tarballs of what needs no framework
+ * @property {string} forNest
  * @property {string} redisUrl
  * @property {AbortSignal} signal
  * @property {import('./report.mjs').Report} report
@@ -81,6 +82,31 @@ export const checkTypesAlone = async (setting) => {
   const install = () => project.install(['--omit=peer', ...tarballs])
   if (!(await report.check('project without ioredis: npm install', install))) return
   await report.check('project without ioredis and @types/node: types compile', () => project.tsc())
+}
+
+/** @param {Setting} setting */
+export const checkNestProjects = async (setting) => {
+  const { report, tarballs, forNest } = setting
+  const check = async (folder, { type, version, as }) => {
+    const project = new Project(join(setting.folder, folder), { ...setting, type })
+    project.take('nest.ts', as)
+    const decorators = { experimentalDecorators: true, emitDecoratorMetadata: true }
+    // Those of Nest itself do not all pass.
+    project.write('tsconfig.json', tsconfig({ types: ['node'], ...decorators, skipLibCheck: true }))
+    const nest = ['common', 'core', 'platform-express'].map((name) => `@nestjs/${name}@${version}`)
+    const tools = ['ioredis', '@types/node', 'rxjs', 'reflect-metadata'].map(asInstalledHere)
+    const install = () => project.install([...tarballs, forNest, ...nest, ...tools])
+    const what = `Nest ${version}, ${type === 'module' ? 'ESM' : 'CommonJS'}`
+    if (!(await report.check(`${what}: npm install`, install))) return
+    if (!(await report.check(`${what}: compiles, strict`, () => project.tsc()))) return
+    const program = `out/${as.replace(/ts$/, 'js')}`
+    await report.check(`${what}: an application`, async () =>
+      assert.match(await project.node(program), /paid 7 under the lock order:7$/),
+    )
+  }
+  await check('nest-12', { type: 'module', version: 12, as: 'nest.mts' })
+  await check('nest-12-cjs', { type: 'commonjs', version: 12, as: 'nest.cts' })
+  await check('nest-11-cjs', { type: 'commonjs', version: 11, as: 'nest.cts' })
 }
 
 const quickstartOfReadme = (redisUrl) => {

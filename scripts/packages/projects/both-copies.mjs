@@ -9,6 +9,7 @@ const store = () => globalThis[Symbol.for('holdfast.v1')]?.contexts
 const PACKAGES = [
   '@holdfast/core',
   '@holdfast/core/decorators',
+  '@holdfast/core/http',
   'holdfast',
   '@holdfast/watchdog',
   '@holdfast/waiter',
@@ -35,7 +36,11 @@ assert.notEqual(esm.holdfast.LockClient, cjs.holdfast.LockClient, 'these must be
 
 for (const copy of [esm, cjs]) {
   const { Locked } = copy['@holdfast/core/decorators']
-  assert.throws(() => Locked({ waitMs: -1 }), copy['@holdfast/core'].InvalidArgumentError, 'one class per copy')
+  assert.throws(
+    () => Locked({ waitMs: -1 }),
+    copy['@holdfast/core'].InvalidArgumentError,
+    'one class per copy',
+  )
 }
 
 const url = process.env.REDIS_URL

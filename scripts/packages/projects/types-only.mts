@@ -1,5 +1,7 @@
 import * as core from '@holdfast/core'
 import { type AcquireOptions, type Hold, type Lock, LockClient, LockLostError } from '@holdfast/core'
+import { Locked, type LockedOptions } from '@holdfast/core/decorators'
+import { koaLocks, lockHttpError } from '@holdfast/core/http'
 import { LockClient as Short } from 'holdfast'
 import { type LeaseStore, type RenewableLease, Watchdog } from '@holdfast/watchdog'
 import { Waiter, type WakeSource } from '@holdfast/waiter'
@@ -24,3 +26,18 @@ export const waiterOn = (source: WakeSource): Waiter =>
 export const forgedLock = (): unknown => new core.Lock()
 // @ts-expect-error -- holds come from a lock
 export const forgedHold = (): unknown => new core.Hold()
+
+export class Decorated {
+  @Locked({ name: '{0}' })
+  async pay(id: string): Promise<string> {
+    return id
+  }
+  // @ts-expect-error -- under a lock nothing answers at once
+  @Locked()
+  sync(): number {
+    return 1
+  }
+}
+export const options: LockedOptions<[string]> = { name: (id) => id }
+export const middleware = (locks: LockClient): unknown => koaLocks(locks, { errors: {} })
+export const answer = (error: unknown): unknown => lockHttpError(error)

@@ -14,8 +14,8 @@ const provided = oncePerProcess<Provided>('provided-locks', () => ({ ofTarget: n
 
 /**
  * Says whose locks decorated methods take, where their own option `client` does not: for the methods of one object,
- * of one class with its subclasses and their objects, or of all. The nearest counts, and of two for the same the
- * latest.
+ * of one class with its subclasses and their objects, or of all. The nearest counts; of several for the same, the one
+ * in whose context the caller is, else the latest.
  * @param target the object or class; left out: all
  * @returns takes it back
  * @throws InvalidArgumentError
@@ -41,7 +41,7 @@ export function provideLocks(client: LockClient, target?: object): () => void {
 
 /** @throws InvalidArgumentError nobody provided one */
 export function locksFor(self: unknown): LockClient {
-  const client = ofTarget(self) ?? provided.ofAll[0]
+  const client = ofTarget(self) ?? chosen(provided.ofAll)
   if (!client) {
     throw new InvalidArgumentError('client', undefined, 'given, or provided by provideLocks(client)')
   }
@@ -53,12 +53,17 @@ function ofTarget(self: unknown): LockClient | undefined {
   if (self == null) {
     return undefined
   }
-  const own = provided.ofTarget.get(self)?.[0]
+  const own = chosen(provided.ofTarget.get(self))
   for (let at: unknown = typeof self === 'function' ? self : self.constructor, found = own; ;) {
     if (found || typeof at !== 'function') {
       return found
     }
-    found = provided.ofTarget.get(at)?.[0]
+    found = chosen(provided.ofTarget.get(at))
     at = Object.getPrototypeOf(at)
   }
+}
+
+/** Two applications in one process, as in tests, each have their own. */
+function chosen(clients: readonly LockClient[] = []): LockClient | undefined {
+  return clients.find(({ currentThreadId }) => currentThreadId !== undefined) ?? clients[0]
 }

@@ -49,14 +49,15 @@ describe('the demo', () => {
     return harness.admin.keys(`*${prefix ?? ''}*`)
   }
 
+  const failed = (claims: number): string[] => Array<string>(claims).fill('FAILED')
   const results = (output: string): string[] => output.match(/(?<= {2})(ok|FAILED)$/gm) ?? []
 
   it(
     'shows that its claims hold, draws them, and leaves nothing in Redis',
     async () => {
       const { code, output } = await run({})
-      expect(output).toContain('All 8 claims hold')
-      expect(results(output)).toEqual(Array(8).fill('ok'))
+      expect(output).toContain('All 12 claims hold')
+      expect(results(output)).toEqual(Array(12).fill('ok'))
       expect(code).toBe(0)
       expect(output).not.toContain('\x1b')
       expect(await keysOf(output)).toEqual([])
@@ -72,8 +73,8 @@ describe('the demo', () => {
     'fails when the lock lets everybody in',
     async () => {
       const { code, output } = await run({ HOLDFAST_DEMO_LOCK: 'broken' })
-      expect(results(output)).toEqual(['ok', ...Array<string>(6).fill('FAILED'), 'ok'])
-      expect(output).toContain('6 of 8 claims FAILED')
+      expect(results(output)).toEqual(['ok', ...failed(6), 'ok', ...failed(3), 'ok'])
+      expect(output).toContain('9 of 12 claims FAILED')
       expect(code).toBe(1)
       expect(await keysOf(output)).toEqual([])
     },

@@ -219,15 +219,18 @@ describe('docs/wire-format.md', () => {
 })
 
 describe('docs/architecture.md', () => {
-  it.each(['core', 'watchdog', 'waiter', 'bullmq'])('has one line for each source file of %s', (name) => {
-    const folder = `packages/${name}/src`
-    const heading = `**${name[0]!.toUpperCase()}${name.slice(1)}`
-    const order = section('docs/architecture.md', 'Reading order')
-    // Each part begins with the package in bold.
-    const parts = order.split(/^(?=\*\*)/m).filter((part) => part.startsWith(heading))
-    const listed = rows(parts.join('\n')).map(([file]) => file!)
-    expect(sorted(listed)).toEqual(sorted(filesBelow(folder).map((file) => file.slice(folder.length + 1))))
-  })
+  it.each(['core', 'watchdog', 'waiter', 'nestjs', 'bullmq'])(
+    'has one line for each source file of %s',
+    (name) => {
+      const folder = `packages/${name}/src`
+      const heading = `**${name[0]!.toUpperCase()}${name.slice(1)}`
+      const order = section('docs/architecture.md', 'Reading order')
+      // Each part begins with the package in bold.
+      const parts = order.split(/^(?=\*\*)/m).filter((part) => part.startsWith(heading))
+      const listed = rows(parts.join('\n')).map(([file]) => file!)
+      expect(sorted(listed)).toEqual(sorted(filesBelow(folder).map((file) => file.slice(folder.length + 1))))
+    },
+  )
 })
 
 describe('links', () => {
@@ -261,7 +264,7 @@ describe('code', () => {
   })
 
   it('of the READMEs and the programs of a page fits the types of the package', () => {
-    const files = ['README.md', 'packages/core/README.md', 'docs/fenced-lock.md']
+    const files = ['README.md', 'packages/core/README.md', 'docs/fenced-lock.md', 'docs/services.md']
     expect(typeErrorsIn(files.flatMap(programs))).toEqual([])
   })
 })

@@ -1,0 +1,261 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { request as openRequest } from 'node:http'
+import { RequestAbortedError, type HttpLocksOptions } from '../../src/http/index.js'
+import { ContextRequiredError, LockTimeoutError, type LockClient } from '../../src/index.js'
+import { eventually, signalled, useHarness } from './support/harness.js'
+import { frameworks, type Handlers, type WebServer } from './support/web-frameworks.js'
+
+const REQUESTS = 200
+const NAMES = 10
+
+const post = (url: string, body: unknown = {}): Promise<Response> =>
+  fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+
+describe.each(Object.entries(frameworks))('a context per request in %s', (_name, framework) => {
+  const harness = useHarness()
+  let server: WebServer | undefined
+
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+  })
+
+  const serve = async (
+    locks: LockClient,
+    handlers: Handlers,
+    options?: HttpLocksOptions,
+  ): Promise<string> => {
+    server = await framework(locks, handlers, options)
+    return server.url
+  }
+
+  /** A request whose client may go away. */
+  const begin = (url: string): { answered: Promise<number | Error>; leave: () => void } => {
+    const answered = signalled<number | Error>()
+    const request = openRequest(url, { method: 'POST', headers: { 'Content-Type': 'application/json' } })
+    request.on('response', (response) => {
+      response.resume()
+      response.on('end', () => answered.resolve(response.statusCode ?? 0))
+    })
+    request.on('error', (error) => answered.resolve(error))
+    request.end('{}')
+    return { answered: answered.promise, leave: () => request.destroy(new Error('left')) }
+  }
+
+  it(`${REQUESTS} parallel requests: each is an owner of its own, from its beginning to its end`, async () => {
+    const locks = await harness.client({ bareCalls: 'throw' })
+    const inside = new Map<string, number>()
+    const url = await serve(locks, {
+      work: async (name, body) => {
+        const lock = locks.getLock(harness.name(name))
+        const id = locks.currentThreadId
+        await lock.lock()
+        const others = inside.get(name) ?? 0
+        inside.set(name, others + 1)
+        const ids = [id, locks.currentThreadId]
+        // Re-entered by hand: only the same context does, all others wait.
+        await lock.lock()
+        ids.push(
+          await new Promise<number | undefined>((resolve) =>
+            setImmediate(() => resolve(locks.currentThreadId)),
+          ),
+        )
+        const count = await lock.getHoldCount()
+        inside.set(name, others)
+        await lock.unlock()
+        await lock.unlock()
+        return { others, count, ids: [...ids, locks.currentThreadId], body }
+      },
+    })
+    const answers = await Promise.all(
+      Array.from({ length: REQUESTS }, async (_, i) => {
+        const response = await post(`${url}/work/${i % NAMES}`, { i, padding: 'x'.repeat(20_000) })
+        return (await response.json()) as {
+          others: number
+          count: number
+          ids: number[]
+          body: { i: number }
+        }
+      }),
+    )
+    expect(answers.map(({ body }) => body.i)).toEqual(answers.map((_, i) => i))
+    expect(answers.filter(({ others, count }) => others !== 0 || count !== 2)).toEqual([])
+    expect(answers.filter(({ ids }) => ids.length !== 4 || new Set(ids).size !== 1)).toEqual([])
+    expect(new Set(answers.map(({ ids }) => ids[0])).size).toBe(REQUESTS)
+    expect(locks.currentThreadId).toBeUndefined()
+  })
+
+  it('is around the handler also where the body arrives later than the head', async () => {
+    const locks = await harness.client({ bareCalls: 'throw' })
+    const url = await serve(locks, {
+      count: async (_argument, body) => {
+        await locks.getLock(harness.name()).lock()
+        await locks.getLock(harness.name()).unlock()
+        return { length: (body as string[]).length }
+      },
+    })
+    const headers = { 'Content-Type': 'application/json', Expect: '100-continue' }
+    const request = openRequest(`${url}/count/x`, { method: 'POST', headers })
+    const [head, status] = [signalled(), signalled<number | undefined>()]
+    request.on('continue', () => head.resolve())
+    request.on('response', (response) => status.resolve(response.resume().statusCode))
+    request.flushHeaders()
+    await head.promise
+    request.write('["')
+    request.end(`${'x'.repeat(100_000)}"]`)
+    expect(await status.promise).toBe(200)
+  })
+
+  it('ends with the answer: a task that goes on after it acquires nothing in its name', async () => {
+    const locks = await harness.client({ bareCalls: 'throw' })
+    const answered = signalled()
+    let late: Promise<unknown> = Promise.resolve()
+    const url = await serve(locks, {
+      detach: () => {
+        late = answered.promise.then(() => locks.getLock(harness.name()).lock())
+        late.catch(() => undefined)
+        return Promise.resolve({ id: locks.currentThreadId })
+      },
+      idle: () => Promise.resolve({ id: locks.currentThreadId }),
+    })
+    const [first, second] = [await post(`${url}/detach/x`), await post(`${url}/idle/x`)]
+    expect([typeof ((await first.json()) as { id: unknown }).id, second.status]).toEqual(['number', 200])
+    answered.resolve()
+    await expect(late).rejects.toBeInstanceOf(ContextRequiredError)
+  })
+
+  it('a client that goes away ends the waits of its request, and nothing of them stays', async () => {
+    const locks = await harness.client({ bareCalls: 'throw' })
+    const name = harness.name()
+    const other = await (await harness.client()).getLock(name).acquire()
+    const ends: unknown[] = []
+    let waiting = 0
+    const url = await serve(locks, {
+      wait: async () => {
+        waiting += 1
+        try {
+          await locks.getLock(name).lock()
+        } catch (error) {
+          ends.push(error)
+          // Nobody needs what comes next either.
+          await locks
+            .getLock(harness.name('next'))
+            .lock()
+            .catch((again: unknown) => ends.push(again))
+          throw error
+        }
+        return {}
+      },
+      hello: () => Promise.resolve({ hello: 'world' }),
+    })
+    const requests = Array.from({ length: 20 }, () => begin(`${url}/wait/x`))
+    await eventually(() => waiting === 20)
+    await eventually(async () => (await harness.admin.pubsub('CHANNELS', `*${name}*`)).length === 1)
+    requests.forEach(({ leave }) => leave())
+    await eventually(() => ends.length === 40)
+    expect(ends.filter((error) => !(error instanceof RequestAbortedError))).toEqual([])
+    // Their subscription is gone, and the lock is where it was.
+    await eventually(async () => (await harness.admin.pubsub('CHANNELS', `*${name}*`)).length === 0)
+    expect(await other.release()).toBe('released')
+    expect(await locks.getLock(name).isLocked()).toBe(false)
+    expect((await post(`${url}/hello/x`)).status).toBe(200)
+  })
+
+  it('leaves the lock of a request whose client has gone to the handler that holds it', async () => {
+    const locks = await harness.client({ bareCalls: 'throw' })
+    const lock = locks.getLock(harness.name())
+    const [inside, gone] = [signalled(), signalled()]
+    let outcome: unknown
+    const url = await serve(locks, {
+      hold: async () => {
+        const hold = await lock.acquire()
+        inside.resolve()
+        await gone.promise
+        await hold.verify()
+        outcome = await hold.release()
+        return {}
+      },
+    })
+    const { leave, answered } = begin(`${url}/hold/x`)
+    await inside.promise
+    leave()
+    expect(await answered).toBeInstanceOf(Error)
+    expect(await lock.isLocked()).toBe(true)
+    gone.resolve()
+    await eventually(() => outcome !== undefined)
+    expect(outcome).toBe('released')
+  })
+
+  describe('errors', () => {
+    const busy = async (options?: HttpLocksOptions): Promise<Response> => {
+      const locks = await harness.client()
+      const name = harness.name()
+      const other = await (await harness.client()).getLock(name).acquire()
+      const url = await serve(
+        locks,
+        { try: () => locks.getLock(name).withLock(() => ({}), { waitMs: 5 }) },
+        options,
+      )
+      const response = await post(`${url}/try/x`)
+      await other.release()
+      return response
+    }
+
+    it('a busy lock is 409 with Retry-After, and says nothing about who has it', async () => {
+      const response = await busy({ errors: {} })
+      expect([response.status, response.headers.get('Retry-After')]).toEqual([409, '1'])
+      const text = await response.text()
+      expect(text).not.toContain(harness.name())
+      expect(text).not.toContain(String(process.pid))
+    })
+
+    it('or 423, and as late as it is told', async () => {
+      const response = await busy({ errors: { busyStatus: 423, retryAfterMs: 2_500 } })
+      expect([response.status, response.headers.get('Retry-After')]).toEqual([423, '3'])
+    })
+
+    it('stays an error of the server where nothing is said', async () => {
+      const response = await busy()
+      expect([response.status, response.headers.get('Retry-After')]).toEqual([500, null])
+    })
+
+    it('a closed client is 503 with Retry-After', async () => {
+      const locks = await harness.client()
+      const url = await serve(
+        locks,
+        { try: () => locks.getLock('closed').withLock(() => ({})) },
+        { errors: {} },
+      )
+      await locks.close()
+      const response = await post(`${url}/try/x`)
+      expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '1'])
+    })
+
+    it('of anything else stay as they are', async () => {
+      const locks = await harness.client()
+      const teapot = Object.assign(new Error('teapot'), {
+        status: 418,
+        getResponse: () => new Response('', { status: 418 }),
+      })
+      const url = await serve(
+        locks,
+        {
+          teapot: () => Promise.reject(teapot),
+          lost: () => Promise.reject(new TypeError('a bug')),
+          caught: async () => {
+            const refused: unknown = await locks
+              .run(() =>
+                Promise.reject(new LockTimeoutError({ lockName: 'x', waitedMs: 1, holder: undefined })),
+              )
+              .catch((error: unknown) => error)
+            return { caught: (refused as Error).name }
+          },
+        },
+        { errors: {} },
+      )
+      expect((await post(`${url}/teapot/x`)).status).toBe(418)
+      expect((await post(`${url}/lost/x`)).status).toBe(500)
+      expect(await (await post(`${url}/caught/x`)).json()).toEqual({ caught: 'LockTimeoutError' })
+    })
+  })
+})

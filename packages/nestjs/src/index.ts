@@ -1,0 +1,6 @@
+export { Locked, currentHold } from '@holdfast/core/decorators'
+export { LocksModule } from './locks-module.js'
+export type { LocksModuleAsyncOptions, LocksModuleExtras, LocksModuleOptions } from './options.js'
+export { InjectLocks, getLocksToken } from './tokens.js'
+export { LocksHealthIndicator } from './locks-health-indicator.js'
+export type { LocksHealth } from './locks-health-indicator.js'

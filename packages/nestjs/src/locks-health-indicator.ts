@@ -1,0 +1,34 @@
+import type { LockClient } from '@holdfast/core'
+
+/** What `@nestjs/terminus` reads, without needing it. */
+export type LocksHealth<Key extends string = string> = Record<
+  Key,
+  { status: 'up' | 'down'; message?: string }
+>
+
+/** Whether locks can be taken: takes one of its own, and gives it back. */
+export class LocksHealthIndicator {
+  constructor(private readonly locks: LockClient) {}
+
+  /**
+   * For `HealthCheckService.check([() => locksHealth.check('locks')])`, or by itself. Never rejects.
+   * @param options.timeoutMs how long Redis may take, ms. Default 1,000
+   */
+  async check<Key extends string>(
+    key: Key,
+    { timeoutMs = 1_000 }: { timeoutMs?: number } = {},
+  ): Promise<LocksHealth<Key>> {
+    const lock = this.locks.getLock(`health:${this.locks.clientId}`)
+    try {
+      // Checks side by side are one after another, so the lock may be busy: Redis has answered then.
+      await lock.tryAcquire({ waitMs: timeoutMs, leaseMs: LEASE_MS }).then((hold) => hold?.release())
+      return { [key]: { status: 'up' } } as LocksHealth<Key>
+    } catch (error) {
+      const { message } = error as Error
+      return { [key]: { status: 'down', message } } as LocksHealth<Key>
+    }
+  }
+}
+
+// Should this process die in between.
+const LEASE_MS = 5_000

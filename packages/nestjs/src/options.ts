@@ -1,0 +1,33 @@
+import type { FactoryProvider, ModuleMetadata } from '@nestjs/common'
+import type { LockClient, LockClientOptions } from '@holdfast/core'
+import type { LockErrorAnswers } from '@holdfast/core/http'
+
+/** What `LocksModule` is told. All durations are milliseconds. */
+export interface LocksModuleOptions {
+  /**
+   * A URL or options of ioredis: a connection of the module's own, which it closes. Or a client that is there, which
+   * it leaves open.
+   */
+  readonly redis: Parameters<typeof LockClient.connect>[0]
+  /** Of the client. `bareCalls` is `'throw'` here by default, because every handler has a context. */
+  readonly options?: LockClientOptions | undefined
+  /** How long holders have to finish when the application ends. Default 5,000. */
+  readonly graceMs?: number | undefined
+  /**
+   * Answers a lock that was busy past its wait with 409 or 423, and a Redis that is down with 503, both with
+   * `Retry-After`; `{}` for the defaults. Left out: such errors are answered as any other, with 500.
+   */
+  readonly errors?: LockErrorAnswers | undefined
+}
+
+/** What is known before the options are. */
+export interface LocksModuleExtras {
+  /** Of one client among several: for `InjectLocks(name)`. Left out: the one that is injected as `LockClient`. */
+  readonly name?: string | undefined
+}
+
+/** The same, from elsewhere. */
+export interface LocksModuleAsyncOptions extends LocksModuleExtras, Pick<ModuleMetadata, 'imports'> {
+  readonly useFactory: (...args: never[]) => LocksModuleOptions | Promise<LocksModuleOptions>
+  readonly inject?: FactoryProvider['inject']
+}

@@ -1,0 +1,252 @@
+/* eslint-disable @typescript-eslint/no-extraneous-class, @typescript-eslint/no-unsafe-class-instance-assignment --
+   modules of Nest are empty classes, and its options are classes by name alone */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  Body,
+  Controller,
+  Inject,
+  Injectable,
+  Module,
+  Param,
+  Post,
+  Scope,
+  UseGuards,
+  type CanActivate,
+  type ExecutionContext,
+  type INestApplication,
+} from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { ExpressAdapter } from '@nestjs/platform-express'
+import { FastifyAdapter } from '@nestjs/platform-fastify'
+import { LockClient } from '@holdfast/core'
+import { RequestAbortedError } from '@holdfast/core/http'
+import { Redis } from 'ioredis'
+import { randomUUID } from 'node:crypto'
+import { request as openRequest } from 'node:http'
+import 'reflect-metadata'
+import { Locked, LocksModule, currentHold } from '../../src/index.js'
+import { eventually, signalled } from '../../../core/test/redis/support/harness.js'
+
+const redisUrl = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
+const REQUESTS = 200
+
+let prefix = ''
+const ends: unknown[] = []
+let guarded: (number | undefined)[] = []
+
+@Injectable()
+class Account {
+  private static inside = 0
+  static most = 0
+
+  @Locked({ name: () => `${prefix}:account`, onBusy: 'wait' })
+  async charge(amount: number): Promise<number> {
+    Account.most = Math.max(Account.most, (Account.inside += 1))
+    await this.audit()
+    Account.inside -= 1
+    return amount
+  }
+
+  @Locked({ name: () => `${prefix}:account` })
+  private async audit(): Promise<void> {
+    expect(currentHold()!.count).toBe(2)
+    return Promise.resolve()
+  }
+}
+
+@Injectable({ scope: Scope.REQUEST })
+class PerRequest {
+  @Locked({ name: () => `${prefix}:per-request`, onBusy: 'wait' })
+  async who(): Promise<string> {
+    return Promise.resolve(currentHold()!.owner.split(':')[0]!)
+  }
+}
+
+@Injectable()
+class Guard implements CanActivate {
+  constructor(@Inject(LockClient) private readonly locks: LockClient) {}
+  canActivate(execution: ExecutionContext): boolean {
+    guarded.push(this.locks.currentThreadId)
+    execution.switchToHttp().getRequest<{ guardedBy?: number }>().guardedBy = this.locks.currentThreadId!
+    return true
+  }
+}
+
+@Controller()
+@UseGuards(Guard)
+class Api {
+  constructor(
+    @Inject(LockClient) private readonly locks: LockClient,
+    @Inject(Account) private readonly account: Account,
+    @Inject(PerRequest) private readonly perRequest: PerRequest,
+  ) {}
+
+  @Post('work/:i')
+  async work(@Param('i') i: string, @Body() body: { i: number }): Promise<unknown> {
+    const lock = this.locks.getLock(`${prefix}:${Number(i) % 10}`)
+    const ids = [this.locks.currentThreadId]
+    await lock.lock()
+    await lock.lock()
+    const count = await lock.getHoldCount()
+    ids.push(await new Promise((resolve) => setImmediate(() => resolve(this.locks.currentThreadId))))
+    await lock.unlock()
+    await lock.unlock()
+    return { ids, count, i: body.i, charged: await this.account.charge(Number(i)) }
+  }
+
+  @Post('who')
+  who(): Promise<string> {
+    return this.perRequest.who()
+  }
+
+  @Locked({ name: () => `${prefix}:route` })
+  @Post('route/:id')
+  async route(@Param('id') id: string): Promise<unknown> {
+    return Promise.resolve({ id, owner: currentHold()!.owner })
+  }
+
+  @Post('wait')
+  async wait(): Promise<void> {
+    await this.locks
+      .getLock(`${prefix}:busy`)
+      .lock()
+      .catch((error: unknown) => {
+        ends.push(error)
+        throw error
+      })
+  }
+
+  @Post('attempt')
+  async attempt(): Promise<void> {
+    await this.locks.getLock(`${prefix}:busy`).withLock(() => undefined, { waitMs: 0 })
+  }
+}
+
+describe.each([
+  ['Express', () => new ExpressAdapter()],
+  ['Fastify', () => new FastifyAdapter()],
+])('LocksModule in Nest on %s', (_name, makeAdapter) => {
+  const admin = new Redis(redisUrl, { lazyConnect: true })
+  let app: INestApplication
+  let url: string
+  let locks: LockClient
+
+  const start = async (errors?: { busyStatus?: 423 }): Promise<INestApplication> => {
+    @Module({
+      imports: [LocksModule.forRoot({ redis: redisUrl, graceMs: 2_000, ...(errors && { errors }) })],
+      controllers: [Api],
+      providers: [Account, PerRequest, Guard],
+    })
+    class AppModule {}
+    const made = await NestFactory.create(AppModule, makeAdapter() as ExpressAdapter, { logger: false })
+    await made.listen(0, '127.0.0.1')
+    return made
+  }
+
+  beforeEach(async () => {
+    prefix = `t${randomUUID().slice(0, 8)}`
+    ends.length = 0
+    guarded = []
+    Account.most = 0
+    app = await start({ busyStatus: 423 })
+    url = await app.getUrl()
+    locks = app.get(LockClient)
+  })
+
+  afterEach(async () => {
+    await app.close()
+    expect(await admin.keys(`*${prefix}*`)).toEqual([])
+    // A connection that the module has closed is gone for Redis a moment later.
+    await eventually(async () => (await admin.pubsub('CHANNELS', `*${prefix}*`)).length === 0)
+  })
+
+  beforeAll(() => admin.connect())
+  afterAll(() => admin.disconnect())
+
+  const post = (path: string, body: unknown = {}): Promise<Response> =>
+    fetch(`${url}/${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+
+  it(`${REQUESTS} parallel requests: one context each, from the guard to the answer`, async () => {
+    const answers = await Promise.all(
+      Array.from({ length: REQUESTS }, async (_, i) => {
+        const response = await post(`work/${i}`, { i, padding: 'x'.repeat(20_000) })
+        return (await response.json()) as { ids: number[]; count: number; i: number; charged: number }
+      }),
+    )
+    expect(answers.map(({ i }) => i)).toEqual(answers.map((_, i) => i))
+    expect(answers.filter(({ ids, count }) => new Set(ids).size !== 1 || count !== 2)).toEqual([])
+    const ids = answers.map((answer) => answer.ids[0])
+    expect(new Set(ids).size).toBe(REQUESTS)
+    expect(new Set(guarded)).toEqual(new Set(ids))
+    expect(Account.most).toBe(1)
+  })
+
+  it('decorated methods take the locks of the application they are part of', async () => {
+    const other = await start()
+    try {
+      const mine = (await (await post('route/7')).json()) as { id: string; owner: string }
+      expect(mine.id).toBe('7')
+      expect(mine.owner.startsWith(locks.clientId)).toBe(true)
+      expect(await (await post('who')).text()).toBe(locks.clientId)
+      expect(await (await fetch(`${await other.getUrl()}/route/8`, { method: 'POST' })).json()).toMatchObject(
+        {
+          id: '8',
+          owner: expect.stringContaining(other.get(LockClient).clientId),
+        },
+      )
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('a client that goes away ends the waits of its request', async () => {
+    const holder = await LockClient.connect(redisUrl)
+    const hold = await holder.getLock(`${prefix}:busy`).acquire()
+    const waiting = signalled()
+    locks.on('waiting', () => waiting.resolve())
+    const request = openRequest(`${url}/wait`, { method: 'POST' })
+    request.on('error', () => undefined)
+    request.end()
+    await waiting.promise
+    request.destroy()
+    await eventually(() => ends.length === 1)
+    expect(ends[0]).toBeInstanceOf(RequestAbortedError)
+    await hold.release()
+    await holder.close()
+  })
+
+  it('a busy lock is answered with the status that was asked for, and Retry-After', async () => {
+    const holder = await LockClient.connect(redisUrl)
+    const hold = await holder.getLock(`${prefix}:busy`).acquire()
+    const response = await post('attempt')
+    expect([response.status, response.headers.get('Retry-After')]).toEqual([423, '1'])
+    expect(await response.json()).toMatchObject({ statusCode: 423, code: 'LOCK_TIMEOUT' })
+    const silent = await start()
+    const plain = await fetch(`${await silent.getUrl()}/attempt`, { method: 'POST' })
+    expect([plain.status, plain.headers.get('Retry-After')]).toEqual([500, null])
+    await silent.close()
+    await hold.release()
+    await holder.close()
+  })
+
+  it('closes: a waiting request ends, and does not keep the server from closing', async () => {
+    const holder = await LockClient.connect(redisUrl)
+    const hold = await holder.getLock(`${prefix}:busy`).acquire()
+    const waiting = signalled()
+    locks.on('waiting', () => waiting.resolve())
+    const answer = post('wait').then(
+      ({ status }) => status,
+      () => 'no answer',
+    )
+    await waiting.promise
+    await app.close()
+    expect(ends).toMatchObject([{ code: 'CLIENT_CLOSED' }])
+    expect([503, 'no answer']).toContain(await answer)
+    await hold.release()
+    await holder.close()
+  })
+})
