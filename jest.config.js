@@ -32,6 +32,7 @@ const CARRIED_BY_ANY = [
     'decorators',
     'demo',
     'eviction',
+    'example',
     'fair-lock',
     'fencing',
     'http',
