@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { WorkerProcess } from '@holdfast/testing'
 import { Cron } from 'croner'
+import { Queue, Worker } from 'bullmq'
 import cron from 'node-cron'
 import type { LockClient } from '../../src/index.js'
 import { exclusive, ticksOf, type TickOutcome } from '../../src/schedule/index.js'
@@ -110,5 +111,34 @@ describe('with schedulers that exist', () => {
       const job = cron.schedule('* * * * * *', ({ date }) => run(date), { name: `${name}${Math.random()}` })
       return () => job.destroy()
     })
+  })
+
+  it("BullMQ's job scheduler: each job's tick once, also when the job comes twice", async () => {
+    const name = harness.name('report')
+    const { hostname: host, port } = new URL(redisUrl)
+    const connection = { host, port: Number(port), maxRetriesPerRequest: null }
+    const options = { connection, prefix: harness.name('bull') }
+    const queue = new Queue('reports', options)
+    await queue.upsertJobScheduler('report', { pattern: '* * * * * *' })
+    const outcomes: string[] = []
+    const [one, two] = clients.map((locks) => exclusive(name, { locks }, () => undefined))
+    const worker = new Worker(
+      'reports',
+      async ({ timestamp, opts }) => {
+        const tick = timestamp + (opts.delay ?? 0)
+        const both = await Promise.all([one!({ tick }), two!({ tick })])
+        outcomes.push(...both.map(({ kind }) => kind))
+      },
+      options,
+    )
+    await eventually(() => outcomes.length >= 6, 10_000)
+    await queue.removeJobScheduler('report')
+    await worker.close()
+    await queue.obliterate({ force: true })
+    await queue.close()
+    const ticks = await seconds(name)
+    expect(ticks).toEqual(ticks.filter((tick) => tick % 1_000 === 0))
+    expect(outcomes.filter((kind) => kind === 'ran')).toHaveLength(ticks.length)
+    expect(outcomes).toHaveLength(2 * ticks.length)
   })
 })
