@@ -74,6 +74,10 @@ export default tseslint.config(
     rules: imports(noTesting, noDependency),
   },
   {
+    files: ['packages/bullmq/src/**/*.ts'],
+    rules: imports(noTesting, noClient, forbid(['@holdfast/*/*'], 'Only the public entry of core.')),
+  },
+  {
     files: ['packages/watchdog/src/**/*.ts', 'packages/waiter/src/**/*.ts'],
     rules: imports(noTesting, noClient, forbid(['@holdfast/*'], 'watchdog and waiter stand alone.')),
   },

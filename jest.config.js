@@ -19,7 +19,7 @@ const sources = {
 
 // What asks what Redis and Holdfast do, whichever client carries it.
 const CARRIED_BY_ANY = [
-  '/packages/testing/',
+  '/packages/(testing|nestjs|bullmq)/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...[
@@ -28,8 +28,8 @@ const CARRIED_BY_ANY = [
     'dead-waiters',
     'decorators',
     'demo',
-    'example-',
     'eviction',
+    'example',
     'fair-lock',
   ],
   ...[
@@ -43,7 +43,7 @@ const CARRIED_BY_ANY = [
     'primary-change',
     'read-write',
   ],
-  ...['readers', 'red-lock', 'redis-clock', 'replicas'],
+  ...['readers', 'red-lock', 'redis-clock', 'replicas', 'schedule'],
   ...['semaphores-of', 'suspend'],
 ]
 // What depends most on what a client does when its connection breaks, and the contract of the plain lock.
@@ -51,7 +51,7 @@ const LEFT_TO_CLIENTS = [
   ...['conformance\\.', 'fenced-replay', 'wake-ups', 'conditions-resubscribe', 'client-settings'],
 ]
 // Options and ways of one client.
-const OF_IOREDIS = ['/packages/testing/', 'ioredis-', 'cluster', 'sentinel', 'eviction', 'readme']
+const OF_IOREDIS = ['/packages/(testing|bullmq)/', 'ioredis-', 'cluster', 'sentinel', 'eviction', 'readme']
 const OF_NODE_REDIS = ['node-redis']
 
 // `npm run test:clients`: every test with every client.

@@ -15,6 +15,9 @@ import { provideRedis } from './redis/provide-redis.mjs'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 
+// Packages for a framework are installed where it is.
+const PROJECT_OF = { '@holdfast/nestjs': 'nest-12', '@holdfast/bullmq': 'bullmq-6' }
+
 const interrupt = new AbortController()
 let exitCode = 1
 for (const [signal, number] of Object.entries(SIGNAL_NUMBERS)) {
@@ -42,13 +45,12 @@ const checkAll = async (folder, redisUrl, report) => {
     await report.check(`${name}: publint, strict`, () => lintManifest(file))
     await report.check(`${name}: attw, strict`, () => lintTypes(file, signal))
   }
-  const isForNest = ({ name }) => name === '@holdfast/nestjs'
-  const files = packed.filter((tarball) => !isForNest(tarball)).map(({ file }) => file)
-  const { file: forNest } = packed.find(isForNest)
-  const setting = { folder, tarballs: files, forNest, redisUrl, signal, report }
+  const files = packed.filter(({ name }) => !(name in PROJECT_OF)).map(({ file }) => file)
+  const forFramework = (wanted) => packed.find(({ name }) => name === wanted).file
+  const setting = { folder, tarballs: files, forFramework, redisUrl, signal, report }
   for (const checkProject of Object.values(projects)) await checkProject(setting)
   for (const { name, contents } of packed) {
-    const installed = join(folder, isForNest({ name }) ? 'nest-12' : 'esm', 'node_modules', name)
+    const installed = join(folder, PROJECT_OF[name] ?? 'esm', 'node_modules', name)
     await report.check(`${name}: package.json`, () =>
       checkManifest(readManifest(installed), readManifest(ROOT)),
     )

@@ -1,4 +1,5 @@
 import { LockClient } from '@holdfast/core'
+import { exclusive } from '@holdfast/core/schedule'
 import { LOCK_IS_BROKEN } from './settings.mjs'
 
 /**
@@ -23,3 +24,7 @@ const brokenLock = {
   withLock: async (callback) => callback(brokenHold),
 }
 const brokenLocks = { getLock: () => brokenLock, on: () => undefined, close: async () => undefined }
+
+/** `exclusive`, or one that lets everybody in. */
+export const scheduleOn = (locks, name, task) =>
+  LOCK_IS_BROKEN ? ({ tick }) => task({ tick, missed: [] }) : exclusive(name, { locks }, task)

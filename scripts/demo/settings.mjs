@@ -30,5 +30,8 @@ export const LONG_WORK_MS = Math.round(LONG_LEASE_MS * 3.2)
 /** No wait inside the demo has no end: a lock that never frees is a failed claim, not a demo that hangs. */
 export const STEP_LIMIT_MS = 10_000
 export const DEMO_LIMIT_MS = 55_000
-/** Every key of the demo expires by itself, also when the demo is killed before it can delete them. */
+/**
+ * Every key of the demo expires by itself, also when the demo is killed before it can delete them; but those of queues,
+ * which their acts delete.
+ */
 export const KEY_TTL_MS = 120_000

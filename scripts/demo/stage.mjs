@@ -1,7 +1,10 @@
+import * as conflict from './conflict.mjs'
 import * as crash from './crash.mjs'
 import * as longWork from './long-work.mjs'
 import * as outage from './outage.mjs'
+import * as queue from './queue.mjs'
 import * as sale from './sale.mjs'
+import * as schedule from './schedule.mjs'
 import { bold, faint } from './terminal.mjs'
 import { nowMs } from './time.mjs'
 import * as tree from './tree.mjs'
@@ -16,7 +19,7 @@ import * as tree from './tree.mjs'
  * @typedef {{ claim: string, expected: string, seen: string, ok: boolean }} Claim
  */
 
-const ACTS = [sale, tree, crash, longWork, outage]
+const ACTS = [sale, tree, crash, longWork, queue, conflict, schedule, outage]
 
 /**
  * Plays all acts. One that throws is a claim that failed, and the next one goes on.

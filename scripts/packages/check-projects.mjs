@@ -12,7 +12,7 @@ const EXPECTED = 'Ann: bought it, Bob: sold out'
  * @typedef {object} Setting
  * @property {string} folder for the projects
  * @property {string[]} tarballs of what needs no framework
- * @property {string} forNest
+ * @property {(name: string) => string} forFramework the tarball of one that needs a framework
  * @property {string} redisUrl
  * @property {AbortSignal} signal
  * @property {import('./report.mjs').Report} report
@@ -115,7 +115,7 @@ export const checkTypesAlone = async (setting) => {
 
 /** @param {Setting} setting */
 export const checkNestProjects = async (setting) => {
-  const { report, tarballs, forNest } = setting
+  const { report, tarballs, forFramework } = setting
   const check = async (folder, { type, version, as }) => {
     const project = new Project(join(setting.folder, folder), { ...setting, type })
     project.take('nest.ts', as)
@@ -124,7 +124,7 @@ export const checkNestProjects = async (setting) => {
     project.write('tsconfig.json', tsconfig({ types: ['node'], ...decorators, skipLibCheck: true }))
     const nest = ['common', 'core', 'platform-express'].map((name) => `@nestjs/${name}@${version}`)
     const tools = ['ioredis', '@types/node', 'rxjs', 'reflect-metadata'].map(asInstalledHere)
-    const install = () => project.install([...tarballs, forNest, ...nest, ...tools])
+    const install = () => project.install([...tarballs, forFramework('@holdfast/nestjs'), ...nest, ...tools])
     const what = `Nest ${version}, ${type === 'module' ? 'ESM' : 'CommonJS'}`
     if (!(await report.check(`${what}: npm install`, install))) return
     if (!(await report.check(`${what}: compiles, strict`, () => project.tsc()))) return
@@ -136,6 +136,28 @@ export const checkNestProjects = async (setting) => {
   await check('nest-12', { type: 'module', version: 12, as: 'nest.mts' })
   await check('nest-12-cjs', { type: 'commonjs', version: 12, as: 'nest.cts' })
   await check('nest-11-cjs', { type: 'commonjs', version: 11, as: 'nest.cts' })
+}
+
+/** @param {Setting} setting */
+export const checkBullmqProjects = async (setting) => {
+  const { report, tarballs, forFramework } = setting
+  const check = async (folder, { type, version, as }) => {
+    const project = new Project(join(setting.folder, folder), { ...setting, type })
+    project.take('queue.ts', as)
+    // Those of BullMQ itself do not all pass.
+    project.write('tsconfig.json', tsconfig({ types: ['node'], skipLibCheck: true }))
+    const tools = ['ioredis', '@types/node'].map(asInstalledHere)
+    const install = () =>
+      project.install([...tarballs, forFramework('@holdfast/bullmq'), `bullmq@${version}`, ...tools])
+    const what = `BullMQ ${version}, ${type === 'module' ? 'ESM' : 'CommonJS'}`
+    if (!(await report.check(`${what}: npm install`, install))) return
+    if (!(await report.check(`${what}: compiles, strict`, () => project.tsc()))) return
+    await report.check(`${what}: a job`, async () =>
+      assert.equal(await project.node(`out/${as.replace(/ts$/, 'js')}`), 'the job held order:7'),
+    )
+  }
+  await check('bullmq-6', { type: 'module', version: 6, as: 'queue.mts' })
+  await check('bullmq-5-cjs', { type: 'commonjs', version: 5, as: 'queue.cts' })
 }
 
 const quickstartOfReadme = (redisUrl) => {

@@ -112,6 +112,11 @@ export function operationsKey(rawName: string, clientId: string): string {
   return `${tagged('holdfast:operations', rawName)}:${clientId}`
 }
 
+/** What is known of the ticks of a schedule. */
+export function ticksKey(rawName: string): string {
+  return tagged('holdfast:ticks', rawName)
+}
+
 /** Latches of one lock; the owner is appended. */
 export function latchPrefix(rawName: string): string {
   return `${tagged('holdfast:latch', rawName)}:`

@@ -10,6 +10,7 @@ const PACKAGES = [
   '@holdfast/core',
   '@holdfast/core/decorators',
   '@holdfast/core/http',
+  '@holdfast/core/schedule',
   'holdfast',
   '@holdfast/watchdog',
   '@holdfast/waiter',

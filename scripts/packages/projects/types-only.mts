@@ -2,6 +2,7 @@ import * as core from '@holdfast/core'
 import { type AcquireOptions, type Hold, type Lock, LockClient, LockLostError } from '@holdfast/core'
 import { Locked, type LockedOptions } from '@holdfast/core/decorators'
 import { koaLocks, lockHttpError } from '@holdfast/core/http'
+import { exclusive, type TickOutcome } from '@holdfast/core/schedule'
 import { LockClient as Short } from 'holdfast'
 import { type LeaseStore, type RenewableLease, Watchdog } from '@holdfast/watchdog'
 import { Waiter, type WakeSource } from '@holdfast/waiter'
@@ -41,3 +42,5 @@ export class Decorated {
 export const options: LockedOptions<[string]> = { name: (id) => id }
 export const middleware = (locks: LockClient): unknown => koaLocks(locks, { errors: {} })
 export const answer = (error: unknown): unknown => lockHttpError(error)
+export const nightly = (locks: LockClient): Promise<TickOutcome<Date>> =>
+  exclusive('nightly', { locks }, ({ tick }) => tick)()

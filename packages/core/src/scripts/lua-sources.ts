@@ -2304,6 +2304,161 @@ for i = 1, count do
 end
 return answers
 `,
+  'schedule/begin': `-- begin: note that an owner of the lock runs a tick, unless the tick was run, is late, or comes too soon.
+local function ticksAt(key)
+  local ticks = {}
+  local kept = redis.call('hgetall', key)
+  for i = 1, #kept, 2 do
+    ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
+  end
+  return ticks
+end
+local function nowMs()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function asText(number)
+  return string.format('%.0f', number)
+end
+local function note(key, tick, entry, limits)
+  redis.call('hset', key, asText(tick), cjson.encode(entry))
+  redis.call('pexpire', key, limits.ttl)
+  if redis.call('hlen', key) > tonumber(limits.most) then
+    local oldest = tick
+    for _, field in ipairs(redis.call('hkeys', key)) do
+      oldest = math.min(oldest, tonumber(field))
+    end
+    redis.call('hdel', key, asText(oldest))
+  end
+end
+local owner, limits = ARGV[1], { ttl = ARGV[4], most = ARGV[5] }
+if redis.call('hexists', KEYS[1], owner) == 0 then
+  redis.call('hdel', KEYS[2], '')
+  return { 5 }
+end
+local ticks, now = ticksAt(KEYS[2]), nowMs()
+local mine, latest = nil, -1
+for tick, entry in pairs(ticks) do
+  if entry.owner == owner then
+    mine = tick
+  elseif entry.state ~= 'missed' then
+    latest = math.max(latest, tick)
+  end
+end
+if not mine then
+  mine = tonumber(ARGV[2]) or math.max(now, latest + 1)
+  local known, before = ticks[mine], ticks[latest]
+  local wait = before and tonumber(before.notBefore) - now or 0
+  if known and known.state ~= 'missed' then
+    redis.call('hdel', KEYS[2], '')
+    return { 2 }
+  end
+  if mine < latest or wait > 0 then
+    if ARGV[2] ~= '' then
+      note(KEYS[2], mine, { state = 'missed', from = asText(now) }, limits)
+    end
+    redis.call('hdel', KEYS[2], '')
+    return mine < latest and { 3 } or { 4, wait }
+  end
+  if before and before.state == 'running' then
+    before.state = 'unfinished'
+    note(KEYS[2], latest, before, limits)
+  end
+  local entry = { state = 'running', owner = owner, from = asText(now), notBefore = asText(now + ARGV[3]) }
+  note(KEYS[2], mine, entry, limits)
+end
+local answer = { 1, asText(mine) }
+for tick, entry in pairs(ticks) do
+  local isGap = entry.state == 'missed' or entry.state == 'unfinished'
+  if isGap and tick < mine and (entry.toldTo or owner) == owner then
+    entry.toldTo = owner
+    note(KEYS[2], tick, entry, limits)
+    table.insert(answer, asText(tick))
+  end
+end
+return answer
+`,
+  'schedule/finish': `-- finish: note what came of the tick that an owner ran.
+local function ticksAt(key)
+  local ticks = {}
+  local kept = redis.call('hgetall', key)
+  for i = 1, #kept, 2 do
+    ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
+  end
+  return ticks
+end
+local function nowMs()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function asText(number)
+  return string.format('%.0f', number)
+end
+local function note(key, tick, entry, limits)
+  redis.call('hset', key, asText(tick), cjson.encode(entry))
+  redis.call('pexpire', key, limits.ttl)
+  if redis.call('hlen', key) > tonumber(limits.most) then
+    local oldest = tick
+    for _, field in ipairs(redis.call('hkeys', key)) do
+      oldest = math.min(oldest, tonumber(field))
+    end
+    redis.call('hdel', key, asText(oldest))
+  end
+end
+redis.call('hdel', KEYS[2], '')
+local isLost = ARGV[2] == 'done' and redis.call('hexists', KEYS[1], ARGV[1]) == 0
+for tick, entry in pairs(ticksAt(KEYS[2])) do
+  if entry.owner == ARGV[1] and entry.state == 'running' then
+    entry.state = isLost and 'lost' or ARGV[2]
+    entry.to = asText(nowMs())
+    if ARGV[3] ~= '' then
+      entry.error = ARGV[3]
+    end
+    note(KEYS[2], tick, entry, { ttl = ARGV[4], most = ARGV[5] })
+    return 1
+  end
+end
+return 0
+`,
+  'schedule/miss': `-- miss: note a tick that somebody could not run, unless it is known of already.
+local function ticksAt(key)
+  local ticks = {}
+  local kept = redis.call('hgetall', key)
+  for i = 1, #kept, 2 do
+    ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
+  end
+  return ticks
+end
+local function nowMs()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function asText(number)
+  return string.format('%.0f', number)
+end
+local function note(key, tick, entry, limits)
+  redis.call('hset', key, asText(tick), cjson.encode(entry))
+  redis.call('pexpire', key, limits.ttl)
+  if redis.call('hlen', key) > tonumber(limits.most) then
+    local oldest = tick
+    for _, field in ipairs(redis.call('hkeys', key)) do
+      oldest = math.min(oldest, tonumber(field))
+    end
+    redis.call('hdel', key, asText(oldest))
+  end
+end
+redis.call('hdel', KEYS[1], '')
+if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+  return 0
+end
+local entry = { state = 'missed', from = asText(nowMs()) }
+note(KEYS[1], tonumber(ARGV[1]), entry, { ttl = ARGV[2], most = ARGV[3] })
+return 1
+`,
+  'schedule/read': `-- read: all that is known of the ticks of a schedule.
+redis.call('hdel', KEYS[2], '')
+return { redis.call('hkeys', KEYS[1]), redis.call('hgetall', KEYS[2]) }
+`,
   'semaphore/acquire': `-- acquire: take permits, all that are wanted or none.
 local function outcomeOf(operation)
   local kept = redis.call('hmget', operation.key, operation.number, 'floor')

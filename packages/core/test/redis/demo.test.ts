@@ -56,8 +56,8 @@ describe('the demo', () => {
     'shows that its claims hold, draws them, and leaves nothing in Redis',
     async () => {
       const { code, output } = await run({})
-      expect(output).toContain('All 12 claims hold')
-      expect(results(output)).toEqual(Array(12).fill('ok'))
+      expect(output).toContain('All 16 claims hold')
+      expect(results(output)).toEqual(Array(16).fill('ok'))
       expect(code).toBe(0)
       expect(output).not.toContain('\x1b')
       expect(await keysOf(output)).toEqual([])
@@ -73,8 +73,8 @@ describe('the demo', () => {
     'fails when the lock lets everybody in',
     async () => {
       const { code, output } = await run({ HOLDFAST_DEMO_LOCK: 'broken' })
-      expect(results(output)).toEqual(['ok', ...failed(6), 'ok', ...failed(3), 'ok'])
-      expect(output).toContain('9 of 12 claims FAILED')
+      expect(results(output)).toEqual(['ok', ...failed(6), 'ok', ...failed(4), ...failed(3), 'ok'])
+      expect(output).toContain('13 of 16 claims FAILED')
       expect(code).toBe(1)
       expect(await keysOf(output)).toEqual([])
     },

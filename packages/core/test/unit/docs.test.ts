@@ -14,6 +14,7 @@ import {
   probeKey,
   readTimeouts,
   readWriteChannel,
+  ticksKey,
   tokenKey,
   turnChannel,
   unlockChannel,
@@ -181,6 +182,7 @@ describe('docs/wire-format.md', () => {
     permitTimeouts('name'),
     latchChannel('name'),
     operationsKey('name', '<clientId>'),
+    ticksKey('name'),
     waitingWriters('name'),
     readWriteChannel('name'),
     `${readTimeouts('name', '<owner>')}:<n>`,
@@ -230,15 +232,18 @@ describe('docs/wire-format.md', () => {
 })
 
 describe('docs/architecture.md', () => {
-  it.each(['core', 'watchdog', 'waiter', 'nestjs'])('has one line for each source file of %s', (name) => {
-    const folder = `packages/${name}/src`
-    const heading = `**${name[0]!.toUpperCase()}${name.slice(1)}`
-    const order = section('docs/architecture.md', 'Reading order')
-    // Each part begins with the package in bold.
-    const parts = order.split(/^(?=\*\*)/m).filter((part) => part.startsWith(heading))
-    const listed = rows(parts.join('\n')).map(([file]) => file!)
-    expect(sorted(listed)).toEqual(sorted(filesBelow(folder).map((file) => file.slice(folder.length + 1))))
-  })
+  it.each(['core', 'watchdog', 'waiter', 'nestjs', 'bullmq'])(
+    'has one line for each source file of %s',
+    (name) => {
+      const folder = `packages/${name}/src`
+      const heading = `**${name[0]!.toUpperCase()}${name.slice(1)}`
+      const order = section('docs/architecture.md', 'Reading order')
+      // Each part begins with the package in bold.
+      const parts = order.split(/^(?=\*\*)/m).filter((part) => part.startsWith(heading))
+      const listed = rows(parts.join('\n')).map(([file]) => file!)
+      expect(sorted(listed)).toEqual(sorted(filesBelow(folder).map((file) => file.slice(folder.length + 1))))
+    },
+  )
 })
 
 describe('links', () => {

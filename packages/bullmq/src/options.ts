@@ -1,0 +1,93 @@
+import { InvalidArgumentError, type AnyLock, type LockClient, type LockHold } from '@holdfast/core'
+import type { Job } from 'bullmq'
+
+/**
+ * What becomes of a job whose resource is busy. `delay`: it goes back to the queue as delayed. `wait`: it waits in the
+ * worker. `fail`: it fails with the LockTimeoutError, which uses up one of its attempts.
+ */
+export type OnConflict = 'delay' | 'wait' | 'fail'
+
+const STRATEGIES: readonly unknown[] = ['delay', 'wait', 'fail'] satisfies OnConflict[]
+export const DEFAULT_DELAY_MS = 1_000
+
+/** All durations in milliseconds. */
+export interface ConflictOptions<J> {
+  /** Default: 'delay'. */
+  readonly onConflict?: OnConflict | undefined
+  /** How long a job stays delayed after a conflict; a function may look at `job.attemptsStarted`. Default: 1 000. */
+  readonly delayMs?: number | ((job: J) => number) | undefined
+  /** How long a job waits in the worker before that is a conflict. Default: 0; with `wait`: for ever. */
+  readonly waitMs?: number | undefined
+  /** Redis gives the resource back after this long, whatever happens. Left out: the watchdog renews. */
+  readonly leaseMs?: number | undefined
+}
+
+/** The resource by its name: a lock of `getLock`, for several names a multi lock of them. */
+export interface LockByName<J> {
+  readonly locks: LockClient
+  /** Several names: all of them, or none. */
+  readonly name: string | ((job: J) => string | readonly string[])
+}
+
+/** The resource as a lock of any kind. Where `job` has its type here, the processor gets the hold of that kind. */
+export interface LockByObject<J, H extends LockHold> {
+  readonly lock: (job: J) => Pick<AnyLock<H>, 'withLock'>
+}
+
+export type LockedOptions<J, H extends LockHold = LockHold> = ConflictOptions<J> &
+  (LockByName<J> | LockByObject<J, H>)
+
+/**
+ * A processor of BullMQ that is also given the hold. `signal` aborts with a LockLostError when the resource is lost,
+ * and when the job is cancelled.
+ */
+export type LockedProcessor<J extends Job, R, H extends LockHold = LockHold> = (
+  job: J,
+  token: string | undefined,
+  signal: AbortSignal,
+  hold: H,
+) => Promise<R> | R
+
+/** @throws InvalidArgumentError */
+export function checkOptions(processor: unknown, options: LockedOptions<never>): void {
+  check('processor', processor, typeof processor === 'function', 'a function')
+  check('options', options, isObject(options), 'an object')
+  const { onConflict = 'delay', delayMs = DEFAULT_DELAY_MS, waitMs = 0, leaseMs = 1 } = options
+  check('onConflict', onConflict, STRATEGIES.includes(onConflict), "one of 'delay', 'wait', 'fail'")
+  if (typeof delayMs !== 'function') {
+    checkDelay(delayMs)
+  }
+  check('waitMs', waitMs, isNumber(waitMs) && waitMs >= 0, 'a number of milliseconds, not negative')
+  check('leaseMs', leaseMs, isNumber(leaseMs) && leaseMs > 0, 'a number of milliseconds, greater than 0')
+  if ('lock' in options) {
+    check('lock', options.lock, typeof options.lock === 'function', 'a function of the job')
+  } else {
+    const { locks, name } = options
+    check('locks', locks, isObject(locks) && 'getLock' in locks, 'a LockClient')
+    check('name', name, ['string', 'function'].includes(typeof name), 'a string or a function of the job')
+  }
+}
+
+/** A job that came back at once would be refused at once, as fast as Redis can. */
+export function checkDelay(delayMs: number): void {
+  check(
+    'delayMs',
+    delayMs,
+    isNumber(delayMs) && delayMs >= 1 && delayMs < Infinity,
+    'a number of milliseconds, at least 1',
+  )
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number'
+}
+
+function check(argument: string, value: unknown, isRight: boolean, rule: string): void {
+  if (!isRight) {
+    throw new InvalidArgumentError(argument, value, rule)
+  }
+}

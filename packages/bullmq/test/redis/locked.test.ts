@@ -1,0 +1,263 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { Job, Queue } from 'bullmq'
+import * as bullmq6 from 'bullmq'
+import * as bullmq5 from 'bullmq5'
+import type { LockClient } from '@holdfast/core'
+import { eventually, signalled } from '../../../core/test/redis/support/harness.js'
+import { locked } from '../../src/index.js'
+import { reaches, useQueues, type Bull, type Data } from './support/queue-rig.js'
+
+const VERSIONS: readonly (readonly [string, Bull])[] = [
+  ['6', bullmq6],
+  ['5', bullmq5 as unknown as Bull],
+]
+
+describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
+  const rig = useQueues(bull)
+  const { harness } = rig
+  let locks: LockClient
+  let queue: Queue<Data>
+  const name = ({ data }: Job<Data>): string => harness.name(data.resource)
+
+  beforeEach(async () => {
+    locks = await rig.client()
+    queue = rig.queue()
+  })
+
+  /** A processor that says when it runs a job and ends when the test lets it. */
+  const gate = () => {
+    const running: string[] = []
+    const opened = signalled()
+    rig.atEnd(opened.resolve)
+    const processor = async (job: Job<Data>): Promise<string> => {
+      running.push(job.name)
+      await opened.promise
+      return job.name
+    }
+    return { running, open: opened.resolve, processor }
+  }
+
+  it('delays a job whose resource is busy: no attempt is used up, and the worker goes on with others (I1)', async () => {
+    const { running, open, processor } = gate()
+    const process = locked(processor, { locks, name, delayMs: 50 })
+    rig.worker(process)
+    const first = await queue.add('first', { resource: 'a' })
+    await eventually(() => running.length === 1)
+    const second = await queue.add('second', { resource: 'a' })
+    await queue.add('third', { resource: 'b' })
+    rig.worker(process)
+    // One job at a time in each worker: the second has to be out of the way for the third.
+    await eventually(() => running.length === 2)
+    expect(running).toEqual(['first', 'third'])
+    expect((await reaches(second, 'delayed')).attemptsMade).toBe(0)
+    open()
+    const [one, two] = [await reaches(first, 'completed'), await reaches(second, 'completed')]
+    expect([one.returnvalue, two.returnvalue]).toEqual(['first', 'second'])
+    expect([one.attemptsMade, one.attemptsStarted]).toEqual([1, 1])
+    expect(two.attemptsMade).toBe(1)
+    expect(two.attemptsStarted).toBeGreaterThan(1)
+    expect(two.stacktrace).toEqual([])
+  })
+
+  it('asks delayMs for each conflict, with the job', async () => {
+    const { running, open, processor } = gate()
+    const starts: number[] = []
+    const delayMs = ({ attemptsStarted }: Job): number => {
+      starts.push(attemptsStarted)
+      return starts.length < 3 ? 20 : 60_000
+    }
+    rig.worker(locked(processor, { locks, name, delayMs }), { concurrency: 2 })
+    await queue.add('first', { resource: 'a' })
+    await eventually(() => running.length === 1)
+    const second = await queue.add('second', { resource: 'a' })
+    await eventually(() => starts.length === 3)
+    expect(starts).toEqual([1, 2, 3])
+    expect((await reaches(second, 'delayed')).delay).toBeGreaterThan(50_000)
+    open()
+  })
+
+  it('lets a job wait a little before it is delayed', async () => {
+    const { running, open, processor } = gate()
+    rig.worker(locked(processor, { locks, name, waitMs: 20_000, delayMs: 60_000 }), { concurrency: 2 })
+    await queue.add('first', { resource: 'a' })
+    await eventually(() => running.length === 1)
+    const waiting = signalled()
+    locks.on('waiting', () => waiting.resolve())
+    const second = await queue.add('second', { resource: 'a' })
+    await waiting.promise
+    open()
+    expect((await reaches(second, 'completed')).attemptsStarted).toBe(1)
+  })
+
+  it('lets it wait in the worker; those of one client in the order in which they were started', async () => {
+    const { running, open, processor } = gate()
+    rig.worker(locked(processor, { locks, name, onConflict: 'wait' }), { concurrency: 5 })
+    const names = ['1', '2', '3', '4', '5']
+    const jobs: Job[] = []
+    for (const each of names) {
+      jobs.push(await queue.add(each, { resource: 'a' }))
+    }
+    await eventually(async () => running.length > 0 && (await queue.getActiveCount()) === 5)
+    expect(running).toEqual(['1'])
+    open()
+    const done = await Promise.all(jobs.map((job) => reaches(job, 'completed')))
+    expect(running).toEqual(names)
+    expect(done.map(({ attemptsStarted }) => attemptsStarted)).toEqual([1, 1, 1, 1, 1])
+  })
+
+  it('keeps a job that waits longer than its lock in the queue lives', async () => {
+    const { running, open, processor } = gate()
+    const worker = rig.worker(locked(processor, { locks, name, onConflict: 'wait' }), {
+      ...{ concurrency: 2, lockDuration: 300, stalledInterval: 100, maxStalledCount: 0 },
+    })
+    const renewals: string[] = []
+    worker.on('locksRenewed', ({ jobIds }) => void renewals.push(...jobIds))
+    await queue.add('first', { resource: 'a' })
+    await eventually(() => running.length === 1)
+    const second = await queue.add('second', { resource: 'a' })
+    await eventually(() => renewals.filter((id) => id === second.id).length >= 4)
+    open()
+    expect((await reaches(second, 'completed')).attemptsStarted).toBe(1)
+  })
+
+  it.each([
+    ['fail', 0],
+    ['wait', 30],
+  ] as const)(
+    'fails it with LOCK_TIMEOUT: %s, for %i ms; its own attempts say what follows',
+    async (onConflict, waitMs) => {
+      const { running, open, processor } = gate()
+      const worker = rig.worker(locked(processor, { locks, name, onConflict, waitMs }), { concurrency: 2 })
+      const failures: unknown[] = []
+      worker.on('failed', (_job, error) => void failures.push(error))
+      await queue.add('first', { resource: 'a' })
+      await eventually(() => running.length === 1)
+      const second = await queue.add('second', { resource: 'a' }, { attempts: 2 })
+      const failed = await reaches(second, 'failed')
+      expect(failures).toEqual([1, 2].map(() => expect.objectContaining({ code: 'LOCK_TIMEOUT' })))
+      expect(failed.attemptsMade).toBe(2)
+      expect(failed.failedReason).toMatch(/^Lock ".*:a" not acquired in \d+ ms: .* has had it/)
+      open()
+    },
+  )
+
+  it("is the worker's signal and the hold's in one: cancelled, it aborts (I1)", async () => {
+    const seen = signalled<unknown>()
+    const worker = rig.worker(
+      locked(
+        (job: Job<Data>, _token, signal) =>
+          new Promise<string>((_resolve, reject) => {
+            signal.addEventListener('abort', () => {
+              seen.resolve(signal.reason)
+              reject(new Error(`${job.name} has stopped`))
+            })
+            worker.cancelJob(job.id!, 'enough')
+          }),
+        { locks, name },
+      ),
+    )
+    const job = await queue.add('first', { resource: 'a' })
+    expect(await seen.promise).toBe('enough')
+    expect((await reaches(job, 'failed')).failedReason).toBe('first has stopped')
+  })
+
+  it('cancelled while it waits, it fails and leaves the line (I8)', async () => {
+    const { running, open, processor } = gate()
+    const worker = rig.worker(locked(processor, { locks, name, onConflict: 'wait' }), { concurrency: 2 })
+    await queue.add('first', { resource: 'a' })
+    await eventually(() => running.length === 1)
+    const waiting = signalled()
+    locks.on('waiting', () => waiting.resolve())
+    const second = await queue.add('second', { resource: 'a' })
+    await waiting.promise
+    worker.cancelJob(second.id!, 'enough')
+    const failed = await reaches(second, 'failed')
+    expect(failed.failedReason).toBe(`Job ${String(second.id)} was cancelled while it waited: enough`)
+    open()
+    await eventually(async () => !(await locks.getLock(harness.name('a')).isLocked()))
+    expect(running).toEqual(['first'])
+  })
+
+  it('fails the job when its resource is lost in the middle, although the processor returns a result (I1)', async () => {
+    const started = signalled()
+    const told = signalled<unknown>()
+    const process = async (_job: Job<Data>, _token: unknown, signal: AbortSignal): Promise<string> => {
+      started.resolve()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      told.resolve(signal.reason)
+      return 'done all the same'
+    }
+    rig.worker(locked(process, { locks, name }))
+    locks.on('lost', () => undefined)
+    const job = await queue.add('first', { resource: 'a' })
+    await started.promise
+    await locks.getLock(harness.name('a')).forceUnlock()
+    expect(await told.promise).toMatchObject({ code: 'LOCK_LOST' })
+    const failed = await reaches(job, 'failed')
+    expect(failed.failedReason).toMatch(/^Lock ".*" was lost/)
+    expect(failed.returnvalue).toBeNull()
+  })
+
+  it('takes several resources, in any order and also one twice', async () => {
+    const running = new Set<string>()
+    const together: string[][] = []
+    const process = async ({ data }: Job<Data>): Promise<void> => {
+      running.add(data.resource)
+      together.push([...running])
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      running.delete(data.resource)
+    }
+    const all = (job: Job<Data>): string[] => job.data.resource.split('+').map((each) => harness.name(each))
+    rig.worker(locked(process, { locks, name: all, delayMs: 10 }), { concurrency: 4 })
+    const resources = ['a+b', 'b+a', 'c+c', 'a', 'b+c', 'c']
+    const jobs = await Promise.all(resources.map((resource) => queue.add('job', { resource })))
+    await Promise.all(jobs.map((job) => reaches(job, 'completed')))
+    const sharing = together.filter((set) => {
+      const parts = set.flatMap((resource) => [...new Set(resource.split('+'))])
+      return new Set(parts).size < parts.length
+    })
+    expect(sharing).toEqual([])
+  })
+
+  it('takes a lock of any kind: the hold of a fenced lock has its token', async () => {
+    const tokens: bigint[] = []
+    const process = locked(
+      (_job: Job<Data>, _token, _signal, hold) => {
+        tokens.push(BigInt(hold.token))
+        return Promise.resolve()
+      },
+      { lock: (job: Job<Data>) => locks.getFencedLock(name(job)), onConflict: 'wait' },
+    )
+    rig.worker(process, { concurrency: 3 })
+    const jobs = await Promise.all([1, 2, 3].map(() => queue.add('job', { resource: 'a' })))
+    await Promise.all(jobs.map((job) => reaches(job, 'completed')))
+    expect(tokens.map((token) => token - tokens[0]!)).toEqual([0n, 1n, 2n])
+    await locks.getFencedLock(harness.name('a')).forceUnlock()
+    await harness.admin.del(`redisson_lock_token:{${harness.name('a')}}`)
+  })
+
+  it('leaves the errors of the processor alone, also those of other locks', async () => {
+    const other = await locks.getLock(harness.name('other')).acquire()
+    const process = locked(() => locks.getLock(harness.name('other')).acquire({ waitMs: 0 }), { locks, name })
+    rig.worker(process)
+    const job = await queue.add('first', { resource: 'a' })
+    expect((await reaches(job, 'failed')).failedReason).toContain(`Lock "${other.lockName}" not acquired`)
+    await other.release()
+  })
+
+  it('is one logical thread inside: what it calls re-enters', async () => {
+    const process = locked((job: Job<Data>) => locks.getLock(name(job)).withLock(({ count }) => count), {
+      ...{ locks, name },
+    })
+    rig.worker(process)
+    const job = await queue.add('first', { resource: 'a' })
+    expect((await reaches(job, 'completed')).returnvalue).toBe(2)
+  })
+
+  it.each([[[]], [''], [undefined], [null], [7]])('fails a job whose name is %p', async (wrong) => {
+    const process = locked(() => Promise.resolve(), { locks, name: () => wrong as string })
+    rig.worker(process)
+    const job = await queue.add('first', { resource: 'a' })
+    expect((await reaches(job, 'failed')).failedReason).toMatch(/must be|at least one/)
+  })
+})

@@ -1,0 +1,84 @@
+import type { Job, Processor, Queue, Worker, WorkerOptions } from 'bullmq'
+import * as bullmq6 from 'bullmq'
+import { LockClient } from '@holdfast/core'
+import { eventually, useHarness, type Harness } from '../../../../core/test/redis/support/harness.js'
+import { afterEach } from '@jest/globals'
+
+export type Bull = Pick<typeof bullmq6, 'Queue' | 'Worker'>
+
+export interface Data {
+  readonly resource: string
+}
+
+/** Queues and workers of one test, on one major version of BullMQ; all are gone after it. */
+export class QueueRig {
+  private readonly queues: Queue[] = []
+  private readonly workers: Worker[] = []
+  private readonly ends: (() => void)[] = []
+  private locks: LockClient | null = null
+
+  constructor(
+    readonly harness: Harness,
+    private readonly bull: Bull,
+  ) {}
+
+  async client(): Promise<LockClient> {
+    this.locks = await LockClient.connect(this.harness.connection())
+    return this.locks
+  }
+
+  queue(): Queue<Data> {
+    const queue = new this.bull.Queue<Data>('jobs', this.options())
+    this.queues.push(queue)
+    return queue
+  }
+
+  worker<R>(processor: Processor<Data, R>, options: Partial<WorkerOptions> = {}): Worker<Data, R> {
+    const worker = new this.bull.Worker<Data, R>('jobs', processor, { ...this.options(), ...options })
+    this.workers.push(worker)
+    worker.on('error', () => undefined)
+    return worker
+  }
+
+  private options(): WorkerOptions {
+    const { hostname: host, port } = new URL(this.harness.url)
+    const connection = { host, port: Number(port), maxRetriesPerRequest: null }
+    return { connection, prefix: this.harness.name('bull'), drainDelay: 1 }
+  }
+
+  /** What lets its jobs come to an end, where the test did not. */
+  atEnd(end: () => void): void {
+    this.ends.push(end)
+  }
+
+  async finish(): Promise<void> {
+    this.ends.splice(0).forEach((end) => end())
+    await Promise.all(this.workers.splice(0).map((worker) => worker.close()))
+    for (const queue of this.queues.splice(0)) {
+      await queue.obliterate({ force: true })
+      await queue.close()
+    }
+    await this.locks?.close({ graceMs: 0 })
+    this.locks = null
+  }
+}
+
+/** For the top of a describe block. */
+export function useQueues(bull: Bull): QueueRig {
+  // Hooks run in the order in which they were registered: the harness has to find nothing of the queues.
+  afterEach(() => rig.finish())
+  const rig = new QueueRig(useHarness(), bull)
+  return rig
+}
+
+/** Resolves when the job has come to this state. */
+export async function reaches(job: Job, state: string, withinMs?: number): Promise<Job> {
+  await eventually(async () => (await job.getState()) === state, withinMs)
+  return refreshed(job)
+}
+
+/** As Redis has it. */
+export async function refreshed(job: Job): Promise<Job> {
+  const { queue } = job as unknown as { queue: Queue }
+  return (await queue.getJob(job.id!)) as Job
+}

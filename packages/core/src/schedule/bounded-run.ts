@@ -1,0 +1,90 @@
+import { LockLostError } from '../errors.js'
+import type { Hold } from '../hold.js'
+import type { ReleaseOutcome } from '../lock-hold.js'
+import type { Clock } from '../system-clock.js'
+import type { TickCommands } from './tick-commands.js'
+
+/** One run of a task: from the acquisition of its lock to its release, which comes when its time is over at the latest. */
+export class BoundedRun {
+  tick = new Date(0)
+  missed: readonly Date[] = []
+  readonly signal: AbortSignal
+  private readonly overrun = new AbortController()
+  private timer: { cancel(): void } | null = null
+  private ending: Promise<ReleaseOutcome | null> | null = null
+
+  constructor(
+    readonly name: string,
+    readonly hold: Hold,
+    private readonly commands: TickCommands,
+    private readonly clock: Clock,
+  ) {
+    this.signal = AbortSignal.any([hold.signal, this.overrun.signal])
+  }
+
+  begun(
+    { tick, missed }: { tick: number; missed: readonly number[] },
+    atMostForMs: number | undefined,
+  ): void {
+    this.tick = new Date(tick)
+    this.missed = missed.map((each) => new Date(each))
+    if (atMostForMs !== undefined) {
+      this.timer = this.clock.setTimer(atMostForMs, () => this.cutShort(atMostForMs))
+    }
+  }
+
+  assertLocked(): void {
+    this.signal.throwIfAborted()
+    this.hold.ensure()
+  }
+
+  /** Runs the task and notes what came of it. */
+  async through<T>(task: () => Promise<T> | T): Promise<T> {
+    let result: T
+    try {
+      result = await task()
+    } catch (error) {
+      await this.end(this.signal.aborted ? 'lost' : 'failed', error)
+      throw error
+    }
+    if (this.signal.aborted) {
+      throw this.lossError(result)
+    }
+    if ((await this.end('done')) === 'lost') {
+      throw this.lossError(result)
+    }
+    return result
+  }
+
+  /** Notes the outcome while the lock still keeps others out, then gives it back. The first call counts. */
+  end(outcome?: 'done' | 'failed' | 'lost', error?: unknown): Promise<ReleaseOutcome | null> {
+    this.ending ??= this.finish(outcome ?? (this.signal.aborted ? 'lost' : undefined), error)
+    return this.ending
+  }
+
+  lossError(result?: unknown): LockLostError {
+    const { lockName, owner, lossError } = this.hold
+    const cause: unknown = lossError ?? this.overrun.signal.reason
+    return new LockLostError({ lockName, owner, reason: lossError?.reason ?? 'expired', result, cause })
+  }
+
+  private async finish(
+    outcome: 'done' | 'failed' | 'lost' | undefined,
+    error: unknown,
+  ): Promise<ReleaseOutcome | null> {
+    this.timer?.cancel()
+    if (outcome) {
+      await this.commands.finish(this.hold.owner, outcome, error)
+    }
+    // It becomes free when its lease ends at the latest; 'release-failed' tells.
+    return this.hold.release().catch(() => null)
+  }
+
+  private cutShort(atMostForMs: number): void {
+    const { lockName, owner } = this.hold
+    const cause = new Error(`The run went on for longer than its atMostForMs, ${atMostForMs} ms.`)
+    // Told before anybody else can have the lock.
+    this.overrun.abort(new LockLostError({ lockName, owner, reason: 'expired', cause }))
+    void this.end('lost', cause)
+  }
+}

@@ -1,0 +1,29 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { NotLockOwnerError } from '../errors.js'
+import { oncePerProcess } from '../once-per-process.js'
+
+interface Assertable {
+  readonly name: string
+  assertLocked(): void
+}
+
+const runs = oncePerProcess('schedule-run', () => new AsyncLocalStorage<Assertable>())
+
+export function inRun<T>(run: Assertable, work: () => T): T {
+  return runs.run(run, work)
+}
+
+/**
+ * For code that must run under a schedule only: throws unless the caller is inside a task of `exclusive` that still
+ * has its lock. Local, without a round trip.
+ * @param name the schedule; left out: any
+ * @throws NotLockOwnerError outside; LockLostError inside, but the lock was lost
+ */
+export function assertLocked(name?: string): void {
+  const run = runs.getStore()
+  if (!run || (name !== undefined && name !== run.name)) {
+    const where = run ? `in the schedule "${run.name}"` : 'outside any schedule'
+    throw new NotLockOwnerError(name ?? '', `this is ${where}`)
+  }
+  run.assertLocked()
+}

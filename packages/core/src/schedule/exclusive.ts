@@ -1,0 +1,139 @@
+import { InvalidArgumentError } from '../errors.js'
+import type { LockClient } from '../lock-client.js'
+import type { LockHold } from '../lock-hold.js'
+import {
+  checkDuration,
+  checkFunction,
+  checkInteger,
+  checkLease,
+  checkName,
+  checkObject,
+} from '../validate.js'
+import { BoundedRun } from './bounded-run.js'
+import { inRun } from './current-run.js'
+import { TickCommands } from './tick-commands.js'
+import { scheduleOf } from './ticks.js'
+
+/** All durations in milliseconds. */
+export interface ExclusiveOptions {
+  readonly locks: LockClient
+  /**
+   * The longest that a run may have the lock: then its signal aborts and another may begin. Left out: for as long as
+   * the task runs and its process lives.
+   */
+  readonly atMostForMs?: number | undefined
+  /**
+   * For so long after a run has begun no other begins, by the clock of Redis: what keeps a process whose clock is late
+   * from running a short task again, where no `tick` tells. Default 0.
+   */
+  readonly atLeastForMs?: number | undefined
+}
+
+export interface TickOptions {
+  /** Which one it is: the time it was scheduled for, the same in all processes. ms since 1970, or a Date. */
+  readonly tick?: Date | number | undefined
+}
+
+/** What the task of a schedule is given. */
+export interface ExclusiveRun {
+  readonly name: string
+  /** As it was given; without one, when Redis saw it begin. */
+  readonly tick: Date
+  /** Earlier ticks that nobody ran or finished, the earliest first. Each is told to one run. */
+  readonly missed: readonly Date[]
+  /** Aborts with a LockLostError when the lock is lost, and when `atMostForMs` is over. */
+  readonly signal: AbortSignal
+  readonly hold: LockHold
+  /** Local. @throws LockLostError */
+  assertLocked(): void
+}
+
+/**
+ * Why a run was skipped. `busy`: another goes on. `done`: the tick was run. `late`: a later one was. `too-soon`: less
+ * than `atLeastForMs` since the latest began.
+ */
+export type SkipReason = 'busy' | 'done' | 'late' | 'too-soon'
+
+export type TickOutcome<T> =
+  | { readonly kind: 'ran'; readonly result: T; readonly tick: Date; readonly missed: readonly Date[] }
+  | { readonly kind: 'skipped'; readonly reason: SkipReason }
+
+/** For any scheduler to call, in every process. */
+export type Scheduled<T> = (options?: TickOptions) => Promise<TickOutcome<T>>
+
+/**
+ * A task that one process of a fleet runs at a time, and each tick at most once: whoever comes second skips it and does
+ * not wait. While it runs the watchdog keeps the lock of its name. ShedLock's semantics, with ticks.
+ *
+ * The function it returns rejects with what the task throws; with LockLostError when the lock was lost although the
+ * task succeeded; and with RedisUnavailableError when Redis does not answer: then the task was not begun.
+ * @throws InvalidArgumentError
+ */
+export function exclusive<T>(
+  name: string,
+  options: ExclusiveOptions,
+  task: (run: ExclusiveRun) => Promise<T> | T,
+): Scheduled<T> {
+  checkName(name)
+  checkObject('options', options)
+  const { locks, atMostForMs, atLeastForMs = 0 } = options
+  checkObject('locks', locks)
+  checkFunction('task', task)
+  checkLease('atMostForMs', atMostForMs)
+  checkDuration('atLeastForMs', atLeastForMs, 'zero')
+  checkInteger('atLeastForMs', atLeastForMs, 0)
+  if (atMostForMs !== undefined && atLeastForMs > atMostForMs) {
+    throw new InvalidArgumentError('atLeastForMs', atLeastForMs, 'at most atMostForMs')
+  }
+  const limits = { atMostForMs, atLeastForMs }
+  // A task that triggers its own schedule is another run, not a re-entry.
+  return (given) => locks.fork(() => runOnce({ name, locks, limits, task }, given), { detached: true })
+}
+
+interface Schedule<T> {
+  readonly name: string
+  readonly locks: LockClient
+  readonly limits: { readonly atMostForMs: number | undefined; readonly atLeastForMs: number }
+  readonly task: (run: ExclusiveRun) => Promise<T> | T
+}
+
+async function runOnce<T>(schedule: Schedule<T>, given: TickOptions | undefined): Promise<TickOutcome<T>> {
+  const tick = tickOf(given)
+  const { name, locks, limits } = schedule
+  const { session, command } = scheduleOf(locks, name)
+  const commands = new TickCommands(session, command)
+  const hold = await locks.getLock(name).tryAcquire()
+  if (!hold) {
+    if (tick !== undefined) {
+      // It may be this very tick that the other runs: it says so soon, or has.
+      await commands.miss(tick)
+    }
+    return { kind: 'skipped', reason: 'busy' }
+  }
+  const run = new BoundedRun(name, hold, commands, session.clock)
+  try {
+    const begun = await commands.begin(hold.owner, tick, limits.atLeastForMs)
+    if (begun.kind === 'lost') {
+      throw run.lossError()
+    }
+    if (begun.kind !== 'begun') {
+      return { kind: 'skipped', reason: begun.kind }
+    }
+    run.begun(begun, limits.atMostForMs)
+    const result = await run.through(() => inRun(run, () => schedule.task(run)))
+    return { kind: 'ran', result, tick: run.tick, missed: run.missed }
+  } finally {
+    await run.end()
+  }
+}
+
+/** What a scheduler passes by itself, such as a job object, has no tick. */
+function tickOf(given: TickOptions | undefined): number | undefined {
+  const tick = typeof given === 'object' ? (given as TickOptions | null)?.tick : undefined
+  if (tick === undefined) {
+    return undefined
+  }
+  const time = tick instanceof Date ? tick.getTime() : tick
+  checkInteger('tick', time, 0)
+  return time
+}

@@ -1,0 +1,41 @@
+import { untilKnown } from '../redis/until-known.js'
+import { begin, type BeginReply } from '../scripts/schedule/begin.js'
+import { finish, type FinishCommand } from '../scripts/schedule/finish.js'
+import type { ScheduleCommand } from '../scripts/schedule/keys.js'
+import { miss } from '../scripts/schedule/miss.js'
+import type { Session } from '../session.js'
+
+/** Notes in Redis what becomes of the ticks of one schedule; each is repeated until its outcome is known. */
+export class TickCommands {
+  constructor(
+    private readonly session: Session,
+    private readonly schedule: ScheduleCommand,
+  ) {}
+
+  begin(owner: string, tick: number | undefined, atLeastForMs: number): Promise<BeginReply> {
+    return this.known(() => begin(this.session.runner, { ...this.schedule, owner, tick, atLeastForMs }))
+  }
+
+  /** Never rejects: the work is done or has failed, whatever is noted of it. */
+  async finish(owner: string, state: FinishCommand['state'], error: unknown): Promise<void> {
+    const text = error === undefined ? '' : textOf(error)
+    const command = { ...this.schedule, owner, state, error: text }
+    await this.known(() => finish(this.session.runner, command)).catch(() => undefined)
+  }
+
+  async miss(tick: number): Promise<void> {
+    await this.known(() => miss(this.session.runner, { ...this.schedule, tick }))
+  }
+
+  private known<T>(command: () => Promise<T>): Promise<T> {
+    const { clock, options, abandoned } = this.session
+    const giveUpAt = clock.now() + options.unavailableTimeoutMs
+    return untilKnown(command, { clock, random: options.random, giveUpAt, signal: abandoned })
+  }
+}
+
+const LONGEST_TEXT = 200
+
+function textOf(error: unknown): string {
+  return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, LONGEST_TEXT)
+}

@@ -1,0 +1,59 @@
+-- begin: note that an owner of the lock runs a tick, unless the tick was run, is late, or comes too soon.
+-- KEYS    [1] lock hash (owner -> holds)   [2] ticks of the schedule
+-- ARGV    [1] owner   [2] tick, or '' for one by this clock   [3] ms from now on in which no other begins
+--         [4] ttl of the ticks ms   [5] how many of them are kept
+-- RETURNS {1, tick, ticks before it that nobody ran or finished, each told once, ...} it runs, {2} it was run,
+--         {3} a later one was, {4, ms} so much too soon, {5} this owner does not have the lock
+-- RETRY   safe: an owner runs one tick; a copy finds that tick, or that its owner has no lock any more
+-- insert schedule/ticks
+local owner, limits = ARGV[1], { ttl = ARGV[4], most = ARGV[5] }
+if redis.call('hexists', KEYS[1], owner) == 0 then
+  -- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
+  redis.call('hdel', KEYS[2], '')
+  return { 5 }
+end
+
+local ticks, now = ticksAt(KEYS[2]), nowMs()
+local mine, latest = nil, -1
+for tick, entry in pairs(ticks) do
+  if entry.owner == owner then
+    mine = tick
+  elseif entry.state ~= 'missed' then
+    latest = math.max(latest, tick)
+  end
+end
+
+if not mine then
+  mine = tonumber(ARGV[2]) or math.max(now, latest + 1)
+  local known, before = ticks[mine], ticks[latest]
+  local wait = before and tonumber(before.notBefore) - now or 0
+  if known and known.state ~= 'missed' then
+    redis.call('hdel', KEYS[2], '')
+    return { 2 }
+  end
+  if mine < latest or wait > 0 then
+    if ARGV[2] ~= '' then
+      note(KEYS[2], mine, { state = 'missed', from = asText(now) }, limits)
+    end
+    redis.call('hdel', KEYS[2], '')
+    return mine < latest and { 3 } or { 4, wait }
+  end
+  if before and before.state == 'running' then
+    -- The lock is this owner's: whoever ran that one has lost it.
+    before.state = 'unfinished'
+    note(KEYS[2], latest, before, limits)
+  end
+  local entry = { state = 'running', owner = owner, from = asText(now), notBefore = asText(now + ARGV[3]) }
+  note(KEYS[2], mine, entry, limits)
+end
+
+local answer = { 1, asText(mine) }
+for tick, entry in pairs(ticks) do
+  local isGap = entry.state == 'missed' or entry.state == 'unfinished'
+  if isGap and tick < mine and (entry.toldTo or owner) == owner then
+    entry.toldTo = owner
+    note(KEYS[2], tick, entry, limits)
+    table.insert(answer, asText(tick))
+  end
+end
+return answer

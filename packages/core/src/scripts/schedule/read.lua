@@ -1,0 +1,8 @@
+-- read: all that is known of the ticks of a schedule.
+-- KEYS    [1] lock hash (owner -> holds)   [2] ticks of the schedule
+-- ARGV    none
+-- RETURNS {owners of the lock, {tick, what is known of it as JSON, ...}}
+-- RETRY   safe: changes nothing
+-- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
+redis.call('hdel', KEYS[2], '')
+return { redis.call('hkeys', KEYS[1]), redis.call('hgetall', KEYS[2]) }

@@ -1,0 +1,32 @@
+-- ticks: what is known of the ticks of a schedule, by number, and how one is noted.
+local function ticksAt(key)
+  local ticks = {}
+  local kept = redis.call('hgetall', key)
+  for i = 1, #kept, 2 do
+    ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
+  end
+  return ticks
+end
+
+local function nowMs()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+-- Beyond 2^53 nothing is noted: a tick is a number of milliseconds.
+local function asText(number)
+  return string.format('%.0f', number)
+end
+
+-- The oldest make room: a schedule of every second shall not fill the server.
+local function note(key, tick, entry, limits)
+  redis.call('hset', key, asText(tick), cjson.encode(entry))
+  redis.call('pexpire', key, limits.ttl)
+  if redis.call('hlen', key) > tonumber(limits.most) then
+    local oldest = tick
+    for _, field in ipairs(redis.call('hkeys', key)) do
+      oldest = math.min(oldest, tonumber(field))
+    end
+    redis.call('hdel', key, asText(oldest))
+  end
+end

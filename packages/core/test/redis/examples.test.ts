@@ -1,0 +1,68 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { redisUrl, useHarness } from './support/harness.js'
+
+const EXAMPLES = new URL('../../../../examples/', import.meta.url)
+const LIMIT_MS = 60_000
+
+describe('the example', () => {
+  const harness = useHarness()
+  let running: ChildProcess | undefined
+  afterEach(() => {
+    if (running?.exitCode === null) running.kill('SIGKILL')
+  })
+
+  const run = (name: string): Promise<{ code: number | null; output: string }> =>
+    new Promise((resolve, reject) => {
+      const main = fileURLToPath(new URL(`${name}/main.mjs`, EXAMPLES))
+      const child = spawn(process.execPath, [main], { env: { ...process.env, REDIS_URL: redisUrl } })
+      running = child
+      let output = ''
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (chunk) => (output += String(chunk)))
+      }
+      child.once('error', reject)
+      child.once('close', (code) => resolve({ code, output }))
+    })
+
+  it(
+    'flash-sale oversells without the lock, and never with it',
+    async () => {
+      const { code, output } = await run('flash-sale')
+      const [, sold] = /^unguarded: 10 in stock, (\d+) sold, \d+ buyers told "sold out"$/m.exec(output) ?? []
+      expect(Number(sold)).toBeGreaterThan(10)
+      expect(output).toMatch(/^guarded: 10 in stock, 10 sold, 50 buyers told "sold out"$/m)
+      expect(output.trimEnd().split('\n')).toHaveLength(3)
+      expect(code).toBe(0)
+      expect(await harness.admin.keys('*flash-sale*')).toEqual([])
+    },
+    LIMIT_MS,
+  )
+
+  it(
+    'sequence gives numbers twice or leaves gaps, and neither under locks',
+    async () => {
+      const { code, output } = await run('sequence')
+      expect(output).toMatch(/^read-and-write: 160 comments, [1-9]\d* numbers given twice, \d+ gaps$/m)
+      expect(output).toMatch(/^incr: 160 comments, 0 numbers given twice, [1-9]\d* gaps$/m)
+      expect(output).toMatch(/^locked: 160 comments, 0 numbers given twice, 0 gaps$/m)
+      expect(code).toBe(0)
+      expect(await harness.admin.keys('*sequence:*')).toEqual([])
+    },
+    LIMIT_MS,
+  )
+
+  it(
+    'cron-fleet runs each tick once, and knows of the one that was not finished',
+    async () => {
+      const { code, output } = await run('cron-fleet')
+      expect(output).toMatch(/^tick (\+\d+ s) was not finished: told to the run of tick \+\d+ s$/m)
+      expect(output.match(/ (done|unfinished|missed) /g)!.length).toBeGreaterThanOrEqual(6)
+      expect(output).toMatch(/^\d+ ticks run once, 1 not finished, none lost from sight$/m)
+      expect(code).toBe(0)
+      expect(await harness.admin.keys('*cron-fleet*')).toEqual([])
+    },
+    LIMIT_MS,
+  )
+})

@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { WorkerProcess } from '@holdfast/testing'
+import { Cron } from 'croner'
+import { Queue, Worker } from 'bullmq'
+import cron from 'node-cron'
+import type { LockClient } from '../../src/index.js'
+import { exclusive, ticksOf, type TickOutcome } from '../../src/schedule/index.js'
+import { eventually, redisUrl, useHarness } from './support/harness.js'
+
+const TICKS = 30
+const PERIOD_MS = 150
+const LEASE_MS = 500
+// Ahead by half a period, right, behind by half a period, and behind by more than two.
+const SKEWS = [70, 0, -70, -350]
+const KILLED_AT = [8, 17]
+
+describe('a schedule in four processes', () => {
+  const harness = useHarness()
+  let workers: WorkerProcess[] = []
+  afterEach(async () => {
+    await Promise.all(workers.map((worker) => worker.kill()))
+    workers = []
+  })
+
+  it('runs each of 30 ticks once or reports it as missed, with clocks that differ, and with kills', async () => {
+    const name = harness.name('report')
+    let startAt = 0
+    const reported = new Set<number>()
+    const killed: number[] = []
+    const replacements: Promise<void>[] = []
+    const launch = async (skewMs: number): Promise<() => Promise<void>> => {
+      const worker = await WorkerProcess.start(new URL('./workers/schedule-worker.mjs', import.meta.url))
+      workers.push(worker)
+      worker.on('begun', (missed) => (missed as number[]).forEach((each) => reported.add(each)))
+      worker.on('to-be-killed', (tick) => {
+        killed.push(tick as number)
+        workers = workers.filter((each) => each !== worker)
+        replacements.push(worker.kill().then(async () => (await launch(skewMs))()))
+      })
+      await worker.call('begin', { url: redisUrl, leaseMs: LEASE_MS, clientName: `skew${skewMs}` })
+      const task = { name, periodMs: PERIOD_MS, ticks: TICKS, skewMs, workMs: 20, killedAt: KILLED_AT }
+      return () => worker.call('tick', { ...task, startAt }) as Promise<void>
+    }
+    const starts = await Promise.all(SKEWS.map(launch))
+    startAt = Date.now() + 500
+    await Promise.all(starts.map((start) => start()))
+    await eventually(() => replacements.length === KILLED_AT.length, 20_000)
+    await Promise.all(replacements)
+    await Promise.all(workers.map((worker) => worker.call('finish')))
+
+    const begun = (await harness.admin.lrange(`${name}:begun`, 0, -1)).map(Number)
+    await harness.admin.del(`${name}:begun`, `${name}:killed`)
+    expect(begun).toEqual([...new Set(begun)].sort((a, b) => a - b))
+    const locks = await harness.client()
+    const states = new Map((await ticksOf(locks, name)).map(({ tick, state }) => [tick.getTime(), state]))
+    expect([...states.keys()]).toEqual(Array.from({ length: TICKS }, (_, i) => i + 1))
+    const ran = [...states].filter(([, state]) => state === 'done').map(([tick]) => tick)
+    const missed = [...states].filter(([, state]) => state === 'missed').map(([tick]) => tick)
+    const unfinished = [...states].filter(([, state]) => state === 'unfinished').map(([tick]) => tick)
+    expect(unfinished).toEqual(killed)
+    expect(begun).toEqual([...ran, ...killed].sort((a, b) => a - b))
+    expect(missed.length).toBeGreaterThan(0)
+    // Whoever ran next was told of each.
+    expect([...reported].sort((a, b) => a - b)).toEqual([...missed, ...killed].sort((a, b) => a - b))
+    // A dead one keeps others out for a lease, no longer.
+    expect(ran.length).toBeGreaterThanOrEqual(
+      TICKS - KILLED_AT.length * (2 + Math.ceil(LEASE_MS / PERIOD_MS)),
+    )
+  }, 60_000)
+})
+
+describe('with schedulers that exist', () => {
+  const harness = useHarness()
+  let clients: LockClient[]
+
+  beforeEach(async () => {
+    clients = await Promise.all([1, 2].map(() => harness.client()))
+  })
+
+  const seconds = async (name: string): Promise<number[]> =>
+    (await ticksOf(clients[0]!, name))
+      .filter(({ state }) => state === 'done')
+      .map(({ tick }) => tick.getTime())
+
+  /** Of the schedulers of two clients, each tick by one. */
+  const each = async (start: (name: string, run: (tick: Date) => void) => () => unknown): Promise<void> => {
+    const name = harness.name('report')
+    const outcomes: TickOutcome<unknown>[] = []
+    const stops = clients.map((locks) => {
+      const report = exclusive(name, { locks }, () => undefined)
+      return start(name, (tick) => void report({ tick }).then((outcome) => outcomes.push(outcome)))
+    })
+    await eventually(() => outcomes.length >= 6, 10_000)
+    await Promise.all(stops.map((stop) => stop()))
+    const ticks = await seconds(name)
+    expect(ticks).toEqual(ticks.filter((tick) => tick % 1_000 === 0))
+    expect(outcomes.filter(({ kind }) => kind === 'ran')).toHaveLength(ticks.length)
+    expect(ticks.length).toBeGreaterThanOrEqual(3)
+  }
+
+  it('croner: each second once', async () => {
+    await each((_name, run) => {
+      // Croner tells no scheduled time; its ticks are whole seconds.
+      const job = new Cron('* * * * * *', () => run(new Date(Math.round(Date.now() / 1_000) * 1_000)))
+      return () => job.stop()
+    })
+  })
+
+  it('node-cron: each second once, by the time it was scheduled for', async () => {
+    await each((name, run) => {
+      const job = cron.schedule('* * * * * *', ({ date }) => run(date), { name: `${name}${Math.random()}` })
+      return () => job.destroy()
+    })
+  })
+
+  it("BullMQ's job scheduler: each job's tick once, also when the job comes twice", async () => {
+    const name = harness.name('report')
+    const { hostname: host, port } = new URL(redisUrl)
+    const connection = { host, port: Number(port), maxRetriesPerRequest: null }
+    const options = { connection, prefix: harness.name('bull') }
+    const queue = new Queue('reports', options)
+    await queue.upsertJobScheduler('report', { pattern: '* * * * * *' })
+    const outcomes: string[] = []
+    const [one, two] = clients.map((locks) => exclusive(name, { locks }, () => undefined))
+    const worker = new Worker(
+      'reports',
+      async ({ timestamp, opts }) => {
+        const tick = timestamp + (opts.delay ?? 0)
+        const both = await Promise.all([one!({ tick }), two!({ tick })])
+        outcomes.push(...both.map(({ kind }) => kind))
+      },
+      options,
+    )
+    await eventually(() => outcomes.length >= 6, 10_000)
+    await queue.removeJobScheduler('report')
+    await worker.close()
+    await queue.obliterate({ force: true })
+    await queue.close()
+    const ticks = await seconds(name)
+    expect(ticks).toEqual(ticks.filter((tick) => tick % 1_000 === 0))
+    expect(outcomes.filter((kind) => kind === 'ran')).toHaveLength(ticks.length)
+    expect(outcomes).toHaveLength(2 * ticks.length)
+  })
+})

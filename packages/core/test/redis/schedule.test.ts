@@ -1,0 +1,242 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { LockClient } from '../../src/index.js'
+import {
+  assertLocked,
+  exclusive,
+  ticksOf,
+  type ExclusiveRun,
+  type TickOutcome,
+} from '../../src/schedule/index.js'
+import { ManualClock } from '@holdfast/testing'
+import { eventually, signalled, useHarness } from './support/harness.js'
+
+describe('exclusive', () => {
+  const harness = useHarness()
+  let locks: LockClient
+  let others: LockClient
+  let name: string
+
+  beforeEach(async () => {
+    locks = await harness.client({ clientName: 'one' })
+    others = await harness.client({ clientName: 'other' })
+    name = harness.name('nightly')
+  })
+
+  /** A task that says it runs, and ends when the test lets it. */
+  const gate = () => {
+    const [started, opened] = [signalled<ExclusiveRun>(), signalled()]
+    const task = async (run: ExclusiveRun): Promise<string> => {
+      started.resolve(run)
+      await opened.promise
+      return 'report'
+    }
+    return { started: started.promise, open: opened.resolve, task }
+  }
+
+  const states = async () => (await ticksOf(others, name)).map(({ tick, state }) => [tick.getTime(), state])
+  const skipped = (reason: string) => ({ kind: 'skipped', reason })
+
+  it('runs one at a time: who comes second skips, and does not wait', async () => {
+    const { started, open, task } = gate()
+    const first = exclusive(name, { locks }, task)()
+    const run = await started
+    expect(await exclusive(name, { locks: others }, task)()).toEqual(skipped('busy'))
+    expect(await exclusive(name, { locks }, task)()).toEqual(skipped('busy'))
+    open()
+    expect(await first).toEqual({ kind: 'ran', result: 'report', tick: run.tick, missed: [] })
+    expect(await locks.getLock(name).isLocked()).toBe(false)
+  })
+
+  it('runs each tick once, whichever process comes when: a clock that is late or early changes nothing', async () => {
+    const run = (client: LockClient, tick: number): Promise<TickOutcome<number>> =>
+      exclusive(name, { locks: client }, (r) => r.tick.getTime())({ tick: new Date(tick) })
+    expect(await run(locks, 60_000)).toMatchObject({ kind: 'ran', result: 60_000, missed: [] })
+    expect(await run(others, 60_000)).toEqual(skipped('done'))
+    expect(await run(others, 180_000)).toMatchObject({ kind: 'ran', missed: [] })
+    expect(await run(locks, 120_000)).toEqual(skipped('late'))
+    expect(await run(locks, 180_000)).toEqual(skipped('done'))
+    expect(await states()).toEqual([
+      [60_000, 'done'],
+      [120_000, 'missed'],
+      [180_000, 'done'],
+    ])
+  })
+
+  it('reports the ticks that came while a run went on to the next run, and lets it make up for them', async () => {
+    const { started, open, task } = gate()
+    const first = exclusive(name, { locks }, task)({ tick: 1_000 })
+    await started
+    for (const tick of [2_000, 3_000]) {
+      expect(await exclusive(name, { locks: others }, task)({ tick })).toEqual(skipped('busy'))
+    }
+    open()
+    await first
+    const seen = await exclusive(name, { locks: others }, ({ missed }) => missed)({ tick: 4_000 })
+    expect(seen).toMatchObject({ kind: 'ran', result: [new Date(2_000), new Date(3_000)] })
+    // Reported once.
+    expect(await exclusive(name, { locks }, ({ missed }) => missed)({ tick: 5_000 })).toMatchObject({
+      result: [],
+    })
+    expect((await states()).map(([, state]) => state)).toEqual(['done', 'missed', 'missed', 'done', 'done'])
+  })
+
+  it('runs a tick that somebody has called missed, when nobody has run it after all', async () => {
+    const { started, open, task } = gate()
+    const first = exclusive(name, { locks }, task)({ tick: 1_000 })
+    await started
+    await exclusive(name, { locks: others }, task)({ tick: 2_000 })
+    open()
+    await first
+    expect(await exclusive(name, { locks }, task)({ tick: 2_000 })).toMatchObject({ kind: 'ran', missed: [] })
+    expect(await states()).toEqual([
+      [1_000, 'done'],
+      [2_000, 'done'],
+    ])
+  })
+
+  it('begins no other run for atLeastForMs, by the clock of Redis', async () => {
+    const limits = { atLeastForMs: 400, atMostForMs: 60_000 }
+    const run = (client: LockClient) => exclusive(name, { locks: client, ...limits }, () => 'ran')()
+    expect(await run(locks)).toMatchObject({ kind: 'ran' })
+    expect(await run(others)).toEqual(skipped('too-soon'))
+    expect(await locks.getLock(name).isLocked()).toBe(false)
+    await eventually(async () => (await run(others)).kind === 'ran')
+    const [first, second] = await ticksOf(locks, name)
+    expect(second!.from.getTime() - first!.from.getTime()).toBeGreaterThanOrEqual(400)
+  })
+
+  it('keeps the lock by the watchdog, and cuts the run short after atMostForMs: told before another can begin (I1)', async () => {
+    const clock = new ManualClock()
+    const slow = await harness.client({ clock, lockWatchdogTimeout: 60_000 })
+    const { started, open, task } = gate()
+    const first = exclusive(name, { locks: slow, atMostForMs: 5_000 }, task)({ tick: 1_000 })
+    const run = await started
+    run.assertLocked()
+    const holderWhenTold = signalled<boolean>()
+    run.signal.addEventListener('abort', () => holderWhenTold.resolve(run.hold.trustedForMs > 0))
+    const advanced = clock.advance(5_000)
+    expect(await holderWhenTold.promise).toBe(true)
+    await advanced
+    expect(run.signal.reason).toMatchObject({ code: 'LOCK_LOST', cause: { message: /atMostForMs/ } })
+    expect(() => run.assertLocked()).toThrow(expect.objectContaining({ code: 'LOCK_LOST' }))
+    await eventually(async () => !(await others.getLock(name).isLocked()))
+    const next = await exclusive(name, { locks: others }, ({ missed }) => missed)({ tick: 2_000 })
+    expect(next).toMatchObject({ kind: 'ran', result: [] })
+    open()
+    await expect(first).rejects.toMatchObject({ code: 'LOCK_LOST', result: 'report' })
+    expect(await states()).toEqual([
+      [1_000, 'lost'],
+      [2_000, 'done'],
+    ])
+  })
+
+  it('tells who ran what, when, and what came of it', async () => {
+    await exclusive(name, { locks }, () => undefined)({ tick: 1_000 })
+    const failing = exclusive(name, { locks: others }, () => Promise.reject(new TypeError('no paper')))
+    await expect(failing({ tick: 2_000 })).rejects.toThrow('no paper')
+    const [done, failed] = await ticksOf(locks, name)
+    expect(done).toMatchObject({ tick: new Date(1_000), state: 'done', error: undefined })
+    expect(done!.owner).toMatch(new RegExp(`^${locks.clientId}:`))
+    expect(done!.to!.getTime()).toBeGreaterThanOrEqual(done!.from.getTime())
+    expect(failed).toMatchObject({ state: 'failed', error: 'TypeError: no paper' })
+    // The next one runs, and was told of no loss: the task itself has failed.
+    expect(await exclusive(name, { locks }, ({ missed }) => missed)({ tick: 3_000 })).toMatchObject({
+      result: [],
+    })
+  })
+
+  it('rejects when the lock was lost in the middle, and reports the tick as not finished to the next run', async () => {
+    const { started, open, task } = gate()
+    locks.on('lost', () => undefined)
+    const first = exclusive(name, { locks }, task)({ tick: 1_000 })
+    const { signal } = await started
+    await harness.admin.del(name)
+    expect(await exclusive(name, { locks: others }, ({ missed }) => missed)({ tick: 2_000 })).toMatchObject({
+      result: [new Date(1_000)],
+    })
+    open()
+    await expect(first).rejects.toMatchObject({ code: 'LOCK_LOST', result: 'report' })
+    expect(signal).toBeDefined()
+    expect(await states()).toEqual([
+      [1_000, 'unfinished'],
+      [2_000, 'done'],
+    ])
+  })
+
+  it('notes a result without the lock as lost, also when nobody has begun since', async () => {
+    locks.on('lost', () => undefined)
+    const work = exclusive(name, { locks }, () => harness.admin.del(name))
+    await expect(work({ tick: 1_000 })).rejects.toMatchObject({ code: 'LOCK_LOST', result: 1 })
+    expect(await states()).toEqual([[1_000, 'lost']])
+  })
+
+  it('is another run when its task triggers it, not a re-entry', async () => {
+    const again: Promise<unknown>[] = []
+    const nightly = exclusive(name, { locks }, async () => {
+      again.push(nightly())
+      await Promise.all(again)
+    })
+    await nightly()
+    expect(await Promise.all(again)).toEqual([skipped('busy')])
+  })
+
+  it('numbers a run without a tick by the clock of Redis, always after those before', async () => {
+    await exclusive(name, { locks }, () => undefined)({ tick: Date.now() + 3_600_000 })
+    const ahead = (await states())[0]![0] as number
+    expect(await exclusive(name, { locks }, (run) => run.tick.getTime())()).toMatchObject({
+      result: ahead + 1,
+    })
+  })
+
+  it('keeps the latest 100 ticks, for 400 days', async () => {
+    const nightly = exclusive(name, { locks }, () => undefined)
+    for (let tick = 1; tick <= 103; tick += 1) {
+      await nightly({ tick })
+    }
+    expect((await states()).map(([tick]) => tick)).toEqual(Array.from({ length: 100 }, (_, i) => i + 4))
+    const days = (await harness.admin.pttl(`holdfast:ticks:{${name}}`)) / 86_400_000
+    expect(days).toBeGreaterThan(399)
+    expect(days).toBeLessThanOrEqual(400)
+  })
+
+  it('assertLocked() holds inside the task and what it calls, and nowhere else', async () => {
+    const inside = async (): Promise<void> => {
+      await Promise.resolve()
+      assertLocked()
+      assertLocked(name)
+    }
+    await exclusive(name, { locks }, inside)()
+    expect(() => assertLocked()).toThrow(expect.objectContaining({ code: 'NOT_LOCK_OWNER' }))
+    const other = exclusive(name, { locks }, () => assertLocked('another'))
+    await expect(other()).rejects.toMatchObject({ code: 'NOT_LOCK_OWNER', lockName: 'another' })
+  })
+
+  it.each([
+    ['name', ['', {}]],
+    ['options', ['a', undefined]],
+    ['locks', ['a', {}]],
+    ['task', ['a', { locks: {} }, 'later']],
+    ['atMostForMs', ['a', { locks: {}, atMostForMs: 0 }]],
+    ['atLeastForMs', ['a', { locks: {}, atLeastForMs: -1 }]],
+    ['atLeastForMs', ['a', { locks: {}, atLeastForMs: 0.5 }]],
+    ['atLeastForMs', ['a', { locks: {}, atLeastForMs: 2, atMostForMs: 1 }]],
+  ])('refuses a wrong %s: %j', (argument, [given, options, task = () => undefined]) => {
+    expect(() => exclusive(given as string, options as never, task as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', argument }),
+    )
+  })
+
+  it.each([-1, 0.5, Number.NaN, new Date('never'), 'noon'])('refuses the tick %s', async (tick) => {
+    const nightly = exclusive(name, { locks }, () => undefined)
+    await expect((async () => nightly({ tick: tick as number }))()).rejects.toMatchObject({
+      argument: 'tick',
+    })
+  })
+
+  it('takes what a scheduler passes by itself for no tick', async () => {
+    const nightly = exclusive(name, { locks }, () => 'ran') as (...args: unknown[]) => Promise<unknown>
+    for (const passed of ['manual', new Date(), { name: 'job' }, null]) {
+      expect(await nightly(passed)).toMatchObject({ kind: 'ran' })
+    }
+  })
+})
