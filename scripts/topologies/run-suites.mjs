@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -52,12 +52,15 @@ export const runSuites = async ({ topology, url }, { smoke, interrupted }) => {
         HOLDFAST_TEST_TOPOLOGY: JSON.stringify(topology),
         ...(url === undefined ? {} : { HOLDFAST_TEST_REDIS_URL: url }),
       },
-      stdio: ['ignore', 'ignore', 'ignore'],
+      stdio: ['ignore', 'ignore', 'pipe'],
       signal: interrupted,
     },
   )
   try {
+    let said = ''
+    jest.stderr.setEncoding('utf8').on('data', (text) => (said += text))
     await new Promise((resolve, reject) => jest.on('error', reject).on('close', resolve))
+    if (!existsSync(report)) throw new Error(`Jest wrote no report:\n${said}`)
     return read(report)
   } finally {
     rmSync(folder, { recursive: true })

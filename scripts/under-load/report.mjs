@@ -24,7 +24,7 @@ const ofRenewals = ({ held, apart, tagged }) => {
     what,
     `${scripts}`,
     ms(serverMs),
-    ms(longestMs),
+    `${longestMs.toFixed(1)} ms`,
     `${lost}`,
   ]
   return table([
