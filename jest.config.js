@@ -46,6 +46,16 @@ const CARRIED_BY_ANY = [
   ...['readers', 'red-lock', 'redis-clock', 'replicas', 'schedule'],
   ...['semaphores-of', 'suspend'],
 ]
+// Several processes, or servers that go away, for long: `npm run test:fleets`.
+const FLEETS = [
+  ...['demo', 'examples', 'http-outage', 'http-processes', 'schedule-processes', 'queue-of-processes'],
+  'semaphores-of-processes',
+]
+// What ioredis 5 does as 6 does, and takes long.
+const SAME_IN_IOREDIS_5 = [
+  ...['hold', 'processes', 'unavailable', 'readme', 'fair-line', 'trust', '/conditions-re[mn]', '/replay'],
+  ...['semaphore', 'permit', 'spin-lock', 'count-down', 'cancelled', 'abandoned', 'close-releases'],
+]
 // What depends most on what a client does when its connection breaks, and the contract of the plain lock.
 const LEFT_TO_CLIENTS = [
   ...['conformance\\.', 'fenced-replay', 'wake-ups', 'conditions-resubscribe', 'client-settings'],
@@ -64,7 +74,12 @@ const onRedis = (displayName, { carrier, only = '', without }) => ({
   ...common,
   displayName,
   testMatch: ['<rootDir>/packages/!(nestjs)/test/redis/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...without.map(inCore), ...(only ? [`/redis/(?!${only})`] : [])],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    ...FLEETS.map((name) => `/redis/${name}\\.test`),
+    ...without.map(inCore),
+    ...(only ? [`/redis/(?!${only})`] : []),
+  ],
   moduleNameMapper: { ...sources, [`^${carrier.replace('5', '')}$`]: carrier },
   globals: { everyLockKind: everyClient || displayName === 'ioredis6', carrier },
 })
@@ -86,7 +101,7 @@ export default {
     onRedis('ioredis6', { carrier: 'ioredis', without: OF_NODE_REDIS }),
     onRedis('ioredis5', {
       carrier: 'ioredis5',
-      without: [...OF_NODE_REDIS, ...(everyClient ? [] : CARRIED_BY_ANY)],
+      without: [...OF_NODE_REDIS, ...(everyClient ? [] : [...CARRIED_BY_ANY, ...SAME_IN_IOREDIS_5])],
     }),
     onNodeRedis('noderedis6', 'redis', LEFT_TO_CLIENTS),
     onNodeRedis('noderedis5', 'redis5', ['conformance\\.']),
@@ -98,6 +113,11 @@ export default {
       testMatch: ['<rootDir>/packages/nestjs/test/redis/**/*.test.ts'],
       globals: { everyLockKind: false, carrier: 'ioredis' },
       moduleNameMapper: sources,
+    },
+    {
+      ...onRedis('fleets', { carrier: 'ioredis', without: [] }),
+      testMatch: FLEETS.map((name) => `<rootDir>/packages/*/test/redis/${name}.test.ts`),
+      testPathIgnorePatterns: ['/node_modules/'],
     },
   ],
 }

@@ -28,10 +28,12 @@ const runJest = (redisUrl, path) => {
   const args = process.argv.slice(2).filter((arg) => arg !== EVERY_CLIENT)
   // jest.config.js reads it.
   const everyClient = process.argv.includes(EVERY_CLIENT) ? { HOLDFAST_TEST_EVERY_CLIENT: '1' } : {}
+  // They have a command of their own: npm run test:fleets
+  const all = args.some((arg) => arg.startsWith('--selectProjects')) ? [] : ['--ignoreProjects', 'fleets']
   const workers = args.some((arg) => WORKERS_CHOSEN.test(arg)) ? [] : ['-w', '4']
   // Flags go on the command line and not into NODE_OPTIONS, which may hold something of the caller's.
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
-  jest = spawn(process.execPath, [...flags, 'node_modules/jest/bin/jest.js', ...workers, ...args], {
+  jest = spawn(process.execPath, [...flags, 'node_modules/jest/bin/jest.js', ...workers, ...args, ...all], {
     cwd: ROOT,
     env: { ...process.env, ...everyClient, PATH: path, HOLDFAST_TEST_REDIS_URL: redisUrl },
     stdio: 'inherit',

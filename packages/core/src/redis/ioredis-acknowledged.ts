@@ -1,5 +1,5 @@
 import { endConnection, type IoredisClient } from './ioredis-client.js'
-import { ignore, plainSender, type Sender } from './ioredis-sender.js'
+import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
 import type { AcknowledgedConnection } from './redis-port.js'
 
 interface Waiting extends IoredisClient {
@@ -9,6 +9,9 @@ interface Waiting extends IoredisClient {
 /** For each place one connection on which replicas are waited for. It never reconnects: the next use opens another. */
 export class IoredisAcknowledged {
   private readonly connections = new Map<string, { client: IoredisClient; used: AcknowledgedConnection }>()
+
+  /** `onMoved`: a node says that a slot is not, or not only, its own. */
+  constructor(private readonly onMoved: () => void = ignore) {}
 
   at(place: string, client: IoredisClient): AcknowledgedConnection {
     const there = this.connections.get(place)
@@ -26,7 +29,7 @@ export class IoredisAcknowledged {
     })
     connection.on('error', ignore)
     connection.on('end', () => this.connections.delete(place))
-    const used = new IoredisAcknowledgedConnection(connection as Waiting)
+    const used = new IoredisAcknowledgedConnection(connection as Waiting, this.onMoved)
     this.connections.set(place, { client: connection, used })
     return used
   }
@@ -43,16 +46,29 @@ export class IoredisAcknowledged {
 class IoredisAcknowledgedConnection implements AcknowledgedConnection {
   private readonly sender: Sender
 
-  constructor(private readonly client: Waiting) {
+  constructor(
+    private readonly client: Waiting,
+    private readonly onMoved: () => void,
+  ) {
     this.sender = plainSender(client)
   }
 
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.sender.evalsha(sha1, keys.length, ...keys, ...args)
+    return this.watched(this.sender.evalsha(sha1, keys.length, ...keys, ...args))
   }
 
   eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.sender.eval(lua, keys.length, ...keys, ...args)
+    return this.watched(this.sender.eval(lua, keys.length, ...keys, ...args))
+  }
+
+  /** A Cluster learns where slots are from refusals of its own commands; it does not see these. */
+  private watched(answer: Promise<unknown>): Promise<unknown> {
+    return answer.catch((error: unknown) => {
+      if (isReplyError(error) && /^(MOVED|ASK) /.test(error.message)) {
+        this.onMoved()
+      }
+      throw error
+    })
   }
 
   async wait(replicas: number, timeoutMs: number): Promise<number> {

@@ -23,7 +23,7 @@ export class IoredisClusterPort implements RedisPort {
   readonly keyPrefix: string
   readonly messages: IoredisClusterMessages
   private readonly sender: Sender
-  private readonly acknowledged = new IoredisAcknowledged()
+  private readonly acknowledged = new IoredisAcknowledged(() => this.primaries.lookAround())
   private readonly listeners = new Set<() => void>()
   private readonly primaryListeners = new Set<PrimaryListener>()
   private readonly primaries: ClusterPrimaries
@@ -87,6 +87,9 @@ export class IoredisClusterPort implements RedisPort {
   acknowledgedAt(key: string): AcknowledgedConnection | null {
     const owner = this.cluster.slots[this.slotOf(key)]?.[0]
     const node = this.cluster.nodes('master').find((each) => nodeKey(each) === owner)
+    if (!node) {
+      this.primaries.lookAround()
+    }
     return node ? this.acknowledged.at(nodeKey(node), node) : null
   }
 

@@ -135,6 +135,17 @@ describe('a cluster that changes', () => {
     await rig.cluster.healReplication()
   })
 
+  it('with acks a lock is had from whoever has its slot now, though nothing else has asked since', async () => {
+    const locks = await rig.client({ ...PATIENT, replicas: { acks: 1, timeoutMs: 1_000 } })
+    await (await locks.getLock(NAME).acquire()).release()
+    const [replica] = await rig.cluster.replicasOf(await rig.primaryOf(NAME))
+    await rig.cluster.healReplication()
+    await rig.cluster.failOver(replica as RedisServer)
+    const hold = await soon(locks.getLock(NAME).acquire(), FAIL_OVER_MS)
+    expect(hold.replicas).toBe(1)
+    expect(await hold.release()).toBe('released')
+  })
+
   it('with acks of all replicas a primary that is killed takes no lock along (I1)', async () => {
     const replicas = { acks: 1, timeoutMs: 1_000 }
     const [locks, others] = await Promise.all([

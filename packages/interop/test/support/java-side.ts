@@ -40,12 +40,13 @@ export class JavaSide implements Side {
     child.on('exit', (code, signal) => this.ended(`The JVM ended (${code ?? signal}): ${this.complaints}`))
   }
 
-  static start({ url, watchdogMs, fairWaitMs, prefix }: SideOptions): Promise<JavaSide> {
+  static start({ url, watchdogMs, fairWaitMs, prefix, cluster }: SideOptions): Promise<JavaSide> {
     const given = {
       '--address': url,
       '--watchdog': watchdogMs,
       '--fair-wait': fairWaitMs,
       '--prefix': prefix,
+      '--cluster': cluster,
     }
     const args = Object.entries(given).flatMap(([key, value]) =>
       value === undefined ? [] : [key, `${value}`],

@@ -1,11 +1,12 @@
 // Holdfast by remote control: the same verbs as those of the Java driver, so that a test need not know which it has.
 import { LockClient } from '@holdfast/core'
 import { serveWorker } from '@holdfast/testing'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 
-const { url, watchdogMs, fairWaitMs, prefix } = JSON.parse(process.argv[2])
-const redis = new Redis(url, prefix === undefined ? {} : { keyPrefix: prefix })
-const counters = new Redis(url)
+const { url, watchdogMs, fairWaitMs, prefix, cluster } = JSON.parse(process.argv[2])
+const connect = (options) => (cluster ? new Cluster([url], options) : new Redis(url, options))
+const redis = connect(prefix === undefined ? {} : { keyPrefix: prefix })
+const counters = connect({})
 const locks = await LockClient.connect(redis, {
   ...(watchdogMs === undefined ? {} : { lockWatchdogTimeout: watchdogMs }),
   ...(fairWaitMs === undefined ? {} : { fairLockWaitTimeout: fairWaitMs }),

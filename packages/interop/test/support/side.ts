@@ -49,4 +49,6 @@ export interface SideOptions {
   readonly watchdogMs?: number
   readonly fairWaitMs?: number
   readonly prefix?: string
+  /** The url is one node of a cluster. */
+  readonly cluster?: true
 }
