@@ -4,7 +4,7 @@ import { JavaSide } from './support/java-side.js'
 import { Matrix } from './support/matrix.js'
 import { NodeSide } from './support/node-side.js'
 import { pairings, rows } from './support/rows.js'
-import type { Kind, Side } from './support/side.js'
+import type { Answer, Kind, Side } from './support/side.js'
 import { eventually, median } from './support/sides.js'
 
 const NAME = 'order:42'
@@ -75,5 +75,65 @@ describe.each(pairings)('on a cluster with sharded messages, %s has it, %s wants
     }
     expect(Math.max(...times)).toBeLessThan(LEASE_MS / 2)
     note(row.name, times)
+  })
+
+  /** A semaphore with no permit left, a latch that is closed: somebody waits, and the other side lets it in. */
+  const wakes = async (
+    row: string,
+    channel: string,
+    wait: () => Promise<Answer>,
+    give: (round: number) => Promise<Answer>,
+  ): Promise<void> => {
+    const times: number[] = []
+    for (let i = 0; i < ROUNDS; i += 1) {
+      const waiting = wait()
+      await eventually(() => isHeard(channel))
+      const { from } = await give(i)
+      times.push((await waiting).to - from)
+    }
+    expect(median(times)).toBeLessThan(500)
+    note(row, times)
+  }
+
+  it('semaphore: wakes the other side', async () => {
+    const name = `tickets ${holding} ${wanting}`
+    await holder.call('h', 'trySetPermits', 'semaphore', name, { permits: 1 })
+    await holder.call('h', 'acquire', 'semaphore', name)
+    await wakes(
+      'semaphore',
+      `redisson_sc:{${name}}`,
+      () => waiter.call('w', 'acquire', 'semaphore', name),
+      () => holder.call('h', 'release', 'semaphore', name),
+    )
+  })
+
+  it('permit-expirable semaphore: wakes the other side', async () => {
+    const name = `permits ${holding} ${wanting}`
+    await holder.call('h', 'trySetPermits', 'permits', name, { permits: 1 })
+    let { value: id } = await holder.call('h', 'acquire', 'permits', name)
+    await wakes(
+      'permit-expirable semaphore',
+      `redisson_sc:{${name}}`,
+      async () => {
+        const answer = await waiter.call('w', 'acquire', 'permits', name)
+        id = answer.value
+        return answer
+      },
+      () => holder.call('h', 'release', 'permits', name, { id: id as string }),
+    )
+  })
+
+  it('count-down latch: wakes the other side', async () => {
+    const name = `latch ${holding} ${wanting}`
+    const close = (): Promise<Answer> => holder.call('h', 'trySetCount', 'latch', name, { count: 1 })
+    await wakes(
+      'count-down latch',
+      `redisson_countdownlatch__channel__{${name}}`,
+      async () => {
+        await close()
+        return waiter.call('w', 'await', 'latch', name)
+      },
+      () => holder.call('h', 'countDown', 'latch', name),
+    )
   })
 })
