@@ -11,7 +11,7 @@ export type Announcement = PublishCommand | typeof UNDECIDED | ''
 
 /** The command that whoever listens to the channel hears. */
 export function announcementOn(channel: string, command: PublishCommand | null): Announcement {
-  return isHeardEverywhere(channel) ? 'PUBLISH' : (command ?? UNDECIDED)
+  return command === 'PUBLISH' || isHeardEverywhere(channel) ? 'PUBLISH' : (command ?? UNDECIDED)
 }
 
 /** The same arguments with what has been decided meanwhile. */

@@ -1,5 +1,5 @@
 import type { PublishCommand } from './announcement.js'
-import { endConnection, type IoredisClient } from './ioredis-client.js'
+import { duplicateForOnce, endConnection, type IoredisClient } from './ioredis-client.js'
 import { nodeKey, type IoredisNode } from './ioredis-cluster.js'
 
 export interface LinkEvents {
@@ -25,16 +25,7 @@ export class ClusterLink {
     events: LinkEvents,
   ) {
     this.nodeKey = nodeKey(node)
-    this.connection = node.duplicate({
-      autoResubscribe: false,
-      enableAutoPipelining: false,
-      enableOfflineQueue: true,
-      lazyConnect: false,
-      maxRetriesPerRequest: null,
-      readOnly: false,
-      retryStrategy: () => null,
-    })
-    this.connection.on('error', ignore)
+    this.connection = duplicateForOnce(node)
     this.connection.on(command === 'SPUBLISH' ? 'smessage' : 'message', events.message)
     this.connection.on('moved', events.moved)
     this.connection.on('end', events.ended)
@@ -51,13 +42,7 @@ export class ClusterLink {
     return this.command === 'SPUBLISH' ? connection.sunsubscribe(topic) : connection.unsubscribe(topic)
   }
 
-  async end(): Promise<void> {
-    if (this.connection.status !== 'end') {
-      await endConnection(this.connection)
-    }
+  end(): Promise<void> {
+    return endConnection(this.connection)
   }
-}
-
-function ignore(): void {
-  // What fails shows as an end.
 }

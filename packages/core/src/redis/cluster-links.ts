@@ -1,7 +1,7 @@
 import { isHeardEverywhere } from '../keys.js'
 import type { PublishCommand } from './announcement.js'
 import { ClusterLink } from './cluster-link.js'
-import { nodeKey, type IoredisCluster, type IoredisNode } from './ioredis-cluster.js'
+import { nodeKey, ownerOf, primaryOf, type IoredisCluster, type IoredisNode } from './ioredis-cluster.js'
 
 export interface ClusterLinksParts {
   readonly cluster: IoredisCluster
@@ -29,13 +29,13 @@ export class ClusterLinks {
 
   /** Null: nobody is known to serve it now. */
   for(topic: string): ClusterLink | null {
-    const masters = this.parts.cluster.nodes('master')
+    const { cluster, slotOf } = this.parts
     if (this.isSharded(topic)) {
-      const owner = this.ownerOf(topic)
-      const node = masters.find((each) => nodeKey(each) === owner)
+      const node = primaryOf(cluster, slotOf(topic))
       return node ? this.to(node, 'SPUBLISH') : null
     }
     if (!this.home) {
+      const masters = cluster.nodes('master')
       const node = masters[Math.floor(this.parts.random() * masters.length)]
       this.home = node ? this.to(node, 'PUBLISH') : null
     }
@@ -44,7 +44,9 @@ export class ClusterLinks {
 
   /** Whether it is still the place to hear the topic, as far as is known. */
   isRight(link: ClusterLink, topic: string): boolean {
-    return this.isSharded(topic) ? this.ownerOf(topic) === link.nodeKey : this.isPrimary(link)
+    return this.isSharded(topic)
+      ? ownerOf(this.parts.cluster, this.parts.slotOf(topic)) === link.nodeKey
+      : this.isPrimary(link)
   }
 
   /** Those to nodes that serve nothing any more. */
@@ -66,11 +68,6 @@ export class ClusterLinks {
 
   private isSharded(topic: string): boolean {
     return this.parts.publishCommand() === 'SPUBLISH' && !isHeardEverywhere(topic)
-  }
-
-  private ownerOf(topic: string): string | undefined {
-    const { cluster, slotOf } = this.parts
-    return cluster.slots[slotOf(topic)]?.[0]
   }
 
   private to(node: IoredisNode, command: PublishCommand): ClusterLink {

@@ -18,9 +18,9 @@ const TRANSIENT = new Set([
   'UNBLOCKED',
 ])
 
-/** Whether Redis, or the way to it, fails for a while only. */
-export function isPassing(error: unknown): boolean {
-  return !(error instanceof Error && error.name === 'ReplyError') || TRANSIENT.has(codeOf(error))
+/** Whether Redis refuses for a while only. */
+export function isPassing(reply: Error): boolean {
+  return TRANSIENT.has(codeOf(reply))
 }
 
 function codeOf(error: Error): string {

@@ -1,4 +1,4 @@
-import { endConnection, type IoredisClient } from './ioredis-client.js'
+import { duplicateForOnce, endConnection, type IoredisClient } from './ioredis-client.js'
 import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
 import type { AcknowledgedConnection } from './redis-port.js'
 
@@ -8,7 +8,7 @@ interface Waiting extends IoredisClient {
 
 /** For each place one connection on which replicas are waited for. It never reconnects: the next use opens another. */
 export class IoredisAcknowledged {
-  private readonly connections = new Map<string, { client: IoredisClient; used: AcknowledgedConnection }>()
+  private readonly connections = new Map<string, IoredisAcknowledgedConnection>()
 
   /** `onMoved`: a node says that a slot is not, or not only, its own. */
   constructor(private readonly onMoved: () => void = ignore) {}
@@ -16,30 +16,19 @@ export class IoredisAcknowledged {
   at(place: string, client: IoredisClient): AcknowledgedConnection {
     const there = this.connections.get(place)
     if (there) {
-      return there.used
+      return there
     }
-    const connection = client.duplicate({
-      enableAutoPipelining: false,
-      enableOfflineQueue: true,
-      lazyConnect: false,
-      maxRetriesPerRequest: null,
-      readOnly: false,
-      // What broke is not sent again behind the back of its caller.
-      retryStrategy: () => null,
-    })
-    connection.on('error', ignore)
+    const connection = duplicateForOnce(client)
     connection.on('end', () => this.connections.delete(place))
-    const used = new IoredisAcknowledgedConnection(connection as Waiting, this.onMoved)
-    this.connections.set(place, { client: connection, used })
-    return used
+    const opened = new IoredisAcknowledgedConnection(connection as Waiting, this.onMoved)
+    this.connections.set(place, opened)
+    return opened
   }
 
   async close(): Promise<void> {
     const all = [...this.connections.values()]
     this.connections.clear()
-    await Promise.all(
-      all.filter(({ client }) => client.status !== 'end').map(({ client }) => endConnection(client)),
-    )
+    await Promise.all(all.map((each) => each.end()))
   }
 }
 
@@ -73,5 +62,9 @@ class IoredisAcknowledgedConnection implements AcknowledgedConnection {
 
   async wait(replicas: number, timeoutMs: number): Promise<number> {
     return Number(await this.client.wait(replicas, timeoutMs))
+  }
+
+  end(): Promise<void> {
+    return endConnection(this.client)
   }
 }

@@ -11,6 +11,8 @@ export interface IoredisScripting {
 export interface IoredisClient extends IoredisScripting {
   readonly status: string
   readonly options: { readonly keyPrefix?: string | undefined }
+  /** Its socket, once it has one. */
+  readonly stream?: { on(event: 'error', listener: () => void): unknown } | undefined
   connect(): Promise<unknown>
   disconnect(reconnect?: boolean): void
   quit(): Promise<unknown>
@@ -38,11 +40,35 @@ export function isIoredisClient(value: unknown): value is IoredisClient {
   )
 }
 
+/**
+ * A connection of our own that never reconnects: what was in flight when it broke is not sent again behind anybody's
+ * back, and what it listened to may be elsewhere by then.
+ */
+export function duplicateForOnce(client: IoredisClient): IoredisClient {
+  const connection = client.duplicate({
+    autoResubscribe: false,
+    enableAutoPipelining: false,
+    enableOfflineQueue: true,
+    lazyConnect: false,
+    maxRetriesPerRequest: null,
+    readOnly: false,
+    retryStrategy: () => null,
+  })
+  connection.on('error', () => undefined)
+  return connection
+}
+
 /** Disconnects, and resolves when the connection has ended. */
 export async function endConnection(client: IoredisClient): Promise<void> {
+  if (client.status === 'end') {
+    return
+  }
   // Between two attempts to connect, ioredis ends without saying so.
   const saysSo = client.status !== 'reconnecting'
   const ended = new Promise<void>((resolve) => client.on('end', resolve))
+  // ioredis listens for one error of a socket. When one is ended in the middle of a TLS handshake the server sends
+  // another, and an error that nobody listens to ends the process.
+  client.stream?.on('error', () => undefined)
   client.disconnect()
   if (saysSo) {
     await ended

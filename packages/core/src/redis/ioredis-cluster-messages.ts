@@ -5,6 +5,8 @@ import type { ClusterLink } from './cluster-link.js'
 import { ClusterLinks, type ClusterLinksParts } from './cluster-links.js'
 import { isPassing } from './failures.js'
 import type { IoredisCluster } from './ioredis-cluster.js'
+import { ignore, isReplyError } from './ioredis-sender.js'
+import { Listeners } from './listeners.js'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 2_000
@@ -28,7 +30,7 @@ export class IoredisClusterMessages implements WakeSource {
   private readonly cluster: IoredisCluster
   private readonly links: ClusterLinks
   private readonly topics = new Map<string, Topic>()
-  private readonly listeners = new Set<() => void>()
+  private readonly listeners = new Listeners()
   private pauses = 0
   private retry: { cancel(): void } | null = null
   private tellsSoon = false
@@ -58,8 +60,7 @@ export class IoredisClusterMessages implements WakeSource {
   }
 
   onResubscribed(listener: () => void): () => void {
-    this.listeners.add(listener)
-    return () => this.listeners.delete(listener)
+    return this.listeners.add(listener)
   }
 
   async close(): Promise<void> {
@@ -77,6 +78,7 @@ export class IoredisClusterMessages implements WakeSource {
   readonly follow = (): void => {
     for (const topic of this.topics.values()) {
       if (topic.link && !this.links.isRight(topic.link, topic.name)) {
+        // From there nothing is heard any more, whatever it answers.
         topic.link.unlisten(topic.name).catch(ignore)
         topic.link = null
       }
@@ -151,7 +153,7 @@ export class IoredisClusterMessages implements WakeSource {
       this.tellsSoon = true
       process.nextTick(() => {
         this.tellsSoon = false
-        this.listeners.forEach((listener) => listener())
+        this.listeners.tell()
       })
     }
   }
@@ -162,7 +164,7 @@ export class IoredisClusterMessages implements WakeSource {
       return
     }
     topic.link = null
-    if (topic.wasHeard || isPassing(error)) {
+    if (topic.wasHeard || !isReplyError(error) || isPassing(error)) {
       this.placeLater()
     } else {
       this.forget(topic, error)
@@ -180,8 +182,4 @@ export class IoredisClusterMessages implements WakeSource {
       topic.waiting.splice(0).forEach(({ reject }) => reject(error))
     }
   }
-}
-
-function ignore(): void {
-  // Where it came from nothing is heard any more.
 }

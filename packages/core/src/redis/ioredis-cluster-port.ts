@@ -1,11 +1,12 @@
 import calculateSlot from 'cluster-key-slot'
 import { backgroundClock } from '../system-clock.js'
 import type { PublishCommand } from './announcement.js'
-import { nodeKey, type IoredisCluster, type IoredisNode } from './ioredis-cluster.js'
+import { nodeKey, primaryOf, type IoredisCluster, type IoredisNode } from './ioredis-cluster.js'
 import { IoredisClusterMessages } from './ioredis-cluster-messages.js'
 import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
 import { IoredisAcknowledged } from './ioredis-acknowledged.js'
 import { ClusterPrimaries } from './cluster-primaries.js'
+import { Listeners } from './listeners.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from './redis-port.js'
 
 const ASK_AGAIN_MS = 200
@@ -24,8 +25,8 @@ export class IoredisClusterPort implements RedisPort {
   readonly messages: IoredisClusterMessages
   private readonly sender: Sender
   private readonly acknowledged = new IoredisAcknowledged(() => this.primaries.lookAround())
-  private readonly listeners = new Set<() => void>()
-  private readonly primaryListeners = new Set<PrimaryListener>()
+  private readonly listeners = new Listeners()
+  private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
   private readonly primaries: ClusterPrimaries
   private readonly nodes = new Map<IoredisNode, () => void>()
   private isAsking = false
@@ -45,9 +46,7 @@ export class IoredisClusterPort implements RedisPort {
       random,
       publishCommand: () => this.publishCommand,
     })
-    this.primaries = new ClusterPrimaries(cluster, slotOf, (verdict) =>
-      this.primaryListeners.forEach((listener) => listener(verdict)),
-    )
+    this.primaries = new ClusterPrimaries(cluster, slotOf, (verdict) => this.primaryListeners.tell(verdict))
     cluster.on('+node', this.onNode)
     cluster.on('-node', this.onNodeGone)
     cluster.on('close', this.onBreak)
@@ -73,20 +72,17 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   onStateChange(listener: () => void): () => void {
-    this.listeners.add(listener)
-    return () => this.listeners.delete(listener)
+    return this.listeners.add(listener)
   }
 
   readonly slotOf = (key: string): number => calculateSlot(key)
 
   onPrimary(listener: PrimaryListener): () => void {
-    this.primaryListeners.add(listener)
-    return () => this.primaryListeners.delete(listener)
+    return this.primaryListeners.add(listener)
   }
 
   acknowledgedAt(key: string): AcknowledgedConnection | null {
-    const owner = this.cluster.slots[this.slotOf(key)]?.[0]
-    const node = this.cluster.nodes('master').find((each) => nodeKey(each) === owner)
+    const node = primaryOf(this.cluster, this.slotOf(key))
     if (!node) {
       this.primaries.lookAround()
     }
@@ -134,13 +130,7 @@ export class IoredisClusterPort implements RedisPort {
     if (!this.publishCommand && this.cluster.status === 'ready') {
       void this.askForSharded()
     }
-    this.tell()
-  }
-
-  private tell(): void {
-    for (const listener of [...this.listeners]) {
-      listener()
-    }
+    this.listeners.tell()
   }
 
   private readonly onNode = (node: IoredisNode): void => {
@@ -166,7 +156,7 @@ export class IoredisClusterPort implements RedisPort {
   /** What was in flight is sent again by ioredis, to whoever has the slot then; the first copy may have run. */
   private readonly onBreak = (): void => {
     this.connectionEpoch += 1
-    this.tell()
+    this.listeners.tell()
   }
 
   /** Redisson's test, by which both sides come to the same answer: whether a node knows PUBSUB SHARDNUMSUB. */
@@ -184,7 +174,7 @@ export class IoredisClusterPort implements RedisPort {
     this.publishCommand = answer
     if (answer) {
       this.messages.follow()
-      this.tell()
+      this.listeners.tell()
     } else if (!this.closed) {
       this.askAgain = backgroundClock.setTimer(ASK_AGAIN_MS, this.onChange)
     }

@@ -35,6 +35,17 @@ export function isIoredisCluster(value: unknown): value is IoredisCluster {
   )
 }
 
+/** As the slots name it; undefined: nobody is known to serve it. */
+export function ownerOf(cluster: IoredisCluster, slot: number): string | undefined {
+  return cluster.slots[slot]?.[0]
+}
+
+/** The node itself; undefined also where it is known and not there. */
+export function primaryOf(cluster: IoredisCluster, slot: number): IoredisNode | undefined {
+  const owner = ownerOf(cluster, slot)
+  return cluster.nodes('master').find((node) => nodeKey(node) === owner)
+}
+
 /** As the slots name it. */
 export function nodeKey({ options }: IoredisNode): string {
   return `${options.host ?? '127.0.0.1'}:${options.port ?? 6379}`

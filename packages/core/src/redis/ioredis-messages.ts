@@ -43,7 +43,7 @@ export class IoredisMessages implements MessageConnection {
   async close(): Promise<void> {
     const { connection } = this
     this.connection = null
-    if (connection && connection.status !== 'end') {
+    if (connection) {
       await endConnection(connection)
     }
   }

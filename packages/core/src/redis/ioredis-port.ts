@@ -2,6 +2,7 @@ import { endConnection, type IoredisClient } from './ioredis-client.js'
 import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
 import { IoredisMessages } from './ioredis-messages.js'
 import { IoredisAcknowledged } from './ioredis-acknowledged.js'
+import { Listeners } from './listeners.js'
 import { PrimaryIdentity } from './primary-identity.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from './redis-port.js'
 import { Subscriptions } from './subscriptions.js'
@@ -15,8 +16,8 @@ export class IoredisPort implements RedisPort {
   readonly messages: Subscriptions
   private readonly sender: Sender
   private readonly acknowledged = new IoredisAcknowledged()
-  private readonly listeners = new Set<() => void>()
-  private readonly primaryListeners = new Set<PrimaryListener>()
+  private readonly listeners = new Listeners()
+  private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
   private readonly identity = new PrimaryIdentity(isReplyError)
 
   constructor(
@@ -51,13 +52,11 @@ export class IoredisPort implements RedisPort {
   }
 
   onStateChange(listener: () => void): () => void {
-    this.listeners.add(listener)
-    return () => this.listeners.delete(listener)
+    return this.listeners.add(listener)
   }
 
   onPrimary(listener: PrimaryListener): () => void {
-    this.primaryListeners.add(listener)
-    return () => this.primaryListeners.delete(listener)
+    return this.primaryListeners.add(listener)
   }
 
   acknowledgedAt(): AcknowledgedConnection {
@@ -88,21 +87,19 @@ export class IoredisPort implements RedisPort {
     this.primaryListeners.clear()
     await this.messages.close()
     await this.acknowledged.close()
-    if (this.ownsClient && this.client.status !== 'end') {
+    if (this.ownsClient) {
       await endConnection(this.client)
     }
   }
 
   private readonly onReady = (): void => {
     const verdict = this.identity.verdict(async (section) => this.sender.info(section))
-    this.primaryListeners.forEach((listener) => listener(verdict))
+    this.primaryListeners.tell(verdict)
     this.onChange()
   }
 
   private readonly onChange = (): void => {
-    for (const listener of [...this.listeners]) {
-      listener()
-    }
+    this.listeners.tell()
   }
 
   /** What was in flight is sent again by ioredis after the reconnect; the first copy may have run, or still may. */

@@ -1,4 +1,4 @@
-import { OwnNodeRedis, type NodeRedisClient } from './node-redis-client.js'
+import { duplicateForOnce, OwnNodeRedis, type NodeRedisClient } from './node-redis-client.js'
 import type { AcknowledgedConnection } from './redis-port.js'
 
 /** The connection on which replicas are waited for. It never reconnects: the next use opens another. */
@@ -18,15 +18,7 @@ export class NodeRedisAcknowledged {
   }
 
   private dial(): { own: OwnNodeRedis; used: AcknowledgedConnection } {
-    const { socket } = this.client.options as { readonly socket?: object }
-    const connection = this.client.duplicate({
-      socket: { ...socket, reconnectStrategy: false },
-      disableOfflineQueue: false,
-      commandsQueueMaxLength: undefined,
-      clientSideCache: undefined,
-      emitInvalidate: false,
-      commandOptions: {},
-    })
+    const connection = duplicateForOnce(this.client)
     const forget = (): void => {
       if (this.current?.own.client === connection) {
         this.close()

@@ -59,6 +59,22 @@ export function otherNodeRedisKind(value: unknown): string | null {
   return typeof other.execute === 'function' ? 'createClientPool' : 'legacy'
 }
 
+/**
+ * Another client with the options of the user's, but for those that only fit a connection of many uses. It never
+ * reconnects. Not connected yet: see OwnNodeRedis.
+ */
+export function duplicateForOnce(client: NodeRedisClient, socketOptions: object = {}): NodeRedisClient {
+  const { socket } = client.options as { readonly socket?: object }
+  return client.duplicate({
+    socket: { ...socket, reconnectStrategy: false, ...socketOptions },
+    disableOfflineQueue: false,
+    commandsQueueMaxLength: undefined,
+    clientSideCache: undefined,
+    emitInvalidate: false,
+    commandOptions: {},
+  })
+}
+
 /** A connection of our own, which nobody else opens or ends. */
 export class OwnNodeRedis {
   /** Between the start of an attempt to connect and its socket, or its failure. */

@@ -1,5 +1,5 @@
 import { backgroundClock } from '../system-clock.js'
-import { OwnNodeRedis, type NodeRedisClient } from './node-redis-client.js'
+import { duplicateForOnce, OwnNodeRedis, type NodeRedisClient } from './node-redis-client.js'
 import { reconnectPause, type MessageConnection, type MessageEvents } from './subscriptions.js'
 
 /**
@@ -47,7 +47,8 @@ export class NodeRedisMessages implements MessageConnection {
 
   private dial(): void {
     this.retry = null
-    const client = this.client.duplicate(listening(this.client.options))
+    // An idle subscriber hears nothing, and that is no reason to end it.
+    const client = duplicateForOnce(this.client, { socketTimeout: undefined })
     client.on('ready', () => {
       this.failures = 0
       this.events.ready()
@@ -70,17 +71,4 @@ export class NodeRedisMessages implements MessageConnection {
   }
 
   private readonly onMessage = (payload: string, topic: string): void => this.events.message(topic, payload)
-}
-
-/** The options of the user's client, but for those that only fit a connection for commands. */
-function listening(options: { readonly socket?: object }): object {
-  return {
-    // An idle subscriber hears nothing, and that is no reason to end it.
-    socket: { ...options.socket, reconnectStrategy: false, socketTimeout: undefined },
-    disableOfflineQueue: false,
-    commandsQueueMaxLength: undefined,
-    clientSideCache: undefined,
-    emitInvalidate: false,
-    commandOptions: {},
-  }
 }

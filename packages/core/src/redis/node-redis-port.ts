@@ -2,6 +2,7 @@ import { errorMonitor, setMaxListeners } from 'node:events'
 import type { NodeRedisClient, OwnNodeRedis } from './node-redis-client.js'
 import { NodeRedisMessages } from './node-redis-messages.js'
 import { NodeRedisAcknowledged } from './node-redis-acknowledged.js'
+import { Listeners } from './listeners.js'
 import { PrimaryIdentity } from './primary-identity.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from './redis-port.js'
 import { Subscriptions } from './subscriptions.js'
@@ -23,8 +24,8 @@ export class NodeRedisPort implements RedisPort {
   readonly publishCommand = 'PUBLISH'
   readonly keyPrefix: string
   readonly messages: Subscriptions
-  private readonly listeners = new Set<() => void>()
-  private readonly primaryListeners = new Set<PrimaryListener>()
+  private readonly listeners = new Listeners()
+  private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
   private readonly identity = new PrimaryIdentity((error) => this.isErrorReply(error))
   private readonly acknowledged: NodeRedisAcknowledged
   /** Aborts what has not been sent when the connection breaks. */
@@ -63,13 +64,11 @@ export class NodeRedisPort implements RedisPort {
   }
 
   onStateChange(listener: () => void): () => void {
-    this.listeners.add(listener)
-    return () => this.listeners.delete(listener)
+    return this.listeners.add(listener)
   }
 
   onPrimary(listener: PrimaryListener): () => void {
-    this.primaryListeners.add(listener)
-    return () => this.primaryListeners.delete(listener)
+    return this.primaryListeners.add(listener)
   }
 
   acknowledgedAt(): AcknowledgedConnection {
@@ -157,7 +156,7 @@ export class NodeRedisPort implements RedisPort {
 
   private readonly onReady = (): void => {
     const verdict = this.identity.verdict((section) => this.sendOnce(['INFO', section]))
-    this.primaryListeners.forEach((listener) => listener(verdict))
+    this.primaryListeners.tell(verdict)
     this.onChange()
   }
 
@@ -165,9 +164,7 @@ export class NodeRedisPort implements RedisPort {
     this.wasOpen = true
     // Before whoever waits to send something new.
     this.settleCut()
-    for (const listener of [...this.listeners]) {
-      listener()
-    }
+    this.listeners.tell()
   }
 
   /**

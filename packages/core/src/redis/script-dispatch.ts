@@ -57,7 +57,9 @@ export class ScriptDispatch {
     const groups = new Map<number, ScriptCommand[]>()
     for (const command of commands) {
       const slot = slotOf(command.call.keys[0] ?? '')
-      groups.set(slot, [...(groups.get(slot) ?? []), command])
+      const group = groups.get(slot) ?? []
+      group.push(command)
+      groups.set(slot, group)
     }
     return groups.values()
   }
@@ -70,23 +72,20 @@ export class ScriptDispatch {
     }
     const { keys, args } = encodeBatch(commands.map((each) => each.call))
     this.run({ script: batchScript, keys, args }, commands).then(
-      (answer) => this.settle(commands, repliesIn(answer), answer),
+      (answer) => this.settle(commands, answer, itemsOf),
       (error: unknown) => {
         if (this.transport.isErrorReply(error)) {
           // Nothing ran. What Redis has against all of them together it may not have against each.
           commands.filter((each) => !each.settled).forEach((each) => this.sendAlone(each))
         } else {
-          this.settle(commands, Array<unknown>(commands.length).fill(error))
+          this.settle(commands, error, () => commands.map(() => error))
         }
       },
     )
   }
 
   private sendAlone(command: ScriptCommand): void {
-    const settle = (answer: unknown): void => {
-      const reply = answer instanceof Acknowledged ? answer.reply : answer
-      this.settle([command], [reply], answer)
-    }
+    const settle = (answer: unknown): void => this.settle([command], answer, single)
     this.run(command.call, [command]).then(settle, settle)
   }
 
@@ -104,8 +103,14 @@ export class ScriptDispatch {
   }
 
   /** Each reply is what Redis answered, its error, or what broke on the way. */
-  private settle(commands: readonly ScriptCommand[], replies: readonly unknown[], answer?: unknown): void {
+  private settle(
+    commands: readonly ScriptCommand[],
+    answer: unknown,
+    repliesIn: (reply: unknown) => readonly unknown[],
+  ): void {
     this.beforeResume()
+    const acknowledged = answer instanceof Acknowledged ? answer : null
+    const replies = repliesIn(acknowledged ? acknowledged.reply : answer)
     commands.forEach((command, i) => {
       const reply = replies[i]
       if (command.settled) {
@@ -116,13 +121,17 @@ export class ScriptDispatch {
       } else if (reply instanceof Error) {
         command.failed(brokenOff(reply, command.call))
       } else {
-        command.answered(reply, answer instanceof Acknowledged ? answer : null)
+        command.answered(reply, acknowledged)
       }
     })
   }
 }
 
-/** Of the items of a batch. */
-function repliesIn(answer: unknown): unknown[] {
-  return (answer instanceof Acknowledged ? answer.reply : answer) as unknown[]
+/** Of a batch: one reply for each of its items. */
+function itemsOf(reply: unknown): readonly unknown[] {
+  return reply as unknown[]
+}
+
+function single(reply: unknown): readonly unknown[] {
+  return [reply]
 }

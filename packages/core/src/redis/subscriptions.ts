@@ -1,6 +1,7 @@
 import type { WakeSource } from '@holdfast/waiter'
 import { FOR_REDISSON } from '../keys.js'
 import { backgroundClock } from '../system-clock.js'
+import { Listeners } from './listeners.js'
 
 const LONGEST_RECONNECT_PAUSE_MS = 2_000
 const REFUSED_PAUSE_MS = 500
@@ -42,7 +43,7 @@ export function reconnectPause(attempt: number): number {
 export class Subscriptions implements WakeSource {
   private readonly connection: MessageConnection
   private readonly subscriptions = new Map<string, Subscription>()
-  private readonly listeners = new Set<() => void>()
+  private readonly listeners = new Listeners()
   private wasReady = false
   private closed = false
   private retry: { cancel(): void } | null = null
@@ -82,8 +83,7 @@ export class Subscriptions implements WakeSource {
   }
 
   onResubscribed(listener: () => void): () => void {
-    this.listeners.add(listener)
-    return () => this.listeners.delete(listener)
+    return this.listeners.add(listener)
   }
 
   async close(): Promise<void> {
@@ -115,7 +115,7 @@ export class Subscriptions implements WakeSource {
       () => {
         topics.forEach(([topic, subscription]) => this.confirm(topic, subscription))
         if (isReconnect) {
-          this.listeners.forEach((listener) => listener())
+          this.listeners.tell()
         }
       },
       // A refusal (ACL) is told to those who wait for it.

@@ -3,10 +3,12 @@ import { Redis } from 'ioredis'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from 'redis'
 import { LockClient, RedisUnavailableError, type LockClientOptions } from '../../src/index.js'
+import { endConnection } from '../../src/redis/ioredis-client.js'
 import { OwnNodeRedis } from '../../src/redis/node-redis-client.js'
 import { nextEvent, waitBehind } from './support/behind.js'
 import { carrierPackage, onNodeRedis } from './support/carrier.js'
@@ -65,7 +67,7 @@ function openIoredis(port: number, options: object = {}): Redis {
   const { connectionName } = rig
   const redis = new Redis({ host: '127.0.0.1', port, connectionName, retryStrategy: () => 20, ...options })
   redis.on('error', () => undefined)
-  rig.atEnd(() => redis.disconnect())
+  rig.atEnd(() => endConnection(redis))
   return redis
 }
 
@@ -179,4 +181,14 @@ describe('a client that Redis does not let in', () => {
     const opening = service(given, { unavailableTimeoutMs: 200 })
     await expect(opening).rejects.toThrow(RedisUnavailableError)
   })
+})
+
+it('a connection of ioredis that ends in the middle of its TLS handshake does not end the process', async () => {
+  for (let i = 0; i < 20; i += 1) {
+    const redis = new Redis({ host: '127.0.0.1', port: tlsPort, tls: {} })
+    redis.on('error', () => undefined)
+    while (!(redis.stream as object | undefined)) await setImmediate()
+    if (redis.stream.connecting) await once(redis.stream, 'connect')
+    await endConnection(redis)
+  }
 })
