@@ -1,4 +1,4 @@
-import { trustMarginMs, type RenewableLease, type Watch } from '@holdfast/watchdog'
+import { trustMarginMs, type Grant, type RenewableLease, type Watch } from '@holdfast/watchdog'
 import { newTurn, type Context, type Turn } from './context.js'
 import { LockLostError, type LossReason } from './errors.js'
 import type { Hold } from './hold.js'
@@ -6,9 +6,12 @@ import type { LockProtocol, Surroundings } from './locks/lock-protocol.js'
 import { Levels, type LevelRequest } from './levels.js'
 import { Loss } from './loss.js'
 import { OwnerCommands } from './owner-commands.js'
+import { Possession, type PassedHold } from './possession.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from './reports.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
+
+const RELEASED = Promise.resolve('released' as const)
 
 /**
  * One outermost acquisition of one lock by one context, from its first try to its last release.
@@ -19,11 +22,16 @@ import type { Session } from './session.js'
  *      ▼                   └── expired, gone, forced ───► lost         every level's signal aborts
  *   given back
  *
+ * The last release may pass the lock on to an acquisition that waits here: `trying ──taken over──► held(1)`, and what
+ * is in Redis goes on under its name.
+ *
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
 export class Acquisition implements RenewableLease {
   readonly owner: string
-  readonly commands: OwnerCommands
+  /** Its own, or those of the acquisition that passed the lock on to it. */
+  commands: OwnerCommands
+  private possession: Possession | null = null
   readonly levels = new Levels()
   private watch: Watch | null = null
   private released = false
@@ -99,17 +107,32 @@ export class Acquisition implements RenewableLease {
    * process was paused between sending and now): the caller gives it back.
    */
   begin(request: LevelRequest): Hold | null {
-    const { clock, watchdog, held, options } = this.session
+    if (this.possession) {
+      // Passed on to it. Lost since then: as if it had come too late.
+      return this.isOver ? null : this.levels.add(this, request)
+    }
+    const { clock } = this.session
     const ttlMs = request.leaseMs ?? this.ttlMs
     const sentAt = this.commands.grantedAt
     if (clock.now() >= sentAt + ttlMs - trustMarginMs(ttlMs)) {
       return null
     }
-    const grant = { sentAt, ttlMs, renew: request.leaseMs === undefined }
-    const limited = options.maxHoldMs === undefined ? grant : { ...grant, renewForMs: options.maxHoldMs }
-    this.watch = watchdog.watch(this, limited)
-    held.add(this)
+    this.possession = new Possession(this.session, this.protocol, this)
+    this.hold({ sentAt, ttlMs, renew: request.leaseMs === undefined }, sentAt)
     return this.levels.add(this, request)
+  }
+
+  /** The lock is passed on to it, and with it what there is in Redis. @returns false: it takes it in Redis */
+  takeOver({ possession, sentAt, end }: PassedHold): boolean {
+    if (!this.commands.isUntouched) {
+      return false
+    }
+    end()
+    this.possession = possession
+    this.commands = possession.commands
+    this.hold({ sentAt, ttlMs: this.ttlMs, renew: true }, this.session.clock.now())
+    possession.passTo(this)
+    return true
   }
 
   /**
@@ -140,7 +163,20 @@ export class Acquisition implements RenewableLease {
   }
 
   /** Gives back one level. @throws RedisUnavailableError nobody answered; it is tried on in the background */
-  async release(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
+  release(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
+    return this.passOn(hold) ? RELEASED : this.releaseInRedis(hold)
+  }
+
+  /** The last level of a renewed lock may go to the next in line here, past Redis. */
+  private passOn(hold: Hold): boolean {
+    const { possession, watch, levels } = this
+    if (!possession?.mayPass || levels.count !== 1 || !hold.watched || !watch?.renewing) {
+      return false
+    }
+    return possession.offer(watch, () => this.end(hold))
+  }
+
+  private async releaseInRedis(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
     const { commands, levels, session } = this
     const turn = commands.takeTurn()
     if (turn) {
@@ -151,10 +187,14 @@ export class Acquisition implements RenewableLease {
       if (this.loss.error) {
         return 'lost'
       }
+      const standsBack = this.released && this.possession?.standBackIfUsedUp()
       const reply = await commands.writeUntilKnown(levels, session.options.unavailableTimeoutMs)
       if (reply.kind === 'not-held') {
         this.lose('gone')
         return 'lost'
+      }
+      if (standsBack) {
+        this.possession?.comeForwardIfAlone(reply)
       }
       return this.released ? 'released' : 'still-held'
     } catch (error) {
@@ -169,8 +209,9 @@ export class Acquisition implements RenewableLease {
   extend(leaseMs: number): Promise<void> {
     return this.commands.oneAtATime(async () => {
       this.loss.throwIfSet()
+      const owner = await this.commands.knownName()
       const sentAt = this.session.clock.now()
-      if ((await this.protocol.extend(this.owner, leaseMs)) === 'lost') {
+      if ((await this.protocol.extend(owner, leaseMs)) === 'lost') {
         this.lose('gone')
       }
       this.loss.throwIfSet()
@@ -195,7 +236,7 @@ export class Acquisition implements RenewableLease {
 
   /** What Redis keeps of the lease, ms, -1 when it has no end; null when this owner does not have the lock. */
   remaining(timeoutMs?: number): Promise<number | null> {
-    return this.protocol.remaining(this.owner, timeoutMs)
+    return this.protocol.remaining(this.commands.field, timeoutMs)
   }
 
   /**
@@ -237,6 +278,14 @@ export class Acquisition implements RenewableLease {
 
   onRenewalFailed(error: unknown): void {
     reportFailedRenewal(this.session, this, error)
+  }
+
+  private hold(grant: Grant, since: number): void {
+    const { watchdog, held, options } = this.session
+    const { maxHoldMs } = options
+    const renewForMs = maxHoldMs === undefined ? Number.POSITIVE_INFINITY : since - grant.sentAt + maxHoldMs
+    this.watch = watchdog.watch(this, { ...grant, renewForMs })
+    held.add(this)
   }
 
   private writeInBackground(levels: { readonly count: number }): void {

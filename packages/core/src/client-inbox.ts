@@ -35,7 +35,7 @@ export class ClientInbox {
     if (payload.startsWith(TURN)) {
       this.session.fairWaiters.wake(payload.slice(TURN.length))
     } else {
-      this.session.held.all.find((each) => each.owner === payload)?.lose('forced')
+      this.session.held.all.find((each) => each.commands.field.isNamed(payload))?.lose('forced')
     }
   }
 }

@@ -2,6 +2,7 @@ import type { Attempt, WaitOutcome } from '@holdfast/waiter'
 import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from './context.js'
+import type { PassedHold } from './possession.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
 
@@ -67,6 +68,7 @@ export class Contention {
       ticks,
       shared,
       attempt: () => this.attempt(),
+      accept: (offer) => this.accept(offer as PassedHold),
       onParked: () => this.tellWaiting(),
     })
     const context = place?.context
@@ -88,6 +90,15 @@ export class Contention {
       return Promise.resolve({ kind: 'refused' })
     }
     return this.acquisition.tryFirst(this.call).then((reply) => this.read(reply), unavailableOrThrow)
+  }
+
+  /** What another caller of this client passes on. Who wants more than that, a lease or a token, asks Redis. */
+  private accept(passed: PassedHold): true | undefined {
+    const { leaseMs, place, protocol } = this.call
+    if (!protocol.passing || leaseMs !== undefined || (place && enclosing(place, protocol.scope))) {
+      return undefined
+    }
+    return this.acquisition.takeOver(passed) || undefined
   }
 
   private read(reply: AcquireReply): Attempt<boolean> {

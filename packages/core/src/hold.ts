@@ -1,6 +1,7 @@
 import type { Acquisition } from './acquisition.js'
 import { LockLostError, NotLockOwnerError } from './errors.js'
 import type { LockHold, ReleaseOutcome } from './lock-hold.js'
+import type { OwnerField } from './owner-field.js'
 import { checkDuration, checkLease, checkRequired } from './validate.js'
 
 /** One acquisition that has not been released: the proof that its owner has the lock. */
@@ -23,6 +24,11 @@ export class Hold implements LockHold {
   /** `<clientId>:<threadId>`, the field of the lock's hash in Redis. */
   get owner(): string {
     return this.acquisition.owner
+  }
+
+  /** @internal What stands for it in Redis. */
+  get field(): OwnerField {
+    return this.acquisition.commands.field
   }
 
   /**

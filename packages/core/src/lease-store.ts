@@ -27,15 +27,29 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
   ) {}
 
   renew(leases: readonly Leased[], { timeoutMs }: { timeoutMs: number }): Promise<readonly RenewalAnswer[]> {
-    const { runner, leaseMs } = this
     const alone = leases.filter(isSelfRenewing)
     if (alone.length > 0) {
       // No answer to one is no answer about the others.
       return Promise.all(alone.map((each) => each.renewItself(timeoutMs).catch(() => 'unknown' as const)))
     }
-    const locks = leases as readonly Acquisition[]
-    const ofReaders = locks[0]?.shared === true
-    return (ofReaders ? renewRead : renew)(runner, { locks, leaseMs, timeoutMs })
+    return this.renewLocks(leases as readonly Acquisition[], timeoutMs)
+  }
+
+  private async renewLocks(
+    acquisitions: readonly Acquisition[],
+    timeoutMs: number,
+  ): Promise<readonly RenewalAnswer[]> {
+    const { runner, leaseMs } = this
+    const ofReaders = acquisitions[0]?.shared === true
+    const fields = acquisitions.map((each) => each.commands.field)
+    const doubtful = fields.map((field) => field.inDoubt !== null)
+    const locks = acquisitions.map(({ key }, i) => ({ key, owner: fields[i]!.name }))
+    const answers = await (ofReaders ? renewRead : renew)(runner, { locks, leaseMs, timeoutMs })
+    return answers.map((answer, i) => {
+      // Of a name that was or is being followed by another: it may be that one that Redis has.
+      const isSuperseded = doubtful[i] || fields[i]?.inDoubt !== null || fields[i]?.name !== locks[i]?.owner
+      return answer === 'lost' && isSuperseded ? 'unknown' : answer
+    })
   }
 
   /** Holds of readers have keys of their own: another script renews them. One script is for keys of one slot. */

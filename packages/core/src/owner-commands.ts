@@ -1,5 +1,7 @@
 import { RedisUnavailableError, WrongTypeError } from './errors.js'
+import type { Acquisition } from './acquisition.js'
 import type { HoldChange, LockProtocol, Wish } from './locks/lock-protocol.js'
+import { OwnerField } from './owner-field.js'
 import { isWorthRetrying, untilKnown } from './redis/until-known.js'
 import { CommandLedger } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
@@ -24,8 +26,10 @@ export class OwnerCommands {
   token: string | undefined = undefined
   /** That had the latest grant, where replicas are waited for. */
   replicas: number | undefined = undefined
+  readonly field: OwnerField
   private readonly ledger = new CommandLedger()
   private busy = false
+  private isFollowing = false
   private answerEndsTurn = false
   private queue: (() => void)[] | null = null
   /** Hold count in Redis; null when a command without an answer may have changed it. */
@@ -38,14 +42,53 @@ export class OwnerCommands {
   constructor(
     private readonly session: Session,
     private readonly protocol: LockProtocol,
-    private readonly owner: string,
+    owner: string,
   ) {
+    this.field = new OwnerField(owner)
     this.longestLeaseMs = session.options.lockWatchdogTimeout
   }
 
   /** Nothing was ever sent, or a refusal was certain: there is nothing of this owner in Redis, and none will come. */
   get hasNothingInRedis(): boolean {
     return !this.busy && this.inRedis === 0 && !this.isExpected
+  }
+
+  /** Nothing of this owner is in Redis, nor can anything of it still arrive there. */
+  get isUntouched(): boolean {
+    return this.hasNothingInRedis && !this.ledger.hasLateCopies
+  }
+
+  /** One level is in Redis for certain, and nothing that could change it is asked for. */
+  get isAtRest(): boolean {
+    const isQuiet = this.busy ? this.isFollowing && !this.queue?.length : this.field.inDoubt === null
+    return isQuiet && this.inRedis === 1 && !this.isExpected && !this.ledger.hasLateCopies
+  }
+
+  /** Lets the name in Redis follow to whoever holds it when its turn comes. @throws LockError: it is in doubt */
+  follow(holderNow: () => Acquisition): Promise<void> {
+    return this.oneAtATime(async () => {
+      const holder = holderNow()
+      if (holder.isOver || this.field.name === holder.owner) {
+        return
+      }
+      this.isFollowing = true
+      try {
+        if ((await this.rename(holder.owner)) === 'lost') {
+          holderNow().lose('gone')
+        }
+      } finally {
+        this.isFollowing = false
+      }
+    })
+  }
+
+  /** What commands have to name now. @throws LockError: it is in doubt */
+  async knownName(): Promise<string> {
+    const { inDoubt } = this.field
+    if (inDoubt !== null) {
+      await this.rename(inDoubt)
+    }
+    return this.field.name
   }
 
   /** Runs after every earlier one has settled. */
@@ -91,6 +134,9 @@ export class OwnerCommands {
 
   /** Takes the lock (`holds` 1) or raises the count. */
   acquire(holds: number, wish: Wish): Promise<AcquireReply> {
+    if (this.field.inDoubt !== null) {
+      return this.knownName().then(() => this.acquire(holds, wish))
+    }
     const sentAt = this.session.clock.now()
     this.longestLeaseMs = Math.max(this.longestLeaseMs, wish.leaseMs)
     const change = this.nextChange(holds)
@@ -152,6 +198,11 @@ export class OwnerCommands {
     if (this.inRedis === holds && !this.isExpected) {
       return Promise.resolve(holds === 0 ? RELEASED : STILL_HELD)
     }
+    if (this.field.inDoubt !== null) {
+      return this.knownName()
+        .then(() => this.write(holds, rethrow))
+        .catch(fail)
+    }
     const change = this.nextChange(holds)
     return this.send(change, this.protocol.release(change), {
       fail,
@@ -165,8 +216,13 @@ export class OwnerCommands {
     })
   }
 
+  private async rename(owner: string): Promise<'renamed' | 'lost'> {
+    const { passing } = this.protocol
+    return passing ? (await this.field.follow(owner, passing)).kind : 'renamed'
+  }
+
   private nextChange(holds: number): HoldChange {
-    return { owner: this.owner, holds, stamp: this.ledger.next() }
+    return { owner: this.field.name, holds, stamp: this.ledger.next() }
   }
 
   /** What is known of the count in Redis becomes unknown, until the answer. */

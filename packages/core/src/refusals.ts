@@ -23,6 +23,15 @@ export class Refusals {
     this.byKey.set(key, { holder: refusal.holder, holds: refusal.holds, ttlMs: refusal.ttlMs, at, since })
   }
 
+  /** The lock went to another owner without anybody being refused. */
+  passed(key: string, holder: string): void {
+    const before = this.byKey.get(key)
+    if (before) {
+      const at = this.clock.now()
+      this.byKey.set(key, { ...before, holder, holds: 1, since: at })
+    }
+  }
+
   holderOf(key: string): LockHolder | undefined {
     const refusal = this.byKey.get(key)
     if (!refusal) {

@@ -2,6 +2,7 @@ import type { TopicSubscriptions } from './topic-subscriptions.js'
 
 /** The one subscription of a line: begun at the first refusal, kept until the line is empty. */
 export class LineSubscription {
+  isConfirmed = false
   private topic: string | undefined = undefined
 
   constructor(
@@ -16,7 +17,10 @@ export class LineSubscription {
     this.topic = topic
     this.topics.add(topic, this.onWake).then(
       // I4: a message published between the last attempt and this moment went to nobody.
-      () => this.onWake(),
+      () => {
+        this.isConfirmed = this.topic === topic
+        this.onWake()
+      },
       () => {
         if (this.topic === topic) this.topic = undefined
       },
@@ -27,5 +31,6 @@ export class LineSubscription {
     if (this.topic === undefined) return
     void this.topics.remove(this.topic, this.onWake)
     this.topic = undefined
+    this.isConfirmed = false
   }
 }

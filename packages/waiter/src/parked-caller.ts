@@ -90,6 +90,11 @@ export class ParkedCaller implements Ticket<unknown> {
     }
   }
 
+  /** Undefined: it does not want it. */
+  accept(offer: unknown): unknown {
+    return this.request.accept?.(offer)
+  }
+
   /** Tells the caller, once, that it has to wait. Runs foreign code: call it last. */
   park(): void {
     if (this.parked || this.settled) return

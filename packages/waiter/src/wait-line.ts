@@ -12,6 +12,8 @@
  *                  └─ done ─────────► the next becomes head;      │
  *                                     woken? as after a refusal ──┘
  *
+ *    an offer: to a head that sleeps ──► done, without a try; the next becomes head and sleeps
+ *
  *    a wake:   message on the topic | topic confirmed | resubscribed | wake(queue) | end of the pause
  *    a pause:  retryAfterMs of the last answer, at most resyncIntervalMs; none for a head without ticks
  *
@@ -22,6 +24,10 @@
  *   are counted, and a refusal is only believed if none came since its attempt was sent.
  * - A head that leaves may have been the one a message was meant for. So its successor tries at once and
  *   does not wait for the attempt left in flight; what that attempt still brings is given back (I8).
+ * - An attempt in flight may bring what is offered, or find that it is not there yet. So a head that tries is
+ *   offered nothing.
+ * - A line that stands back may be woken meanwhile, by its own message above all. So a wake does not end it: the
+ *   try that it asks for comes when the line has stood back.
  * - A success takes what was there to take. So the successor sleeps instead of collecting a refusal. Unless both
  *   share: then the successor tries.
  */
@@ -53,6 +59,8 @@ export class WaitLine implements Place {
   private wakes = 0
   /** Callers past their deadline wait for the first answer only. */
   private someOverdue = false
+  /** Monotonic ms: until then others come first. */
+  private standsBackUntil = -Infinity
   private subscription: LineSubscription | undefined = undefined
 
   constructor(
@@ -64,6 +72,10 @@ export class WaitLine implements Place {
 
   get length(): number {
     return this.callers.length
+  }
+
+  get isListening(): boolean {
+    return this.subscription?.isConfirmed ?? false
   }
 
   enter(request: WaitRequest<unknown>): ParkedCaller {
@@ -81,6 +93,23 @@ export class WaitLine implements Place {
   wake(): void {
     this.wakes += 1
     if (!this.flight) this.tryNow()
+  }
+
+  /** Hands something to the head. @returns whether it took it */
+  offer(offer: unknown): boolean {
+    const { head } = this.callers
+    if (!head || this.flight || head.expireIfDue()) return false
+    const value = head.accept(offer)
+    if (value === undefined) return false
+    this.succeed(head, value)
+    if (!this.callers.head) this.dissolve()
+    return true
+  }
+
+  /** Nobody here tries for so long; 0: from now on they do. */
+  standBack(ms: number): void {
+    this.standsBackUntil = ms > 0 ? this.setting.clock.now() + ms : -Infinity
+    if (ms === 0 && !this.flight) this.tryNow()
   }
 
   /** Ends every wait with `reason`. */
@@ -124,7 +153,7 @@ export class WaitLine implements Place {
   private tryNow(): void {
     this.stopPause()
     const head = this.callers.head
-    if (!head || head.expireIfDue()) return
+    if (!head || head.expireIfDue() || this.isStandingBack()) return
     const { shared } = head
     const flight = {
       ...{ wakes: this.wakes, sentAt: this.setting.clock.now(), shared },
@@ -137,6 +166,13 @@ export class WaitLine implements Place {
       return
     }
     for (const caller of this.callers.sharedFront()) this.send(caller, flight)
+  }
+
+  private isStandingBack(): boolean {
+    const { clock } = this.setting
+    const leftMs = this.standsBackUntil - clock.now()
+    if (leftMs > 0) this.pause = clock.setTimer(leftMs, () => this.tryNow())
+    return leftMs > 0
   }
 
   private send(caller: ParkedCaller, flight: Flight): void {

@@ -40,6 +40,12 @@ export interface WaitRequest<T> {
   answerMs?: number
   /** Ends the wait at any moment; the outcome rejects with `signal.reason`. */
   signal?: AbortSignal
+  /**
+   * Called when `Waiter.offer` hands something to this caller, the first in line, while it is not trying. What it
+   * returns ends its wait as a successful attempt does; undefined: it does not want it. Must not throw. Absent: it
+   * wants nothing that it has not tried for.
+   */
+  accept?(offer: unknown): T | undefined
   /** Called once with what an attempt brought after its caller had gone. What it throws is ignored. */
   giveBack?(value: T): void
   /** Called once, when the caller first has to sleep or to stand behind others. Throwing is ignored. */

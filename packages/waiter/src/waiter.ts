@@ -70,6 +70,28 @@ export class Waiter {
     this.lines.get(queue)?.wake()
   }
 
+  /**
+   * Hands something to the first in the line of `queue` instead of letting it try: see `WaitRequest.accept`. Not
+   * while it tries, and not past it to somebody behind it.
+   * @returns whether it was taken
+   */
+  offer(queue: string, offer: unknown): boolean {
+    return this.lines.get(queue)?.offer(offer) ?? false
+  }
+
+  /**
+   * Lets others, in other processes, come first: nobody in the line of `queue` tries for `ms` milliseconds, whatever
+   * wakes it. 0 ends that, and the head tries at once. Without a line it does nothing.
+   */
+  standBack(queue: string, ms: number): void {
+    this.lines.get(queue)?.standBack(ms)
+  }
+
+  /** Whether the line of `queue` has its subscription confirmed. */
+  isListening(queue: string): boolean {
+    return this.lines.get(queue)?.isListening ?? false
+  }
+
   /** Whether anybody stands in the line of `queue`, trying or sleeping. */
   isWaiting(queue: string): boolean {
     return this.lines.has(queue)

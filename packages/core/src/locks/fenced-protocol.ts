@@ -34,6 +34,11 @@ export class FencedProtocol extends ReentrantProtocol {
     return acquireFenced(this.session.runner, { ...lock, tokenKey, tokens, tokenTtlMs })
   }
 
+  /** Redis gives every acquisition its token. */
+  override get passing(): null {
+    return null
+  }
+
   latestToken(): Promise<string> {
     const { lockName, key, tokenKey } = this
     return getToken(this.session.runner, { lockName, key, tokenKey })

@@ -1,6 +1,7 @@
 import { heldByAncestor, type Place } from '../context.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { latchPrefix, ownerField, wellFormed } from '../keys.js'
+import type { OwnerField } from '../owner-field.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import { inspect, type LockState } from '../scripts/lock/inspect.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
@@ -10,6 +11,7 @@ import {
   ALONE,
   type HoldChange,
   type LocalLine,
+  type LocalPassing,
   type LockProtocol,
   type Surroundings,
   type Wish,
@@ -39,6 +41,10 @@ export abstract class HashProtocol implements LockProtocol {
     return this.key
   }
 
+  get passing(): LocalPassing | null {
+    return null
+  }
+
   ownerOf(threadId: number): string {
     return ownerField(this.session.clientId, threadId)
   }
@@ -62,10 +68,10 @@ export abstract class HashProtocol implements LockProtocol {
     return inspect(this.session.runner, command)
   }
 
-  async remaining(owner: string, timeoutMs?: number): Promise<number | null> {
+  async remaining(owner: OwnerField, timeoutMs?: number): Promise<number | null> {
     try {
       const { ttlMs, holds } = await this.inspect(timeoutMs)
-      return holds.has(owner) ? ttlMs : null
+      return owner.find(holds) === undefined ? null : ttlMs
     } catch (error) {
       // Somebody put another thing under the lock's name.
       if (error instanceof WrongTypeError) {

@@ -1,7 +1,9 @@
 import type { Place } from '../context.js'
+import type { OwnerField } from '../owner-field.js'
 import type { CommandStamp } from '../scripts/command-stamp.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { LockState } from '../scripts/lock/inspect.js'
+import type { RenameReply } from '../scripts/lock/rename.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 
 /** One change of one acquisition. */
@@ -41,6 +43,12 @@ export interface LocalLine {
   readonly shared?: boolean
 }
 
+/** How a hold is passed on to the next caller of this client without Redis. */
+export interface LocalPassing {
+  /** Lets the owner's name in Redis follow. */
+  rename(to: string, from: readonly string[]): Promise<RenameReply>
+}
+
 /** What a kind of lock does in Redis. Waiting, watching, contexts and holds are the same for all kinds. */
 export interface LockProtocol {
   readonly lockName: string
@@ -61,6 +69,8 @@ export interface LockProtocol {
    */
   surroundings(place: Place | null, isEndless: boolean): Surroundings
   lineOf(owner: string, around: Surroundings): LocalLine
+  /** Null where every holder has to take it in Redis. */
+  readonly passing: LocalPassing | null
   /** Whether anybody in this client waits for it. */
   readonly isAwaited: boolean
   /** How long a caller that was refused so many times waits before it asks again, ms. Absent: until it is woken. */
@@ -72,5 +82,5 @@ export interface LockProtocol {
   forceRelease(): Promise<boolean>
   inspect(timeoutMs?: number): Promise<LockState>
   /** What Redis keeps of an owner's lease, ms, -1 when it has no end; null when the owner does not have the lock. */
-  remaining(owner: string, timeoutMs?: number): Promise<number | null>
+  remaining(owner: OwnerField, timeoutMs?: number): Promise<number | null>
 }

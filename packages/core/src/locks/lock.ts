@@ -4,6 +4,7 @@ import type { Acquirer } from '../acquirer.js'
 import { enclosing, placeToAcquire, placeToRelease, type Place } from '../context.js'
 import { NotLockOwnerError } from '../errors.js'
 import type { Hold } from '../hold.js'
+import type { OwnerField } from '../owner-field.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { Session } from '../session.js'
 import type { AnyLock } from './any-lock.js'
@@ -99,13 +100,13 @@ export class Lock implements AnyLock<Hold> {
       return false
     }
     const { holds } = await this.inspect()
-    return owners.some((each) => holds.has(each.owner))
+    return owners.some((each) => each.commands.field.find(holds) !== undefined)
   }
 
   /** How many levels this caller holds, as Redis has it. */
   async getHoldCount(): Promise<number> {
-    const owner = this.ownerHere()
-    return owner === undefined ? 0 : ((await this.inspect()).holds.get(owner) ?? 0)
+    const field = this.fieldHere()
+    return field ? (field.find((await this.inspect()).holds) ?? 0) : 0
   }
 
   /** Lease left, ms; -2: nobody holds it, -1: it has no end. */
@@ -184,9 +185,11 @@ export class Lock implements AnyLock<Hold> {
     return this.bare.take()
   }
 
-  private ownerHere(): string | undefined {
+  private fieldHere(): OwnerField | undefined {
     const place = this.place()
-    return place ? enclosing(place, this.protocol.scope)?.acquisition.owner : this.bare.current?.owner
+    return place
+      ? enclosing(place, this.protocol.scope)?.acquisition.commands.field
+      : this.bare.current?.field
   }
 }
 

@@ -1,22 +1,27 @@
 import { INBOX_PREFIX, unlockChannel } from '../keys.js'
 import { acquire, type AcquireReply } from '../scripts/lock/acquire.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
+import { rename, type RenameReply } from '../scripts/lock/rename.js'
 import { release, type ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
-import type { HoldChange, LocalLine, Wish } from './lock-protocol.js'
+import type { HoldChange, LocalLine, LocalPassing, Wish } from './lock-protocol.js'
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
-export class ReentrantProtocol extends HashProtocol {
+export class ReentrantProtocol extends HashProtocol implements LocalPassing {
   /** Where releases are announced; null: nowhere. */
   private readonly channel: string | null
   private readonly line: LocalLine
+  private readonly passesOn: boolean
 
   constructor(session: Session, lockName: string, isAnnounced = true) {
     super(session, lockName)
     const topic = unlockChannel(this.key)
     this.channel = isAnnounced ? topic : null
     this.line = { queue: this.key, topic }
+    const { localPassing, replicas } = session.options
+    // A name that only the primary has would be a loss after a fail-over: where replicas count, Redis is asked.
+    this.passesOn = isAnnounced && localPassing && !replicas
   }
 
   /** One line for all callers of this client: a release lets one of them in. */
@@ -38,6 +43,15 @@ export class ReentrantProtocol extends HashProtocol {
     const { lockName, key, channel } = this
     const latchKey = this.latchKey(owner)
     return release(this.session.runner, { lockName, key, latchKey, owner, holds, stamp, channel })
+  }
+
+  override get passing(): LocalPassing | null {
+    return this.passesOn ? this : null
+  }
+
+  rename(to: string, from: readonly string[]): Promise<RenameReply> {
+    const { lockName, key } = this
+    return rename(this.session.runner, { lockName, key, to, from })
   }
 
   async forceRelease(): Promise<boolean> {

@@ -7,6 +7,7 @@ local transitions = {
   -- include lock/acquire
   -- include fenced-lock/acquire
   -- include lock/release
+  -- include lock/rename
   -- include fair-lock/acquire
   -- include fair-lock/release
   -- include fair-lock/heartbeat

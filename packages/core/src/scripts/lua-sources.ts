@@ -112,9 +112,21 @@ local transitions = {
     end
     redis.call('del', KEYS[1])
     if ARGV[7] ~= '' then
-      redis.call(ARGV[7], ARGV[6], '0')
+      return 4 + redis.call(ARGV[7], ARGV[6], '0')
     end
     return 1
+  end },
+  ['lock/rename'] = { keys = 1, run = function(KEYS, ARGV)
+    redis.call('hdel', KEYS[1], '')
+    for i = 2, #ARGV do
+      local holds = redis.call('hget', KEYS[1], ARGV[i])
+      if holds then
+        redis.call('hset', KEYS[1], ARGV[1], holds)
+        redis.call('hdel', KEYS[1], ARGV[i])
+        return 1
+      end
+    end
+    return redis.call('hexists', KEYS[1], ARGV[1])
   end },
   ['fair-lock/acquire'] = { keys = 6, run = function(KEYS, ARGV)
     local function clock()
@@ -1750,9 +1762,21 @@ if holds > 0 then
 end
 redis.call('del', KEYS[1])
 if ARGV[7] ~= '' then
-  redis.call(ARGV[7], ARGV[6], '0')
+  return 4 + redis.call(ARGV[7], ARGV[6], '0')
 end
 return 1
+`,
+  'lock/rename': `-- rename: let the field of a lock that was passed on inside its process follow the owner.
+redis.call('hdel', KEYS[1], '')
+for i = 2, #ARGV do
+  local holds = redis.call('hget', KEYS[1], ARGV[i])
+  if holds then
+    redis.call('hset', KEYS[1], ARGV[1], holds)
+    redis.call('hdel', KEYS[1], ARGV[i])
+    return 1
+  end
+end
+return redis.call('hexists', KEYS[1], ARGV[1])
 `,
   'lock/renew': `-- renew: make sure that each lock an owner still has lives at least a lease from now.
 local lease = tonumber(ARGV[1])
@@ -2714,4 +2738,4 @@ return 1
 `,
 } as const
 
-export const inBatches: readonly string[] = ['lock/acquire', 'fenced-lock/acquire', 'lock/release', 'fair-lock/acquire', 'fair-lock/release', 'fair-lock/heartbeat', 'read-lock/acquire', 'read-lock/release', 'write-lock/acquire', 'write-lock/release']
+export const inBatches: readonly string[] = ['lock/acquire', 'fenced-lock/acquire', 'lock/release', 'lock/rename', 'fair-lock/acquire', 'fair-lock/release', 'fair-lock/heartbeat', 'read-lock/acquire', 'read-lock/release', 'write-lock/acquire', 'write-lock/release']

@@ -3,7 +3,8 @@
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
 --         [6] unlock channel   [7] PUBLISH or SPUBLISH, '' to tell nobody
--- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
+-- RETURNS 1 released and announced nowhere, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing,
+--         4 + n released, and n connections to this server heard it
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 local holds = tonumber(ARGV[2])
 
@@ -30,6 +31,6 @@ if holds > 0 then
 end
 redis.call('del', KEYS[1])
 if ARGV[7] ~= '' then
-  redis.call(ARGV[7], ARGV[6], '0')
+  return 4 + redis.call(ARGV[7], ARGV[6], '0')
 end
 return 1

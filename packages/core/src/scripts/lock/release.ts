@@ -16,7 +16,13 @@ export interface ReleaseCommand {
   readonly stamp: CommandStamp
 }
 
-export type ReleaseReply = { readonly kind: 'released' | 'still-held' | 'superseded' | 'not-held' }
+export interface ReleaseReply {
+  readonly kind: 'released' | 'still-held' | 'superseded' | 'not-held'
+  /** Connections to that server that listened to the unlock channel, where that is known. */
+  readonly heardBy?: number
+}
+
+const RELEASED_UNHEARD: ReleaseReply = { kind: 'released', heardBy: 0 }
 
 const REPLIES: readonly ReleaseReply[] = [
   { kind: 'not-held' },
@@ -40,5 +46,9 @@ export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<
 }
 
 export function parseReleased(reply: unknown): ReleaseReply {
-  return REPLIES[Number(reply)] ?? { kind: 'superseded' }
+  const number = Number(reply)
+  if (number <= REPLIES.length) {
+    return number === REPLIES.length ? RELEASED_UNHEARD : (REPLIES[number] as ReleaseReply)
+  }
+  return { kind: 'released', heardBy: number - REPLIES.length }
 }

@@ -1,0 +1,49 @@
+import type { LocalPassing } from './locks/lock-protocol.js'
+import type { RenameReply } from './scripts/lock/rename.js'
+
+/**
+ * The field of the lock's hash that stands for a hold. It has the name of whoever took the lock in Redis; when the
+ * hold is passed on inside the process, its name follows.
+ */
+export class OwnerField {
+  /** Every name that it may have in Redis. */
+  private readonly names: Set<string>
+  /** What it was to be named by a command that has no answer: nobody knows which of the names it has. */
+  inDoubt: string | null = null
+
+  constructor(private current: string) {
+    this.names = new Set([current])
+  }
+
+  /** As commands have to name it. */
+  get name(): string {
+    return this.current
+  }
+
+  /** Whether the owner that Redis tells of is, or lately was, this one. */
+  isNamed(owner: string): boolean {
+    return this.names.has(owner)
+  }
+
+  /** @returns what Redis says of any of its names */
+  find<T>(holds: ReadonlyMap<string, T>): T | undefined {
+    for (const name of this.names) {
+      const found = holds.get(name)
+      if (found !== undefined) {
+        return found
+      }
+    }
+    return undefined
+  }
+
+  /** Gives it the name, or finds out which it has. @throws LockError its name is in doubt then */
+  async follow(owner: string, passing: LocalPassing): Promise<RenameReply> {
+    const from = [...this.names].filter((name) => name !== owner)
+    this.names.add(owner)
+    this.inDoubt = owner
+    const reply = await passing.rename(owner, from)
+    this.inDoubt = null
+    this.current = owner
+    return reply
+  }
+}

@@ -1,0 +1,130 @@
+import { trustMarginMs, type Watch } from '@holdfast/watchdog'
+import type { Acquisition } from './acquisition.js'
+import type { LockProtocol } from './locks/lock-protocol.js'
+import type { OwnerCommands } from './owner-commands.js'
+import type { ReleaseReply } from './scripts/lock/release.js'
+import type { Session } from './session.js'
+
+// Local passing is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): what a process has in Redis goes
+// from one of its callers to the next in memory. Processes that wait elsewhere leave no trace that could be asked for,
+// so the bounds hold whether anybody does or not.
+const MOST_PASSES = 100
+const LONGEST_MS = 5
+/** How long the callers of a client that has used its bounds up let others come first, ms. */
+const STAND_BACK_MS = 5
+
+// As it was when this module was loaded: a test that fakes the process's timers must not stop what it tests.
+const afterThisTick = setImmediate
+
+/** A hold on its way from one caller of this client to the next. */
+export interface PassedHold {
+  readonly possession: Possession
+  /** When a grant would have been sent that is worth the trust that is left. */
+  readonly sentAt: number
+  /** Ends the hold that is passed on. */
+  readonly end: () => void
+}
+
+/**
+ * What this client has in Redis from one acquire to the release that ends it, while acquisitions of its own follow
+ * each other in it. See docs/decisions/0028-local-passing.md for the races.
+ */
+export class Possession {
+  readonly commands: OwnerCommands
+  private readonly since: number
+  private passes = 0
+  private isFollowing = false
+
+  constructor(
+    private readonly session: Session,
+    private readonly protocol: LockProtocol,
+    private holder: Acquisition,
+  ) {
+    this.commands = holder.commands
+    this.since = session.clock.now()
+  }
+
+  get mayPass(): boolean {
+    return (
+      this.protocol.passing !== null &&
+      this.passes < MOST_PASSES &&
+      this.session.clock.now() < this.since + LONGEST_MS
+    )
+  }
+
+  /**
+   * Hands it to the first in line, if there is one that can take it. Only when all that is in Redis is known, and
+   * most of the lease is left: else something is wrong with renewals, and Redis is asked.
+   * @param end ends the hold; called only when somebody takes it
+   */
+  offer(watch: Watch, end: () => void): boolean {
+    const { waiter, watchdog, clock } = this.session
+    const { queue, holder } = this
+    if (!this.commands.isAtRest || !waiter.isWaiting(queue)) {
+      return false
+    }
+    // I3: the next one is resumed before any timer is, after whatever pause of the process.
+    watchdog.endOverdueTrust()
+    const { trustedForMs } = watch
+    const { ttlMs } = holder
+    if (trustedForMs < ttlMs / 3) {
+      return false
+    }
+    const sentAt = clock.now() + trustedForMs - ttlMs + trustMarginMs(ttlMs)
+    return waiter.offer(queue, { possession: this, sentAt, end } satisfies PassedHold)
+  }
+
+  passTo(next: Acquisition): void {
+    this.passes += 1
+    this.holder = next
+    this.session.refusals.passed(this.holder.key, next.owner)
+    this.followSoon()
+  }
+
+  /** Its bounds ended it: those who wait here let others come first. To be called before it is released. */
+  standBackIfUsedUp(): boolean {
+    const { waiter } = this.session
+    const isUsedUp = this.passes > 0 && !this.mayPass && waiter.isWaiting(this.queue)
+    if (isUsedUp) {
+      waiter.standBack(this.queue, STAND_BACK_MS)
+    }
+    return isUsedUp
+  }
+
+  /** Nobody else heard of the release, so nobody else waits. */
+  comeForwardIfAlone({ heardBy }: ReleaseReply): void {
+    const { waiter } = this.session
+    if (heardBy !== undefined && heardBy <= (waiter.isListening(this.queue) ? 1 : 0)) {
+      waiter.standBack(this.queue, 0)
+    }
+  }
+
+  private get queue(): string {
+    return this.protocol.lineOf(this.holder.owner, this.holder.around).queue
+  }
+
+  /** Once a tick at most, so that only who has it then is named in Redis. */
+  private followSoon(): void {
+    if (!this.isFollowing) {
+      this.isFollowing = true
+      afterThisTick(() => this.session.inBackground(this.follow()))
+    }
+  }
+
+  private async follow(): Promise<void> {
+    try {
+      await this.commands.follow(() => this.holder)
+    } catch {
+      // Nobody knows which name it has. Whatever is sent next for this possession finds out first.
+    } finally {
+      this.isFollowing = false
+    }
+    if (
+      !this.holder.isOver &&
+      this.commands.field.inDoubt === null &&
+      this.holder.owner !== this.commands.field.name
+    ) {
+      this.followSoon()
+    }
+  }
+}

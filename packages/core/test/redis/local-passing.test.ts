@@ -1,0 +1,208 @@
+import { describe, expect, it } from '@jest/globals'
+import { InvalidArgumentError, LockClient, type Hold } from '../../src/index.js'
+import { eventually } from './support/harness.js'
+import { heldAndAwaited, passer } from './support/passing.js'
+import { soon, useRig } from './support/rig.js'
+import { waitBehind } from './support/behind.js'
+
+const NAME = 'order:42'
+const HOUR_MS = 3_600_000
+
+const rig = useRig()
+const owners = () => rig.admin.hgetall(NAME)
+
+describe('a lock that is released while somebody of the same client waits', () => {
+  it('goes to the next without a command, and Redis names the one who has it then', async () => {
+    const client = await passer(rig)
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
+    const more = Array.from({ length: 5 }, () => client.locks.getLock(NAME).acquire())
+    expect(await hold.release()).toBe('released')
+    const second = await soon(waiting)
+    expect(await second.release()).toBe('released')
+    const third = (await soon(more[0]!)) as Hold
+    expect(client.sent()).toEqual([])
+    expect(new Set([hold, second, third].map(({ owner }) => owner)).size).toBe(3)
+    await eventually(async () => third.owner in (await owners()))
+    expect(await owners()).toEqual({ [third.owner]: '1' })
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(20_000)
+    expect(client.sent()).toEqual(['rename'])
+    for (const holding of [Promise.resolve(third), ...more.slice(1)]) await (await soon(holding)).release()
+    expect(await owners()).toEqual({})
+  })
+
+  it('is held by whom this client says, before Redis names it', async () => {
+    const client = await passer(rig)
+    const thread = client.locks.thread()
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME, () => thread.getLock(NAME).acquire())
+    await hold.release()
+    const next = await soon(waiting)
+    const lock = thread.getLock(NAME)
+    expect(await Promise.all([lock.getHoldCount(), lock.isHeldByThread(thread.id)])).toEqual([1, true])
+    await next.verify()
+    expect(next.trustedForMs).toBeGreaterThan(20_000)
+    await next.release()
+  })
+
+  it('is re-entered, extended and given back level by level by the next (I2)', async () => {
+    const client = await passer(rig)
+    const thread = client.locks.thread()
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME, () => thread.getLock(NAME).acquire())
+    await hold.release()
+    const outer = await soon(waiting)
+    const inner = await thread.getLock(NAME).acquire()
+    await inner.extend(60_000)
+    await eventually(async () => outer.owner in (await owners()))
+    expect(await owners()).toEqual({ [outer.owner]: '2' })
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(50_000)
+    expect(await inner.release()).toBe('still-held')
+    expect(await outer.release()).toBe('released')
+  })
+
+  it('is renewed under the name of the next (I3)', async () => {
+    const client = await passer(rig)
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
+    await hold.release()
+    const next = await soon(waiting)
+    await eventually(async () => next.owner in (await owners()))
+    await rig.admin.pexpire(NAME, 15_000)
+    client.clock.skip(10_100)
+    // What has the watchdog look at its clock.
+    expect(next.trustedForMs).toBeGreaterThan(0)
+    await (await client.locks.getLock('another').acquire()).release()
+    await eventually(async () => (await rig.admin.pttl(NAME)) > 25_000)
+    expect(next.signal.aborted).toBe(false)
+    await next.release()
+  })
+})
+
+describe('a lock is given back to Redis, not passed on,', () => {
+  const goesThroughRedis = async (
+    change: (client: Awaited<ReturnType<typeof passer>>) => unknown,
+    options: object = {},
+    wish: object = {},
+  ) => {
+    const client = await passer(rig, options)
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME, () =>
+      client.locks.getLock(NAME).acquire(wish),
+    )
+    await change(client)
+    client.sent()
+    expect(await hold.release()).toBe('released')
+    const next = await soon(waiting)
+    // Its watch may have looked at its clock meanwhile.
+    expect(client.sent().filter((script) => script !== 'renew')).toEqual(['release', 'acquire'])
+    expect(await owners()).toEqual({ [next.owner]: '1' })
+    return next
+  }
+
+  it('when this client has had it for 5 ms', async () => {
+    await (await goesThroughRedis(({ clock }) => clock.skip(5))).release()
+  })
+
+  it('when the machine was suspended since it was taken (I3)', async () => {
+    const next = await goesThroughRedis(({ clock }) => clock.suspend(HOUR_MS))
+    await next.release()
+  })
+
+  it('when the next one wants a lease of its own', async () => {
+    const next = await goesThroughRedis(() => undefined, {}, { leaseMs: 7_000 })
+    expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(7_000)
+    await next.release()
+  })
+
+  it('when the next one wants a token, or has one (I9)', async () => {
+    const client = await passer(rig)
+    const fenced = client.locks.getFencedLock(NAME)
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME, () => fenced.acquire())
+    const another = fenced.acquire()
+    await hold.release()
+    const next = await soon(waiting)
+    expect(next.token).toBe('1')
+    await next.release()
+    const last = await soon(another)
+    expect(last.token).toBe('2')
+    await last.release()
+  })
+
+  it('when less than a third of its lease is left', async () => {
+    // Trusted for 7.5 ms, less the 3 that pass.
+    const next = await goesThroughRedis(({ clock }) => clock.skip(4.4), { lockWatchdogTimeout: 10 })
+    await next.release()
+  })
+
+  it('when localPassing is off', async () => {
+    await (await goesThroughRedis(() => undefined, { localPassing: false })).release()
+  })
+
+  it('when its holder has a lease of its own', async () => {
+    const client = await passer(rig)
+    const hold = await client.locks.getLock(NAME).acquire({ leaseMs: 20_000 })
+    const { waiting } = await waitBehind(rig.admin, NAME, () => client.locks.getLock(NAME).acquire())
+    client.sent()
+    expect(await hold.release()).toBe('released')
+    expect(client.sent()).toContain('release')
+    await (await soon(waiting)).release()
+  })
+})
+
+describe('those who wait elsewhere', () => {
+  it('come after 100 passes, before anybody who waits here', async () => {
+    const client = await passer(rig)
+    const order: string[] = []
+    const work = async (who: string, holding: Promise<Hold>) => {
+      const hold = await holding
+      order.push(who)
+      await hold.release()
+    }
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
+    const here = [waiting, ...Array.from({ length: 149 }, () => client.locks.getLock(NAME).acquire())]
+    const elsewhere = await rig.client()
+    const there = elsewhere.getLock(NAME).acquire()
+    await eventually(async () => {
+      const [, listening] = await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${NAME}}`)
+      return listening === 2
+    })
+    const all = [...here.map((each) => work('here', each)), work('there', there)]
+    await hold.release()
+    await soon(Promise.all(all))
+    expect(order.length).toBe(151)
+    expect(order.indexOf('there')).toBe(100)
+  })
+
+  it('are not waited for when nobody is there', async () => {
+    const client = await passer(rig)
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
+    const here = [waiting, ...Array.from({ length: 149 }, () => client.locks.getLock(NAME).acquire())]
+    const done = here.map(async (holding) => (await holding).release())
+    const startedAt = client.clock.now()
+    await hold.release()
+    await soon(Promise.all(done))
+    // It would have stood back for 5 ms of this clock.
+    expect(client.clock.now() - startedAt).toBeLessThan(5)
+  })
+})
+
+it('never two at a time, whoever passes to whom', async () => {
+  const clients = [await rig.client(), await rig.client(), await rig.client({ localPassing: false })]
+  let inside = 0
+  const seen = new Set<string>()
+  const flow = async (locks: LockClient) => {
+    for (let i = 0; i < 60; i += 1) {
+      await locks.getLock(NAME).withLock(async (hold) => {
+        inside += 1
+        expect(inside).toBe(1)
+        seen.add(hold.owner)
+        if (i % 7 === 0) await new Promise((resolve) => setImmediate(resolve))
+        if (i % 13 === 0) await locks.getLock(NAME).withLock(() => hold.verify())
+        hold.ensure()
+        inside -= 1
+      })
+    }
+  }
+  await Promise.all(clients.flatMap((locks) => Array.from({ length: 8 }, () => flow(locks))))
+  expect(seen.size).toBe(3 * 8 * 60)
+})
+
+it('localPassing must be true or false', () => {
+  expect(() => rig.clientNow({ localPassing: 'yes' as never })).toThrow(InvalidArgumentError)
+})

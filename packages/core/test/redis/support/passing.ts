@@ -1,0 +1,67 @@
+import type { Redis } from 'ioredis'
+import type { Hold, LockClient, LockClientOptions } from '../../../src/index.js'
+import { acquireFencedScript } from '../../../src/scripts/fenced-lock/acquire.js'
+import { acquireScript } from '../../../src/scripts/lock/acquire.js'
+import { releaseScript } from '../../../src/scripts/lock/release.js'
+import { renameScript } from '../../../src/scripts/lock/rename.js'
+import { renewScript } from '../../../src/scripts/lock/renew.js'
+import { scriptsRunBy } from './carrier.js'
+import { waitBehind } from './behind.js'
+import { eventually } from './harness.js'
+import type { Rig } from './rig.js'
+import { SlowClock } from './slow-clock.js'
+
+const NAMES = new Map([
+  [acquireScript.sha1, 'acquire'],
+  [acquireFencedScript.sha1, 'acquire'],
+  [releaseScript.sha1, 'release'],
+  [renameScript.sha1, 'rename'],
+  [renewScript.sha1, 'renew'],
+])
+
+/** A client whose bounds of passing are not used up by the test's own round trips. */
+export interface Passer {
+  readonly locks: LockClient
+  readonly clock: SlowClock
+  /** What it has sent since the last look, in this order. */
+  sent(): string[]
+}
+
+export async function passer(
+  rig: Rig,
+  options: LockClientOptions = {},
+  connection: Redis = rig.connection(),
+): Promise<Passer> {
+  const clock = new SlowClock()
+  const digests = scriptsRunBy(connection)
+  const locks = await rig.client({ clock, resyncInterval: 60_000, ...options }, connection)
+  let seen = 0
+  const sent = (): string[] => {
+    const fresh = digests().slice(seen)
+    seen += fresh.length
+    return fresh.map((sha1) => NAMES.get(sha1) ?? sha1)
+  }
+  return { locks, clock, sent }
+}
+
+/** Somebody holds the lock, and the first of those who wait sleeps. */
+export async function heldAndAwaited<T = Hold>(
+  rig: Rig,
+  { locks, sent }: Passer,
+  name: string,
+  wait: () => Promise<T> = () => locks.getLock(name).acquire() as Promise<T>,
+): Promise<{ readonly hold: Hold; readonly waiting: Promise<T> }> {
+  const hold = await locks.getLock(name).acquire()
+  sent()
+  const { waiting } = await waitBehind(rig.admin, name, wait)
+  // It tries when it comes, and once more when it hears messages.
+  let tries = 0
+  await eventually(() => {
+    tries += sent().filter((script) => script === 'acquire').length
+    return tries >= 2
+  })
+  // Behind the answer to that.
+  await locks.getLock(name).isLocked()
+  sent()
+  return { hold, waiting }
+}

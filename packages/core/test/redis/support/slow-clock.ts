@@ -1,0 +1,33 @@
+import { backgroundClock, type Clock } from '../../../src/system-clock.js'
+
+const SLOWNESS = 100
+
+/**
+ * A clock whose time passes slowly, so that bounds of milliseconds are not used up by the test's own round trips. Its
+ * timers keep real time.
+ */
+export class SlowClock implements Clock {
+  private readonly startedAt = backgroundClock.now()
+  private skippedMs = 0
+  private sleptMs = 0
+
+  readonly now = (): number => this.elapsed
+  readonly wallNow = (): number => this.elapsed + this.sleptMs
+
+  setTimer(delayMs: number, fire: () => void): { cancel(): void } {
+    return backgroundClock.setTimer(delayMs, fire)
+  }
+
+  skip(ms: number): void {
+    this.skippedMs += ms
+  }
+
+  /** The machine sleeps: its monotonic clock stands still. */
+  suspend(ms: number): void {
+    this.sleptMs += ms
+  }
+
+  private get elapsed(): number {
+    return (backgroundClock.now() - this.startedAt) / SLOWNESS + this.skippedMs
+  }
+}
