@@ -1,9 +1,10 @@
-import { trustMarginMs, type Grant, type RenewableLease, type Watch } from '@holdfast/watchdog'
+import { trustMarginMs, type RenewableLease, type Watch } from '@holdfast/watchdog'
 import { newTurn, type Context, type Turn } from './context.js'
 import { LockLostError, type LossReason } from './errors.js'
 import type { Hold } from './hold.js'
 import type { LockProtocol, Surroundings } from './locks/lock-protocol.js'
 import { Levels, type LevelRequest } from './levels.js'
+import { watchLease } from './lease-of-hold.js'
 import { Loss } from './loss.js'
 import { OwnerCommands } from './owner-commands.js'
 import { Possession, type PassedHold } from './possession.js'
@@ -33,15 +34,15 @@ export class Acquisition implements RenewableLease {
   commands: OwnerCommands
   private possession: Possession | null = null
   readonly levels = new Levels()
-  private watch: Watch | null = null
+  watch: Watch | null = null
   private released = false
   readonly loss = new Loss()
   private context: Context | null = null
   private siblings: Turn | null = null
 
   constructor(
-    private readonly session: Session,
-    private readonly protocol: LockProtocol,
+    readonly session: Session,
+    readonly protocol: LockProtocol,
     /** The logical thread it belongs to; null outside any context. */
     readonly thread: Context | null,
     readonly around: Surroundings,
@@ -98,8 +99,8 @@ export class Acquisition implements RenewableLease {
 
   /** One try to take the lock for a first hold. */
   tryFirst(request: LevelRequest): Promise<AcquireReply> {
-    const leaseMs = request.leaseMs ?? this.ttlMs
-    return this.commands.acquireFirst({ leaseMs, waits: request.waitMs !== 0, around: this.around })
+    const { leaseMs = this.ttlMs, waitMs } = request
+    return this.commands.acquireFirst({ leaseMs, waits: waitMs !== 0, around: this.around })
   }
 
   /**
@@ -111,14 +112,14 @@ export class Acquisition implements RenewableLease {
       // Passed on to it. Lost since then: as if it had come too late.
       return this.isOver ? null : this.levels.add(this, request)
     }
-    const { clock } = this.session
+    const now = this.session.clock.now()
     const ttlMs = request.leaseMs ?? this.ttlMs
     const sentAt = this.commands.grantedAt
-    if (clock.now() >= sentAt + ttlMs - trustMarginMs(ttlMs)) {
+    if (now >= sentAt + ttlMs - trustMarginMs(ttlMs)) {
       return null
     }
-    this.possession = new Possession(this.session, this.protocol, this)
-    this.hold({ sentAt, ttlMs, renew: request.leaseMs === undefined }, sentAt)
+    this.possession = new Possession(this, now)
+    this.watch = watchLease(this, { sentAt, ttlMs, renew: request.leaseMs === undefined }, sentAt)
     return this.levels.add(this, request)
   }
 
@@ -130,7 +131,7 @@ export class Acquisition implements RenewableLease {
     end()
     this.possession = possession
     this.commands = possession.commands
-    this.hold({ sentAt, ttlMs: this.ttlMs, renew: true }, this.session.clock.now())
+    this.watch = watchLease(this, { sentAt, ttlMs: this.ttlMs, renew: true }, this.session.clock.now())
     possession.passTo(this)
     return true
   }
@@ -170,10 +171,8 @@ export class Acquisition implements RenewableLease {
   /** The last level of a renewed lock may go to the next in line here, past Redis. */
   private passOn(hold: Hold): boolean {
     const { possession, watch, levels } = this
-    if (!possession?.mayPass || levels.count !== 1 || !hold.watched || !watch?.renewing) {
-      return false
-    }
-    return possession.offer(watch, () => this.end(hold))
+    const isPassable = possession?.isWanted && levels.count === 1 && hold.watched && watch?.renewing
+    return isPassable && possession.mayPass ? possession.offer(watch, () => this.end(hold)) : false
   }
 
   private async releaseInRedis(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
@@ -187,14 +186,12 @@ export class Acquisition implements RenewableLease {
       if (this.loss.error) {
         return 'lost'
       }
-      const standsBack = this.released && this.possession?.standBackIfUsedUp()
+      const ending = this.released ? this.possession?.beginToEnd() : null
       const reply = await commands.writeUntilKnown(levels, session.options.unavailableTimeoutMs)
+      ending?.(reply)
       if (reply.kind === 'not-held') {
         this.lose('gone')
         return 'lost'
-      }
-      if (standsBack) {
-        this.possession?.comeForwardIfAlone(reply)
       }
       return this.released ? 'released' : 'still-held'
     } catch (error) {
@@ -203,35 +200,6 @@ export class Acquisition implements RenewableLease {
     } finally {
       commands.passTurn()
     }
-  }
-
-  /** Lives at least this long from now. @throws LockLostError */
-  extend(leaseMs: number): Promise<void> {
-    return this.commands.oneAtATime(async () => {
-      this.loss.throwIfSet()
-      const owner = await this.commands.knownName()
-      const sentAt = this.session.clock.now()
-      if ((await this.protocol.extend(owner, leaseMs)) === 'lost') {
-        this.lose('gone')
-      }
-      this.loss.throwIfSet()
-      this.commands.noteLease(sentAt, leaseMs)
-      this.watch?.confirm(sentAt, leaseMs)
-    })
-  }
-
-  /** Asks Redis. @throws LockLostError */
-  async verify(): Promise<void> {
-    this.loss.throwIfSet()
-    const sentAt = this.session.clock.now()
-    const remainingMs = await this.remaining()
-    if (remainingMs === null && !this.released) {
-      this.lose('gone')
-    } else if (remainingMs !== null && remainingMs >= 0) {
-      // The primary may have had a renewal that no replica has: where those are waited for, it adds no trust.
-      this.watch?.correct(sentAt, remainingMs, { mayGrow: !this.session.options.replicas })
-    }
-    this.loss.throwIfSet()
   }
 
   /** What Redis keeps of the lease, ms, -1 when it has no end; null when this owner does not have the lock. */
@@ -278,14 +246,6 @@ export class Acquisition implements RenewableLease {
 
   onRenewalFailed(error: unknown): void {
     reportFailedRenewal(this.session, this, error)
-  }
-
-  private hold(grant: Grant, since: number): void {
-    const { watchdog, held, options } = this.session
-    const { maxHoldMs } = options
-    const renewForMs = maxHoldMs === undefined ? Number.POSITIVE_INFINITY : since - grant.sentAt + maxHoldMs
-    this.watch = watchdog.watch(this, { ...grant, renewForMs })
-    held.add(this)
   }
 
   private writeInBackground(levels: { readonly count: number }): void {

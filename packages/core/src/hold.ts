@@ -1,5 +1,6 @@
 import type { Acquisition } from './acquisition.js'
 import { LockLostError, NotLockOwnerError } from './errors.js'
+import { extendLease, verifyLease } from './lease-of-hold.js'
 import type { LockHold, ReleaseOutcome } from './lock-hold.js'
 import type { OwnerField } from './owner-field.js'
 import { checkDuration, checkLease, checkRequired } from './validate.js'
@@ -92,7 +93,7 @@ export class Hold implements LockHold {
    */
   async verify(): Promise<void> {
     this.throwIfReleased()
-    await this.acquisition.verify()
+    await verifyLease(this.acquisition)
   }
 
   /**
@@ -103,7 +104,7 @@ export class Hold implements LockHold {
     checkRequired('ms', ms)
     checkLease('ms', ms)
     this.throwIfReleased()
-    await this.acquisition.extend(ms)
+    await extendLease(this.acquisition, ms)
   }
 
   /**

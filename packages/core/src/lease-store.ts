@@ -41,13 +41,15 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
   ): Promise<readonly RenewalAnswer[]> {
     const { runner, leaseMs } = this
     const ofReaders = acquisitions[0]?.shared === true
-    const fields = acquisitions.map((each) => each.commands.field)
-    const doubtful = fields.map((field) => field.inDoubt !== null)
-    const locks = acquisitions.map(({ key }, i) => ({ key, owner: fields[i]!.name }))
+    const locks = acquisitions.map(({ key, commands }) => {
+      const { field } = commands
+      return { key, field, owner: field.name, inDoubt: field.inDoubt !== null }
+    })
     const answers = await (ofReaders ? renewRead : renew)(runner, { locks, leaseMs, timeoutMs })
-    return answers.map((answer, i) => {
+    return locks.map(({ field, owner, inDoubt }, i) => {
       // Of a name that was or is being followed by another: it may be that one that Redis has.
-      const isSuperseded = doubtful[i] || fields[i]?.inDoubt !== null || fields[i]?.name !== locks[i]?.owner
+      const isSuperseded = inDoubt || field.inDoubt !== null || field.name !== owner
+      const answer = answers[i] ?? 'lost'
       return answer === 'lost' && isSuperseded ? 'unknown' : answer
     })
   }

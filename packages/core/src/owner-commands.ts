@@ -7,6 +7,7 @@ import { CommandLedger } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
 import type { Session } from './session.js'
+import { Turns } from './turns.js'
 
 type OnFailure<R> = (error: unknown) => R | Promise<R>
 
@@ -19,7 +20,7 @@ const NOT_HELD: ReleaseReply = { kind: 'not-held' }
  * The commands of one owner: one at a time, numbered, each with the absolute hold count it wants. Keeps what is
  * known of the count in Redis, so that what became uncertain can be written again until it is known (I2).
  */
-export class OwnerCommands {
+export class OwnerCommands extends Turns {
   /** When the latest granted request for a lease was sent: what local trust is counted from. */
   grantedAt = 0
   /** Of the acquisition; a re-entry gets none of its own. */
@@ -28,10 +29,8 @@ export class OwnerCommands {
   replicas: number | undefined = undefined
   readonly field: OwnerField
   private readonly ledger = new CommandLedger()
-  private busy = false
   private isFollowing = false
   private answerEndsTurn = false
-  private queue: (() => void)[] | null = null
   /** Hold count in Redis; null when a command without an answer may have changed it. */
   private inRedis: number | null = 0
   /** Without a hold, something in Redis says that it waits. */
@@ -44,13 +43,14 @@ export class OwnerCommands {
     private readonly protocol: LockProtocol,
     owner: string,
   ) {
+    super()
     this.field = new OwnerField(owner)
     this.longestLeaseMs = session.options.lockWatchdogTimeout
   }
 
   /** Nothing was ever sent, or a refusal was certain: there is nothing of this owner in Redis, and none will come. */
   get hasNothingInRedis(): boolean {
-    return !this.busy && this.inRedis === 0 && !this.isExpected
+    return !this.isTaken && this.inRedis === 0 && !this.isExpected
   }
 
   /** Nothing of this owner is in Redis, nor can anything of it still arrive there. */
@@ -60,20 +60,20 @@ export class OwnerCommands {
 
   /** One level is in Redis for certain, and nothing that could change it is asked for. */
   get isAtRest(): boolean {
-    const isQuiet = this.busy ? this.isFollowing && !this.queue?.length : this.field.inDoubt === null
+    const isQuiet = this.isTaken ? this.isFollowing && !this.isQueued : this.field.inDoubt === null
     return isQuiet && this.inRedis === 1 && !this.isExpected && !this.ledger.hasLateCopies
   }
 
-  /** Lets the name in Redis follow to whoever holds it when its turn comes. @throws LockError: it is in doubt */
+  /** Names whoever holds it when its turn comes. @throws LockError: the name is in doubt */
   follow(holderNow: () => Acquisition): Promise<void> {
     return this.oneAtATime(async () => {
-      const holder = holderNow()
-      if (holder.isOver || this.field.name === holder.owner) {
+      const { isOver, owner } = holderNow()
+      if (isOver || this.field.name === owner) {
         return
       }
       this.isFollowing = true
       try {
-        if ((await this.rename(holder.owner)) === 'lost') {
+        if ((await this.field.follow(owner, this.protocol.passing)) === 'lost') {
           holderNow().lose('gone')
         }
       } finally {
@@ -86,48 +86,17 @@ export class OwnerCommands {
   async knownName(): Promise<string> {
     const { inDoubt } = this.field
     if (inDoubt !== null) {
-      await this.rename(inDoubt)
+      await this.field.follow(inDoubt, this.protocol.passing)
     }
     return this.field.name
   }
 
-  /** Runs after every earlier one has settled. */
-  async oneAtATime<T>(operation: () => Promise<T>): Promise<T> {
-    const turn = this.takeTurn()
-    if (turn) {
-      await turn
-    }
-    try {
-      return await operation()
-    } finally {
-      this.passTurn()
-    }
-  }
-
-  /** Null: it is the caller's turn already. Who has had it passes it on. */
-  takeTurn(): Promise<void> | null {
-    if (!this.busy) {
-      this.busy = true
-      return null
-    }
-    return new Promise((resolve) => (this.queue ??= []).push(resolve))
-  }
-
-  passTurn(): void {
-    const next = this.queue?.shift()
-    if (next) {
-      next()
-    } else {
-      this.busy = false
-    }
-  }
-
   /** Tries to take the lock. A turn of its own, which ends with the answer. */
   acquireFirst(wish: Wish): Promise<AcquireReply> {
-    if (this.busy) {
+    if (this.isTaken) {
       return this.oneAtATime(() => this.acquire(1, wish))
     }
-    this.busy = true
+    void this.takeTurn()
     this.answerEndsTurn = true
     return this.acquire(1, wish)
   }
@@ -214,11 +183,6 @@ export class OwnerCommands {
         return reply.kind === 'not-held' && this.ledger.mayBeReleased ? RELEASED : reply
       },
     })
-  }
-
-  private async rename(owner: string): Promise<'renamed' | 'lost'> {
-    const { passing } = this.protocol
-    return passing ? (await this.field.follow(owner, passing)).kind : 'renamed'
   }
 
   private nextChange(holds: number): HoldChange {

@@ -36,14 +36,17 @@ export class OwnerField {
     return undefined
   }
 
-  /** Gives it the name, or finds out which it has. @throws LockError its name is in doubt then */
-  async follow(owner: string, passing: LocalPassing): Promise<RenameReply> {
+  /**
+   * Gives it the name, or finds out that it has it.
+   * @throws LockError its name is in doubt then
+   */
+  async follow(owner: string, passing: LocalPassing | null): Promise<RenameReply['kind']> {
     const from = [...this.names].filter((name) => name !== owner)
     this.names.add(owner)
     this.inDoubt = owner
-    const reply = await passing.rename(owner, from)
+    const reply = await passing?.rename(owner, from)
     this.inDoubt = null
     this.current = owner
-    return reply
+    return reply?.kind ?? 'renamed'
   }
 }

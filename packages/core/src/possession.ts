@@ -4,6 +4,7 @@ import type { LockProtocol } from './locks/lock-protocol.js'
 import type { OwnerCommands } from './owner-commands.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
 import type { Session } from './session.js'
+import { afterThisTick } from './system-clock.js'
 
 // Local passing is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): what a process has in Redis goes
 // from one of its callers to the next in memory. Processes that wait elsewhere leave no trace that could be asked for,
@@ -12,9 +13,6 @@ const MOST_PASSES = 100
 const LONGEST_MS = 5
 /** How long the callers of a client that has used its bounds up let others come first, ms. */
 const STAND_BACK_MS = 5
-
-// As it was when this module was loaded: a test that fakes the process's timers must not stop what it tests.
-const afterThisTick = setImmediate
 
 /** A hold on its way from one caller of this client to the next. */
 export interface PassedHold {
@@ -31,25 +29,29 @@ export interface PassedHold {
  */
 export class Possession {
   readonly commands: OwnerCommands
-  private readonly since: number
+  private readonly session: Session
+  private readonly protocol: LockProtocol
   private passes = 0
   private isFollowing = false
 
   constructor(
-    private readonly session: Session,
-    private readonly protocol: LockProtocol,
     private holder: Acquisition,
+    /** Monotonic ms. */
+    private readonly since: number,
   ) {
     this.commands = holder.commands
-    this.since = session.clock.now()
+    this.session = holder.session
+    this.protocol = holder.protocol
   }
 
+  /** Whether somebody here waits for it, and may have it without asking Redis. */
+  get isWanted(): boolean {
+    return this.protocol.passing !== null && this.protocol.isAwaited
+  }
+
+  /** Whether its bounds leave room for one more. */
   get mayPass(): boolean {
-    return (
-      this.protocol.passing !== null &&
-      this.passes < MOST_PASSES &&
-      this.session.clock.now() < this.since + LONGEST_MS
-    )
+    return this.passes < MOST_PASSES && this.session.clock.now() < this.since + LONGEST_MS
   }
 
   /**
@@ -60,7 +62,7 @@ export class Possession {
   offer(watch: Watch, end: () => void): boolean {
     const { waiter, watchdog, clock } = this.session
     const { queue, holder } = this
-    if (!this.commands.isAtRest || !waiter.isWaiting(queue)) {
+    if (!this.commands.isAtRest) {
       return false
     }
     // I3: the next one is resumed before any timer is, after whatever pause of the process.
@@ -81,21 +83,23 @@ export class Possession {
     this.followSoon()
   }
 
-  /** Its bounds ended it: those who wait here let others come first. To be called before it is released. */
-  standBackIfUsedUp(): boolean {
+  /**
+   * It is given back to Redis. When its bounds ended it, those who wait here let others come first: from before the
+   * release is sent, because its message would wake them first of all.
+   * @returns to be told what came of the release
+   */
+  beginToEnd(): ((reply: ReleaseReply) => void) | null {
+    const { queue } = this
     const { waiter } = this.session
-    const isUsedUp = this.passes > 0 && !this.mayPass && waiter.isWaiting(this.queue)
-    if (isUsedUp) {
-      waiter.standBack(this.queue, STAND_BACK_MS)
+    if (this.passes === 0 || this.mayPass) {
+      return null
     }
-    return isUsedUp
-  }
-
-  /** Nobody else heard of the release, so nobody else waits. */
-  comeForwardIfAlone({ heardBy }: ReleaseReply): void {
-    const { waiter } = this.session
-    if (heardBy !== undefined && heardBy <= (waiter.isListening(this.queue) ? 1 : 0)) {
-      waiter.standBack(this.queue, 0)
+    waiter.standBack(queue, STAND_BACK_MS)
+    return ({ heardBy = Number.POSITIVE_INFINITY }) => {
+      // Nobody else heard of it, so nobody else waits.
+      if (heardBy <= (waiter.isListening(queue) ? 1 : 0)) {
+        waiter.standBack(queue, 0)
+      }
     }
   }
 

@@ -41,4 +41,9 @@ export const systemClock: Clock = clock(false)
 /** Its timers do not: a process with nothing else to do may end. */
 export const backgroundClock: Clock = clock(true)
 
+/** Runs when what is to be done now is done: once for all that happens in one turn of the event loop. */
+export function afterThisTick(work: () => void): void {
+  outside.runInAsyncScope(() => setImmediate(work))
+}
+
 export const systemRandom = (): number => Math.random()

@@ -59,8 +59,8 @@ export class WaitLine implements Place {
   private wakes = 0
   /** Callers past their deadline wait for the first answer only. */
   private someOverdue = false
-  /** Monotonic ms: until then others come first. */
-  private standsBackUntil = -Infinity
+  /** Until then others come first. */
+  private standsBackUntil = 0
   private subscription: LineSubscription | undefined = undefined
 
   constructor(
@@ -100,15 +100,14 @@ export class WaitLine implements Place {
     const { head } = this.callers
     if (!head || this.flight || head.expireIfDue()) return false
     const value = head.accept(offer)
-    if (value === undefined) return false
-    this.succeed(head, value)
-    if (!this.callers.head) this.dissolve()
-    return true
+    if (value !== undefined) this.succeed(head, value)
+    if (this.length === 0) this.dissolve()
+    return value !== undefined
   }
 
   /** Nobody here tries for so long; 0: from now on they do. */
   standBack(ms: number): void {
-    this.standsBackUntil = ms > 0 ? this.setting.clock.now() + ms : -Infinity
+    this.standsBackUntil = this.setting.clock.now() + ms
     if (ms === 0 && !this.flight) this.tryNow()
   }
 

@@ -19,7 +19,7 @@ describe('a lock that is released while somebody of the same client waits', () =
     expect(await hold.release()).toBe('released')
     const second = await soon(waiting)
     expect(await second.release()).toBe('released')
-    const third = (await soon(more[0]!)) as Hold
+    const third = await soon(more[0]!)
     expect(client.sent()).toEqual([])
     expect(new Set([hold, second, third].map(({ owner }) => owner)).size).toBe(3)
     await eventually(async () => third.owner in (await owners()))

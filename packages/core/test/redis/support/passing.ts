@@ -24,7 +24,7 @@ export interface Passer {
   readonly locks: LockClient
   readonly clock: SlowClock
   /** What it has sent since the last look, in this order. */
-  sent(): string[]
+  readonly sent: () => string[]
 }
 
 export async function passer(
@@ -45,12 +45,12 @@ export async function passer(
 }
 
 /** Somebody holds the lock, and the first of those who wait sleeps. */
-export async function heldAndAwaited<T = Hold>(
+export async function heldAndAwaited(
   rig: Rig,
   { locks, sent }: Passer,
   name: string,
-  wait: () => Promise<T> = () => locks.getLock(name).acquire() as Promise<T>,
-): Promise<{ readonly hold: Hold; readonly waiting: Promise<T> }> {
+  wait = () => locks.getLock(name).acquire(),
+): Promise<{ readonly hold: Hold; readonly waiting: Promise<Hold> }> {
   const hold = await locks.getLock(name).acquire()
   sent()
   const { waiting } = await waitBehind(rig.admin, name, wait)

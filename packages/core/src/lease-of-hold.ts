@@ -1,0 +1,42 @@
+import type { Grant, Watch } from '@holdfast/watchdog'
+import type { Acquisition } from './acquisition.js'
+
+/** From now on this client has it, since then (monotonic ms). */
+export function watchLease(acquisition: Acquisition, grant: Grant, since: number): Watch {
+  const { watchdog, held, options } = acquisition.session
+  const { maxHoldMs = Number.POSITIVE_INFINITY } = options
+  const watch = watchdog.watch(acquisition, { ...grant, renewForMs: since - grant.sentAt + maxHoldMs })
+  held.add(acquisition)
+  return watch
+}
+
+/** Lives at least this long from now. @throws LockLostError, RedisUnavailableError */
+export function extendLease(acquisition: Acquisition, leaseMs: number): Promise<void> {
+  const { commands, loss, protocol, session } = acquisition
+  return commands.oneAtATime(async () => {
+    loss.throwIfSet()
+    const owner = await commands.knownName()
+    const sentAt = session.clock.now()
+    if ((await protocol.extend(owner, leaseMs)) === 'lost') {
+      acquisition.lose('gone')
+    }
+    loss.throwIfSet()
+    commands.noteLease(sentAt, leaseMs)
+    acquisition.watch?.confirm(sentAt, leaseMs)
+  })
+}
+
+/** Whether its owner still has the lock. @throws LockLostError, RedisUnavailableError */
+export async function verifyLease(acquisition: Acquisition): Promise<void> {
+  const { loss, session } = acquisition
+  loss.throwIfSet()
+  const sentAt = session.clock.now()
+  const remainingMs = await acquisition.remaining()
+  if (remainingMs === null && !acquisition.isReleased) {
+    acquisition.lose('gone')
+  } else if (remainingMs !== null && remainingMs >= 0) {
+    // The primary may have had a renewal that no replica has: where those are waited for, it adds no trust.
+    acquisition.watch?.correct(sentAt, remainingMs, { mayGrow: !session.options.replicas })
+  }
+  loss.throwIfSet()
+}
