@@ -8,8 +8,8 @@ const MESSAGES = 'core/src/redis/subscriptions.ts'
 export const BUGS_IN_WAITING = {
   'no try after the subscription': {
     file: 'waiter/src/line-subscription.ts',
-    find: '() => this.onWake(), () => {',
-    replace: '() => undefined, () => {',
+    find: 'this.isConfirmed = this.topic === topic this.onWake()',
+    replace: 'this.isConfirmed = this.topic === topic',
     torture: ONLY_WAKES,
   },
   'a wake-up during a try is forgotten': {

@@ -118,11 +118,12 @@ local transitions = {
   end },
   ['lock/rename'] = { keys = 1, run = function(KEYS, ARGV)
     redis.call('hdel', KEYS[1], '')
-    for i = 2, #ARGV do
-      local holds = redis.call('hget', KEYS[1], ARGV[i])
+    for i = 1, #ARGV - 1 do
+      local from = ARGV[i + 1]
+      local holds = redis.call('hget', KEYS[1], from)
       if holds then
         redis.call('hset', KEYS[1], ARGV[1], holds)
-        redis.call('hdel', KEYS[1], ARGV[i])
+        redis.call('hdel', KEYS[1], from)
         return 1
       end
     end
@@ -1768,11 +1769,12 @@ return 1
 `,
   'lock/rename': `-- rename: let the field of a lock that was passed on inside its process follow the owner.
 redis.call('hdel', KEYS[1], '')
-for i = 2, #ARGV do
-  local holds = redis.call('hget', KEYS[1], ARGV[i])
+for i = 1, #ARGV - 1 do
+  local from = ARGV[i + 1]
+  local holds = redis.call('hget', KEYS[1], from)
   if holds then
     redis.call('hset', KEYS[1], ARGV[1], holds)
-    redis.call('hdel', KEYS[1], ARGV[i])
+    redis.call('hdel', KEYS[1], from)
     return 1
   end
 end

@@ -19,7 +19,10 @@ async function passed(
   prepare: (proxy: FaultProxy) => Fault,
 ): Promise<{ first: Hold; next: Hold; fault: Fault; client: Passer }> {
   const proxy = await rig.proxy()
-  const client = await passer(rig, {}, rig.connection({}, proxy))
+  // Otherwise ioredis sends it again, and nothing is unknown.
+  const connection = rig.connection({ autoResendUnfulfilledCommands: false }, proxy)
+  // Half a second on the clock of the wall.
+  const client = await passer(rig, { commandTimeout: 5 }, connection)
   const { hold: first, waiting } = await heldAndAwaited(rig, client, NAME)
   const fault = prepare(proxy)
   await first.release()

@@ -6,12 +6,13 @@
 -- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the rest be
 -- written even when it is out of memory.
 redis.call('hdel', KEYS[1], '')
-for i = 2, #ARGV do
-  local holds = redis.call('hget', KEYS[1], ARGV[i])
+for i = 1, #ARGV - 1 do
+  local from = ARGV[i + 1]
+  local holds = redis.call('hget', KEYS[1], from)
   if holds then
     -- In this order: without a field the key would go, and its time to live with it.
     redis.call('hset', KEYS[1], ARGV[1], holds)
-    redis.call('hdel', KEYS[1], ARGV[i])
+    redis.call('hdel', KEYS[1], from)
     return 1
   end
 end

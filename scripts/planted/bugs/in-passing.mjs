@@ -1,0 +1,56 @@
+// Mistakes in passing a lock on inside the process.
+const POSSESSION = 'core/src/possession.ts'
+const PASSING = 'packages/core/test/redis/local-passing.test.ts'
+const FAULTS = 'packages/core/test/redis/local-passing-faults.test.ts'
+
+export const BUGS_IN_PASSING = {
+  'a lock is passed on after trust in it ended': {
+    file: POSSESSION,
+    find: 'trustedForMs < ttlMs / 3',
+    replace: 'trustedForMs < 0',
+    test: PASSING,
+    only: 'when the machine was suspended',
+  },
+  'a lock is passed on for ever': {
+    file: POSSESSION,
+    find: 'this.passes < MOST_PASSES &&',
+    replace: 'this.passes >= 0 &&',
+    test: PASSING,
+    only: 'come after 100 passes',
+  },
+  'who passed it on long enough takes it again': {
+    file: POSSESSION,
+    find: 'waiter.standBack(queue, STAND_BACK_MS)',
+    replace: '',
+    test: PASSING,
+    only: 'come after 100 passes',
+  },
+  'a lock without a token is passed to whoever wants one': {
+    file: 'core/src/contention.ts',
+    find: '!protocol.passing ||',
+    replace: '',
+    test: PASSING,
+    only: 'when the next one wants a token',
+  },
+  'a rename that creates': {
+    file: 'core/src/scripts/lock/rename.lua',
+    find: "return redis.call('hexists', KEYS[1], ARGV[1])",
+    replace: "redis.call('hset', KEYS[1], ARGV[1], 1) return 1",
+    test: FAULTS,
+    only: 'never creates',
+  },
+  'a rename without an answer counts as none': {
+    file: 'core/src/owner-field.ts',
+    find: 'this.inDoubt = owner const',
+    replace: 'const',
+    test: FAULTS,
+    only: 'leaves the hold as good as it was',
+  },
+  'a renewal under an old name is believed': {
+    file: 'core/src/lease-store.ts',
+    find: "answer === 'lost' && isSuperseded ?",
+    replace: "answer === 'lost' && owner === '' ?",
+    test: FAULTS,
+    only: 'is no loss when a renewal asks meanwhile',
+  },
+}
