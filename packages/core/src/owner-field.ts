@@ -6,14 +6,12 @@ import type { RenameReply } from './scripts/lock/rename.js'
  * hold is passed on inside the process, its name follows.
  */
 export class OwnerField {
-  /** Every name that it may have in Redis. */
-  private readonly names: Set<string>
   /** What it was to be named by a command that has no answer: nobody knows which of the names it has. */
   inDoubt: string | null = null
+  /** Every name that it may have in Redis, once there is more than one. */
+  private names: Set<string> | null = null
 
-  constructor(private current: string) {
-    this.names = new Set([current])
-  }
+  constructor(private current: string) {}
 
   /** As commands have to name it. */
   get name(): string {
@@ -22,12 +20,12 @@ export class OwnerField {
 
   /** Whether the owner that Redis tells of is, or lately was, this one. */
   isNamed(owner: string): boolean {
-    return this.names.has(owner)
+    return owner === this.current || this.names?.has(owner) === true
   }
 
   /** @returns what Redis says of any of its names */
   find<T>(holds: ReadonlyMap<string, T>): T | undefined {
-    for (const name of this.names) {
+    for (const name of this.names ?? [this.current]) {
       const found = holds.get(name)
       if (found !== undefined) {
         return found
@@ -41,8 +39,9 @@ export class OwnerField {
    * @throws LockError its name is in doubt then
    */
   async follow(owner: string, passing: LocalPassing | null): Promise<RenameReply['kind']> {
-    const from = [...this.names].filter((name) => name !== owner)
-    this.names.add(owner)
+    const names = (this.names ??= new Set([this.current]))
+    const from = [...names].filter((name) => name !== owner)
+    names.add(owner)
     this.inDoubt = owner
     const reply = await passing?.rename(owner, from)
     this.inDoubt = null
