@@ -5,14 +5,13 @@ import type { Hold } from './hold.js'
 import type { LockProtocol, Surroundings } from './locks/lock-protocol.js'
 import { Levels, type LevelRequest } from './levels.js'
 import { watchLease } from './lease-of-hold.js'
+import { followCountSoon, reentersLocally } from './local-reentry.js'
 import { Loss } from './loss.js'
 import { OwnerCommands } from './owner-commands.js'
 import { Possession, type PassedHold } from './possession.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from './reports.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
-
-const RELEASED = Promise.resolve('released' as const)
 
 /**
  * One outermost acquisition of one lock by one context, from its first try to its last release.
@@ -32,10 +31,12 @@ export class Acquisition implements RenewableLease {
   readonly owner: string
   /** Its own, or those of the acquisition that passed the lock on to it. */
   commands: OwnerCommands
-  private possession: Possession | null = null
+  possession: Possession | null = null
   readonly levels = new Levels()
   watch: Watch | null = null
   private released = false
+  /** Levels were added or given back here that Redis has not heard of. */
+  countIsBehind = false
   readonly loss = new Loss()
   private context: Context | null = null
   private siblings: Turn | null = null
@@ -143,6 +144,10 @@ export class Acquisition implements RenewableLease {
    * @throws LockLostError the lock is gone, and with it every level
    */
   tryReenter(request: LevelRequest, hasLeft: () => boolean): Promise<Hold | null> {
+    if (request.leaseMs === undefined && reentersLocally(this)) {
+      followCountSoon(this)
+      return Promise.resolve(this.levels.add(this, request))
+    }
     return this.commands.oneAtATime(async () => {
       this.loss.throwIfSet()
       if (this.released || hasLeft()) {
@@ -161,45 +166,6 @@ export class Acquisition implements RenewableLease {
       }
       return hasLeft() ? null : this.levels.add(this, request)
     })
-  }
-
-  /** Gives back one level. @throws RedisUnavailableError nobody answered; it is tried on in the background */
-  release(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
-    return this.passOn(hold) ? RELEASED : this.releaseInRedis(hold)
-  }
-
-  /** The last level of a renewed lock may go to the next in line here, past Redis. */
-  private passOn(hold: Hold): boolean {
-    const { possession, watch, levels } = this
-    const isPassable = possession?.isWanted && levels.count === 1 && hold.watched && watch?.renewing
-    return isPassable && possession.mayPass ? possession.offer(watch, () => this.end(hold)) : false
-  }
-
-  private async releaseInRedis(hold: Hold): Promise<'released' | 'still-held' | 'lost'> {
-    const { commands, levels, session } = this
-    const turn = commands.takeTurn()
-    if (turn) {
-      await turn
-    }
-    try {
-      this.end(hold)
-      if (this.loss.error) {
-        return 'lost'
-      }
-      const ending = this.released ? this.possession?.beginToEnd() : null
-      const reply = await commands.writeUntilKnown(levels, session.options.unavailableTimeoutMs)
-      ending?.(reply)
-      if (reply.kind === 'not-held') {
-        this.lose('gone')
-        return 'lost'
-      }
-      return this.released ? 'released' : 'still-held'
-    } catch (error) {
-      this.giveBack()
-      throw error
-    } finally {
-      commands.passTurn()
-    }
   }
 
   /** What Redis keeps of the lease, ms, -1 when it has no end; null when this owner does not have the lock. */
@@ -256,7 +222,7 @@ export class Acquisition implements RenewableLease {
   }
 
   /** Renewal ends before the command is sent, whatever its outcome: no renewal can outlive the last hold. */
-  private end(hold: Hold): void {
+  end(hold: Hold): void {
     this.levels.remove(hold)
     if (this.levels.count > 0) {
       if (!this.levels.anyWatched) {

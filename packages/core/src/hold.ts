@@ -3,6 +3,7 @@ import { LockLostError, NotLockOwnerError } from './errors.js'
 import { extendLease, verifyLease } from './lease-of-hold.js'
 import type { LockHold, ReleaseOutcome } from './lock-hold.js'
 import type { OwnerField } from './owner-field.js'
+import { releaseLevel } from './release-of-hold.js'
 import { checkDuration, checkLease, checkRequired } from './validate.js'
 
 /** One acquisition that has not been released: the proof that its owner has the lock. */
@@ -117,7 +118,7 @@ export class Hold implements LockHold {
       return Promise.resolve('already-released')
     }
     this.isReleased = true
-    return this.acquisition.release(this)
+    return releaseLevel(this.acquisition, this)
   }
 
   /** Why it was lost; null while it was not. */

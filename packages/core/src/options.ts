@@ -49,6 +49,12 @@ export interface LockClientOptions {
    */
   localPassing?: boolean
   /**
+   * Whether a re-entry into a renewed and trusted hold, and giving back a level that is not the last, is done here at once;
+   * the count in Redis follows at the end of the tick. Default false: each has Redis's answer. Plain, fenced and spin
+   * locks. Never with `replicas`.
+   */
+  localReentry?: boolean
+  /**
    * A lease counts, and a hold is trusted, when `acks` replicas have it (WAIT), which they are given `timeoutMs` for, default
    * 1,000. Default: off, the primary's answer is enough. More: fewer locks are lost by a fail-over, and none when all
    * replicas have it; while replicas are away or late, nobody gets a lock.
@@ -75,6 +81,7 @@ export interface ResolvedOptions {
   readonly maxHoldMs: number | undefined
   readonly bareCalls: BareCallsPolicy
   readonly localPassing: boolean
+  readonly localReentry: boolean
   readonly replicas: ReplicaAcks | undefined
   readonly shardedPubSub: ShardedPubSub
   readonly clock: Clock | undefined
@@ -95,6 +102,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     maxHoldMs: options.maxHoldMs,
     bareCalls: options.bareCalls ?? 'warn',
     localPassing: options.localPassing ?? true,
+    localReentry: options.localReentry ?? false,
     replicas: replicaAcks(options.replicas),
     shardedPubSub: options.shardedPubSub ?? 'auto',
     clock: options.clock,
@@ -128,6 +136,7 @@ function check(options: ResolvedOptions): void {
   checkFunction('random', options.random)
   checkOneOf('bareCalls', options.bareCalls, ['warn', 'allow', 'throw'])
   checkOneOf('localPassing', options.localPassing, [true, false])
+  checkOneOf('localReentry', options.localReentry, [true, false])
   checkOneOf('shardedPubSub', options.shardedPubSub, ['auto', 'on', 'off'])
 }
 

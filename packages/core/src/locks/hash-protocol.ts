@@ -21,6 +21,7 @@ import {
 export abstract class HashProtocol implements LockProtocol {
   readonly key: string
   readonly shared: boolean = false
+  readonly reentersLocally: boolean = false
   private readonly latchPrefix: string
 
   constructor(

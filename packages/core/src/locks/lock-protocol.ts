@@ -62,6 +62,8 @@ export interface LockProtocol {
   readonly givesTokens?: true
   /** Whether who has it already is refused it. */
   readonly refusesReentry?: true
+  /** Whether levels may be added and given back before Redis hears of them. */
+  readonly reentersLocally: boolean
   ownerOf(threadId: number): string
   /**
    * What the caller's place means for its wait.

@@ -12,6 +12,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
   /** Where releases are announced; null: nowhere. */
   private readonly channel: string | null
   private readonly line: LocalLine
+  override readonly reentersLocally: boolean
   private readonly passesOn: boolean
 
   constructor(session: Session, lockName: string, isAnnounced = true) {
@@ -19,9 +20,10 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     const topic = unlockChannel(this.key)
     this.channel = isAnnounced ? topic : null
     this.line = { queue: this.key, topic }
-    const { localPassing, replicas } = session.options
-    // A name that only the primary has would be a loss after a fail-over: where replicas count, Redis is asked.
+    const { localPassing, localReentry, replicas } = session.options
+    // What only the primary has would be a loss after a fail-over: where replicas count, Redis is asked.
     this.passesOn = isAnnounced && localPassing && !replicas
+    this.reentersLocally = localReentry && !replicas
   }
 
   /** One line for all callers of this client: a release lets one of them in. */

@@ -1,0 +1,101 @@
+import { describe, expect, it } from '@jest/globals'
+import { InvalidArgumentError } from '../../src/index.js'
+import { acquireScript } from '../../src/scripts/lock/acquire.js'
+import { releaseScript } from '../../src/scripts/lock/release.js'
+import { scriptsRunBy } from './support/carrier.js'
+import { nextEvent } from './support/behind.js'
+import { eventually } from './support/harness.js'
+import { runsOf } from './support/requests.js'
+import { soon, useRig } from './support/rig.js'
+
+const NAME = 'order:42'
+
+const rig = useRig()
+const counts = async () => Object.values(await rig.admin.hgetall(NAME)).map(Number)
+
+/** A client that re-enters without a round trip, and how many commands it has sent. */
+async function reentering(connection = rig.connection()) {
+  const sent = scriptsRunBy(connection)
+  const locks = await rig.client({ localReentry: true }, connection)
+  return { locks, sent }
+}
+
+describe('with localReentry', () => {
+  it('levels come and go without a command, and Redis hears of them once a tick (I2)', async () => {
+    const { locks, sent } = await reentering()
+    const lock = locks.thread().getLock(NAME)
+    const outer = await lock.acquire()
+    const before = sent().length
+    const inner = [await lock.acquire(), await lock.acquire(), await lock.acquire()]
+    expect(outer.count).toBe(4)
+    expect(sent().length).toBe(before)
+    await eventually(async () => (await counts())[0] === 4)
+    expect(sent().slice(before)).toEqual([releaseScript.sha1])
+    for (const hold of inner) expect(await hold.release()).toBe('still-held')
+    expect(sent().length).toBe(before + 1)
+    await eventually(async () => (await counts())[0] === 1)
+    expect(await outer.release()).toBe('released')
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('levels that have gone within a tick are never heard of', async () => {
+    const { locks, sent } = await reentering()
+    await locks.getLock(NAME).withLock(async () => {
+      const before = sent().length
+      expect(await locks.getLock(NAME).withLock(() => 1)).toBe(1)
+      expect(sent().length).toBe(before)
+    })
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('the last release frees the lock whatever count Redis has heard of', async () => {
+    const { locks } = await reentering()
+    const lock = locks.thread().getLock(NAME)
+    const outer = await lock.acquire()
+    const inner = await lock.acquire()
+    expect(await Promise.all([inner.release(), outer.release()])).toEqual(['still-held', 'released'])
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('a level with a lease of its own asks Redis, and so does one of a hold with a fixed lease', async () => {
+    const { locks, sent } = await reentering()
+    const lock = locks.thread().getLock(NAME)
+    const outer = await lock.acquire({ leaseMs: 20_000 })
+    const middle = await lock.acquire({ leaseMs: 60_000 })
+    expect(sent().filter((script) => script === acquireScript.sha1).length).toBe(2)
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(50_000)
+    expect(await middle.release()).toBe('still-held')
+    expect(await counts()).toEqual([1])
+    await outer.release()
+  })
+
+  it('a count without an answer is written until it has one (I2)', async () => {
+    const proxy = await rig.proxy()
+    const { locks } = await reentering(rig.connection({}, proxy))
+    const lock = locks.thread().getLock(NAME)
+    const outer = await lock.acquire()
+    const lost = proxy.loseRequest(runsOf(releaseScript))
+    const inner = await lock.acquire()
+    await lost.happened
+    await eventually(async () => (await counts())[0] === 2)
+    expect(await soon(inner.release())).toBe('still-held')
+    expect(await soon(outer.release())).toBe('released')
+    expect(await counts()).toEqual([])
+  })
+
+  it('a lock that was deleted by hand is noticed when the count follows, and nothing is created (I6)', async () => {
+    const { locks } = await reentering()
+    const lock = locks.thread().getLock(NAME)
+    const outer = await lock.acquire()
+    await rig.admin.del(NAME)
+    const lost = nextEvent(locks, 'lost')
+    const inner = await lock.acquire()
+    expect(await lost).toMatchObject({ owner: outer.owner, error: { reason: 'gone' } })
+    expect([inner.isLost, outer.isLost]).toEqual([true, true])
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('must be true or false', () => {
+    expect(() => rig.clientNow({ localReentry: 1 as never })).toThrow(InvalidArgumentError)
+  })
+})
