@@ -33,6 +33,8 @@ serveWorker({
       lockWatchdogTimeout: LEASE_MS,
       resyncInterval: RESYNC_MS,
       bareCalls: 'allow',
+      // What is passed on in the process is taken and given back without a command, and those are counted.
+      localPassing: false,
     })
     client.on('waiting', () => (parked += 1))
     const lockOf = (lock) => KINDS[kind].of(client, lock)

@@ -103,7 +103,7 @@ describe('README.md', () => {
   const optionsSource = read('packages/core/src/options.ts')
   const [, declared] = /export interface LockClientOptions \{([^]*?)\n\}/.exec(optionsSource) ?? []
   const names = [...(declared ?? '').matchAll(/^ {2}(\w+)\?:/gm)].map(([, name]) => name!)
-  const defaults = resolveOptions() as unknown as Record<string, string | number | undefined>
+  const defaults = resolveOptions() as unknown as Record<string, string | number | boolean | undefined>
 
   /** The table's way to write a default. */
   const written = (name: string): string => {
@@ -114,6 +114,9 @@ describe('README.md', () => {
       return "the system's"
     }
     const value = defaults[name]
+    if (typeof value === 'boolean') {
+      return String(value)
+    }
     return typeof value === 'number' ? spaced(value) : value === undefined ? 'off' : `'${value}'`
   }
 
