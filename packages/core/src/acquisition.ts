@@ -90,8 +90,8 @@ export class Acquisition implements RenewableLease {
 
   /** One try to take the lock for a first hold. */
   tryFirst(request: LevelRequest): Promise<AcquireReply> {
-    const leaseMs = request.leaseMs ?? this.ttlMs
-    return this.commands.acquireFirst({ leaseMs, waits: request.waitMs !== 0, around: this.around })
+    const { leaseMs = this.ttlMs, waitMs, note } = request
+    return this.commands.acquireFirst({ leaseMs, waits: waitMs !== 0, around: this.around, note })
   }
 
   /**
@@ -124,8 +124,8 @@ export class Acquisition implements RenewableLease {
       if (this.released || hasLeft()) {
         return null
       }
-      const leaseMs = request.leaseMs ?? this.ttlMs
-      const wish = { leaseMs, waits: false, around: this.around }
+      const { leaseMs = this.ttlMs, note } = request
+      const wish = { leaseMs, waits: false, around: this.around, note }
       const reply = await this.commands.acquire(this.levels.count + 1, wish)
       if (reply.kind !== 'acquired') {
         this.lose('gone')

@@ -67,7 +67,7 @@ export class Contention {
       ticks,
       shared,
       attempt: () => this.attempt(),
-      onParked: () => this.tellWaiting(),
+      onParked: (ticket) => this.call.parked(ticket),
     })
     const context = place?.context
     if (!context) {
@@ -105,14 +105,5 @@ export class Contention {
     const leaseMs = reply.ttlMs >= 0 ? reply.ttlMs : Number.POSITIVE_INFINITY
     const pauseMs = this.call.protocol.pauseAfter?.(this.refusals) ?? Number.POSITIVE_INFINITY
     return { kind: 'refused', retryAfterMs: Math.min(leaseMs, pauseMs) }
-  }
-
-  private tellWaiting(): void {
-    const { events } = this.session
-    if (events.hasListeners('waiting')) {
-      const { lockName, key } = this.call.protocol
-      events.emit('waiting', { lockName, holder: this.session.refusals.holderOf(key) })
-    }
-    this.call.bareCall?.parked()
   }
 }

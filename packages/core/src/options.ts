@@ -43,6 +43,14 @@ export interface LockClientOptions {
   maxHoldMs?: number
   /** Default 'warn'. */
   bareCalls?: BareCallsPolicy
+  /** How long a call waits before the event `waiting` tells of it. Default 0: at once. Longer: only waits that matter. */
+  waitingThreshold?: number
+  /**
+   * Notes beside each lock since when this client has it, for those who are refused; a function tells the trace that
+   * the hold is part of (a W3C `traceparent`, or undefined), and runs when a call begins. Default false. On: each
+   * acquire and release costs Redis a few commands more, in the same script.
+   */
+  describeHolds?: boolean | (() => string | undefined)
   /**
    * A lease counts, and a hold is trusted, when `acks` replicas have it (WAIT), which they are given `timeoutMs` for, default
    * 1,000. Default: off, the primary's answer is enough. More: fewer locks are lost by a fail-over, and none when all
@@ -69,6 +77,9 @@ export interface ResolvedOptions {
   readonly unavailableTimeoutMs: number
   readonly maxHoldMs: number | undefined
   readonly bareCalls: BareCallsPolicy
+  readonly waitingThreshold: number
+  /** undefined: off. */
+  readonly describeHolds: true | (() => string | undefined) | undefined
   readonly replicas: ReplicaAcks | undefined
   readonly shardedPubSub: ShardedPubSub
   readonly clock: Clock | undefined
@@ -88,6 +99,8 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     unavailableTimeoutMs: options.unavailableTimeoutMs ?? 10_000,
     maxHoldMs: options.maxHoldMs,
     bareCalls: options.bareCalls ?? 'warn',
+    waitingThreshold: options.waitingThreshold ?? 0,
+    describeHolds: describing(options.describeHolds),
     replicas: replicaAcks(options.replicas),
     shardedPubSub: options.shardedPubSub ?? 'auto',
     clock: options.clock,
@@ -120,7 +133,15 @@ function check(options: ResolvedOptions): void {
   checkClock(options.clock)
   checkFunction('random', options.random)
   checkOneOf('bareCalls', options.bareCalls, ['warn', 'allow', 'throw'])
+  checkDuration('waitingThreshold', options.waitingThreshold, 'zero')
   checkOneOf('shardedPubSub', options.shardedPubSub, ['auto', 'on', 'off'])
+}
+
+function describing(given: LockClientOptions['describeHolds'] = false): ResolvedOptions['describeHolds'] {
+  if (typeof given !== 'boolean' && typeof given !== 'function') {
+    throw new InvalidArgumentError('describeHolds', given, 'true, false or a function')
+  }
+  return given === false ? undefined : given
 }
 
 function replicaAcks(given: ReplicaOptions | undefined): ReplicaAcks | undefined {

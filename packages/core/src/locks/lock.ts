@@ -4,6 +4,7 @@ import type { Acquirer } from '../acquirer.js'
 import { enclosing, placeToAcquire, placeToRelease, type Place } from '../context.js'
 import { NotLockOwnerError } from '../errors.js'
 import type { Hold } from '../hold.js'
+import { inspectionOf, type LockInspection } from '../lock-inspection.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { Session } from '../session.js'
 import type { AnyLock } from './any-lock.js'
@@ -83,7 +84,7 @@ export class Lock implements AnyLock<Hold> {
 
   /** Whether anybody holds it. */
   async isLocked(): Promise<boolean> {
-    return (await this.inspect()).ttlMs !== -2
+    return (await this.state()).ttlMs !== -2
   }
 
   async isHeldByCurrentContext(): Promise<boolean> {
@@ -98,19 +99,29 @@ export class Lock implements AnyLock<Hold> {
     if (owners.length === 0) {
       return false
     }
-    const { holds } = await this.inspect()
+    const { holds } = await this.state()
     return owners.some((each) => holds.has(each.owner))
   }
 
   /** How many levels this caller holds, as Redis has it. */
   async getHoldCount(): Promise<number> {
     const owner = this.ownerHere()
-    return owner === undefined ? 0 : ((await this.inspect()).holds.get(owner) ?? 0)
+    return owner === undefined ? 0 : ((await this.state()).holds.get(owner) ?? 0)
   }
 
   /** Lease left, ms; -2: nobody holds it, -1: it has no end. */
   async remainTimeToLive(): Promise<number> {
-    return (await this.inspect()).ttlMs
+    return (await this.state()).ttlMs
+  }
+
+  /**
+   * Who has it, for how long, and who waits, as Redis has it at one moment; of a read-write lock whoever has it in
+   * either mode. For operations and tests: what is true now may not be when the answer arrives.
+   * @returns null: nobody has it
+   */
+  async inspect(): Promise<LockInspection | null> {
+    const { protocol, name } = this
+    return inspectionOf(name, await protocol.explain(), protocol.kind)
   }
 
   /**
@@ -164,7 +175,7 @@ export class Lock implements AnyLock<Hold> {
     })
   }
 
-  private inspect(): Promise<LockState> {
+  private state(): Promise<LockState> {
     return this.protocol.inspect()
   }
 

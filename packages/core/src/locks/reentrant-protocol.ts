@@ -1,4 +1,5 @@
 import { INBOX_PREFIX, unlockChannel } from '../keys.js'
+import type { LockKind } from '../lock-inspection.js'
 import { acquire, type AcquireReply } from '../scripts/lock/acquire.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
 import { release, type ReleaseReply } from '../scripts/lock/release.js'
@@ -8,6 +9,7 @@ import type { HoldChange, LocalLine, Wish } from './lock-protocol.js'
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
 export class ReentrantProtocol extends HashProtocol {
+  readonly kind: LockKind = 'lock'
   /** Where releases are announced; null: nowhere. */
   private readonly channel: string | null
   private readonly line: LocalLine
@@ -28,16 +30,16 @@ export class ReentrantProtocol extends HashProtocol {
     return this.session.waiter.isWaiting(this.key)
   }
 
-  acquire({ owner, holds, stamp }: HoldChange, { leaseMs }: Wish): Promise<AcquireReply> {
+  acquire({ owner, holds, stamp }: HoldChange, { leaseMs, note }: Wish): Promise<AcquireReply> {
     const { lockName, key } = this
     const latchKey = this.latchKey(owner)
-    return acquire(this.session.runner, { lockName, key, latchKey, owner, holds, leaseMs, stamp })
+    return acquire(this.session.runner, { lockName, key, latchKey, owner, holds, leaseMs, stamp, note })
   }
 
   release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
-    const { lockName, key, channel } = this
+    const { lockName, key, channel, isNoted } = this
     const latchKey = this.latchKey(owner)
-    return release(this.session.runner, { lockName, key, latchKey, owner, holds, stamp, channel })
+    return release(this.session.runner, { lockName, key, latchKey, owner, holds, stamp, channel, isNoted })
   }
 
   async forceRelease(): Promise<boolean> {
