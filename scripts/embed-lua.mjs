@@ -38,11 +38,7 @@ const included = (indent, name, around) => {
   const body = expanded(name, around)
     .trimEnd()
     .replaceAll(/^(?=.)/gm, `${indent}  `)
-  return [
-    `${indent}['${name}'] = { run = function(KEYS, ARGV)`,
-    body,
-    `${indent}end },`,
-  ].join('\n')
+  return [`${indent}['${name}'] = { run = function(KEYS, ARGV)`, body, `${indent}end },`].join('\n')
 }
 
 // Comments are for readers of the .lua files; what is embedded travels in every package, and to Redis.

@@ -53,7 +53,7 @@ export function inWords(holder: LockHolder): string {
   const bound = Math.round(heldForAtLeastMs) > 0 ? ` for at least ${spoken(heldForAtLeastMs)}` : ''
   const howLong = heldForMs === undefined ? bound : ` for ${spoken(heldForMs)}`
   const besides = others > 0 ? `, and ${others} other${others === 1 ? '' : 's'} with it` : ''
-  const lease = leaseLeftMs < 0 ? 'without an end' : `${spoken(leaseLeftMs)} of lease left`
+  const lease = leaseLeftMs < 0 ? 'its lease has no end' : `${spoken(leaseLeftMs)} of lease left`
   return `${nameOf(holder)} has had it${howLong}${besides}, ${lease}`
 }
 

@@ -44,7 +44,7 @@ const refusal = async (lock: AnyLock): Promise<LockTimeoutError> =>
 
 const note = () => rig.admin.get(NOTE)
 
-describe.each(noted)('%s: a note', (kind, lockOf) => {
+describe.each(noted)('%s: a note', (_, lockOf) => {
   it('is there while it is held, in Redis time, and tells whoever is refused since when and for what', async () => {
     const [from] = await rig.admin.time()
     const hold = await lockOf(locks).acquire()
