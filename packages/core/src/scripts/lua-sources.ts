@@ -141,11 +141,6 @@ local transitions = {
     return { token }
   end },
   ['lock/release'] = { run = function(KEYS, ARGV)
-    local function forget(key, owner)
-      if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
-        redis.call('del', key)
-      end
-    end
     local holds = tonumber(ARGV[2])
     redis.call('hdel', KEYS[1], '')
     local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
@@ -159,6 +154,11 @@ local transitions = {
       redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
     end
     if KEYS[3] and holds == 0 then
+    local function forget(key, owner)
+      if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
+        redis.call('del', key)
+      end
+    end
       forget(KEYS[3], ARGV[1])
     end
     if not mine then
@@ -2045,11 +2045,6 @@ table.insert(answer, 1, redis.call('pttl', KEYS[1]))
 return answer
 `,
   'lock/release': `-- release: lower the hold count of an owner; at 0 delete the lock and wake waiters.
-local function forget(key, owner)
-  if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
-    redis.call('del', key)
-  end
-end
 local holds = tonumber(ARGV[2])
 redis.call('hdel', KEYS[1], '')
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
@@ -2063,6 +2058,11 @@ if ARGV[4] ~= '0' then
   redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
 end
 if KEYS[3] and holds == 0 then
+local function forget(key, owner)
+  if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
+    redis.call('del', key)
+  end
+end
   forget(KEYS[3], ARGV[1])
 end
 if not mine then

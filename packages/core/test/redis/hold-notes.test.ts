@@ -197,6 +197,19 @@ describe('a note', () => {
     expect(await rig.admin.keys('*')).toEqual([])
   })
 
+  it('is made and removed in batches, beside items that have none', async () => {
+    const names = Array.from({ length: 40 }, (_, i) => `order:${i}`)
+    const holds = await Promise.all(names.map((name) => locks.getLock(name).acquire()))
+    expect(await rig.admin.keys('holdfast:note:*')).toHaveLength(40)
+    const reads = names.map((name) => locks.getReadWriteLock(`read ${name}`).readLock())
+    const [readers] = await Promise.all([
+      Promise.all(reads.map((lock) => lock.acquire())),
+      ...holds.map((hold) => hold.release()),
+    ])
+    expect(await rig.admin.keys('holdfast:note:*')).toEqual([])
+    await Promise.all(readers.map((hold) => hold.release()))
+  })
+
   it('of a reader there is none', async () => {
     const hold = await locks.getReadWriteLock(NAME).readLock().acquire()
     expect(await note()).toBeNull()

@@ -6,7 +6,6 @@
 --         [6] unlock channel   [7] PUBLISH or SPUBLISH, '' to tell nobody
 -- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
--- insert lock/forget
 local holds = tonumber(ARGV[2])
 
 -- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the
@@ -24,6 +23,8 @@ if ARGV[4] ~= '0' then
   redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
 end
 if KEYS[3] and holds == 0 then
+-- Not before: a release without a note shall not pay for it.
+-- insert lock/forget
   forget(KEYS[3], ARGV[1])
 end
 if not mine then
