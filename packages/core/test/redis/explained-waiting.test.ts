@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient, LockEvents, LockTimeoutError } from '../../src/index.js'
 import { outcomeOf } from './support/behind.js'
-import { eventually, signalled } from './support/harness.js'
+import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 
 // What a caller that waits, or has waited in vain, is told.
@@ -169,23 +169,6 @@ describe('the event waiting', () => {
     await client.getSemaphore('pool').release()
     await Promise.all([soon(passing), soon(permit)])
     await rig.admin.del('pool')
-  })
-
-  it('is told once by a call that is parked twice', async () => {
-    const heard = heardBy(locks)
-    const parked = signalled()
-    locks.on('waiting', () => parked.resolve())
-    const theirs = await others.getLock(NAME).acquire()
-    await locks.run(async () => {
-      const lock = locks.getLock(NAME)
-      const [one, two] = [lock.acquire(), lock.acquire()]
-      await soon(parked.promise)
-      await theirs.release()
-      for (const each of [one, two]) await soon(each)
-      await lock.unlock()
-      await lock.unlock()
-    })
-    expect(heard.length).toBeLessThanOrEqual(2)
   })
 
   it.each([-1, Number.NaN, '5', 2 ** 31])('a threshold of %p is refused', async (waitingThreshold) => {

@@ -1,6 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/testing'
+import type { Ticket } from '@holdfast/waiter'
+import { AcquireCall } from '../../src/acquire-call.js'
+import { Contexts } from '../../src/context.js'
 import { EventHub, type LockEvents } from '../../src/events.js'
+import type { LockProtocol } from '../../src/locks/lock-protocol.js'
+import { resolveOptions } from '../../src/options.js'
+import { Refusals } from '../../src/refusals.js'
 import { Waits, type Wait } from '../../src/waits.js'
 
 let clock: ManualClock
@@ -100,5 +106,44 @@ describe('waits that are told of', () => {
     waitsOf(100).parked(wait('a'), { ahead: 0 })
     await clock.advance(5_000)
     expect(seen).toEqual([1])
+  })
+
+  it('a call that is parked again, because what it came for was gone, is told of once', () => {
+    listen()
+    const refusals = new Refusals(clock)
+    const parts = { clock, refusals, contexts: new Contexts(), options: resolveOptions(), waits: waitsOf(0) }
+    const request = { options: {}, defaultWaitMs: undefined, place: null, ofCallback: false, bare: null }
+    const call = new AcquireCall({ lockName: 'a', key: 'key' } as LockProtocol, request, parts)
+    refusals.note('key', { holder: 'java:1', holds: 2, ttlMs: 30 })
+    const ticket: Ticket<unknown> = {
+      ahead: 1,
+      leave: () => undefined,
+      outcome: Promise.resolve({ kind: 'left' }),
+    }
+    call.parked(ticket)
+    call.parked(ticket)
+    expect(heard).toMatchObject([{ lockName: 'a', holder: { owner: 'java:1', holds: 2 }, aheadHere: 1 }])
+  })
+})
+
+describe('refusals', () => {
+  it('what one answer told of a hold goes on, and counts on, until another owner has it', async () => {
+    const refusals = new Refusals(clock)
+    const seen = { holder: 'java:1', holds: 1, ttlMs: 30_000 }
+    refusals.note('key', { ...seen, note: { heldForMs: 5_000, traceparent: 'trace' } })
+    await clock.advance(100)
+    // As a heartbeat: without the note.
+    refusals.note('key', seen)
+    await clock.advance(100)
+    expect(refusals.holderOf('key')).toEqual({
+      ...{ owner: 'java:1', holds: 1, leaseLeftMs: 30_000, heldForAtLeastMs: 200 },
+      ...{ heldForMs: 5_200, traceparent: 'trace' },
+    })
+    refusals.note('key', { ...seen, holder: 'java:2', owners: 3 })
+    expect(refusals.holderOf('key')).toEqual({
+      ...{ owner: 'java:2', holds: 1, leaseLeftMs: 30_000, heldForAtLeastMs: 0, others: 2 },
+    })
+    refusals.forget('key')
+    expect(refusals.holderOf('key')).toBeUndefined()
   })
 })
