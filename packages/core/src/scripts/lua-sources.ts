@@ -1978,24 +1978,23 @@ end
 local function writersWait(writers)
   return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
 end
-local MOST_OWNERS = 1000
-local function isOwner(field, holds)
-  return string.find(field, '^[^:]+:%d+$') and string.find(holds, '^[1-9]%d*$')
-    or string.find(field, '^[^:]+:%d+:write$') and string.find(holds, '^[1-9]%d*$')
+local MOST_FIELDS = 1000
+local LONGEST_OWNER = 1000
+local function looksLikeOwner(field)
+  return #field <= LONGEST_OWNER
+    and (string.find(field, '^[^:]+:%d+$') or string.find(field, '^[^:]+:%d+:write$'))
 end
 local function looksLikeLock(key)
   local size = redis.call('hlen', key)
   local mode = redis.call('hget', key, 'mode')
   local isReadWrite = mode == 'read' or mode == 'write'
-  if size > MOST_OWNERS or size ~= 1 and not isReadWrite then
+  if size > MOST_FIELDS or size ~= 1 and not isReadWrite then
     return false
   end
   for _, field in ipairs(redis.call('hkeys', key)) do
-    if field ~= 'mode' or not isReadWrite then
-      local holds = #field < 300 and redis.call('hget', key, field) or ''
-      if not isOwner(field, holds) then
-        return false
-      end
+    local isMode = isReadWrite and field == 'mode'
+    if not isMode and not (looksLikeOwner(field) and string.find(redis.call('hget', key, field), '^[1-9]%d*$')) then
+      return false
     end
   end
   return size > (isReadWrite and 1 or 0)
