@@ -90,7 +90,7 @@ describe('inspectAll()', () => {
     const found = await locks.inspectAll({ limit: 1_000 })
     expect(found.complete).toBe(true)
     expect(namesIn(found)).toEqual(numbered(250).sort())
-    expect((await locks.inspectAll({ limit: 250 })).complete).toBe(true)
+    expect((await locks.inspectAll({ limit: 251 })).complete).toBe(true)
     await releaseAll(holds)
   })
 
