@@ -43,7 +43,16 @@ const CARRIED_BY_ANY = [
     'primary-change',
     'read-write',
   ],
-  ...['readers', 'red-lock', 'redis-clock', 'replicas', 'schedule'],
+  ...[
+    'explained-waiting',
+    'hold-notes',
+    'inspect\\.',
+    'readers',
+    'red-lock',
+    'redis-clock',
+    'replicas',
+    'schedule',
+  ],
   ...['semaphores-of', 'suspend'],
 ]
 // Several processes, or servers that go away, for long: `npm run test:fleets`.
@@ -58,7 +67,14 @@ const SAME_IN_IOREDIS_5 = [
 ]
 // What depends most on what a client does when its connection breaks, and the contract of the plain lock.
 const LEFT_TO_CLIENTS = [
-  ...['conformance\\.', 'fenced-replay', 'wake-ups', 'conditions-resubscribe', 'client-settings'],
+  ...[
+    'conformance\\.',
+    'fenced-replay',
+    'wake-ups',
+    'conditions-resubscribe',
+    'client-settings',
+    'inspect-all',
+  ],
 ]
 // Options and ways of one client.
 const OF_IOREDIS = ['/packages/(testing|bullmq)/', 'ioredis-', 'cluster', 'sentinel', 'eviction', 'readme']

@@ -38,17 +38,7 @@ const included = (indent, name, around) => {
   const body = expanded(name, around)
     .trimEnd()
     .replaceAll(/^(?=.)/gm, `${indent}  `)
-  return [
-    `${indent}['${name}'] = { keys = ${highestPosition(read(name), 'KEYS')}, run = function(KEYS, ARGV)`,
-    body,
-    `${indent}end },`,
-  ].join('\n')
-}
-
-/** Of `[n]` in the header's section, continuation lines included. */
-const highestPosition = (lua, label) => {
-  const [section] = new RegExp(`^-- ${label} .*(\n-- {5,}.*)*`, 'm').exec(lua)
-  return Math.max(...[...section.matchAll(/\[(\d+)\]/g)].map(([, n]) => Number(n)))
+  return [`${indent}['${name}'] = { run = function(KEYS, ARGV)`, body, `${indent}end },`].join('\n')
 }
 
 // Comments are for readers of the .lua files; what is embedded travels in every package, and to Redis.

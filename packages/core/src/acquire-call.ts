@@ -1,4 +1,4 @@
-import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
+import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import type { BareCall, BareCalls } from './bare-calls.js'
 import type { Acquisition } from './acquisition.js'
 import type { LevelRequest } from './levels.js'
@@ -8,9 +8,12 @@ import type { Hold } from './hold.js'
 import { checkLevelLease } from './locks/lease-argument.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import { isWorthRetrying } from './redis/until-known.js'
+import { noteWish } from './note-wish.js'
 import type { HeldReply } from './scripts/lock/acquire.js'
+import type { NoteWish } from './scripts/lock/note.js'
 import type { Session } from './session.js'
 import { checkDuration, checkObject, checkSignal } from './validate.js'
+import type { Wait, WaitFacts } from './waits.js'
 
 // A wait shorter than a slow round trip should still end with a yes or a no.
 export const ANSWER_MS = 250
@@ -58,16 +61,18 @@ export interface Busy {
 export type NotYet = 'look-again' | 'stillborn'
 
 /** One call for a lock, whatever it takes to answer it: its limits, counted from its beginning. */
-export class AcquireCall implements LevelRequest {
+export class AcquireCall implements LevelRequest, Wait {
   readonly place: Place | null
   readonly context: Context | null
   /** undefined: for ever; 0: one attempt. */
   readonly waitMs: number | undefined
   readonly leaseMs: number | undefined
   readonly ofCallback: boolean
+  readonly note: NoteWish | undefined
+  readonly startedAt: number
   bareCall: BareCall | null = null
   private readonly signal: AbortSignal | undefined
-  private readonly startedAt: number
+  private hasParked = false
   /** The latest that Redis said of its place in line. */
   private placeInLine: number | undefined = undefined
 
@@ -75,7 +80,7 @@ export class AcquireCall implements LevelRequest {
   constructor(
     readonly protocol: LockProtocol,
     request: AcquireRequest,
-    private readonly session: Pick<Session, 'clock' | 'contexts' | 'refusals'>,
+    private readonly session: Pick<Session, 'clock' | 'contexts' | 'refusals' | 'options' | 'waits'>,
   ) {
     const { options, defaultWaitMs, place, context, ofCallback } = request
     checkObject('options', options)
@@ -90,6 +95,25 @@ export class AcquireCall implements LevelRequest {
     this.ofCallback = ofCallback
     this.signal = session.contexts.signalBeside(signal)
     this.startedAt = session.clock.now()
+    this.note = noteWish(session.options, leaseMs)
+  }
+
+  get lockName(): string {
+    return this.protocol.lockName
+  }
+
+  /** Who has the lock, and where this call stands, as far as anybody told. */
+  explain(): WaitFacts {
+    return { holder: this.session.refusals.holderOf(this.protocol.key), placeInLine: this.placeInLine }
+  }
+
+  /** It has to wait. */
+  parked(ticket: Ticket<unknown>): void {
+    if (!this.hasParked) {
+      this.hasParked = true
+      this.session.waits.parked(this, ticket)
+    }
+    this.bareCall?.parked()
   }
 
   /** The limits of a wait, written into its request. */
@@ -111,11 +135,10 @@ export class AcquireCall implements LevelRequest {
     if (outcome.kind === 'unavailable') {
       throw unansweredWait(outcome.error, this.waitMs, this.protocol.lockName)
     }
-    const { key, lockName } = this.protocol
-    const holder = this.session.refusals.holderOf(key)
+    const { lockName } = this
     const waitedMs = this.session.clock.now() - this.startedAt
-    const { placeInLine } = this
-    return { kind: 'busy', error: () => new LockTimeoutError({ lockName, waitedMs, holder, placeInLine }) }
+    const known = this.explain()
+    return { kind: 'busy', error: () => new LockTimeoutError({ lockName, waitedMs, ...known }) }
   }
 
   /** Somebody else has the lock, or comes first. */

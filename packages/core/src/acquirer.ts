@@ -57,12 +57,13 @@ export class Acquirer {
 
   /** Whatever came of the call, before anybody hears of it. */
   private end(call: AcquireCall, hold: Hold | null): void {
-    const { refusals, watchdog } = this.session
+    const { refusals, watchdog, waits } = this.session
     const { isAwaited, key } = call.protocol
     if (!hold) {
       // I3: what ended a wait may be a timer or a signal, after a pause in which the trust in other holds ran out.
       watchdog.endOverdueTrust()
     }
+    waits.ended(call)
     call.bareCall?.end(hold)
     if (!isAwaited) {
       refusals.forget(key)

@@ -11,6 +11,7 @@ import { OwnerCommands } from './owner-commands.js'
 import { Possession, type PassedHold } from './possession.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from './reports.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
+import type { NoteWish } from './scripts/lock/note.js'
 import type { Session } from './session.js'
 
 /**
@@ -32,6 +33,8 @@ export class Acquisition implements RenewableLease {
   /** Its own, or those of the acquisition that passed the lock on to it. */
   commands: OwnerCommands
   possession: Possession | null = null
+  /** That the hold shall have, when it is named in Redis. */
+  note: NoteWish | undefined = undefined
   readonly levels = new Levels()
   watch: Watch | null = null
   private released = false
@@ -100,8 +103,8 @@ export class Acquisition implements RenewableLease {
 
   /** One try to take the lock for a first hold. */
   tryFirst(request: LevelRequest): Promise<AcquireReply> {
-    const { leaseMs = this.ttlMs, waitMs } = request
-    return this.commands.acquireFirst({ leaseMs, waits: waitMs !== 0, around: this.around })
+    const { leaseMs = this.ttlMs, waitMs, note } = request
+    return this.commands.acquireFirst({ leaseMs, waits: waitMs !== 0, around: this.around, note })
   }
 
   /**
@@ -125,11 +128,12 @@ export class Acquisition implements RenewableLease {
   }
 
   /** The lock is passed on to it, and with it what there is in Redis. @returns false: it takes it in Redis */
-  takeOver({ possession, sentAt, end }: PassedHold): boolean {
+  takeOver({ possession, sentAt, end }: PassedHold, { note }: LevelRequest): boolean {
     if (!this.commands.isUntouched) {
       return false
     }
     end()
+    this.note = note
     this.possession = possession
     this.commands = possession.commands
     this.watch = watchLease(this, { sentAt, ttlMs: this.ttlMs, renew: true }, this.session.clock.now())
@@ -153,8 +157,8 @@ export class Acquisition implements RenewableLease {
       if (this.released || hasLeft()) {
         return null
       }
-      const leaseMs = request.leaseMs ?? this.ttlMs
-      const wish = { leaseMs, waits: false, around: this.around }
+      const { leaseMs = this.ttlMs, note } = request
+      const wish = { leaseMs, waits: false, around: this.around, note }
       const reply = await this.commands.acquire(this.levels.count + 1, wish)
       if (reply.kind !== 'acquired') {
         this.lose('gone')

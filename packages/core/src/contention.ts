@@ -69,7 +69,7 @@ export class Contention {
       shared,
       attempt: () => this.attempt(),
       accept: (offer) => this.accept(offer as PassedHold),
-      onParked: () => this.tellWaiting(),
+      onParked: (ticket) => this.call.parked(ticket),
     })
     const context = place?.context
     if (!context) {
@@ -98,7 +98,7 @@ export class Contention {
     if (!protocol.passing || leaseMs !== undefined || (place && enclosing(place, protocol.scope))) {
       return undefined
     }
-    return this.acquisition.takeOver(passed) || undefined
+    return this.acquisition.takeOver(passed, this.call) || undefined
   }
 
   private read(reply: AcquireReply): Attempt<boolean> {
@@ -116,14 +116,5 @@ export class Contention {
     const leaseMs = reply.ttlMs >= 0 ? reply.ttlMs : Number.POSITIVE_INFINITY
     const pauseMs = this.call.protocol.pauseAfter?.(this.refusals) ?? Number.POSITIVE_INFINITY
     return { kind: 'refused', retryAfterMs: Math.min(leaseMs, pauseMs) }
-  }
-
-  private tellWaiting(): void {
-    const { events } = this.session
-    if (events.hasListeners('waiting')) {
-      const { lockName, key } = this.call.protocol
-      events.emit('waiting', { lockName, holder: this.session.refusals.holderOf(key) })
-    }
-    this.call.bareCall?.parked()
   }
 }

@@ -1,3 +1,5 @@
+import { inWords, nameOf, type LockHolder } from './lock-holder.js'
+
 /** Stable codes; compare these rather than classes when two copies of the package may be installed. */
 export type LockErrorCode =
   | 'LOCK_TIMEOUT'
@@ -34,17 +36,6 @@ export class LockError extends Error {
   }
 }
 
-/** Who had the lock when it was last looked at. */
-export interface LockHolder {
-  /** `<clientId>:<threadId>`; the client id starts with the client's name. */
-  readonly owner: string
-  readonly holds: number
-  /** Lease left when Redis last answered, ms; -1 for a key without a time to live. */
-  readonly leaseLeftMs: number
-  /** How long this client has seen the same owner hold it, ms: a lower bound of the true time. */
-  readonly heldForAtLeastMs: number
-}
-
 /** What one node of a RedLock did. */
 export interface NodeReport {
   /** Which one, from 0, in the order of the locks that the RedLock was made of. */
@@ -58,37 +49,53 @@ export interface NodeReport {
   readonly holder?: LockHolder | undefined
 }
 
+/** What a wait that ended knows. */
+export interface TimeoutDetails {
+  readonly lockName: string
+  readonly waitedMs: number
+  readonly holder: LockHolder | undefined
+  readonly placeInLine?: number | undefined
+  readonly permitsLeft?: number | undefined
+  readonly nodes?: readonly NodeReport[] | undefined
+  /** Default: the lock. */
+  readonly what?: string | undefined
+}
+
 /** The wait ended and somebody else still has the lock, or the permits. */
 export class LockTimeoutError extends LockError {
   readonly waitedMs: number
   readonly holder: LockHolder | undefined
   /** From 1, when Redis last told; only where Redis keeps a line, as for a fair lock. */
   readonly placeInLine: number | undefined
+  /** Of a semaphore: how many permits were free when Redis last told; too few. */
+  readonly permitsLeft: number | undefined
+  /** Of a RedLock: what each node said. */
+  readonly nodes: readonly NodeReport[] | undefined
 
-  constructor(details: {
-    lockName: string
-    waitedMs: number
-    holder: LockHolder | undefined
-    placeInLine?: number | undefined
-    /** Default: the lock. */
-    what?: string | undefined
-  }) {
-    const { lockName, waitedMs, holder, placeInLine, what = 'Lock' } = details
-    const who = holder
-      ? `${holder.owner} has had it for at least ${Math.round(holder.heldForAtLeastMs)} ms (${holder.leaseLeftMs} ms of lease left)`
-      : 'somebody else has it'
+  constructor(details: TimeoutDetails) {
+    const { lockName, waitedMs, placeInLine, what = 'Lock' } = details
     const where = placeInLine === undefined ? '' : `; place ${placeInLine} in line`
     super(
       'LOCK_TIMEOUT',
-      `${what} "${lockName}" not acquired in ${Math.round(waitedMs)} ms: ${who}${where}.`,
-      {
-        lockName,
-      },
+      `${what} "${lockName}" not acquired in ${Math.round(waitedMs)} ms: ${whatKeptIt(details)}${where}.`,
+      { lockName },
     )
     this.waitedMs = waitedMs
-    this.holder = holder
+    this.holder = details.holder
     this.placeInLine = placeInLine
+    this.permitsLeft = details.permitsLeft
+    this.nodes = details.nodes
   }
+}
+
+function whatKeptIt({ holder, permitsLeft, nodes }: TimeoutDetails): string {
+  if (nodes) {
+    return nodes.map((node) => `node ${node.index} ${whatItDid(node)}`).join('; ')
+  }
+  if (permitsLeft !== undefined) {
+    return `${permitsLeft} free`
+  }
+  return holder ? inWords(holder) : 'somebody else has it'
 }
 
 /**
@@ -233,7 +240,7 @@ function whatItDid({ outcome, holder, error }: NodeReport): string {
   if (outcome === 'failed') {
     return `failed (${error instanceof Error ? error.message : String(error)})`
   }
-  return holder ? `is held by ${holder.owner}` : outcome
+  return holder ? `is held by ${nameOf(holder)}` : outcome
 }
 
 function describe(value: unknown): string {

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
-import type { LockHolder, LockLostError, RedisUnavailableError } from './errors.js'
+import type { LockLostError, RedisUnavailableError } from './errors.js'
+import type { LockHolder } from './lock-holder.js'
 
 /** What a client tells about its locks. */
 export interface LockEvents {
@@ -11,8 +12,17 @@ export interface LockEvents {
   'release-failed': { lockName: string; owner: string; error: RedisUnavailableError }
   /** Locks have another primary than before, after a fail-over or a restart: so many leases are verified with it. */
   'primary-changed': { doubted: number }
-  /** A caller begins to wait. `holder` is known once this client was refused. */
-  waiting: { lockName: string; holder: LockHolder | undefined }
+  /**
+   * A caller has waited for `waitingThreshold` ms; told once per call. `holder` is known once this client was refused,
+   * `placeInLine` where Redis keeps a line; `aheadHere` callers of this client stand before it in the client's own line.
+   */
+  waiting: {
+    lockName: string
+    holder: LockHolder | undefined
+    waitedMs: number
+    placeInLine: number | undefined
+    aheadHere: number
+  }
 }
 
 export type LockEventName = keyof LockEvents

@@ -48,7 +48,10 @@ export type {
   CommandOutcome,
   LockErrorCode,
   LockErrorDetails,
-  LockHolder,
   LossReason,
   NodeReport,
+  TimeoutDetails,
 } from './errors.js'
+export type { InspectAllOptions, LocksInspection } from './inspect-all.js'
+export type { LockInspection, LockKind } from './lock-inspection.js'
+export type { LockHolder } from './lock-holder.js'

@@ -122,6 +122,11 @@ export function latchPrefix(rawName: string): string {
   return `${tagged('holdfast:latch', rawName)}:`
 }
 
+/** What is known of the hold that somebody has of a lock, for those whom it refuses. */
+export function noteKey(rawName: string): string {
+  return tagged('holdfast:note', rawName)
+}
+
 /** What a batch of scripts writes nothing into, in the slot of its locks. Never exists. */
 export function probeKey(rawName: string): string {
   return tagged('holdfast:probe', rawName)
@@ -136,4 +141,17 @@ export const INBOX_PREFIX = 'holdfast:client:'
 /** The owner field of a lock hash. */
 export function ownerField(clientId: string, threadId: number): string {
   return `${clientId}:${threadId}`
+}
+
+/** Who an owner of Holdfast's form is: the name of its client and its thread. Undefined: somebody else's form, as Redisson's. */
+export function partsOfOwner(owner: string): { clientName: string; threadId: string } | undefined {
+  const [, clientName, threadId] = /^([^:{}]+)~[\w-]{21}:(\d+)(?::write)?$/.exec(owner) ?? []
+  return clientName === undefined || threadId === undefined ? undefined : { clientName, threadId }
+}
+
+const GLOB = /[*?[\]^\\-]/g
+
+/** The pattern of SCAN for names of locks, behind a prefix that means itself. */
+export function keyPattern(prefix: string, names: string): string {
+  return prefix.replaceAll(GLOB, '\\$&') + names
 }

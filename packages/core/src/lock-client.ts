@@ -2,6 +2,7 @@ import { ClientInbox } from './client-inbox.js'
 import { Context, type Place } from './context.js'
 import type { MultiLock } from './compound/multi-lock.js'
 import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
+import { inspectAll, type InspectAllOptions, type LocksInspection } from './inspect-all.js'
 import { limited } from './limited.js'
 import type { LockEventListener, LockEventName } from './events.js'
 import type { SpinLockOptions } from './locks/backoff.js'
@@ -224,6 +225,18 @@ export class LockClient {
   get currentThreadId(): number | undefined {
     const here = this.session.contexts.current
     return here?.context.alive === true ? here.context.id : undefined
+  }
+
+  /**
+   * The locks that somebody has, found among the keys of Redis (SCAN): for operations, not for work. A hash of
+   * somebody else's that looks like a lock, owner and number, with a time to live, is taken for one.
+   * @param options.match names, as a pattern of SCAN, default all
+   * @param options.limit the most locks, default 100
+   * @param options.maxSteps the most steps of about 100 keys, default 1,000
+   * @throws InvalidArgumentError, ClientClosedError, RedisUnavailableError, or the reason of `options.signal`
+   */
+  inspectAll(options: InspectAllOptions = {}): Promise<LocksInspection> {
+    return inspectAll(this.session, options)
   }
 
   /** A listener that throws harms neither the lock nor the other listeners. @throws InvalidArgumentError */

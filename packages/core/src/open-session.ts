@@ -17,6 +17,7 @@ import { Refusals } from './refusals.js'
 import type { Session } from './session.js'
 import { Borrowings } from './synchronizers/borrowings.js'
 import { backgroundClock, systemClock } from './system-clock.js'
+import { Waits } from './waits.js'
 
 /** A session and the switches its client alone may use. */
 export interface OpenSession extends Session {
@@ -52,13 +53,15 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   })
   const clientId = `${options.clientName}~${nanoid()}`
   const services = { clientId, options, keyPrefix: port.keyPrefix, clock, runner, watchdog, waiter }
+  const events = new EventHub()
   const session = {
     ...services,
     ...lifecycle(),
     ...fairWaiting({ clientId, runner, waiter, clock, heartbeatMs: resyncInterval }),
     port,
     contexts: new Contexts(),
-    events: new EventHub(),
+    events,
+    waits: new Waits(events, background, options.waitingThreshold, beforeResume),
     held: new HeldLocks(),
     borrowings: new Borrowings(),
     bareOrigins: { left: MOST_ORIGINS },

@@ -43,6 +43,14 @@ export interface LockClientOptions {
   maxHoldMs?: number
   /** Default 'warn'. */
   bareCalls?: BareCallsPolicy
+  /** How long a call waits before the event `waiting` tells of it. Default 0: at once. Longer: only waits that matter. */
+  waitingThreshold?: number
+  /**
+   * Notes beside each lock since when this client has it, for those who are refused; a function tells the trace that
+   * the hold is part of (a W3C `traceparent`, or undefined), and runs when a call begins. Default false. On: each
+   * acquire and release costs Redis a few commands more, in the same script.
+   */
+  describeHolds?: boolean | (() => string | undefined)
   /**
    * Whether a plain lock goes from a caller of this client to the next one that waits in it without asking Redis: at
    * most 100 times, and for at most 5 ms, before others have their chance. Default true. Never with `replicas`.
@@ -80,6 +88,9 @@ export interface ResolvedOptions {
   readonly unavailableTimeoutMs: number
   readonly maxHoldMs: number | undefined
   readonly bareCalls: BareCallsPolicy
+  readonly waitingThreshold: number
+  /** undefined: off. */
+  readonly describeHolds: true | (() => string | undefined) | undefined
   readonly localPassing: boolean
   readonly localReentry: boolean
   readonly replicas: ReplicaAcks | undefined
@@ -101,6 +112,8 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     unavailableTimeoutMs: options.unavailableTimeoutMs ?? 10_000,
     maxHoldMs: options.maxHoldMs,
     bareCalls: options.bareCalls ?? 'warn',
+    waitingThreshold: options.waitingThreshold ?? 0,
+    describeHolds: describing(options.describeHolds),
     localPassing: options.localPassing ?? true,
     localReentry: options.localReentry ?? false,
     replicas: replicaAcks(options.replicas),
@@ -135,9 +148,17 @@ function check(options: ResolvedOptions): void {
   checkClock(options.clock)
   checkFunction('random', options.random)
   checkOneOf('bareCalls', options.bareCalls, ['warn', 'allow', 'throw'])
+  checkDuration('waitingThreshold', options.waitingThreshold, 'zero')
   checkOneOf('localPassing', options.localPassing, [true, false])
   checkOneOf('localReentry', options.localReentry, [true, false])
   checkOneOf('shardedPubSub', options.shardedPubSub, ['auto', 'on', 'off'])
+}
+
+function describing(given: LockClientOptions['describeHolds'] = false): ResolvedOptions['describeHolds'] {
+  if (typeof given !== 'boolean' && typeof given !== 'function') {
+    throw new InvalidArgumentError('describeHolds', given, 'true, false or a function')
+  }
+  return given === false ? undefined : given
 }
 
 function replicaAcks(given: ReplicaOptions | undefined): ReplicaAcks | undefined {

@@ -67,13 +67,13 @@ export class OwnerCommands extends Turns {
   /** Names whoever holds it when its turn comes. @throws LockError: the name is in doubt */
   follow(holderNow: () => Acquisition): Promise<void> {
     return this.oneAtATime(async () => {
-      const { isOver, owner } = holderNow()
-      if (isOver || this.field.name === owner) {
+      const holder = holderNow()
+      if (holder.isOver || this.field.name === holder.owner) {
         return
       }
       this.isFollowing = true
       try {
-        if ((await this.field.follow(owner, this.protocol.passing)) === 'lost') {
+        if ((await this.field.follow(holder, this.protocol.passing)) === 'lost') {
           holderNow().lose('gone')
         }
       } finally {

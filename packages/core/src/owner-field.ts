@@ -1,5 +1,5 @@
 import type { LocalPassing } from './locks/lock-protocol.js'
-import type { RenameReply } from './scripts/lock/rename.js'
+import type { RenameReply, Successor } from './scripts/lock/rename.js'
 
 /**
  * The field of the lock's hash that stands for a hold. It has the name of whoever took the lock in Redis; when the
@@ -7,7 +7,7 @@ import type { RenameReply } from './scripts/lock/rename.js'
  */
 export class OwnerField {
   /** What it was to be named by a command that has no answer: nobody knows which of the names it has. */
-  inDoubt: string | null = null
+  inDoubt: Successor | null = null
   /** Every name that it may have in Redis, once there is more than one. */
   private names: Set<string> | null = null
 
@@ -38,12 +38,12 @@ export class OwnerField {
    * Gives it the name, or finds out that it has it.
    * @throws LockError its name is in doubt then
    */
-  async follow(owner: string, passing: LocalPassing | null): Promise<RenameReply['kind']> {
+  async follow({ owner, note }: Successor, passing: LocalPassing | null): Promise<RenameReply['kind']> {
     const names = (this.names ??= new Set([this.current]))
     const from = [...names].filter((name) => name !== owner)
     names.add(owner)
-    this.inDoubt = owner
-    const reply = await passing?.rename(owner, from)
+    this.inDoubt = { owner, note }
+    const reply = await passing?.rename(this.inDoubt, from)
     this.inDoubt = null
     this.current = owner
     return reply?.kind ?? 'renamed'

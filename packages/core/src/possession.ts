@@ -79,7 +79,7 @@ export class Possession {
   passTo(next: Acquisition): void {
     this.passes += 1
     this.holder = next
-    this.session.refusals.passed(this.holder.key, next.owner)
+    this.session.refusals.passed(next.key, next.owner, next.note?.traceparent)
     this.followSoon()
   }
 

@@ -1,13 +1,23 @@
-import type { LockHolder } from './errors.js'
+import { lockHolder, type LockHolder } from './lock-holder.js'
+import type { HoldNote } from './scripts/lock/note.js'
 import type { Clock } from './system-clock.js'
 
-interface Refusal {
+/** What an answer of Redis tells of who has the lock. */
+export interface SeenHolder {
   readonly holder: string
   readonly holds: number
   readonly ttlMs: number
-  readonly at: number
+  readonly owners?: number
+  readonly note?: HoldNote
+}
+
+interface Refusal {
+  readonly seen: SeenHolder
   /** Since when this client has seen the same holder. */
   readonly since: number
+  /** Since when it has the lock, on this client's clock, where that is known. */
+  readonly heldSince: number | undefined
+  readonly traceparent: string | undefined
 }
 
 /** Who refused this client's callers, by lock: only the head of a line asks Redis, its answer serves them all. */
@@ -16,19 +26,27 @@ export class Refusals {
 
   constructor(private readonly clock: Clock) {}
 
-  note(key: string, refusal: { holder: string; holds: number; ttlMs: number }): void {
-    const at = this.clock.now()
-    const before = this.byKey.get(key)
-    const since = before?.holder === refusal.holder ? before.since : at
-    this.byKey.set(key, { holder: refusal.holder, holds: refusal.holds, ttlMs: refusal.ttlMs, at, since })
+  note(key: string, seen: SeenHolder): void {
+    const now = this.clock.now()
+    const { holder, note } = seen
+    const latest = this.byKey.get(key)
+    // Not every answer has the note: what an earlier one told of the same hold is as true.
+    const before = latest?.seen.holder === holder ? latest : undefined
+    this.byKey.set(key, {
+      seen,
+      since: before?.since ?? now,
+      heldSince: note ? now - note.heldForMs : before?.heldSince,
+      traceparent: note?.traceparent ?? before?.traceparent,
+    })
   }
 
   /** The lock went to another owner without anybody being refused. */
-  passed(key: string, holder: string): void {
+  passed(key: string, holder: string, traceparent: string | undefined): void {
     const before = this.byKey.get(key)
     if (before) {
-      const at = this.clock.now()
-      this.byKey.set(key, { ...before, holder, holds: 1, since: at })
+      const now = this.clock.now()
+      const seen = { holder, holds: 1, ttlMs: before.seen.ttlMs }
+      this.byKey.set(key, { seen, since: now, heldSince: now, traceparent })
     }
   }
 
@@ -37,8 +55,12 @@ export class Refusals {
     if (!refusal) {
       return undefined
     }
-    const { holder: owner, holds, ttlMs: leaseLeftMs, since } = refusal
-    return { owner, holds, leaseLeftMs, heldForAtLeastMs: this.clock.now() - since }
+    const now = this.clock.now()
+    const { seen, since, heldSince, traceparent } = refusal
+    const { holder: owner, holds, ttlMs: leaseLeftMs, owners = 1 } = seen
+    const heldForMs = heldSince === undefined ? undefined : now - heldSince
+    const facts = { owner, holds, leaseLeftMs, heldForAtLeastMs: now - since }
+    return lockHolder({ ...facts, heldForMs, traceparent, others: owners - 1 })
   }
 
   forget(key: string): void {

@@ -10,6 +10,7 @@ import type { ScriptRunner } from './redis/script-runner.js'
 import type { Refusals } from './refusals.js'
 import type { Borrowings } from './synchronizers/borrowings.js'
 import type { Clock } from './system-clock.js'
+import type { Waits } from './waits.js'
 
 /** What the parts of one client share. Made by LockClient, which alone knows how they are wired. */
 export interface Session {
@@ -24,6 +25,7 @@ export interface Session {
   readonly refusals: Refusals
   readonly contexts: Contexts
   readonly events: EventHub
+  readonly waits: Waits
   readonly held: HeldLocks
   readonly borrowings: Borrowings
   /** How many more calls outside contexts are recorded with where they come from. */

@@ -99,7 +99,7 @@ export class ParkedCaller implements Ticket<unknown> {
   park(): void {
     if (this.parked || this.settled) return
     this.parked = true
-    runQuietly(() => this.request.onParked?.())
+    runQuietly(() => this.request.onParked?.(this))
   }
 
   giveBack(value: unknown): void {

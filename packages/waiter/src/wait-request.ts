@@ -48,8 +48,8 @@ export interface WaitRequest<T> {
   accept?(offer: unknown): T | undefined
   /** Called once with what an attempt brought after its caller had gone. What it throws is ignored. */
   giveBack?(value: T): void
-  /** Called once, when the caller first has to sleep or to stand behind others. Throwing is ignored. */
-  onParked?(): void
+  /** Called once with its ticket, when the caller first has to sleep or to stand behind others. Throwing is ignored. */
+  onParked?(ticket: Ticket<T>): void
 }
 
 export type WaitOutcome<T> =

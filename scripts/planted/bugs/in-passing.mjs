@@ -41,8 +41,8 @@ export const BUGS_IN_PASSING = {
   },
   'a rename without an answer counts as none': {
     file: 'core/src/owner-field.ts',
-    find: 'this.inDoubt = owner const',
-    replace: 'const',
+    find: 'this.inDoubt = { owner, note } const reply = await passing?.rename(this.inDoubt, from)',
+    replace: 'const reply = await passing?.rename({ owner, note }, from)',
     test: FAULTS,
     only: 'leaves the hold as good as it was',
   },

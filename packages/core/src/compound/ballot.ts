@@ -50,7 +50,7 @@ export class Ballot {
     if (!first || this.isUnreachable) {
       throw this.error()
     }
-    return this.call.timeout('RedLock', first.error)
+    return this.call.timeout('RedLock', first.error, this.reports)
   }
 
   private get failures(): Extract<Answer, { kind: 'failed' }>[] {
@@ -80,8 +80,11 @@ export class Ballot {
 
   private error(): QuorumError {
     const lockName = this.answers[0]?.member.lockName ?? ''
-    const nodes = this.answers.map((each) => reportOf(each, this.members))
-    return new QuorumError({ lockName, needed: this.needed, nodes })
+    return new QuorumError({ lockName, needed: this.needed, nodes: this.reports })
+  }
+
+  private get reports(): NodeReport[] {
+    return this.answers.map((each) => reportOf(each, this.members))
   }
 }
 

@@ -1,6 +1,6 @@
 import { ANSWER_MS, unansweredWait, type AcquireOptions } from '../acquire-call.js'
 import type { Place } from '../context.js'
-import { LockTimeoutError } from '../errors.js'
+import { LockTimeoutError, type NodeReport } from '../errors.js'
 import { checkLevelLease } from '../locks/lease-argument.js'
 import { pause } from '../redis/until-known.js'
 import type { Session } from '../session.js'
@@ -124,14 +124,13 @@ export class CompoundCall {
   }
 
   /** Somebody else has a member, for the whole of this call. */
-  timeout(what: string, { lockName, holder, placeInLine }: LockTimeoutError): LockTimeoutError {
-    return new LockTimeoutError({
-      what,
-      lockName: lockName ?? '',
-      waitedMs: this.waitedMs,
-      holder,
-      placeInLine,
-    })
+  timeout(
+    what: string,
+    { lockName = '', holder, placeInLine }: LockTimeoutError,
+    nodes?: readonly NodeReport[],
+  ): LockTimeoutError {
+    const { waitedMs } = this
+    return new LockTimeoutError({ what, lockName, waitedMs, holder, placeInLine, nodes })
   }
 
   private get patienceMs(): number {

@@ -16,6 +16,7 @@ const DOES_NOT_WAIT = '-1'
  * Redis's time: who of our waiters came when, and which of our clients live.
  */
 export class FairProtocol extends HashProtocol {
+  readonly kind = 'fair'
   private readonly line: FairLine
 
   constructor(session: Session, lockName: string) {
@@ -31,13 +32,16 @@ export class FairProtocol extends HashProtocol {
     return this.session.fairWaiters.isAwaited(this.key)
   }
 
-  async acquire({ owner, holds, stamp }: HoldChange, { leaseMs, waits }: Wish): Promise<FairAcquireReply> {
+  async acquire(
+    { owner, holds, stamp }: HoldChange,
+    { leaseMs, waits, note }: Wish,
+  ): Promise<FairAcquireReply> {
     const { line, session } = this
     const { fairWaiters: waiters, clientId } = session
     const arrival = waits ? waiters.enter(line, owner).arrival : DOES_NOT_WAIT
     const { aliveForMs } = waiters
     const latchKey = this.latchKey(owner)
-    const change = { line, latchKey, owner, holds, leaseMs, stamp, clientId, aliveForMs, arrival }
+    const change = { line, latchKey, owner, holds, leaseMs, stamp, clientId, aliveForMs, arrival, note }
     const reply = await acquire(session.runner, change).catch((error: unknown) => {
       this.forgetUnsent(owner, arrival, error)
       throw error
@@ -59,11 +63,11 @@ export class FairProtocol extends HashProtocol {
   }
 
   release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
-    const { line, session } = this
+    const { line, session, isNoted } = this
     if (holds === 0) {
       session.fairWaiters.leave(line, owner)
     }
-    return release(session.runner, { line, latchKey: this.latchKey(owner), owner, holds, stamp })
+    return release(session.runner, { line, latchKey: this.latchKey(owner), owner, holds, stamp, isNoted })
   }
 
   async forceRelease(): Promise<boolean> {

@@ -9,6 +9,7 @@ import { ReentrantProtocol } from './reentrant-protocol.js'
 
 /** Redisson's RFencedLock: an RLock, and a counter beside it that every acquisition raises. */
 export class FencedProtocol extends ReentrantProtocol {
+  override readonly kind = 'fenced'
   readonly givesTokens = true
   private readonly tokenKey: string
 
@@ -30,7 +31,7 @@ export class FencedProtocol extends ReentrantProtocol {
     const { owner, holds, stamp } = change
     const { tokens, tokenTtlMs } = this.rule
     const latchKey = this.latchKey(owner)
-    const lock = { lockName, key, latchKey, owner, holds, leaseMs: wish.leaseMs, stamp }
+    const lock = { lockName, key, latchKey, owner, holds, leaseMs: wish.leaseMs, stamp, note: wish.note }
     return acquireFenced(this.session.runner, { ...lock, tokenKey, tokens, tokenTtlMs })
   }
 

@@ -3,6 +3,8 @@ import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { latchPrefix, ownerField, wellFormed } from '../keys.js'
 import type { OwnerField } from '../owner-field.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
+import type { LockKind } from '../lock-inspection.js'
+import { explain, type LockFacts } from '../scripts/lock/explain.js'
 import { inspect, type LockState } from '../scripts/lock/inspect.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import { renew } from '../scripts/lock/renew.js'
@@ -32,6 +34,7 @@ export abstract class HashProtocol implements LockProtocol {
     this.latchPrefix = latchPrefix(this.key)
   }
 
+  abstract readonly kind: LockKind
   abstract readonly isAwaited: boolean
   abstract lineOf(owner: string, around: Surroundings): LocalLine
   abstract acquire(change: HoldChange, wish: Wish): Promise<AcquireReply>
@@ -69,6 +72,11 @@ export abstract class HashProtocol implements LockProtocol {
     return inspect(this.session.runner, command)
   }
 
+  explain(): Promise<LockFacts | null> {
+    const { lockName, key } = this
+    return explain(this.session.runner, { lockName, key, isAnything: false })
+  }
+
   async remaining(owner: OwnerField, timeoutMs?: number): Promise<number | null> {
     try {
       const { ttlMs, holds } = await this.inspect(timeoutMs)
@@ -80,6 +88,11 @@ export abstract class HashProtocol implements LockProtocol {
       }
       throw error
     }
+  }
+
+  /** Whether holds of this client may have notes. */
+  protected get isNoted(): boolean {
+    return this.session.options.describeHolds !== undefined
   }
 
   protected latchKey(owner: string): string {

@@ -2,8 +2,11 @@ import type { Place } from '../context.js'
 import type { OwnerField } from '../owner-field.js'
 import type { CommandStamp } from '../scripts/command-stamp.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
+import type { LockKind } from '../lock-inspection.js'
+import type { LockFacts } from '../scripts/lock/explain.js'
 import type { LockState } from '../scripts/lock/inspect.js'
-import type { RenameReply } from '../scripts/lock/rename.js'
+import type { RenameReply, Successor } from '../scripts/lock/rename.js'
+import type { NoteWish } from '../scripts/lock/note.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 
 /** One change of one acquisition. */
@@ -30,6 +33,8 @@ export interface Wish {
   readonly leaseMs: number
   /** Refused, it will wait: a fair lock gives it a place in line, readers stand back for it. */
   readonly waits: boolean
+  /** For those who are refused meanwhile, where the client describes its holds. */
+  readonly note?: NoteWish | undefined
 }
 
 /** The local line that callers of an owner stand in. */
@@ -46,11 +51,12 @@ export interface LocalLine {
 /** How a hold is passed on to the next caller of this client without Redis. */
 export interface LocalPassing {
   /** Lets the owner's name in Redis follow. */
-  rename(to: string, from: readonly string[]): Promise<RenameReply>
+  rename(to: Successor, from: readonly string[]): Promise<RenameReply>
 }
 
 /** What a kind of lock does in Redis. Waiting, watching, contexts and holds are the same for all kinds. */
 export interface LockProtocol {
+  readonly kind: LockKind
   readonly lockName: string
   /** The lock's key in Redis. */
   readonly key: string
@@ -83,6 +89,8 @@ export interface LockProtocol {
   extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
   forceRelease(): Promise<boolean>
   inspect(timeoutMs?: number): Promise<LockState>
+  /** All that Redis has about the lock; null: nobody has it. */
+  explain(): Promise<LockFacts | null>
   /** What Redis keeps of an owner's lease, ms, -1 when it has no end; null when the owner does not have the lock. */
   remaining(owner: OwnerField, timeoutMs?: number): Promise<number | null>
 }

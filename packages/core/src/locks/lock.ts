@@ -5,6 +5,7 @@ import { enclosing, placeToAcquire, placeToRelease, type Place } from '../contex
 import { NotLockOwnerError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { OwnerField } from '../owner-field.js'
+import { inspectionOf, type LockInspection } from '../lock-inspection.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { Session } from '../session.js'
 import type { AnyLock } from './any-lock.js'
@@ -84,7 +85,7 @@ export class Lock implements AnyLock<Hold> {
 
   /** Whether anybody holds it. */
   async isLocked(): Promise<boolean> {
-    return (await this.inspect()).ttlMs !== -2
+    return (await this.state()).ttlMs !== -2
   }
 
   async isHeldByCurrentContext(): Promise<boolean> {
@@ -99,19 +100,29 @@ export class Lock implements AnyLock<Hold> {
     if (owners.length === 0) {
       return false
     }
-    const { holds } = await this.inspect()
+    const { holds } = await this.state()
     return owners.some((each) => each.commands.field.find(holds) !== undefined)
   }
 
   /** How many levels this caller holds, as Redis has it. */
   async getHoldCount(): Promise<number> {
     const field = this.fieldHere()
-    return field ? (field.find((await this.inspect()).holds) ?? 0) : 0
+    return field ? (field.find((await this.state()).holds) ?? 0) : 0
   }
 
   /** Lease left, ms; -2: nobody holds it, -1: it has no end. */
   async remainTimeToLive(): Promise<number> {
-    return (await this.inspect()).ttlMs
+    return (await this.state()).ttlMs
+  }
+
+  /**
+   * Who has it, for how long, and who waits, as Redis has it at one moment; of a read-write lock whoever has it in
+   * either mode. For operations and tests: what is true now may not be when the answer arrives.
+   * @returns null: nobody has it
+   */
+  async inspect(): Promise<LockInspection | null> {
+    const { protocol, name } = this
+    return inspectionOf(name, await protocol.explain(), protocol.kind)
   }
 
   /**
@@ -165,7 +176,7 @@ export class Lock implements AnyLock<Hold> {
     })
   }
 
-  private inspect(): Promise<LockState> {
+  private state(): Promise<LockState> {
     return this.protocol.inspect()
   }
 

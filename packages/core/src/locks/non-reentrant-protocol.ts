@@ -5,6 +5,7 @@ import { ReentrantProtocol } from './reentrant-protocol.js'
 // acquisition, so no command of another could be taken for its re-entry.
 
 export class NonReentrantProtocol extends ReentrantProtocol {
+  override readonly kind = 'non-reentrant'
   readonly refusesReentry = true
 }
 

@@ -1,3 +1,4 @@
+import type { LockInspection } from '../lock-inspection.js'
 import type { Lock } from './lock.js'
 
 /** Two locks of one name: any number of readers, or one writer. */
@@ -23,6 +24,11 @@ export class ReadWriteLock {
    */
   writeLock(): Lock {
     return this.writer
+  }
+
+  /** Who reads or writes. See `Lock.inspect`. @returns null: nobody */
+  inspect(): Promise<LockInspection | null> {
+    return this.writer.inspect()
   }
 }
 

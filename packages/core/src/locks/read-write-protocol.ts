@@ -26,6 +26,7 @@ const UPGRADE =
  * line, so that they are served in the order in which they came; readers next to each other try together.
  */
 abstract class ReadWriteProtocol extends HashProtocol {
+  readonly kind = 'read-write'
   protected readonly keys: ReadWriteKeys
   protected readonly scopes: Record<Mode, string>
 
@@ -153,18 +154,25 @@ export class WriteProtocol extends ReadWriteProtocol {
     return ALONE
   }
 
-  async acquire({ owner, holds, stamp }: HoldChange, { leaseMs, waits }: Wish): Promise<AcquireReply> {
+  async acquire({ owner, holds, stamp }: HoldChange, { leaseMs, waits, note }: Wish): Promise<AcquireReply> {
     const { keys, session } = this
     // It says so again at each try, and tries at least that often.
     const announceForMs = waits ? 2 * session.options.resyncInterval : 0
     const latchKey = this.latchKey(owner)
-    const command = { keys, latchKey, owner, holds, leaseMs, stamp, announceForMs }
+    const command = { keys, latchKey, owner, holds, leaseMs, stamp, announceForMs, note }
     const reply = await acquireWrite(session.runner, command)
     return reply.kind === 'held' && waits ? { ...reply, waits } : reply
   }
 
   release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
-    const { keys, session } = this
-    return releaseWrite(session.runner, { keys, latchKey: this.latchKey(owner), owner, holds, stamp })
+    const { keys, session, isNoted } = this
+    return releaseWrite(session.runner, {
+      keys,
+      latchKey: this.latchKey(owner),
+      owner,
+      holds,
+      stamp,
+      isNoted,
+    })
   }
 }

@@ -1,7 +1,8 @@
 import { INBOX_PREFIX, unlockChannel } from '../keys.js'
+import type { LockKind } from '../lock-inspection.js'
 import { acquire, type AcquireReply } from '../scripts/lock/acquire.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
-import { rename, type RenameReply } from '../scripts/lock/rename.js'
+import { rename, type RenameReply, type Successor } from '../scripts/lock/rename.js'
 import { release, type ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
@@ -9,6 +10,7 @@ import type { HoldChange, LocalLine, LocalPassing, Wish } from './lock-protocol.
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
 export class ReentrantProtocol extends HashProtocol implements LocalPassing {
+  readonly kind: LockKind = 'lock'
   /** Where releases are announced; null: nowhere. */
   private readonly channel: string | null
   private readonly line: LocalLine
@@ -35,23 +37,23 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     return this.session.waiter.isWaiting(this.key)
   }
 
-  acquire({ owner, holds, stamp }: HoldChange, { leaseMs }: Wish): Promise<AcquireReply> {
+  acquire({ owner, holds, stamp }: HoldChange, { leaseMs, note }: Wish): Promise<AcquireReply> {
     const { lockName, key } = this
     const latchKey = this.latchKey(owner)
-    return acquire(this.session.runner, { lockName, key, latchKey, owner, holds, leaseMs, stamp })
+    return acquire(this.session.runner, { lockName, key, latchKey, owner, holds, leaseMs, stamp, note })
   }
 
   release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
-    const { lockName, key, channel } = this
+    const { lockName, key, channel, isNoted } = this
     const latchKey = this.latchKey(owner)
-    return release(this.session.runner, { lockName, key, latchKey, owner, holds, stamp, channel })
+    return release(this.session.runner, { lockName, key, latchKey, owner, holds, stamp, channel, isNoted })
   }
 
   override get passing(): LocalPassing | null {
     return this.passesOn ? this : null
   }
 
-  rename(to: string, from: readonly string[]): Promise<RenameReply> {
+  rename(to: Successor, from: readonly string[]): Promise<RenameReply> {
     const { lockName, key } = this
     return rename(this.session.runner, { lockName, key, to, from })
   }

@@ -7,6 +7,7 @@ import { ReentrantProtocol } from './reentrant-protocol.js'
 
 /** Redisson's RSpinLock: an RLock without messages. The head of the local line asks again after pauses. */
 export class SpinProtocol extends ReentrantProtocol {
+  override readonly kind = 'spin'
   // A line of its own: behind a caller of `getLock` that has it, the next would sleep until a message.
   private readonly queue: string
 

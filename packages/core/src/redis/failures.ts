@@ -2,6 +2,9 @@ import { RedisUnavailableError, WrongTypeError, type LockError } from '../errors
 import type { ReplicaAcks } from './acknowledged-transport.js'
 import type { ScriptCall } from './script-call.js'
 
+/** What failed. */
+type About = Pick<ScriptCall, 'lockName' | 'keys'>
+
 // Redis is not able to work now but will be: a fail-over, too few replicas, a disk that fails to take a snapshot,
 // a restart, a slot on the move, a long script.
 const TRANSIENT = new Set([
@@ -28,7 +31,7 @@ function codeOf(error: Error): string {
 }
 
 /** Redis's own answer: the command had no effect. */
-export function refusal(error: Error, call: ScriptCall): LockError {
+export function refusal(error: Error, call: About): LockError {
   const { lockName, keys } = call
   const code = codeOf(error)
   if (code === 'WRONGTYPE') {
@@ -45,7 +48,7 @@ export function refusal(error: Error, call: ScriptCall): LockError {
 }
 
 /** The connection failed while the command was under way. */
-export function brokenOff(error: unknown, call: ScriptCall): LockError {
+export function brokenOff(error: unknown, call: About): LockError {
   const cause = error instanceof Error ? error : new Error(String(error))
   const message = `The connection to Redis failed; whether the command ran is unknown: ${cause.message}`
   return new RedisUnavailableError(message, {
@@ -56,22 +59,18 @@ export function brokenOff(error: unknown, call: ScriptCall): LockError {
   })
 }
 
-export function unanswered(timeoutMs: number, call: ScriptCall): LockError {
+export function unanswered(timeoutMs: number, call: About): LockError {
   const message = `Redis did not answer within ${timeoutMs} ms; whether the command ran is unknown.`
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
 }
 
 /** The primary has it, and may be replaced by a replica that does not. */
-export function unacknowledged(
-  replicas: number,
-  { acks, timeoutMs }: ReplicaAcks,
-  call: ScriptCall,
-): LockError {
+export function unacknowledged(replicas: number, { acks, timeoutMs }: ReplicaAcks, call: About): LockError {
   const message = `Only ${replicas} of ${acks} replicas had it within ${timeoutMs} ms; whether it outlives a fail-over is unknown.`
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
 }
 
 /** Nothing was sent: there was no connection, for `timeoutMs` or for good. */
-export function notSent(message: string, transient: boolean, call: ScriptCall): LockError {
+export function notSent(message: string, transient: boolean, call: About): LockError {
   return new RedisUnavailableError(message, { outcome: 'not-sent', transient, lockName: call.lockName })
 }

@@ -6,6 +6,7 @@ import { IoredisClusterMessages } from './ioredis-cluster-messages.js'
 import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
 import { IoredisAcknowledged } from './ioredis-acknowledged.js'
 import { ClusterPrimaries } from './cluster-primaries.js'
+import type { KeyScan } from './key-scan.js'
 import { Listeners } from './listeners.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from './redis-port.js'
 
@@ -104,6 +105,11 @@ export class IoredisClusterPort implements RedisPort {
   /** Of one of the primaries. */
   info(section: string): Promise<unknown> | undefined {
     return this.cluster.status === 'ready' ? this.cluster.nodes('master')[0]?.info(section) : undefined
+  }
+
+  /** Of every primary. */
+  scans(): readonly KeyScan[] {
+    return this.cluster.nodes('master').map((node) => plainSender(node).scan)
   }
 
   isErrorReply(error: unknown): error is Error {

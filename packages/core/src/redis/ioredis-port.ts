@@ -2,6 +2,7 @@ import { endConnection, type IoredisClient } from './ioredis-client.js'
 import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
 import { IoredisMessages } from './ioredis-messages.js'
 import { IoredisAcknowledged } from './ioredis-acknowledged.js'
+import type { KeyScan } from './key-scan.js'
 import { Listeners } from './listeners.js'
 import { PrimaryIdentity } from './primary-identity.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from './redis-port.js'
@@ -73,6 +74,10 @@ export class IoredisPort implements RedisPort {
 
   info(section: string): Promise<unknown> | undefined {
     return this.client.status === 'ready' ? this.sender.info(section) : undefined
+  }
+
+  scans(): readonly KeyScan[] {
+    return [this.sender.scan]
   }
 
   isErrorReply(error: unknown): error is Error {

@@ -1,12 +1,15 @@
 import type { IoredisScripting } from './ioredis-client.js'
+import { hashesIn, type KeyScan } from './key-scan.js'
 
 /** Not part of what is asked of a client: a wrapper without it serves as well. */
 interface Informant {
   info?: (section: string) => Promise<unknown>
+  scan?: (...args: string[]) => Promise<unknown>
 }
 
 export interface Sender extends IoredisScripting {
   info(section: string): Promise<unknown> | undefined
+  readonly scan: KeyScan
 }
 
 /**
@@ -20,6 +23,13 @@ export function plainSender(client: IoredisScripting & { sendCommand(command: ne
     evalsha: (...args) => client.evalsha.apply(plain as unknown as IoredisScripting, args),
     eval: (...args) => client.eval.apply(plain as unknown as IoredisScripting, args),
     info: (section) => (client as Informant).info?.call(plain, section),
+    scan: async (...step) => {
+      const { scan } = client as Informant
+      if (!scan) {
+        throw new Error('This Redis client has no scan().')
+      }
+      return scan.apply(plain, hashesIn(...step))
+    },
   }
 }
 

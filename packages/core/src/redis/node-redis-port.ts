@@ -2,6 +2,7 @@ import { errorMonitor, setMaxListeners } from 'node:events'
 import type { NodeRedisClient, OwnNodeRedis } from './node-redis-client.js'
 import { NodeRedisMessages } from './node-redis-messages.js'
 import { NodeRedisAcknowledged } from './node-redis-acknowledged.js'
+import { hashesIn, type KeyScan } from './key-scan.js'
 import { Listeners } from './listeners.js'
 import { PrimaryIdentity } from './primary-identity.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from './redis-port.js'
@@ -95,6 +96,10 @@ export class NodeRedisPort implements RedisPort {
 
   info(section: string): Promise<unknown> | undefined {
     return this.state === 'ready' ? this.send(['INFO', section], () => false) : undefined
+  }
+
+  scans(): readonly KeyScan[] {
+    return [(...step) => this.sendOnce(['SCAN', ...hashesIn(...step)])]
   }
 
   /**

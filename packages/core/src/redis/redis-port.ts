@@ -1,5 +1,6 @@
 import type { WakeSource } from '@holdfast/waiter'
 import type { PublishCommand } from './announcement.js'
+import type { KeyScan } from './key-scan.js'
 
 /**
  * What core needs from a Redis client. Only the files `ioredis-*.ts` and `node-redis-*.ts` beside this one know
@@ -78,6 +79,9 @@ export interface RedisPort extends ScriptTransport {
    * it never opens one.
    */
   info(section: string): Promise<unknown> | undefined
+
+  /** One for each node that has keys of its own. */
+  scans(): readonly KeyScan[]
 
   /** Messages, on one connection of its own that is opened with the first subscription. */
   readonly messages: WakeSource

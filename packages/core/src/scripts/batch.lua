@@ -1,6 +1,6 @@
 -- batch: many transitions in one script, each as if it had come alone.
 -- KEYS    [1] a key that nobody ever writes   [2..] the keys of each item, one item after another
--- ARGV    [1] JSON, because parsing hundreds of arguments costs more: of each item its transition and its ARGV
+-- ARGV    [1] JSON, because parsing hundreds of arguments costs more: of each item its transition, ARGV and number of KEYS
 -- RETURNS a list in the order of the items: the answer of each, or its error
 -- RETRY   safe: each item is; an error of the whole script comes before the first item
 local transitions = {
@@ -26,7 +26,7 @@ local key = 1
 for i, item in ipairs(cjson.decode(ARGV[1])) do
   local transition = transitions[item[1]]
   local keys = {}
-  for position = 1, transition.keys do
+  for position = 1, item[3] do
     keys[position] = KEYS[key + 1]
     key = key + 1
   end

@@ -18,5 +18,8 @@ export function encodeBatch(items: readonly BatchItem[]): { keys: string[]; args
   for (const item of items) {
     keys.push(...item.keys)
   }
-  return { keys, args: [JSON.stringify(items.map(({ script, args }) => [script.name, args]))] }
+  return {
+    keys,
+    args: [JSON.stringify(items.map(({ script, args, keys }) => [script.name, args, keys.length]))],
+  }
 }

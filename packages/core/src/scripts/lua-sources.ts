@@ -2,12 +2,36 @@
 export const luaSources = {
   'batch': `-- batch: many transitions in one script, each as if it had come alone.
 local transitions = {
-  ['lock/acquire'] = { keys = 2, run = function(KEYS, ARGV)
+  ['lock/acquire'] = { run = function(KEYS, ARGV)
     local holds = tonumber(ARGV[2])
-    if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+    if holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
       redis.call('hset', KEYS[1], ARGV[1], 1)
       redis.call('pexpire', KEYS[1], ARGV[3])
       return 1
+    end
+    local function isOf(owner, text)
+      return string.sub(text or '', -#owner - 1) == ' ' .. owner
+    end
+    local function describe(key, owner, holds, wanted)
+      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+      if not ttl then
+        return
+      end
+      if isOf(owner, redis.call('get', key)) then
+        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+      elseif holds == 1 then
+        local time = redis.call('time')
+        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+      end
+    end
+    local function noteOf(key, owner)
+      local text = redis.call('get', key)
+      if isOf(owner, text) then
+        local at, traceparent = string.match(text, '^(%d+) (%S+)')
+        local time = redis.call('time')
+        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+      end
     end
     local latched = redis.call('get', KEYS[2])
     local mine = redis.call('hget', KEYS[1], ARGV[1])
@@ -19,6 +43,7 @@ local transitions = {
       if ARGV[5] ~= '0' then
         redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
       end
+      describe(KEYS[3], ARGV[1], holds, ARGV[7])
       return 1
     end
     redis.call('hdel', KEYS[1], '')
@@ -29,16 +54,40 @@ local transitions = {
       return 2
     end
     local holder = redis.call('hgetall', KEYS[1])
-    return { redis.call('pttl', KEYS[1]), holder[1], holder[2] }
+    return { redis.call('pttl', KEYS[1]), holder[1], holder[2], noteOf(KEYS[3], holder[1]) }
   end },
-  ['fenced-lock/acquire'] = { keys = 3, run = function(KEYS, ARGV)
+  ['fenced-lock/acquire'] = { run = function(KEYS, ARGV)
     local lock = {
-      ['lock/acquire'] = { keys = 2, run = function(KEYS, ARGV)
+      ['lock/acquire'] = { run = function(KEYS, ARGV)
         local holds = tonumber(ARGV[2])
-        if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+        if holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
           redis.call('hset', KEYS[1], ARGV[1], 1)
           redis.call('pexpire', KEYS[1], ARGV[3])
           return 1
+        end
+        local function isOf(owner, text)
+          return string.sub(text or '', -#owner - 1) == ' ' .. owner
+        end
+        local function describe(key, owner, holds, wanted)
+          local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+          if not ttl then
+            return
+          end
+          if isOf(owner, redis.call('get', key)) then
+            redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+          elseif holds == 1 then
+            local time = redis.call('time')
+            local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+            redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+          end
+        end
+        local function noteOf(key, owner)
+          local text = redis.call('get', key)
+          if isOf(owner, text) then
+            local at, traceparent = string.match(text, '^(%d+) (%S+)')
+            local time = redis.call('time')
+            return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+          end
         end
         local latched = redis.call('get', KEYS[2])
         local mine = redis.call('hget', KEYS[1], ARGV[1])
@@ -50,6 +99,7 @@ local transitions = {
           if ARGV[5] ~= '0' then
             redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
           end
+          describe(KEYS[3], ARGV[1], holds, ARGV[7])
           return 1
         end
         redis.call('hdel', KEYS[1], '')
@@ -60,7 +110,7 @@ local transitions = {
           return 2
         end
         local holder = redis.call('hgetall', KEYS[1])
-        return { redis.call('pttl', KEYS[1]), holder[1], holder[2] }
+        return { redis.call('pttl', KEYS[1]), holder[1], holder[2], noteOf(KEYS[3], holder[1]) }
       end },
     }
     local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
@@ -68,29 +118,29 @@ local transitions = {
     if answer ~= 1 then
       return answer
     end
-    local token = mine and redis.call('get', KEYS[3])
+    local token = mine and redis.call('get', KEYS[4])
     if not token then
-      local counted = redis.pcall('incr', KEYS[3])
+      local counted = redis.pcall('incr', KEYS[4])
       if type(counted) == 'table' then
-        redis.call('del', KEYS[1])
-        return redis.error_reply(counted.err .. ' (key "' .. KEYS[3] .. '")')
+        redis.call('del', KEYS[1], KEYS[3])
+        return redis.error_reply(counted.err .. ' (key "' .. KEYS[4] .. '")')
       end
-      token = redis.call('get', KEYS[3])
-      if ARGV[7] == 'time' then
+      token = redis.call('get', KEYS[4])
+      if ARGV[8] == 'time' then
         local time = redis.call('time')
         local now = time[1] .. string.format('%06d', time[2])
         if #now > #token or (#now == #token and now > token) then
-          redis.call('set', KEYS[3], now)
+          redis.call('set', KEYS[4], now)
           token = now
         end
       end
     end
-    if ARGV[8] ~= '0' then
-      redis.call('pexpire', KEYS[3], ARGV[8])
+    if ARGV[9] ~= '0' then
+      redis.call('pexpire', KEYS[4], ARGV[9])
     end
     return { token }
   end },
-  ['lock/release'] = { keys = 2, run = function(KEYS, ARGV)
+  ['lock/release'] = { run = function(KEYS, ARGV)
     local holds = tonumber(ARGV[2])
     redis.call('hdel', KEYS[1], '')
     local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
@@ -102,6 +152,14 @@ local transitions = {
     end
     if ARGV[4] ~= '0' then
       redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
+    end
+    if KEYS[3] and holds == 0 then
+    local function forget(key, owner)
+      if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
+        redis.call('del', key)
+      end
+    end
+      forget(KEYS[3], ARGV[1])
     end
     if not mine then
       return 0
@@ -116,20 +174,47 @@ local transitions = {
     end
     return 1
   end },
-  ['lock/rename'] = { keys = 1, run = function(KEYS, ARGV)
+  ['lock/rename'] = { run = function(KEYS, ARGV)
     redis.call('hdel', KEYS[1], '')
-    for i = 1, #ARGV - 1 do
-      local from = ARGV[i + 1]
+    for i = 1, #ARGV - 2 do
+      local from = ARGV[i + 2]
       local holds = redis.call('hget', KEYS[1], from)
       if holds then
         redis.call('hset', KEYS[1], ARGV[1], holds)
         redis.call('hdel', KEYS[1], from)
+        if KEYS[2] then
+    local function isOf(owner, text)
+      return string.sub(text or '', -#owner - 1) == ' ' .. owner
+    end
+    local function describe(key, owner, holds, wanted)
+      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+      if not ttl then
+        return
+      end
+      if isOf(owner, redis.call('get', key)) then
+        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+      elseif holds == 1 then
+        local time = redis.call('time')
+        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+      end
+    end
+    local function noteOf(key, owner)
+      local text = redis.call('get', key)
+      if isOf(owner, text) then
+        local at, traceparent = string.match(text, '^(%d+) (%S+)')
+        local time = redis.call('time')
+        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+      end
+    end
+          describe(KEYS[2], ARGV[1], 1, ARGV[2])
+        end
         return 1
       end
     end
     return redis.call('hexists', KEYS[1], ARGV[1])
   end },
-  ['fair-lock/acquire'] = { keys = 6, run = function(KEYS, ARGV)
+  ['fair-lock/acquire'] = { run = function(KEYS, ARGV)
     local function clock()
       local time = redis.call('time')
       return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -251,10 +336,35 @@ local transitions = {
       return tonumber(known or 0), before + foreigners(q) + 1
     end
     local holds = tonumber(ARGV[2])
-    if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
+    local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[11]
+    if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
       redis.call('hset', KEYS[1], ARGV[1], 1)
       redis.call('pexpire', KEYS[1], ARGV[3])
       return 1
+    end
+    local function isOf(owner, text)
+      return string.sub(text or '', -#owner - 1) == ' ' .. owner
+    end
+    local function describe(key, owner, holds, wanted)
+      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+      if not ttl then
+        return
+      end
+      if isOf(owner, redis.call('get', key)) then
+        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+      elseif holds == 1 then
+        local time = redis.call('time')
+        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+      end
+    end
+    local function noteOf(key, owner)
+      local text = redis.call('get', key)
+      if isOf(owner, text) then
+        local at, traceparent = string.match(text, '^(%d+) (%S+)')
+        local time = redis.call('time')
+        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+      end
     end
     local latched = redis.call('get', KEYS[6])
     local mine = redis.call('hget', KEYS[1], ARGV[1])
@@ -266,13 +376,12 @@ local transitions = {
     redis.call('setrange', KEYS[6], 0, '')
     local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
     q.now, q.patience = clock(), tonumber(ARGV[9])
-    local first, since = ARGV[1], 0
+    local first, since, answer = ARGV[1], 0, 1
     if not mine then
       listen(q)
       since = ARGV[10] ~= '-1' and lives(q, ARGV[7], tonumber(ARGV[8])) or 0
       first = head(q)
     end
-    local answer = 1
     if mine or (redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[1])) then
       redis.call('hset', KEYS[1], ARGV[1], holds)
       redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -282,16 +391,18 @@ local transitions = {
       if not mine then
         remove(q, ARGV[1])
       end
+      describe(KEYS[7], ARGV[1], holds, ARGV[11])
     else
       local lease = redis.call('pttl', KEYS[1])
       local number, place = join(q, ARGV[1], tonumber(ARGV[10]), lease)
       local holder = redis.call('hgetall', KEYS[1])
-      answer = { lease, holder[1] or '', holder[2] or 0, number, place, foreigners(q), since }
+      local owner, javaWaiters = holder[1] or '', foreigners(q)
+      answer = { lease, owner, holder[2] or 0, number, place, javaWaiters, since, noteOf(KEYS[7], owner) }
     end
     tidy(q)
     return answer
   end },
-  ['fair-lock/release'] = { keys = 6, run = function(KEYS, ARGV)
+  ['fair-lock/release'] = { run = function(KEYS, ARGV)
     local function clock()
       local time = redis.call('time')
       return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -393,6 +504,11 @@ local transitions = {
         redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
       end
     end
+    local function forget(key, owner)
+      if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
+        redis.call('del', key)
+      end
+    end
     local holds = tonumber(ARGV[2])
     local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
     q.now, q.patience = clock(), tonumber(ARGV[6])
@@ -418,6 +534,9 @@ local transitions = {
       end
       return mine and 2 or 0
     end
+    if KEYS[7] then
+      forget(KEYS[7], ARGV[1])
+    end
     if mine then
       redis.call('del', KEYS[1])
     end
@@ -434,7 +553,7 @@ local transitions = {
     end
     return mine and 1 or 0
   end },
-  ['fair-lock/heartbeat'] = { keys = 5, run = function(KEYS, ARGV)
+  ['fair-lock/heartbeat'] = { run = function(KEYS, ARGV)
     local function clock()
       local time = redis.call('time')
       return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -565,7 +684,7 @@ local transitions = {
     tidy(q)
     return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since }
   end },
-  ['read-lock/acquire'] = { keys = 4, run = function(KEYS, ARGV)
+  ['read-lock/acquire'] = { run = function(KEYS, ARGV)
     local function clock()
       local time = redis.call('time')
       return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -573,14 +692,42 @@ local transitions = {
     local function writersWait(writers)
       return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
     end
-    local function heldBy(lock)
+    local function isOf(owner, text)
+      return string.sub(text or '', -#owner - 1) == ' ' .. owner
+    end
+    local function describe(key, owner, holds, wanted)
+      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+      if not ttl then
+        return
+      end
+      if isOf(owner, redis.call('get', key)) then
+        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+      elseif holds == 1 then
+        local time = redis.call('time')
+        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+      end
+    end
+    local function noteOf(key, owner)
+      local text = redis.call('get', key)
+      if isOf(owner, text) then
+        local at, traceparent = string.match(text, '^(%d+) (%S+)')
+        local time = redis.call('time')
+        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+      end
+    end
+    local function heldBy(lock, note)
       local fields = redis.call('hgetall', lock)
+      local owner, holds, owners = '', 0, 0
       for i = 1, #fields, 2 do
         if fields[i] ~= 'mode' then
-          return { redis.call('pttl', lock), fields[i], fields[i + 1] }
+          owners = owners + 1
+          if owners == 1 or string.sub(fields[i], -6) == ':write' then
+            owner, holds = fields[i], fields[i + 1]
+          end
         end
       end
-      return { redis.call('pttl', lock), '', 0 }
+      return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
     end
     local holds = tonumber(ARGV[2])
     local latched = redis.call('get', KEYS[2])
@@ -612,9 +759,9 @@ local transitions = {
     if holds > 1 then
       return 2
     end
-    return heldBy(KEYS[1])
+    return heldBy(KEYS[1], KEYS[5])
   end },
-  ['read-lock/release'] = { keys = 4, run = function(KEYS, ARGV)
+  ['read-lock/release'] = { run = function(KEYS, ARGV)
     local holds = tonumber(ARGV[2])
     redis.call('hdel', KEYS[1], '')
     local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
@@ -656,7 +803,7 @@ local transitions = {
     end
     return 1
   end },
-  ['write-lock/acquire'] = { keys = 3, run = function(KEYS, ARGV)
+  ['write-lock/acquire'] = { run = function(KEYS, ARGV)
     local function clock()
       local time = redis.call('time')
       return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -664,14 +811,42 @@ local transitions = {
     local function writersWait(writers)
       return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
     end
-    local function heldBy(lock)
+    local function isOf(owner, text)
+      return string.sub(text or '', -#owner - 1) == ' ' .. owner
+    end
+    local function describe(key, owner, holds, wanted)
+      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+      if not ttl then
+        return
+      end
+      if isOf(owner, redis.call('get', key)) then
+        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+      elseif holds == 1 then
+        local time = redis.call('time')
+        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+      end
+    end
+    local function noteOf(key, owner)
+      local text = redis.call('get', key)
+      if isOf(owner, text) then
+        local at, traceparent = string.match(text, '^(%d+) (%S+)')
+        local time = redis.call('time')
+        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+      end
+    end
+    local function heldBy(lock, note)
       local fields = redis.call('hgetall', lock)
+      local owner, holds, owners = '', 0, 0
       for i = 1, #fields, 2 do
         if fields[i] ~= 'mode' then
-          return { redis.call('pttl', lock), fields[i], fields[i + 1] }
+          owners = owners + 1
+          if owners == 1 or string.sub(fields[i], -6) == ':write' then
+            owner, holds = fields[i], fields[i + 1]
+          end
         end
       end
-      return { redis.call('pttl', lock), '', 0 }
+      return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
     end
     local holds = tonumber(ARGV[2])
     local latched = redis.call('get', KEYS[2])
@@ -685,6 +860,7 @@ local transitions = {
       if ARGV[5] ~= '0' then
         redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
       end
+      describe(KEYS[4], ARGV[1], holds, ARGV[8])
       return 1
     end
     redis.call('hdel', KEYS[1], '')
@@ -698,12 +874,17 @@ local transitions = {
       redis.call('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
       redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
     end
-    return heldBy(KEYS[1])
+    return heldBy(KEYS[1], KEYS[4])
   end },
-  ['write-lock/release'] = { keys = 3, run = function(KEYS, ARGV)
+  ['write-lock/release'] = { run = function(KEYS, ARGV)
     local function wakeAll(publish, channel)
       redis.call(publish, channel, '1')
       redis.call(publish, channel, '00')
+    end
+    local function forget(key, owner)
+      if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
+        redis.call('del', key)
+      end
     end
     local holds = tonumber(ARGV[2])
     redis.call('hdel', KEYS[1], '')
@@ -722,6 +903,9 @@ local transitions = {
         redis.call('hset', KEYS[1], ARGV[1], holds)
       end
       return mine and 2 or 0
+    end
+    if KEYS[4] then
+      forget(KEYS[4], ARGV[1])
     end
     local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1
     if not mine then
@@ -747,7 +931,7 @@ local key = 1
 for i, item in ipairs(cjson.decode(ARGV[1])) do
   local transition = transitions[item[1]]
   local keys = {}
-  for position = 1, transition.keys do
+  for position = 1, item[3] do
     keys[position] = KEYS[key + 1]
     key = key + 1
   end
@@ -968,10 +1152,35 @@ local function join(q, owner, number, lease)
   return tonumber(known or 0), before + foreigners(q) + 1
 end
 local holds = tonumber(ARGV[2])
-if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
+local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[11]
+if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
   redis.call('hset', KEYS[1], ARGV[1], 1)
   redis.call('pexpire', KEYS[1], ARGV[3])
   return 1
+end
+local function isOf(owner, text)
+  return string.sub(text or '', -#owner - 1) == ' ' .. owner
+end
+local function describe(key, owner, holds, wanted)
+  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+  if not ttl then
+    return
+  end
+  if isOf(owner, redis.call('get', key)) then
+    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+  elseif holds == 1 then
+    local time = redis.call('time')
+    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+  end
+end
+local function noteOf(key, owner)
+  local text = redis.call('get', key)
+  if isOf(owner, text) then
+    local at, traceparent = string.match(text, '^(%d+) (%S+)')
+    local time = redis.call('time')
+    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+  end
 end
 local latched = redis.call('get', KEYS[6])
 local mine = redis.call('hget', KEYS[1], ARGV[1])
@@ -983,13 +1192,12 @@ end
 redis.call('setrange', KEYS[6], 0, '')
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[9])
-local first, since = ARGV[1], 0
+local first, since, answer = ARGV[1], 0, 1
 if not mine then
   listen(q)
   since = ARGV[10] ~= '-1' and lives(q, ARGV[7], tonumber(ARGV[8])) or 0
   first = head(q)
 end
-local answer = 1
 if mine or (redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[1])) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -999,11 +1207,13 @@ if mine or (redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[1
   if not mine then
     remove(q, ARGV[1])
   end
+  describe(KEYS[7], ARGV[1], holds, ARGV[11])
 else
   local lease = redis.call('pttl', KEYS[1])
   local number, place = join(q, ARGV[1], tonumber(ARGV[10]), lease)
   local holder = redis.call('hgetall', KEYS[1])
-  answer = { lease, holder[1] or '', holder[2] or 0, number, place, foreigners(q), since }
+  local owner, javaWaiters = holder[1] or '', foreigners(q)
+  answer = { lease, owner, holder[2] or 0, number, place, javaWaiters, since, noteOf(KEYS[7], owner) }
 end
 tidy(q)
 return answer
@@ -1111,7 +1321,7 @@ local function tell(q, owner, channels)
   end
 end
 local owners = redis.call('hkeys', KEYS[1])
-redis.call('del', KEYS[1])
+redis.call('del', KEYS[1], KEYS[6])
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[1])
 listen(q)
@@ -1358,6 +1568,11 @@ local function tell(q, owner, channels)
     redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
   end
 end
+local function forget(key, owner)
+  if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
+    redis.call('del', key)
+  end
+end
 local holds = tonumber(ARGV[2])
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[6])
@@ -1382,6 +1597,9 @@ if holds > 0 then
     redis.call('hset', KEYS[1], ARGV[1], holds)
   end
   return mine and 2 or 0
+end
+if KEYS[7] then
+  forget(KEYS[7], ARGV[1])
 end
 if mine then
   redis.call('del', KEYS[1])
@@ -1514,12 +1732,36 @@ return 1
 `,
   'fenced-lock/acquire': `-- acquire: take a lock as lock/acquire does, with a token larger than that of any acquisition before.
 local lock = {
-  ['lock/acquire'] = { keys = 2, run = function(KEYS, ARGV)
+  ['lock/acquire'] = { run = function(KEYS, ARGV)
     local holds = tonumber(ARGV[2])
-    if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+    if holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
       redis.call('hset', KEYS[1], ARGV[1], 1)
       redis.call('pexpire', KEYS[1], ARGV[3])
       return 1
+    end
+    local function isOf(owner, text)
+      return string.sub(text or '', -#owner - 1) == ' ' .. owner
+    end
+    local function describe(key, owner, holds, wanted)
+      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+      if not ttl then
+        return
+      end
+      if isOf(owner, redis.call('get', key)) then
+        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+      elseif holds == 1 then
+        local time = redis.call('time')
+        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+      end
+    end
+    local function noteOf(key, owner)
+      local text = redis.call('get', key)
+      if isOf(owner, text) then
+        local at, traceparent = string.match(text, '^(%d+) (%S+)')
+        local time = redis.call('time')
+        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+      end
     end
     local latched = redis.call('get', KEYS[2])
     local mine = redis.call('hget', KEYS[1], ARGV[1])
@@ -1531,6 +1773,7 @@ local lock = {
       if ARGV[5] ~= '0' then
         redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
       end
+      describe(KEYS[3], ARGV[1], holds, ARGV[7])
       return 1
     end
     redis.call('hdel', KEYS[1], '')
@@ -1541,7 +1784,7 @@ local lock = {
       return 2
     end
     local holder = redis.call('hgetall', KEYS[1])
-    return { redis.call('pttl', KEYS[1]), holder[1], holder[2] }
+    return { redis.call('pttl', KEYS[1]), holder[1], holder[2], noteOf(KEYS[3], holder[1]) }
   end },
 }
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
@@ -1549,25 +1792,25 @@ local answer = lock['lock/acquire'].run(KEYS, ARGV)
 if answer ~= 1 then
   return answer
 end
-local token = mine and redis.call('get', KEYS[3])
+local token = mine and redis.call('get', KEYS[4])
 if not token then
-  local counted = redis.pcall('incr', KEYS[3])
+  local counted = redis.pcall('incr', KEYS[4])
   if type(counted) == 'table' then
-    redis.call('del', KEYS[1])
-    return redis.error_reply(counted.err .. ' (key "' .. KEYS[3] .. '")')
+    redis.call('del', KEYS[1], KEYS[3])
+    return redis.error_reply(counted.err .. ' (key "' .. KEYS[4] .. '")')
   end
-  token = redis.call('get', KEYS[3])
-  if ARGV[7] == 'time' then
+  token = redis.call('get', KEYS[4])
+  if ARGV[8] == 'time' then
     local time = redis.call('time')
     local now = time[1] .. string.format('%06d', time[2])
     if #now > #token or (#now == #token and now > token) then
-      redis.call('set', KEYS[3], now)
+      redis.call('set', KEYS[4], now)
       token = now
     end
   end
 end
-if ARGV[8] ~= '0' then
-  redis.call('pexpire', KEYS[3], ARGV[8])
+if ARGV[9] ~= '0' then
+  redis.call('pexpire', KEYS[4], ARGV[9])
 end
 return { token }
 `,
@@ -1691,10 +1934,34 @@ return keep(operation, 1)
 `,
   'lock/acquire': `-- acquire: take a free lock for an owner, or set the hold count of an owner that has it.
 local holds = tonumber(ARGV[2])
-if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+if holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
   redis.call('hset', KEYS[1], ARGV[1], 1)
   redis.call('pexpire', KEYS[1], ARGV[3])
   return 1
+end
+local function isOf(owner, text)
+  return string.sub(text or '', -#owner - 1) == ' ' .. owner
+end
+local function describe(key, owner, holds, wanted)
+  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+  if not ttl then
+    return
+  end
+  if isOf(owner, redis.call('get', key)) then
+    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+  elseif holds == 1 then
+    local time = redis.call('time')
+    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+  end
+end
+local function noteOf(key, owner)
+  local text = redis.call('get', key)
+  if isOf(owner, text) then
+    local at, traceparent = string.match(text, '^(%d+) (%S+)')
+    local time = redis.call('time')
+    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+  end
 end
 local latched = redis.call('get', KEYS[2])
 local mine = redis.call('hget', KEYS[1], ARGV[1])
@@ -1706,6 +1973,7 @@ if not superseded and (mine or (free and holds == 1)) then
   if ARGV[5] ~= '0' then
     redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
   end
+  describe(KEYS[3], ARGV[1], holds, ARGV[7])
   return 1
 end
 redis.call('hdel', KEYS[1], '')
@@ -1716,11 +1984,85 @@ if holds > 1 then
   return 2
 end
 local holder = redis.call('hgetall', KEYS[1])
-return { redis.call('pttl', KEYS[1]), holder[1], holder[2] }
+return { redis.call('pttl', KEYS[1]), holder[1], holder[2], noteOf(KEYS[3], holder[1]) }
+`,
+  'lock/explain': `-- explain: all that Redis has about a lock, of whatever kind; or that the key is none.
+local function isOf(owner, text)
+  return string.sub(text or '', -#owner - 1) == ' ' .. owner
+end
+local function describe(key, owner, holds, wanted)
+  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+  if not ttl then
+    return
+  end
+  if isOf(owner, redis.call('get', key)) then
+    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+  elseif holds == 1 then
+    local time = redis.call('time')
+    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+  end
+end
+local function noteOf(key, owner)
+  local text = redis.call('get', key)
+  if isOf(owner, text) then
+    local at, traceparent = string.match(text, '^(%d+) (%S+)')
+    local time = redis.call('time')
+    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+  end
+end
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function writersWait(writers)
+  return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
+end
+local MOST_FIELDS = 1000
+local LONGEST_OWNER = 1000
+local function looksLikeOwner(field)
+  return #field <= LONGEST_OWNER
+    and (string.find(field, '^[^:]+:%d+$') or string.find(field, '^[^:]+:%d+:write$'))
+end
+local function looksLikeLock(key)
+  local size = redis.call('hlen', key)
+  local mode = redis.call('hget', key, 'mode')
+  local isReadWrite = mode == 'read' or mode == 'write'
+  if size > MOST_FIELDS or size ~= 1 and not isReadWrite then
+    return false
+  end
+  for _, field in ipairs(redis.call('hkeys', key)) do
+    local isMode = isReadWrite and field == 'mode'
+    if not isMode and not (looksLikeOwner(field) and string.find(redis.call('hget', key, field), '^[1-9]%d*$')) then
+      return false
+    end
+  end
+  return size > (isReadWrite and 1 or 0)
+end
+redis.call('del', KEYS[6])
+local ttl = redis.call('pttl', KEYS[1])
+if ttl == -2 or (ARGV[1] == '1' and not (ttl > 0 and looksLikeLock(KEYS[1]))) then
+  return 0
+end
+local fields = redis.call('hgetall', KEYS[1])
+local answer = {
+  ttl,
+  fields,
+  redis.call('get', KEYS[3]) or '',
+  redis.call('llen', KEYS[4]),
+  redis.call('exists', KEYS[5]) == 1 and redis.call('zcount', KEYS[5], clock(), '+inf') or 0,
+}
+local note = redis.call('get', KEYS[2])
+for i = 1, #fields, 2 do
+  if isOf(fields[i], note) then
+    answer[6], answer[7], answer[8] = fields[i], noteOf(KEYS[2], fields[i])
+  end
+end
+return answer
 `,
   'lock/force-release': `-- force-release: delete the lock whoever has it, wake waiters, tell the clients that had it.
 local owners = redis.call('hkeys', KEYS[1])
-redis.call('del', KEYS[1])
+redis.call('del', KEYS[1], KEYS[2])
 if #owners == 0 then
   return 0
 end
@@ -1754,6 +2096,14 @@ end
 if ARGV[4] ~= '0' then
   redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
 end
+if KEYS[3] and holds == 0 then
+local function forget(key, owner)
+  if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
+    redis.call('del', key)
+  end
+end
+  forget(KEYS[3], ARGV[1])
+end
 if not mine then
   return 0
 end
@@ -1769,12 +2119,39 @@ return 1
 `,
   'lock/rename': `-- rename: let the field of a lock that was passed on inside its process follow the owner.
 redis.call('hdel', KEYS[1], '')
-for i = 1, #ARGV - 1 do
-  local from = ARGV[i + 1]
+for i = 1, #ARGV - 2 do
+  local from = ARGV[i + 2]
   local holds = redis.call('hget', KEYS[1], from)
   if holds then
     redis.call('hset', KEYS[1], ARGV[1], holds)
     redis.call('hdel', KEYS[1], from)
+    if KEYS[2] then
+local function isOf(owner, text)
+  return string.sub(text or '', -#owner - 1) == ' ' .. owner
+end
+local function describe(key, owner, holds, wanted)
+  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+  if not ttl then
+    return
+  end
+  if isOf(owner, redis.call('get', key)) then
+    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+  elseif holds == 1 then
+    local time = redis.call('time')
+    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+  end
+end
+local function noteOf(key, owner)
+  local text = redis.call('get', key)
+  if isOf(owner, text) then
+    local at, traceparent = string.match(text, '^(%d+) (%S+)')
+    local time = redis.call('time')
+    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+  end
+end
+      describe(KEYS[2], ARGV[1], 1, ARGV[2])
+    end
     return 1
   end
 end
@@ -2194,14 +2571,42 @@ end
 local function writersWait(writers)
   return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
 end
-local function heldBy(lock)
+local function isOf(owner, text)
+  return string.sub(text or '', -#owner - 1) == ' ' .. owner
+end
+local function describe(key, owner, holds, wanted)
+  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+  if not ttl then
+    return
+  end
+  if isOf(owner, redis.call('get', key)) then
+    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+  elseif holds == 1 then
+    local time = redis.call('time')
+    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+  end
+end
+local function noteOf(key, owner)
+  local text = redis.call('get', key)
+  if isOf(owner, text) then
+    local at, traceparent = string.match(text, '^(%d+) (%S+)')
+    local time = redis.call('time')
+    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+  end
+end
+local function heldBy(lock, note)
   local fields = redis.call('hgetall', lock)
+  local owner, holds, owners = '', 0, 0
   for i = 1, #fields, 2 do
     if fields[i] ~= 'mode' then
-      return { redis.call('pttl', lock), fields[i], fields[i + 1] }
+      owners = owners + 1
+      if owners == 1 or string.sub(fields[i], -6) == ':write' then
+        owner, holds = fields[i], fields[i + 1]
+      end
     end
   end
-  return { redis.call('pttl', lock), '', 0 }
+  return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
 end
 local holds = tonumber(ARGV[2])
 local latched = redis.call('get', KEYS[2])
@@ -2233,7 +2638,7 @@ end
 if holds > 1 then
   return 2
 end
-return heldBy(KEYS[1])
+return heldBy(KEYS[1], KEYS[5])
 `,
   'read-lock/force-release': `-- force-release: delete a read-write lock that is held in one mode, wake waiters, tell the clients that had it.
 local function wakeAll(publish, channel)
@@ -2245,7 +2650,7 @@ if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
   return 0
 end
 local fields = redis.call('hgetall', KEYS[1])
-redis.call('del', KEYS[1])
+redis.call('del', KEYS[1], KEYS[3])
 if ARGV[4] == 'write' then
   wakeAll(ARGV[2], ARGV[1])
 else
@@ -2662,14 +3067,42 @@ end
 local function writersWait(writers)
   return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
 end
-local function heldBy(lock)
+local function isOf(owner, text)
+  return string.sub(text or '', -#owner - 1) == ' ' .. owner
+end
+local function describe(key, owner, holds, wanted)
+  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+  if not ttl then
+    return
+  end
+  if isOf(owner, redis.call('get', key)) then
+    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+  elseif holds == 1 then
+    local time = redis.call('time')
+    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+  end
+end
+local function noteOf(key, owner)
+  local text = redis.call('get', key)
+  if isOf(owner, text) then
+    local at, traceparent = string.match(text, '^(%d+) (%S+)')
+    local time = redis.call('time')
+    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+  end
+end
+local function heldBy(lock, note)
   local fields = redis.call('hgetall', lock)
+  local owner, holds, owners = '', 0, 0
   for i = 1, #fields, 2 do
     if fields[i] ~= 'mode' then
-      return { redis.call('pttl', lock), fields[i], fields[i + 1] }
+      owners = owners + 1
+      if owners == 1 or string.sub(fields[i], -6) == ':write' then
+        owner, holds = fields[i], fields[i + 1]
+      end
     end
   end
-  return { redis.call('pttl', lock), '', 0 }
+  return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
 end
 local holds = tonumber(ARGV[2])
 local latched = redis.call('get', KEYS[2])
@@ -2683,6 +3116,7 @@ if not superseded and (mine or (free and holds == 1)) then
   if ARGV[5] ~= '0' then
     redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
   end
+  describe(KEYS[4], ARGV[1], holds, ARGV[8])
   return 1
 end
 redis.call('hdel', KEYS[1], '')
@@ -2696,12 +3130,17 @@ if ARGV[7] ~= '0' then
   redis.call('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
   redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
 end
-return heldBy(KEYS[1])
+return heldBy(KEYS[1], KEYS[4])
 `,
   'write-lock/release': `-- release: lower the hold count of the writer; at 0 only what it reads is left, and waiters of both kinds try.
 local function wakeAll(publish, channel)
   redis.call(publish, channel, '1')
   redis.call(publish, channel, '00')
+end
+local function forget(key, owner)
+  if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
+    redis.call('del', key)
+  end
 end
 local holds = tonumber(ARGV[2])
 redis.call('hdel', KEYS[1], '')
@@ -2720,6 +3159,9 @@ if holds > 0 then
     redis.call('hset', KEYS[1], ARGV[1], holds)
   end
   return mine and 2 or 0
+end
+if KEYS[4] then
+  forget(KEYS[4], ARGV[1])
 end
 local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1
 if not mine then

@@ -1,4 +1,4 @@
-import type { Attempt } from '@holdfast/waiter'
+import type { Attempt, WaitRequest } from '@holdfast/waiter'
 import { unansweredWait, unavailableOrThrow } from '../acquire-call.js'
 import { latchChannel, localName } from '../keys.js'
 import { cancel } from '../scripts/counter/cancel.js'
@@ -9,6 +9,7 @@ import { countDown } from '../scripts/latch/count-down.js'
 import { deleteLatch } from '../scripts/latch/delete.js'
 import type { Session } from '../session.js'
 import { checkObject } from '../validate.js'
+import type { Wait } from '../waits.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import type { OncePerTurn } from './once-per-turn.js'
 import { checkCount } from './permit-arguments.js'
@@ -67,19 +68,24 @@ export class CountDownLatch {
     const options = typeof request === 'number' ? { waitMs: request } : request
     checkObject('options', options)
     const limits = waitLimits(options, this.session.contexts)
-    const { waiter, events } = this.session
-    const wait = {
+    const { waiter, waits, clock } = this.session
+    const waiting: Wait = { lockName: this.name, startedAt: clock.now() }
+    const wait: WaitRequest<true> = {
       queue: localName('latch', this.key),
       topic: this.channel,
       shared: true,
       attempt: () => this.look(),
-      onParked: () => events.emit('waiting', { lockName: this.name, holder: undefined }),
+      onParked: (ticket) => waits.parked(waiting, ticket),
     }
-    const outcome = await waiter.enter(limitWait<true>(wait, limits)).outcome
-    if (outcome.kind === 'unavailable') {
-      throw unansweredWait(outcome.error, options.waitMs, this.name)
+    try {
+      const outcome = await waiter.enter(limitWait(wait, limits)).outcome
+      if (outcome.kind === 'unavailable') {
+        throw unansweredWait(outcome.error, options.waitMs, this.name)
+      }
+      return outcome.kind === 'done'
+    } finally {
+      waits.ended(waiting)
     }
-    return outcome.kind === 'done'
   }
 
   /** Removes the latch: our waiters pass, those of Redisson go on waiting. @returns false: there was none */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { InvalidArgumentError, LockTimeoutError } from '../errors.js'
+import { InvalidArgumentError } from '../errors.js'
 import { localName } from '../keys.js'
 import { acquireExpirable } from '../scripts/permit-semaphore/acquire.js'
 import { cancelExpirable } from '../scripts/permit-semaphore/cancel.js'
@@ -69,7 +69,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   /** @returns the ids; none: there were not enough */
   async tryAcquireMany(permits: number, options: PermitLeaseOptions = {}): Promise<string[]> {
     checkObject('options', options)
-    return (await this.obtain(permits, { waitMs: 0, ...options })) ?? []
+    return (await this.waitFor(permits, { waitMs: 0, ...options }).obtain())?.value ?? []
   }
 
   /** Gives permits back, all or none. @throws InvalidArgumentError one of them has ended, or was given back */
@@ -103,27 +103,25 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     options: PermitLeaseOptions,
     onSend?: (number: number) => void,
   ): Promise<string[]> {
-    const startedAt = this.session.clock.now()
-    const ids = await this.obtain(permits, options, onSend)
-    if (!ids) {
-      const waitedMs = this.session.clock.now() - startedAt
-      const what = `${permits} permit${permits === 1 ? '' : 's'} of semaphore`
-      throw new LockTimeoutError({ lockName: this.name, waitedMs, holder: undefined, what })
+    const wait = this.waitFor(permits, options, onSend)
+    const taken = await wait.obtain()
+    if (!taken) {
+      throw wait.timedOut(permits)
     }
-    return ids
+    return taken.value
   }
 
-  private async obtain(
+  private waitFor(
     permits: number,
     options: PermitLeaseOptions,
     onSend?: (number: number) => void,
-  ): Promise<string[] | null> {
+  ): PermitWait<string[]> {
     checkObject('options', options)
     checkCount('permits', permits, 1)
     const limits = waitLimits(options, this.session.contexts)
     checkLease('leaseMs', options.leaseMs)
     const source = this.sourceOf(permits, options.leaseMs, onSend)
-    return (await new PermitWait(this.session, this.commands, source, limits).obtain())?.value ?? null
+    return new PermitWait(this.session, this.commands, source, limits)
   }
 
   private sourceOf(
@@ -143,7 +141,8 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
         if (reply.kind === 'taken') {
           return { kind: 'taken', value: ids, moreLeft: reply.left > 0 }
         }
-        return reply.endsInMs < 0 ? { kind: 'refused' } : { kind: 'refused', retryAfterMs: reply.endsInMs }
+        const { endsInMs, left } = reply
+        return { kind: 'refused', left, ...(endsInMs >= 0 && { retryAfterMs: endsInMs }) }
       },
       cancel: (stamp) => cancelExpirable(runner, { ...this.permits(stamp), ids }),
     }

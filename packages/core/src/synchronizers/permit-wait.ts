@@ -1,17 +1,19 @@
-import type { Attempt, WaitOutcome } from '@holdfast/waiter'
+import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unansweredWait, unavailableOrThrow } from '../acquire-call.js'
+import { LockTimeoutError } from '../errors.js'
 import type { OperationStamp } from '../scripts/counter/operation.js'
 import type { Session } from '../session.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import type { Operation } from './operations.js'
+import type { Wait } from '../waits.js'
 import { limitWait, type WaitOptions } from './wait-limits.js'
 
 /** What one try found. */
 export type Take<T> =
   /** `moreLeft`: the next in line may have luck, too. */
   | { readonly kind: 'taken'; readonly value: T; readonly moreLeft: boolean }
-  /** `retryAfterMs`: when permits end, where they do. */
-  | { readonly kind: 'refused'; readonly retryAfterMs?: number }
+  /** `left`: so many are free, which is not enough; `retryAfterMs`: when permits end, where they do. */
+  | { readonly kind: 'refused'; readonly left?: number; readonly retryAfterMs?: number }
 
 /** Something of which permits are taken. */
 export interface PermitSource<T> extends Subject {
@@ -23,17 +25,26 @@ export interface PermitSource<T> extends Subject {
 }
 
 /** One call for permits, standing in the line of its name. */
-export class PermitWait<T> {
+export class PermitWait<T> implements Wait {
+  readonly startedAt: number
   /** The try that is under way, or has no answer yet. Each that was answered is followed by another operation. */
   private operation: Operation | null = null
   private over = false
+  /** The latest that Redis said. */
+  private permitsLeft: number | undefined = undefined
 
   constructor(
     private readonly session: Session,
     private readonly commands: CountedCommands,
     private readonly source: PermitSource<T>,
     private readonly options: WaitOptions,
-  ) {}
+  ) {
+    this.startedAt = session.clock.now()
+  }
+
+  get lockName(): string {
+    return this.source.lockName
+  }
 
   /** Null: the wait is over, and the last answer was that there are not enough. */
   async obtain(): Promise<{ readonly value: T } | null> {
@@ -43,6 +54,8 @@ export class PermitWait<T> {
     } catch (error) {
       this.leaveNothing()
       throw error
+    } finally {
+      this.session.waits.ended(this)
     }
     if (outcome.kind === 'done') {
       this.over = true
@@ -56,14 +69,22 @@ export class PermitWait<T> {
     return null
   }
 
+  /** What a wait that ended without permits throws, where it has to. */
+  timedOut(permits: number): LockTimeoutError {
+    const { lockName, permitsLeft } = this
+    const waitedMs = this.session.clock.now() - this.startedAt
+    const what = `${permits} permit${permits === 1 ? '' : 's'} of semaphore`
+    return new LockTimeoutError({ lockName, waitedMs, holder: undefined, permitsLeft, what })
+  }
+
   private standInLine(): Promise<WaitOutcome<T>> {
-    const { queue, topic, lockName } = this.source
-    const { waiter, events } = this.session
-    const wait = {
+    const { queue, topic } = this.source
+    const { waiter, waits } = this.session
+    const wait: WaitRequest<T> = {
       queue,
       topic,
       attempt: () => this.attempt(),
-      onParked: () => events.emit('waiting', { lockName, holder: undefined }),
+      onParked: (ticket) => waits.parked(this, ticket),
     }
     return waiter.enter<T>(limitWait(wait, this.options)).outcome
   }
@@ -93,6 +114,7 @@ export class PermitWait<T> {
 
   private read(take: Take<T>): Attempt<T> {
     if (take.kind === 'refused') {
+      this.permitsLeft = take.left
       return take
     }
     if (take.moreLeft) {

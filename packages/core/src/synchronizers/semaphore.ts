@@ -1,4 +1,3 @@
-import { LockTimeoutError } from '../errors.js'
 import { localName, permitsChannel } from '../keys.js'
 import { cancel } from '../scripts/counter/cancel.js'
 import { getCounter } from '../scripts/counter/get.js'
@@ -47,12 +46,9 @@ export class Semaphore {
    */
   async acquire(request: number | PermitOptions = {}): Promise<void> {
     const options = optionsOf(request)
-    const startedAt = this.session.clock.now()
-    if (!(await this.obtain(options))) {
-      const { permits = 1 } = options
-      const waitedMs = this.session.clock.now() - startedAt
-      const what = `${permits} permit${permits === 1 ? '' : 's'} of semaphore`
-      throw new LockTimeoutError({ lockName: this.name, waitedMs, holder: undefined, what })
+    const wait = this.waitFor(options)
+    if (wait && !(await wait.obtain())) {
+      throw wait.timedOut(options.permits ?? 1)
     }
   }
 
@@ -63,7 +59,8 @@ export class Semaphore {
    * @returns false: there were not enough. Everything else is an error, as for `acquire`
    */
   async tryAcquire(request: number | PermitOptions = {}, waitMs = 0): Promise<boolean> {
-    return this.obtain({ waitMs, ...optionsOf(request) })
+    const wait = this.waitFor({ waitMs, ...optionsOf(request) })
+    return !wait || (await wait.obtain()) !== null
   }
 
   /**
@@ -124,17 +121,17 @@ export class Semaphore {
     return this.attempt((command) => addPermits(this.session.runner, { ...command, permits }))
   }
 
-  private async obtain(options: PermitOptions): Promise<boolean> {
+  /** Null: nothing is wanted. */
+  private waitFor(options: PermitOptions): PermitWait<true> | null {
     const { permits = 1 } = options
     checkCount('permits', permits, 0)
     const limits = waitLimits(options, this.session.contexts)
     limits.signal?.throwIfAborted()
     this.session.assertOpen(this.name)
     if (permits === 0) {
-      return true
+      return null
     }
-    const wait = new PermitWait(this.session, this.commands, this.sourceOf(permits), limits)
-    return (await wait.obtain()) !== null
+    return new PermitWait(this.session, this.commands, this.sourceOf(permits), limits)
   }
 
   private sourceOf(permits: number): PermitSource<true> {
@@ -145,9 +142,8 @@ export class Semaphore {
       queue: localName('permits', key),
       topic: channel,
       take: async (stamp): Promise<Take<true>> => {
-        const reply = await acquirePermits(session.runner, { lockName, key, stamp, permits })
-        const isTaken = reply.kind === 'taken'
-        return isTaken ? { kind: 'taken', value: true, moreLeft: reply.left > 0 } : { kind: 'refused' }
+        const { kind, left } = await acquirePermits(session.runner, { lockName, key, stamp, permits })
+        return kind === 'taken' ? { kind, value: true, moreLeft: left > 0 } : { kind: 'refused', left }
       },
       cancel: (stamp) => this.cancel(stamp, permits),
     }

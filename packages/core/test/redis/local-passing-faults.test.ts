@@ -118,7 +118,8 @@ describe('a lock that is passed on after somebody removed it', () => {
 })
 
 describe('lock/rename', () => {
-  const command = { lockName: NAME, key: NAME, to: 'c:3', from: ['c:1', 'c:2'] }
+  const to = { owner: 'c:3', note: undefined }
+  const command = { lockName: NAME, key: NAME, to, from: ['c:1', 'c:2'] }
   const take = async (owner: string, holds: number) => {
     await rig.admin.hset(NAME, owner, holds)
     await rig.admin.pexpire(NAME, 30_000)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import { InvalidArgumentError, LockClient, type Hold } from '../../src/index.js'
+import { InvalidArgumentError, LockClient, type Hold, type LockTimeoutError } from '../../src/index.js'
 import { eventually } from './support/harness.js'
 import { heldAndAwaited, passer } from './support/passing.js'
 import { soon, useRig } from './support/rig.js'
-import { waitBehind } from './support/behind.js'
+import { outcomeOf, waitBehind } from './support/behind.js'
 
 const NAME = 'order:42'
 const HOUR_MS = 3_600_000
@@ -56,6 +56,25 @@ describe('a lock that is released while somebody of the same client waits', () =
     expect(await rig.admin.pttl(NAME)).toBeGreaterThan(50_000)
     expect(await inner.release()).toBe('still-held')
     expect(await outer.release()).toBe('released')
+  })
+
+  it('takes the note of the hold along: since when, and of which trace', async () => {
+    const traces = ['00-11111111111111111111111111111111-1111111111111111-01']
+    const describeHolds = (): string | undefined => traces[0]
+    const client = await passer(rig, { describeHolds })
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME, () => {
+      traces[0] = '00-22222222222222222222222222222222-2222222222222222-01'
+      return client.locks.getLock(NAME).acquire()
+    })
+    await hold.release()
+    const next = await soon(waiting)
+    await eventually(async () => next.owner in (await owners()))
+    const others = await rig.client()
+    const refused = await outcomeOf(others.getLock(NAME).acquire({ waitMs: 0 }))
+    expect(refused).toMatchObject({ holder: { owner: next.owner, traceparent: traces[0] } })
+    expect((refused as LockTimeoutError).holder?.heldForMs).toBeLessThan(10_000)
+    await next.release()
+    expect(await rig.contents()).toEqual({})
   })
 
   it('is renewed under the name of the next (I3)', async () => {

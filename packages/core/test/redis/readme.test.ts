@@ -19,6 +19,7 @@ const OUTPUT: Record<string, RegExp> = {
   'README.md: What a hold can do': /^\S+~[\w-]{21}:\d+ 1 5\d{4}(\.\d+)?\n$/,
   'README.md: Kinds of lock': /^order 43 shipped\norder 44 shipped\n$/,
   'README.md: Errors': /^\S+~[\w-]{21}:\d+ has it, (30000|29\d{3}) ms of lease left\n$/,
+  'README.md: Who has it': /^\S+ has it, (30000|29\d{3}) ms of lease left\n$/,
   'packages/core/README.md: Smallest example': /^42\n$/,
   'docs/fenced-lock.md: Use': /^shipped\n$/,
   'docs/fenced-lock.md: Use 2': /^true true\n$/,

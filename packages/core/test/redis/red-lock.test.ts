@@ -48,6 +48,9 @@ describe('RedLock', () => {
     const error = await failureOf(over(other).acquire({ waitMs: 100 }))
     expect(error).toBeInstanceOf(LockTimeoutError)
     expect(error).toMatchObject({ lockName: NAME, holder: { owner: hold.owner } })
+    const { nodes: said, message } = error as LockTimeoutError
+    expect(said).toMatchObject(hold.holds.map(({ owner }) => ({ outcome: 'busy', holder: { owner } })))
+    expect(message).toMatch(/: node 0 is held by \S+ \(thread \d+\); node 1 is held by .*\.$/)
     await hold.verify()
     await hold.extend(60_000)
     const extended = (await nodes.leases(NAME)).filter((ms) => ms > 55_000)

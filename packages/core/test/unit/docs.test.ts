@@ -7,6 +7,7 @@ import {
   fairQueueKeys,
   latchChannel,
   latchPrefix,
+  noteKey,
   operationsKey,
   ownerField,
   permitsChannel,
@@ -131,8 +132,11 @@ describe('README.md', () => {
     const events = [
       .../export interface LockEvents \{([^]*?)\n\}/
         .exec(read('packages/core/src/events.ts'))![1]!
-        .matchAll(/^ {2}'?([\w-]+)'?: \{ (?:lockName: string; )?(.*) \}$/gm),
-    ].map(([, name, fields]) => [name, [...fields!.matchAll(/(\w+):/g)].map(([, field]) => field)])
+        .matchAll(/^ {2}'?([\w-]+)'?: \{([^}]*)\}$/gm),
+    ].map(([, name, fields]) => [
+      name,
+      [...fields!.matchAll(/(\w+):/g)].flatMap(([, field]) => (field === 'lockName' ? [] : field)),
+    ])
     expect(events.length).toBeGreaterThan(3)
     const table = rows(section('README.md', 'Events'))
     expect(
@@ -177,6 +181,7 @@ describe('docs/wire-format.md', () => {
     tokenKey('name'),
     `${latchPrefix('name')}<owner>`,
     probeKey('name'),
+    noteKey('name'),
     ...fairQueueKeys('name'),
     turnChannel(unlockChannel('name'), '<owner>'),
     'turn:<owner>',

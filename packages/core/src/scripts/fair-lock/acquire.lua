@@ -1,25 +1,25 @@
 -- acquire: take a free lock for the first in line, else stand in line; or set the hold count of its owner.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
---         [6] latch of this owner
+--         [6] latch of this owner   [7] note of the hold
 -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
 --         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
 --         [7] client id   [8] ms it counts as alive   [9] ms that Redisson gives each waiter
---         [10] number this owner came at, 0 for none yet, -1 when it does not wait
+--         [10] number this owner came at, 0 for none yet, -1 when it does not wait   [11] note, or absent, as lock/acquire
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
 --         {ttl ms, holder, holds, number it came at, place in line, Java clients in line, since when its client
---         has lived without a gap} when it has to wait
+--         has lived without a gap, and with a note as lock/acquire} when it has to wait
 -- RETRY   safe: writes the absolute count; an owner stands in line once; late copies meet the latch
 -- insert fair-lock/queue
 -- insert fair-lock/join
 local holds = tonumber(ARGV[2])
-
-if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
+local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[11]
+if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
   -- HSET comes first: Redis refuses it when out of memory, and a write before it would let it pass.
   redis.call('hset', KEYS[1], ARGV[1], 1)
   redis.call('pexpire', KEYS[1], ARGV[3])
   return 1
 end
-
+-- insert lock/note
 local latched = redis.call('get', KEYS[6])
 local mine = redis.call('hget', KEYS[1], ARGV[1])
 local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
@@ -28,19 +28,17 @@ if superseded or (holds > 1 and not mine) then
   redis.call('hdel', KEYS[1], '')
   return superseded and 3 or 2
 end
-
 -- A write that changes nothing, of a kind that Redis refuses when out of memory: the line is tidied by others.
 redis.call('setrange', KEYS[6], 0, '')
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[9])
-local first, since = ARGV[1], 0
+local first, since, answer = ARGV[1], 0, 1
 if not mine then
   listen(q)
   -- Who does not wait says nothing about those who do: a waiter that nobody awaits must not live on it.
   since = ARGV[10] ~= '-1' and lives(q, ARGV[7], tonumber(ARGV[8])) or 0
   first = head(q)
 end
-local answer = 1
 if mine or (redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[1])) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -50,11 +48,13 @@ if mine or (redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[1
   if not mine then
     remove(q, ARGV[1])
   end
+  describe(KEYS[7], ARGV[1], holds, ARGV[11])
 else
   local lease = redis.call('pttl', KEYS[1])
   local number, place = join(q, ARGV[1], tonumber(ARGV[10]), lease)
   local holder = redis.call('hgetall', KEYS[1])
-  answer = { lease, holder[1] or '', holder[2] or 0, number, place, foreigners(q), since }
+  local owner, javaWaiters = holder[1] or '', foreigners(q)
+  answer = { lease, owner, holder[2] or 0, number, place, javaWaiters, since, noteOf(KEYS[7], owner) }
 end
 tidy(q)
 return answer

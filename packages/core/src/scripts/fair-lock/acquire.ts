@@ -1,7 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
+import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 import { granted, parseAcquired, type AcquireReply, type HeldReply } from '../lock/acquire.js'
+import { noteIn, wantedNote, type NoteWish } from '../lock/note.js'
 import type { FairLine } from './line.js'
 
 export const acquireScript = defineScript('fair-lock/acquire')
@@ -19,6 +21,7 @@ export interface FairAcquireCommand {
   readonly aliveForMs: number
   /** The number this owner came at; '0': none yet, '-1': it does not wait. */
   readonly arrival: string
+  readonly note?: NoteWish | undefined
 }
 
 export interface FairHeldReply extends HeldReply {
@@ -33,7 +36,7 @@ export interface FairHeldReply extends HeldReply {
 export type FairAcquireReply = Exclude<AcquireReply, HeldReply> | FairHeldReply
 
 export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Promise<FairAcquireReply> {
-  const { line, latchKey, owner, holds, leaseMs, stamp, clientId, aliveForMs, arrival } = command
+  const { line, latchKey, owner, holds, leaseMs, stamp, clientId, aliveForMs, arrival, note } = command
   const args = [
     owner,
     `${holds}`,
@@ -45,9 +48,11 @@ export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Prom
     `${aliveForMs}`,
     line.patience,
     arrival,
+    ...(note ? [wantedNote(note)] : []),
   ]
   const { lockName } = line
-  return runner.run({ script: acquireScript, keys: [...line.keys, latchKey], args, parse, granted, lockName })
+  const keys = [...line.keys, latchKey, noteKey(line.keys[0] ?? '')]
+  return runner.run({ script: acquireScript, keys, args, parse, granted, lockName })
 }
 
 type Answer = [unknown, string, ...unknown[]]
@@ -56,7 +61,7 @@ function parse(reply: unknown): FairAcquireReply {
   if (!Array.isArray(reply)) {
     return parseAcquired(reply)
   }
-  const [ttlMs, holder, holds, arrival, place, javaWaiters, aliveSince] = reply as Answer
+  const [ttlMs, holder, holds, arrival, place, javaWaiters, aliveSince, ...note] = reply as Answer
   return {
     kind: 'held',
     ttlMs: Number(ttlMs),
@@ -66,6 +71,7 @@ function parse(reply: unknown): FairAcquireReply {
     ...(Number(arrival) > 0 ? { waits: true, place: Number(place) } : {}),
     javaIsThere: Number(javaWaiters) > 0 || isJava(holder),
     aliveSince: String(aliveSince),
+    ...noteIn(note),
   }
 }
 

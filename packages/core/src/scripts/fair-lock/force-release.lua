@@ -1,5 +1,6 @@
 -- force-release: delete the lock whoever has it, tell the first in line, and the clients that had it.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
+--         [6] note of the hold
 -- ARGV    [1] ms that Redisson gives each waiter
 --         [2] prefix of the inbox channels of clients   [3] unlock channel   [4] PUBLISH or SPUBLISH
 -- RETURNS the number of owners that lost it
@@ -8,7 +9,7 @@
 -- insert fair-lock/tell
 local owners = redis.call('hkeys', KEYS[1])
 -- DEL also of nothing: on a demoted primary it fails, instead of an answer from stale data.
-redis.call('del', KEYS[1])
+redis.call('del', KEYS[1], KEYS[6])
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[1])
 listen(q)

@@ -1,4 +1,5 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
+import { noteKey } from '../../keys.js'
 import { defineScript } from '../define-script.js'
 import { parseForced, type ForceReleaseReply } from '../lock/force-release.js'
 import { channelsOf, type FairLine } from './line.js'
@@ -7,6 +8,7 @@ export const forceReleaseScript = defineScript('fair-lock/force-release')
 
 export function forceRelease(runner: ScriptRunner, line: FairLine): Promise<ForceReleaseReply> {
   const args = [line.patience, ...channelsOf(runner, line)]
-  const { keys, lockName } = line
+  const { lockName } = line
+  const keys = [...line.keys, noteKey(line.keys[0] ?? '')]
   return runner.run({ script: forceReleaseScript, keys, args, parse: parseForced, lockName })
 }

@@ -1,6 +1,6 @@
 -- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next hears it.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
---         [6] latch of this owner
+--         [6] latch of this owner   [7] note of the hold, absent where it has none
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
 --         [6] ms that Redisson gives each waiter
@@ -9,6 +9,7 @@
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 -- insert fair-lock/queue
 -- insert fair-lock/tell
+-- insert lock/forget
 local holds = tonumber(ARGV[2])
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[6])
@@ -38,6 +39,9 @@ if holds > 0 then
     redis.call('hset', KEYS[1], ARGV[1], holds)
   end
   return mine and 2 or 0
+end
+if KEYS[7] then
+  forget(KEYS[7], ARGV[1])
 end
 if mine then
   redis.call('del', KEYS[1])

@@ -1,4 +1,5 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
+import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 import { parseReleased, type ReleaseReply } from '../lock/release.js'
@@ -13,10 +14,12 @@ export interface FairReleaseCommand {
   /** The hold count to have afterwards: 0 gives the lock back, and the place in line. */
   readonly holds: number
   readonly stamp: CommandStamp
+  /** The hold may have a note. */
+  readonly isNoted?: boolean
 }
 
 export function release(runner: ScriptRunner, command: FairReleaseCommand): Promise<ReleaseReply> {
-  const { line, latchKey, owner, holds, stamp } = command
+  const { line, latchKey, owner, holds, stamp, isNoted } = command
   const { sequence, latchThrough } = stamp
   const args = [
     owner,
@@ -27,6 +30,6 @@ export function release(runner: ScriptRunner, command: FairReleaseCommand): Prom
     line.patience,
     ...channelsOf(runner, line),
   ]
-  const keys = [...line.keys, latchKey]
+  const keys = [...line.keys, latchKey, ...(isNoted ? [noteKey(line.keys[0] ?? '')] : [])]
   return runner.run({ script: releaseScript, keys, args, parse: parseReleased, lockName: line.lockName })
 }

@@ -1,5 +1,7 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { wantedNote } from '../lock/note.js'
+import { noteKey } from '../../keys.js'
 import { granted, argsOf, parseAcquire, type AcquireCommand, type AcquireReply } from '../lock/acquire.js'
 
 export const acquireFencedScript = defineScript('fenced-lock/acquire')
@@ -15,14 +17,14 @@ export interface AcquireFencedCommand extends AcquireCommand {
 
 /** The reply `acquired` has a token. */
 export function acquireFenced(runner: ScriptRunner, command: AcquireFencedCommand): Promise<AcquireReply> {
-  const { lockName, key, latchKey, tokenKey, tokens, tokenTtlMs = 0 } = command
-  const keys = [key, latchKey, tokenKey]
-  const args = [...argsOf(command), tokens, `${tokenTtlMs}`]
+  const { lockName, key, latchKey, tokenKey, tokens, tokenTtlMs = 0, note } = command
+  const keys = [key, latchKey, noteKey(key), tokenKey]
+  const args = [...argsOf(command), note ? wantedNote(note) : '', tokens, `${tokenTtlMs}`]
   return runner.run({ script: acquireFencedScript, keys, args, parse, granted, lockName })
 }
 
 function parse(reply: unknown): AcquireReply {
-  // Who is refused hears of three things, who is not of one.
+  // Who is refused hears of three things and more, who is not of one.
   return Array.isArray(reply) && reply.length === 1
     ? { kind: 'acquired', token: String(reply[0]) }
     : parseAcquire(reply)

@@ -1,19 +1,22 @@
 -- acquire: take a free lock for an owner, or set the hold count of an owner that has it.
--- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner
+-- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner   [3] note of the hold
 -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
 --         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
+--         [7] absent or '' for no note, else its ttl ms and a traceparent or '-'
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
---         {ttl ms, holder, holds} when somebody else has it
+--         {ttl ms, holder, holds, and with a note its ms and traceparent} when somebody else has it
 -- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the latch
 local holds = tonumber(ARGV[2])
 
-if holds == 1 and ARGV[5] == '0' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+if holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
   -- HSET comes first: it is what Redis refuses when out of memory, and a write before it would let it pass.
   redis.call('hset', KEYS[1], ARGV[1], 1)
   redis.call('pexpire', KEYS[1], ARGV[3])
   return 1
 end
 
+-- Not before: what takes a free lock without a note shall not pay for it.
+-- insert lock/note
 local latched = redis.call('get', KEYS[2])
 local mine = redis.call('hget', KEYS[1], ARGV[1])
 local free = not mine and redis.call('exists', KEYS[1]) == 0
@@ -25,6 +28,7 @@ if not superseded and (mine or (free and holds == 1)) then
   if ARGV[5] ~= '0' then
     redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
   end
+  describe(KEYS[3], ARGV[1], holds, ARGV[7])
   return 1
 end
 
@@ -37,4 +41,4 @@ if holds > 1 then
   return 2
 end
 local holder = redis.call('hgetall', KEYS[1])
-return { redis.call('pttl', KEYS[1]), holder[1], holder[2] }
+return { redis.call('pttl', KEYS[1]), holder[1], holder[2], noteOf(KEYS[3], holder[1]) }

@@ -1,6 +1,8 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
+import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
+import { noteIn, wantedNote, type HoldNote, type NoteWish } from './note.js'
 
 export const acquireScript = defineScript('lock/acquire')
 
@@ -13,6 +15,7 @@ export interface AcquireCommand {
   readonly holds: number
   readonly leaseMs: number
   readonly stamp: CommandStamp
+  readonly note?: NoteWish | undefined
 }
 
 export type AcquireReply =
@@ -32,6 +35,10 @@ export interface HeldReply {
   /** '' when nobody has it. */
   readonly holder: string
   readonly holds: number
+  /** Owners that have it, where there may be several. */
+  readonly owners?: number
+  /** What is known of the hold. */
+  readonly note?: HoldNote
   /** Redis remembers that this owner waits. */
   readonly waits?: boolean
   /** Place in line, from 1, where Redis keeps one for this owner. */
@@ -41,11 +48,14 @@ export interface HeldReply {
 const ACQUIRED = { kind: 'acquired' } as const
 
 export function acquire(runner: ScriptRunner, command: AcquireCommand): Promise<AcquireReply> {
-  const { lockName, key, latchKey } = command
+  const { lockName, key, latchKey, note } = command
   const args = argsOf(command)
+  if (note) {
+    args.push(wantedNote(note))
+  }
   return runner.run({
     script: acquireScript,
-    keys: [key, latchKey],
+    keys: [key, latchKey, noteKey(key)],
     args,
     parse: parseAcquire,
     granted,
@@ -66,8 +76,17 @@ export function granted<R extends { readonly kind: string }>(reply: R, replicas:
 /** A number, or who has it. */
 export function parseAcquire(reply: unknown): AcquireReply {
   if (Array.isArray(reply)) {
-    const [ttlMs, holder, holds] = reply as [unknown, string, unknown]
-    return { kind: 'held', ttlMs: Number(ttlMs), holder, holds: Number(holds) }
+    const [ttlMs, holder, holds, ...note] = reply as [unknown, string, ...unknown[]]
+    return { kind: 'held', ttlMs: Number(ttlMs), holder, holds: Number(holds), ...noteIn(note) }
+  }
+  return parseAcquired(reply)
+}
+
+/** The same of a lock that several owners may have. */
+export function parseShared(reply: unknown): AcquireReply {
+  if (Array.isArray(reply)) {
+    const [ttlMs, holder, holds, owners, ...note] = reply as unknown[]
+    return { ...(parseAcquire([ttlMs, holder, holds, ...note]) as HeldReply), owners: Number(owners) }
   }
   return parseAcquired(reply)
 }

@@ -1,4 +1,5 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
+import { noteKey } from '../../keys.js'
 import { defineScript } from '../define-script.js'
 
 export const forceReleaseScript = defineScript('lock/force-release')
@@ -18,7 +19,7 @@ export function forceRelease(runner: ScriptRunner, command: ForceReleaseCommand)
   const { lockName, key, channel, inboxPrefix } = command
   return runner.run({
     script: forceReleaseScript,
-    keys: [key],
+    keys: [key, noteKey(key)],
     args: [channel ?? '', channel === null ? '' : runner.announcementOn(channel), inboxPrefix],
     parse: parseForced,
     lockName,

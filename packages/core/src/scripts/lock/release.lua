@@ -1,5 +1,6 @@
 -- release: lower the hold count of an owner; at 0 delete the lock and wake waiters.
 -- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner
+--         [3] note of the hold, absent where it has none
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
 --         [6] unlock channel   [7] PUBLISH or SPUBLISH, '' to tell nobody
@@ -21,6 +22,11 @@ if holds > 0 then
 end
 if ARGV[4] ~= '0' then
   redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
+end
+if KEYS[3] and holds == 0 then
+-- Not before: a release without a note shall not pay for it.
+-- insert lock/forget
+  forget(KEYS[3], ARGV[1])
 end
 if not mine then
   return 0

@@ -1,4 +1,5 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
+import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 
@@ -14,6 +15,8 @@ export interface ReleaseCommand {
   /** The hold count to have afterwards: 0 gives the lock back. */
   readonly holds: number
   readonly stamp: CommandStamp
+  /** The hold may have a note. */
+  readonly isNoted?: boolean
 }
 
 export interface ReleaseReply {
@@ -32,7 +35,7 @@ const REPLIES: readonly ReleaseReply[] = [
 ]
 
 export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<ReleaseReply> {
-  const { lockName, key, latchKey, channel, owner, holds, stamp } = command
+  const { lockName, key, latchKey, channel, owner, holds, stamp, isNoted } = command
   const args = [
     owner,
     `${holds}`,
@@ -42,7 +45,8 @@ export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<
     channel ?? '',
     channel === null ? '' : runner.announcementOn(channel),
   ]
-  return runner.run({ script: releaseScript, keys: [key, latchKey], args, parse: parseReleased, lockName })
+  const keys = isNoted ? [key, latchKey, noteKey(key)] : [key, latchKey]
+  return runner.run({ script: releaseScript, keys, args, parse: parseReleased, lockName })
 }
 
 export function parseReleased(reply: unknown): ReleaseReply {

@@ -1,18 +1,24 @@
 -- rename: let the field of a lock that was passed on inside its process follow the owner.
--- KEYS    [1] lock hash (owner -> holds)
--- ARGV    [1] owner to be named   [2..] owners that may be named there still
+-- KEYS    [1] lock hash (owner -> holds)   [2] note of the hold, absent where it has none
+-- ARGV    [1] owner to be named   [2] '' for no note, else its ttl ms and a traceparent or '-'
+--         [3..] owners that may be named there still
 -- RETURNS 1 named so now, 0 none of them has the lock
 -- RETRY   safe: moves the count as it is and never creates; a late copy finds none of the earlier owners
 -- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the rest be
 -- written even when it is out of memory.
 redis.call('hdel', KEYS[1], '')
-for i = 1, #ARGV - 1 do
-  local from = ARGV[i + 1]
+for i = 1, #ARGV - 2 do
+  local from = ARGV[i + 2]
   local holds = redis.call('hget', KEYS[1], from)
   if holds then
     -- In this order: without a field the key would go, and its time to live with it.
     redis.call('hset', KEYS[1], ARGV[1], holds)
     redis.call('hdel', KEYS[1], from)
+    if KEYS[2] then
+-- Not before: a rename without a note shall not pay for it.
+-- insert lock/note
+      describe(KEYS[2], ARGV[1], 1, ARGV[2])
+    end
     return 1
   end
 end

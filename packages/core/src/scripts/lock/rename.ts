@@ -1,13 +1,20 @@
+import { noteKey } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { wantedNote, type NoteWish } from './note.js'
 
 export const renameScript = defineScript('lock/rename')
+
+/** Who is to be named as the owner, and the note of the hold. */
+export interface Successor {
+  readonly owner: string
+  readonly note: NoteWish | undefined
+}
 
 export interface RenameCommand {
   readonly lockName: string
   readonly key: string
-  /** To be named as the owner. */
-  readonly to: string
+  readonly to: Successor
   /** Who may be named there still. */
   readonly from: readonly string[]
 }
@@ -18,7 +25,10 @@ export function rename(
   runner: ScriptRunner,
   { lockName, key, to, from }: RenameCommand,
 ): Promise<RenameReply> {
-  return runner.run({ script: renameScript, keys: [key], args: [to, ...from], parse, lockName })
+  const { owner, note } = to
+  const keys = note ? [key, noteKey(key)] : [key]
+  const args = [owner, note ? wantedNote(note) : '', ...from]
+  return runner.run({ script: renameScript, keys, args, parse, lockName })
 }
 
 function parse(reply: unknown): RenameReply {

@@ -1,8 +1,8 @@
-import { readTimeouts } from '../../keys.js'
+import { noteKey, readTimeouts } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
-import { granted, parseAcquire, type AcquireReply } from '../lock/acquire.js'
+import { granted, parseShared, type AcquireReply } from '../lock/acquire.js'
 import type { ReadWriteKeys } from './keys.js'
 
 export const acquireScript = defineScript('read-lock/acquire')
@@ -27,12 +27,12 @@ export function acquire(runner: ScriptRunner, command: ReadAcquireCommand): Prom
   const { sequence, latchThrough } = stamp
   return runner.run({
     script: acquireScript,
-    keys: [lock, latchKey, writers, readTimeouts(lock, owner)],
+    keys: [lock, latchKey, writers, readTimeouts(lock, owner), noteKey(lock)],
     args: [
       ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
       ...[joins, standsBack ? '1' : '0'],
     ],
-    parse: parseAcquire,
+    parse: parseShared,
     granted,
     lockName,
   })

@@ -1,6 +1,6 @@
 -- force-release: delete a read-write lock that is held in one mode, wake waiters, tell the clients that had it.
 -- KEYS    [1] lock hash (mode, owner -> holds)
---         [2] what the time-out keys of any owner's holds begin with
+--         [2] what the time-out keys of any owner's holds begin with   [3] note of the writer's hold
 -- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH   [3] prefix of the inbox channels of clients
 --         [4] mode to release: read or write   [5] how the time-out keys of an owner go on
 -- RETURNS the number of owners that lost it
@@ -12,7 +12,7 @@ if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
   return 0
 end
 local fields = redis.call('hgetall', KEYS[1])
-redis.call('del', KEYS[1])
+redis.call('del', KEYS[1], KEYS[3])
 if ARGV[4] == 'write' then
   wakeAll(ARGV[2], ARGV[1])
 else

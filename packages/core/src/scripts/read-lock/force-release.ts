@@ -1,4 +1,4 @@
-import { strangersTimeouts } from '../../keys.js'
+import { noteKey, strangersTimeouts } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
 import { parseForced, type ForceReleaseReply } from '../lock/force-release.js'
@@ -22,7 +22,7 @@ export function forceRelease(
   const args = [channel, runner.announcementOn(channel), inboxPrefix, mode, timeouts.behind]
   return runner.run({
     script: forceReleaseScript,
-    keys: [lock, timeouts.before],
+    keys: [lock, timeouts.before, noteKey(lock)],
     args,
     parse: parseForced,
     lockName,

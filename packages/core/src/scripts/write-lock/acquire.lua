@@ -1,12 +1,15 @@
 -- acquire: take a free write lock, or set the hold count of the writer; refused, let readers know that it waits.
 -- KEYS    [1] lock hash (mode, owner -> holds)   [2] latch of this owner   [3] waiting writers
+--         [4] note of the hold
 -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
 --         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
 --         [7] ms that readers stand back for it, 0 when it does not wait
+--         [8] note, or absent, as lock/acquire
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
---         {ttl ms, a holder, its holds} when somebody else has it
+--         {ttl ms, a holder, its holds, owners, and with a note its ms and traceparent} when somebody else has it
 -- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the latch
 -- insert read-lock/writers
+-- insert lock/note
 -- insert read-lock/holder
 local holds = tonumber(ARGV[2])
 local latched = redis.call('get', KEYS[2])
@@ -21,6 +24,7 @@ if not superseded and (mine or (free and holds == 1)) then
   if ARGV[5] ~= '0' then
     redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
   end
+  describe(KEYS[4], ARGV[1], holds, ARGV[8])
   return 1
 end
 
@@ -36,4 +40,4 @@ if ARGV[7] ~= '0' then
   redis.call('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
   redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
 end
-return heldBy(KEYS[1])
+return heldBy(KEYS[1], KEYS[4])

@@ -1,7 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
+import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
-import { granted, parseAcquire, type AcquireReply } from '../lock/acquire.js'
+import { granted, parseShared, type AcquireReply } from '../lock/acquire.js'
+import { wantedNote, type NoteWish } from '../lock/note.js'
 import type { ReadWriteKeys } from '../read-lock/keys.js'
 
 export const acquireScript = defineScript('write-lock/acquire')
@@ -16,20 +18,22 @@ export interface WriteAcquireCommand {
   readonly stamp: CommandStamp
   /** How long readers stand back for it when it is refused, ms; 0: it does not wait. */
   readonly announceForMs: number
+  readonly note?: NoteWish | undefined
 }
 
 export function acquire(runner: ScriptRunner, command: WriteAcquireCommand): Promise<AcquireReply> {
-  const { keys, latchKey, owner, holds, leaseMs, stamp, announceForMs } = command
+  const { keys, latchKey, owner, holds, leaseMs, stamp, announceForMs, note } = command
   const { lockName, lock, writers } = keys
   const { sequence, latchThrough } = stamp
   return runner.run({
     script: acquireScript,
-    keys: [lock, latchKey, writers],
+    keys: [lock, latchKey, writers, noteKey(lock)],
     args: [
       ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
       `${announceForMs}`,
+      ...(note ? [wantedNote(note)] : []),
     ],
-    parse: parseAcquire,
+    parse: parseShared,
     granted,
     lockName,
   })

@@ -1,11 +1,13 @@
 -- release: lower the hold count of the writer; at 0 only what it reads is left, and waiters of both kinds try.
 -- KEYS    [1] lock hash (mode, owner -> holds)   [2] latch of this owner   [3] waiting writers
+--         [4] note of the hold, absent where it has none
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
 --         [6] unlock channel   [7] PUBLISH or SPUBLISH
 -- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 -- insert read-lock/wake-all
+-- insert lock/forget
 local holds = tonumber(ARGV[2])
 
 -- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the
@@ -27,6 +29,9 @@ if holds > 0 then
     redis.call('hset', KEYS[1], ARGV[1], holds)
   end
   return mine and 2 or 0
+end
+if KEYS[4] then
+  forget(KEYS[4], ARGV[1])
 end
 
 local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1

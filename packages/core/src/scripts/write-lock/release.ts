@@ -1,4 +1,5 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
+import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 import { parseReleased, type ReleaseReply } from '../lock/release.js'
@@ -13,15 +14,17 @@ export interface WriteReleaseCommand {
   /** The hold count to have afterwards: 0 gives the lock back. */
   readonly holds: number
   readonly stamp: CommandStamp
+  /** The hold may have a note. */
+  readonly isNoted?: boolean
 }
 
 export function release(runner: ScriptRunner, command: WriteReleaseCommand): Promise<ReleaseReply> {
-  const { keys, latchKey, owner, holds, stamp } = command
+  const { keys, latchKey, owner, holds, stamp, isNoted } = command
   const { lockName, lock, writers, channel } = keys
   const { sequence, latchThrough } = stamp
   return runner.run({
     script: releaseScript,
-    keys: [lock, latchKey, writers],
+    keys: [lock, latchKey, writers, ...(isNoted ? [noteKey(lock)] : [])],
     args: [
       ...[owner, `${holds}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
       ...[channel, runner.announcementOn(channel)],

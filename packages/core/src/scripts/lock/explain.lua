@@ -1,0 +1,32 @@
+-- explain: all that Redis has about a lock, of whatever kind; or that the key is none.
+-- KEYS    [1] lock hash (owner -> holds; of a read-write lock also mode)   [2] note of the hold   [3] token counter
+--         [4] queue of a fair lock   [5] waiting writers   [6] a key that nobody ever writes
+-- ARGV    [1] 1: it may be anything; a hash is a lock if it looks like one and has a time to live
+-- RETURNS {ttl ms, {owner, holds, ...; perhaps mode, its value}, token or '', waiters in line, waiting writers, and
+--         with a note of an owner: that owner, its ms and its traceparent}; 0 when nobody has it, or it is no lock
+-- RETRY   safe: changes nothing
+-- insert lock/note
+-- insert read-lock/writers
+-- insert lock/shape
+-- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data. Not to the key
+-- itself, which may be somebody else's.
+redis.call('del', KEYS[6])
+local ttl = redis.call('pttl', KEYS[1])
+if ttl == -2 or (ARGV[1] == '1' and not (ttl > 0 and looksLikeLock(KEYS[1]))) then
+  return 0
+end
+local fields = redis.call('hgetall', KEYS[1])
+local answer = {
+  ttl,
+  fields,
+  redis.call('get', KEYS[3]) or '',
+  redis.call('llen', KEYS[4]),
+  redis.call('exists', KEYS[5]) == 1 and redis.call('zcount', KEYS[5], clock(), '+inf') or 0,
+}
+local note = redis.call('get', KEYS[2])
+for i = 1, #fields, 2 do
+  if isOf(fields[i], note) then
+    answer[6], answer[7], answer[8] = fields[i], noteOf(KEYS[2], fields[i])
+  end
+end
+return answer

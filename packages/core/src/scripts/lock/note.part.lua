@@ -1,0 +1,31 @@
+-- note: since when an owner has the lock, and the trace it is part of, for those whom it refuses.
+-- A note of any other owner is of a hold that is over.
+local function isOf(owner, text)
+  return string.sub(text or '', -#owner - 1) == ' ' .. owner
+end
+
+-- What is wanted is nothing (nil or ''), or the time to live of the note, ms, and a traceparent or '-'. A first acquire
+-- that runs again keeps its time; a re-entry makes no note, because it does not know the time.
+local function describe(key, owner, holds, wanted)
+  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+  if not ttl then
+    return
+  end
+  if isOf(owner, redis.call('get', key)) then
+    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+  elseif holds == 1 then
+    local time = redis.call('time')
+    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+  end
+end
+
+-- How many ms the owner has had the lock, and the traceparent or '-'; nothing where there is no note of it.
+local function noteOf(key, owner)
+  local text = redis.call('get', key)
+  if isOf(owner, text) then
+    local at, traceparent = string.match(text, '^(%d+) (%S+)')
+    local time = redis.call('time')
+    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+  end
+end

@@ -1,0 +1,31 @@
+// What `note.part.lua` writes and reads.
+
+/** A note that a hold shall have. */
+export interface NoteWish {
+  /** Of the note, counted from this command, ms. */
+  readonly ttlMs: number
+  readonly traceparent: string | undefined
+}
+
+/** What is known of somebody's hold. */
+export interface HoldNote {
+  /** By the clock of Redis, ms. */
+  readonly heldForMs: number
+  readonly traceparent?: string
+}
+
+const NO_TRACE = '-'
+
+export function wantedNote({ ttlMs, traceparent = NO_TRACE }: NoteWish): string {
+  return `${ttlMs} ${traceparent}`
+}
+
+/** The end of an answer: nothing where there is no note. */
+export function noteIn([ms, traceparent]: readonly unknown[]): { note?: HoldNote } {
+  if (ms === undefined) {
+    return {}
+  }
+  // The clock of Redis may have been set back.
+  const heldForMs = Math.max(0, Number(ms))
+  return { note: traceparent === NO_TRACE ? { heldForMs } : { heldForMs, traceparent: String(traceparent) } }
+}

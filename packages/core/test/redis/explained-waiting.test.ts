@@ -1,0 +1,187 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { LockClient, LockEvents, LockTimeoutError } from '../../src/index.js'
+import { outcomeOf } from './support/behind.js'
+import { eventually } from './support/harness.js'
+import { soon, useRig } from './support/rig.js'
+
+// What a caller that waits, or has waited in vain, is told.
+
+const NAME = 'order:42'
+type Waiting = LockEvents['waiting']
+
+const rig = useRig()
+let locks: LockClient
+let others: LockClient
+
+beforeEach(async () => {
+  locks = await rig.client({ clientName: 'orders' })
+  others = await rig.client({ clientName: 'others' })
+})
+
+const timeoutOf = async (call: Promise<unknown>): Promise<LockTimeoutError> =>
+  (await outcomeOf(call)) as LockTimeoutError
+
+function heardBy(client: LockClient): Waiting[] {
+  const heard: Waiting[] = []
+  client.on('waiting', (event) => heard.push(event))
+  return heard
+}
+
+describe('LOCK_TIMEOUT', () => {
+  it('names client and thread, the lower bound of the time, and the lease left', async () => {
+    const hold = await locks.getLock(NAME).acquire()
+    const error = await timeoutOf(others.getLock(NAME).acquire({ waitMs: 60 }))
+    expect(error.message).toMatch(
+      /^Lock "order:42" not acquired in \d+ ms: orders \(thread \d+\) has had it for at least \d+ ms, (30|29(\.\d)?) s of lease left\.$/,
+    )
+    const [, clientId, threadId] = /^(.*):(\d+)$/.exec(hold.owner) ?? []
+    expect(clientId).toMatch(/^orders~/)
+    expect(error.holder).toMatchObject({ owner: hold.owner, clientName: 'orders', threadId, holds: 1 })
+    expect(error.holder).not.toHaveProperty('heldForMs')
+    await hold.release()
+  })
+
+  it('of a fair lock: the place in line', async () => {
+    const hold = await locks.getFairLock(NAME).acquire()
+    const first = others.getFairLock(NAME).acquire()
+    await eventually(async () => (await rig.admin.llen(`redisson_lock_queue:{${NAME}}`)) === 1)
+    const error = await timeoutOf((await rig.client()).getFairLock(NAME).acquire({ waitMs: 50 }))
+    expect(error.placeInLine).toBe(2)
+    expect(error.message).toMatch(/: orders \(thread \d+\) has had it.*; place 2 in line\.$/)
+    await hold.release()
+    await (await soon(first)).release()
+  })
+
+  it('of a writer that readers refuse: one of them, and how many others', async () => {
+    const reads = await Promise.all(
+      [locks, locks, others].map((client) => client.getReadWriteLock(NAME).readLock().acquire()),
+    )
+    const writer = (await rig.client()).getReadWriteLock(NAME).writeLock()
+    const error = await timeoutOf(writer.acquire({ waitMs: 0 }))
+    expect(error.holder?.others).toBe(2)
+    expect(reads.map(({ owner }) => owner)).toContain(error.holder?.owner)
+    expect(error.message).toMatch(/\(thread \d+\) has had it( for at least \d+ ms)?, and 2 others with it, /)
+    await Promise.all(reads.map((hold) => hold.release()))
+  })
+
+  it('of a reader that a writer refuses which reads besides: the writer', async () => {
+    await locks.run(async () => {
+      const lock = locks.getReadWriteLock(NAME)
+      const write = await lock.writeLock().acquire()
+      const read = await lock.readLock().acquire()
+      const error = await timeoutOf(others.getReadWriteLock(NAME).readLock().acquire({ waitMs: 0 }))
+      expect(error.holder).toMatchObject({ owner: write.owner, clientName: 'orders', others: 1 })
+      await write.release()
+      await read.release()
+    })
+  })
+
+  it('of a multi lock: the member, and who has it', async () => {
+    const hold = await locks.getLock('b').acquire()
+    const both = others.getMultiLock(others.getLock('a'), others.getLock('b'))
+    const error = await timeoutOf(both.acquire({ waitMs: 30 }))
+    expect(error).toMatchObject({ lockName: 'b', holder: { clientName: 'orders' } })
+    expect(error.message).toMatch(/^Member "b" not acquired in \d+ ms: orders \(thread \d+\) has had it/)
+    await hold.release()
+  })
+
+  it('of a semaphore: how many permits were free, as the refusal told', async () => {
+    const semaphore = others.getSemaphore('pool')
+    await semaphore.trySetPermits(2)
+    await rig.server.resetStats()
+    const error = await timeoutOf(semaphore.acquire({ permits: 3, waitMs: 0 }))
+    expect((await rig.server.commandStats()).get('evalsha')).toBe(1)
+    expect(error).toMatchObject({ permitsLeft: 2, holder: undefined })
+    expect(error.message).toMatch(/^3 permits of semaphore "pool" not acquired in \d+ ms: 2 free\.$/)
+    await rig.admin.del('pool')
+    const expirable = others.getPermitExpirableSemaphore('pool')
+    await expirable.trySetPermits(1)
+    expect(await timeoutOf(expirable.acquireMany(2, { waitMs: 0 }))).toMatchObject({ permitsLeft: 1 })
+    await rig.admin.del('pool')
+  })
+})
+
+describe('the event waiting', () => {
+  it('comes at once by default, with what is known', async () => {
+    const hold = await locks.getLock(NAME).acquire()
+    const heard = heardBy(others)
+    const first = others.getLock(NAME).acquire()
+    await eventually(() => heard.length === 1)
+    const second = others.getLock(NAME).acquire()
+    const third = others.getLock(NAME).acquire()
+    await eventually(() => heard.length === 3)
+    expect(heard.map(({ aheadHere }) => aheadHere)).toEqual([0, 1, 2])
+    for (const event of heard) {
+      expect(event).toMatchObject({ lockName: NAME, holder: { owner: hold.owner }, placeInLine: undefined })
+      expect(event.waitedMs).toBeLessThan(3_000)
+    }
+    await hold.release()
+    for (const each of [first, second, third]) {
+      await (await soon(each)).release()
+    }
+    expect(heard).toHaveLength(3)
+  })
+
+  it('after a threshold: once per call, with who has the lock by then', async () => {
+    const client = await rig.client({ waitingThreshold: 150, resyncInterval: 20 })
+    const heard = heardBy(client)
+    const former = await locks.getLock(NAME).acquire()
+    const waits = [client.getLock(NAME).acquire(), client.getLock(NAME).acquire()]
+    const short = await timeoutOf(client.getLock(NAME).acquire({ waitMs: 20 }))
+    expect(short.waitedMs).toBeGreaterThanOrEqual(20)
+    const next = await rig.admin.multi().del(NAME).hset(NAME, 'java:1', '1').pexpire(NAME, 60_000).exec()
+    expect(next).toHaveLength(3)
+    await eventually(() => heard.length === 2)
+    expect(heard.map(({ aheadHere }) => aheadHere).sort()).toEqual([0, 1])
+    for (const { holder, waitedMs } of heard) {
+      expect(holder?.owner).toBe('java:1')
+      expect(waitedMs).toBeGreaterThanOrEqual(150)
+    }
+    await rig.admin.multi().del(NAME).publish(`redisson_lock__channel:{${NAME}}`, '0').exec()
+    for (const each of waits) {
+      await (await soon(each)).release()
+    }
+    expect(heard).toHaveLength(2)
+    await former.release()
+  })
+
+  it('of a fair lock after a threshold: the place in line', async () => {
+    const client = await rig.client({ waitingThreshold: 50 })
+    const heard = heardBy(client)
+    const hold = await locks.getFairLock(NAME).acquire()
+    const waits = [client.getFairLock(NAME).acquire(), client.getFairLock(NAME).acquire()]
+    await eventually(() => heard.length === 2)
+    expect(heard.map(({ placeInLine }) => placeInLine).sort()).toEqual([1, 2])
+    await hold.release()
+    await Promise.all(waits.map(async (each) => (await soon(each)).release()))
+  })
+
+  it('of a permit and a latch, too', async () => {
+    const client = await rig.client({ waitingThreshold: 30 })
+    const heard = heardBy(client)
+    const latch = client.getCountDownLatch('latch')
+    await latch.trySetCount(1)
+    const passing = latch.await()
+    const permit = client.getSemaphore('pool').acquire()
+    await eventually(() => heard.length === 2)
+    expect(heard.map(({ lockName }) => lockName).sort()).toEqual(['latch', 'pool'])
+    await latch.countDown()
+    await client.getSemaphore('pool').release()
+    await Promise.all([soon(passing), soon(permit)])
+    await rig.admin.del('pool')
+  })
+
+  it.each([-1, Number.NaN, '5', 2 ** 31])('a threshold of %p is refused', async (waitingThreshold) => {
+    await expect(rig.client({ waitingThreshold: waitingThreshold as number })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      argument: 'waitingThreshold',
+    })
+  })
+
+  it.each([1, 'yes', null, {}])('describeHolds: %p is refused', async (describeHolds) => {
+    await expect(rig.client({ describeHolds: describeHolds as boolean })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      argument: 'describeHolds',
+    })
+  })
+})

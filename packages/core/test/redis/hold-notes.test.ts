@@ -1,0 +1,311 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { AnyLock, LockClient, LockTimeoutError } from '../../src/index.js'
+import { acquire } from '../../src/scripts/lock/acquire.js'
+import { release } from '../../src/scripts/lock/release.js'
+import { outcomeOf } from './support/behind.js'
+import { eventually, sleep } from './support/harness.js'
+import { JavaClient } from './support/java-client.js'
+import { useRig } from './support/rig.js'
+import { useWarnings } from './support/warnings.js'
+
+// What a client with `describeHolds` notes of its holds, and who hears of it.
+
+const NAME = 'order:42'
+const NOTE = 'holdfast:note:{order:42}'
+const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+const DAY_MS = 86_400_000
+// Redis is asked a little before or after.
+const SLACK_MS = 3_000
+
+const rig = useRig()
+const warnings = useWarnings()
+let locks: LockClient
+let others: LockClient
+
+beforeEach(async () => {
+  locks = await rig.client({ clientName: 'orders', describeHolds: () => TRACE })
+  others = await rig.client({ clientName: 'others' })
+})
+
+const noted: [string, (client: LockClient) => AnyLock][] = [
+  ['lock', (client) => client.getLock(NAME)],
+  ['fair lock', (client) => client.getFairLock(NAME)],
+  ['fenced lock', (client) => client.getFencedLock(NAME)],
+  ['spin lock', (client) => client.getSpinLock(NAME)],
+  ['non-reentrant lock', (client) => client.getNonReentrantLock(NAME)],
+  ['non-reentrant fair lock', (client) => client.getNonReentrantFairLock(NAME)],
+  ['write lock', (client) => client.getReadWriteLock(NAME).writeLock()],
+  ['member of a multi lock', (client) => client.getMultiLock(client.getLock(NAME), client.getLock('other'))],
+]
+
+/** Who keeps a client out. */
+const refusal = async (lock: AnyLock): Promise<LockTimeoutError> =>
+  (await outcomeOf(lock.acquire({ waitMs: 0 }))) as LockTimeoutError
+
+const note = () => rig.admin.get(NOTE)
+
+describe.each(noted)('%s: a note', (_, lockOf) => {
+  it('is there while it is held, in Redis time, and tells whoever is refused since when and for what', async () => {
+    const [from] = await rig.admin.time()
+    const hold = await lockOf(locks).acquire()
+    const [, at, traceparent, owner] = /^(\d+) (\S+) (.*)$/.exec((await note()) ?? '') ?? []
+    expect(Number(at)).toBeGreaterThanOrEqual(Number(from) * 1_000)
+    expect(Number(at)).toBeLessThan(Number(from) * 1_000 + SLACK_MS)
+    expect(traceparent).toBe(TRACE)
+    expect(await rig.admin.hkeys(NAME)).toContain(owner)
+    expect(await rig.admin.pttl(NOTE)).toBeGreaterThan(DAY_MS - SLACK_MS)
+    await sleep(30)
+    const { holder, message } = await refusal(lockOf(others))
+    expect(holder).toMatchObject({ owner, clientName: 'orders', traceparent, holds: 1 })
+    expect(holder?.threadId).toMatch(/^\d+$/)
+    expect(holder?.heldForMs).toBeGreaterThanOrEqual(28)
+    expect(holder?.heldForMs).toBeLessThan(SLACK_MS)
+    expect(message).toMatch(/: orders \(thread \d+\) has had it for \d+ ms, (30|29(\.\d)?) s of lease left/)
+    await hold.release()
+    expect(await note()).toBeNull()
+  })
+
+  it('of a fixed lease ends with it', async () => {
+    const hold = await lockOf(locks).acquire({ leaseMs: 5_000 })
+    const ttl = await rig.admin.pttl(NOTE)
+    expect(ttl).toBeGreaterThan(5_000 - SLACK_MS)
+    expect(ttl).toBeLessThanOrEqual(5_000)
+    await hold.release()
+    expect(await note()).toBeNull()
+  })
+
+  it('of somebody who had it before is not taken for that of the holder, and goes with the next one', async () => {
+    await (await lockOf(locks).acquire()).release()
+    await rig.admin.set(NOTE, `1 ${TRACE} stranger~1:7`)
+    const theirs = await lockOf(others).acquire()
+    const { holder } = await refusal(lockOf(locks))
+    expect(holder?.clientName).toBe('others')
+    expect(holder).not.toHaveProperty('heldForMs')
+    expect(holder).not.toHaveProperty('traceparent')
+    await theirs.release()
+    // A client without notes does not look for any.
+    expect(await note()).toMatch(/stranger/)
+    await (await lockOf(locks).acquire()).release()
+    expect(await note()).toBeNull()
+  })
+
+  it('goes with a forced release, too', async () => {
+    await lockOf(locks).acquire()
+    await lockOf(others).forceUnlock()
+    expect(await note()).toBeNull()
+  })
+})
+
+describe('a note', () => {
+  it('keeps its time when the lock is re-entered, and lives as long as the longest level', async () => {
+    await locks.run(async () => {
+      const lock = locks.getLock(NAME)
+      const outer = await lock.acquire({ leaseMs: 5_000 })
+      const first = await note()
+      const inner = await lock.acquire()
+      expect(await note()).toBe(first)
+      expect(await rig.admin.pttl(NOTE)).toBeGreaterThan(DAY_MS - SLACK_MS)
+      await inner.release()
+      expect(await note()).toBe(first)
+      await outer.release()
+    })
+    expect(await note()).toBeNull()
+  })
+
+  it('is not made by a re-entry: nobody knows since when', async () => {
+    await locks.run(async () => {
+      const outer = await locks.getLock(NAME).acquire()
+      await rig.admin.del(NOTE)
+      const inner = await locks.getLock(NAME).acquire()
+      expect(await note()).toBeNull()
+      await inner.release()
+      await outer.release()
+    })
+  })
+
+  it('without a trace: true, or a function that tells none', async () => {
+    for (const describeHolds of [true, () => undefined]) {
+      const client = await rig.client({ describeHolds })
+      const hold = await client.getLock(NAME).acquire()
+      expect(await note()).toMatch(/^\d+ - .*:\d+$/)
+      const { holder } = await refusal(others.getLock(NAME))
+      expect(holder?.heldForMs).toBeGreaterThanOrEqual(0)
+      expect(holder).not.toHaveProperty('traceparent')
+      await hold.release()
+    }
+  })
+
+  it('a function that throws, or tells what is no traceparent, warns and keeps nobody from the lock', async () => {
+    const answers = [
+      () => {
+        throw new Error('no tracer')
+      },
+      () => 'x y',
+      () => 7 as unknown as string,
+    ]
+    for (const describeHolds of answers) {
+      const client = await rig.client({ describeHolds })
+      const hold = await client.getLock(NAME).acquire()
+      expect(await note()).toMatch(/^\d+ - /)
+      await hold.release()
+    }
+    expect(await warnings.delivered('HOLDFAST_LISTENER', 'describeHolds()')).toHaveLength(3)
+  })
+
+  it('is asked for once per call, in the async context of its caller, however long that waits', async () => {
+    let asked = 0
+    const client = await rig.client({
+      resyncInterval: 20,
+      describeHolds: () => {
+        asked += 1
+        return TRACE
+      },
+    })
+    const theirs = await others.getLock(NAME).acquire()
+    const waiting = client.getLock(NAME).acquire()
+    await sleep(100)
+    await theirs.release()
+    await (await waiting).release()
+    expect(asked).toBe(1)
+  })
+
+  it('is not that of a Java client which took the lock later, nor of one that has it beside a note', async () => {
+    const java = new JavaClient(rig.admin)
+    await rig.admin.set(NOTE, `1 ${TRACE} somebody~else:7`, 'PX', 1_000)
+    await java.hold(NAME)
+    const { holder, message } = await refusal(others.getLock(NAME))
+    expect(holder).toEqual({
+      owner: java.owner,
+      holds: 1,
+      leaseLeftMs: expect.any(Number),
+      heldForAtLeastMs: expect.any(Number),
+    })
+    expect(message).toContain(`: ${java.owner} has had it`)
+    await java.unlock(NAME)
+    await rig.admin.del(NOTE)
+  })
+
+  it('is written when Redis is out of memory only with a lock, and removed all the same', async () => {
+    const hold = await locks.getLock(NAME).acquire()
+    await rig.admin.config('SET', 'maxmemory', 1)
+    try {
+      expect(await outcomeOf(locks.getLock('another').acquire())).toMatchObject({ outcome: 'refused' })
+      expect(await hold.release()).toBe('released')
+    } finally {
+      await rig.admin.config('SET', 'maxmemory', 0)
+    }
+    expect(await rig.admin.keys('*')).toEqual([])
+  })
+
+  it('is made and removed in batches, beside items that have none', async () => {
+    const names = Array.from({ length: 40 }, (_, i) => `order:${i}`)
+    const holds = await Promise.all(names.map((name) => locks.getLock(name).acquire()))
+    expect(await rig.admin.keys('holdfast:note:*')).toHaveLength(40)
+    const reads = names.map((name) => locks.getReadWriteLock(`read ${name}`).readLock())
+    const [readers] = await Promise.all([
+      Promise.all(reads.map((lock) => lock.acquire())),
+      ...holds.map((hold) => hold.release()),
+    ])
+    expect(await rig.admin.keys('holdfast:note:*')).toEqual([])
+    await Promise.all(readers.map((hold) => hold.release()))
+  })
+
+  it('of a reader there is none', async () => {
+    const hold = await locks.getReadWriteLock(NAME).readLock().acquire()
+    expect(await note()).toBeNull()
+    await hold.release()
+  })
+})
+
+describe('the scripts (I2)', () => {
+  const OWNER = 'orders~1:1'
+  const base = { lockName: NAME, key: NAME, latchKey: `holdfast:latch:{order:42}:${OWNER}`, owner: OWNER }
+  const wanted = { ttlMs: 10_000, traceparent: TRACE }
+  const stamp = (sequence: number, latchThrough = 0) => ({ sequence, latchThrough })
+
+  it('an acquire that runs again keeps the time of the first; a release that runs again finds nothing', async () => {
+    const runner = rig.runner()
+    const acquireAs = () =>
+      acquire(runner, { ...base, holds: 1, leaseMs: 30_000, stamp: stamp(1), note: wanted })
+    const releaseAs = () =>
+      release(runner, { ...base, channel: null, holds: 0, stamp: stamp(2), isNoted: true })
+    expect((await acquireAs()).kind).toBe('acquired')
+    const first = await note()
+    await sleep(20)
+    expect((await acquireAs()).kind).toBe('acquired')
+    expect(await note()).toBe(first)
+    expect((await releaseAs()).kind).toBe('released')
+    expect((await releaseAs()).kind).toBe('not-held')
+    expect(await rig.admin.keys('*')).toEqual([])
+  })
+
+  it('a copy of an acquire that comes after the latch makes neither a lock nor a note', async () => {
+    const runner = rig.runner()
+    await release(runner, { ...base, channel: null, holds: 0, stamp: stamp(2, 1), isNoted: true })
+    const late = await acquire(runner, { ...base, holds: 1, leaseMs: 30_000, stamp: stamp(1), note: wanted })
+    expect(late.kind).toBe('superseded')
+    expect(await rig.admin.exists(NAME, NOTE)).toBe(0)
+  })
+
+  it('a release that comes late leaves the note of whoever has the lock then', async () => {
+    const runner = rig.runner()
+    const hold = await locks.getLock(NAME).acquire()
+    const theirs = await note()
+    await release(runner, { ...base, channel: null, holds: 0, stamp: stamp(2), isNoted: true })
+    expect(await note()).toBe(theirs)
+    await hold.release()
+  })
+
+  it('the note of a holder that lost the lock goes with the release that gives it back', async () => {
+    const runner = rig.runner()
+    await acquire(runner, { ...base, holds: 1, leaseMs: 30_000, stamp: stamp(1), note: wanted })
+    await rig.admin.del(NAME)
+    await release(runner, { ...base, channel: null, holds: 0, stamp: stamp(2), isNoted: true })
+    expect(await note()).toBeNull()
+  })
+})
+
+describe('without describeHolds nothing more is done than before', () => {
+  /** Commands of everybody since the last call. */
+  const commandsOf = async (work: () => Promise<unknown>): Promise<Record<string, number>> => {
+    await rig.server.resetStats()
+    await work()
+    const stats = await rig.server.commandStats()
+    for (const own of ['info', 'config|resetstat', 'config']) stats.delete(own)
+    return Object.fromEntries(stats)
+  }
+
+  it('an acquire and a release run these commands, each once', async () => {
+    const lock = others.getLock(NAME)
+    await lock.withLock(() => undefined)
+    expect(await commandsOf(async () => (await lock.acquire()).release())).toEqual({
+      evalsha: 2,
+      exists: 1,
+      hset: 1,
+      pexpire: 1,
+      hdel: 1,
+      hexists: 1,
+      del: 1,
+      publish: 1,
+    })
+  })
+
+  it('who is refused makes one round trip, whether the hold is noted or not', async () => {
+    for (const client of [others, locks]) {
+      const hold = await client.getLock(NAME).acquire()
+      const commands = await commandsOf(() => others.getLock(NAME).tryAcquire())
+      expect(commands).toMatchObject({ evalsha: 1, get: 2, hgetall: 1, pttl: 1 })
+      expect(commands).not.toHaveProperty('eval')
+      expect(commands.time ?? 0).toBe(client === locks ? 1 : 0)
+      await hold.release()
+    }
+  })
+
+  it('and with it each is one round trip still', async () => {
+    const lock = locks.getLock(NAME)
+    await lock.withLock(() => undefined)
+    const commands = await commandsOf(async () => (await lock.acquire()).release())
+    expect(commands).toMatchObject({ evalsha: 2, time: 1, set: 1 })
+    await eventually(async () => (await note()) === null)
+  })
+})

@@ -1,0 +1,149 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { ManualClock } from '@holdfast/testing'
+import type { Ticket } from '@holdfast/waiter'
+import { AcquireCall } from '../../src/acquire-call.js'
+import { Contexts } from '../../src/context.js'
+import { EventHub, type LockEvents } from '../../src/events.js'
+import type { LockProtocol } from '../../src/locks/lock-protocol.js'
+import { resolveOptions } from '../../src/options.js'
+import { Refusals } from '../../src/refusals.js'
+import { Waits, type Wait } from '../../src/waits.js'
+
+let clock: ManualClock
+let events: EventHub
+let heard: LockEvents['waiting'][]
+let resumed: number
+
+const waitsOf = (thresholdMs: number): Waits =>
+  new Waits(events, clock, thresholdMs, () => {
+    resumed += 1
+  })
+const wait = (lockName: string): Wait => ({ lockName, startedAt: clock.now() })
+const listen = (): void => {
+  events.on('waiting', (event) => heard.push(event))
+}
+const names = (): string[] => heard.map(({ lockName }) => lockName)
+
+beforeEach(() => {
+  clock = new ManualClock()
+  events = new EventHub()
+  heard = []
+  resumed = 0
+})
+
+describe('waits that are told of', () => {
+  it('without a threshold: at once, without a timer', () => {
+    listen()
+    waitsOf(0).parked(wait('a'), { ahead: 3 })
+    expect(heard).toEqual([
+      { lockName: 'a', holder: undefined, waitedMs: 0, placeInLine: undefined, aheadHere: 3 },
+    ])
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  it('nobody listens: no timer, and nothing is told later', async () => {
+    const waits = waitsOf(100)
+    const unheard = wait('a')
+    waits.parked(unheard, { ahead: 0 })
+    expect(clock.pendingTimers).toBe(0)
+    listen()
+    await clock.advance(1_000)
+    waits.ended(unheard)
+    expect(heard).toEqual([])
+  })
+
+  it('one timer for all, each told when it is due, with what is known then', async () => {
+    listen()
+    const waits = waitsOf(100)
+    let placeInLine = 7
+    waits.parked({ ...wait('a'), explain: () => ({ holder: undefined, placeInLine }) }, { ahead: 0 })
+    await clock.advance(60)
+    waits.parked(wait('b'), { ahead: 0 })
+    waits.parked(wait('c'), { ahead: 1 })
+    expect(clock.pendingTimers).toBe(1)
+    placeInLine = 2
+    await clock.advance(40)
+    expect(heard).toMatchObject([{ lockName: 'a', waitedMs: 100, placeInLine: 2 }])
+    expect(clock.pendingTimers).toBe(1)
+    await clock.advance(60)
+    expect(names()).toEqual(['a', 'b', 'c'])
+    expect(clock.pendingTimers).toBe(0)
+    await clock.advance(1_000)
+    expect(heard).toHaveLength(3)
+  })
+
+  it('one that ends before is not told of, and the last one takes the timer with it', async () => {
+    listen()
+    const waits = waitsOf(100)
+    const [a, b] = [wait('a'), wait('b')]
+    waits.parked(a, { ahead: 0 })
+    waits.parked(b, { ahead: 0 })
+    waits.ended(a)
+    expect(clock.pendingTimers).toBe(1)
+    waits.ended(b)
+    waits.ended(b)
+    expect(clock.pendingTimers).toBe(0)
+    await clock.advance(1_000)
+    expect(heard).toEqual([])
+  })
+
+  it('a listener that ends waits: they are not told of any more', async () => {
+    const waits = waitsOf(100)
+    const [a, b] = [wait('a'), wait('b')]
+    listen()
+    events.on('waiting', () => waits.ended(b))
+    waits.parked(a, { ahead: 0 })
+    waits.parked(b, { ahead: 0 })
+    await clock.advance(100)
+    expect(names()).toEqual(['a'])
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  it('after a pause the trust in holds is looked at before any listener hears (I3)', async () => {
+    listen()
+    const seen: number[] = []
+    events.on('waiting', () => seen.push(resumed))
+    waitsOf(100).parked(wait('a'), { ahead: 0 })
+    await clock.advance(5_000)
+    expect(seen).toEqual([1])
+  })
+
+  it('a call that is parked again, because what it came for was gone, is told of once', () => {
+    listen()
+    const refusals = new Refusals(clock)
+    const parts = { clock, refusals, contexts: new Contexts(), options: resolveOptions(), waits: waitsOf(0) }
+    const request = { options: {}, defaultWaitMs: undefined, place: null, ofCallback: false, bare: null }
+    const call = new AcquireCall({ lockName: 'a', key: 'key' } as LockProtocol, request, parts)
+    refusals.note('key', { holder: 'java:1', holds: 2, ttlMs: 30 })
+    const ticket: Ticket<unknown> = {
+      ahead: 1,
+      leave: () => undefined,
+      outcome: Promise.resolve({ kind: 'left' }),
+    }
+    call.parked(ticket)
+    call.parked(ticket)
+    expect(heard).toMatchObject([{ lockName: 'a', holder: { owner: 'java:1', holds: 2 }, aheadHere: 1 }])
+  })
+})
+
+describe('refusals', () => {
+  it('what one answer told of a hold goes on, and counts on, until another owner has it', async () => {
+    const refusals = new Refusals(clock)
+    const seen = { holder: 'java:1', holds: 1, ttlMs: 30_000 }
+    refusals.note('key', { ...seen, note: { heldForMs: 5_000, traceparent: 'trace' } })
+    await clock.advance(100)
+    // As a heartbeat: without the note.
+    refusals.note('key', seen)
+    await clock.advance(100)
+    expect(refusals.holderOf('key')).toEqual({
+      ...{ owner: 'java:1', holds: 1, leaseLeftMs: 30_000, heldForAtLeastMs: 200 },
+      ...{ heldForMs: 5_200, traceparent: 'trace' },
+    })
+    refusals.note('key', { ...seen, holder: 'java:2', owners: 3 })
+    expect(refusals.holderOf('key')).toEqual({
+      ...{ owner: 'java:2', holds: 1, leaseLeftMs: 30_000, heldForAtLeastMs: 0, others: 2 },
+    })
+    refusals.forget('key')
+    expect(refusals.holderOf('key')).toBeUndefined()
+  })
+})
