@@ -1,5 +1,7 @@
 import { trustMarginMs, type RenewableLease, type Watch } from '@holdfast/watchdog'
+import { BoundToLock } from './bound-to-lock.js'
 import { newTurn, type Context, type Turn } from './context.js'
+import { publishHold, type HoldPublication } from './diagnostics/hold-publication.js'
 import { LockLostError, type LossReason } from './errors.js'
 import type { Hold } from './hold.js'
 import type { LockProtocol, Surroundings } from './locks/lock-protocol.js'
@@ -21,7 +23,7 @@ import type { Session } from './session.js'
  *
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
-export class Acquisition implements RenewableLease {
+export class Acquisition extends BoundToLock implements RenewableLease {
   readonly owner: string
   readonly commands: OwnerCommands
   readonly levels = new Levels()
@@ -30,14 +32,16 @@ export class Acquisition implements RenewableLease {
   readonly loss = new Loss()
   private context: Context | null = null
   private siblings: Turn | null = null
+  private publication: HoldPublication | null = null
 
   constructor(
     private readonly session: Session,
-    private readonly protocol: LockProtocol,
+    protocol: LockProtocol,
     /** The logical thread it belongs to; null outside any context. */
     readonly thread: Context | null,
     readonly around: Surroundings,
   ) {
+    super(protocol)
     this.owner = protocol.ownerOf(session.nextThreadId())
     this.commands = new OwnerCommands(session, protocol, this.owner)
   }
@@ -46,23 +50,6 @@ export class Acquisition implements RenewableLease {
   keepIn(context: Context | null): void {
     this.context = context
     context?.keep(this)
-  }
-
-  get key(): string {
-    return this.protocol.key
-  }
-
-  /** See `LockProtocol.scope`. */
-  get scope(): string {
-    return this.protocol.scope
-  }
-
-  get shared(): boolean {
-    return this.protocol.shared
-  }
-
-  get lockName(): string {
-    return this.protocol.lockName
   }
 
   /** What a renewal sets, ms. */
@@ -109,6 +96,7 @@ export class Acquisition implements RenewableLease {
     const limited = options.maxHoldMs === undefined ? grant : { ...grant, renewForMs: options.maxHoldMs }
     this.watch = watchdog.watch(this, limited)
     held.add(this)
+    this.publication = publishHold(this.session, this)
     return this.levels.add(this, request)
   }
 
@@ -156,9 +144,16 @@ export class Acquisition implements RenewableLease {
         this.lose('gone')
         return 'lost'
       }
-      return this.released ? 'released' : 'still-held'
+      if (!this.released) {
+        return 'still-held'
+      }
+      this.publication?.ended('released')
+      return 'released'
     } catch (error) {
       this.giveBack()
+      if (this.released) {
+        this.publication?.ended('unknown')
+      }
       throw error
     } finally {
       commands.passTurn()
@@ -225,6 +220,7 @@ export class Acquisition implements RenewableLease {
     this.session.held.remove(this)
     this.loss.set(error)
     reportLoss(this.session, this, error)
+    this.publication?.ended('lost', reason)
     if (reason === 'expired') {
       // Redis may still have it, and a renewal it never answered may have prolonged it by a whole lease.
       this.writeInBackground({ count: 0 })
@@ -259,5 +255,6 @@ export class Acquisition implements RenewableLease {
     this.watch?.stop()
     this.session.held.remove(this)
     this.context?.forget(this)
+    this.publication?.over()
   }
 }

@@ -44,7 +44,7 @@ export class Contention {
     }
     // What withLock takes belongs to its frame alone: siblings in the same context stay excluded.
     acquisition.keepIn(call.ofCallback ? null : (call.place?.context ?? null))
-    return { kind: 'held', hold, acquisition, turn: null }
+    return { kind: 'held', path: 'remote', hold, acquisition, turn: null }
   }
 
   /** Whatever a late or unanswered try may have done in Redis is undone. */
@@ -69,6 +69,10 @@ export class Contention {
       attempt: () => this.attempt(),
       onParked: () => this.tellWaiting(),
     })
+    const { publication } = this.call
+    if (publication) {
+      wait.onWoken = () => publication.woken()
+    }
     const context = place?.context
     if (!context) {
       return this.session.waiter.enter(wait).outcome
@@ -87,13 +91,16 @@ export class Contention {
     if (this.over) {
       return Promise.resolve({ kind: 'refused' })
     }
+    this.call.publication?.trying()
     return this.acquisition.tryFirst(this.call).then((reply) => this.read(reply), unavailableOrThrow)
   }
 
   private read(reply: AcquireReply): Attempt<boolean> {
     if (reply.kind === 'acquired') {
+      this.call.publication?.succeeded()
       return { kind: 'done', value: true, retryAfterMs: this.call.leaseMs ?? this.acquisition.ttlMs }
     }
+    this.call.publication?.refused()
     if (reply.kind !== 'held') {
       return { kind: 'refused' }
     }
@@ -114,5 +121,6 @@ export class Contention {
       events.emit('waiting', { lockName, holder: this.session.refusals.holderOf(key) })
     }
     this.call.bareCall?.parked()
+    this.call.publication?.parked(this.session.refusals.holderOf(this.call.protocol.key))
   }
 }

@@ -1,11 +1,12 @@
 import type { LeaseStore, RenewableLease, RenewalAnswer } from '@holdfast/watchdog'
 import type { Acquisition } from './acquisition.js'
+import { publishRenewals, type Renewed } from './diagnostics/renewal-publication.js'
 import type { ScriptRunner } from './redis/script-runner.js'
 import { renew } from './scripts/lock/renew.js'
 import { renew as renewRead } from './scripts/read-lock/renew.js'
 
 /** A lease that is not part of a lock: it is renewed by a command of its own. */
-export interface SelfRenewing extends RenewableLease {
+export interface SelfRenewing extends RenewableLease, Renewed {
   /** In Redis. */
   readonly key: string
   renewItself(timeoutMs: number): Promise<'renewed' | 'lost'>
@@ -24,18 +25,11 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
   constructor(
     private readonly runner: ScriptRunner,
     private readonly leaseMs: number,
+    private readonly clientId: string,
   ) {}
 
-  renew(leases: readonly Leased[], { timeoutMs }: { timeoutMs: number }): Promise<readonly RenewalAnswer[]> {
-    const { runner, leaseMs } = this
-    const alone = leases.filter(isSelfRenewing)
-    if (alone.length > 0) {
-      // No answer to one is no answer about the others.
-      return Promise.all(alone.map((each) => each.renewItself(timeoutMs).catch(() => 'unknown' as const)))
-    }
-    const locks = leases as readonly Acquisition[]
-    const ofReaders = locks[0]?.shared === true
-    return (ofReaders ? renewRead : renew)(runner, { locks, leaseMs, timeoutMs })
+  renew(leases: readonly Leased[], limits: { timeoutMs: number }): Promise<readonly RenewalAnswer[]> {
+    return publishRenewals(this.clientId, leases, this.ask(leases, limits))
   }
 
   /** Holds of readers have keys of their own: another script renews them. One script is for keys of one slot. */
@@ -50,5 +44,20 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
     const ms = await lease.remaining(limits.timeoutMs)
     // A key without an end: as good as the longest lease.
     return ms === -1 ? this.leaseMs : ms
+  }
+
+  private ask(
+    leases: readonly Leased[],
+    { timeoutMs }: { timeoutMs: number },
+  ): Promise<readonly RenewalAnswer[]> {
+    const { runner, leaseMs } = this
+    const alone = leases.filter(isSelfRenewing)
+    if (alone.length > 0) {
+      // No answer to one is no answer about the others.
+      return Promise.all(alone.map((each) => each.renewItself(timeoutMs).catch(() => 'unknown' as const)))
+    }
+    const locks = leases as readonly Acquisition[]
+    const ofReaders = locks[0]?.shared === true
+    return (ofReaders ? renewRead : renew)(runner, { locks, leaseMs, timeoutMs })
   }
 }

@@ -39,7 +39,8 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     beforeResume,
     replicas: options.replicas,
   })
-  const watchdog = new Watchdog<Leased>(new RedisLeaseStore(runner, lockWatchdogTimeout), {
+  const clientId = `${options.clientName}~${nanoid()}`
+  const watchdog = new Watchdog<Leased>(new RedisLeaseStore(runner, lockWatchdogTimeout, clientId), {
     clock: background,
     random,
     batchSize: watchdogBatchSize,
@@ -50,7 +51,6 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     resyncIntervalMs: resyncInterval,
     unavailableTimeoutMs,
   })
-  const clientId = `${options.clientName}~${nanoid()}`
   const services = { clientId, options, keyPrefix: port.keyPrefix, clock, runner, watchdog, waiter }
   const session = {
     ...services,

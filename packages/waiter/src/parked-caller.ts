@@ -97,6 +97,10 @@ export class ParkedCaller implements Ticket<unknown> {
     runQuietly(() => this.request.onParked?.())
   }
 
+  woken(): void {
+    if (this.request.onWoken) runQuietly(() => this.request.onWoken?.())
+  }
+
   giveBack(value: unknown): void {
     runQuietly(() => this.request.giveBack?.(value))
   }

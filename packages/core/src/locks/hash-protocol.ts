@@ -1,4 +1,5 @@
 import { heldByAncestor, type Place } from '../context.js'
+import type { LockKind } from '../diagnostics/messages.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { latchPrefix, ownerField, wellFormed } from '../keys.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
@@ -29,6 +30,7 @@ export abstract class HashProtocol implements LockProtocol {
     this.latchPrefix = latchPrefix(this.key)
   }
 
+  abstract readonly kind: LockKind
   abstract readonly isAwaited: boolean
   abstract lineOf(owner: string, around: Surroundings): LocalLine
   abstract acquire(change: HoldChange, wish: Wish): Promise<AcquireReply>

@@ -1,4 +1,5 @@
 import type { Place } from '../context.js'
+import type { LockKind } from '../diagnostics/messages.js'
 import type { CommandStamp } from '../scripts/command-stamp.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { LockState } from '../scripts/lock/inspect.js'
@@ -44,6 +45,7 @@ export interface LocalLine {
 /** What a kind of lock does in Redis. Waiting, watching, contexts and holds are the same for all kinds. */
 export interface LockProtocol {
   readonly lockName: string
+  readonly kind: LockKind
   /** The lock's key in Redis. */
   readonly key: string
   /** What tells this lock from every other in the client. A read lock and its write lock are two, of one key. */

@@ -1,3 +1,4 @@
+import type { LockKind } from '../diagnostics/messages.js'
 import { INBOX_PREFIX, unlockChannel } from '../keys.js'
 import { acquire, type AcquireReply } from '../scripts/lock/acquire.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
@@ -8,6 +9,7 @@ import type { HoldChange, LocalLine, Wish } from './lock-protocol.js'
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
 export class ReentrantProtocol extends HashProtocol {
+  readonly kind: LockKind = 'reentrant'
   /** Where releases are announced; null: nowhere. */
   private readonly channel: string | null
   private readonly line: LocalLine

@@ -1,5 +1,6 @@
-import type { Attempt, WaitOutcome } from '@holdfast/waiter'
+import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unansweredWait, unavailableOrThrow } from '../acquire-call.js'
+import { publishCall, type CallPublication } from '../diagnostics/call-publication.js'
 import type { OperationStamp } from '../scripts/counter/operation.js'
 import type { Session } from '../session.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
@@ -15,6 +16,7 @@ export type Take<T> =
 
 /** Something of which permits are taken. */
 export interface PermitSource<T> extends Subject {
+  readonly kind: 'semaphore' | 'permit'
   readonly queue: string
   readonly topic: string
   take(stamp: OperationStamp): Promise<Take<T>>
@@ -27,6 +29,7 @@ export class PermitWait<T> {
   /** The try that is under way, or has no answer yet. Each that was answered is followed by another operation. */
   private operation: Operation | null = null
   private over = false
+  private publication: CallPublication | null = null
 
   constructor(
     private readonly session: Session,
@@ -37,6 +40,19 @@ export class PermitWait<T> {
 
   /** Null: the wait is over, and the last answer was that there are not enough. */
   async obtain(): Promise<{ readonly value: T } | null> {
+    this.publication = publishCall(this.session, this.source)
+    try {
+      const obtained = await this.take()
+      this.publication?.ended(obtained ? 'acquired' : 'timeout', obtained ? { path: 'remote' } : {})
+      return obtained
+    } catch (error) {
+      const { signal } = this.options
+      this.publication?.ended(signal?.aborted && error === signal.reason ? 'aborted' : 'error', { error })
+      throw error
+    }
+  }
+
+  private async take(): Promise<{ readonly value: T } | null> {
     let outcome: WaitOutcome<T>
     try {
       outcome = await this.standInLine()
@@ -59,11 +75,18 @@ export class PermitWait<T> {
   private standInLine(): Promise<WaitOutcome<T>> {
     const { queue, topic, lockName } = this.source
     const { waiter, events } = this.session
-    const wait = {
+    const { publication } = this
+    const wait: WaitRequest<T> = {
       queue,
       topic,
       attempt: () => this.attempt(),
-      onParked: () => events.emit('waiting', { lockName, holder: undefined }),
+      onParked: () => {
+        events.emit('waiting', { lockName, holder: undefined })
+        publication?.parked(undefined)
+      },
+    }
+    if (publication) {
+      wait.onWoken = () => publication.woken()
     }
     return waiter.enter<T>(limitWait(wait, this.options)).outcome
   }
@@ -73,6 +96,7 @@ export class PermitWait<T> {
       return { kind: 'refused' }
     }
     try {
+      this.publication?.trying()
       return this.read(await this.tryOnce())
     } catch (error) {
       return unavailableOrThrow(error)
@@ -93,12 +117,14 @@ export class PermitWait<T> {
 
   private read(take: Take<T>): Attempt<T> {
     if (take.kind === 'refused') {
+      this.publication?.refused()
       return take
     }
     if (take.moreLeft) {
       // During the attempt, so that the next in line tries as soon as this one has what it wanted.
       this.session.waiter.wake(this.source.queue)
     }
+    this.publication?.succeeded()
     return { kind: 'done', value: take.value }
   }
 

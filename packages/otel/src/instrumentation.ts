@@ -1,0 +1,142 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { LOCK_CHANNELS, type ObservedCall, type ObservedHold, type ObservedRenewal } from '@holdfast/core'
+import { diag, metrics, trace, type MeterProvider, type TracerProvider } from '@opentelemetry/api'
+import { Metrics } from './metrics.js'
+import { resolveOptions, type InstrumentationOptions, type ResolvedOptions } from './options.js'
+import { AllSeries } from './series.js'
+import { Spans } from './spans.js'
+
+const NAME = '@holdfast/otel'
+
+type Listener = (message: unknown) => void
+
+/** What is made anew for other providers. */
+interface Parts {
+  readonly metrics: Metrics
+  readonly spans: Spans
+}
+
+/**
+ * Metrics and spans of all lock clients of the process. It has the shape of OpenTelemetry's instrumentations, so that
+ * `registerInstrumentations` and `NodeSDK` take it. Two that are enabled count everything twice.
+ */
+export class HoldfastInstrumentation {
+  readonly instrumentationName = NAME
+  readonly instrumentationVersion = '0.0.0'
+  private readonly options: ResolvedOptions
+  private readonly series: AllSeries
+  private readonly listeners: readonly (readonly [string, Listener])[]
+  private meterProvider: MeterProvider | undefined
+  private tracerProvider: TracerProvider | undefined
+  private parts: Parts | null = null
+
+  /** Not enabled yet. @throws InvalidArgumentError */
+  constructor(options: InstrumentationOptions = {}) {
+    this.options = resolveOptions(options)
+    this.series = new AllSeries(this.options)
+    this.meterProvider = options.meterProvider
+    this.tracerProvider = options.tracerProvider
+    this.listeners = this.listenersOf()
+  }
+
+  /** Again: nothing happens. */
+  enable(): void {
+    if (this.parts) {
+      return
+    }
+    const { series, options } = this
+    const meter = (this.meterProvider ?? metrics).getMeter(NAME)
+    const tracer = (this.tracerProvider ?? trace).getTracer(NAME)
+    this.parts = { metrics: new Metrics(meter, series), spans: new Spans(tracer, series, options) }
+    this.parts.metrics.start()
+    for (const [channel, listener] of this.listeners) {
+      subscribe(channel, listener)
+    }
+  }
+
+  /** What has been counted stays; what is held or waits now is not seen to end. Again: nothing happens. */
+  disable(): void {
+    const { parts } = this
+    if (!parts) {
+      return
+    }
+    this.parts = null
+    for (const [channel, listener] of this.listeners) {
+      unsubscribe(channel, listener)
+    }
+    parts.metrics.stop()
+    parts.spans.stop()
+  }
+
+  setMeterProvider(provider: MeterProvider): void {
+    this.restartWith(() => (this.meterProvider = provider))
+  }
+
+  setTracerProvider(provider: TracerProvider): void {
+    this.restartWith(() => (this.tracerProvider = provider))
+  }
+
+  /** As `registerInstrumentations` asks for it: it is enabled by hand, or by that. */
+  getConfig(): { enabled: boolean } {
+    return { enabled: this.parts !== null }
+  }
+
+  /** Nothing can be changed. */
+  setConfig(): void {
+    // The options are those it was made with.
+  }
+
+  private restartWith(change: () => unknown): void {
+    const wasEnabled = this.parts !== null
+    this.disable()
+    change()
+    if (wasEnabled) {
+      this.enable()
+    }
+  }
+
+  private listenersOf(): readonly (readonly [string, Listener])[] {
+    return [
+      [LOCK_CHANNELS.call, this.guarded((parts, call) => onCall(parts, call as ObservedCall))],
+      [LOCK_CHANNELS.hold, this.guarded((parts, hold) => onHold(parts, hold as ObservedHold))],
+      [
+        LOCK_CHANNELS.renewal,
+        this.guarded((parts, renewal) => parts.metrics.onRenewal(renewal as ObservedRenewal)),
+      ],
+    ]
+  }
+
+  private guarded(tell: (parts: Parts, message: unknown) => void): Listener {
+    return (message) => {
+      try {
+        if (this.parts) {
+          tell(this.parts, message)
+        }
+      } catch (error) {
+        // Node would make it an uncaught exception.
+        diag.error('holdfast: what was seen of a lock is lost', error)
+      }
+    }
+  }
+}
+
+function onCall({ metrics, spans }: Parts, call: ObservedCall): void {
+  metrics.onCall(call)
+  spans.onCall(call)
+}
+
+function onHold({ metrics, spans }: Parts, hold: ObservedHold): void {
+  metrics.onHold(hold)
+  spans.onHold(hold)
+}
+
+/**
+ * Begins to measure every lock client of the process. Call it when the SDK has started.
+ * @returns to end it by: `disable()`
+ * @throws InvalidArgumentError
+ */
+export function instrument(options: InstrumentationOptions = {}): HoldfastInstrumentation {
+  const instrumentation = new HoldfastInstrumentation(options)
+  instrumentation.enable()
+  return instrumentation
+}
