@@ -1,12 +1,25 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { LOCK_CHANNELS, type ObservedCall, type ObservedHold, type ObservedRenewal } from '@holdfast/core'
-import { diag, metrics, trace, type MeterProvider, type TracerProvider } from '@opentelemetry/api'
+import {
+  diag,
+  metrics,
+  type HrTime,
+  type Meter,
+  type MeterProvider,
+  type TracerProvider,
+} from '@opentelemetry/api'
+import { ApiExport } from './api-export.js'
+import { metricData, type MetricData } from './metric-data.js'
 import { Metrics } from './metrics.js'
 import { resolveOptions, type InstrumentationOptions, type ResolvedOptions } from './options.js'
+import { OwnHistograms } from './own-histograms.js'
 import { AllSeries } from './series.js'
 import { Spans } from './spans.js'
+import { TracerSource } from './tracer-source.js'
+import { wallNow } from './wall-clock.js'
 
 const NAME = '@holdfast/otel'
+const VERSION = '0.0.0'
 
 type Listener = (message: unknown) => void
 
@@ -14,6 +27,18 @@ type Listener = (message: unknown) => void
 interface Parts {
   readonly metrics: Metrics
   readonly spans: Spans
+  readonly export: ApiExport | null
+}
+
+/** What a MetricProducer gives; of the resource, that of the reader counts. */
+export interface Collected {
+  resourceMetrics: {
+    // Of a type that is the SDK's alone.
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any
+    resource: any
+    scopeMetrics: { scope: { name: string; version: string }; metrics: MetricData[] }[]
+  }
+  errors: unknown[]
 }
 
 /**
@@ -22,13 +47,15 @@ interface Parts {
  */
 export class HoldfastInstrumentation {
   readonly instrumentationName = NAME
-  readonly instrumentationVersion = '0.0.0'
+  readonly instrumentationVersion = VERSION
   private readonly options: ResolvedOptions
   private readonly series: AllSeries
   private readonly listeners: readonly (readonly [string, Listener])[]
   private meterProvider: MeterProvider | undefined
   private tracerProvider: TracerProvider | undefined
   private parts: Parts | null = null
+  private readonly histograms = new OwnHistograms()
+  private readonly startTime = hrTime()
 
   /** Not enabled yet. @throws InvalidArgumentError */
   constructor(options: InstrumentationOptions = {}) {
@@ -45,10 +72,13 @@ export class HoldfastInstrumentation {
       return
     }
     const { series, options } = this
-    const meter = (this.meterProvider ?? metrics).getMeter(NAME)
-    const tracer = (this.tracerProvider ?? trace).getTracer(NAME)
-    this.parts = { metrics: new Metrics(meter, series), spans: new Spans(tracer, series, options) }
-    this.parts.metrics.start()
+    const api = options.metrics === 'api' ? new ApiExport(this.meter, series) : null
+    const tracers = new TracerSource(this.tracerProvider, NAME, VERSION)
+    this.parts = {
+      metrics: new Metrics(series, api ?? this.histograms),
+      spans: new Spans(tracers, series, options),
+      export: api,
+    }
     for (const [channel, listener] of this.listeners) {
       subscribe(channel, listener)
     }
@@ -65,7 +95,17 @@ export class HoldfastInstrumentation {
       unsubscribe(channel, listener)
     }
     parts.metrics.stop()
+    parts.export?.stop()
     parts.spans.stop()
+  }
+
+  /** What a MetricProducer of the SDK does: everything counted so far, where `metrics` is 'producer'; else nothing. */
+  collect(): Promise<Collected> {
+    const { series, histograms, startTime, options } = this
+    const isProducer = options.metrics === 'producer'
+    const found = isProducer ? metricData(series, histograms, { startTime, endTime: hrTime() }) : []
+    const scopeMetrics = [{ scope: { name: NAME, version: VERSION }, metrics: found }]
+    return Promise.resolve({ resourceMetrics: { resource: undefined, scopeMetrics }, errors: [] })
   }
 
   setMeterProvider(provider: MeterProvider): void {
@@ -84,6 +124,10 @@ export class HoldfastInstrumentation {
   /** Nothing can be changed. */
   setConfig(): void {
     // The options are those it was made with.
+  }
+
+  private get meter(): Meter {
+    return (this.meterProvider ?? metrics).getMeter(NAME, VERSION)
   }
 
   private restartWith(change: () => unknown): void {
@@ -139,4 +183,9 @@ export function instrument(options: InstrumentationOptions = {}): HoldfastInstru
   const instrumentation = new HoldfastInstrumentation(options)
   instrumentation.enable()
   return instrumentation
+}
+
+function hrTime(): HrTime {
+  const ms = wallNow()
+  return [Math.trunc(ms / 1000), (ms % 1000) * 1_000_000]
 }

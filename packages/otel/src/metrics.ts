@@ -1,64 +1,26 @@
 import type { ObservedCall, ObservedHold, ObservedRenewal } from '@holdfast/core'
-import {
-  ValueType,
-  type Attributes,
-  type BatchObservableResult,
-  type Histogram,
-  type Meter,
-  type Observable,
-} from '@opentelemetry/api'
+import type { Attributes } from '@opentelemetry/api'
 import { ATTRIBUTES, errorTypeOf } from './attributes.js'
-import { METRICS, type CountedMetric, type TimedMetric } from './metric-names.js'
-import type { AllSeries, Count, Counts, Series } from './series.js'
+import type { TimedMetric } from './metric-names.js'
+import type { AllSeries, Count, Series } from './series.js'
 
-/**
- * Times are recorded as they come. Whatever is counted is kept here and read when it is exported: a record in an SDK
- * costs more than the lock's own work around it.
- */
+/** Where times go. `attributes`: the same object for the same attributes. */
+export interface Recorder {
+  record(metric: TimedMetric, seconds: number, attributes: Attributes): void
+}
+
+/** Whatever only counts is counted here and read when it is exported. */
 export class Metrics {
-  private readonly times: Record<TimedMetric, Histogram>
-  private readonly counts: Record<CountedMetric, Observable>
   /** What was seen to begin: only that is counted when it ends. */
   private readonly open = new Map<ObservedCall | ObservedHold, Series>()
-  private readonly observe = (result: BatchObservableResult): void => this.read(result)
 
   constructor(
-    private readonly meter: Meter,
     private readonly series: AllSeries,
-  ) {
-    const times = (name: TimedMetric): Histogram => {
-      const { metric, description, unit, buckets } = METRICS[name]
-      return meter.createHistogram(metric, {
-        ...{ description, unit, valueType: ValueType.DOUBLE },
-        advice: { explicitBucketBoundaries: [...buckets] },
-      })
-    }
-    this.times = {
-      wait: times('wait'),
-      hold: times('hold'),
-      handOff: times('handOff'),
-      margin: times('margin'),
-    }
-    const counts = (name: CountedMetric): Observable => {
-      const { metric, description, unit, type } = METRICS[name]
-      const options = { description, unit, valueType: ValueType.INT }
-      return type === 'counter'
-        ? meter.createObservableCounter(metric, options)
-        : meter.createObservableUpDownCounter(metric, options)
-    }
-    this.counts = {
-      ...{ waiters: counts('waiters'), held: counts('held'), acquisitions: counts('acquisitions') },
-      ...{ losses: counts('losses'), renewals: counts('renewals') },
-    }
-  }
-
-  start(): void {
-    this.meter.addBatchObservableCallback(this.observe, Object.values(this.counts))
-  }
+    private readonly times: Recorder,
+  ) {}
 
   /** What is open is not seen to end. */
   stop(): void {
-    this.meter.removeBatchObservableCallback(this.observe, Object.values(this.counts))
     for (const [seen, series] of this.open) {
       series[seen.phase === 'parked' ? 'waiters' : 'held'] -= 1
     }
@@ -81,10 +43,10 @@ export class Metrics {
     const count = acquisitionsOf(series, call)
     count.value += 1
     if (call.hasWaited) {
-      this.times.wait.record((call.waitedMs ?? 0) / 1000, count.attributes)
+      this.times.record('wait', (call.waitedMs ?? 0) / 1000, count.attributes)
     }
     if (call.handOffMs !== undefined) {
-      this.times.handOff.record(call.handOffMs / 1000, series.attributes)
+      this.times.record('handOff', call.handOffMs / 1000, series.attributes)
     }
   }
 
@@ -102,29 +64,13 @@ export class Metrics {
       const reason = hold.reason ?? 'gone'
       series.losses.of(reason, () => ({ [ATTRIBUTES.reason]: reason })).value += 1
     }
-    this.times.hold.record((hold.heldMs ?? 0) / 1000, series.attributes)
+    this.times.record('hold', (hold.heldMs ?? 0) / 1000, series.attributes)
   }
 
   onRenewal({ lockName, kind, outcome, marginMs }: ObservedRenewal): void {
     const series = this.series.of(lockName, kind)
     series.renewals.of(outcome, () => ({ [ATTRIBUTES.outcome]: outcome })).value += 1
-    this.times.margin.record(marginMs / 1000, series.attributes)
-  }
-
-  private read(result: BatchObservableResult): void {
-    for (const series of this.series.all()) {
-      result.observe(this.counts.waiters, series.waiters, series.attributes)
-      result.observe(this.counts.held, series.held, series.attributes)
-      for (const metric of ['acquisitions', 'losses', 'renewals'] as const) {
-        observeAll(result, this.counts[metric], series[metric])
-      }
-    }
-  }
-}
-
-function observeAll(result: BatchObservableResult, metric: Observable, counts: Counts): void {
-  for (const { value, attributes } of counts.all()) {
-    result.observe(metric, value, attributes)
+    this.times.record('margin', marginMs / 1000, series.attributes)
   }
 }
 
@@ -136,7 +82,7 @@ function acquisitionsOf(series: Series, { outcome = 'error', path, error }: Obse
       [ATTRIBUTES.errorType]: type,
     }))
   }
-  return series.acquisitions.of(path ?? outcome, (): Attributes => ({
+  return series.acquisitions.of(path ?? outcome, () => ({
     [ATTRIBUTES.outcome]: outcome,
     ...(path === undefined ? {} : { [ATTRIBUTES.path]: path }),
   }))

@@ -13,6 +13,11 @@ export interface InstrumentationOptions {
   lockName?: LockNaming
   /** How many names there are at most; further ones count as `other`. Default 300. Larger: more series, more memory. */
   maxLockNames?: number
+  /**
+   * Default 'api': through a meter. 'producer': counted here and fetched by `collect()`, for processes that lock many
+   * thousand times a second; the instrumentation is then one of the `metricProducers` of a reader of the SDK.
+   */
+  metrics?: 'api' | 'producer'
   /** Default 'all': of waits and of holds. 'waits': fewer spans, and no span for a lock that nobody had to wait for. */
   spans?: 'all' | 'waits' | 'off'
   /** A wait that was shorter gets no span, ms. Default 0: each call that had to wait gets one. */
@@ -27,10 +32,12 @@ export interface ResolvedOptions {
   /** Undefined: names are left out. */
   readonly nameOf: ((lockName: string) => string) | undefined
   readonly maxLockNames: number
+  readonly metrics: 'api' | 'producer'
   readonly spans: 'all' | 'waits' | 'off'
   readonly waitSpanAfterMs: number
 }
 
+const METRICS = ['api', 'producer']
 const SPANS = ['all', 'waits', 'off']
 
 /** @throws InvalidArgumentError naming the option and what was given */
@@ -38,9 +45,13 @@ export function resolveOptions(options: InstrumentationOptions): ResolvedOptions
   if (typeof (options as unknown) !== 'object' || (options as unknown) === null) {
     throw new InvalidArgumentError('options', options, 'an object')
   }
-  const { lockName = 'template', maxLockNames = 300, spans = 'all', waitSpanAfterMs = 0 } = options
+  const { lockName = 'template', maxLockNames = 300, metrics = 'api' } = options
+  const { spans = 'all', waitSpanAfterMs = 0 } = options
   if (!(Number.isInteger(maxLockNames) && maxLockNames > 0)) {
     throw new InvalidArgumentError('maxLockNames', maxLockNames, 'a whole number above 0')
+  }
+  if (!METRICS.includes(metrics)) {
+    throw new InvalidArgumentError('metrics', metrics, `one of ${METRICS.join(', ')}`)
   }
   if (!SPANS.includes(spans)) {
     throw new InvalidArgumentError('spans', spans, `one of ${SPANS.join(', ')}`)
@@ -48,7 +59,7 @@ export function resolveOptions(options: InstrumentationOptions): ResolvedOptions
   if (!(Number.isFinite(waitSpanAfterMs) && waitSpanAfterMs >= 0)) {
     throw new InvalidArgumentError('waitSpanAfterMs', waitSpanAfterMs, 'a number that is not negative, ms')
   }
-  return { nameOf: namingOf(lockName), maxLockNames, spans, waitSpanAfterMs }
+  return { nameOf: namingOf(lockName), maxLockNames, metrics, spans, waitSpanAfterMs }
 }
 
 function namingOf(naming: LockNaming): ((lockName: string) => string) | undefined {

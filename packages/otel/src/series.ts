@@ -1,6 +1,7 @@
 import type { LockKind } from '@holdfast/core'
 import { diag, type Attributes } from '@opentelemetry/api'
 import { ATTRIBUTES } from './attributes.js'
+import type { CountedMetric } from './metric-names.js'
 import type { ResolvedOptions } from './options.js'
 
 // What one name resolves to is kept for so many names, because making a template costs more than the rest of a record.
@@ -113,6 +114,25 @@ export class AllSeries {
     } catch (error) {
       diag.error('holdfast: the function for names of locks threw', error)
       return OTHER
+    }
+  }
+}
+
+/** What there is to export of one metric and one set of attributes. */
+export interface ExportedCount extends Count {
+  readonly metric: CountedMetric
+}
+
+/** Everything that is counted, as it is now. */
+export function* countsIn(series: AllSeries): Iterable<ExportedCount> {
+  for (const { attributes, waiters, held, acquisitions, losses, renewals } of series.all()) {
+    yield { metric: 'waiters', attributes, value: waiters }
+    yield { metric: 'held', attributes, value: held }
+    const counted = { acquisitions, losses, renewals }
+    for (const metric of ['acquisitions', 'losses', 'renewals'] as const) {
+      for (const count of counted[metric].all()) {
+        yield { metric, ...count }
+      }
     }
   }
 }

@@ -1,9 +1,10 @@
 import type { LockHolder, ObservedCall, ObservedHold } from '@holdfast/core'
-import { context, SpanStatusCode, type Attributes, type Span, type Tracer } from '@opentelemetry/api'
+import { context, SpanStatusCode, type Attributes, type Span } from '@opentelemetry/api'
 import { ATTRIBUTES, errorTypeOf } from './attributes.js'
 import type { ResolvedOptions } from './options.js'
 import type { AllSeries } from './series.js'
 import { linkTo } from './traceparent.js'
+import type { TracerSource } from './tracer-source.js'
 import { wallNow } from './wall-clock.js'
 
 /**
@@ -14,19 +15,23 @@ export class Spans {
   private readonly ofHolds = new Map<ObservedHold, Span>()
 
   constructor(
-    private readonly tracer: Tracer,
+    private readonly source: TracerSource,
     private readonly series: AllSeries,
     private readonly options: Pick<ResolvedOptions, 'spans' | 'waitSpanAfterMs'>,
   ) {}
 
   /** Made when the wait is over, with the times it had: calls that do not wait cost nothing. */
   onCall(call: ObservedCall): void {
-    const { options, tracer } = this
+    const { options } = this
     const { waitedMs = 0 } = call
     if (options.spans === 'off' || !call.hasWaited || call.phase !== 'ended') {
       return
     }
     if (waitedMs < options.waitSpanAfterMs) {
+      return
+    }
+    const tracer = this.source.get()
+    if (!tracer) {
       return
     }
     const endTime = wallNow()
@@ -73,9 +78,12 @@ export class Spans {
   }
 
   private begin(hold: ObservedHold): void {
+    const tracer = this.source.get()
+    if (!tracer) {
+      return
+    }
     const { attributes } = this.series.of(hold.lockName, hold.kind)
-    const span = this.tracer.startSpan(this.nameOf('hold', hold), { attributes }, context.active())
-    // Without an SDK there is nothing to end.
+    const span = tracer.startSpan(this.nameOf('hold', hold), { attributes }, context.active())
     if (span.isRecording()) {
       span.setAttribute(ATTRIBUTES.owner, hold.owner)
       this.ofHolds.set(hold, span)

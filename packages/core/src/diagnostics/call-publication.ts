@@ -46,7 +46,11 @@ export class CallPublication implements ObservedCall {
     calls.publish(this)
   }
 
+  /** Once: a call may stand in line again, when what it got was of no use. */
   parked(holder: LockHolder | undefined): void {
+    if (this.hasWaited) {
+      return
+    }
     this.phase = 'parked'
     this.hasWaited = true
     this.holder = holder
