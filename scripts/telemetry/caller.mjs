@@ -126,7 +126,8 @@ export class Caller {
       const permit = await locks.getPermitExpirableSemaphore(SEATS).acquirePermit(options)
       acquired()
       await this.#work()
-      await permit.release()
+      // A permit emits nothing when its release finds that it had ended.
+      if ((await permit.release()) === 'lost' && permit.lossError === null) tally.lost('gone')
     })
   }
 

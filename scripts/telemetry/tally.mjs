@@ -11,9 +11,13 @@ export class Tally {
 
   /** @param {import('@holdfast/core').LockClient} locks */
   watch(locks) {
-    locks.on('lost', ({ error }) => count(this.losses, error.reason))
+    locks.on('lost', ({ error }) => this.lost(error.reason))
     locks.on('renewal-failed', () => (this.unanswered += 1))
     locks.on('release-failed', () => undefined)
+  }
+
+  lost(reason) {
+    count(this.losses, reason)
   }
 
   /**

@@ -8,7 +8,7 @@ const MESSAGES = 'core/src/redis/subscriptions.ts'
 export const BUGS_IN_WAITING = {
   'no try after the subscription': {
     file: 'waiter/src/line-subscription.ts',
-    find: '() => this.onWake(), () => {',
+    find: '() => this.on.onConfirmed(), () => {',
     replace: '() => undefined, () => {',
     torture: ONLY_WAKES,
   },
