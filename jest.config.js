@@ -19,7 +19,7 @@ const sources = {
 
 // What asks what Redis and Holdfast do, whichever client carries it.
 const CARRIED_BY_ANY = [
-  '/packages/(testing|nestjs|bullmq)/',
+  '/packages/(testing|nestjs|bullmq|otel)/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...[
@@ -28,6 +28,7 @@ const CARRIED_BY_ANY = [
     'dead-waiters',
     'decorators',
     'demo',
+    'diagnostics',
     'eviction',
     'example',
     'fair-lock',
@@ -61,7 +62,14 @@ const LEFT_TO_CLIENTS = [
   ...['conformance\\.', 'fenced-replay', 'wake-ups', 'conditions-resubscribe', 'client-settings'],
 ]
 // Options and ways of one client.
-const OF_IOREDIS = ['/packages/(testing|bullmq)/', 'ioredis-', 'cluster', 'sentinel', 'eviction', 'readme']
+const OF_IOREDIS = [
+  '/packages/(testing|bullmq|otel)/',
+  'ioredis-',
+  'cluster',
+  'sentinel',
+  'eviction',
+  'readme',
+]
 const OF_NODE_REDIS = ['node-redis']
 
 // `npm run test:clients`: every test with every client.
