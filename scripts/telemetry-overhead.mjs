@@ -53,7 +53,8 @@ const measure = async ({ rounds, ms, flows, before }) => {
     return workers.map(({ way, samples }) => ({
       way,
       pairs: median(samples.map((each) => each.pairsPerSecond)),
-      micros: median(samples.map((each) => each.clientMicros)),
+      // What others do on the machine only adds to it.
+      micros: Math.min(...samples.map((each) => each.clientMicros)),
     }))
   } finally {
     await Promise.all(workers.map(({ process }) => process.kill()))
@@ -72,7 +73,10 @@ await runScript({
       ...[each.micros.toFixed(2), (each.micros / micros).toFixed(3)],
     ])
     console.log(
-      table([['way', 'pairs/s', 'of the first', 'client CPU, µs', 'of the first'], ...rows]).join('\n'),
+      table([
+        ['way', 'pairs/s', 'of the first', 'least CPU of the client, µs', 'of the first'],
+        ...rows,
+      ]).join('\n'),
     )
     return true
   },

@@ -19,7 +19,6 @@ import { TracerSource } from './tracer-source.js'
 import { wallNow } from './wall-clock.js'
 
 const NAME = '@holdfast/otel'
-const VERSION = '0.0.0'
 
 type Listener = (message: unknown) => void
 
@@ -36,7 +35,7 @@ export interface Collected {
     // Of a type that is the SDK's alone.
     // eslint-disable-next-line @typescript-eslint/no-explicit-any
     resource: any
-    scopeMetrics: { scope: { name: string; version: string }; metrics: MetricData[] }[]
+    scopeMetrics: { scope: { name: string }; metrics: MetricData[] }[]
   }
   errors: unknown[]
 }
@@ -47,7 +46,8 @@ export interface Collected {
  */
 export class HoldfastInstrumentation {
   readonly instrumentationName = NAME
-  readonly instrumentationVersion = VERSION
+  /** Not told: text in a source is wrong after the next release. */
+  readonly instrumentationVersion = ''
   private readonly options: ResolvedOptions
   private readonly series: AllSeries
   private readonly listeners: readonly (readonly [string, Listener])[]
@@ -73,7 +73,7 @@ export class HoldfastInstrumentation {
     }
     const { series, options } = this
     const api = options.metrics === 'api' ? new ApiExport(this.meter, series) : null
-    const tracers = new TracerSource(this.tracerProvider, NAME, VERSION)
+    const tracers = new TracerSource(this.tracerProvider, NAME)
     this.parts = {
       metrics: new Metrics(series, api ?? this.histograms),
       spans: new Spans(tracers, series, options),
@@ -104,7 +104,7 @@ export class HoldfastInstrumentation {
     const { series, histograms, startTime, options } = this
     const isProducer = options.metrics === 'producer'
     const found = isProducer ? metricData(series, histograms, { startTime, endTime: hrTime() }) : []
-    const scopeMetrics = [{ scope: { name: NAME, version: VERSION }, metrics: found }]
+    const scopeMetrics = [{ scope: { name: NAME }, metrics: found }]
     return Promise.resolve({ resourceMetrics: { resource: undefined, scopeMetrics }, errors: [] })
   }
 
@@ -127,7 +127,7 @@ export class HoldfastInstrumentation {
   }
 
   private get meter(): Meter {
-    return (this.meterProvider ?? metrics).getMeter(NAME, VERSION)
+    return (this.meterProvider ?? metrics).getMeter(NAME)
   }
 
   private restartWith(change: () => unknown): void {

@@ -2,7 +2,7 @@ import { trace, type Tracer, type TracerProvider } from '@opentelemetry/api'
 
 /** The global provider: it stands for the one that an SDK registers. */
 interface Proxied {
-  getDelegateTracer(name: string, version: string): Tracer | undefined
+  getDelegateTracer(name: string): Tracer | undefined
 }
 
 /**
@@ -15,7 +15,6 @@ export class TracerSource {
   constructor(
     private readonly provider: TracerProvider | undefined,
     private readonly name: string,
-    private readonly version: string,
   ) {}
 
   get(): Tracer | undefined {
@@ -24,10 +23,8 @@ export class TracerSource {
   }
 
   private find(): Tracer | undefined {
-    const { name, version, provider = trace.getTracerProvider() } = this
+    const { name, provider = trace.getTracerProvider() } = this
     const proxy = provider as Partial<Proxied>
-    return proxy.getDelegateTracer
-      ? proxy.getDelegateTracer(name, version)
-      : provider.getTracer(name, version)
+    return proxy.getDelegateTracer ? proxy.getDelegateTracer(name) : provider.getTracer(name)
   }
 }

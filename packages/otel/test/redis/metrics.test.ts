@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { LockClient } from '@holdfast/core'
+import type { LockClient } from '../../../core/src/index.js'
 import { eventually, useHarness } from '../../../core/test/redis/support/harness.js'
 import { Telemetry } from './support/telemetry.js'
 

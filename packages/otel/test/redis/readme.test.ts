@@ -10,7 +10,7 @@ describe('packages/otel/README.md', () => {
   const harness = useHarness()
 
   it('has a first example that runs', async () => {
-    const [{ code }] = programs('packages/otel/README.md') as [{ code: string }]
+    const code = programs('packages/otel/README.md')[0]!.code
     expect(code).toContain("getLock('order:42')")
     const program = code
       .replace('redis://localhost:6379', redisUrl)

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { channel } from 'node:diagnostics_channel'
-import { LOCK_CHANNELS, LockClient, type ObservedCall } from '@holdfast/core'
+import { LOCK_CHANNELS, type LockClient, type ObservedCall } from '../../../core/src/index.js'
 import { SpanStatusCode } from '@opentelemetry/api'
 import { eventually, useHarness } from '../../../core/test/redis/support/harness.js'
 import { currentTraceparent } from '../../src/index.js'

@@ -13,7 +13,7 @@ describe('options', () => {
     ['waitSpanAfterMs', -1],
     ['waitSpanAfterMs', Infinity],
   ])('refuse %s: %p', (option, value) => {
-    const make = (): unknown => new HoldfastInstrumentation({ [option]: value } as InstrumentationOptions)
+    const make = (): unknown => new HoldfastInstrumentation({ [option]: value })
     expect(make).toThrow(InvalidArgumentError)
     expect(make).toThrow(option)
   })
