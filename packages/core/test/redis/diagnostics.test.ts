@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { promisify } from 'node:util'
-import { LOCK_CHANNELS, LockClient, type ObservedCall } from '../../src/index.js'
+import { LOCK_CHANNELS, LockClient } from '../../src/index.js'
 import { eventually, redisUrl, useHarness } from './support/harness.js'
 import { root } from './support/markdown.js'
 import { useSeen } from './support/seen.js'
@@ -38,21 +38,28 @@ describe('what is published', () => {
   it('of a wait, says for whom, and what the hand-off took', async () => {
     const lock = locks.getLock(harness.name())
     const other = await harness.client()
-    const first = await lock.acquire()
-    seen.clear()
-    const second = other.getLock(harness.name()).acquire()
-    await eventually(() => seen.calls.some(({ phase }) => phase === 'parked'))
-    expect(seen.calls.at(-1)).toMatchObject({ hasWaited: true, holder: { owner: first.owner } })
-    // Subscribed: from here on only a message lets it in.
-    await eventually(async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name()}*`)).length > 0)
-    await first.release()
-    await (await second).release()
-    expect(seen.ended).toMatchObject([
-      { outcome: 'acquired', path: 'remote', holder: { owner: first.owner } },
-    ])
-    const [{ handOffMs, waitedMs }] = seen.ended as [ObservedCall]
-    expect(handOffMs).toBeGreaterThan(0)
-    expect(handOffMs).toBeLessThanOrEqual(waitedMs!)
+    const handOffs: number[] = []
+    // The try that follows the subscription may be the one that gets the lock: it came after no message.
+    for (let i = 0; i < 10; i += 1) {
+      const first = await lock.acquire()
+      seen.clear()
+      const second = other.getLock(harness.name()).acquire()
+      await eventually(() => seen.calls.some(({ phase }) => phase === 'parked'))
+      expect(seen.calls.at(-1)).toMatchObject({ hasWaited: true, holder: { owner: first.owner } })
+      await eventually(async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name()}*`)).length > 0)
+      await first.release()
+      await (await second).release()
+      expect(seen.ended).toMatchObject([
+        { outcome: 'acquired', path: 'remote', holder: { owner: first.owner } },
+      ])
+      const { handOffMs, waitedMs = 0 } = seen.ended[0]!
+      if (handOffMs !== undefined) {
+        expect(handOffMs).toBeGreaterThan(0)
+        expect(handOffMs).toBeLessThanOrEqual(waitedMs)
+        handOffs.push(handOffMs)
+      }
+    }
+    expect(handOffs.length).toBeGreaterThan(0)
   })
 
   it('of a call without a lock, says why', async () => {

@@ -46,22 +46,28 @@ describe.each(['api', 'producer'] as const)('metrics through the %s', (metrics) 
   })
 
   it('tell what is held and waited for now, and what a hand-off took', async () => {
-    const lock = locks.getLock(harness.name('a'))
+    // A lease that is not over while the test waits.
+    const lock = (await harness.client()).getLock(harness.name('a'))
     const other = (await harness.client()).getLock(harness.name('a'))
-    const hold = await lock.acquire()
-    const next = other.acquire()
-    await eventually(async () => (await telemetry.sum('holdfast_lock_waiters')) === 1)
-    expect(await telemetry.sum('holdfast_lock_held', { name: 'a', kind: 'reentrant' })).toBe(1)
-    await eventually(
-      async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name('a')}*`)).length > 0,
-    )
-    await hold.release()
-    await (await next).release()
+    // The try that follows the subscription may be the one that gets the lock: it came after no message.
+    for (let i = 0; i < 10; i += 1) {
+      const hold = await lock.acquire()
+      const next = other.acquire()
+      await eventually(async () => (await telemetry.sum('holdfast_lock_waiters')) === 1)
+      expect(await telemetry.sum('holdfast_lock_held', { name: 'a', kind: 'reentrant' })).toBe(1)
+      await eventually(
+        async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name('a')}*`)).length > 0,
+      )
+      await hold.release()
+      await (await next).release()
+    }
     expect(await telemetry.sum('holdfast_lock_waiters')).toBe(0)
     expect(await telemetry.sum('holdfast_lock_held')).toBe(0)
-    expect(await telemetry.sum('holdfast_lock_handoff_duration_count')).toBe(1)
-    expect(await telemetry.sum('holdfast_lock_wait_duration_count')).toBe(1)
-    expect(await telemetry.sum('holdfast_lock_wait_duration_sum')).toBeLessThan(30)
+    const handOffs = await telemetry.sum('holdfast_lock_handoff_duration_count')
+    expect(handOffs).toBeGreaterThan(0)
+    expect(handOffs).toBeLessThanOrEqual(10)
+    expect(await telemetry.sum('holdfast_lock_wait_duration_count')).toBe(10)
+    expect(await telemetry.sum('holdfast_lock_wait_duration_sum')).toBeLessThan(60)
   })
 
   it('count losses by reason, renewals by outcome, and the margin of each renewal', async () => {
