@@ -17,6 +17,12 @@ export const LOCK_CHANNELS = {
   renewal: 'holdfast.renewal',
 } as const
 
-export const calls = channel(LOCK_CHANNELS.call)
-export const holds = channel(LOCK_CHANNELS.hold)
-export const renewals = channel(LOCK_CHANNELS.renewal)
+/** What is used of a channel of Node's, whose types a user of this package need not have. */
+interface Publisher {
+  readonly hasSubscribers: boolean
+  publish(message: unknown): void
+}
+
+export const calls: Publisher = channel(LOCK_CHANNELS.call)
+export const holds: Publisher = channel(LOCK_CHANNELS.hold)
+export const renewals: Publisher = channel(LOCK_CHANNELS.renewal)

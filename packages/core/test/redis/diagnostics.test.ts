@@ -68,7 +68,7 @@ describe('what is published', () => {
     const hold = await lock.acquire()
     seen.clear()
     expect(await other.tryAcquire()).toBeNull()
-    await expect(other.acquire({ waitMs: 20 })).rejects.toMatchObject({ code: 'LOCK_TIMEOUT' })
+    await expect(other.acquire({ waitMs: 300 })).rejects.toMatchObject({ code: 'LOCK_TIMEOUT' })
     const reason = new Error('enough')
     const abort = new AbortController()
     const aborted = other.acquire({ signal: abort.signal })

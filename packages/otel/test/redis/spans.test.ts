@@ -60,7 +60,7 @@ describe('spans', () => {
     const lock = locks.getLock(harness.name('a'))
     const other = (await harness.client()).getLock(harness.name('a'))
     const hold = await lock.acquire()
-    await expect(other.acquire({ waitMs: 10 })).rejects.toThrow()
+    await expect(other.acquire({ waitMs: 1_000 })).rejects.toThrow()
     await lock.forceUnlock()
     await eventually(() => hold.isLost)
     expect(spansNamed('wait a')[0]!.status).toEqual({ code: SpanStatusCode.ERROR, message: 'timeout' })
