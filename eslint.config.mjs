@@ -74,7 +74,7 @@ export default tseslint.config(
     rules: imports(noTesting, noDependency),
   },
   {
-    files: ['packages/bullmq/src/**/*.ts'],
+    files: ['packages/{bullmq,otel}/src/**/*.ts'],
     rules: imports(noTesting, noClient, forbid(['@holdfast/*/*'], 'Only the public entry of core.')),
   },
   {
@@ -85,6 +85,11 @@ export default tseslint.config(
     // The one file that may touch Node's clock, timers and randomness.
     files: ['packages/core/src/system-clock.ts'],
     rules: { 'no-restricted-globals': 'off', 'no-restricted-properties': 'off' },
+  },
+  {
+    // Spans have wall-clock times.
+    files: ['packages/otel/src/wall-clock.ts'],
+    rules: { 'no-restricted-properties': 'off' },
   },
   {
     files: ['packages/core/src/redis/load-client.ts'],

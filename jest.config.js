@@ -19,7 +19,7 @@ const sources = {
 
 // What asks what Redis and Holdfast do, whichever client carries it.
 const CARRIED_BY_ANY = [
-  '/packages/(testing|nestjs|bullmq)/',
+  '/packages/(testing|nestjs|bullmq|otel)/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...[
@@ -28,6 +28,7 @@ const CARRIED_BY_ANY = [
     'dead-waiters',
     'decorators',
     'demo',
+    'diagnostics',
     'eviction',
     'example',
     'fair-lock',
@@ -58,7 +59,7 @@ const CARRIED_BY_ANY = [
 // Several processes, or servers that go away, for long: `npm run test:fleets`.
 const FLEETS = [
   ...['demo', 'examples', 'http-outage', 'http-processes', 'schedule-processes', 'queue-of-processes'],
-  'semaphores-of-processes',
+  ...['semaphores-of-processes', 'telemetry-of-processes'],
 ]
 // What ioredis 5 does as 6 does, and takes long.
 const SAME_IN_IOREDIS_5 = [
@@ -77,7 +78,14 @@ const LEFT_TO_CLIENTS = [
   ],
 ]
 // Options and ways of one client.
-const OF_IOREDIS = ['/packages/(testing|bullmq)/', 'ioredis-', 'cluster', 'sentinel', 'eviction', 'readme']
+const OF_IOREDIS = [
+  '/packages/(testing|bullmq|otel)/',
+  'ioredis-',
+  'cluster',
+  'sentinel',
+  'eviction',
+  'readme',
+]
 const OF_NODE_REDIS = ['node-redis']
 
 // `npm run test:clients`: every test with every client.

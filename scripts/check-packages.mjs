@@ -16,7 +16,11 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 
 // Packages for a framework are installed where it is.
-const PROJECT_OF = { '@holdfast/nestjs': 'nest-12', '@holdfast/bullmq': 'bullmq-6' }
+const PROJECT_OF = {
+  '@holdfast/nestjs': 'nest-12',
+  '@holdfast/bullmq': 'bullmq-6',
+  '@holdfast/otel': 'otel',
+}
 
 const interrupt = new AbortController()
 let exitCode = 1

@@ -160,6 +160,27 @@ export const checkBullmqProjects = async (setting) => {
   await check('bullmq-5-cjs', { type: 'commonjs', version: 5, as: 'queue.cts' })
 }
 
+/** @param {Setting} setting */
+export const checkOtelProjects = async (setting) => {
+  const { report, tarballs, forFramework } = setting
+  const check = async (folder, { type, as }) => {
+    const project = new Project(join(setting.folder, folder), { ...setting, type })
+    project.take('telemetry.ts', as)
+    project.write('tsconfig.json', tsconfig({ types: ['node'] }))
+    const sdk = ['api', 'sdk-metrics', 'exporter-prometheus'].map((name) => `@opentelemetry/${name}`)
+    const tools = [...sdk, 'ioredis', '@types/node'].map(asInstalledHere)
+    const install = () => project.install([...tarballs, forFramework('@holdfast/otel'), ...tools])
+    const what = `OpenTelemetry, ${type === 'module' ? 'ESM' : 'CommonJS'}`
+    if (!(await report.check(`${what}: npm install`, install))) return
+    if (!(await report.check(`${what}: compiles, strict`, () => project.tsc()))) return
+    await report.check(`${what}: a metric`, async () =>
+      assert.equal(await project.node(`out/${as.replace(/ts$/, 'js')}`), 'order:* was locked once'),
+    )
+  }
+  await check('otel', { type: 'module', as: 'telemetry.mts' })
+  await check('otel-cjs', { type: 'commonjs', as: 'telemetry.cts' })
+}
+
 const quickstartOfReadme = (redisUrl) => {
   const [, code] = /^## Quickstart\s+^```js\n(.*?)^```/ms.exec(readFileSync(README, 'utf8')) ?? []
   assert.ok(code, 'README.md has a block of JavaScript right below its heading Quickstart')

@@ -3,6 +3,8 @@ import type { BareCall, BareCalls } from './bare-calls.js'
 import type { Acquisition } from './acquisition.js'
 import type { LevelRequest } from './levels.js'
 import type { Context, Place, Turn } from './context.js'
+import type { CallPublication } from './diagnostics/call-publication.js'
+import type { AcquisitionPath } from './diagnostics/messages.js'
 import { LockError, LockTimeoutError, RedisUnavailableError } from './errors.js'
 import type { Hold } from './hold.js'
 import { checkLevelLease } from './locks/lease-argument.js'
@@ -41,10 +43,13 @@ export interface AcquireRequest {
   readonly ofCallback: boolean
   /** Redisson's face outside any context: the callers of this lock object, and the method that was called. */
   readonly bare: { readonly calls: BareCalls; readonly method: string } | null
+  /** Part of a call for several locks, which is seen instead of it. */
+  readonly isPart?: true
 }
 
 export interface Held {
   readonly kind: 'held'
+  readonly path: AcquisitionPath
   readonly hold: Hold
   readonly acquisition: Acquisition
   /** To be ended with the hold: the siblings' turn to re-enter. */
@@ -71,6 +76,8 @@ export class AcquireCall implements LevelRequest, Wait {
   readonly note: NoteWish | undefined
   readonly startedAt: number
   bareCall: BareCall | null = null
+  /** Null: nobody looks on. */
+  publication: CallPublication | null = null
   private readonly signal: AbortSignal | undefined
   private hasParked = false
   /** The latest that Redis said of its place in line. */
@@ -113,6 +120,7 @@ export class AcquireCall implements LevelRequest, Wait {
       this.hasParked = true
       this.session.waits.parked(this, ticket)
     }
+    this.publication?.parked(this.session.refusals.holderOf(this.protocol.key))
     this.bareCall?.parked()
   }
 
@@ -139,6 +147,11 @@ export class AcquireCall implements LevelRequest, Wait {
     const waitedMs = this.session.clock.now() - this.startedAt
     const known = this.explain()
     return { kind: 'busy', error: () => new LockTimeoutError({ lockName, waitedMs, ...known }) }
+  }
+
+  /** Whether it was its own signal that ended it. */
+  isAbortedBy(error: unknown): boolean {
+    return this.signal?.aborted === true && error === this.signal.reason
   }
 
   /** Somebody else has the lock, or comes first. */

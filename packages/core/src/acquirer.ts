@@ -1,8 +1,8 @@
 import { AcquireCall, type AcquireRequest, type Busy, type Held, type NotYet } from './acquire-call.js'
 import { Contention } from './contention.js'
 import { enclosing } from './context.js'
+import { publishCall } from './diagnostics/call-publication.js'
 import { LockLostError } from './errors.js'
-import type { Hold } from './hold.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import { Reentry } from './reentry.js'
 import type { Session } from './session.js'
@@ -27,9 +27,10 @@ export class Acquirer {
     const { session } = this
     const call = new AcquireCall(protocol, request, session)
     session.assertOpen(protocol.lockName)
-    const { place, bare } = request
-    call.bareCall = bare && bare.calls.begin(bare.method)
+    const { place } = request
+    this.begin(call, request)
     let obtained: Held | Busy | NotYet = 'look-again'
+    let failure: unknown = undefined
     try {
       for (let stillborn = 0; typeof obtained === 'string';) {
         const outer = place ? enclosing(place, protocol.scope) : undefined
@@ -50,23 +51,50 @@ export class Acquirer {
         }
       }
       return finish(obtained)
+    } catch (error) {
+      failure = error
+      throw error
     } finally {
-      this.end(call, typeof obtained === 'object' && obtained.kind === 'held' ? obtained.hold : null)
+      this.end(call, obtained, failure)
     }
   }
 
+  private begin(call: AcquireCall, { bare, isPart }: AcquireRequest): void {
+    call.bareCall = bare && bare.calls.begin(bare.method)
+    call.publication = isPart ? null : publishCall(this.session, call.protocol)
+  }
+
   /** Whatever came of the call, before anybody hears of it. */
-  private end(call: AcquireCall, hold: Hold | null): void {
+  private end(call: AcquireCall, obtained: Held | Busy | NotYet, error: unknown): void {
     const { refusals, watchdog, waits } = this.session
     const { isAwaited, key } = call.protocol
+    const hold = typeof obtained === 'object' && obtained.kind === 'held' ? obtained.hold : null
     if (!hold) {
       // I3: what ended a wait may be a timer or a signal, after a pause in which the trust in other holds ran out.
       watchdog.endOverdueTrust()
     }
     waits.ended(call)
     call.bareCall?.end(hold)
+    this.publishEnd(call, obtained, error)
     if (!isAwaited) {
       refusals.forget(key)
+    }
+  }
+
+  private publishEnd(call: AcquireCall, obtained: Held | Busy | NotYet, error: unknown): void {
+    const { publication, protocol } = call
+    if (!publication) {
+      return
+    }
+    if (typeof obtained === 'string') {
+      publication.ended(call.isAbortedBy(error) ? 'aborted' : 'error', { error })
+    } else if (obtained.kind === 'held') {
+      publication.ended('acquired', {
+        path: obtained.path,
+        holder: this.session.refusals.holderOf(protocol.key),
+      })
+    } else {
+      publication.ended('timeout', { holder: this.session.refusals.holderOf(protocol.key) })
     }
   }
 

@@ -1,5 +1,7 @@
 import { trustMarginMs, type RenewableLease, type Watch } from '@holdfast/watchdog'
+import { BoundToLock } from './bound-to-lock.js'
 import { newTurn, type Context, type Turn } from './context.js'
+import { publishHold, type HoldPublication } from './diagnostics/hold-publication.js'
 import { LockLostError, type LossReason } from './errors.js'
 import type { Hold } from './hold.js'
 import type { LockProtocol, Surroundings } from './locks/lock-protocol.js'
@@ -28,7 +30,7 @@ import type { Session } from './session.js'
  *
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
-export class Acquisition implements RenewableLease {
+export class Acquisition extends BoundToLock implements RenewableLease {
   readonly owner: string
   /** Its own, or those of the acquisition that passed the lock on to it. */
   commands: OwnerCommands
@@ -43,14 +45,16 @@ export class Acquisition implements RenewableLease {
   readonly loss = new Loss()
   private context: Context | null = null
   private siblings: Turn | null = null
+  publication: HoldPublication | null = null
 
   constructor(
     readonly session: Session,
-    readonly protocol: LockProtocol,
+    protocol: LockProtocol,
     /** The logical thread it belongs to; null outside any context. */
     readonly thread: Context | null,
     readonly around: Surroundings,
   ) {
+    super(protocol)
     this.owner = protocol.ownerOf(session.nextThreadId())
     this.commands = new OwnerCommands(session, protocol, this.owner)
   }
@@ -59,23 +63,6 @@ export class Acquisition implements RenewableLease {
   keepIn(context: Context | null): void {
     this.context = context
     context?.keep(this)
-  }
-
-  get key(): string {
-    return this.protocol.key
-  }
-
-  /** See `LockProtocol.scope`. */
-  get scope(): string {
-    return this.protocol.scope
-  }
-
-  get shared(): boolean {
-    return this.protocol.shared
-  }
-
-  get lockName(): string {
-    return this.protocol.lockName
   }
 
   /** What a renewal sets, ms. */
@@ -124,6 +111,7 @@ export class Acquisition implements RenewableLease {
     }
     this.possession = new Possession(this, now)
     this.watch = watchLease(this, { sentAt, ttlMs, renew: request.leaseMs === undefined }, sentAt)
+    this.publication = publishHold(this.session, this)
     return this.levels.add(this, request)
   }
 
@@ -137,6 +125,7 @@ export class Acquisition implements RenewableLease {
     this.possession = possession
     this.commands = possession.commands
     this.watch = watchLease(this, { sentAt, ttlMs: this.ttlMs, renew: true }, this.session.clock.now())
+    this.publication = publishHold(this.session, this)
     possession.passTo(this)
     return true
   }
@@ -204,6 +193,7 @@ export class Acquisition implements RenewableLease {
     this.session.held.remove(this)
     this.loss.set(error)
     reportLoss(this.session, this, error)
+    this.publication?.ended('lost', reason)
     if (reason === 'expired') {
       // Redis may still have it, and a renewal it never answered may have prolonged it by a whole lease.
       this.writeInBackground({ count: 0 })
@@ -238,5 +228,6 @@ export class Acquisition implements RenewableLease {
     this.watch?.stop()
     this.session.held.remove(this)
     this.context?.forget(this)
+    this.publication?.over()
   }
 }

@@ -12,6 +12,7 @@ export class Contention {
   /** The caller has left: a try whose turn comes now must not be sent. */
   private over = false
   private refusals = 0
+  private wasPassed = false
 
   /** @throws SelfDeadlockError its wait would never end */
   constructor(
@@ -45,7 +46,7 @@ export class Contention {
     }
     // What withLock takes belongs to its frame alone: siblings in the same context stay excluded.
     acquisition.keepIn(call.ofCallback ? null : (call.place?.context ?? null))
-    return { kind: 'held', hold, acquisition, turn: null }
+    return { kind: 'held', path: this.wasPassed ? 'passed' : 'remote', hold, acquisition, turn: null }
   }
 
   /** Whatever a late or unanswered try may have done in Redis is undone. */
@@ -71,6 +72,10 @@ export class Contention {
       accept: (offer) => this.accept(offer as PassedHold),
       onParked: (ticket) => this.call.parked(ticket),
     })
+    const { publication } = this.call
+    if (publication) {
+      wait.onWoken = () => publication.woken()
+    }
     const context = place?.context
     if (!context) {
       return this.session.waiter.enter(wait).outcome
@@ -89,6 +94,7 @@ export class Contention {
     if (this.over) {
       return Promise.resolve({ kind: 'refused' })
     }
+    this.call.publication?.trying()
     return this.acquisition.tryFirst(this.call).then((reply) => this.read(reply), unavailableOrThrow)
   }
 
@@ -98,13 +104,20 @@ export class Contention {
     if (!protocol.passing || leaseMs !== undefined || (place && enclosing(place, protocol.scope))) {
       return undefined
     }
-    return this.acquisition.takeOver(passed, this.call) || undefined
+    if (!this.acquisition.takeOver(passed, this.call)) {
+      return undefined
+    }
+    this.wasPassed = true
+    this.call.publication?.handedOver()
+    return true
   }
 
   private read(reply: AcquireReply): Attempt<boolean> {
     if (reply.kind === 'acquired') {
+      this.call.publication?.succeeded()
       return { kind: 'done', value: true, retryAfterMs: this.call.leaseMs ?? this.acquisition.ttlMs }
     }
+    this.call.publication?.refused()
     if (reply.kind !== 'held') {
       return { kind: 'refused' }
     }

@@ -23,6 +23,15 @@ export { fencedSet } from './fenced-set.js'
 export type { FencedWrite, FencedWriteResult } from './fenced-set.js'
 export type { AcquireOptions } from './acquire-call.js'
 export type { LockThread } from './thread.js'
+export { LOCK_CHANNELS } from './diagnostics/channels.js'
+export type {
+  AcquisitionPath,
+  CallOutcome,
+  LockKind,
+  ObservedCall,
+  ObservedHold,
+  ObservedRenewal,
+} from './diagnostics/messages.js'
 export type { Hold } from './hold.js'
 export type { LockHold, ReleaseOutcome } from './lock-hold.js'
 export type { AnyLock } from './locks/any-lock.js'
@@ -53,5 +62,5 @@ export type {
   TimeoutDetails,
 } from './errors.js'
 export type { InspectAllOptions, LocksInspection } from './inspect-all.js'
-export type { LockInspection, LockKind } from './lock-inspection.js'
+export type { InspectedKind, LockInspection } from './lock-inspection.js'
 export type { LockHolder } from './lock-holder.js'

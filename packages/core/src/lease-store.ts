@@ -1,11 +1,12 @@
 import type { LeaseStore, RenewableLease, RenewalAnswer } from '@holdfast/watchdog'
 import type { Acquisition } from './acquisition.js'
+import { publishRenewals, type Renewed } from './diagnostics/renewal-publication.js'
 import type { ScriptRunner } from './redis/script-runner.js'
 import { renew } from './scripts/lock/renew.js'
 import { renew as renewRead } from './scripts/read-lock/renew.js'
 
 /** A lease that is not part of a lock: it is renewed by a command of its own. */
-export interface SelfRenewing extends RenewableLease {
+export interface SelfRenewing extends RenewableLease, Renewed {
   /** In Redis. */
   readonly key: string
   renewItself(timeoutMs: number): Promise<'renewed' | 'lost'>
@@ -24,9 +25,29 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
   constructor(
     private readonly runner: ScriptRunner,
     private readonly leaseMs: number,
+    private readonly clientId: string,
   ) {}
 
-  renew(leases: readonly Leased[], { timeoutMs }: { timeoutMs: number }): Promise<readonly RenewalAnswer[]> {
+  renew(leases: readonly Leased[], limits: { timeoutMs: number }): Promise<readonly RenewalAnswer[]> {
+    return publishRenewals(this.clientId, leases, this.ask(leases, limits))
+  }
+
+  /** Holds of readers have keys of their own: another script renews them. One script is for keys of one slot. */
+  batchKey(lease: Leased): string {
+    if (isSelfRenewing(lease)) {
+      return 'permits'
+    }
+    return `${lease.shared ? 'readers' : 'owners'} ${this.runner.slotOf(lease.key) ?? ''}`
+  }
+
+  async remaining(lease: Leased, limits: { timeoutMs: number }): Promise<number | null> {
+    const ms = await lease.remaining(limits.timeoutMs)
+    // A key without an end: as good as the longest lease.
+    return ms === -1 ? this.leaseMs : ms
+  }
+
+  private ask(leases: readonly Leased[], limits: { timeoutMs: number }): Promise<readonly RenewalAnswer[]> {
+    const { timeoutMs } = limits
     const alone = leases.filter(isSelfRenewing)
     if (alone.length > 0) {
       // No answer to one is no answer about the others.
@@ -52,19 +73,5 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
       const answer = answers[i] ?? 'lost'
       return answer === 'lost' && isSuperseded ? 'unknown' : answer
     })
-  }
-
-  /** Holds of readers have keys of their own: another script renews them. One script is for keys of one slot. */
-  batchKey(lease: Leased): string {
-    if (isSelfRenewing(lease)) {
-      return 'permits'
-    }
-    return `${lease.shared ? 'readers' : 'owners'} ${this.runner.slotOf(lease.key) ?? ''}`
-  }
-
-  async remaining(lease: Leased, limits: { timeoutMs: number }): Promise<number | null> {
-    const ms = await lease.remaining(limits.timeoutMs)
-    // A key without an end: as good as the longest lease.
-    return ms === -1 ? this.leaseMs : ms
   }
 }

@@ -40,7 +40,8 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     beforeResume,
     replicas: options.replicas,
   })
-  const watchdog = new Watchdog<Leased>(new RedisLeaseStore(runner, lockWatchdogTimeout), {
+  const clientId = `${options.clientName}~${nanoid()}`
+  const watchdog = new Watchdog<Leased>(new RedisLeaseStore(runner, lockWatchdogTimeout, clientId), {
     clock: background,
     random,
     batchSize: watchdogBatchSize,
@@ -51,7 +52,6 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     resyncIntervalMs: resyncInterval,
     unavailableTimeoutMs,
   })
-  const clientId = `${options.clientName}~${nanoid()}`
   const services = { clientId, options, keyPrefix: port.keyPrefix, clock, runner, watchdog, waiter }
   const events = new EventHub()
   const session = {

@@ -34,7 +34,7 @@ export class Reentry {
         return this.call.giveUp(outcome)
       }
       hold = outcome.value
-      return hold ? { kind: 'held', hold, acquisition, turn: mine } : 'look-again'
+      return hold ? { kind: 'held', path: 'reentrant', hold, acquisition, turn: mine } : 'look-again'
     } finally {
       if (!hold) {
         this.over = true

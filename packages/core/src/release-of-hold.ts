@@ -21,7 +21,14 @@ export function releaseLevel(acquisition: Acquisition, hold: Hold): Released {
 function passOn(acquisition: Acquisition, hold: Hold): boolean {
   const { possession, watch, levels } = acquisition
   const isPassable = possession?.isWanted && levels.count === 1 && hold.watched && watch?.renewing
-  return isPassable && possession.mayPass ? possession.offer(watch, () => acquisition.end(hold)) : false
+  return isPassable && possession.mayPass
+    ? possession.offer(watch, () => endPassed(acquisition, hold))
+    : false
+}
+
+function endPassed(acquisition: Acquisition, hold: Hold): void {
+  acquisition.end(hold)
+  acquisition.publication?.ended('released')
 }
 
 async function releaseInRedis(acquisition: Acquisition, hold: Hold): Released {
@@ -42,9 +49,16 @@ async function releaseInRedis(acquisition: Acquisition, hold: Hold): Released {
       acquisition.lose('gone')
       return 'lost'
     }
-    return acquisition.isReleased ? 'released' : 'still-held'
+    if (!acquisition.isReleased) {
+      return 'still-held'
+    }
+    acquisition.publication?.ended('released')
+    return 'released'
   } catch (error) {
     acquisition.giveBack()
+    if (acquisition.isReleased) {
+      acquisition.publication?.ended('unknown')
+    }
     throw error
   } finally {
     commands.passTurn()

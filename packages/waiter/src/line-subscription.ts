@@ -7,7 +7,7 @@ export class LineSubscription {
 
   constructor(
     private readonly topics: TopicSubscriptions,
-    private readonly onWake: () => void,
+    private readonly on: { readonly onMessage: () => void; readonly onConfirmed: () => void },
   ) {}
 
   /** Subscribes, unless that is done or under way. A failure is forgotten: the next call tries again. */
@@ -15,11 +15,11 @@ export class LineSubscription {
     if (topic === this.topic) return
     this.drop()
     this.topic = topic
-    this.topics.add(topic, this.onWake).then(
+    this.topics.add(topic, this.on.onMessage).then(
       // I4: a message published between the last attempt and this moment went to nobody.
       () => {
         this.isConfirmed = this.topic === topic
-        this.onWake()
+        this.on.onConfirmed()
       },
       () => {
         if (this.topic === topic) this.topic = undefined
@@ -29,7 +29,7 @@ export class LineSubscription {
 
   drop(): void {
     if (this.topic === undefined) return
-    void this.topics.remove(this.topic, this.onWake)
+    void this.topics.remove(this.topic, this.on.onMessage)
     this.topic = undefined
     this.isConfirmed = false
   }

@@ -102,6 +102,10 @@ export class ParkedCaller implements Ticket<unknown> {
     runQuietly(() => this.request.onParked?.(this))
   }
 
+  woken(): void {
+    if (this.request.onWoken) runQuietly(() => this.request.onWoken?.())
+  }
+
   giveBack(value: unknown): void {
     runQuietly(() => this.request.giveBack?.(value))
   }

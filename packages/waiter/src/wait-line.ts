@@ -90,7 +90,14 @@ export class WaitLine implements Place {
     return caller
   }
 
+  /** Somebody says that there may be something to take. */
   wake(): void {
+    this.callers.head?.woken()
+    this.lookAgain()
+  }
+
+  /** What was said meanwhile may have been missed. */
+  lookAgain(): void {
     this.wakes += 1
     if (!this.flight) this.tryNow()
   }
@@ -242,7 +249,10 @@ export class WaitLine implements Place {
 
   private subscribe(topic: string | undefined): void {
     if (topic === undefined) return
-    this.subscription ??= new LineSubscription(this.setting.topics, () => this.wake())
+    this.subscription ??= new LineSubscription(this.setting.topics, {
+      onMessage: () => this.wake(),
+      onConfirmed: () => this.lookAgain(),
+    })
     this.subscription.follow(topic)
   }
 

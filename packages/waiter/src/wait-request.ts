@@ -50,6 +50,11 @@ export interface WaitRequest<T> {
   giveBack?(value: T): void
   /** Called once with its ticket, when the caller first has to sleep or to stand behind others. Throwing is ignored. */
   onParked?(ticket: Ticket<T>): void
+  /**
+   * Called when a message on the topic, or `wake(queue)`, reaches this caller as the head of its line; it tries next, or
+   * again. Throwing is ignored.
+   */
+  onWoken?(): void
 }
 
 export type WaitOutcome<T> =

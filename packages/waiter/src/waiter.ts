@@ -124,7 +124,7 @@ export class Waiter {
 
   private wakeAll(): void {
     // A copy: attempts may empty lines and open new ones.
-    for (const line of [...this.lines.values()]) line.wake()
+    for (const line of [...this.lines.values()]) line.lookAgain()
   }
 
   private closeTopics(): Promise<void> {

@@ -8,7 +8,7 @@ const MESSAGES = 'core/src/redis/subscriptions.ts'
 export const BUGS_IN_WAITING = {
   'no try after the subscription': {
     file: 'waiter/src/line-subscription.ts',
-    find: 'this.isConfirmed = this.topic === topic this.onWake()',
+    find: 'this.isConfirmed = this.topic === topic this.on.onConfirmed()',
     replace: 'this.isConfirmed = this.topic === topic',
     torture: ONLY_WAKES,
   },

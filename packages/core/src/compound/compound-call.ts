@@ -1,11 +1,13 @@
 import { ANSWER_MS, unansweredWait, type AcquireOptions } from '../acquire-call.js'
 import type { Place } from '../context.js'
+import { publishCall, type CallPublication, type Wanted } from '../diagnostics/call-publication.js'
+import type { AcquisitionPath } from '../diagnostics/messages.js'
 import { LockTimeoutError, type NodeReport } from '../errors.js'
 import { checkLevelLease } from '../locks/lease-argument.js'
 import { pause } from '../redis/until-known.js'
 import type { Session } from '../session.js'
 import { checkDuration, checkObject, checkSignal } from '../validate.js'
-import type { Answer, Member } from './member.js'
+import type { Answer, Member, MemberHold } from './member.js'
 import { TimeLimit } from './time-limit.js'
 
 // Rounds that chance alone brings about. After them callers in lockstep could refuse each other again and again.
@@ -35,6 +37,8 @@ export class CompoundCall {
   readonly origin: Place | null
   readonly ofCallback: boolean
   readonly signal: AbortSignal | undefined
+  /** Null: nobody looks on. */
+  publication: CallPublication | null = null
   private readonly startedAt: number
   private hasWaited = false
 
@@ -55,6 +59,19 @@ export class CompoundCall {
     this.ofCallback = ofCallback
     this.signal = session.contexts.signalBeside(signal)
     this.startedAt = session.clock.now()
+  }
+
+  /** Takes, and lets whoever looks on see one call instead of those for members. */
+  seenAs(
+    wanted: Wanted,
+    take: () => Promise<MemberHold[] | LockTimeoutError>,
+  ): Promise<MemberHold[] | LockTimeoutError> {
+    const publication = publishCall(this.session, wanted)
+    if (!publication) {
+      return take()
+    }
+    this.publication = publication
+    return this.publishEnd(publication, take())
   }
 
   get waitedMs(): number {
@@ -133,6 +150,25 @@ export class CompoundCall {
     return new LockTimeoutError({ what, lockName, waitedMs, holder, placeInLine, nodes })
   }
 
+  private async publishEnd(
+    publication: CallPublication,
+    taking: Promise<MemberHold[] | LockTimeoutError>,
+  ): Promise<MemberHold[] | LockTimeoutError> {
+    try {
+      const taken = await taking
+      if (taken instanceof LockTimeoutError) {
+        publication.ended('timeout', { holder: taken.holder })
+      } else {
+        publication.ended('acquired', { path: pathOf(taken) })
+      }
+      return taken
+    } catch (error) {
+      const isAborted = this.signal?.aborted === true && error === this.signal.reason
+      publication.ended(isAborted ? 'aborted' : 'error', { error })
+      throw error
+    }
+  }
+
   private get patienceMs(): number {
     // 0 stays exactly one attempt, with the time that any command has.
     return this.waitMs === undefined || this.waitMs === 0 ? Infinity : Math.max(this.leftMs, ANSWER_MS)
@@ -142,4 +178,8 @@ export class CompoundCall {
 function unanswered(answer: Answer, limitMs: number): Answer {
   const { member } = answer
   return { kind: 'failed', member, error: unansweredWait(undefined, limitMs, member.lockName) }
+}
+
+function pathOf(levels: readonly MemberHold[]): AcquisitionPath {
+  return levels.every(({ acquisition }) => acquisition.levels.count > 1) ? 'reentrant' : 'remote'
 }

@@ -25,6 +25,8 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   readonly name: string
   /** @internal */
   protected abstract readonly rule: CompoundRule
+  /** @internal */
+  protected abstract readonly kind: 'multi' | 'red'
   private readonly bare: BareCalls<CompoundHold>
 
   /** @internal Locks come from a client. */
@@ -140,13 +142,17 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     finish: (obtained: Obtained) => T,
   ): Promise<T> {
     const { session, bare, name } = this
-    const call = new CompoundCall(session, { ...request, name, options, onWait: () => bareCall?.parked() })
+    const onWait = (): void => {
+      bareCall?.parked()
+      call.publication?.parked(undefined)
+    }
+    const call = new CompoundCall(session, { ...request, name, options, onWait })
     session.assertOpen(name)
     const isBare = request.origin === null
     const bareCall = isBare && method !== null ? bare.begin(method) : null
     let hold: CompoundHold | null = null
     try {
-      const taken = await this.take(call)
+      const taken = await call.seenAs({ lockName: name, kind: this.kind }, () => this.take(call))
       if (taken instanceof LockTimeoutError) {
         return finish(taken)
       }

@@ -84,7 +84,14 @@ export class Member {
 
   /** Takes a level, or finds out why not. Never rejects. */
   async take(place: Place | null, ofCallback: boolean, options: AcquireOptions): Promise<Answer> {
-    const request = { options, defaultWaitMs: undefined, place, ofCallback, bare: null }
+    const request = {
+      options,
+      defaultWaitMs: undefined,
+      place,
+      ofCallback,
+      bare: null,
+      isPart: true as const,
+    }
     try {
       return await this.lock.acquirer.obtain(this.protocol, request, (obtained) => this.read(obtained))
     } catch (error) {

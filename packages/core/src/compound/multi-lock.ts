@@ -12,6 +12,9 @@ import { takeAll } from './take-all.js'
  */
 export class MultiLock extends CompoundLock {
   /** @internal */
+  protected readonly kind = 'multi'
+
+  /** @internal */
   protected readonly rule: CompoundRule = {
     needed: this.members.length,
     patienceMs: Infinity,

@@ -34,6 +34,9 @@ const SHORTEST_LEASE_MS = 10
  */
 export class RedLock extends CompoundLock {
   /** @internal */
+  protected readonly kind = 'red'
+
+  /** @internal */
   protected readonly rule: CompoundRule
 
   /** @internal Locks come from a client. */

@@ -1,3 +1,4 @@
+import type { LockKind } from '../diagnostics/messages.js'
 import { RedisUnavailableError } from '../errors.js'
 import { fairQueue, NOT_IN_LINE } from '../fair-waiters.js'
 import { acquire, type FairAcquireReply } from '../scripts/fair-lock/acquire.js'
@@ -16,7 +17,7 @@ const DOES_NOT_WAIT = '-1'
  * Redis's time: who of our waiters came when, and which of our clients live.
  */
 export class FairProtocol extends HashProtocol {
-  readonly kind = 'fair'
+  readonly kind: LockKind = 'fair'
   private readonly line: FairLine
 
   constructor(session: Session, lockName: string) {

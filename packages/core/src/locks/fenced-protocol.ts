@@ -1,3 +1,4 @@
+import type { LockKind } from '../diagnostics/messages.js'
 import { tokenKey } from '../keys.js'
 import { acquireFenced } from '../scripts/fenced-lock/acquire.js'
 import { getToken } from '../scripts/fenced-lock/get-token.js'
@@ -9,7 +10,7 @@ import { ReentrantProtocol } from './reentrant-protocol.js'
 
 /** Redisson's RFencedLock: an RLock, and a counter beside it that every acquisition raises. */
 export class FencedProtocol extends ReentrantProtocol {
-  override readonly kind = 'fenced'
+  override readonly kind: LockKind = 'fenced'
   readonly givesTokens = true
   private readonly tokenKey: string
 

@@ -1,8 +1,8 @@
 import type { Place } from '../context.js'
+import type { LockKind } from '../diagnostics/messages.js'
 import type { OwnerField } from '../owner-field.js'
 import type { CommandStamp } from '../scripts/command-stamp.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
-import type { LockKind } from '../lock-inspection.js'
 import type { LockFacts } from '../scripts/lock/explain.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { RenameReply, Successor } from '../scripts/lock/rename.js'
@@ -56,8 +56,8 @@ export interface LocalPassing {
 
 /** What a kind of lock does in Redis. Waiting, watching, contexts and holds are the same for all kinds. */
 export interface LockProtocol {
-  readonly kind: LockKind
   readonly lockName: string
+  readonly kind: LockKind
   /** The lock's key in Redis. */
   readonly key: string
   /** What tells this lock from every other in the client. A read lock and its write lock are two, of one key. */

@@ -1,3 +1,4 @@
+import type { LockKind } from '../diagnostics/messages.js'
 import { FairProtocol } from './fair-protocol.js'
 import { ReentrantProtocol } from './reentrant-protocol.js'
 
@@ -5,10 +6,11 @@ import { ReentrantProtocol } from './reentrant-protocol.js'
 // acquisition, so no command of another could be taken for its re-entry.
 
 export class NonReentrantProtocol extends ReentrantProtocol {
-  override readonly kind = 'non-reentrant'
+  override readonly kind: LockKind = 'non-reentrant'
   readonly refusesReentry = true
 }
 
 export class NonReentrantFairProtocol extends FairProtocol {
+  override readonly kind: LockKind = 'non-reentrant-fair'
   readonly refusesReentry = true
 }

@@ -26,14 +26,13 @@ const UPGRADE =
  * line, so that they are served in the order in which they came; readers next to each other try together.
  */
 abstract class ReadWriteProtocol extends HashProtocol {
-  readonly kind = 'read-write'
   protected readonly keys: ReadWriteKeys
   protected readonly scopes: Record<Mode, string>
 
   constructor(
     session: Session,
     lockName: string,
-    private readonly mode: Mode,
+    readonly kind: Mode,
   ) {
     super(session, lockName)
     this.keys = readWriteKeys(lockName, this.key)
@@ -41,7 +40,7 @@ abstract class ReadWriteProtocol extends HashProtocol {
   }
 
   override get scope(): string {
-    return this.scopes[this.mode]
+    return this.scopes[this.kind]
   }
 
   get isAwaited(): boolean {
@@ -51,20 +50,20 @@ abstract class ReadWriteProtocol extends HashProtocol {
   lineOf(owner: string, { passes }: Surroundings): LocalLine {
     // Behind a writer of its own client it would wait for somebody who waits for it.
     const queue = passes ? localName('past', owner) : this.key
-    return { queue, topic: this.keys.channel, shared: this.mode === 'read' }
+    return { queue, topic: this.keys.channel, shared: this.kind === 'read' }
   }
 
   /** Who has it in this mode. */
   override async inspect(timeoutMs?: number): Promise<LockState> {
     const { ttlMs, holds } = await super.inspect(timeoutMs)
     const isMine = (field: string): boolean =>
-      field !== 'mode' && field.endsWith(writeOwner('')) === (this.mode === 'write')
+      field !== 'mode' && field.endsWith(writeOwner('')) === (this.kind === 'write')
     const mine = new Map([...holds].filter(([field]) => isMine(field)))
     return { ttlMs: mine.size > 0 ? ttlMs : -2, holds: mine }
   }
 
   async forceRelease(): Promise<boolean> {
-    const { keys, mode } = this
+    const { keys, kind: mode } = this
     const command = { keys, mode, inboxPrefix: INBOX_PREFIX }
     return (await forceRelease(this.session.runner, command)).kind === 'released'
   }

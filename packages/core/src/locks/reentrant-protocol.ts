@@ -1,5 +1,5 @@
+import type { LockKind } from '../diagnostics/messages.js'
 import { INBOX_PREFIX, unlockChannel } from '../keys.js'
-import type { LockKind } from '../lock-inspection.js'
 import { acquire, type AcquireReply } from '../scripts/lock/acquire.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
 import { rename, type RenameReply, type Successor } from '../scripts/lock/rename.js'
@@ -10,7 +10,7 @@ import type { HoldChange, LocalLine, LocalPassing, Wish } from './lock-protocol.
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
 export class ReentrantProtocol extends HashProtocol implements LocalPassing {
-  readonly kind: LockKind = 'lock'
+  readonly kind: LockKind = 'reentrant'
   /** Where releases are announced; null: nowhere. */
   private readonly channel: string | null
   private readonly line: LocalLine

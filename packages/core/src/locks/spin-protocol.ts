@@ -1,3 +1,4 @@
+import type { LockKind } from '../diagnostics/messages.js'
 import { localName } from '../keys.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
@@ -7,7 +8,7 @@ import { ReentrantProtocol } from './reentrant-protocol.js'
 
 /** Redisson's RSpinLock: an RLock without messages. The head of the local line asks again after pauses. */
 export class SpinProtocol extends ReentrantProtocol {
-  override readonly kind = 'spin'
+  override readonly kind: LockKind = 'spin'
   // A line of its own: behind a caller of `getLock` that has it, the next would sleep until a message.
   private readonly queue: string
 

@@ -133,6 +133,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     const ids = Array.from({ length: permits }, () => randomBytes(16).toString('hex'))
     return {
       ...this.subject,
+      kind: 'permit',
       queue: localName('permits', this.key),
       topic: this.channel,
       take: async (stamp): Promise<Take<string[]>> => {

@@ -1,6 +1,7 @@
 import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unansweredWait, unavailableOrThrow } from '../acquire-call.js'
 import { LockTimeoutError } from '../errors.js'
+import { publishCall, type CallPublication } from '../diagnostics/call-publication.js'
 import type { OperationStamp } from '../scripts/counter/operation.js'
 import type { Session } from '../session.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
@@ -17,6 +18,7 @@ export type Take<T> =
 
 /** Something of which permits are taken. */
 export interface PermitSource<T> extends Subject {
+  readonly kind: 'semaphore' | 'permit'
   readonly queue: string
   readonly topic: string
   take(stamp: OperationStamp): Promise<Take<T>>
@@ -32,6 +34,7 @@ export class PermitWait<T> implements Wait {
   private over = false
   /** The latest that Redis said. */
   private permitsLeft: number | undefined = undefined
+  private publication: CallPublication | null = null
 
   constructor(
     private readonly session: Session,
@@ -48,6 +51,19 @@ export class PermitWait<T> implements Wait {
 
   /** Null: the wait is over, and the last answer was that there are not enough. */
   async obtain(): Promise<{ readonly value: T } | null> {
+    this.publication = publishCall(this.session, this.source)
+    try {
+      const obtained = await this.take()
+      this.publication?.ended(obtained ? 'acquired' : 'timeout', obtained ? { path: 'remote' } : {})
+      return obtained
+    } catch (error) {
+      const { signal } = this.options
+      this.publication?.ended(signal?.aborted && error === signal.reason ? 'aborted' : 'error', { error })
+      throw error
+    }
+  }
+
+  private async take(): Promise<{ readonly value: T } | null> {
     let outcome: WaitOutcome<T>
     try {
       outcome = await this.standInLine()
@@ -80,11 +96,18 @@ export class PermitWait<T> implements Wait {
   private standInLine(): Promise<WaitOutcome<T>> {
     const { queue, topic } = this.source
     const { waiter, waits } = this.session
+    const { publication } = this
     const wait: WaitRequest<T> = {
       queue,
       topic,
       attempt: () => this.attempt(),
-      onParked: (ticket) => waits.parked(this, ticket),
+      onParked: (ticket) => {
+        waits.parked(this, ticket)
+        publication?.parked(undefined)
+      },
+    }
+    if (publication) {
+      wait.onWoken = () => publication.woken()
     }
     return waiter.enter<T>(limitWait(wait, this.options)).outcome
   }
@@ -94,6 +117,7 @@ export class PermitWait<T> implements Wait {
       return { kind: 'refused' }
     }
     try {
+      this.publication?.trying()
       return this.read(await this.tryOnce())
     } catch (error) {
       return unavailableOrThrow(error)
@@ -115,12 +139,14 @@ export class PermitWait<T> implements Wait {
   private read(take: Take<T>): Attempt<T> {
     if (take.kind === 'refused') {
       this.permitsLeft = take.left
+      this.publication?.refused()
       return take
     }
     if (take.moreLeft) {
       // During the attempt, so that the next in line tries as soon as this one has what it wanted.
       this.session.waiter.wake(this.source.queue)
     }
+    this.publication?.succeeded()
     return { kind: 'done', value: take.value }
   }
 

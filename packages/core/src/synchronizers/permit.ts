@@ -1,4 +1,5 @@
 import type { Watch } from '@holdfast/watchdog'
+import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
 import { LockLostError, type LossReason } from '../errors.js'
 import { Loss } from '../loss.js'
 import type { Session } from '../session.js'
@@ -17,9 +18,12 @@ export interface PermitHome {
 
 /** A permit that is held: its signal aborts before anybody else can have it. */
 export class Permit {
+  /** @internal */
+  readonly kind = 'permit'
   private watch: Watch | null = null
   private renews = false
   private released = false
+  private publication: HoldPublication | null = null
   private updates: Promise<unknown> = Promise.resolve()
   private readonly loss = new Loss()
 
@@ -36,6 +40,16 @@ export class Permit {
   /** @internal */
   get key(): string {
     return this.home.key
+  }
+
+  /** @internal */
+  get lockName(): string {
+    return this.home.name
+  }
+
+  /** @internal */
+  get owner(): string {
+    return this.id
   }
 
   /** Of the semaphore. */
@@ -79,7 +93,14 @@ export class Permit {
     if (this.loss.error) {
       return 'lost'
     }
-    return (await this.home.tryRelease(this.id)) ? 'released' : 'lost'
+    try {
+      const isReleased = await this.home.tryRelease(this.id)
+      this.publication?.ended(isReleased ? 'released' : 'lost', isReleased ? undefined : 'gone')
+      return isReleased ? 'released' : 'lost'
+    } catch (error) {
+      this.publication?.ended('unknown')
+      throw error
+    }
   }
 
   /** `await using`: gives it back. @throws LockLostError it had been lost */
@@ -94,6 +115,7 @@ export class Permit {
     this.session.borrowings.add(this)
     this.renews = renew
     this.trust(sentAt, this.ttlMs, renew)
+    this.publication = publishHold(this.session, this)
     return this
   }
 
@@ -152,6 +174,7 @@ export class Permit {
     const error = this.lostBy(reason)
     this.loss.set(error)
     this.session.events.emit('lost', { lockName: this.home.name, owner: this.id, error })
+    this.publication?.ended('lost', reason)
     if (reason === 'expired') {
       // Redis may still have it, and a renewal it never answered may have prolonged it by a whole lease.
       this.session.inBackground(this.home.tryRelease(this.id).catch(() => undefined))
@@ -163,6 +186,7 @@ export class Permit {
     this.released = true
     this.watch?.stop()
     this.session.borrowings.remove(this)
+    this.publication?.over()
   }
 
   private lostBy(reason: LossReason): LockLostError {

@@ -137,6 +137,7 @@ export class Semaphore {
   private sourceOf(permits: number): PermitSource<true> {
     const { session, name: lockName, key, channel } = this
     return {
+      kind: 'semaphore',
       lockName,
       key,
       queue: localName('permits', key),

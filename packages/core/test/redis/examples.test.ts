@@ -41,6 +41,21 @@ describe('the example', () => {
   )
 
   it(
+    'telemetry shows every metric, and lock names without ids',
+    async () => {
+      const { code, output } = await run('telemetry')
+      const metrics = [...output.matchAll(/^# HELP (\w+) /gm)].map(([, metric]) => metric)
+      expect(metrics).toHaveLength(9)
+      expect(output).toMatch(/^holdfast_lock_renewal_margin_count\{.*"telemetry:order:\*".*\} [1-9]\d*$/m)
+      expect(output).toMatch(/^holdfast_lock_losses_total\{.*"telemetry:report:\*".*"forced".*\} 1$/m)
+      expect(output).not.toMatch(/telemetry:order:\d/)
+      expect(code).toBe(0)
+      expect(await harness.admin.keys('telemetry:*')).toEqual([])
+    },
+    LIMIT_MS,
+  )
+
+  it(
     'sequence gives numbers twice or leaves gaps, and neither under locks',
     async () => {
       const { code, output } = await run('sequence')

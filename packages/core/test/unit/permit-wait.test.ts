@@ -11,6 +11,7 @@ import { systemClock } from '../../src/system-clock.js'
 function answering(answers: (Take<string> | Error)[]) {
   const numbers: number[] = []
   const source = {
+    kind: 'permit' as const,
     ...{ lockName: 'pool', key: 'pool', queue: 'pool', topic: 'pool' },
     take: ({ number }: { number: number }) => {
       numbers.push(number)

@@ -1,0 +1,46 @@
+import type { RenewalAnswer } from '@holdfast/watchdog'
+import { renewals } from './channels.js'
+import type { HeldThing } from './hold-publication.js'
+import type { ObservedRenewal } from './messages.js'
+
+/** Something that was renewed. */
+export interface Renewed extends HeldThing {
+  /** 0 when it is over. */
+  readonly trustedForMs: number
+}
+
+const OUTCOMES = { renewed: 'renewed', lost: 'lost', unknown: 'unanswered' } as const
+
+/**
+ * Publishes what a round of renewals brought, before it counts. Whoever is not subscribed when the round is sent hears
+ * nothing of it.
+ */
+export function publishRenewals(
+  clientId: string,
+  leases: readonly Renewed[],
+  round: Promise<readonly RenewalAnswer[]>,
+): Promise<readonly RenewalAnswer[]> {
+  if (!renewals.hasSubscribers) {
+    return round
+  }
+  const tell = (answers: readonly RenewalAnswer[]): void =>
+    leases.forEach((lease, i) => publishRenewal(clientId, lease, answers[i] ?? 'unknown'))
+  return round.then(
+    (answers) => {
+      tell(answers)
+      return answers
+    },
+    (error: unknown) => {
+      tell([])
+      throw error
+    },
+  )
+}
+
+function publishRenewal(clientId: string, lease: Renewed, answer: RenewalAnswer): void {
+  const { lockName, kind, owner, trustedForMs: marginMs } = lease
+  if (marginMs > 0) {
+    const message: ObservedRenewal = { lockName, kind, clientId, owner, outcome: OUTCOMES[answer], marginMs }
+    renewals.publish(message)
+  }
+}

@@ -1,0 +1,53 @@
+import { afterEach, beforeEach } from '@jest/globals'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import {
+  LOCK_CHANNELS,
+  type ObservedCall,
+  type ObservedHold,
+  type ObservedRenewal,
+} from '../../../src/index.js'
+
+/** What is published while a test runs: each message as it was then, and the objects they are. */
+export class Seen {
+  calls: ObservedCall[] = []
+  holds: ObservedHold[] = []
+  renewals: ObservedRenewal[] = []
+  objects = new Set<object>()
+
+  readonly onCall = (message: unknown): void => this.note(this.calls, message)
+  readonly onHold = (message: unknown): void => this.note(this.holds, message)
+  readonly onRenewal = (message: unknown): void => this.note(this.renewals, message)
+
+  get ended(): ObservedCall[] {
+    return this.calls.filter(({ phase }) => phase === 'ended')
+  }
+
+  clear(): void {
+    this.calls = []
+    this.holds = []
+    this.renewals = []
+    this.objects.clear()
+  }
+
+  private note<T>(list: T[], message: unknown): void {
+    list.push({ ...(message as T) })
+    this.objects.add(message as object)
+  }
+}
+
+/** To be called in a describe block. */
+export function useSeen(): Seen {
+  const seen = new Seen()
+  beforeEach(() => {
+    seen.clear()
+    subscribe(LOCK_CHANNELS.call, seen.onCall)
+    subscribe(LOCK_CHANNELS.hold, seen.onHold)
+    subscribe(LOCK_CHANNELS.renewal, seen.onRenewal)
+  })
+  afterEach(() => {
+    unsubscribe(LOCK_CHANNELS.call, seen.onCall)
+    unsubscribe(LOCK_CHANNELS.hold, seen.onHold)
+    unsubscribe(LOCK_CHANNELS.renewal, seen.onRenewal)
+  })
+  return seen
+}

@@ -1,0 +1,5 @@
+export { HoldfastInstrumentation, instrument, type Collected } from './instrumentation.js'
+export { lockNameTemplate } from './lock-name-template.js'
+export type { MetricData } from './metric-data.js'
+export type { InstrumentationOptions, LockNaming } from './options.js'
+export { currentTraceparent } from './traceparent.js'

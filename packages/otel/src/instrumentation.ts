@@ -1,0 +1,191 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { LOCK_CHANNELS, type ObservedCall, type ObservedHold, type ObservedRenewal } from '@holdfast/core'
+import {
+  diag,
+  metrics,
+  type HrTime,
+  type Meter,
+  type MeterProvider,
+  type TracerProvider,
+} from '@opentelemetry/api'
+import { ApiExport } from './api-export.js'
+import { metricData, type MetricData } from './metric-data.js'
+import { Metrics } from './metrics.js'
+import { resolveOptions, type InstrumentationOptions, type ResolvedOptions } from './options.js'
+import { OwnHistograms } from './own-histograms.js'
+import { AllSeries } from './series.js'
+import { Spans } from './spans.js'
+import { TracerSource } from './tracer-source.js'
+import { wallNow } from './wall-clock.js'
+
+const NAME = '@holdfast/otel'
+
+type Listener = (message: unknown) => void
+
+/** What is made anew for other providers. */
+interface Parts {
+  readonly metrics: Metrics
+  readonly spans: Spans
+  readonly export: ApiExport | null
+}
+
+/** What a MetricProducer gives; of the resource, that of the reader counts. */
+export interface Collected {
+  resourceMetrics: {
+    // Of a type that is the SDK's alone.
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any
+    resource: any
+    scopeMetrics: { scope: { name: string }; metrics: MetricData[] }[]
+  }
+  errors: unknown[]
+}
+
+/**
+ * Metrics and spans of all lock clients of the process. It has the shape of OpenTelemetry's instrumentations, so that
+ * `registerInstrumentations` and `NodeSDK` take it. Two that are enabled count everything twice.
+ */
+export class HoldfastInstrumentation {
+  readonly instrumentationName = NAME
+  /** Not told: text in a source is wrong after the next release. */
+  readonly instrumentationVersion = ''
+  private readonly options: ResolvedOptions
+  private readonly series: AllSeries
+  private readonly listeners: readonly (readonly [string, Listener])[]
+  private meterProvider: MeterProvider | undefined
+  private tracerProvider: TracerProvider | undefined
+  private parts: Parts | null = null
+  private readonly histograms = new OwnHistograms()
+  private readonly startTime = hrTime()
+
+  /** Not enabled yet. @throws InvalidArgumentError */
+  constructor(options: InstrumentationOptions = {}) {
+    this.options = resolveOptions(options)
+    this.series = new AllSeries(this.options)
+    this.meterProvider = options.meterProvider
+    this.tracerProvider = options.tracerProvider
+    this.listeners = this.listenersOf()
+  }
+
+  /** Again: nothing happens. */
+  enable(): void {
+    if (this.parts) {
+      return
+    }
+    const { series, options } = this
+    const api = options.metrics === 'api' ? new ApiExport(this.meter, series) : null
+    const tracers = new TracerSource(this.tracerProvider, NAME)
+    this.parts = {
+      metrics: new Metrics(series, api ?? this.histograms),
+      spans: new Spans(tracers, series, options),
+      export: api,
+    }
+    for (const [channel, listener] of this.listeners) {
+      subscribe(channel, listener)
+    }
+  }
+
+  /** What has been counted stays; what is held or waits now is not seen to end. Again: nothing happens. */
+  disable(): void {
+    const { parts } = this
+    if (!parts) {
+      return
+    }
+    this.parts = null
+    for (const [channel, listener] of this.listeners) {
+      unsubscribe(channel, listener)
+    }
+    parts.metrics.stop()
+    parts.export?.stop()
+    parts.spans.stop()
+  }
+
+  /** What a MetricProducer of the SDK does: everything counted so far, where `metrics` is 'producer'; else nothing. */
+  collect(): Promise<Collected> {
+    const { series, histograms, startTime, options } = this
+    const isProducer = options.metrics === 'producer'
+    const found = isProducer ? metricData(series, histograms, { startTime, endTime: hrTime() }) : []
+    const scopeMetrics = [{ scope: { name: NAME }, metrics: found }]
+    return Promise.resolve({ resourceMetrics: { resource: undefined, scopeMetrics }, errors: [] })
+  }
+
+  setMeterProvider(provider: MeterProvider): void {
+    this.restartWith(() => (this.meterProvider = provider))
+  }
+
+  setTracerProvider(provider: TracerProvider): void {
+    this.restartWith(() => (this.tracerProvider = provider))
+  }
+
+  /** As `registerInstrumentations` asks for it: it is enabled by hand, or by that. */
+  getConfig(): { enabled: boolean } {
+    return { enabled: this.parts !== null }
+  }
+
+  /** Nothing can be changed. */
+  setConfig(): void {
+    // The options are those it was made with.
+  }
+
+  private get meter(): Meter {
+    return (this.meterProvider ?? metrics).getMeter(NAME)
+  }
+
+  private restartWith(change: () => unknown): void {
+    const wasEnabled = this.parts !== null
+    this.disable()
+    change()
+    if (wasEnabled) {
+      this.enable()
+    }
+  }
+
+  private listenersOf(): readonly (readonly [string, Listener])[] {
+    return [
+      [LOCK_CHANNELS.call, this.guarded((parts, call) => onCall(parts, call as ObservedCall))],
+      [LOCK_CHANNELS.hold, this.guarded((parts, hold) => onHold(parts, hold as ObservedHold))],
+      [
+        LOCK_CHANNELS.renewal,
+        this.guarded((parts, renewal) => parts.metrics.onRenewal(renewal as ObservedRenewal)),
+      ],
+    ]
+  }
+
+  private guarded(tell: (parts: Parts, message: unknown) => void): Listener {
+    return (message) => {
+      try {
+        if (this.parts) {
+          tell(this.parts, message)
+        }
+      } catch (error) {
+        // Node would make it an uncaught exception.
+        diag.error('holdfast: what was seen of a lock is lost', error)
+      }
+    }
+  }
+}
+
+function onCall({ metrics, spans }: Parts, call: ObservedCall): void {
+  metrics.onCall(call)
+  spans.onCall(call)
+}
+
+function onHold({ metrics, spans }: Parts, hold: ObservedHold): void {
+  metrics.onHold(hold)
+  spans.onHold(hold)
+}
+
+/**
+ * Begins to measure every lock client of the process. Call it when the SDK has started.
+ * @returns to end it by: `disable()`
+ * @throws InvalidArgumentError
+ */
+export function instrument(options: InstrumentationOptions = {}): HoldfastInstrumentation {
+  const instrumentation = new HoldfastInstrumentation(options)
+  instrumentation.enable()
+  return instrumentation
+}
+
+function hrTime(): HrTime {
+  const ms = wallNow()
+  return [Math.trunc(ms / 1000), (ms % 1000) * 1_000_000]
+}

@@ -1,0 +1,78 @@
+import { ValueType, type Attributes, type HrTime } from '@opentelemetry/api'
+import { METRICS, type CountedMetric, type TimedMetric } from './metric-names.js'
+import type { HistogramValue, OwnHistograms } from './own-histograms.js'
+import { countsIn, type AllSeries } from './series.js'
+
+// The SDK's numbers for them: it is not imported here.
+const CUMULATIVE = 1
+const HISTOGRAM = 0
+const SUM = 3
+
+interface Point<T> {
+  readonly startTime: HrTime
+  readonly endTime: HrTime
+  readonly attributes: Attributes
+  readonly value: T
+}
+
+interface Descriptor {
+  readonly name: string
+  readonly description: string
+  readonly unit: string
+  readonly valueType: ValueType
+}
+
+/** What a MetricProducer of the SDK gives for one metric. */
+export type MetricData =
+  | {
+      readonly descriptor: Descriptor
+      readonly aggregationTemporality: typeof CUMULATIVE
+      readonly dataPointType: typeof HISTOGRAM
+      readonly dataPoints: Point<HistogramValue>[]
+    }
+  | {
+      readonly descriptor: Descriptor
+      readonly aggregationTemporality: typeof CUMULATIVE
+      readonly dataPointType: typeof SUM
+      readonly isMonotonic: boolean
+      readonly dataPoints: Point<number>[]
+    }
+
+/** Everything that has been counted since `startTime`. A metric of which nothing is known is left out. */
+export function metricData(
+  series: AllSeries,
+  histograms: OwnHistograms,
+  times: { readonly startTime: HrTime; readonly endTime: HrTime },
+): MetricData[] {
+  const timed = (['wait', 'hold', 'handOff', 'margin'] as const).map((name: TimedMetric): MetricData => {
+    const dataPoints = Array.from(histograms.of(name), ([attributes, { buckets, ...value }]) => {
+      // A copy: what an exporter has must not change under it.
+      const copy = { ...value, buckets: { boundaries: buckets.boundaries, counts: [...buckets.counts] } }
+      return { ...times, attributes, value: copy }
+    })
+    return {
+      descriptor: descriptorOf(name),
+      aggregationTemporality: CUMULATIVE,
+      dataPointType: HISTOGRAM,
+      dataPoints,
+    }
+  })
+  const counts = [...countsIn(series)]
+  const names = ['waiters', 'held', 'acquisitions', 'losses', 'renewals'] as const
+  const counted = names.map((name: CountedMetric): MetricData => ({
+    descriptor: descriptorOf(name),
+    aggregationTemporality: CUMULATIVE,
+    dataPointType: SUM,
+    isMonotonic: METRICS[name].type === 'counter',
+    dataPoints: counts
+      .filter(({ metric }) => metric === name)
+      .map(({ attributes, value }) => ({ ...times, attributes, value })),
+  }))
+  return [...timed, ...counted].filter(({ dataPoints }) => dataPoints.length > 0)
+}
+
+function descriptorOf(name: TimedMetric | CountedMetric): Descriptor {
+  const { metric, description, unit, type } = METRICS[name]
+  const valueType = type === 'histogram' ? ValueType.DOUBLE : ValueType.INT
+  return { name: metric, description, unit, valueType }
+}

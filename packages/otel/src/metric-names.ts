@@ -1,0 +1,58 @@
+// Seconds. A wait is a round trip at least, and can be as long as a caller has patience.
+const WAITS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const HOLDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+const HAND_OFFS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
+// Two thirds of the default lease are 20 s.
+const MARGINS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 30, 60]
+
+/** What is exported. The names follow `db.client.connection.*` of OpenTelemetry's conventions: there are none for locks. */
+export const METRICS = {
+  wait: {
+    metric: 'holdfast.lock.wait.duration',
+    description: 'From the beginning to the end of a call that had to wait for a lock',
+    ...{ type: 'histogram', unit: 's', buckets: WAITS },
+  },
+  hold: {
+    metric: 'holdfast.lock.hold.duration',
+    description: 'From having a lock to giving it back or losing it',
+    ...{ type: 'histogram', unit: 's', buckets: HOLDS },
+  },
+  handOff: {
+    metric: 'holdfast.lock.handoff.duration',
+    description: 'From the wake-up of a waiter to its having the lock',
+    ...{ type: 'histogram', unit: 's', buckets: HAND_OFFS },
+  },
+  margin: {
+    metric: 'holdfast.lock.renewal.margin',
+    description: 'How long a lease could still be trusted when its renewal was answered',
+    ...{ type: 'histogram', unit: 's', buckets: MARGINS },
+  },
+  waiters: {
+    metric: 'holdfast.lock.waiters',
+    description: 'Calls that wait for a lock now',
+    ...{ type: 'updown', unit: '{call}' },
+  },
+  held: {
+    metric: 'holdfast.lock.held',
+    description: 'Locks that are held now',
+    ...{ type: 'updown', unit: '{lock}' },
+  },
+  acquisitions: {
+    metric: 'holdfast.lock.acquisitions',
+    description: 'Calls for a lock that have ended, by what came of them',
+    ...{ type: 'counter', unit: '{call}' },
+  },
+  losses: {
+    metric: 'holdfast.lock.losses',
+    description: 'Holds that ended although nobody gave them back',
+    ...{ type: 'counter', unit: '{lock}' },
+  },
+  renewals: {
+    metric: 'holdfast.lock.renewals',
+    description: 'Answers to renewals',
+    ...{ type: 'counter', unit: '{renewal}' },
+  },
+} as const
+
+export type TimedMetric = 'wait' | 'hold' | 'handOff' | 'margin'
+export type CountedMetric = Exclude<keyof typeof METRICS, TimedMetric>

@@ -1,0 +1,74 @@
+import { InvalidArgumentError } from '@holdfast/core'
+import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
+import { lockNameTemplate } from './lock-name-template.js'
+
+/**
+ * What stands for the name of a lock. `template`: `lockNameTemplate` of it; `raw`: the name itself, for services whose
+ * locks are few and whose names are nobody's secret; `omit`: nothing; or a function of the name.
+ */
+export type LockNaming = 'template' | 'raw' | 'omit' | ((lockName: string) => string)
+
+export interface InstrumentationOptions {
+  /** Default 'template'. */
+  lockName?: LockNaming
+  /** How many names there are at most; further ones count as `other`. Default 300. Larger: more series, more memory. */
+  maxLockNames?: number
+  /**
+   * Default 'api': through a meter. 'producer': counted here and fetched by `collect()`, for processes that lock many
+   * thousand times a second; the instrumentation is then one of the `metricProducers` of a reader of the SDK.
+   */
+  metrics?: 'api' | 'producer'
+  /** Default 'all': of waits and of holds. 'waits': fewer spans, and no span for a lock that nobody had to wait for. */
+  spans?: 'all' | 'waits' | 'off'
+  /** A wait that was shorter gets no span, ms. Default 0: each call that had to wait gets one. */
+  waitSpanAfterMs?: number
+  /** Default: the global one, as it is when the instrumentation is made. */
+  meterProvider?: MeterProvider
+  /** Default: the global one. */
+  tracerProvider?: TracerProvider
+}
+
+export interface ResolvedOptions {
+  /** Undefined: names are left out. */
+  readonly nameOf: ((lockName: string) => string) | undefined
+  readonly maxLockNames: number
+  readonly metrics: 'api' | 'producer'
+  readonly spans: 'all' | 'waits' | 'off'
+  readonly waitSpanAfterMs: number
+}
+
+const METRICS = ['api', 'producer']
+const SPANS = ['all', 'waits', 'off']
+
+/** @throws InvalidArgumentError naming the option and what was given */
+export function resolveOptions(options: InstrumentationOptions): ResolvedOptions {
+  if (typeof (options as unknown) !== 'object' || (options as unknown) === null) {
+    throw new InvalidArgumentError('options', options, 'an object')
+  }
+  const { lockName = 'template', maxLockNames = 300, metrics = 'api' } = options
+  const { spans = 'all', waitSpanAfterMs = 0 } = options
+  if (!(Number.isInteger(maxLockNames) && maxLockNames > 0)) {
+    throw new InvalidArgumentError('maxLockNames', maxLockNames, 'a whole number above 0')
+  }
+  if (!METRICS.includes(metrics)) {
+    throw new InvalidArgumentError('metrics', metrics, `one of ${METRICS.join(', ')}`)
+  }
+  if (!SPANS.includes(spans)) {
+    throw new InvalidArgumentError('spans', spans, `one of ${SPANS.join(', ')}`)
+  }
+  if (!(Number.isFinite(waitSpanAfterMs) && waitSpanAfterMs >= 0)) {
+    throw new InvalidArgumentError('waitSpanAfterMs', waitSpanAfterMs, 'a number that is not negative, ms')
+  }
+  return { nameOf: namingOf(lockName), maxLockNames, metrics, spans, waitSpanAfterMs }
+}
+
+function namingOf(naming: LockNaming): ((lockName: string) => string) | undefined {
+  if (typeof naming === 'function') {
+    return naming
+  }
+  const known = { template: lockNameTemplate, raw: (name: string) => name, omit: undefined }
+  if (!Object.hasOwn(known, naming)) {
+    throw new InvalidArgumentError('lockName', naming, "'template', 'raw', 'omit' or a function")
+  }
+  return known[naming]
+}
