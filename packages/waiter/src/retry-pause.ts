@@ -1,3 +1,6 @@
+import type { LineSetting } from './line-setting.js'
+import type { Attempt } from './wait-request.js'
+
 const firstPauseMs = 50
 
 /** Milliseconds to sleep after a refusal: the hint, but no longer than a resync and never a busy loop. */
@@ -14,4 +17,15 @@ export function pauseAfterRefusal(retryAfterMs: number | undefined, resyncInterv
 export function pauseAfterFailure(failures: number, resyncIntervalMs: number, random: number): number {
   const growing = Math.min(firstPauseMs * 2 ** Math.max(failures - 1, 0), resyncIntervalMs)
   return Math.max(growing * (0.5 + random / 2), 1)
+}
+
+/** How long the head sleeps after an answer, ms. `failures`: how many in a row were none. */
+export function pauseAfter(
+  answer: Attempt<unknown>,
+  failures: number,
+  { random, resyncIntervalMs }: Pick<LineSetting, 'random' | 'resyncIntervalMs'>,
+): number {
+  return answer.kind === 'unavailable'
+    ? pauseAfterFailure(failures, resyncIntervalMs, random())
+    : pauseAfterRefusal(answer.retryAfterMs, resyncIntervalMs)
 }

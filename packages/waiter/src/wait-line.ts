@@ -37,7 +37,7 @@ import { CallerList } from './caller-list.js'
 import type { LineSetting } from './line-setting.js'
 import { LineSubscription } from './line-subscription.js'
 import { ParkedCaller, type Place } from './parked-caller.js'
-import { pauseAfterFailure, pauseAfterRefusal } from './retry-pause.js'
+import { pauseAfter } from './retry-pause.js'
 import type { Attempt, WaitOutcome, WaitRequest } from './wait-request.js'
 
 /** The attempts that were sent together: the head's, or one of each that shares with it. */
@@ -167,17 +167,13 @@ export class WaitLine implements Place {
     }
     // Before the attempts: each may abort, leave or enter in the same turn.
     this.flight = flight
-    if (!shared) {
-      this.send(head, flight)
-      return
-    }
-    for (const caller of this.callers.sharedFront()) this.send(caller, flight)
+    if (!shared) this.send(head, flight)
+    else for (const caller of this.callers.sharedFront()) this.send(caller, flight)
   }
 
   private isStandingBack(): boolean {
-    const { clock } = this.setting
-    const leftMs = this.standsBackUntil - clock.now()
-    if (leftMs > 0) this.pause = clock.setTimer(leftMs, () => this.tryNow())
+    const leftMs = this.standsBackUntil - this.setting.clock.now()
+    if (leftMs > 0) this.pauseFor(leftMs)
     return leftMs > 0
   }
 
@@ -230,21 +226,13 @@ export class WaitLine implements Place {
   }
 
   private sleep(answer: Attempt<unknown>): void {
-    const { clock } = this.setting
     const head = this.callers.head
     // Before what follows: a source may call back, and foreign code may leave, in the same turn.
     if (answer.kind === 'unavailable' || head?.ticks === true) {
-      this.pause = clock.setTimer(this.pauseAfter(answer), () => this.tryNow())
+      this.pauseFor(pauseAfter(answer, this.availability.failures, this.setting))
     }
     if (answer.kind !== 'unavailable') this.subscribe(head?.topic)
     head?.park()
-  }
-
-  private pauseAfter(answer: Attempt<unknown>): number {
-    const { random, resyncIntervalMs } = this.setting
-    return answer.kind === 'unavailable'
-      ? pauseAfterFailure(this.availability.failures, resyncIntervalMs, random())
-      : pauseAfterRefusal(answer.retryAfterMs, resyncIntervalMs)
   }
 
   private subscribe(topic: string | undefined): void {
@@ -254,6 +242,10 @@ export class WaitLine implements Place {
       onConfirmed: () => this.lookAgain(),
     })
     this.subscription.follow(topic)
+  }
+
+  private pauseFor(ms: number): void {
+    this.pause = this.setting.clock.setTimer(ms, () => this.tryNow())
   }
 
   private stopPause(): void {
@@ -270,10 +262,9 @@ export class WaitLine implements Place {
 
   /** Nobody has answered for too long: ends the waits that have no deadline of their own. */
   private giveUp(): void {
-    const { error } = this.availability
     this.callers.forEach((caller) => {
       if (caller.hasDeadline) return
-      caller.settle({ kind: 'unavailable', error })
+      caller.settle({ kind: 'unavailable', error: this.availability.error })
       this.departed(caller)
     })
   }

@@ -29,8 +29,8 @@ export class Seen {
     this.objects.clear()
   }
 
-  private note<T>(list: T[], message: unknown): void {
-    list.push({ ...(message as T) })
+  private note(list: object[], message: unknown): void {
+    list.push({ ...(message as object) })
     this.objects.add(message as object)
   }
 }
