@@ -3,6 +3,7 @@ import { InvalidArgumentError, LockClient, type Hold, type LockTimeoutError } fr
 import { eventually } from './support/harness.js'
 import { heldAndAwaited, passer } from './support/passing.js'
 import { soon, useRig } from './support/rig.js'
+import { useSeen } from './support/seen.js'
 import { outcomeOf, waitBehind } from './support/behind.js'
 
 const NAME = 'order:42'
@@ -91,6 +92,29 @@ describe('a lock that is released while somebody of the same client waits', () =
     await eventually(async () => (await rig.admin.pttl(NAME)) > 25_000)
     expect(next.signal.aborted).toBe(false)
     await next.release()
+  })
+})
+
+describe('on the diagnostics channels', () => {
+  const seen = useSeen()
+
+  it('a call that was passed the lock says so, and holds begin and end as ever', async () => {
+    const client = await passer(rig)
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
+    await hold.release()
+    const next = await soon(waiting)
+    await next.release()
+    expect(seen.ended.map(({ outcome, path }) => [outcome, path])).toEqual([
+      ['acquired', 'remote'],
+      ['acquired', 'passed'],
+    ])
+    expect(seen.ended[1]).toMatchObject({ hasWaited: true, handOffMs: 0 })
+    expect(seen.holds.map(({ phase, owner, outcome }) => [phase, owner, outcome])).toEqual([
+      ['begun', hold.owner, undefined],
+      ['ended', hold.owner, 'released'],
+      ['begun', next.owner, undefined],
+      ['ended', next.owner, 'released'],
+    ])
   })
 })
 

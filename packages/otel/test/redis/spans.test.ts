@@ -94,6 +94,19 @@ describe('spans', () => {
     expect(unlinked!.links).toEqual([])
   })
 
+  it('of a wait link to the trace of a holder that notes it beside the lock', async () => {
+    const describing = await harness.client({ describeHolds: currentTraceparent })
+    const name = harness.name('a')
+    const hold = await inSpan(telemetry, 'holder', () => describing.getLock(name).acquire())
+    const waiting = locks.getLock(name).acquire()
+    await eventually(async () => (await telemetry.sum('holdfast_lock_waiters')) === 1)
+    await hold.release()
+    await (await waiting).release()
+    const { traceId, spanId } = spansNamed('holder')[0]!.spanContext()
+    const [wait] = spansNamed('wait a')
+    expect(wait!.links.map(({ context }) => [context.traceId, context.spanId])).toEqual([[traceId, spanId]])
+  })
+
   it('are few where only waits are wanted, and only long ones', async () => {
     telemetry.instrumentation.disable()
     const few = new Telemetry({ spans: 'waits', waitSpanAfterMs: 10_000 })
