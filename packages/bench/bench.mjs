@@ -8,7 +8,7 @@ import { parseArguments, USAGE } from './src/arguments.mjs'
 import { connectToWatch, RedisGoneError } from './src/connection.mjs'
 import { RedisInfo } from './src/redis-info.mjs'
 import { writeDocs, writePlots } from './src/report/files.mjs'
-import { report } from './src/report/report.mjs'
+import { chartsOf, report } from './src/report/report.mjs'
 import { runScenarios } from './src/run.mjs'
 
 const log = (line) => console.error(line)
@@ -39,7 +39,10 @@ const main = async () => {
   }
   const run =
     wanted.from === undefined ? await measured(wanted) : JSON.parse(await readFile(wanted.from, 'utf8'))
-  if (!wanted.smoke) console.log(report(run))
+  // A smoke checks that the tables and plots can be made, too.
+  const tables = report(run)
+  if (wanted.smoke) chartsOf(run)
+  else console.log(tables)
   if (wanted.json !== undefined) await writeFile(wanted.json, `${JSON.stringify(run, null, 2)}\n`)
   if (wanted.plots !== undefined) await writePlots(run, wanted.plots)
   if (wanted.writeDocs) await writeDocs(run)

@@ -42,7 +42,7 @@ export const runScenarios = async (wanted, { url, info, signal, log }) => {
     scenarios[scenario.id] = result
     problems.push(...scenario.problems(result).map((each) => `${scenario.id}: ${each}`))
     if (wanted.smoke) log(`${scenario.id}: ${scenario.problems(result).length === 0 ? 'ok' : 'FAILED'}`)
-    else bars.push(...scenario.bars(result))
+    bars.push(...scenario.bars(result))
   }
   await info.removeKeysWith(context.runId)
   return {

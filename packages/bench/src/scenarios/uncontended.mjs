@@ -1,4 +1,4 @@
-import { best, inSettings, measured } from '../comparison.mjs'
+import { inSettings, measured } from '../comparison.mjs'
 import { SETTINGS } from '../contestants/index.mjs'
 import { withCells } from '../cells.mjs'
 import { measure } from '../measure.mjs'
@@ -7,86 +7,50 @@ import { decimals, ratio, spread, thousands } from '../report/table.mjs'
 import { interleaved } from '../rounds.mjs'
 import { callsProblems } from '../calls.mjs'
 import { assertSameCommands } from '../same-commands.mjs'
+import { uncontendedBars } from './uncontended-bars.mjs'
 
-const MAIN_FLOWS = 100
 const equal = SETTINGS.filter(({ id }) => id !== 'default')
 
 /** Lock and unlock of a lock that nobody else wants, by so many flows, each with a lock of its own. */
 export const uncontended = {
   id: 'uncontended',
   title: 'Uncontended: throughput',
-  full: { rounds: 5, ms: 500, otherRounds: 3, otherMs: 250, otherFlows: [1, 10, 1_000] },
-  small: { calls: true, flows: 10 },
+  full: { mainFlows: 100, rounds: 5, ms: 500, otherRounds: 3, otherMs: 250, otherFlows: [1, 10, 1_000] },
+  small: { mainFlows: 10, rounds: 1, ms: 1, otherRounds: 1, otherMs: 1, otherFlows: [1], counted: true },
 
   async run(context, params) {
+    const { mainFlows, rounds, ms, otherRounds, otherMs, otherFlows, counted } = params
     await assertSameCommands(context.url, context.runId)
-    if (params.calls) return { problems: await countedCalls(params.flows, context) }
-    const flows = Math.max(MAIN_FLOWS, ...params.otherFlows)
-    const main = await withCells(context, { settings: SETTINGS, flows, scenario: 'pairs' }, (cells) =>
-      resultsOf(cells, MAIN_FLOWS, params.rounds, params.ms, context),
-    )
-    const others = await withCells(context, { settings: equal, flows, scenario: 'pairs' }, async (cells) => {
+    const what = { flows: Math.max(mainFlows, ...otherFlows), scenario: 'pairs' }
+    const problems = []
+    const main = await withCells(context, { ...what, settings: SETTINGS }, async (cells) => {
+      if (counted) problems.push(...(await callsProblems(cells, context)))
+      return resultsOf(cells, { flows: mainFlows, rounds, ms }, context)
+    })
+    const others = await withCells(context, { ...what, settings: equal }, async (cells) => {
       const all = []
-      for (const count of params.otherFlows) {
-        all.push(...(await resultsOf(cells, count, params.otherRounds, params.otherMs, context)))
+      for (const flows of otherFlows) {
+        all.push(...(await resultsOf(cells, { flows, rounds: otherRounds, ms: otherMs }, context)))
       }
       return all
     })
-    return { results: [...main, ...others], problems: await keysLeft(context) }
+    problems.push(...(await keysLeft(context)))
+    return { mainFlows, results: [...main, ...others], problems }
   },
 
-  problems: ({ results = [], problems = [] }) => [
+  problems: ({ results, problems }) => [
     ...problems,
     ...results.flatMap(({ setting, name, failure }) => (failure ? [`${name} (${setting}): ${failure}`] : [])),
   ],
 
-  bars({ results }) {
-    const main = measured(results).filter(({ flows }) => flows === MAIN_FLOWS)
-    const ofPeers = main.filter(({ kind }) => kind === 'peer')
-    const peer = best(ofPeers, ({ pairsPerSecond }) => -pairsPerSecond.median)
-    const raws = main.filter(({ kind }) => kind === 'raw')
-    if (!peer) return []
-    return main
-      .filter(({ kind }) => kind === 'holdfast')
-      .flatMap((each) => {
-        const who = `${each.name}, auto-pipelining ${each.setting}`
-        const raw = raws.find(({ setting }) => setting === each.setting)
-        const cheapest = (figure) => best(ofPeers, (other) => other[figure].median)
-        const cpu = (figure, of) => {
-          const other = cheapest(figure)
-          return {
-            text: `${MAIN_FLOWS} flows, ${who}: CPU of ${of} per pair, of ${other.name} (${other.setting})`,
-            value: each[figure].median / other[figure].median,
-            most: 1,
-          }
-        }
-        return [
-          {
-            text: `${MAIN_FLOWS} flows, ${who}: pairs/s of ${peer.name} (${peer.setting}), the best peer`,
-            value: each.pairsPerSecond.median / peer.pairsPerSecond.median,
-            least: 2,
-          },
-          cpu('clientMicros', 'the client'),
-          cpu('redisMicros', 'Redis'),
-          ...(raw
-            ? [
-                {
-                  text: `${MAIN_FLOWS} flows, ${who}: pairs/s of the same scripts raw`,
-                  value: each.pairsPerSecond.median / raw.pairsPerSecond.median,
-                  least: 0.95,
-                },
-              ]
-            : []),
-        ]
-      })
-  },
+  bars: uncontendedBars,
 
-  tables({ results }) {
-    const main = results.filter(({ flows }) => flows === MAIN_FLOWS)
+  tables({ results, mainFlows }) {
+    const main = results.filter(({ flows }) => flows === mainFlows)
     const counts = [...new Set(results.map(({ flows }) => flows))].sort((a, b) => a - b)
     return [
       ...SETTINGS.map(({ id, title }) => ({
-        title: `${title}, ${MAIN_FLOWS} flows`,
+        title: `${title}, ${mainFlows} flows`,
         head: ['contestant', 'pairs/s', 'min to max', 'client µs', 'Redis µs', 'of raw', 'of best peer'],
         rows: inSettings(main, id).map(rowOf),
       })),
@@ -106,13 +70,13 @@ export const uncontended = {
     ]
   },
 
-  charts({ results }) {
-    const main = measured(results).filter(({ flows }) => flows === MAIN_FLOWS)
+  charts({ results, mainFlows }) {
+    const main = measured(results).filter(({ flows }) => flows === mainFlows)
     const names = [...new Set(main.map(({ name }) => name))]
     return [
       barChart({
         file: 'uncontended.svg',
-        title: `Lock and unlock, ${MAIN_FLOWS} flows: pairs per second`,
+        title: `Lock and unlock, ${mainFlows} flows: pairs per second`,
         groups: names.map((name) => ({
           name,
           values: Object.fromEntries(
@@ -139,18 +103,12 @@ export const uncontended = {
   },
 }
 
-const countedCalls = async (flows, context) => {
-  const what = { settings: SETTINGS, flows, scenario: 'pairs' }
-  const problems = await withCells(context, what, (cells) => callsProblems(cells, context))
-  return [...problems, ...(await keysLeft(context))]
-}
-
 const keysLeft = async (context) => {
   const left = await context.info.keysWith(context.name('pairs'))
   return left.length === 0 ? [] : [`${left.length} keys were left behind, as ${left[0]}`]
 }
 
-const resultsOf = async (cells, flows, rounds, ms, context) => {
+const resultsOf = async (cells, { flows, rounds, ms }, context) => {
   const { info, signal } = context
   const turn = (cell) => measure(cell.flows.slice(0, flows), { ms, info, signal })
   const figures = await interleaved(cells, turn, { rounds, what: `uncontended, ${flows} flows` }, context)
