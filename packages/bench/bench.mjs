@@ -13,6 +13,9 @@ import { runScenarios } from './src/run.mjs'
 
 const log = (line) => console.error(line)
 const interrupted = interruption()
+const LAST_GRACE_MS = 10_000
+// A library that waits for something that never comes shall not keep the bench from ending.
+interrupted.addEventListener('abort', () => setTimeout(() => process.exit(), LAST_GRACE_MS).unref())
 
 const measured = async (wanted) => {
   const redis = await provideRedis({ log: (line) => log(`redis: ${line}`) })

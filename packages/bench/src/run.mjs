@@ -1,10 +1,12 @@
+import { performance } from 'node:perf_hooks'
 import { Context } from './context.mjs'
 import { PACKAGES } from './contestants/index.mjs'
-import { performance } from 'node:perf_hooks'
 import { load, machineFacts, versionOf } from './machine.mjs'
 import { SCENARIOS } from './scenarios/index.mjs'
 
 const chosen = ({ only }) => SCENARIOS.filter(({ id }) => only.includes(id))
+
+const resultOf = async (scenario, context, wanted) => scenario.run(context, paramsOf(scenario, wanted))
 
 const paramsOf = (scenario, { smoke, rounds, ms }) => ({
   ...(smoke ? scenario.small : scenario.full),
@@ -38,7 +40,13 @@ export const runScenarios = async (wanted, { url, info, signal, log }) => {
   const problems = []
   const bars = []
   for (const scenario of chosen(wanted)) {
-    const result = await scenario.run(context, paramsOf(scenario, wanted))
+    const result = await resultOf(scenario, context, wanted).catch((error) => {
+      signal.throwIfAborted()
+      log(error.stack)
+      problems.push(`${scenario.id}: ${error.message}`)
+    })
+    // What the others take minutes to measure is not lost with one.
+    if (result === undefined) continue
     scenarios[scenario.id] = result
     problems.push(...scenario.problems(result).map((each) => `${scenario.id}: ${each}`))
     if (wanted.smoke) log(`${scenario.id}: ${scenario.problems(result).length === 0 ? 'ok' : 'FAILED'}`)

@@ -8,25 +8,37 @@ const MODULE = new URL('./worker/worker.mjs', import.meta.url)
  *
  * @template T
  * @param {number} count
- * @param {AbortSignal} signal
+ * @param {{ signal: AbortSignal, atMostMs: number, what: string }} life rejects when `use` takes longer
  * @param {(workers: WorkerProcess[]) => Promise<T>} use
  */
-export const withWorkers = async (count, signal, use) => {
+export const withWorkers = async (count, { signal, atMostMs, what }, use) => {
   const started = await Promise.allSettled(Array.from({ length: count }, () => WorkerProcess.start(MODULE)))
   const workers = started.flatMap(({ status, value }) => (status === 'fulfilled' ? [value] : []))
-  const kill = () => Promise.all(workers.map((worker) => worker.kill()))
-  const stopped = new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-  stopped.catch(() => undefined)
+  const life = endOf(signal, atMostMs, what)
   try {
     const failed = started.find(({ status }) => status === 'rejected')
     if (failed) throw failed.reason
     signal.throwIfAborted()
-    return await Promise.race([use(workers), stopped])
+    return await Promise.race([use(workers), life.over])
   } finally {
-    await kill()
+    life.cancel()
+    await Promise.all(workers.map((worker) => worker.kill()))
   }
+}
+
+const endOf = (signal, atMostMs, what) => {
+  let cancel
+  const over = new Promise((_, reject) => {
+    const interrupted = () => reject(signal.reason)
+    const timer = setTimeout(() => reject(new Error(`${what}: no end after ${atMostMs / 1_000} s`)), atMostMs)
+    signal.addEventListener('abort', interrupted)
+    cancel = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', interrupted)
+    }
+  })
+  over.catch(() => undefined)
+  return { over, cancel }
 }
 
 /** Opens a variant in each of them. A peer that does not load is noted, and left out. @returns {Promise<boolean>} */

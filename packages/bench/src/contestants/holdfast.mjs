@@ -36,7 +36,8 @@ const common = {
   kind: 'holdfast',
   package: '@holdfast/core',
   polls: false,
-  sends: { evalsha: 1, subscribe: 1, unsubscribe: 1 },
+  shared: true,
+  sends: { evalsha: 1, eval: 1, subscribe: 1, unsubscribe: 1, ping: 1 },
   // Not EVALSHA: how many scripts the pairs of all flows travel in depends on their timing.
   calls: { hset: 1, del: 1, publish: 1 },
 }

@@ -13,6 +13,7 @@ import { redlockUniversal, redlockUniversalDefault } from './redlock-universal.m
  * @property {string} package
  * @property {boolean} polls whether whoever waits asks again and again
  * @property {Record<string, number>} calls what one pair that nobody disturbs makes Redis do
+ * @property {boolean} [shared] whether callers that shall exclude each other may share one lock object
  * @property {Record<string, number>} [sends] of the calls that Redis counts, which part clients send; scripts call too
  * @property {() => Promise<(how: Opening) => Promise<Opened>>} load rejects where the package does not load
  *
@@ -50,7 +51,7 @@ export const SETTINGS = [
 export const WAITING = [holdfastWithLock, holdfastFair, ...PEERS]
 
 /** The packages that are compared. */
-export const PACKAGES = [...new Set(EQUAL.map((each) => each.package))]
+export const PACKAGES = PEERS.map((each) => each.package)
 
 /** @param {string} name of one that waits @returns {Contestant} */
 export const waitingByName = (name) => WAITING.find((each) => each.name === name)

@@ -28,6 +28,7 @@ const common = {
   kind: 'peer',
   package: 'redlock',
   polls: true,
+  shared: true,
   sends: { evalsha: 1 },
   calls: { evalsha: 2, set: 1, del: 1 },
 }

@@ -24,6 +24,7 @@ const common = {
   kind: 'peer',
   package: 'redlock4',
   polls: true,
+  shared: true,
   sends: { evalsha: 1, eval: 1 },
   calls: { evalsha: 2, set: 1, del: 1 },
 }

@@ -34,8 +34,9 @@ export const report = (run, plotsIn) =>
   [
     facts(run),
     ...missingOf(run),
-    '### The bars',
-    markdown({ head: BARS_HEAD, rows: barRows(run.bars) }),
+    ...(run.bars.length === 0
+      ? []
+      : ['### The bars', markdown({ head: BARS_HEAD, rows: barRows(run.bars) })]),
     ...measuredIn(run).flatMap((scenario) => sectionOf(scenario, run.scenarios[scenario.id], plotsIn)),
   ].join('\n\n')
 

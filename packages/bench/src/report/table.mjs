@@ -13,7 +13,7 @@ export const figure = (value) => {
 
 /** A table in Markdown that can be read as it is. @param {{ head: string[], rows: string[][] }} table */
 export const markdown = ({ head, rows }) => {
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column].length)))
+  const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column].length)))
   const pad = (text, column) => (column === 0 ? text.padEnd(widths[0]) : text.padStart(widths[column]))
   const line = (cells) => `| ${cells.map(pad).join(' | ')} |`
   const rule = widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`))

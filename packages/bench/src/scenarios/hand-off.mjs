@@ -9,7 +9,7 @@ import { openIn, withWorkers } from '../workers.mjs'
 export const handOff = {
   id: 'hand-off',
   title: 'Hand-off: how its cost grows with the waiters',
-  full: { owners: [10, 100, 1_000, 10_000], peersUpTo: 1_000, settleMs: 500, ms: 2_000 },
+  full: { owners: [10, 100, 1_000, 10_000], peersUpTo: 1_000, settleMs: 500, ms: 1_000 },
   small: { owners: [10], peersUpTo: 0, settleMs: 50, ms: 5_000 },
 
   async run(context, params) {
@@ -20,7 +20,7 @@ export const handOff = {
         if (variant.kind === 'peer' && owners > params.peersUpTo) continue
         context.log(`hand-off: ${owners} owners, ${variant.name}`)
         const use = (workers) => oneOf(workers, variant, { ...params, owners }, context)
-        const result = await withWorkers(2, context.signal, use)
+        const result = await withWorkers(2, lifeOf(variant, context), use)
         if (result) results.push(result)
       }
     }
@@ -87,6 +87,8 @@ export const handOff = {
     }),
   ],
 }
+
+const lifeOf = ({ name }, { signal }) => ({ signal, atMostMs: 60_000, what: `hand-offs of ${name}` })
 
 const oneOf = async ([holder, crowd], variant, { owners, settleMs, ms }, context) => {
   if (!(await openIn([holder, crowd], variant, context))) return undefined

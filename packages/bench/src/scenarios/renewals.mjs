@@ -25,7 +25,7 @@ export const renewals = {
       context.log(`renewals: ${params.held} locks, ${holder.name}`)
       const use = ([worker]) => oneOf(worker, holder, params, context)
       try {
-        results.push(await withWorkers(1, context.signal, use))
+        results.push(await withWorkers(1, lifeOf(holder, context), use))
       } catch (error) {
         if (holder.kind !== 'peer') throw error
         results.push({ name: holder.name, kind: holder.kind, failure: error.message })
@@ -91,6 +91,8 @@ export const renewals = {
 
   charts: () => [],
 }
+
+const lifeOf = ({ name }, { signal }) => ({ signal, atMostMs: 90_000, what: `renewals of ${name}` })
 
 const oneOf = async (worker, { name: who, kind, interval }, { held, leaseMs }, context) => {
   const names = Array.from({ length: held }, (_, i) => context.name('renewals', who, String(i)))

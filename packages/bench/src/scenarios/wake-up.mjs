@@ -10,15 +10,17 @@ const BEST_MS = { 'redlock 5': 1, 'redlock 4': 1, 'redis-semaphore Mutex': 1, 'r
 /** At least as long as a waiter needs to stand still, and as long again, so that no poll is in step with it. */
 const BEFORE_MS = 60
 
+const LIFE = { atMostMs: 180_000, what: 'wake-up' }
+
 /** One process holds, another waits: how long from the beginning of the unlock until the other has the lock. */
 export const wakeUp = {
   id: 'wake-up',
   title: 'Wake-up between two processes',
-  full: { times: 25, spreadMs: 200 },
+  full: { times: 15, spreadMs: 200 },
   small: { times: 1, spreadMs: 1 },
 
   async run(context, { times, spreadMs }) {
-    return withWorkers(2, context.signal, async (workers) => {
+    return withWorkers(2, { ...LIFE, signal: context.signal }, async (workers) => {
       const variants = []
       for (const each of waitingVariants(BEST_MS)) {
         if (!context.isChosen(`wake-up: ${each.name}`)) continue

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { collectGarbage } from '../garbage.mjs'
-import { flowOf } from './opened.mjs'
+import { flowsOf } from './opened.mjs'
 
 /** Those who wait for one lock, and in which order they had it. */
 let crowd = { had: 0, failed: 0, all: Promise.resolve() }
@@ -18,17 +18,15 @@ const heap = async () => {
  * @returns {Promise<{ bytes: number }>} what the heap has grown by
  */
 export const gather = async ({ variant, name, count, settleMs }) => {
-  const flow = flowOf({ variant, name })
   const before = await heap()
   const waiting = { had: 0, failed: 0 }
   const work = async () => {
     waiting.had += 1
   }
-  const one = () =>
-    flow(work).catch(() => {
-      waiting.failed += 1
-    })
-  waiting.all = Promise.all(Array.from({ length: count }, one))
+  const failed = () => {
+    waiting.failed += 1
+  }
+  waiting.all = Promise.all(flowsOf({ variant, name }, count).map((flow) => flow(work).catch(failed)))
   crowd = waiting
   await sleep(settleMs)
   return { bytes: (await heap()) - before }
