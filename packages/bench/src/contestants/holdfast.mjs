@@ -18,8 +18,7 @@ const byCallback =
 const onGivenClient = (getLock, face) => async () => {
   return async ({ options }) => {
     const redis = await connect(options)
-    // Callers outside any context that hold at the same time are what is measured, not an accident.
-    const locks = await LockClient.connect(redis, { bareCalls: 'allow' })
+    const locks = await LockClient.connect(redis)
     return {
       flow: (name) => face(getLock(locks, name), name),
       async close() {

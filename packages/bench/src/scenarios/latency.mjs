@@ -108,7 +108,7 @@ const wholePairs = async (cells, { pairs, warmUp }, { signal, log }) => {
 const partsOf = async (context, { pairs, warmUp }) => {
   const options = optionsFor(context.url, false)
   const [redis, plain] = [await connect(options), await connect(options)]
-  const locks = await LockClient.connect(redis, { bareCalls: 'allow' })
+  const locks = await LockClient.connect(redis)
   try {
     const lock = locks.getLock(context.name('latency', 'holdfast'))
     const { acquire, release } = rawCommands(context.name('latency', 'raw'))

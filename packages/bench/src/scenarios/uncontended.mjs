@@ -21,19 +21,27 @@ export const uncontended = {
   async run(context, params) {
     const { mainFlows, rounds, ms, otherRounds, otherMs, otherFlows, counted } = params
     await assertSameCommands(context.url, context.runId)
-    const what = { flows: Math.max(mainFlows, ...otherFlows), scenario: 'pairs' }
+    const scenario = 'pairs'
     const problems = []
-    const main = await withCells(context, { ...what, settings: SETTINGS }, async (cells) => {
-      if (counted) problems.push(...(await callsProblems(cells, context)))
-      return resultsOf(cells, { flows: mainFlows, rounds, ms }, context)
-    })
-    const others = await withCells(context, { ...what, settings: equal }, async (cells) => {
-      const all = []
-      for (const flows of otherFlows) {
-        all.push(...(await resultsOf(cells, { flows, rounds: otherRounds, ms: otherMs }, context)))
-      }
-      return all
-    })
+    const main = await withCells(
+      context,
+      { scenario, settings: SETTINGS, flows: mainFlows },
+      async (cells) => {
+        if (counted) problems.push(...(await callsProblems(cells, context)))
+        return resultsOf(cells, { flows: mainFlows, rounds, ms }, context)
+      },
+    )
+    const others = await withCells(
+      context,
+      { scenario, settings: equal, flows: Math.max(...otherFlows) },
+      async (cells) => {
+        const all = []
+        for (const flows of otherFlows) {
+          all.push(...(await resultsOf(cells, { flows, rounds: otherRounds, ms: otherMs }, context)))
+        }
+        return all
+      },
+    )
     problems.push(...(await keysLeft(context)))
     return { mainFlows, results: [...main, ...others], problems }
   },
