@@ -9,7 +9,8 @@ const { resolve } = createRequire(import.meta.url)
 export const machineFacts = () => ({
   node: process.version,
   ioredis: versionOf('ioredis'),
-  system: `${type()} ${release()}`,
+  // Without what a distribution or a host adds to it.
+  system: `${type()} ${/^\d+\.\d+/.exec(release())?.[0] ?? release()}`,
   cpu: cpus()[0]?.model.trim() ?? 'unknown',
   cpus: availableParallelism(),
 })
@@ -26,8 +27,9 @@ export const load = () => Number(loadavg()[0].toFixed(2))
 export const versionOf = (name) => {
   try {
     for (let folder = dirname(resolve(name)); folder !== dirname(folder); folder = dirname(folder)) {
-      const found = manifest(folder)
-      if (found?.name === name) return found.version
+      // One that is installed under another name has its own in its manifest.
+      const found = folder.endsWith(join('node_modules', name)) || manifest(folder)?.name === name
+      if (found) return manifest(folder)?.version.replace(/^v/, '')
     }
   } catch {
     // It is not installed, or not for this Node: whoever loads it says why.

@@ -1,27 +1,22 @@
 import { performance } from 'node:perf_hooks'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectGarbage } from './garbage.mjs'
 
 // A collection makes V8's young generation small again. Until it has grown back, a turn would measure that.
 const LEAD_IN_MS = 300
 
-// Nobody shall pay for the garbage of whoever ran before.
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc')
-
 /**
- * Lets every flow of a cell lock and unlock for `ms` milliseconds.
+ * Lets flows of a cell lock and unlock for `ms` milliseconds.
  *
- * @param {import('./cells.mjs').Cell} cell
+ * @param {(() => Promise<unknown>)[]} flows
  * @param {{ ms: number, info: import('./redis-info.mjs').RedisInfo, signal: AbortSignal }} how
  */
-export const measure = async (cell, { ms, info, signal }) => {
+export const measure = async (flows, { ms, info, signal }) => {
   collectGarbage()
-  await runFor(cell.flows, LEAD_IN_MS, signal)
+  await runFor(flows, Math.min(LEAD_IN_MS, ms), signal)
   const redisBefore = await info.cpuMicros()
   const cpuBefore = process.cpuUsage()
   const startedAt = performance.now()
-  const pairs = await runFor(cell.flows, ms, signal)
+  const pairs = await runFor(flows, ms, signal)
   const elapsedMs = performance.now() - startedAt
   const cpu = process.cpuUsage(cpuBefore)
   const redisMicros = (await info.cpuMicros()) - redisBefore

@@ -24,6 +24,15 @@ export class RedisInfo {
     )
   }
 
+  /** Time in which a command ran, µs, and how often, since the start of the server. */
+  async timesOf(command) {
+    const value = (await this.#fields('commandstats')).get(`cmdstat_${command}`) ?? ''
+    return {
+      calls: Number(/calls=(\d+)/.exec(value)?.[1] ?? 0),
+      micros: Number(/usec=(\d+)/.exec(value)?.[1] ?? 0),
+    }
+  }
+
   /** As in `Redis 7.0.15`. */
   async version() {
     const info = await this.#fields('server')
@@ -36,6 +45,12 @@ export class RedisInfo {
     const found = []
     for await (const keys of this.#redis.scanStream({ match: `*${text}*`, count: 1000 })) found.push(...keys)
     return [...new Set(found)]
+  }
+
+  /** What is left of processes that were killed. */
+  async removeKeysWith(text) {
+    const keys = await this.keysWith(text)
+    for (let i = 0; i < keys.length; i += 1000) await this.#redis.unlink(keys.slice(i, i + 1000))
   }
 
   async #fields(section) {

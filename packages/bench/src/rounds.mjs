@@ -1,43 +1,34 @@
-import { measure } from './measure.mjs'
-import { summary } from './statistics.mjs'
-
-const FIGURES = ['pairsPerSecond', 'clientMicros', 'redisMicros']
+import { summaries } from './statistics.mjs'
 
 /**
  * Interleaved rounds, A B C A B C: what slows the machine down for a while slows all contestants down. The first
- * round is warm-up and is not counted.
+ * round is warm-up and is not counted. One that fails is left alone from then on.
  *
- * @param {import('./cells.mjs').Cell[]} cells
- * @param {{ rounds: number, ms: number, signal: AbortSignal, log: (line: string) => void }} how
+ * @template C
+ * @param {C[]} cells
+ * @param {(cell: C) => Promise<Record<string, number>>} measure one turn of one of them
+ * @param {{ rounds: number, what: string, warmUp?: boolean }} how
+ * @param {import('./context.mjs').Context} context
+ * @returns {Promise<object[]>} for each cell the median, smallest and largest of each figure, or its failure
  */
-export const runRounds = async (cells, { rounds, log, ...how }) => {
+export const interleaved = async (cells, measure, { rounds, what, warmUp = true }, { signal, log }) => {
   const samples = new Map(cells.map((cell) => [cell, []]))
   const failures = new Map()
-  for (let round = 0; round <= rounds; round += 1) {
-    log(round === 0 ? 'warm-up' : `round ${round} of ${rounds}`)
+  for (let round = warmUp ? 0 : 1; round <= rounds; round += 1) {
+    log(`${what}: ${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}`)
     for (const cell of cells) {
       if (failures.has(cell)) continue
-      how.signal.throwIfAborted()
+      signal.throwIfAborted()
       try {
-        const sample = await measure(cell, how)
+        const sample = await measure(cell)
         if (round > 0) samples.get(cell).push(sample)
       } catch (error) {
+        signal.throwIfAborted()
         failures.set(cell, error.message)
       }
     }
   }
-  how.signal.throwIfAborted()
-  return cells.map((cell) => resultOf(cell, samples.get(cell), failures.get(cell)))
+  return cells.map((cell) =>
+    failures.has(cell) ? { failure: failures.get(cell) } : { ...summaries(samples.get(cell)) },
+  )
 }
-
-const resultOf = ({ setting, name, kind }, samples, failure) => ({
-  setting,
-  name,
-  kind,
-  ...(failure === undefined ? figuresOf(samples) : { failure }),
-})
-
-const figuresOf = (samples) => ({
-  ...Object.fromEntries(FIGURES.map((figure) => [figure, summary(samples.map((each) => each[figure]))])),
-  samples,
-})

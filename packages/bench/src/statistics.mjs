@@ -11,3 +11,15 @@ export const summary = (values) => ({
   min: Math.min(...values),
   max: Math.max(...values),
 })
+
+/** Of samples that have the same figures, each figure's summary. @param {Record<string, number>[]} samples at least one */
+export const summaries = (samples) =>
+  Object.fromEntries(
+    Object.keys(samples[0]).map((figure) => [figure, summary(samples.map((each) => each[figure]))]),
+  )
+
+/** @param {number[]} values at least one @param {number} part from 0 to 1 */
+export const quantile = (values, part) => {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]
+}

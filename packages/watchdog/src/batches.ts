@@ -17,3 +17,21 @@ export function batches<T>(items: readonly T[], size: number, keyOf: (item: T) =
   }
   return chunks
 }
+
+/** Puts into chunks that are not full what has their key and finds room; the rest stays where it is. */
+export function topUp<T>(
+  chunks: readonly T[][],
+  spare: readonly T[],
+  size: number,
+  keyOf: (item: T) => unknown,
+): void {
+  const open = new Map<unknown, T[]>()
+  for (const chunk of chunks) if (chunk.length < size) open.set(keyOf(chunk[0] as T), chunk)
+  for (const item of spare) {
+    if (open.size === 0) return
+    const key = keyOf(item)
+    const chunk = open.get(key)
+    chunk?.push(item)
+    if (chunk?.length === size) open.delete(key)
+  }
+}

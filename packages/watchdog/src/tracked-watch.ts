@@ -27,6 +27,10 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   #trustedUntil: number
   #renewing: boolean
   #renewAt: number
+  /** Until then `#renewAt` is the last moment; whether it has to be earlier is decided half an interval before. */
+  #planned = false
+  /** By how much the next renewal comes earlier than it has to. Twice, so that half an interval becomes a whole one. */
+  #repeatMs = 0
   readonly #renewUntil: number
   #suspect = false
   /** What was sent before proves nothing any more. */
@@ -82,8 +86,12 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
       this.intervalMs = this.#intervalFor(ttlMs)
     }
     // Also when trust did not grow: a renewed lease that stayed due would be renewed again at once, for ever.
-    const renewAt = sentAt + this.#intervalFor(ttlMs)
-    this.#renewAt = this.#suspect ? renewAt : Math.max(this.#renewAt, renewAt)
+    const interval = this.#intervalFor(ttlMs)
+    const early = Math.min(this.#repeatMs, interval / 2)
+    this.#aimAt(
+      this.#suspect ? sentAt + interval - early : Math.max(this.#renewAt, sentAt + interval - early),
+    )
+    this.#planned = early > 0
     this.#suspect = false
     this.#reschedule()
   }
@@ -130,6 +138,24 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     return this.#round === undefined && !this.#ended && this.#plannedRenewal() <= time
   }
 
+  /** The last moment of the next renewal, monotonic ms. */
+  get renewAt(): number {
+    return this.#renewAt
+  }
+
+  /** Whether it is to be decided by `time` when the next renewal comes. */
+  planDueBy(time: number): boolean {
+    return this.#round === undefined && !this.#ended && !this.#planned && this.#planAt() <= time
+  }
+
+  /** The next renewal comes at `at`, which is no later than `renewAt`, and the one after it `earlyMs` early as well. */
+  plan(at: number, earlyMs: number): void {
+    this.#aimAt(at)
+    this.#planned = true
+    this.#repeatMs = earlyMs
+    this.#reschedule()
+  }
+
   /** What the watch knew before `since` is void, and so is every answer that is still on its way. */
   becomeSuspect(since: number): void {
     this.#suspect = true
@@ -168,16 +194,26 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   }
 
   #resumeRenewal(): void {
-    this.#renewAt = resumeRenewalAt(this.#keeper.clock.now(), this.#trustedUntil, this.intervalMs)
+    this.#aimAt(resumeRenewalAt(this.#keeper.clock.now(), this.#trustedUntil, this.intervalMs))
+  }
+
+  #aimAt(renewAt: number): void {
+    this.#renewAt = renewAt
+    this.#planned = false
+    this.#repeatMs = 0
   }
 
   #plannedRenewal(): number {
     return this.#renewing && this.#renewAt < this.#renewUntil ? this.#renewAt : Infinity
   }
 
+  #planAt(): number {
+    return this.#plannedRenewal() - this.intervalMs / 2
+  }
+
   #nextEventAt(): number {
     if (this.#round !== undefined) return this.#trustedUntil
-    return Math.min(this.#trustedUntil, this.#plannedRenewal())
+    return Math.min(this.#trustedUntil, this.#planned ? this.#plannedRenewal() : this.#planAt())
   }
 
   #reschedule(): void {

@@ -1,4 +1,4 @@
-import { batches } from './batches.js'
+import { Agenda } from './agenda.js'
 import type { WatchdogClock } from './clock.js'
 import { requireGrant, type Grant } from './grant.js'
 import { remainder, renewal, type Question } from './question.js'
@@ -34,6 +34,8 @@ import type { Watch } from './watch.js'
  * I3: local trust ends before the lease does. It holds because T grows by nothing but answers, is counted
  * from the sending, and uses the monotonic clock, whose one weakness (it sleeps with the machine) makes every
  * watch SUSPECT, which is worth no trust until the store has spoken.
+ *
+ * When renewals leave, so that those of one burst do not leave in one burst: agenda.ts. No plan delays any.
  */
 
 /** What a watchdog is built from. */
@@ -47,16 +49,12 @@ export interface WatchdogOptions {
   readonly onCallbackError?: (error: unknown) => void
 }
 
-/** Part of the interval by which a renewal may come early, to travel with one that is due. */
-const EARLY_PART = 10
-
 /** Keeps any number of leases of one store alive with one timer. */
 export class Watchdog<L extends RenewableLease> {
-  readonly #store: LeaseStore<L>
   readonly #options: WatchdogOptions
-  readonly #batchSize: number
   readonly #keeper: Keeper<L>
   readonly #schedule: Schedule<TrackedWatch<L>>
+  readonly #agenda: Agenda<L>
   readonly #detector: SuspensionDetector
   readonly #rounds: RunningRounds<L>
   readonly #renewal: Question<L, RenewalAnswer>
@@ -67,16 +65,16 @@ export class Watchdog<L extends RenewableLease> {
 
   /** Throws RangeError when `batchSize` is not a whole number above 0. */
   constructor(store: LeaseStore<L>, options: WatchdogOptions) {
-    this.#store = store
     this.#options = options
-    this.#batchSize = options.batchSize ?? 100
-    if (!(Number.isInteger(this.#batchSize) && this.#batchSize > 0)) {
-      throw new RangeError(`batchSize must be a whole number above 0, got ${this.#batchSize}`)
+    const { batchSize = 100 } = options
+    if (!(Number.isInteger(batchSize) && batchSize > 0)) {
+      throw new RangeError(`batchSize must be a whole number above 0, got ${batchSize}`)
     }
     const { clock, random } = options
     const guard = (callback: () => void) => this.#guard(callback)
     this.#detector = new SuspensionDetector(clock)
     this.#schedule = new Schedule(clock, () => this.#runDue())
+    this.#agenda = new Agenda(this.#schedule, { batchSize, keyOf: (lease) => store.batchKey?.(lease) })
     this.#rounds = new RunningRounds({ clock, random, guard, look: () => this.#look() })
     this.#renewal = renewal(store)
     this.#remainder = remainder(store)
@@ -151,20 +149,13 @@ export class Watchdog<L extends RenewableLease> {
     this.#look()
     const now = this.#options.clock.now()
     if (this.#schedule.earliest > now) return
-    let widestMs = -1
-    for (const watch of this.#schedule.until(now)) {
-      if (watch.trustOverAt(now)) watch.lose('expired')
-      else if (watch.renewalDueBy(now)) widestMs = Math.max(widestMs, watch.intervalMs)
-    }
-    if (widestMs < 0) return
-    // Fuller batches: what is due soon travels along. Every lease decides by its own interval.
-    const near = this.#schedule.until(now + widestMs / EARLY_PART)
-    this.#renew(near.filter((watch) => watch.renewalDueBy(now + watch.intervalMs / EARLY_PART)))
+    for (const watch of this.#schedule.until(now)) if (watch.trustOverAt(now)) watch.lose('expired')
+    this.#rounds.start(this.#renewal, this.#agenda.due(now))
+    this.#agenda.plan(now)
   }
 
   #renew(watches: readonly TrackedWatch<L>[]): void {
-    const keyOf = (watch: TrackedWatch<L>) => this.#store.batchKey?.(watch.lease)
-    this.#rounds.start(this.#renewal, batches(watches, this.#batchSize, keyOf))
+    this.#rounds.start(this.#renewal, this.#agenda.chunks(watches))
   }
 
   /** True when the machine was suspended since the last look; every living watch is suspect then. */

@@ -1,47 +1,62 @@
 import { LockClient } from '@holdfast/core'
 import { connect } from '../connection.mjs'
-import { work } from '../work.mjs'
 
-const byHand = (locks) => ({
-  flow(name) {
-    const lock = locks.getLock(name)
-    return async () => {
-      const hold = await lock.lock()
-      if ((await hold.release()) !== 'released') throw new Error(`${name} was lost`)
-    }
-  },
-})
+const byHand = (lock, name) => async (during) => {
+  const hold = await lock.lock()
+  if (during) await during()
+  if ((await hold.release()) !== 'released') throw new Error(`${name} was lost`)
+}
 
-const byCallback = (locks) => ({
-  flow(name) {
-    const lock = locks.getLock(name)
-    return () => lock.withLock(work)
-  },
-})
+const nothing = async () => undefined
 
-const onGivenClient = (face) => async () => {
+const byCallback =
+  (lock) =>
+  (during = nothing) =>
+    lock.withLock(during)
+
+/** What a hundred callers share: one client on one connection, its defaults. */
+const onGivenClient = (getLock, face) => async () => {
   return async ({ options }) => {
     const redis = await connect(options)
     const locks = await LockClient.connect(redis)
     return {
-      ...face(locks),
+      flow: (name) => face(getLock(locks, name), name),
       async close() {
-        await locks.close()
+        await locks.close({ graceMs: 0 })
         await redis.quit()
       },
     }
   }
 }
 
+const plain = (locks, name) => locks.getLock(name)
+
 const common = {
   kind: 'holdfast',
   package: '@holdfast/core',
+  polls: false,
+  shared: true,
+  sends: { evalsha: 1, eval: 1, subscribe: 1, unsubscribe: 1, ping: 1 },
   // Not EVALSHA: how many scripts the pairs of all flows travel in depends on their timing.
   calls: { hset: 1, del: 1, publish: 1 },
 }
 
-export const holdfastLock = { ...common, name: 'Holdfast lock, release', load: onGivenClient(byHand) }
-export const holdfastWithLock = { ...common, name: 'Holdfast withLock', load: onGivenClient(byCallback) }
+export const holdfastLock = {
+  ...common,
+  name: 'Holdfast lock, release',
+  load: onGivenClient(plain, byHand),
+}
+export const holdfastWithLock = {
+  ...common,
+  name: 'Holdfast withLock',
+  load: onGivenClient(plain, byCallback),
+}
+export const holdfastFair = {
+  ...common,
+  name: 'Holdfast fair lock',
+  calls: {},
+  load: onGivenClient((locks, name) => locks.getFairLock(name), byCallback),
+}
 
 /** The README's quickstart. */
 export const holdfastDefault = {
@@ -50,7 +65,44 @@ export const holdfastDefault = {
   async load() {
     return async ({ options }) => {
       const locks = await LockClient.connect(options)
-      return { ...byCallback(locks), close: () => locks.close() }
+      return { flow: (name) => byCallback(locks.getLock(name)), close: () => locks.close() }
     }
   },
 }
+
+const feature = (name, getLock, face) => ({
+  ...common,
+  name,
+  calls: {},
+  load: onGivenClient(getLock, face),
+})
+
+const withFixedLease = (lock, name) => async () => {
+  const hold = await lock.lock(30_000)
+  if ((await hold.release()) !== 'released') throw new Error(`${name} was lost`)
+}
+
+/** What each feature costs, beside the plain lock taken by hand. */
+export const FEATURES = [
+  feature('lock, release', plain, byHand),
+  feature('no watchdog: a lease of 30 s', plain, withFixedLease),
+  feature('withLock', plain, byCallback),
+  feature(
+    'withLock in a context of its own',
+    (locks, name) => ({ locks, lock: locks.getLock(name) }),
+    ({ locks, lock }) =>
+      () =>
+        locks.run(() => lock.withLock(nothing)),
+  ),
+  feature(
+    're-entered once',
+    (locks, name) => locks.getLock(name),
+    (lock) => () => lock.withLock(() => lock.withLock(nothing)),
+  ),
+  feature('fenced lock', (locks, name) => locks.getFencedLock(name), byHand),
+  feature('fair lock', (locks, name) => locks.getFairLock(name), byHand),
+  feature('read lock', (locks, name) => locks.getReadWriteLock(name).readLock(), byHand),
+  feature('write lock', (locks, name) => locks.getReadWriteLock(name).writeLock(), byHand),
+  feature('spin lock', (locks, name) => locks.getSpinLock(name), byHand),
+  feature('non-reentrant lock', (locks, name) => locks.getNonReentrantLock(name), byHand),
+]

@@ -38,6 +38,7 @@ export const rawCommands = (name) => {
 export const raw = {
   name: 'raw scripts',
   kind: 'raw',
+  polls: false,
   package: 'ioredis',
   calls: { evalsha: 2, hset: 1, del: 1, publish: 1 },
   async load() {

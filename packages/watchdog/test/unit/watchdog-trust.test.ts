@@ -153,7 +153,8 @@ describe('the end of a watch', () => {
       const other = bench.watch(kept)
       await bench.clock.advance(INTERVAL)
       watch.stop()
-      bench.store.renewals[0]!.answer([late, 'renewed'])
+      const call = bench.store.renewals[0]!
+      call.answer(call.leases.map((lease) => (lease === stopped ? late : 'renewed')))
       await bench.clock.settle()
       expect([stopped.losses, stopped.failures, watch.trustedForMs]).toEqual([[], [], 0])
       expect(other.trustedForMs).toBe(TRUST)

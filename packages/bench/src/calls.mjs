@@ -4,18 +4,17 @@ const PAIRS_PER_FLOW = 20
  * Checks by Redis's own counts that each contestant locks and unlocks as often as it says. No time is measured.
  *
  * @param {import('./cells.mjs').Cell[]} cells
- * @param {{ info: import('./redis-info.mjs').RedisInfo, signal: AbortSignal, log: (line: string) => void }} how
- * @returns {Promise<number>} contestants that failed
+ * @param {import('./context.mjs').Context} context
+ * @returns {Promise<string[]>} what is wrong
  */
-export const smoke = async (cells, { info, signal, log }) => {
-  let failures = 0
+export const callsProblems = async (cells, { info, signal }) => {
+  const problems = []
   for (const cell of cells) {
     signal.throwIfAborted()
     const wrong = await wrongOf(cell, info).catch((error) => error.message)
-    if (wrong) failures += 1
-    log(`${wrong ? 'FAILED' : 'ok'}  ${cell.setting}: ${cell.name}${wrong ? `: ${wrong}` : ''}`)
+    if (wrong) problems.push(`${cell.name} (${cell.setting}): ${wrong}`)
   }
-  return failures
+  return problems
 }
 
 /** @returns {Promise<string | undefined>} */

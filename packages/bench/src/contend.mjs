@@ -1,0 +1,43 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+
+/** Flows that have not come to an end by then are left alone: some libraries lose a wake-up and wait for a lease. */
+const PATIENCE_MS = 700
+
+const hold = (holdMs) => (holdMs > 0 ? () => sleep(holdMs) : undefined)
+
+/**
+ * Flows that all want one lock, for so long.
+ *
+ * @param {((during?: () => Promise<unknown>) => Promise<unknown>)[]} flows
+ * @param {{ ms: number, holdMs: number }} how
+ */
+export const contend = async (flows, { ms, holdMs }) => {
+  const during = hold(holdMs)
+  const counts = { pairs: 0, gaveUp: 0, together: 0, stuck: flows.length }
+  let inside = 0
+  let over = false
+  const work = async () => {
+    inside += 1
+    if (inside > 1) counts.together += 1
+    await during?.()
+    inside -= 1
+  }
+  const cpuBefore = process.cpuUsage()
+  const all = flows.map(async (pair) => {
+    while (!over) {
+      try {
+        await pair(work)
+        if (!over) counts.pairs += 1
+      } catch {
+        counts.gaveUp += 1
+        await nextTurn() // one that fails at once shall not keep the others from ending
+      }
+    }
+    counts.stuck -= 1
+  })
+  await sleep(ms)
+  over = true
+  const { user, system } = process.cpuUsage(cpuBefore)
+  await Promise.race([Promise.all(all), sleep(PATIENCE_MS)])
+  return { ...counts, elapsedMs: ms, cpuMicros: user + system }
+}

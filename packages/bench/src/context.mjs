@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto'
+
+/** What every scenario works with: the server, what was asked for, and what could not be loaded. */
+export class Context {
+  /** Part of every name this run uses, so that what it leaves behind can be found. */
+  runId = randomBytes(6).toString('hex')
+  /** @type {{ name: string, reason: string }[]} */
+  missing = []
+
+  /**
+   * @param {object} given
+   * @param {string} given.url
+   * @param {import('./redis-info.mjs').RedisInfo} given.info
+   * @param {AbortSignal} given.signal
+   * @param {(line: string) => void} given.log
+   * @param {string[]} given.contestants texts, one of which is in "setting: name"; none: all
+   */
+  constructor({ url, info, signal, log, contestants }) {
+    Object.assign(this, { url, info, signal, log, contestants })
+  }
+
+  isChosen(text) {
+    const { contestants } = this
+    return contestants.length === 0 || contestants.some((each) => text.toLowerCase().includes(each))
+  }
+
+  /** The name of a lock. */
+  name(...parts) {
+    return ['bench', this.runId, ...parts.map((part) => part.replaceAll(/[^\w]+/g, '-'))].join(':')
+  }
+
+  /** How to open a contestant; undefined where its package does not load, which is noted. */
+  async load(contestant) {
+    try {
+      return await contestant.load()
+    } catch (error) {
+      if (contestant.kind !== 'peer') throw error
+      if (!this.missing.some((each) => each.name === contestant.package)) {
+        this.missing.push({ name: contestant.package, reason: error.message })
+      }
+      return undefined
+    }
+  }
+}

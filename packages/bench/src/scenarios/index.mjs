@@ -1,0 +1,26 @@
+import { contended } from './contended.mjs'
+import { features } from './features.mjs'
+import { handOff } from './hand-off.mjs'
+import { idleWaiters } from './idle-waiters.mjs'
+import { latency } from './latency.mjs'
+import { renewals } from './renewals.mjs'
+import { uncontended } from './uncontended.mjs'
+import { wakeUp } from './wake-up.mjs'
+
+/**
+ * @typedef {object} Scenario
+ * @property {string} id
+ * @property {string} title
+ * @property {object} full what a run that measures takes
+ * @property {object} small what a run takes that only counts
+ * @property {(context: import('../context.mjs').Context, params: object) => Promise<object>} run what goes into the JSON
+ * @property {(result: object) => string[]} problems what ends the process with 1: counts and failures, never times
+ * @property {(result: object) => Bar[]} bars
+ * @property {(result: object) => { title: string, head: string[], rows: string[][] }[]} tables
+ * @property {(result: object) => { file: string, title: string, svg: string }[]} charts
+ *
+ * @typedef {{ text: string, value: number, least?: number, most?: number }} Bar without `least` and `most` only told
+ */
+
+/** @type {Scenario[]} */
+export const SCENARIOS = [uncontended, latency, features, contended, wakeUp, idleWaiters, handOff, renewals]

@@ -1,0 +1,141 @@
+import { inSettings, measured } from '../comparison.mjs'
+import { SETTINGS } from '../contestants/index.mjs'
+import { withCells } from '../cells.mjs'
+import { measure } from '../measure.mjs'
+import { bars as barChart, lines } from '../report/charts.mjs'
+import { decimals, ratio, spread, thousands } from '../report/table.mjs'
+import { interleaved } from '../rounds.mjs'
+import { callsProblems } from '../calls.mjs'
+import { assertSameCommands } from '../same-commands.mjs'
+import { uncontendedBars } from './uncontended-bars.mjs'
+
+const equal = SETTINGS.filter(({ id }) => id !== 'default')
+
+/** Lock and unlock of a lock that nobody else wants, by so many flows, each with a lock of its own. */
+export const uncontended = {
+  id: 'uncontended',
+  title: 'Uncontended: throughput',
+  full: { mainFlows: 100, rounds: 5, ms: 400, otherRounds: 2, otherMs: 250, otherFlows: [1, 10, 1_000] },
+  small: { mainFlows: 10, rounds: 1, ms: 1, otherRounds: 1, otherMs: 1, otherFlows: [1], counted: true },
+
+  async run(context, params) {
+    const { mainFlows, rounds, ms, otherRounds, otherMs, otherFlows, counted } = params
+    await assertSameCommands(context.url, context.runId)
+    const scenario = 'pairs'
+    const problems = []
+    const main = await withCells(
+      context,
+      { scenario, settings: SETTINGS, flows: mainFlows },
+      async (cells) => {
+        if (counted) problems.push(...(await callsProblems(cells, context)))
+        return resultsOf(cells, { flows: mainFlows, rounds, ms }, context)
+      },
+    )
+    const others = await withCells(
+      context,
+      { scenario, settings: equal, flows: Math.max(...otherFlows) },
+      async (cells) => {
+        const all = []
+        for (const flows of otherFlows) {
+          all.push(...(await resultsOf(cells, { flows, rounds: otherRounds, ms: otherMs }, context)))
+        }
+        return all
+      },
+    )
+    problems.push(...(await keysLeft(context)))
+    return { mainFlows, results: [...main, ...others], problems }
+  },
+
+  problems: ({ results, problems }) => [
+    ...problems,
+    ...results.flatMap(({ setting, name, failure }) => (failure ? [`${name} (${setting}): ${failure}`] : [])),
+  ],
+
+  bars: uncontendedBars,
+
+  tables({ results, mainFlows }) {
+    const main = results.filter(({ flows }) => flows === mainFlows)
+    const counts = [...new Set(results.map(({ flows }) => flows))].sort((a, b) => a - b)
+    return [
+      ...SETTINGS.map(({ id, title }) => ({
+        title: `${title}, ${mainFlows} flows`,
+        head: ['contestant', 'pairs/s', 'min to max', 'client µs', 'Redis µs', 'of raw', 'of best peer'],
+        rows: inSettings(main, id).map(rowOf),
+      })),
+      ...equal.map(({ id, title }) => ({
+        title: `${title}: pairs/s by flows`,
+        head: ['contestant', ...counts.map((count) => `${count}`)],
+        rows: namesOf(results, id).map((name) => [
+          name,
+          ...counts.map((count) =>
+            thousands(
+              results.find((each) => each.setting === id && each.name === name && each.flows === count)
+                ?.pairsPerSecond?.median,
+            ),
+          ),
+        ]),
+      })),
+    ]
+  },
+
+  charts({ results, mainFlows }) {
+    const main = measured(results).filter(({ flows }) => flows === mainFlows)
+    const names = [...new Set(main.map(({ name }) => name))]
+    return [
+      barChart({
+        file: 'uncontended.svg',
+        title: `Lock and unlock, ${mainFlows} flows: pairs per second`,
+        groups: names.map((name) => ({
+          name,
+          values: Object.fromEntries(
+            main
+              .filter((each) => each.name === name)
+              .map((each) => [`auto-pipelining ${each.setting}`, each.pairsPerSecond.median]),
+          ),
+        })),
+      }),
+      lines({
+        file: 'uncontended-flows.svg',
+        title: 'Lock and unlock, auto-pipelining off: pairs per second by flows',
+        x: 'flows',
+        y: 'pairs/s',
+        series: namesOf(results, 'off').map((name) => ({
+          name,
+          points: measured(results)
+            .filter((each) => each.setting === 'off' && each.name === name)
+            .map(({ flows, pairsPerSecond }) => [flows, pairsPerSecond.median])
+            .sort(([a], [b]) => a - b),
+        })),
+      }),
+    ]
+  },
+}
+
+const keysLeft = async (context) => {
+  const left = await context.info.keysWith(context.name('pairs'))
+  return left.length === 0 ? [] : [`${left.length} keys were left behind, as ${left[0]}`]
+}
+
+const resultsOf = async (cells, { flows, rounds, ms }, context) => {
+  const { info, signal } = context
+  const turn = (cell) => measure(cell.flows.slice(0, flows), { ms, info, signal })
+  const figures = await interleaved(cells, turn, { rounds, what: `uncontended, ${flows} flows` }, context)
+  return cells.map(({ setting, name, kind }, i) => ({ setting, name, kind, flows, ...figures[i] }))
+}
+
+const namesOf = (results, setting) => [
+  ...new Set(results.filter((each) => each.setting === setting).map(({ name }) => name)),
+]
+
+const rowOf = (each) => {
+  if (each.failure !== undefined) return [each.name, `failed: ${each.failure}`, '', '', '', '', '']
+  return [
+    each.name,
+    thousands(each.pairsPerSecond.median),
+    spread(each.pairsPerSecond),
+    decimals(each.clientMicros.median, 1),
+    decimals(each.redisMicros.median, 1),
+    ratio(each.ofRaw),
+    ratio(each.ofBestPeer),
+  ]
+}

@@ -1,0 +1,27 @@
+// A process of the bench. What it does is asked for by its parent, and it ends with it.
+import { serveWorker } from '@holdfast/testing'
+import { contend } from '../contend.mjs'
+import * as crowd from './crowd.mjs'
+import * as holding from './holding.mjs'
+import * as many from './many.mjs'
+import { flowOf, open } from './opened.mjs'
+
+serveWorker({
+  open,
+  contend: ({ variant, name, flows, ...how }) =>
+    contend(
+      Array.from({ length: flows }, () => flowOf({ variant, name })),
+      how,
+    ),
+  hold: holding.hold,
+  letGo: holding.letGo,
+  waitFor: holding.waitFor,
+  gather: crowd.gather,
+  idle: crowd.idle,
+  drained: crowd.drained,
+  progress: crowd.progress,
+  takeMany: many.takeMany,
+  startCycle: many.startCycle,
+  endCycle: many.endCycle,
+  letAllGo: many.letAllGo,
+})
