@@ -2,13 +2,16 @@ import type { Attempt, WaitOutcome } from '@holdfast/waiter'
 import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from './context.js'
+import type { Standing, Surroundings } from './locks/lock-protocol.js'
 import type { PassedHold } from './possession.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
 
 /** Taking a lock that nothing around the call holds: one acquisition, in the line of its name. */
-export class Contention {
-  private readonly acquisition: Acquisition
+export class Contention implements Standing {
+  readonly around: Surroundings
+  /** Made for its first try: of a thousand who wait only the first one in line has had one. */
+  private made: Acquisition | null = null
   /** The caller has left: a try whose turn comes now must not be sent. */
   private over = false
   private refusals = 0
@@ -19,13 +22,18 @@ export class Contention {
     private readonly session: Session,
     private readonly call: AcquireCall,
   ) {
-    const { protocol, place, waitMs, context } = call
-    this.acquisition = new Acquisition(
-      session,
-      protocol,
-      context,
-      protocol.surroundings(place, waitMs === undefined),
-    )
+    const { protocol, place, waitMs } = call
+    this.around = protocol.surroundings(place, waitMs === undefined)
+  }
+
+  get owner(): string {
+    return this.acquisition.owner
+  }
+
+  private get acquisition(): Acquisition {
+    const { session, around } = this
+    const { protocol, context } = this.call
+    return (this.made ??= new Acquisition(session, protocol, context, around))
   }
 
   /** What came of standing in line. */
@@ -52,7 +60,7 @@ export class Contention {
   /** Whatever a late or unanswered try may have done in Redis is undone. */
   leaveNothing<T = undefined>(result?: T): T {
     this.over = true
-    this.acquisition.giveBack()
+    this.made?.giveBack()
     return result as T
   }
 
@@ -61,8 +69,7 @@ export class Contention {
    */
   standInLine(): Promise<WaitOutcome<boolean>> {
     const { protocol, place } = this.call
-    const { owner, around } = this.acquisition
-    const { queue, topic, ticks, shared } = protocol.lineOf(owner, around)
+    const { queue, topic, ticks, shared } = protocol.lineOf(this)
     const wait = this.call.limit<boolean>({
       queue,
       topic,

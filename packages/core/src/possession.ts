@@ -104,7 +104,7 @@ export class Possession {
   }
 
   private get queue(): string {
-    return this.protocol.lineOf(this.holder.owner, this.holder.around).queue
+    return this.protocol.lineOf(this.holder).queue
   }
 
   /** Once a tick at most, so that only who has it then is named in Redis. */

@@ -78,7 +78,7 @@ export const BUGS_IN_SCRIPTS = {
   },
   'renewal creates what is gone': {
     file: RENEW,
-    find: "if redis.call('hexists', key, ARGV[i + 1]) == 1 then",
+    find: "if redis.pcall('hexists', key, ARGV[i + 1]) == 1 then",
     replace: "if redis.call('hsetnx', key, ARGV[i + 1], 1) >= 0 then",
     torture: SILENT_FOR_LEASES,
   },

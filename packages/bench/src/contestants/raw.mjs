@@ -1,5 +1,5 @@
 import { LATCH_TTL_MS } from '../../../core/dist/esm/scripts/command-stamp.js'
-import { latchPrefix, unlockChannel } from '../../../core/dist/esm/keys.js'
+import { latchPrefix, noteKey, unlockChannel } from '../../../core/dist/esm/keys.js'
 import { acquireScript } from '../../../core/dist/esm/scripts/lock/acquire.js'
 import { releaseScript } from '../../../core/dist/esm/scripts/lock/release.js'
 import { connect } from '../connection.mjs'
@@ -14,10 +14,22 @@ const LEASE_MS = '30000'
  */
 export const rawCommands = (name) => {
   const latches = latchPrefix(name)
-  const channel = unlockChannel(name)
+  const [note, channel] = [noteKey(name), unlockChannel(name)]
   const [acquireSha, releaseSha] = [acquireScript.sha1, releaseScript.sha1]
   return {
-    acquire: (owner) => [acquireSha, 2, name, latches + owner, owner, '1', LEASE_MS, '1', '0', LATCH_TTL_MS],
+    acquire: (owner) => [
+      acquireSha,
+      3,
+      name,
+      latches + owner,
+      note,
+      owner,
+      '1',
+      LEASE_MS,
+      '1',
+      '0',
+      LATCH_TTL_MS,
+    ],
     release: (owner) => [
       releaseSha,
       2,
@@ -54,7 +66,7 @@ export const raw = {
           return async () => {
             const owner = `${client}:${(threads += 1)}`
             if ((await redis.evalsha(...acquire(owner))) !== 1) throw new Error(`${name} was not free`)
-            if ((await redis.evalsha(...release(owner))) !== 1) throw new Error(`${name} was lost`)
+            if ((await redis.evalsha(...release(owner))) < 4) throw new Error(`${name} was lost`)
           }
         },
         close: () => redis.quit(),

@@ -8,7 +8,7 @@ import { release } from '../scripts/fair-lock/release.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
-import type { HoldChange, LocalLine, Wish } from './lock-protocol.js'
+import type { HoldChange, LocalLine, Standing, Wish } from './lock-protocol.js'
 
 const DOES_NOT_WAIT = '-1'
 
@@ -25,7 +25,7 @@ export class FairProtocol extends HashProtocol {
     this.line = fairLine(lockName, this.key, session.options.fairLockWaitTimeout)
   }
 
-  lineOf(owner: string): LocalLine {
+  lineOf({ owner }: Standing): LocalLine {
     return { queue: fairQueue(owner), ticks: false }
   }
 

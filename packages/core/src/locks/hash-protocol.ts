@@ -15,6 +15,7 @@ import {
   type LocalLine,
   type LocalPassing,
   type LockProtocol,
+  type Standing,
   type Surroundings,
   type Wish,
 } from './lock-protocol.js'
@@ -36,7 +37,7 @@ export abstract class HashProtocol implements LockProtocol {
 
   abstract readonly kind: LockKind
   abstract readonly isAwaited: boolean
-  abstract lineOf(owner: string, around: Surroundings): LocalLine
+  abstract lineOf(standing: Standing): LocalLine
   abstract acquire(change: HoldChange, wish: Wish): Promise<AcquireReply>
   abstract release(change: HoldChange): Promise<ReleaseReply>
   abstract forceRelease(): Promise<boolean>

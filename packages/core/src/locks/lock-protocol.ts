@@ -37,6 +37,12 @@ export interface Wish {
   readonly note?: NoteWish | undefined
 }
 
+/** Somebody in a local line, or who has come from there. */
+export interface Standing {
+  readonly owner: string
+  readonly around: Surroundings
+}
+
 /** The local line that callers of an owner stand in. */
 export interface LocalLine {
   readonly queue: string
@@ -76,7 +82,7 @@ export interface LockProtocol {
    * @throws SelfDeadlockError the wait would never end
    */
   surroundings(place: Place | null, isEndless: boolean): Surroundings
-  lineOf(owner: string, around: Surroundings): LocalLine
+  lineOf(standing: Standing): LocalLine
   /** Null where every holder has to take it in Redis. */
   readonly passing: LocalPassing | null
   /** Whether anybody in this client waits for it. */

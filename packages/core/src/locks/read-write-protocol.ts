@@ -13,7 +13,14 @@ import { acquire as acquireWrite } from '../scripts/write-lock/acquire.js'
 import { release as releaseWrite } from '../scripts/write-lock/release.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
-import { ALONE, type HoldChange, type LocalLine, type Surroundings, type Wish } from './lock-protocol.js'
+import {
+  ALONE,
+  type HoldChange,
+  type LocalLine,
+  type Standing,
+  type Surroundings,
+  type Wish,
+} from './lock-protocol.js'
 
 type Mode = 'read' | 'write'
 
@@ -47,9 +54,9 @@ abstract class ReadWriteProtocol extends HashProtocol {
     return this.session.waiter.isWaiting(this.key)
   }
 
-  lineOf(owner: string, { passes }: Surroundings): LocalLine {
+  lineOf(standing: Standing): LocalLine {
     // Behind a writer of its own client it would wait for somebody who waits for it.
-    const queue = passes ? localName('past', owner) : this.key
+    const queue = standing.around.passes ? localName('past', standing.owner) : this.key
     return { queue, topic: this.keys.channel, shared: this.kind === 'read' }
   }
 

@@ -2161,16 +2161,14 @@ return redis.call('hexists', KEYS[1], ARGV[1])
 local lease = tonumber(ARGV[1])
 local answers = {}
 for i, key in ipairs(KEYS) do
-  local touched = redis.pcall('hdel', key, '')
-  if type(touched) == 'table' and touched.err then
-    if string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
-      return touched
-    end
-    answers[i] = 0
-  elseif redis.call('hexists', key, ARGV[i + 1]) == 1 then
+  if redis.pcall('hexists', key, ARGV[i + 1]) == 1 then
     redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))
     answers[i] = 1
   else
+    local touched = redis.pcall('hdel', key, '')
+    if type(touched) == 'table' and touched.err and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
+      return touched
+    end
     answers[i] = 0
   end
 end

@@ -130,8 +130,8 @@ describe('hold: loss while Redis is silent', () => {
     await expect(timed).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
     redis.server.resume()
     await redis.server.command('PING')
-    await eventually(async () => (await redis.server.command('EXISTS', 'lock')) === 0, 1_000)
-    expect(await lock.tryLock()).toBe(true)
+    // What was on its way runs now: a lock that is free at this moment may be taken, and given back, the next.
+    await eventually(() => lock.tryLock(), 1_000)
     await lock.unlock()
   })
 

@@ -31,7 +31,7 @@ describe('inspect()', () => {
   })
 
   it.each([
-    ['lock', (client: LockClient) => client.getLock(NAME)],
+    ['reentrant', (client: LockClient) => client.getLock(NAME)],
     ['spin', (client: LockClient) => client.getSpinLock(NAME)],
     ['non-reentrant', (client: LockClient) => client.getNonReentrantLock(NAME)],
   ] as const)('%s: who has it, since when, for what, and for how long still', async (kind, lockOf) => {

@@ -7,16 +7,15 @@ local lease = tonumber(ARGV[1])
 local answers = {}
 for i, key in ipairs(KEYS) do
   -- pcall: a key of another type under one name is that lock's loss, not a failure of its neighbours.
-  local touched = redis.pcall('hdel', key, '')
-  if type(touched) == 'table' and touched.err then
-    if string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
-      return touched
-    end
-    answers[i] = 0
-  elseif redis.call('hexists', key, ARGV[i + 1]) == 1 then
+  if redis.pcall('hexists', key, ARGV[i + 1]) == 1 then
     redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))
     answers[i] = 1
   else
+    -- A write that changes nothing: on a demoted primary it fails, instead of a loss that stale data tells of.
+    local touched = redis.pcall('hdel', key, '')
+    if type(touched) == 'table' and touched.err and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
+      return touched
+    end
     answers[i] = 0
   end
 end
