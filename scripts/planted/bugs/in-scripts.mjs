@@ -90,7 +90,7 @@ export const BUGS_IN_SCRIPTS = {
   },
   'renewal prolongs whoever has the lock': {
     file: RENEW,
-    find: "redis.call('hexists', key, ARGV[i + 1]) == 1",
+    find: "redis.pcall('hexists', key, ARGV[i + 1]) == 1",
     replace: "redis.call('exists', key) == 1",
     test: 'packages/core/test/redis/hold.test.ts',
     only: 'taken away: lock a key that was deleted and taken',
