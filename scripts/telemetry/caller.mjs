@@ -131,9 +131,10 @@ export class Caller {
     })
   }
 
-  /** Sometimes so long that a renewal comes meanwhile. */
+  /** Sometimes so long that a renewal comes meanwhile, sometimes so short that the lock is passed on. */
   #work() {
     const { random, leaseMs } = this.#parts
+    if (random.chance(0.3)) return Promise.resolve()
     return sleep(random.between(0, random.chance(0.1) ? leaseMs : LONGEST_WORK_MS))
   }
 

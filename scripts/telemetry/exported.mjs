@@ -21,6 +21,9 @@ const sumBy = (samples, metric, keyOf) => {
   return sums
 }
 
+/** Whether it was passed the lock by another caller of its client, nobody tells a caller. */
+const pathToCallers = (path) => (path === 'passed' ? 'remote' : path)
+
 /** The metrics of one process, in the words of its tally. */
 export const exported = (text) => {
   const samples = samplesIn(text)
@@ -32,9 +35,10 @@ export const exported = (text) => {
       [
         labels.holdfast_lock_kind,
         labels.holdfast_lock_outcome,
-        ...[labels.holdfast_lock_path, labels.error_type].filter(Boolean),
+        ...[pathToCallers(labels.holdfast_lock_path), labels.error_type].filter(Boolean),
       ].join(' '),
     ),
+    passed: sumBy(samples, 'holdfast_lock_acquisitions_total', (labels) => labels.holdfast_lock_path).passed ?? 0,
     losses: sumBy(samples, 'holdfast_lock_losses_total', (labels) => labels.holdfast_lock_loss_reason),
     renewals,
     margins: total('holdfast_lock_renewal_margin_count'),

@@ -24,10 +24,9 @@ export type CallOutcome = 'acquired' | 'timeout' | 'aborted' | 'error'
 
 /**
  * How a lock was acquired. `remote`: by a command of this call; `reentrant`: a level more of what the caller has;
- * `granted`: whoever gave it back wrote this call in as the owner; `passed`: another caller of this process handed it
- * over without Redis.
+ * `passed`: another caller of this client handed it over without Redis.
  */
-export type AcquisitionPath = 'remote' | 'reentrant' | 'granted' | 'passed'
+export type AcquisitionPath = 'remote' | 'reentrant' | 'passed'
 
 /**
  * One call for a lock or for permits: the same object each time it is published, so that it can be the key of a
