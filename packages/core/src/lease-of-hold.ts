@@ -4,8 +4,9 @@ import type { Acquisition } from './acquisition.js'
 /** From now on this client has it, since then (monotonic ms). */
 export function watchLease(acquisition: Acquisition, grant: Grant, since: number): Watch {
   const { watchdog, held, options } = acquisition.session
-  const { maxHoldMs = Number.POSITIVE_INFINITY } = options
-  const watch = watchdog.watch(acquisition, { ...grant, renewForMs: since - grant.sentAt + maxHoldMs })
+  const { maxHoldMs } = options
+  const limited = maxHoldMs === undefined ? grant : { ...grant, renewForMs: since - grant.sentAt + maxHoldMs }
+  const watch = watchdog.watch(acquisition, limited)
   held.add(acquisition)
   return watch
 }

@@ -159,7 +159,7 @@ export class WaitLine implements Place {
   private tryNow(): void {
     this.stopPause()
     const head = this.callers.head
-    if (!head || head.expireIfDue() || this.isStandingBack()) return
+    if (!head || head.expireIfDue() || (this.standsBackUntil > 0 && this.isStandingBack())) return
     const { shared } = head
     const flight = {
       ...{ wakes: this.wakes, sentAt: this.setting.clock.now(), shared },
