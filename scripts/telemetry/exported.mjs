@@ -38,7 +38,8 @@ export const exported = (text) => {
         ...[pathToCallers(labels.holdfast_lock_path), labels.error_type].filter(Boolean),
       ].join(' '),
     ),
-    passed: sumBy(samples, 'holdfast_lock_acquisitions_total', (labels) => labels.holdfast_lock_path).passed ?? 0,
+    passed:
+      sumBy(samples, 'holdfast_lock_acquisitions_total', (labels) => labels.holdfast_lock_path).passed ?? 0,
     losses: sumBy(samples, 'holdfast_lock_losses_total', (labels) => labels.holdfast_lock_loss_reason),
     renewals,
     margins: total('holdfast_lock_renewal_margin_count'),
