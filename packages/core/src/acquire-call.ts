@@ -78,7 +78,7 @@ export class AcquireCall implements LevelRequest, Wait {
   bareCall: BareCall | null = null
   /** Null: nobody looks on. */
   publication: CallPublication | null = null
-  private readonly signal: AbortSignal | undefined
+  readonly signal: AbortSignal | undefined
   private hasParked = false
   /** The latest that Redis said of its place in line. */
   private placeInLine: number | undefined = undefined
@@ -147,11 +147,6 @@ export class AcquireCall implements LevelRequest, Wait {
     const waitedMs = this.session.clock.now() - this.startedAt
     const known = this.explain()
     return { kind: 'busy', error: () => new LockTimeoutError({ lockName, waitedMs, ...known }) }
-  }
-
-  /** Whether it was its own signal that ended it. */
-  isAbortedBy(error: unknown): boolean {
-    return this.signal?.aborted === true && error === this.signal.reason
   }
 
   /** Somebody else has the lock, or comes first. */

@@ -87,14 +87,14 @@ export class Acquirer {
       return
     }
     if (typeof obtained === 'string') {
-      publication.ended(call.isAbortedBy(error) ? 'aborted' : 'error', { error })
-    } else if (obtained.kind === 'held') {
-      publication.ended('acquired', {
-        path: obtained.path,
-        holder: this.session.refusals.holderOf(protocol.key),
-      })
+      publication.failed(error, call.signal)
+      return
+    }
+    const holder = this.session.refusals.holderOf(protocol.key)
+    if (obtained.kind === 'held') {
+      publication.ended('acquired', { path: obtained.path, holder })
     } else {
-      publication.ended('timeout', { holder: this.session.refusals.holderOf(protocol.key) })
+      publication.ended('timeout', { holder })
     }
   }
 

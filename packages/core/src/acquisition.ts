@@ -109,7 +109,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     if (now >= sentAt + ttlMs - trustMarginMs(ttlMs)) {
       return null
     }
-    this.possession = new Possession(this, now)
+    this.possession = this.protocol.passing && new Possession(this, now)
     this.watch = watchLease(this, { sentAt, ttlMs, renew: request.leaseMs === undefined }, sentAt)
     this.publication = publishHold(this.session, this)
     return this.levels.add(this, request)

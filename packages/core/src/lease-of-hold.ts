@@ -11,6 +11,11 @@ export function watchLease(acquisition: Acquisition, grant: Grant, since: number
   return watch
 }
 
+/** Whether so much of a lease is trusted that Redis need not be asked: with less, something is wrong with renewals. */
+export function isWellTrusted(trustedForMs: number, ttlMs: number): boolean {
+  return trustedForMs >= ttlMs / 3
+}
+
 /** Lives at least this long from now. @throws LockLostError, RedisUnavailableError */
 export function extendLease(acquisition: Acquisition, leaseMs: number): Promise<void> {
   const { commands, loss, protocol, session } = acquisition

@@ -1,4 +1,5 @@
 import type { Acquisition } from './acquisition.js'
+import { isWellTrusted } from './lease-of-hold.js'
 import { afterThisTick } from './system-clock.js'
 
 /*
@@ -15,7 +16,12 @@ import { afterThisTick } from './system-clock.js'
 
 /** Whether a level may be had, or given back, without asking Redis. */
 export function reentersLocally({ protocol, watch, isOver, ttlMs }: Acquisition): boolean {
-  return protocol.reentersLocally && !isOver && watch?.renewing === true && watch.trustedForMs >= ttlMs / 3
+  return (
+    protocol.reentersLocally &&
+    !isOver &&
+    watch?.renewing === true &&
+    isWellTrusted(watch.trustedForMs, ttlMs)
+  )
 }
 
 /** Lets the count in Redis follow that of the levels: once for all of a tick. */

@@ -1,5 +1,6 @@
 import { trustMarginMs, type Watch } from '@holdfast/watchdog'
 import type { Acquisition } from './acquisition.js'
+import { isWellTrusted } from './lease-of-hold.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import type { OwnerCommands } from './owner-commands.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
@@ -44,9 +45,9 @@ export class Possession {
     this.protocol = holder.protocol
   }
 
-  /** Whether somebody here waits for it, and may have it without asking Redis. */
+  /** Whether somebody here waits for it. */
   get isWanted(): boolean {
-    return this.protocol.passing !== null && this.protocol.isAwaited
+    return this.protocol.isAwaited
   }
 
   /** Whether its bounds leave room for one more. */
@@ -69,7 +70,7 @@ export class Possession {
     watchdog.endOverdueTrust()
     const { trustedForMs } = watch
     const { ttlMs } = holder
-    if (trustedForMs < ttlMs / 3) {
+    if (!isWellTrusted(trustedForMs, ttlMs)) {
       return false
     }
     const sentAt = clock.now() + trustedForMs - ttlMs + trustMarginMs(ttlMs)

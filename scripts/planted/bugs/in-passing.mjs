@@ -6,7 +6,7 @@ const FAULTS = 'packages/core/test/redis/local-passing-faults.test.ts'
 export const BUGS_IN_PASSING = {
   'a lock is passed on after trust in it ended': {
     file: POSSESSION,
-    find: 'trustedForMs < ttlMs / 3',
+    find: '!isWellTrusted(trustedForMs, ttlMs)',
     replace: 'trustedForMs < 0',
     test: PASSING,
     only: 'when the machine was suspended',

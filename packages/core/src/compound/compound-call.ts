@@ -163,8 +163,7 @@ export class CompoundCall {
       }
       return taken
     } catch (error) {
-      const isAborted = this.signal?.aborted === true && error === this.signal.reason
-      publication.ended(isAborted ? 'aborted' : 'error', { error })
+      publication.failed(error, this.signal)
       throw error
     }
   }

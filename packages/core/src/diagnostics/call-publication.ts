@@ -86,6 +86,12 @@ export class CallPublication implements ObservedCall {
     this.#handedOffMs = 0
   }
 
+  /** @param signal of the call */
+  failed(error: unknown, signal: AbortSignal | undefined): void {
+    const isAborted = signal?.aborted === true && error === signal.reason
+    this.ended(isAborted ? 'aborted' : 'error', { error })
+  }
+
   ended(outcome: CallOutcome, { path, holder, error }: CallEnd): void {
     this.phase = 'ended'
     this.outcome = outcome

@@ -57,8 +57,7 @@ export class PermitWait<T> implements Wait {
       this.publication?.ended(obtained ? 'acquired' : 'timeout', obtained ? { path: 'remote' } : {})
       return obtained
     } catch (error) {
-      const { signal } = this.options
-      this.publication?.ended(signal?.aborted && error === signal.reason ? 'aborted' : 'error', { error })
+      this.publication?.failed(error, this.options.signal)
       throw error
     }
   }
