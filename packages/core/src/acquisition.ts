@@ -4,6 +4,8 @@ import { newTurn, type Context, type Turn } from './context.js'
 import { publishHold, type HoldPublication } from './diagnostics/hold-publication.js'
 import { LockLostError, type LossReason } from './errors.js'
 import type { Hold } from './hold.js'
+import type { PushedGrant } from './contention.js'
+import { confirmGrantSoon } from './confirmation.js'
 import type { LockProtocol, Surroundings } from './locks/lock-protocol.js'
 import { Levels, type LevelRequest } from './levels.js'
 import { watchLease } from './lease-of-hold.js'
@@ -99,8 +101,8 @@ export class Acquisition extends BoundToLock implements RenewableLease {
    * process was paused between sending and now): the caller gives it back.
    */
   begin(request: LevelRequest): Hold | null {
-    if (this.possession) {
-      // Passed on to it. Lost since then: as if it had come too late.
+    if (this.watch) {
+      // Passed on or given to it. Lost since then: as if it had come too late.
       return this.isOver ? null : this.levels.add(this, request)
     }
     const now = this.session.clock.now()
@@ -127,6 +129,27 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.watch = watchLease(this, { sentAt, ttlMs: this.ttlMs, renew: true }, this.session.clock.now())
     this.publication = publishHold(this.session, this)
     possession.passTo(this)
+    return true
+  }
+
+  /** Redis gave it the lock while it waited. @returns false: it asks Redis */
+  takeGrant({ sentAt, ttlMs }: PushedGrant, request: LevelRequest): boolean {
+    const { commands, session } = this
+    if (!commands.isWaiting) {
+      return false
+    }
+    const watch = watchLease(this, { sentAt, ttlMs, renew: false }, session.clock.now())
+    if (watch.trustedForMs === 0) {
+      // Since that life began the machine was suspended, or another primary took over.
+      watch.stop()
+      session.held.remove(this)
+      return false
+    }
+    commands.given()
+    commands.noteLease(sentAt, ttlMs)
+    this.watch = watch
+    this.publication = publishHold(this.session, this)
+    confirmGrantSoon(this, request)
     return true
   }
 

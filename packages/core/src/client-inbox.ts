@@ -4,8 +4,13 @@ import type { Session } from './session.js'
 
 // Before the owner whose turn it is; no client name has a colon in it.
 const TURN = 'turn:'
+// Before an owner that has the lock, and until when, ms of Redis.
+const GRANT = /^grant:(\d+):(.*)$/s
 
-/** What other clients tell this one: whose turn it is, or, an owner alone, whose hold was released by force. */
+/**
+ * What other clients tell this one: who of its waiters was given a lock, or whose turn it is to try; or, an owner alone,
+ * whose hold was released by force.
+ */
 export class ClientInbox {
   private opening: Promise<void> | null = null
   private readonly channel: string
@@ -32,8 +37,12 @@ export class ClientInbox {
   }
 
   private read(payload: string): void {
-    if (payload.startsWith(TURN)) {
-      this.session.fairWaiters.wake(payload.slice(TURN.length))
+    const { fairWaiters } = this.session
+    const [, until, owner] = GRANT.exec(payload) ?? []
+    if (owner !== undefined) {
+      fairWaiters.given(owner, Number(until))
+    } else if (payload.startsWith(TURN)) {
+      fairWaiters.wake(payload.slice(TURN.length))
     } else {
       this.session.held.all.find((each) => each.commands.field.isNamed(payload))?.lose('forced')
     }

@@ -2,10 +2,19 @@ import type { Attempt, WaitOutcome } from '@holdfast/waiter'
 import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from './context.js'
+import type { AcquisitionPath } from './diagnostics/messages.js'
 import type { Standing, Surroundings } from './locks/lock-protocol.js'
 import type { PassedHold } from './possession.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
+
+/** A lock that Redis gave to a waiter, for a life of its client that a request sent at `sentAt` began. */
+export interface PushedGrant {
+  readonly kind: 'granted'
+  /** Monotonic ms. */
+  readonly sentAt: number
+  readonly ttlMs: number
+}
 
 /** Taking a lock that nothing around the call holds: one acquisition, in the line of its name. */
 export class Contention implements Standing {
@@ -15,7 +24,7 @@ export class Contention implements Standing {
   /** The caller has left: a try whose turn comes now must not be sent. */
   private over = false
   private refusals = 0
-  private wasPassed = false
+  private path: AcquisitionPath = 'remote'
 
   /** @throws SelfDeadlockError its wait would never end */
   constructor(
@@ -54,7 +63,7 @@ export class Contention implements Standing {
     }
     // What withLock takes belongs to its frame alone: siblings in the same context stay excluded.
     acquisition.keepIn(call.ofCallback ? null : (call.place?.context ?? null))
-    return { kind: 'held', path: this.wasPassed ? 'passed' : 'remote', hold, acquisition, turn: null }
+    return { kind: 'held', path: this.path, hold, acquisition, turn: null }
   }
 
   /** Whatever a late or unanswered try may have done in Redis is undone. */
@@ -76,7 +85,7 @@ export class Contention implements Standing {
       ticks,
       shared,
       attempt: () => this.attempt(),
-      accept: (offer) => this.accept(offer as PassedHold),
+      accept: (offer) => this.accept(offer as PassedHold | PushedGrant),
       onParked: (ticket) => this.call.parked(ticket),
     })
     const { publication } = this.call
@@ -105,18 +114,30 @@ export class Contention implements Standing {
     return this.acquisition.tryFirst(this.call).then((reply) => this.read(reply), unavailableOrThrow)
   }
 
-  /** What another caller of this client passes on. Who wants more than that, a lease or a token, asks Redis. */
-  private accept(passed: PassedHold): true | undefined {
-    const { leaseMs, place, protocol } = this.call
-    if (!protocol.passing || leaseMs !== undefined || (place && enclosing(place, protocol.scope))) {
+  /** What it is handed while it sleeps. Not wanted: it asks Redis. */
+  private accept(offer: PassedHold | PushedGrant): true | undefined {
+    const { place, protocol, publication } = this.call
+    if (place && enclosing(place, protocol.scope)) {
       return undefined
     }
-    if (!this.acquisition.takeOver(passed, this.call)) {
+    if (!(offer.kind === 'passed' ? this.takeOver(offer) : this.takeGrant(offer))) {
       return undefined
     }
-    this.wasPassed = true
-    this.call.publication?.handedOver()
+    this.path = offer.kind
+    publication?.handedOver()
     return true
+  }
+
+  /** What another caller of this client passes on. Who wants more than that, a lease or a token, asks Redis. */
+  private takeOver(passed: PassedHold): boolean {
+    const { leaseMs, protocol } = this.call
+    return protocol.passing !== null && leaseMs === undefined && this.acquisition.takeOver(passed, this.call)
+  }
+
+  /** What Redis gave it. Who wants it for less time than that asks Redis. */
+  private takeGrant(grant: PushedGrant): boolean {
+    const { leaseMs = Number.POSITIVE_INFINITY } = this.call
+    return leaseMs >= grant.ttlMs && this.acquisition.takeGrant(grant, this.call)
   }
 
   private read(reply: AcquireReply): Attempt<boolean> {

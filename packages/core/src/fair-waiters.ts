@@ -1,10 +1,12 @@
 import type { Waiter } from '@holdfast/waiter'
-import { localName, turnChannel } from './keys.js'
+import { JavaTurns } from './java-turns.js'
+import { localName } from './keys.js'
+import { OwnLives } from './own-lives.js'
 import type { ScriptRunner } from './redis/script-runner.js'
 import type { Refusals } from './refusals.js'
 import type { FairHeldReply } from './scripts/fair-lock/acquire.js'
 import { heartbeat, type HeartbeatReply } from './scripts/fair-lock/heartbeat.js'
-import type { FairLine } from './scripts/fair-lock/line.js'
+import type { FairLine, SignOfLife } from './scripts/fair-lock/line.js'
 import { withdraw } from './scripts/fair-lock/withdraw.js'
 import { SoonestTimer } from './soonest-timer.js'
 import type { Clock } from './system-clock.js'
@@ -18,13 +20,14 @@ export interface FairWait {
   arrival: string
   /** Its client's life in which Redis last had it in line; '' before. */
   aliveSince: string
-  /** Hears a Java client announce its turn; null while no Java client is in sight. */
-  javaListener: (() => void) | null
+  /** Ends hearing a Java client announce its turn; null while no Java client is in sight. */
+  stopListening: (() => void) | null
 }
 
 interface Line {
   readonly line: FairLine
   readonly waits: Map<string, FairWait>
+  readonly lives: OwnLives
 }
 
 export interface FairWaitersParts {
@@ -35,6 +38,10 @@ export interface FairWaitersParts {
   readonly clock: Clock
   /** Two of them after its last one a client counts as dead. */
   readonly heartbeatMs: number
+  /** Whether a lock that a waiter is given is used before Redis is asked. */
+  readonly takesGrants: boolean
+  /** Called before a caller is resumed. */
+  readonly beforeResume: () => void
 }
 
 /** The local line of one owner. Nobody else stands in it: the order of a fair lock is kept by Redis. */
@@ -49,14 +56,28 @@ export function fairQueue(owner: string): string {
  */
 export class FairWaiters {
   private readonly lines = new Map<string, Line>()
+  private readonly lineOf = new Map<string, Line>()
+  private readonly javaTurns: JavaTurns
   private readonly timer: SoonestTimer
+  /** Of the latest answer. */
+  private roundTripMs = 0
 
   constructor(private readonly parts: FairWaitersParts) {
+    this.javaTurns = new JavaTurns(parts.waiter.topics, (owner) => this.wake(owner))
     this.timer = new SoonestTimer(parts.clock, () => void this.beat())
   }
 
+  /** What this client says of itself whenever it asks. */
+  get alive(): SignOfLife {
+    const { clientId, takesGrants } = this.parts
+    const { aliveForMs } = this
+    // What comes as late as that would be over before anybody could use it, and its waiter has lost its place.
+    const hears = this.roundTripMs <= aliveForMs / 8
+    return { clientId, aliveForMs, takesGrants: takesGrants && hears }
+  }
+
   /** How long a heartbeat makes this client count as alive, ms. */
-  get aliveForMs(): number {
+  private get aliveForMs(): number {
     return Math.ceil(2 * this.parts.heartbeatMs)
   }
 
@@ -67,18 +88,22 @@ export class FairWaiters {
   /** Before the try that puts it in line: its turn may be announced before the answer arrives. */
   enter(line: FairLine, owner: string): FairWait {
     const lockKey = keyOf(line)
-    const here = this.lines.get(lockKey) ?? { line, waits: new Map<string, FairWait>() }
-    const wait = here.waits.get(owner) ?? { owner, arrival: NOT_IN_LINE, aliveSince: '', javaListener: null }
+    const here = this.lines.get(lockKey) ?? newLine(line, this.aliveForMs)
+    const wait = here.waits.get(owner) ?? { owner, arrival: NOT_IN_LINE, aliveSince: '', stopListening: null }
     this.lines.set(lockKey, here)
     here.waits.set(owner, wait)
+    this.lineOf.set(owner, here)
     this.timer.within(this.parts.heartbeatMs)
     return wait
   }
 
   /** Redis has it in line. */
-  stands(line: FairLine, owner: string, reply: FairHeldReply): void {
-    const wait = this.lines.get(keyOf(line))?.waits.get(owner)
-    if (wait) {
+  stands(owner: string, reply: FairHeldReply, sentAt: number): void {
+    const here = this.lineOf.get(owner)
+    const wait = here?.waits.get(owner)
+    if (here && wait) {
+      const { line, lives } = here
+      this.noteLife(lives, reply.aliveUntil, sentAt)
       wait.arrival = reply.arrival
       wait.aliveSince = reply.aliveSince
       this.watch(line, [wait], reply)
@@ -86,19 +111,17 @@ export class FairWaiters {
   }
 
   /** It has the lock, or does not want it any more. */
-  leave(line: FairLine, owner: string): void {
-    const lockKey = keyOf(line)
-    const here = this.lines.get(lockKey)
+  leave(owner: string): void {
+    const here = this.lineOf.get(owner)
     const wait = here?.waits.get(owner)
     if (!here || !wait) {
       return
     }
     here.waits.delete(owner)
-    if (wait.javaListener) {
-      void this.parts.waiter.topics.remove(javaTopic(line, owner), wait.javaListener)
-    }
+    this.lineOf.delete(owner)
+    wait.stopListening?.()
     if (here.waits.size === 0) {
-      this.lines.delete(lockKey)
+      this.lines.delete(keyOf(here.line))
     }
     if (this.lines.size === 0) {
       this.timer.cancel()
@@ -108,6 +131,23 @@ export class FairWaiters {
   /** A message says that it is its turn: it tries. The message may be late, or a second one. */
   wake(owner: string): void {
     this.parts.waiter.wake(fairQueue(owner))
+  }
+
+  /**
+   * A message says that it has the lock, until then (ms of Redis). It uses it if this client knows by its own clock that
+   * this is still so; else it tries, and finds itself the owner, or not. For one that has left, the release that takes it
+   * out of the line gives the lock back.
+   */
+  given(owner: string, until: number): void {
+    const { waiter, beforeResume, clock } = this.parts
+    // I3: its caller is resumed before any timer is, after whatever pause of the process.
+    beforeResume()
+    const grant = this.lineOf.get(owner)?.lives.grantUntil(until, clock.now())
+    if (grant && waiter.offer(fairQueue(owner), grant)) {
+      this.leave(owner)
+    } else {
+      this.wake(owner)
+    }
   }
 
   /** Messages may have been missed: each of them tries. */
@@ -123,13 +163,15 @@ export class FairWaiters {
     await Promise.all([...this.lines.values()].map((each) => this.ask(each)))
   }
 
-  private async ask({ line, waits }: Line): Promise<void> {
-    const { runner, clientId } = this.parts
+  private async ask({ line, waits, lives }: Line): Promise<void> {
+    const { runner, clock } = this.parts
+    const sentAt = clock.now()
     try {
-      const reply = await heartbeat(runner, { line, clientId, aliveForMs: this.aliveForMs })
+      const reply = await heartbeat(runner, { line, alive: this.alive })
       if (waits.size === 0) {
         return
       }
+      this.noteLife(lives, reply.aliveUntil, sentAt)
       this.watch(line, waits.values(), reply)
       this.callUp(line, waits, reply)
     } catch {
@@ -138,10 +180,19 @@ export class FairWaiters {
     }
   }
 
+  private noteLife(lives: OwnLives, until: number, sentAt: number): void {
+    this.roundTripMs = this.parts.clock.now() - sentAt
+    lives.add(until, sentAt)
+  }
+
   /** Whoever of ours is to try now. */
   private callUp(line: FairLine, waits: ReadonlyMap<string, FairWait>, reply: HeartbeatReply): void {
     const { clientId, runner } = this.parts
-    const { first, aliveSince } = reply
+    const { first, holder, aliveSince } = reply
+    if (waits.has(holder)) {
+      // It was given the lock, and does not know.
+      this.wake(holder)
+    }
     for (const wait of [...waits.values()]) {
       if (wait.aliveSince !== '' && wait.aliveSince !== aliveSince) {
         // Taken for dead since then, it may have been taken out of the line: it goes back to where it stood.
@@ -174,22 +225,9 @@ export class FairWaiters {
     }
     if (javaIsThere) {
       for (const wait of waits) {
-        this.listenToJava(line, wait)
+        this.javaTurns.listen(line, wait)
       }
     }
-  }
-
-  /** Redisson announces the release of a fair lock on a channel of the first in line's own. */
-  private listenToJava(line: FairLine, wait: FairWait): void {
-    if (wait.javaListener) {
-      return
-    }
-    const listener = (): void => this.wake(wait.owner)
-    wait.javaListener = listener
-    // A message before the confirmation reached nobody: the confirmation counts as one (I4).
-    this.parts.waiter.topics.add(javaTopic(line, wait.owner), listener).then(listener, () => {
-      wait.javaListener = null
-    })
   }
 
   private wakeAll(waits: ReadonlyMap<string, FairWait>): void {
@@ -206,10 +244,10 @@ interface Seen {
   readonly javaIsThere: boolean
 }
 
-function keyOf(line: FairLine): string {
-  return line.keys[0] ?? ''
+function newLine(line: FairLine, aliveForMs: number): Line {
+  return { line, waits: new Map<string, FairWait>(), lives: new OwnLives(aliveForMs) }
 }
 
-function javaTopic(line: FairLine, owner: string): string {
-  return turnChannel(line.channels[1], owner)
+function keyOf(line: FairLine): string {
+  return line.keys[0] ?? ''
 }

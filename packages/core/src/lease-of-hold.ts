@@ -21,6 +21,9 @@ export function extendLease(acquisition: Acquisition, leaseMs: number): Promise<
   const { commands, loss, protocol, session } = acquisition
   return commands.oneAtATime(async () => {
     loss.throwIfSet()
+    if (acquisition.isReleased) {
+      return
+    }
     const owner = await commands.knownName()
     const sentAt = session.clock.now()
     if ((await protocol.extend(owner, leaseMs)) === 'lost') {

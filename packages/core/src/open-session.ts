@@ -57,7 +57,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const session = {
     ...services,
     ...lifecycle(),
-    ...fairWaiting({ clientId, runner, waiter, clock, heartbeatMs: resyncInterval }),
+    ...fairWaiting({ clientId, runner, waiter, clock, beforeResume }, options),
     port,
     contexts: new Contexts(),
     events,
@@ -86,9 +86,14 @@ function watchPrimaries(session: OpenSession): void {
   })
 }
 
-function fairWaiting(parts: Omit<FairWaitersParts, 'refusals'>) {
+function fairWaiting(
+  parts: Omit<FairWaitersParts, 'refusals' | 'heartbeatMs' | 'takesGrants'>,
+  { resyncInterval: heartbeatMs, pushedGrants, replicas }: ResolvedOptions,
+) {
   const refusals = new Refusals(parts.clock)
-  return { refusals, fairWaiters: new FairWaiters({ ...parts, refusals }) }
+  // What only the primary has is no grant where replicas count.
+  const takesGrants = pushedGrants && !replicas
+  return { refusals, fairWaiters: new FairWaiters({ ...parts, refusals, heartbeatMs, takesGrants }) }
 }
 
 function lifecycle() {

@@ -57,6 +57,11 @@ export interface LockClientOptions {
    */
   localPassing?: boolean
   /**
+   * Whether a waiter of this client for a fair lock is given the lock by the release before it, and has it when the
+   * message arrives; else it is woken, and takes it by a command of its own. Default true. Never with `replicas`.
+   */
+  pushedGrants?: boolean
+  /**
    * Whether a re-entry into a renewed and trusted hold, and giving back a level that is not the last, is done here at once;
    * the count in Redis follows at the end of the tick. Default false: each has Redis's answer. Plain, fenced and spin
    * locks. Never with `replicas`.
@@ -92,6 +97,7 @@ export interface ResolvedOptions {
   /** undefined: off. */
   readonly describeHolds: true | (() => string | undefined) | undefined
   readonly localPassing: boolean
+  readonly pushedGrants: boolean
   readonly localReentry: boolean
   readonly replicas: ReplicaAcks | undefined
   readonly shardedPubSub: ShardedPubSub
@@ -115,6 +121,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     waitingThreshold: options.waitingThreshold ?? 0,
     describeHolds: describing(options.describeHolds),
     localPassing: options.localPassing ?? true,
+    pushedGrants: options.pushedGrants ?? true,
     localReentry: options.localReentry ?? false,
     replicas: replicaAcks(options.replicas),
     shardedPubSub: options.shardedPubSub ?? 'auto',
@@ -150,6 +157,7 @@ function check(options: ResolvedOptions): void {
   checkOneOf('bareCalls', options.bareCalls, ['warn', 'allow', 'throw'])
   checkDuration('waitingThreshold', options.waitingThreshold, 'zero')
   checkOneOf('localPassing', options.localPassing, [true, false])
+  checkOneOf('pushedGrants', options.pushedGrants, [true, false])
   checkOneOf('localReentry', options.localReentry, [true, false])
   checkOneOf('shardedPubSub', options.shardedPubSub, ['auto', 'on', 'off'])
 }

@@ -2,7 +2,7 @@ import { RedisUnavailableError, WrongTypeError } from './errors.js'
 import type { Acquisition } from './acquisition.js'
 import type { HoldChange, LockProtocol, Wish } from './locks/lock-protocol.js'
 import { OwnerField } from './owner-field.js'
-import { isWorthRetrying, untilKnown } from './redis/until-known.js'
+import { isRefusal, isWorthRetrying, untilKnown } from './redis/until-known.js'
 import { CommandLedger } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
@@ -84,9 +84,8 @@ export class OwnerCommands extends Turns {
 
   /** What commands have to name now. @throws LockError: it is in doubt */
   async knownName(): Promise<string> {
-    const { inDoubt } = this.field
-    if (inDoubt !== null) {
-      await this.field.follow(inDoubt, this.protocol.passing)
+    if (this.field.inDoubt !== null) {
+      await this.field.follow(this.field.inDoubt, this.protocol.passing)
     }
     return this.field.name
   }
@@ -126,6 +125,17 @@ export class OwnerCommands extends Turns {
         return reply
       },
     })
+  }
+
+  /** It waits in Redis, and nothing is under way whose answer tells more. */
+  get isWaiting(): boolean {
+    return this.isExpected && !this.isTaken
+  }
+
+  /** Redis gave it the lock while it waited. */
+  given(): void {
+    this.isExpected = false
+    this.inRedis = 1
   }
 
   /** Redis confirmed a lease for a request sent at `sentAt`. */
@@ -235,13 +245,6 @@ export class OwnerCommands extends Turns {
       this.passTurn()
     }
   }
-}
-
-/** Redis's own answer. */
-function isRefusal(error: unknown): boolean {
-  return (
-    error instanceof WrongTypeError || (error instanceof RedisUnavailableError && error.outcome === 'refused')
-  )
 }
 
 function rethrow(error: unknown): never {

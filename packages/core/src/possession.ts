@@ -17,6 +17,7 @@ const STAND_BACK_MS = 5
 
 /** A hold on its way from one caller of this client to the next. */
 export interface PassedHold {
+  readonly kind: 'passed'
   readonly possession: Possession
   /** When a grant would have been sent that is worth the trust that is left. */
   readonly sentAt: number
@@ -74,7 +75,7 @@ export class Possession {
       return false
     }
     const sentAt = clock.now() + trustedForMs - ttlMs + trustMarginMs(ttlMs)
-    return waiter.offer(queue, { possession: this, sentAt, end } satisfies PassedHold)
+    return waiter.offer(queue, { kind: 'passed', possession: this, sentAt, end } satisfies PassedHold)
   }
 
   passTo(next: Acquisition): void {

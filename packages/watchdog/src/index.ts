@@ -1,6 +1,6 @@
 export type { WatchdogClock } from './clock.js'
 export type { Grant } from './grant.js'
 export type { LeaseStore, LossReason, RenewableLease, RenewalAnswer } from './renewable-lease.js'
-export { trustMarginMs } from './trusted-until.js'
+export { trustedUntil, trustMarginMs } from './trusted-until.js'
 export type { Watch } from './watch.js'
 export { Watchdog, type WatchdogOptions } from './watchdog.js'

@@ -27,7 +27,7 @@ export const BUGS_IN_PASSING = {
   },
   'a lock without a token is passed to whoever wants one': {
     file: 'core/src/contention.ts',
-    find: '!protocol.passing ||',
+    find: 'protocol.passing !== null &&',
     replace: '',
     test: PASSING,
     only: 'when the next one wants a token',

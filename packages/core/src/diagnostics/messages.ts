@@ -24,9 +24,10 @@ export type CallOutcome = 'acquired' | 'timeout' | 'aborted' | 'error'
 
 /**
  * How a lock was acquired. `remote`: by a command of this call; `reentrant`: a level more of what the caller has;
- * `passed`: another caller of this client handed it over without Redis.
+ * `passed`: another caller of this client handed it over without Redis; `granted`: Redis gave it to this waiter when its
+ * holder released it.
  */
-export type AcquisitionPath = 'remote' | 'reentrant' | 'passed'
+export type AcquisitionPath = 'remote' | 'reentrant' | 'passed' | 'granted'
 
 /**
  * One call for a lock or for permits: the same object each time it is published, so that it can be the key of a

@@ -38,19 +38,20 @@ export class FairProtocol extends HashProtocol {
     { leaseMs, waits, note }: Wish,
   ): Promise<FairAcquireReply> {
     const { line, session } = this
-    const { fairWaiters: waiters, clientId } = session
+    const { fairWaiters: waiters } = session
     const arrival = waits ? waiters.enter(line, owner).arrival : DOES_NOT_WAIT
-    const { aliveForMs } = waiters
+    const { alive } = waiters
     const latchKey = this.latchKey(owner)
-    const change = { line, latchKey, owner, holds, leaseMs, stamp, clientId, aliveForMs, arrival, note }
+    const change = { line, latchKey, owner, holds, leaseMs, stamp, alive, arrival, note }
+    const sentAt = session.clock.now()
     const reply = await acquire(session.runner, change).catch((error: unknown) => {
       this.forgetUnsent(owner, arrival, error)
       throw error
     })
     if (reply.kind === 'held') {
-      waiters.stands(line, owner, reply)
+      waiters.stands(owner, reply, sentAt)
     } else if (waits) {
-      waiters.leave(line, owner)
+      waiters.leave(owner)
     }
     return reply
   }
@@ -59,14 +60,14 @@ export class FairProtocol extends HashProtocol {
   private forgetUnsent(owner: string, arrival: string, error: unknown): void {
     const isUnknown = error instanceof RedisUnavailableError && error.outcome === 'unknown'
     if (!isUnknown && arrival === NOT_IN_LINE) {
-      this.session.fairWaiters.leave(this.line, owner)
+      this.session.fairWaiters.leave(owner)
     }
   }
 
   release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
     const { line, session, isNoted } = this
     if (holds === 0) {
-      session.fairWaiters.leave(line, owner)
+      session.fairWaiters.leave(owner)
     }
     return release(session.runner, { line, latchKey: this.latchKey(owner), owner, holds, stamp, isNoted })
   }

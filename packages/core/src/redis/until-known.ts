@@ -1,5 +1,5 @@
 import pRetry from 'p-retry'
-import { RedisUnavailableError } from '../errors.js'
+import { RedisUnavailableError, WrongTypeError } from '../errors.js'
 import type { Clock } from '../system-clock.js'
 
 const FIRST_PAUSE_MS = 50
@@ -17,6 +17,13 @@ export interface RetryLimits {
 /** Whether the same command, sent again, may get an answer. */
 export function isWorthRetrying(error: unknown): error is RedisUnavailableError {
   return error instanceof RedisUnavailableError && error.transient
+}
+
+/** Whether it is Redis's own answer. */
+export function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof WrongTypeError || (error instanceof RedisUnavailableError && error.outcome === 'refused')
+  )
 }
 
 /**

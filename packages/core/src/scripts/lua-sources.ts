@@ -224,8 +224,8 @@ local transitions = {
     end
     local function lifeOf(q, client)
       local life = redis.call('hget', q.heartbeats, client) or ''
-      local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
-      return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+      local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+      return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
     end
     local function listen(q)
       local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
@@ -234,21 +234,22 @@ local transitions = {
       end
       if q.now - heard > 0.6 * span then
         for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-          local untilMs, since, spared = lifeOf(q, client)
-          if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
-            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+          local untilMs, since, marks = lifeOf(q, client)
+          if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
           end
         end
       end
       redis.call('hset', q.heartbeats, ':heard', q.now)
     end
-    local function lives(q, client, forMs)
+    local function lives(q, client, forMs, marks)
       local untilMs, since = lifeOf(q, client)
       since = untilMs > q.now and since or q.now
-      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+      untilMs = q.now + forMs
+      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
         ':heard', q.now, ':span', forMs)
       q.keepMs = 2 * math.max(forMs, q.patience)
-      return since
+      return since, untilMs
     end
     local function restore(q)
       local dropped = {}
@@ -308,7 +309,8 @@ local transitions = {
         keep(q.scores, q.keepMs)
       end
     end
-    local function join(q, owner, number, lease)
+    local function join(q, lock, owner, number)
+      local lease, holder = redis.call('pttl', lock), redis.call('hgetall', lock)
       local known = redis.call('zscore', q.arrivals, owner)
       if not known and number >= 0 then
         local score = q.now + math.max(lease, 0)
@@ -333,10 +335,29 @@ local transitions = {
         known = number
       end
       local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
-      return tonumber(known or 0), before + foreigners(q) + 1
+      local strangers = foreigners(q)
+      return { lease, holder[1] or '', holder[2] or 0, tonumber(known or 0), before + strangers + 1, strangers }
+    end
+    local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
+      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+      if not redis.call('zscore', q.arrivals, owner) then
+        redis.call(publish, unlock .. ':' .. owner, '0')
+        return
+      end
+      local client = clientOf(owner)
+      local aliveUntil, _, marks = lifeOf(q, client)
+      if string.find(marks, 'g', 1, true) then
+        local untilMs = string.format('%.0f', aliveUntil)
+        redis.call('hset', lock, owner, 1)
+        redis.call('pexpireat', lock, untilMs)
+        remove(q, owner)
+        redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
+      else
+        redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
+      end
     end
     local holds = tonumber(ARGV[2])
-    local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[11]
+    local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
     if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
       redis.call('hset', KEYS[1], ARGV[1], 1)
       redis.call('pexpire', KEYS[1], ARGV[3])
@@ -376,28 +397,23 @@ local transitions = {
     redis.call('setrange', KEYS[6], 0, '')
     local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
     q.now, q.patience = clock(), tonumber(ARGV[9])
-    local first, since, answer = ARGV[1], 0, 1
+    local first, since, untilMs, answer = ARGV[1], 0, 0, 1
     if not mine then
       listen(q)
-      since = ARGV[10] ~= '-1' and lives(q, ARGV[7], tonumber(ARGV[8])) or 0
+      if ARGV[10] ~= '-1' then since, untilMs = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
       first = head(q)
     end
-    if mine or (redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[1])) then
+    local isFree = not mine and redis.call('exists', KEYS[1]) == 0
+    if mine or (isFree and (not first or first == ARGV[1])) then
       redis.call('hset', KEYS[1], ARGV[1], holds)
       redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-      if ARGV[5] ~= '0' then
-        redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6])
-      end
-      if not mine then
-        remove(q, ARGV[1])
-      end
-      describe(KEYS[7], ARGV[1], holds, ARGV[11])
+      if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
+      if not mine then remove(q, ARGV[1]) end
+      describe(KEYS[7], ARGV[1], holds, ARGV[15])
     else
-      local lease = redis.call('pttl', KEYS[1])
-      local number, place = join(q, ARGV[1], tonumber(ARGV[10]), lease)
-      local holder = redis.call('hgetall', KEYS[1])
-      local owner, javaWaiters = holder[1] or '', foreigners(q)
-      answer = { lease, owner, holder[2] or 0, number, place, javaWaiters, since, noteOf(KEYS[7], owner) }
+      if isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
+      answer = join(q, KEYS[1], ARGV[1], tonumber(ARGV[10]))
+      answer[7], answer[8], answer[9], answer[10] = since, untilMs, noteOf(KEYS[7], answer[2])
     end
     tidy(q)
     return answer
@@ -412,8 +428,8 @@ local transitions = {
     end
     local function lifeOf(q, client)
       local life = redis.call('hget', q.heartbeats, client) or ''
-      local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
-      return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+      local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+      return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
     end
     local function listen(q)
       local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
@@ -422,21 +438,22 @@ local transitions = {
       end
       if q.now - heard > 0.6 * span then
         for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-          local untilMs, since, spared = lifeOf(q, client)
-          if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
-            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+          local untilMs, since, marks = lifeOf(q, client)
+          if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
           end
         end
       end
       redis.call('hset', q.heartbeats, ':heard', q.now)
     end
-    local function lives(q, client, forMs)
+    local function lives(q, client, forMs, marks)
       local untilMs, since = lifeOf(q, client)
       since = untilMs > q.now and since or q.now
-      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+      untilMs = q.now + forMs
+      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
         ':heard', q.now, ':span', forMs)
       q.keepMs = 2 * math.max(forMs, q.patience)
-      return since
+      return since, untilMs
     end
     local function restore(q)
       local dropped = {}
@@ -496,12 +513,22 @@ local transitions = {
         keep(q.scores, q.keepMs)
       end
     end
-    local function tell(q, owner, channels)
+    local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
       redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if redis.call('zscore', q.arrivals, owner) then
-        redis.call('publish', channels.inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+      if not redis.call('zscore', q.arrivals, owner) then
+        redis.call(publish, unlock .. ':' .. owner, '0')
+        return
+      end
+      local client = clientOf(owner)
+      local aliveUntil, _, marks = lifeOf(q, client)
+      if string.find(marks, 'g', 1, true) then
+        local untilMs = string.format('%.0f', aliveUntil)
+        redis.call('hset', lock, owner, 1)
+        redis.call('pexpireat', lock, untilMs)
+        remove(q, owner)
+        redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
       else
-        redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
+        redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
       end
     end
     local function forget(key, owner)
@@ -537,9 +564,7 @@ local transitions = {
     if KEYS[7] then
       forget(KEYS[7], ARGV[1])
     end
-    if mine then
-      redis.call('del', KEYS[1])
-    end
+    if mine then redis.call('del', KEYS[1]) end
     if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
       if not mine and not waited then
         remove(q, ARGV[1])
@@ -547,7 +572,7 @@ local transitions = {
       listen(q)
       local first = redis.call('exists', KEYS[1]) == 0 and head(q)
       if first then
-        tell(q, first, { inboxPrefix = ARGV[7], unlock = ARGV[8], publish = ARGV[9] })
+        callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9])
       end
       tidy(q)
     end
@@ -563,8 +588,8 @@ local transitions = {
     end
     local function lifeOf(q, client)
       local life = redis.call('hget', q.heartbeats, client) or ''
-      local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
-      return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+      local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+      return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
     end
     local function listen(q)
       local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
@@ -573,21 +598,22 @@ local transitions = {
       end
       if q.now - heard > 0.6 * span then
         for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-          local untilMs, since, spared = lifeOf(q, client)
-          if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
-            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+          local untilMs, since, marks = lifeOf(q, client)
+          if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
           end
         end
       end
       redis.call('hset', q.heartbeats, ':heard', q.now)
     end
-    local function lives(q, client, forMs)
+    local function lives(q, client, forMs, marks)
       local untilMs, since = lifeOf(q, client)
       since = untilMs > q.now and since or q.now
-      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+      untilMs = q.now + forMs
+      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
         ':heard', q.now, ':span', forMs)
       q.keepMs = 2 * math.max(forMs, q.patience)
-      return since
+      return since, untilMs
     end
     local function restore(q)
       local dropped = {}
@@ -647,12 +673,22 @@ local transitions = {
         keep(q.scores, q.keepMs)
       end
     end
-    local function tell(q, owner, channels)
+    local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
       redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if redis.call('zscore', q.arrivals, owner) then
-        redis.call('publish', channels.inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+      if not redis.call('zscore', q.arrivals, owner) then
+        redis.call(publish, unlock .. ':' .. owner, '0')
+        return
+      end
+      local client = clientOf(owner)
+      local aliveUntil, _, marks = lifeOf(q, client)
+      if string.find(marks, 'g', 1, true) then
+        local untilMs = string.format('%.0f', aliveUntil)
+        redis.call('hset', lock, owner, 1)
+        redis.call('pexpireat', lock, untilMs)
+        remove(q, owner)
+        redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
       else
-        redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
+        redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
       end
     end
     redis.call('hdel', KEYS[5], '')
@@ -661,7 +697,7 @@ local transitions = {
     local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
     q.now, q.patience = clock(), tonumber(ARGV[3])
     listen(q)
-    local since = lives(q, ARGV[1], tonumber(ARGV[2]))
+    local since, untilMs = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
     local first = head(q)
     local waiting = redis.call('zcard', KEYS[4])
     if redis.call('hlen', KEYS[5]) > 2 * waiting + 16 then
@@ -678,11 +714,11 @@ local transitions = {
       redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
     end
     if first and lease == -2 and clientOf(first) ~= ARGV[1] then
-      tell(q, first, { inboxPrefix = ARGV[4], unlock = ARGV[5], publish = ARGV[6] })
+      callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
     end
     local aliveMs = first and aliveForMs(q, first) or 0
     tidy(q)
-    return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since }
+    return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since, untilMs }
   end },
   ['read-lock/acquire'] = { run = function(KEYS, ARGV)
     local function clock()
@@ -1040,8 +1076,8 @@ local function clientOf(owner)
 end
 local function lifeOf(q, client)
   local life = redis.call('hget', q.heartbeats, client) or ''
-  local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
-  return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+  local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
 local function listen(q)
   local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
@@ -1050,21 +1086,22 @@ local function listen(q)
   end
   if q.now - heard > 0.6 * span then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, spared = lifeOf(q, client)
-      if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
-        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+      local untilMs, since, marks = lifeOf(q, client)
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
     end
   end
   redis.call('hset', q.heartbeats, ':heard', q.now)
 end
-local function lives(q, client, forMs)
+local function lives(q, client, forMs, marks)
   local untilMs, since = lifeOf(q, client)
   since = untilMs > q.now and since or q.now
-  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+  untilMs = q.now + forMs
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
   q.keepMs = 2 * math.max(forMs, q.patience)
-  return since
+  return since, untilMs
 end
 local function restore(q)
   local dropped = {}
@@ -1124,7 +1161,8 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
-local function join(q, owner, number, lease)
+local function join(q, lock, owner, number)
+  local lease, holder = redis.call('pttl', lock), redis.call('hgetall', lock)
   local known = redis.call('zscore', q.arrivals, owner)
   if not known and number >= 0 then
     local score = q.now + math.max(lease, 0)
@@ -1149,10 +1187,29 @@ local function join(q, owner, number, lease)
     known = number
   end
   local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
-  return tonumber(known or 0), before + foreigners(q) + 1
+  local strangers = foreigners(q)
+  return { lease, holder[1] or '', holder[2] or 0, tonumber(known or 0), before + strangers + 1, strangers }
+end
+local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
+  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+  if not redis.call('zscore', q.arrivals, owner) then
+    redis.call(publish, unlock .. ':' .. owner, '0')
+    return
+  end
+  local client = clientOf(owner)
+  local aliveUntil, _, marks = lifeOf(q, client)
+  if string.find(marks, 'g', 1, true) then
+    local untilMs = string.format('%.0f', aliveUntil)
+    redis.call('hset', lock, owner, 1)
+    redis.call('pexpireat', lock, untilMs)
+    remove(q, owner)
+    redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
+  else
+    redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
+  end
 end
 local holds = tonumber(ARGV[2])
-local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[11]
+local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
 if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
   redis.call('hset', KEYS[1], ARGV[1], 1)
   redis.call('pexpire', KEYS[1], ARGV[3])
@@ -1192,33 +1249,28 @@ end
 redis.call('setrange', KEYS[6], 0, '')
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[9])
-local first, since, answer = ARGV[1], 0, 1
+local first, since, untilMs, answer = ARGV[1], 0, 0, 1
 if not mine then
   listen(q)
-  since = ARGV[10] ~= '-1' and lives(q, ARGV[7], tonumber(ARGV[8])) or 0
+  if ARGV[10] ~= '-1' then since, untilMs = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
   first = head(q)
 end
-if mine or (redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[1])) then
+local isFree = not mine and redis.call('exists', KEYS[1]) == 0
+if mine or (isFree and (not first or first == ARGV[1])) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-  if ARGV[5] ~= '0' then
-    redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6])
-  end
-  if not mine then
-    remove(q, ARGV[1])
-  end
-  describe(KEYS[7], ARGV[1], holds, ARGV[11])
+  if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
+  if not mine then remove(q, ARGV[1]) end
+  describe(KEYS[7], ARGV[1], holds, ARGV[15])
 else
-  local lease = redis.call('pttl', KEYS[1])
-  local number, place = join(q, ARGV[1], tonumber(ARGV[10]), lease)
-  local holder = redis.call('hgetall', KEYS[1])
-  local owner, javaWaiters = holder[1] or '', foreigners(q)
-  answer = { lease, owner, holder[2] or 0, number, place, javaWaiters, since, noteOf(KEYS[7], owner) }
+  if isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
+  answer = join(q, KEYS[1], ARGV[1], tonumber(ARGV[10]))
+  answer[7], answer[8], answer[9], answer[10] = since, untilMs, noteOf(KEYS[7], answer[2])
 end
 tidy(q)
 return answer
 `,
-  'fair-lock/force-release': `-- force-release: delete the lock whoever has it, tell the first in line, and the clients that had it.
+  'fair-lock/force-release': `-- force-release: delete the lock whoever has it, give it to the first in line, tell it, and the clients that had it.
 local function clock()
   local time = redis.call('time')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -1228,8 +1280,8 @@ local function clientOf(owner)
 end
 local function lifeOf(q, client)
   local life = redis.call('hget', q.heartbeats, client) or ''
-  local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
-  return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+  local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
 local function listen(q)
   local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
@@ -1238,21 +1290,22 @@ local function listen(q)
   end
   if q.now - heard > 0.6 * span then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, spared = lifeOf(q, client)
-      if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
-        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+      local untilMs, since, marks = lifeOf(q, client)
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
     end
   end
   redis.call('hset', q.heartbeats, ':heard', q.now)
 end
-local function lives(q, client, forMs)
+local function lives(q, client, forMs, marks)
   local untilMs, since = lifeOf(q, client)
   since = untilMs > q.now and since or q.now
-  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+  untilMs = q.now + forMs
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
   q.keepMs = 2 * math.max(forMs, q.patience)
-  return since
+  return since, untilMs
 end
 local function restore(q)
   local dropped = {}
@@ -1312,12 +1365,22 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
-local function tell(q, owner, channels)
+local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if redis.call('zscore', q.arrivals, owner) then
-    redis.call('publish', channels.inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  if not redis.call('zscore', q.arrivals, owner) then
+    redis.call(publish, unlock .. ':' .. owner, '0')
+    return
+  end
+  local client = clientOf(owner)
+  local aliveUntil, _, marks = lifeOf(q, client)
+  if string.find(marks, 'g', 1, true) then
+    local untilMs = string.format('%.0f', aliveUntil)
+    redis.call('hset', lock, owner, 1)
+    redis.call('pexpireat', lock, untilMs)
+    remove(q, owner)
+    redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
   else
-    redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
+    redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
   end
 end
 local owners = redis.call('hkeys', KEYS[1])
@@ -1327,7 +1390,7 @@ q.now, q.patience = clock(), tonumber(ARGV[1])
 listen(q)
 local first = head(q)
 if first then
-  tell(q, first, { inboxPrefix = ARGV[2], unlock = ARGV[3], publish = ARGV[4] })
+  callUp(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
 end
 tidy(q)
 for _, owner in ipairs(owners) do
@@ -1345,8 +1408,8 @@ local function clientOf(owner)
 end
 local function lifeOf(q, client)
   local life = redis.call('hget', q.heartbeats, client) or ''
-  local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
-  return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+  local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
 local function listen(q)
   local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
@@ -1355,21 +1418,22 @@ local function listen(q)
   end
   if q.now - heard > 0.6 * span then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, spared = lifeOf(q, client)
-      if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
-        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+      local untilMs, since, marks = lifeOf(q, client)
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
     end
   end
   redis.call('hset', q.heartbeats, ':heard', q.now)
 end
-local function lives(q, client, forMs)
+local function lives(q, client, forMs, marks)
   local untilMs, since = lifeOf(q, client)
   since = untilMs > q.now and since or q.now
-  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+  untilMs = q.now + forMs
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
   q.keepMs = 2 * math.max(forMs, q.patience)
-  return since
+  return since, untilMs
 end
 local function restore(q)
   local dropped = {}
@@ -1429,12 +1493,22 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
-local function tell(q, owner, channels)
+local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if redis.call('zscore', q.arrivals, owner) then
-    redis.call('publish', channels.inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  if not redis.call('zscore', q.arrivals, owner) then
+    redis.call(publish, unlock .. ':' .. owner, '0')
+    return
+  end
+  local client = clientOf(owner)
+  local aliveUntil, _, marks = lifeOf(q, client)
+  if string.find(marks, 'g', 1, true) then
+    local untilMs = string.format('%.0f', aliveUntil)
+    redis.call('hset', lock, owner, 1)
+    redis.call('pexpireat', lock, untilMs)
+    remove(q, owner)
+    redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
   else
-    redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
+    redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
   end
 end
 redis.call('hdel', KEYS[5], '')
@@ -1443,7 +1517,7 @@ local holder = redis.call('hgetall', KEYS[1])
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[3])
 listen(q)
-local since = lives(q, ARGV[1], tonumber(ARGV[2]))
+local since, untilMs = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 local first = head(q)
 local waiting = redis.call('zcard', KEYS[4])
 if redis.call('hlen', KEYS[5]) > 2 * waiting + 16 then
@@ -1460,13 +1534,13 @@ for _, owner in ipairs(redis.call('zrange', KEYS[4], 0, 99)) do
   redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
 end
 if first and lease == -2 and clientOf(first) ~= ARGV[1] then
-  tell(q, first, { inboxPrefix = ARGV[4], unlock = ARGV[5], publish = ARGV[6] })
+  callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
 local aliveMs = first and aliveForMs(q, first) or 0
 tidy(q)
-return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since }
+return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since, untilMs }
 `,
-  'fair-lock/release': `-- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next hears it.
+  'fair-lock/release': `-- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next has it.
 local function clock()
   local time = redis.call('time')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -1476,8 +1550,8 @@ local function clientOf(owner)
 end
 local function lifeOf(q, client)
   local life = redis.call('hget', q.heartbeats, client) or ''
-  local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
-  return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+  local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
 local function listen(q)
   local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
@@ -1486,21 +1560,22 @@ local function listen(q)
   end
   if q.now - heard > 0.6 * span then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, spared = lifeOf(q, client)
-      if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
-        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+      local untilMs, since, marks = lifeOf(q, client)
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
     end
   end
   redis.call('hset', q.heartbeats, ':heard', q.now)
 end
-local function lives(q, client, forMs)
+local function lives(q, client, forMs, marks)
   local untilMs, since = lifeOf(q, client)
   since = untilMs > q.now and since or q.now
-  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+  untilMs = q.now + forMs
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
   q.keepMs = 2 * math.max(forMs, q.patience)
-  return since
+  return since, untilMs
 end
 local function restore(q)
   local dropped = {}
@@ -1560,12 +1635,22 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
-local function tell(q, owner, channels)
+local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if redis.call('zscore', q.arrivals, owner) then
-    redis.call('publish', channels.inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  if not redis.call('zscore', q.arrivals, owner) then
+    redis.call(publish, unlock .. ':' .. owner, '0')
+    return
+  end
+  local client = clientOf(owner)
+  local aliveUntil, _, marks = lifeOf(q, client)
+  if string.find(marks, 'g', 1, true) then
+    local untilMs = string.format('%.0f', aliveUntil)
+    redis.call('hset', lock, owner, 1)
+    redis.call('pexpireat', lock, untilMs)
+    remove(q, owner)
+    redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
   else
-    redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
+    redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
   end
 end
 local function forget(key, owner)
@@ -1601,9 +1686,7 @@ end
 if KEYS[7] then
   forget(KEYS[7], ARGV[1])
 end
-if mine then
-  redis.call('del', KEYS[1])
-end
+if mine then redis.call('del', KEYS[1]) end
 if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
   if not mine and not waited then
     remove(q, ARGV[1])
@@ -1611,7 +1694,7 @@ if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
   listen(q)
   local first = redis.call('exists', KEYS[1]) == 0 and head(q)
   if first then
-    tell(q, first, { inboxPrefix = ARGV[7], unlock = ARGV[8], publish = ARGV[9] })
+    callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9])
   end
   tidy(q)
 end
@@ -1627,8 +1710,8 @@ local function clientOf(owner)
 end
 local function lifeOf(q, client)
   local life = redis.call('hget', q.heartbeats, client) or ''
-  local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
-  return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+  local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
 local function listen(q)
   local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
@@ -1637,21 +1720,22 @@ local function listen(q)
   end
   if q.now - heard > 0.6 * span then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, spared = lifeOf(q, client)
-      if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
-        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+      local untilMs, since, marks = lifeOf(q, client)
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
     end
   end
   redis.call('hset', q.heartbeats, ':heard', q.now)
 end
-local function lives(q, client, forMs)
+local function lives(q, client, forMs, marks)
   local untilMs, since = lifeOf(q, client)
   since = untilMs > q.now and since or q.now
-  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+  untilMs = q.now + forMs
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
   q.keepMs = 2 * math.max(forMs, q.patience)
-  return since
+  return since, untilMs
 end
 local function restore(q)
   local dropped = {}
@@ -1711,12 +1795,22 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
-local function tell(q, owner, channels)
+local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if redis.call('zscore', q.arrivals, owner) then
-    redis.call('publish', channels.inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  if not redis.call('zscore', q.arrivals, owner) then
+    redis.call(publish, unlock .. ':' .. owner, '0')
+    return
+  end
+  local client = clientOf(owner)
+  local aliveUntil, _, marks = lifeOf(q, client)
+  if string.find(marks, 'g', 1, true) then
+    local untilMs = string.format('%.0f', aliveUntil)
+    redis.call('hset', lock, owner, 1)
+    redis.call('pexpireat', lock, untilMs)
+    remove(q, owner)
+    redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
   else
-    redis.call(channels.publish, channels.unlock .. ':' .. owner, '0')
+    redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
   end
 end
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
@@ -1725,7 +1819,7 @@ remove(q, ARGV[1])
 listen(q)
 local first = redis.call('exists', KEYS[1]) == 0 and head(q)
 if first then
-  tell(q, first, { inboxPrefix = ARGV[3], unlock = ARGV[4], publish = ARGV[5] })
+  callUp(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5])
 end
 tidy(q)
 return 1

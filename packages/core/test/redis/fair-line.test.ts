@@ -14,7 +14,7 @@ interface Result {
 describe('a line with callers of several processes, in short', () => {
   const run = useScripts()
 
-  it('is served in order whoever dies or leaves, at two scripts for each hand-over (I10)', async () => {
+  it('is served in order whoever dies or leaves, at no more than two scripts for each hand-over (I10)', async () => {
     const { code, stdout, stderr } = await run(SCRIPT, SHORT.split(' '))
     expect({ code, stderr: code === 0 ? '' : stderr + stdout }).toEqual({ code: 0, stderr: '' })
     const { order, deaths, cost } = JSON.parse(stdout) as Result
@@ -22,13 +22,9 @@ describe('a line with callers of several processes, in short', () => {
     expect(deaths.problems).toEqual([])
     expect(deaths.died).toBeGreaterThan(0)
     expect(deaths.left).toBeGreaterThan(0)
-    expect(cost).toMatchObject({
-      rows: [
-        { waiters: 10, scripts: 2 },
-        { waiters: 60, scripts: 2 },
-      ],
-      problems: [],
-    })
+    expect(cost).toMatchObject({ rows: [{ waiters: 10 }, { waiters: 60 }], problems: [] })
+    // A release, and where the lock is kept for longer than a moment, a renewal.
+    expect(Math.max(...cost.rows.map(({ scripts }) => scripts))).toBeLessThanOrEqual(2)
   }, 60_000)
 
   it('an argument that is wrong is exit code 2, with the usage', async () => {

@@ -23,15 +23,26 @@ beforeEach(async () => {
 })
 
 describe('what a fair lock says', () => {
-  it('a release towards a Node waiter: its turn, in the inbox of its client, and nothing else', async () => {
-    const hold = await line.lockOf(locks).acquire()
-    const standing = await line.joinAll(['a', 'b'], () => others)
-    expect(await log.take()).toEqual([])
-    await hold.release()
-    await soon(served(standing))
-    const inbox = `holdfast:client:${others.clientId}`
-    expect(await log.take()).toEqual(standing.map(({ owner }) => [inbox, `turn:${owner}`]))
-  })
+  it.each([
+    ['that it has the lock', true, /^grant:\d+:/],
+    ['its turn, without pushed grants,', false, /^turn:/],
+  ])(
+    'a release towards a Node waiter: %s in the inbox of its client, and nothing else',
+    async (_what, pushedGrants, before) => {
+      const waiters = await rig.client({ resyncInterval: 20_000, pushedGrants })
+      const hold = await line.lockOf(locks).acquire()
+      const standing = await line.joinAll(['a', 'b'], () => waiters)
+      expect(await log.take()).toEqual([])
+      await hold.release()
+      await soon(served(standing))
+      const said = await log.take()
+      expect(said.map(([channel]) => channel)).toEqual(Array(2).fill(`holdfast:client:${waiters.clientId}`))
+      expect(said.every(([, payload]) => before.test(payload))).toBe(true)
+      expect(said.map(([, payload]) => payload.replace(before, ''))).toEqual(
+        standing.map(({ owner }) => owner),
+      )
+    },
+  )
 
   it('a release towards a Java waiter: "0" on its own channel, and nothing else', async () => {
     const hold = await line.lockOf(locks).acquire()
@@ -61,7 +72,7 @@ describe('what a fair lock says', () => {
     expect(await line.lockOf(others).forceUnlock()).toBe(true)
     await soon(waiting.done)
     expect(await log.take()).toEqual([
-      [`holdfast:client:${others.clientId}`, `turn:${waiting.owner}`],
+      [`holdfast:client:${others.clientId}`, expect.stringMatching(`^grant:\\d+:${waiting.owner}$`)],
       [`holdfast:client:${locks.clientId}`, hold.owner],
     ])
     expect(hold.signal.aborted).toBe(true)

@@ -27,6 +27,7 @@ beforeEach(() => {
 })
 
 const stamp = (sequence: number, latchThrough = 0) => ({ sequence, latchThrough })
+const aliveAs = (clientId: string) => ({ clientId, aliveForMs: 60_000, takesGrants: false })
 const acquireAs = (owner: string, change: Partial<FairAcquireCommand> = {}) =>
   acquire(runner, {
     line,
@@ -35,14 +36,13 @@ const acquireAs = (owner: string, change: Partial<FairAcquireCommand> = {}) =>
     holds: 1,
     leaseMs: 30_000,
     stamp: stamp(1),
-    clientId: owner.split(':')[0]!,
-    aliveForMs: 60_000,
+    alive: aliveAs(owner.split(':')[0]!),
     arrival: '0',
     ...change,
   })
 const releaseAs = (owner: string, change: Partial<FairReleaseCommand> = {}) =>
   release(runner, { line, latchKey: latchOf(owner), owner, holds: 0, stamp: stamp(2), ...change })
-const beatAs = (clientId: string) => heartbeat(runner, { line, clientId, aliveForMs: 60_000 })
+const beatAs = (clientId: string) => heartbeat(runner, { line, alive: aliveAs(clientId) })
 const force = () => forceRelease(runner, line)
 
 describe('every RETURNS row of the scripts of a fair lock', () => {

@@ -4,15 +4,17 @@
 -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
 --         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
 --         [7] client id   [8] ms it counts as alive   [9] ms that Redisson gives each waiter
---         [10] number this owner came at, 0 for none yet, -1 when it does not wait   [11] note, or absent, as lock/acquire
--- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
---         {ttl ms, holder, holds, number it came at, place in line, Java clients in line, since when its client
---         has lived without a gap, and with a note as lock/acquire} when it has to wait
+--         [10] number this owner came at, 0 for none yet, -1 when it does not wait   [11] [12] [13] as fair-lock/release [7..9]
+--         [14] 'g' when its client uses a lock that it is given, else ''   [15] note, or absent, as lock/acquire
+-- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy), else {ttl ms, holder,
+--         holds, number it came at, place in line, Java clients in line, since when its client has lived without a
+--         gap, until when it counts as alive (ms of Redis), and with a note as lock/acquire}: it has to wait
 -- RETRY   safe: writes the absolute count; an owner stands in line once; late copies meet the latch
 -- insert fair-lock/queue
 -- insert fair-lock/join
+-- insert fair-lock/call-up
 local holds = tonumber(ARGV[2])
-local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[11]
+local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
 if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
   -- HSET comes first: Redis refuses it when out of memory, and a write before it would let it pass.
   redis.call('hset', KEYS[1], ARGV[1], 1)
@@ -32,29 +34,24 @@ end
 redis.call('setrange', KEYS[6], 0, '')
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[9])
-local first, since, answer = ARGV[1], 0, 1
+local first, since, untilMs, answer = ARGV[1], 0, 0, 1
 if not mine then
   listen(q)
   -- Who does not wait says nothing about those who do: a waiter that nobody awaits must not live on it.
-  since = ARGV[10] ~= '-1' and lives(q, ARGV[7], tonumber(ARGV[8])) or 0
+  if ARGV[10] ~= '-1' then since, untilMs = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
   first = head(q)
 end
-if mine or (redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[1])) then
+local isFree = not mine and redis.call('exists', KEYS[1]) == 0
+if mine or (isFree and (not first or first == ARGV[1])) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-  if ARGV[5] ~= '0' then
-    redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6])
-  end
-  if not mine then
-    remove(q, ARGV[1])
-  end
-  describe(KEYS[7], ARGV[1], holds, ARGV[11])
+  if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
+  if not mine then remove(q, ARGV[1]) end
+  describe(KEYS[7], ARGV[1], holds, ARGV[15])
 else
-  local lease = redis.call('pttl', KEYS[1])
-  local number, place = join(q, ARGV[1], tonumber(ARGV[10]), lease)
-  local holder = redis.call('hgetall', KEYS[1])
-  local owner, javaWaiters = holder[1] or '', foreigners(q)
-  answer = { lease, owner, holder[2] or 0, number, place, javaWaiters, since, noteOf(KEYS[7], owner) }
+  if isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
+  answer = join(q, KEYS[1], ARGV[1], tonumber(ARGV[10]))
+  answer[7], answer[8], answer[9], answer[10] = since, untilMs, noteOf(KEYS[7], answer[2])
 end
 tidy(q)
 return answer

@@ -4,7 +4,7 @@ import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 import { granted, parseAcquired, type AcquireReply, type HeldReply } from '../lock/acquire.js'
 import { noteIn, wantedNote, type NoteWish } from '../lock/note.js'
-import type { FairLine } from './line.js'
+import { callUpArguments, markOf, type FairLine, type SignOfLife } from './line.js'
 
 export const acquireScript = defineScript('fair-lock/acquire')
 
@@ -16,9 +16,7 @@ export interface FairAcquireCommand {
   readonly holds: number
   readonly leaseMs: number
   readonly stamp: CommandStamp
-  readonly clientId: string
-  /** How long the client counts as alive without another heartbeat, ms. */
-  readonly aliveForMs: number
+  readonly alive: SignOfLife
   /** The number this owner came at; '0': none yet, '-1': it does not wait. */
   readonly arrival: string
   readonly note?: NoteWish | undefined
@@ -31,12 +29,14 @@ export interface FairHeldReply extends HeldReply {
   readonly javaIsThere: boolean
   /** Since when its client has lived without a gap. */
   readonly aliveSince: string
+  /** Until when its client counts as alive, ms of Redis. */
+  readonly aliveUntil: number
 }
 
 export type FairAcquireReply = Exclude<AcquireReply, HeldReply> | FairHeldReply
 
 export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Promise<FairAcquireReply> {
-  const { line, latchKey, owner, holds, leaseMs, stamp, clientId, aliveForMs, arrival, note } = command
+  const { line, latchKey, owner, holds, leaseMs, stamp, alive, arrival, note } = command
   const args = [
     owner,
     `${holds}`,
@@ -44,10 +44,12 @@ export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Prom
     `${stamp.sequence}`,
     `${stamp.latchThrough}`,
     LATCH_TTL_MS,
-    clientId,
-    `${aliveForMs}`,
+    alive.clientId,
+    `${alive.aliveForMs}`,
     line.patience,
     arrival,
+    ...callUpArguments(runner, line),
+    markOf(alive),
     ...(note ? [wantedNote(note)] : []),
   ]
   const { lockName } = line
@@ -61,7 +63,7 @@ function parse(reply: unknown): FairAcquireReply {
   if (!Array.isArray(reply)) {
     return parseAcquired(reply)
   }
-  const [ttlMs, holder, holds, arrival, place, javaWaiters, aliveSince, ...note] = reply as Answer
+  const [ttlMs, holder, holds, arrival, place, javaWaiters, aliveSince, aliveUntil, ...note] = reply as Answer
   return {
     kind: 'held',
     ttlMs: Number(ttlMs),
@@ -71,6 +73,7 @@ function parse(reply: unknown): FairAcquireReply {
     ...(Number(arrival) > 0 ? { waits: true, place: Number(place) } : {}),
     javaIsThere: Number(javaWaiters) > 0 || isJava(holder),
     aliveSince: String(aliveSince),
+    aliveUntil: Number(aliveUntil),
     ...noteIn(note),
   }
 }

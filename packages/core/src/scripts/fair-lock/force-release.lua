@@ -1,4 +1,4 @@
--- force-release: delete the lock whoever has it, tell the first in line, and the clients that had it.
+-- force-release: delete the lock whoever has it, give it to the first in line, tell it, and the clients that had it.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 --         [6] note of the hold
 -- ARGV    [1] ms that Redisson gives each waiter
@@ -6,7 +6,7 @@
 -- RETURNS the number of owners that lost it
 -- RETRY   safe: a second run finds nothing
 -- insert fair-lock/queue
--- insert fair-lock/tell
+-- insert fair-lock/call-up
 local owners = redis.call('hkeys', KEYS[1])
 -- DEL also of nothing: on a demoted primary it fails, instead of an answer from stale data.
 redis.call('del', KEYS[1], KEYS[6])
@@ -15,7 +15,7 @@ q.now, q.patience = clock(), tonumber(ARGV[1])
 listen(q)
 local first = head(q)
 if first then
-  tell(q, first, { inboxPrefix = ARGV[2], unlock = ARGV[3], publish = ARGV[4] })
+  callUp(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
 end
 tidy(q)
 for _, owner in ipairs(owners) do

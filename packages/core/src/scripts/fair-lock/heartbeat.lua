@@ -2,11 +2,12 @@
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 -- ARGV    [1] client id   [2] ms it counts as alive   [3] ms that Redisson gives each waiter
 --         [4] prefix of the inbox channels of clients   [5] unlock channel   [6] PUBLISH or SPUBLISH
+--         [7] 'g' when it uses a lock that its waiter is given, else ''
 -- RETURNS {ttl ms, -2 when nobody has the lock; holder; holds; first in line; ms the first counts as alive;
---         Java clients in line; since when this client has lived without a gap}
+--         Java clients in line; since when this client has lived without a gap; until when it counts as alive, ms of Redis}
 -- RETRY   safe: the same again
 -- insert fair-lock/queue
--- insert fair-lock/tell
+-- insert fair-lock/call-up
 -- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the rest pass
 -- even when it is out of memory: nobody dies of that.
 redis.call('hdel', KEYS[5], '')
@@ -15,7 +16,7 @@ local holder = redis.call('hgetall', KEYS[1])
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[3])
 listen(q)
-local since = lives(q, ARGV[1], tonumber(ARGV[2]))
+local since, untilMs = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 local first = head(q)
 local waiting = redis.call('zcard', KEYS[4])
 if redis.call('hlen', KEYS[5]) > 2 * waiting + 16 then
@@ -36,8 +37,8 @@ for _, owner in ipairs(redis.call('zrange', KEYS[4], 0, 99)) do
 end
 if first and lease == -2 and clientOf(first) ~= ARGV[1] then
   -- Its message may be lost, or the lease ran out and there was none.
-  tell(q, first, { inboxPrefix = ARGV[4], unlock = ARGV[5], publish = ARGV[6] })
+  callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
 local aliveMs = first and aliveForMs(q, first) or 0
 tidy(q)
-return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since }
+return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since, untilMs }

@@ -1,15 +1,13 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
 import { isJava } from './acquire.js'
-import { channelsOf, type FairLine } from './line.js'
+import { callUpArguments, markOf, type FairLine, type SignOfLife } from './line.js'
 
 export const heartbeatScript = defineScript('fair-lock/heartbeat')
 
 export interface HeartbeatCommand {
   readonly line: FairLine
-  readonly clientId: string
-  /** How long the client counts as alive without another heartbeat, ms. */
-  readonly aliveForMs: number
+  readonly alive: SignOfLife
 }
 
 export interface HeartbeatReply {
@@ -25,16 +23,24 @@ export interface HeartbeatReply {
   readonly javaIsThere: boolean
   /** Since when this client has lived without a gap: in one, others may have taken its waiters out of the line. */
   readonly aliveSince: string
+  /** Until when this client counts as alive, ms of Redis. */
+  readonly aliveUntil: number
 }
 
 export function heartbeat(runner: ScriptRunner, command: HeartbeatCommand): Promise<HeartbeatReply> {
-  const { line, clientId, aliveForMs } = command
-  const args = [clientId, `${aliveForMs}`, line.patience, ...channelsOf(runner, line)]
+  const { line, alive } = command
+  const args = [
+    alive.clientId,
+    `${alive.aliveForMs}`,
+    line.patience,
+    ...callUpArguments(runner, line),
+    markOf(alive),
+  ]
   return runner.run({ script: heartbeatScript, keys: line.keys, args, parse, lockName: line.lockName })
 }
 
 function parse(reply: unknown): HeartbeatReply {
-  const [ttlMs, holder, holds, first, firstAliveForMs, javaWaiters, aliveSince] = reply as [
+  const [ttlMs, holder, holds, first, firstAliveForMs, javaWaiters, aliveSince, aliveUntil] = reply as [
     unknown,
     string,
     unknown,
@@ -49,5 +55,6 @@ function parse(reply: unknown): HeartbeatReply {
     firstAliveForMs: Number(firstAliveForMs),
     javaIsThere: Number(javaWaiters) > 0 || isJava(holder),
     aliveSince: String(aliveSince),
+    aliveUntil: Number(aliveUntil),
   }
 }

@@ -1,7 +1,9 @@
 -- join: gives an owner its place in line.
 -- A waiter whose client was taken for dead comes back with the number it came at, to where it would stand by now.
--- A negative number: it does not wait. Returns the number, and the place among all who wait.
-local function join(q, owner, number, lease)
+-- A negative number: it does not wait. Returns what it is told: the lease and who has it, the number, the place among
+-- all who wait, and how many of them are Java's.
+local function join(q, lock, owner, number)
+  local lease, holder = redis.call('pttl', lock), redis.call('hgetall', lock)
   local known = redis.call('zscore', q.arrivals, owner)
   if not known and number >= 0 then
     -- Redisson's formula: everybody gets the same patience after the one before. Redisson lowers all times when the
@@ -30,5 +32,6 @@ local function join(q, owner, number, lease)
     known = number
   end
   local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
-  return tonumber(known or 0), before + foreigners(q) + 1
+  local strangers = foreigners(q)
+  return { lease, holder[1] or '', holder[2] or 0, tonumber(known or 0), before + strangers + 1, strangers }
 end

@@ -12,6 +12,20 @@ export interface FairLine {
   readonly channels: readonly [string, string]
 }
 
+/** What a client says of itself in the line of its waiters. */
+export interface SignOfLife {
+  readonly clientId: string
+  /** How long the client counts as alive without another heartbeat, ms. */
+  readonly aliveForMs: number
+  /** Whether it uses a lock that its waiter is given; else the waiter is told to try. */
+  readonly takesGrants: boolean
+}
+
+/** The same as a mark in Redis. */
+export function markOf({ takesGrants }: SignOfLife): string {
+  return takesGrants ? 'g' : ''
+}
+
 export function fairLine(lockName: string, key: string, patienceMs: number): FairLine {
   return {
     lockName,
@@ -21,7 +35,7 @@ export function fairLine(lockName: string, key: string, patienceMs: number): Fai
   }
 }
 
-/** The same with the command for Redisson's channel. */
-export function channelsOf(runner: ScriptRunner, { channels }: FairLine): string[] {
+/** What a script needs to call up whoever is next. */
+export function callUpArguments(runner: ScriptRunner, { channels }: FairLine): string[] {
   return [...channels, runner.announcementOn(channels[1])]
 }

@@ -15,11 +15,12 @@ local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
 end
 
--- Until when a client counts as alive, since when it has without a gap, and whether it was spared, see `listen`.
+-- Until when a client counts as alive, since when it has without a gap, and its marks: `s` it was spared, see `listen`;
+-- `g` it uses a lock that its waiter is given.
 local function lifeOf(q, client)
   local life = redis.call('hget', q.heartbeats, client) or ''
-  local untilMs, since, spared = string.match(life, '^(%d+) (%d+)(.*)$')
-  return tonumber(untilMs or 0), tonumber(since or 0), spared ~= ''
+  local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
 
 -- Nobody at all was heard for longer than any heartbeat takes: it was Redis that did not listen. Whoever lived then
@@ -31,24 +32,25 @@ local function listen(q)
   end
   if q.now - heard > 0.6 * span then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, spared = lifeOf(q, client)
-      if untilMs > tonumber(heard) and untilMs < q.now + span and not spared then
-        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f spared', q.now + span, since))
+      local untilMs, since, marks = lifeOf(q, client)
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
     end
   end
   redis.call('hset', q.heartbeats, ':heard', q.now)
 end
 
--- Returns since when it has lived without a gap: a client that finds another value than before may have been taken
--- for dead, and its waiters out of the line.
-local function lives(q, client, forMs)
+-- Returns since when it has lived without a gap, and until when it will: a client that finds another beginning than
+-- before may have been taken for dead, and its waiters out of the line.
+local function lives(q, client, forMs, marks)
   local untilMs, since = lifeOf(q, client)
   since = untilMs > q.now and since or q.now
-  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f', q.now + forMs, since),
+  untilMs = q.now + forMs
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
   q.keepMs = 2 * math.max(forMs, q.patience)
-  return since
+  return since, untilMs
 end
 
 -- A Java client that takes the lock lowers all times, and the next one may drop live waiters of ours, always from

@@ -1,4 +1,4 @@
--- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next hears it.
+-- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next has it.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 --         [6] latch of this owner   [7] note of the hold, absent where it has none
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
@@ -8,7 +8,7 @@
 -- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 -- insert fair-lock/queue
--- insert fair-lock/tell
+-- insert fair-lock/call-up
 -- insert lock/forget
 local holds = tonumber(ARGV[2])
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
@@ -43,9 +43,7 @@ end
 if KEYS[7] then
   forget(KEYS[7], ARGV[1])
 end
-if mine then
-  redis.call('del', KEYS[1])
-end
+if mine then redis.call('del', KEYS[1]) end
 if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
   if not mine and not waited then
     remove(q, ARGV[1])
@@ -53,7 +51,7 @@ if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
   listen(q)
   local first = redis.call('exists', KEYS[1]) == 0 and head(q)
   if first then
-    tell(q, first, { inboxPrefix = ARGV[7], unlock = ARGV[8], publish = ARGV[9] })
+    callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9])
   end
   tidy(q)
 end

@@ -3,7 +3,7 @@ import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 import { parseReleased, type ReleaseReply } from '../lock/release.js'
-import { channelsOf, type FairLine } from './line.js'
+import { callUpArguments, type FairLine } from './line.js'
 
 export const releaseScript = defineScript('fair-lock/release')
 
@@ -28,7 +28,7 @@ export function release(runner: ScriptRunner, command: FairReleaseCommand): Prom
     `${latchThrough}`,
     LATCH_TTL_MS,
     line.patience,
-    ...channelsOf(runner, line),
+    ...callUpArguments(runner, line),
   ]
   const keys = [...line.keys, latchKey, ...(isNoted ? [noteKey(line.keys[0] ?? '')] : [])]
   return runner.run({ script: releaseScript, keys, args, parse: parseReleased, lockName: line.lockName })

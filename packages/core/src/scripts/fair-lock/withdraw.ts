@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
-import { channelsOf, type FairLine } from './line.js'
+import { callUpArguments, type FairLine } from './line.js'
 
 export const withdrawScript = defineScript('fair-lock/withdraw')
 
@@ -10,7 +10,7 @@ export interface WithdrawCommand {
 }
 
 export function withdraw(runner: ScriptRunner, { line, owner }: WithdrawCommand): Promise<void> {
-  const args = [owner, line.patience, ...channelsOf(runner, line)]
+  const args = [owner, line.patience, ...callUpArguments(runner, line)]
   const parse = (): void => undefined
   return runner.run({ script: withdrawScript, keys: line.keys, args, parse, lockName: line.lockName })
 }

@@ -1,0 +1,48 @@
+// Mistakes in giving a fair lock to its next waiter.
+const GRANTS = 'packages/core/test/redis/fair-lock-grants.test.ts'
+const RELEASE = 'core/src/scripts/fair-lock/release.lua'
+
+export const BUGS_IN_GRANTS = {
+  'a grant is trusted from its message': {
+    file: 'core/src/own-lives.ts',
+    find: 'const sentAt = this.known.findLast((life) => life.until <= until)?.sentAt',
+    replace: 'const sentAt = now',
+    test: GRANTS,
+    only: 'is counted from the sign of life',
+  },
+  'a grant is trusted although the machine slept': {
+    file: 'core/src/acquisition.ts',
+    find: 'if (watch.trustedForMs === 0) {',
+    replace: 'if (watch.trustedForMs < 0) {',
+    test: GRANTS,
+    only: 'the machine was suspended since then',
+  },
+  'a grant that never ends': {
+    file: RELEASE,
+    find: "redis.call('pexpireat', lock, untilMs)",
+    replace: '',
+    test: GRANTS,
+    only: 'because its process is dead',
+  },
+  'a grant to a caller that has left is kept': {
+    file: 'core/src/owner-commands.ts',
+    find: 'return !this.isTaken && this.inRedis === 0 && !this.isExpected',
+    replace: 'return !this.isTaken && this.inRedis === 0',
+    test: GRANTS,
+    only: 'because its caller left meanwhile',
+  },
+  'a release that runs again gives the lock again': {
+    file: RELEASE,
+    find: "local first = redis.call('exists', KEYS[1]) == 0 and head(q)",
+    replace: 'local first = head(q)',
+    test: GRANTS,
+    only: 'gives the lock once',
+  },
+  'a newcomer leaves a free lock to nobody': {
+    file: 'core/src/scripts/fair-lock/acquire.lua',
+    find: 'if isFree then callUp(',
+    replace: 'if false then callUp(',
+    test: GRANTS,
+    only: 'is given to the first in line by the next who comes',
+  },
+}
