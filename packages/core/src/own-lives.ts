@@ -9,7 +9,7 @@ interface Life {
   readonly sentAt: number
 }
 
-// A life is as good as the one before it, less the difference: so many are enough.
+// Each is a sixteenth longer than the one before it, or more, and worth nothing when it is over.
 const MOST_KEPT = 16
 
 /**
@@ -24,14 +24,16 @@ export class OwnLives {
   /** @param aliveForMs how long each of them lasts */
   constructor(private readonly aliveForMs: number) {}
 
+  /** @param until 0: no life was prolonged */
   add(until: number, sentAt: number): void {
     const { known, aliveForMs } = this
+    if (until === 0) {
+      return
+    }
     const latest = known.at(-1)
     if (latest && until < latest.until - aliveForMs) {
       // Redis's clock was set back: what it said before means nothing now.
       known.length = 0
-    } else if (latest && until < latest.until + aliveForMs / MOST_KEPT) {
-      return
     }
     known.push({ until, sentAt })
     if (known.length > MOST_KEPT) {

@@ -7,13 +7,13 @@ const SPIN_TEST = 'packages/core/test/redis/spin-lock.test.ts'
 export const BUGS_IN_KINDS = {
   'a fair lock goes to whoever asks first': {
     file: 'core/src/scripts/fair-lock/acquire.lua',
-    find: '(not first or first == ARGV[1])',
+    find: '(not first or first.owner == ARGV[1])',
     replace: 'true',
     torture: FAIR,
   },
   'a fair lock tells nobody whose turn it is': {
     file: 'core/src/scripts/fair-lock/release.lua',
-    find: "redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)",
+    find: "redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)",
     replace: '',
     torture: ONLY_TURNS,
   },

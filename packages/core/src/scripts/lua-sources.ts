@@ -240,15 +240,21 @@ local transitions = {
           end
         end
       end
-      redis.call('hset', q.heartbeats, ':heard', q.now)
+      if q.now - heard > 0.02 * span then
+        redis.call('hset', q.heartbeats, ':heard', q.now)
+      end
     end
     local function lives(q, client, forMs, marks)
-      local untilMs, since = lifeOf(q, client)
-      since = untilMs > q.now and since or q.now
+      local untilMs, since, before = lifeOf(q, client)
+      local left = untilMs - q.now
+      q.keepMs = 2 * math.max(forMs, q.patience)
+      if left > 0.94 * forMs and left <= forMs and before == marks then
+        return since, 0
+      end
+      since = left > 0 and since or q.now
       untilMs = q.now + forMs
       redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
         ':heard', q.now, ':span', forMs)
-      q.keepMs = 2 * math.max(forMs, q.patience)
       return since, untilMs
     end
     local function restore(q)
@@ -268,26 +274,28 @@ local transitions = {
       redis.call('zrem', q.scores, owner)
       redis.call('zrem', q.arrivals, owner)
     end
-    local function aliveForMs(q, owner)
-      local untilMs
-      if redis.call('zscore', q.arrivals, owner) then
-        untilMs = lifeOf(q, clientOf(owner))
-      else
-        untilMs = redis.call('zscore', q.scores, owner)
+    local function waiterOf(q, owner, isOurs)
+      if isOurs or redis.call('zscore', q.arrivals, owner) then
+        local untilMs, _, marks = lifeOf(q, clientOf(owner))
+        return { owner = owner, untilMs = untilMs, marks = marks }
       end
-      return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+      return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
     end
     local function head(q)
-      restore(q)
+      local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
       local owner = redis.call('lindex', q.list, 0)
-      while owner and aliveForMs(q, owner) <= 0 do
+      if earliest and owner ~= earliest then
+        restore(q)
+        owner = redis.call('lindex', q.list, 0)
+      end
+      while owner do
+        local first = waiterOf(q, owner, owner == earliest)
+        if first.untilMs > q.now then
+          return first
+        end
         remove(q, owner)
         owner = redis.call('lindex', q.list, 0)
       end
-      return owner
-    end
-    local function foreigners(q)
-      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
     end
     local function keep(key, ms)
       if redis.call('pttl', key) < 0.75 * ms then
@@ -295,13 +303,14 @@ local transitions = {
       end
     end
     local function tidy(q)
-      if redis.call('exists', q.arrivals) == 0 then
+      local ours = redis.call('zcard', q.arrivals)
+      if ours == 0 then
         redis.call('del', q.heartbeats)
       elseif q.keepMs then
         keep(q.arrivals, q.keepMs)
         keep(q.heartbeats, q.keepMs)
       end
-      if foreigners(q) > 0 then
+      if redis.call('llen', q.list) > ours then
         redis.call('persist', q.list)
         redis.call('persist', q.scores)
       elseif q.keepMs then
@@ -309,51 +318,53 @@ local transitions = {
         keep(q.scores, q.keepMs)
       end
     end
-    local function join(q, lock, owner, number)
-      local lease, holder = redis.call('pttl', lock), redis.call('hgetall', lock)
+    local function join(q, owner, number, lease)
+      local size = redis.call('llen', q.list)
       local known = redis.call('zscore', q.arrivals, owner)
       if not known and number >= 0 then
         local score = q.now + math.max(lease, 0)
         local last = redis.call('lindex', q.list, -1)
         local lastScore = last and redis.call('zscore', q.scores, last)
         if lastScore then
-          score = math.min(tonumber(lastScore), score + (redis.call('llen', q.list) + 1) * q.patience)
+          score = math.min(tonumber(lastScore), score + (size + 1) * q.patience)
         end
         score = score + q.patience
+        if number > 0 then
+          restore(q)
+        end
         local next = number > 0 and redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
         if number == 0 then
           local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
           number = math.max(tonumber(newest or 0) + 1, q.now * 1000)
         end
         redis.call('zadd', q.arrivals, number, owner)
-        if not redis.call('zscore', q.scores, owner) then
-          redis.call('zadd', q.scores, score, owner)
+        if redis.call('zadd', q.scores, 'nx', score, owner) == 1 then
           if not next or redis.call('linsert', q.list, 'before', next, owner) < 1 then
             redis.call('rpush', q.list, owner)
           end
         end
         known = number
       end
-      local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
-      local strangers = foreigners(q)
-      return { lease, holder[1] or '', holder[2] or 0, tonumber(known or 0), before + strangers + 1, strangers }
+      local ours = redis.call('zcard', q.arrivals)
+      local strangers = redis.call('llen', q.list) - ours
+      local before = known and redis.call('zrank', q.arrivals, owner) or ours
+      return tonumber(known or 0), before + strangers + 1, strangers
     end
-    local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
-      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if not redis.call('zscore', q.arrivals, owner) then
-        redis.call(publish, unlock .. ':' .. owner, '0')
-        return
-      end
-      local client = clientOf(owner)
-      local aliveUntil, _, marks = lifeOf(q, client)
-      if string.find(marks, 'g', 1, true) then
-        local untilMs = string.format('%.0f', aliveUntil)
+    local function callUp(q, lock, first, inboxPrefix, unlock, publish)
+      local owner = first.owner
+      if first.marks and string.find(first.marks, 'g', 1, true) then
+        local untilMs = string.format('%.0f', first.untilMs)
         redis.call('hset', lock, owner, 1)
         redis.call('pexpireat', lock, untilMs)
         remove(q, owner)
-        redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
+        redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
+        return
+      end
+      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+      if first.marks then
+        redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
       else
-        redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
+        redis.call(publish, unlock .. ':' .. owner, '0')
       end
     end
     local holds = tonumber(ARGV[2])
@@ -388,7 +399,8 @@ local transitions = {
       end
     end
     local latched = redis.call('get', KEYS[6])
-    local mine = redis.call('hget', KEYS[1], ARGV[1])
+    local holder = redis.call('hgetall', KEYS[1])
+    local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
     local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
     if superseded or (holds > 1 and not mine) then
       redis.call('hdel', KEYS[1], '')
@@ -397,14 +409,14 @@ local transitions = {
     redis.call('setrange', KEYS[6], 0, '')
     local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
     q.now, q.patience = clock(), tonumber(ARGV[9])
-    local first, since, untilMs, answer = ARGV[1], 0, 0, 1
+    local since, untilMs, answer = 0, 0, 1
     if not mine then
       listen(q)
       if ARGV[10] ~= '-1' then since, untilMs = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
-      first = head(q)
     end
-    local isFree = not mine and redis.call('exists', KEYS[1]) == 0
-    if mine or (isFree and (not first or first == ARGV[1])) then
+    local first = not mine and head(q)
+    local isFree = not holder[1]
+    if mine or (isFree and (not first or first.owner == ARGV[1])) then
       redis.call('hset', KEYS[1], ARGV[1], holds)
       redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
       if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
@@ -412,8 +424,10 @@ local transitions = {
       describe(KEYS[7], ARGV[1], holds, ARGV[15])
     else
       if isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
-      answer = join(q, KEYS[1], ARGV[1], tonumber(ARGV[10]))
-      answer[7], answer[8], answer[9], answer[10] = since, untilMs, noteOf(KEYS[7], answer[2])
+      holder = isFree and redis.call('hgetall', KEYS[1]) or holder
+      local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
+      local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
+      answer = { lease, owner, held, number, place, strangers, since, untilMs, noteOf(KEYS[7], owner) }
     end
     tidy(q)
     return answer
@@ -444,15 +458,21 @@ local transitions = {
           end
         end
       end
-      redis.call('hset', q.heartbeats, ':heard', q.now)
+      if q.now - heard > 0.02 * span then
+        redis.call('hset', q.heartbeats, ':heard', q.now)
+      end
     end
     local function lives(q, client, forMs, marks)
-      local untilMs, since = lifeOf(q, client)
-      since = untilMs > q.now and since or q.now
+      local untilMs, since, before = lifeOf(q, client)
+      local left = untilMs - q.now
+      q.keepMs = 2 * math.max(forMs, q.patience)
+      if left > 0.94 * forMs and left <= forMs and before == marks then
+        return since, 0
+      end
+      since = left > 0 and since or q.now
       untilMs = q.now + forMs
       redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
         ':heard', q.now, ':span', forMs)
-      q.keepMs = 2 * math.max(forMs, q.patience)
       return since, untilMs
     end
     local function restore(q)
@@ -472,26 +492,28 @@ local transitions = {
       redis.call('zrem', q.scores, owner)
       redis.call('zrem', q.arrivals, owner)
     end
-    local function aliveForMs(q, owner)
-      local untilMs
-      if redis.call('zscore', q.arrivals, owner) then
-        untilMs = lifeOf(q, clientOf(owner))
-      else
-        untilMs = redis.call('zscore', q.scores, owner)
+    local function waiterOf(q, owner, isOurs)
+      if isOurs or redis.call('zscore', q.arrivals, owner) then
+        local untilMs, _, marks = lifeOf(q, clientOf(owner))
+        return { owner = owner, untilMs = untilMs, marks = marks }
       end
-      return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+      return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
     end
     local function head(q)
-      restore(q)
+      local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
       local owner = redis.call('lindex', q.list, 0)
-      while owner and aliveForMs(q, owner) <= 0 do
+      if earliest and owner ~= earliest then
+        restore(q)
+        owner = redis.call('lindex', q.list, 0)
+      end
+      while owner do
+        local first = waiterOf(q, owner, owner == earliest)
+        if first.untilMs > q.now then
+          return first
+        end
         remove(q, owner)
         owner = redis.call('lindex', q.list, 0)
       end
-      return owner
-    end
-    local function foreigners(q)
-      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
     end
     local function keep(key, ms)
       if redis.call('pttl', key) < 0.75 * ms then
@@ -499,13 +521,14 @@ local transitions = {
       end
     end
     local function tidy(q)
-      if redis.call('exists', q.arrivals) == 0 then
+      local ours = redis.call('zcard', q.arrivals)
+      if ours == 0 then
         redis.call('del', q.heartbeats)
       elseif q.keepMs then
         keep(q.arrivals, q.keepMs)
         keep(q.heartbeats, q.keepMs)
       end
-      if foreigners(q) > 0 then
+      if redis.call('llen', q.list) > ours then
         redis.call('persist', q.list)
         redis.call('persist', q.scores)
       elseif q.keepMs then
@@ -513,22 +536,21 @@ local transitions = {
         keep(q.scores, q.keepMs)
       end
     end
-    local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
-      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if not redis.call('zscore', q.arrivals, owner) then
-        redis.call(publish, unlock .. ':' .. owner, '0')
-        return
-      end
-      local client = clientOf(owner)
-      local aliveUntil, _, marks = lifeOf(q, client)
-      if string.find(marks, 'g', 1, true) then
-        local untilMs = string.format('%.0f', aliveUntil)
+    local function callUp(q, lock, first, inboxPrefix, unlock, publish)
+      local owner = first.owner
+      if first.marks and string.find(first.marks, 'g', 1, true) then
+        local untilMs = string.format('%.0f', first.untilMs)
         redis.call('hset', lock, owner, 1)
         redis.call('pexpireat', lock, untilMs)
         remove(q, owner)
-        redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
+        redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
+        return
+      end
+      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+      if first.marks then
+        redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
       else
-        redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
+        redis.call(publish, unlock .. ':' .. owner, '0')
       end
     end
     local function forget(key, owner)
@@ -570,7 +592,7 @@ local transitions = {
         remove(q, ARGV[1])
       end
       listen(q)
-      local first = redis.call('exists', KEYS[1]) == 0 and head(q)
+      local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
       if first then
         callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9])
       end
@@ -604,15 +626,21 @@ local transitions = {
           end
         end
       end
-      redis.call('hset', q.heartbeats, ':heard', q.now)
+      if q.now - heard > 0.02 * span then
+        redis.call('hset', q.heartbeats, ':heard', q.now)
+      end
     end
     local function lives(q, client, forMs, marks)
-      local untilMs, since = lifeOf(q, client)
-      since = untilMs > q.now and since or q.now
+      local untilMs, since, before = lifeOf(q, client)
+      local left = untilMs - q.now
+      q.keepMs = 2 * math.max(forMs, q.patience)
+      if left > 0.94 * forMs and left <= forMs and before == marks then
+        return since, 0
+      end
+      since = left > 0 and since or q.now
       untilMs = q.now + forMs
       redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
         ':heard', q.now, ':span', forMs)
-      q.keepMs = 2 * math.max(forMs, q.patience)
       return since, untilMs
     end
     local function restore(q)
@@ -632,26 +660,28 @@ local transitions = {
       redis.call('zrem', q.scores, owner)
       redis.call('zrem', q.arrivals, owner)
     end
-    local function aliveForMs(q, owner)
-      local untilMs
-      if redis.call('zscore', q.arrivals, owner) then
-        untilMs = lifeOf(q, clientOf(owner))
-      else
-        untilMs = redis.call('zscore', q.scores, owner)
+    local function waiterOf(q, owner, isOurs)
+      if isOurs or redis.call('zscore', q.arrivals, owner) then
+        local untilMs, _, marks = lifeOf(q, clientOf(owner))
+        return { owner = owner, untilMs = untilMs, marks = marks }
       end
-      return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+      return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
     end
     local function head(q)
-      restore(q)
+      local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
       local owner = redis.call('lindex', q.list, 0)
-      while owner and aliveForMs(q, owner) <= 0 do
+      if earliest and owner ~= earliest then
+        restore(q)
+        owner = redis.call('lindex', q.list, 0)
+      end
+      while owner do
+        local first = waiterOf(q, owner, owner == earliest)
+        if first.untilMs > q.now then
+          return first
+        end
         remove(q, owner)
         owner = redis.call('lindex', q.list, 0)
       end
-      return owner
-    end
-    local function foreigners(q)
-      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
     end
     local function keep(key, ms)
       if redis.call('pttl', key) < 0.75 * ms then
@@ -659,13 +689,14 @@ local transitions = {
       end
     end
     local function tidy(q)
-      if redis.call('exists', q.arrivals) == 0 then
+      local ours = redis.call('zcard', q.arrivals)
+      if ours == 0 then
         redis.call('del', q.heartbeats)
       elseif q.keepMs then
         keep(q.arrivals, q.keepMs)
         keep(q.heartbeats, q.keepMs)
       end
-      if foreigners(q) > 0 then
+      if redis.call('llen', q.list) > ours then
         redis.call('persist', q.list)
         redis.call('persist', q.scores)
       elseif q.keepMs then
@@ -673,22 +704,21 @@ local transitions = {
         keep(q.scores, q.keepMs)
       end
     end
-    local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
-      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if not redis.call('zscore', q.arrivals, owner) then
-        redis.call(publish, unlock .. ':' .. owner, '0')
-        return
-      end
-      local client = clientOf(owner)
-      local aliveUntil, _, marks = lifeOf(q, client)
-      if string.find(marks, 'g', 1, true) then
-        local untilMs = string.format('%.0f', aliveUntil)
+    local function callUp(q, lock, first, inboxPrefix, unlock, publish)
+      local owner = first.owner
+      if first.marks and string.find(first.marks, 'g', 1, true) then
+        local untilMs = string.format('%.0f', first.untilMs)
         redis.call('hset', lock, owner, 1)
         redis.call('pexpireat', lock, untilMs)
         remove(q, owner)
-        redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
+        redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
+        return
+      end
+      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+      if first.marks then
+        redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
       else
-        redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
+        redis.call(publish, unlock .. ':' .. owner, '0')
       end
     end
     redis.call('hdel', KEYS[5], '')
@@ -713,12 +743,15 @@ local transitions = {
       end
       redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
     end
-    if first and lease == -2 and clientOf(first) ~= ARGV[1] then
+    if first and lease == -2 and clientOf(first.owner) ~= ARGV[1] then
       callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
     end
-    local aliveMs = first and aliveForMs(q, first) or 0
+    local aliveMs = first and math.ceil(first.untilMs - q.now) or 0
+    local strangers = redis.call('llen', KEYS[2]) - redis.call('zcard', KEYS[4])
     tidy(q)
-    return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since, untilMs }
+    return {
+      lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs
+    }
   end },
   ['read-lock/acquire'] = { run = function(KEYS, ARGV)
     local function clock()
@@ -1092,15 +1125,21 @@ local function listen(q)
       end
     end
   end
-  redis.call('hset', q.heartbeats, ':heard', q.now)
+  if q.now - heard > 0.02 * span then
+    redis.call('hset', q.heartbeats, ':heard', q.now)
+  end
 end
 local function lives(q, client, forMs, marks)
-  local untilMs, since = lifeOf(q, client)
-  since = untilMs > q.now and since or q.now
+  local untilMs, since, before = lifeOf(q, client)
+  local left = untilMs - q.now
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  if left > 0.94 * forMs and left <= forMs and before == marks then
+    return since, 0
+  end
+  since = left > 0 and since or q.now
   untilMs = q.now + forMs
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
-  q.keepMs = 2 * math.max(forMs, q.patience)
   return since, untilMs
 end
 local function restore(q)
@@ -1120,26 +1159,28 @@ local function remove(q, owner)
   redis.call('zrem', q.scores, owner)
   redis.call('zrem', q.arrivals, owner)
 end
-local function aliveForMs(q, owner)
-  local untilMs
-  if redis.call('zscore', q.arrivals, owner) then
-    untilMs = lifeOf(q, clientOf(owner))
-  else
-    untilMs = redis.call('zscore', q.scores, owner)
+local function waiterOf(q, owner, isOurs)
+  if isOurs or redis.call('zscore', q.arrivals, owner) then
+    local untilMs, _, marks = lifeOf(q, clientOf(owner))
+    return { owner = owner, untilMs = untilMs, marks = marks }
   end
-  return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
 local function head(q)
-  restore(q)
+  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
   local owner = redis.call('lindex', q.list, 0)
-  while owner and aliveForMs(q, owner) <= 0 do
+  if earliest and owner ~= earliest then
+    restore(q)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  while owner do
+    local first = waiterOf(q, owner, owner == earliest)
+    if first.untilMs > q.now then
+      return first
+    end
     remove(q, owner)
     owner = redis.call('lindex', q.list, 0)
   end
-  return owner
-end
-local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
 end
 local function keep(key, ms)
   if redis.call('pttl', key) < 0.75 * ms then
@@ -1147,13 +1188,14 @@ local function keep(key, ms)
   end
 end
 local function tidy(q)
-  if redis.call('exists', q.arrivals) == 0 then
+  local ours = redis.call('zcard', q.arrivals)
+  if ours == 0 then
     redis.call('del', q.heartbeats)
   elseif q.keepMs then
     keep(q.arrivals, q.keepMs)
     keep(q.heartbeats, q.keepMs)
   end
-  if foreigners(q) > 0 then
+  if redis.call('llen', q.list) > ours then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   elseif q.keepMs then
@@ -1161,51 +1203,53 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
-local function join(q, lock, owner, number)
-  local lease, holder = redis.call('pttl', lock), redis.call('hgetall', lock)
+local function join(q, owner, number, lease)
+  local size = redis.call('llen', q.list)
   local known = redis.call('zscore', q.arrivals, owner)
   if not known and number >= 0 then
     local score = q.now + math.max(lease, 0)
     local last = redis.call('lindex', q.list, -1)
     local lastScore = last and redis.call('zscore', q.scores, last)
     if lastScore then
-      score = math.min(tonumber(lastScore), score + (redis.call('llen', q.list) + 1) * q.patience)
+      score = math.min(tonumber(lastScore), score + (size + 1) * q.patience)
     end
     score = score + q.patience
+    if number > 0 then
+      restore(q)
+    end
     local next = number > 0 and redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
     if number == 0 then
       local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
       number = math.max(tonumber(newest or 0) + 1, q.now * 1000)
     end
     redis.call('zadd', q.arrivals, number, owner)
-    if not redis.call('zscore', q.scores, owner) then
-      redis.call('zadd', q.scores, score, owner)
+    if redis.call('zadd', q.scores, 'nx', score, owner) == 1 then
       if not next or redis.call('linsert', q.list, 'before', next, owner) < 1 then
         redis.call('rpush', q.list, owner)
       end
     end
     known = number
   end
-  local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
-  local strangers = foreigners(q)
-  return { lease, holder[1] or '', holder[2] or 0, tonumber(known or 0), before + strangers + 1, strangers }
+  local ours = redis.call('zcard', q.arrivals)
+  local strangers = redis.call('llen', q.list) - ours
+  local before = known and redis.call('zrank', q.arrivals, owner) or ours
+  return tonumber(known or 0), before + strangers + 1, strangers
 end
-local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
-  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if not redis.call('zscore', q.arrivals, owner) then
-    redis.call(publish, unlock .. ':' .. owner, '0')
-    return
-  end
-  local client = clientOf(owner)
-  local aliveUntil, _, marks = lifeOf(q, client)
-  if string.find(marks, 'g', 1, true) then
-    local untilMs = string.format('%.0f', aliveUntil)
+local function callUp(q, lock, first, inboxPrefix, unlock, publish)
+  local owner = first.owner
+  if first.marks and string.find(first.marks, 'g', 1, true) then
+    local untilMs = string.format('%.0f', first.untilMs)
     redis.call('hset', lock, owner, 1)
     redis.call('pexpireat', lock, untilMs)
     remove(q, owner)
-    redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
+    redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
+    return
+  end
+  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+  if first.marks then
+    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
   else
-    redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
+    redis.call(publish, unlock .. ':' .. owner, '0')
   end
 end
 local holds = tonumber(ARGV[2])
@@ -1240,7 +1284,8 @@ local function noteOf(key, owner)
   end
 end
 local latched = redis.call('get', KEYS[6])
-local mine = redis.call('hget', KEYS[1], ARGV[1])
+local holder = redis.call('hgetall', KEYS[1])
+local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
 if superseded or (holds > 1 and not mine) then
   redis.call('hdel', KEYS[1], '')
@@ -1249,14 +1294,14 @@ end
 redis.call('setrange', KEYS[6], 0, '')
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[9])
-local first, since, untilMs, answer = ARGV[1], 0, 0, 1
+local since, untilMs, answer = 0, 0, 1
 if not mine then
   listen(q)
   if ARGV[10] ~= '-1' then since, untilMs = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
-  first = head(q)
 end
-local isFree = not mine and redis.call('exists', KEYS[1]) == 0
-if mine or (isFree and (not first or first == ARGV[1])) then
+local first = not mine and head(q)
+local isFree = not holder[1]
+if mine or (isFree and (not first or first.owner == ARGV[1])) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
   if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
@@ -1264,8 +1309,10 @@ if mine or (isFree and (not first or first == ARGV[1])) then
   describe(KEYS[7], ARGV[1], holds, ARGV[15])
 else
   if isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
-  answer = join(q, KEYS[1], ARGV[1], tonumber(ARGV[10]))
-  answer[7], answer[8], answer[9], answer[10] = since, untilMs, noteOf(KEYS[7], answer[2])
+  holder = isFree and redis.call('hgetall', KEYS[1]) or holder
+  local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
+  local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
+  answer = { lease, owner, held, number, place, strangers, since, untilMs, noteOf(KEYS[7], owner) }
 end
 tidy(q)
 return answer
@@ -1296,15 +1343,21 @@ local function listen(q)
       end
     end
   end
-  redis.call('hset', q.heartbeats, ':heard', q.now)
+  if q.now - heard > 0.02 * span then
+    redis.call('hset', q.heartbeats, ':heard', q.now)
+  end
 end
 local function lives(q, client, forMs, marks)
-  local untilMs, since = lifeOf(q, client)
-  since = untilMs > q.now and since or q.now
+  local untilMs, since, before = lifeOf(q, client)
+  local left = untilMs - q.now
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  if left > 0.94 * forMs and left <= forMs and before == marks then
+    return since, 0
+  end
+  since = left > 0 and since or q.now
   untilMs = q.now + forMs
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
-  q.keepMs = 2 * math.max(forMs, q.patience)
   return since, untilMs
 end
 local function restore(q)
@@ -1324,26 +1377,28 @@ local function remove(q, owner)
   redis.call('zrem', q.scores, owner)
   redis.call('zrem', q.arrivals, owner)
 end
-local function aliveForMs(q, owner)
-  local untilMs
-  if redis.call('zscore', q.arrivals, owner) then
-    untilMs = lifeOf(q, clientOf(owner))
-  else
-    untilMs = redis.call('zscore', q.scores, owner)
+local function waiterOf(q, owner, isOurs)
+  if isOurs or redis.call('zscore', q.arrivals, owner) then
+    local untilMs, _, marks = lifeOf(q, clientOf(owner))
+    return { owner = owner, untilMs = untilMs, marks = marks }
   end
-  return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
 local function head(q)
-  restore(q)
+  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
   local owner = redis.call('lindex', q.list, 0)
-  while owner and aliveForMs(q, owner) <= 0 do
+  if earliest and owner ~= earliest then
+    restore(q)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  while owner do
+    local first = waiterOf(q, owner, owner == earliest)
+    if first.untilMs > q.now then
+      return first
+    end
     remove(q, owner)
     owner = redis.call('lindex', q.list, 0)
   end
-  return owner
-end
-local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
 end
 local function keep(key, ms)
   if redis.call('pttl', key) < 0.75 * ms then
@@ -1351,13 +1406,14 @@ local function keep(key, ms)
   end
 end
 local function tidy(q)
-  if redis.call('exists', q.arrivals) == 0 then
+  local ours = redis.call('zcard', q.arrivals)
+  if ours == 0 then
     redis.call('del', q.heartbeats)
   elseif q.keepMs then
     keep(q.arrivals, q.keepMs)
     keep(q.heartbeats, q.keepMs)
   end
-  if foreigners(q) > 0 then
+  if redis.call('llen', q.list) > ours then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   elseif q.keepMs then
@@ -1365,22 +1421,21 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
-local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
-  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if not redis.call('zscore', q.arrivals, owner) then
-    redis.call(publish, unlock .. ':' .. owner, '0')
-    return
-  end
-  local client = clientOf(owner)
-  local aliveUntil, _, marks = lifeOf(q, client)
-  if string.find(marks, 'g', 1, true) then
-    local untilMs = string.format('%.0f', aliveUntil)
+local function callUp(q, lock, first, inboxPrefix, unlock, publish)
+  local owner = first.owner
+  if first.marks and string.find(first.marks, 'g', 1, true) then
+    local untilMs = string.format('%.0f', first.untilMs)
     redis.call('hset', lock, owner, 1)
     redis.call('pexpireat', lock, untilMs)
     remove(q, owner)
-    redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
+    redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
+    return
+  end
+  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+  if first.marks then
+    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
   else
-    redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
+    redis.call(publish, unlock .. ':' .. owner, '0')
   end
 end
 local owners = redis.call('hkeys', KEYS[1])
@@ -1424,15 +1479,21 @@ local function listen(q)
       end
     end
   end
-  redis.call('hset', q.heartbeats, ':heard', q.now)
+  if q.now - heard > 0.02 * span then
+    redis.call('hset', q.heartbeats, ':heard', q.now)
+  end
 end
 local function lives(q, client, forMs, marks)
-  local untilMs, since = lifeOf(q, client)
-  since = untilMs > q.now and since or q.now
+  local untilMs, since, before = lifeOf(q, client)
+  local left = untilMs - q.now
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  if left > 0.94 * forMs and left <= forMs and before == marks then
+    return since, 0
+  end
+  since = left > 0 and since or q.now
   untilMs = q.now + forMs
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
-  q.keepMs = 2 * math.max(forMs, q.patience)
   return since, untilMs
 end
 local function restore(q)
@@ -1452,26 +1513,28 @@ local function remove(q, owner)
   redis.call('zrem', q.scores, owner)
   redis.call('zrem', q.arrivals, owner)
 end
-local function aliveForMs(q, owner)
-  local untilMs
-  if redis.call('zscore', q.arrivals, owner) then
-    untilMs = lifeOf(q, clientOf(owner))
-  else
-    untilMs = redis.call('zscore', q.scores, owner)
+local function waiterOf(q, owner, isOurs)
+  if isOurs or redis.call('zscore', q.arrivals, owner) then
+    local untilMs, _, marks = lifeOf(q, clientOf(owner))
+    return { owner = owner, untilMs = untilMs, marks = marks }
   end
-  return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
 local function head(q)
-  restore(q)
+  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
   local owner = redis.call('lindex', q.list, 0)
-  while owner and aliveForMs(q, owner) <= 0 do
+  if earliest and owner ~= earliest then
+    restore(q)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  while owner do
+    local first = waiterOf(q, owner, owner == earliest)
+    if first.untilMs > q.now then
+      return first
+    end
     remove(q, owner)
     owner = redis.call('lindex', q.list, 0)
   end
-  return owner
-end
-local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
 end
 local function keep(key, ms)
   if redis.call('pttl', key) < 0.75 * ms then
@@ -1479,13 +1542,14 @@ local function keep(key, ms)
   end
 end
 local function tidy(q)
-  if redis.call('exists', q.arrivals) == 0 then
+  local ours = redis.call('zcard', q.arrivals)
+  if ours == 0 then
     redis.call('del', q.heartbeats)
   elseif q.keepMs then
     keep(q.arrivals, q.keepMs)
     keep(q.heartbeats, q.keepMs)
   end
-  if foreigners(q) > 0 then
+  if redis.call('llen', q.list) > ours then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   elseif q.keepMs then
@@ -1493,22 +1557,21 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
-local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
-  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if not redis.call('zscore', q.arrivals, owner) then
-    redis.call(publish, unlock .. ':' .. owner, '0')
-    return
-  end
-  local client = clientOf(owner)
-  local aliveUntil, _, marks = lifeOf(q, client)
-  if string.find(marks, 'g', 1, true) then
-    local untilMs = string.format('%.0f', aliveUntil)
+local function callUp(q, lock, first, inboxPrefix, unlock, publish)
+  local owner = first.owner
+  if first.marks and string.find(first.marks, 'g', 1, true) then
+    local untilMs = string.format('%.0f', first.untilMs)
     redis.call('hset', lock, owner, 1)
     redis.call('pexpireat', lock, untilMs)
     remove(q, owner)
-    redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
+    redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
+    return
+  end
+  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+  if first.marks then
+    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
   else
-    redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
+    redis.call(publish, unlock .. ':' .. owner, '0')
   end
 end
 redis.call('hdel', KEYS[5], '')
@@ -1533,12 +1596,15 @@ for _, owner in ipairs(redis.call('zrange', KEYS[4], 0, 99)) do
   end
   redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
 end
-if first and lease == -2 and clientOf(first) ~= ARGV[1] then
+if first and lease == -2 and clientOf(first.owner) ~= ARGV[1] then
   callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
-local aliveMs = first and aliveForMs(q, first) or 0
+local aliveMs = first and math.ceil(first.untilMs - q.now) or 0
+local strangers = redis.call('llen', KEYS[2]) - redis.call('zcard', KEYS[4])
 tidy(q)
-return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since, untilMs }
+return {
+  lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs
+}
 `,
   'fair-lock/release': `-- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next has it.
 local function clock()
@@ -1566,15 +1632,21 @@ local function listen(q)
       end
     end
   end
-  redis.call('hset', q.heartbeats, ':heard', q.now)
+  if q.now - heard > 0.02 * span then
+    redis.call('hset', q.heartbeats, ':heard', q.now)
+  end
 end
 local function lives(q, client, forMs, marks)
-  local untilMs, since = lifeOf(q, client)
-  since = untilMs > q.now and since or q.now
+  local untilMs, since, before = lifeOf(q, client)
+  local left = untilMs - q.now
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  if left > 0.94 * forMs and left <= forMs and before == marks then
+    return since, 0
+  end
+  since = left > 0 and since or q.now
   untilMs = q.now + forMs
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
-  q.keepMs = 2 * math.max(forMs, q.patience)
   return since, untilMs
 end
 local function restore(q)
@@ -1594,26 +1666,28 @@ local function remove(q, owner)
   redis.call('zrem', q.scores, owner)
   redis.call('zrem', q.arrivals, owner)
 end
-local function aliveForMs(q, owner)
-  local untilMs
-  if redis.call('zscore', q.arrivals, owner) then
-    untilMs = lifeOf(q, clientOf(owner))
-  else
-    untilMs = redis.call('zscore', q.scores, owner)
+local function waiterOf(q, owner, isOurs)
+  if isOurs or redis.call('zscore', q.arrivals, owner) then
+    local untilMs, _, marks = lifeOf(q, clientOf(owner))
+    return { owner = owner, untilMs = untilMs, marks = marks }
   end
-  return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
 local function head(q)
-  restore(q)
+  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
   local owner = redis.call('lindex', q.list, 0)
-  while owner and aliveForMs(q, owner) <= 0 do
+  if earliest and owner ~= earliest then
+    restore(q)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  while owner do
+    local first = waiterOf(q, owner, owner == earliest)
+    if first.untilMs > q.now then
+      return first
+    end
     remove(q, owner)
     owner = redis.call('lindex', q.list, 0)
   end
-  return owner
-end
-local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
 end
 local function keep(key, ms)
   if redis.call('pttl', key) < 0.75 * ms then
@@ -1621,13 +1695,14 @@ local function keep(key, ms)
   end
 end
 local function tidy(q)
-  if redis.call('exists', q.arrivals) == 0 then
+  local ours = redis.call('zcard', q.arrivals)
+  if ours == 0 then
     redis.call('del', q.heartbeats)
   elseif q.keepMs then
     keep(q.arrivals, q.keepMs)
     keep(q.heartbeats, q.keepMs)
   end
-  if foreigners(q) > 0 then
+  if redis.call('llen', q.list) > ours then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   elseif q.keepMs then
@@ -1635,22 +1710,21 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
-local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
-  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if not redis.call('zscore', q.arrivals, owner) then
-    redis.call(publish, unlock .. ':' .. owner, '0')
-    return
-  end
-  local client = clientOf(owner)
-  local aliveUntil, _, marks = lifeOf(q, client)
-  if string.find(marks, 'g', 1, true) then
-    local untilMs = string.format('%.0f', aliveUntil)
+local function callUp(q, lock, first, inboxPrefix, unlock, publish)
+  local owner = first.owner
+  if first.marks and string.find(first.marks, 'g', 1, true) then
+    local untilMs = string.format('%.0f', first.untilMs)
     redis.call('hset', lock, owner, 1)
     redis.call('pexpireat', lock, untilMs)
     remove(q, owner)
-    redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
+    redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
+    return
+  end
+  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+  if first.marks then
+    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
   else
-    redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
+    redis.call(publish, unlock .. ':' .. owner, '0')
   end
 end
 local function forget(key, owner)
@@ -1692,7 +1766,7 @@ if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
     remove(q, ARGV[1])
   end
   listen(q)
-  local first = redis.call('exists', KEYS[1]) == 0 and head(q)
+  local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
   if first then
     callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9])
   end
@@ -1726,15 +1800,21 @@ local function listen(q)
       end
     end
   end
-  redis.call('hset', q.heartbeats, ':heard', q.now)
+  if q.now - heard > 0.02 * span then
+    redis.call('hset', q.heartbeats, ':heard', q.now)
+  end
 end
 local function lives(q, client, forMs, marks)
-  local untilMs, since = lifeOf(q, client)
-  since = untilMs > q.now and since or q.now
+  local untilMs, since, before = lifeOf(q, client)
+  local left = untilMs - q.now
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  if left > 0.94 * forMs and left <= forMs and before == marks then
+    return since, 0
+  end
+  since = left > 0 and since or q.now
   untilMs = q.now + forMs
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
-  q.keepMs = 2 * math.max(forMs, q.patience)
   return since, untilMs
 end
 local function restore(q)
@@ -1754,26 +1834,28 @@ local function remove(q, owner)
   redis.call('zrem', q.scores, owner)
   redis.call('zrem', q.arrivals, owner)
 end
-local function aliveForMs(q, owner)
-  local untilMs
-  if redis.call('zscore', q.arrivals, owner) then
-    untilMs = lifeOf(q, clientOf(owner))
-  else
-    untilMs = redis.call('zscore', q.scores, owner)
+local function waiterOf(q, owner, isOurs)
+  if isOurs or redis.call('zscore', q.arrivals, owner) then
+    local untilMs, _, marks = lifeOf(q, clientOf(owner))
+    return { owner = owner, untilMs = untilMs, marks = marks }
   end
-  return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
 local function head(q)
-  restore(q)
+  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
   local owner = redis.call('lindex', q.list, 0)
-  while owner and aliveForMs(q, owner) <= 0 do
+  if earliest and owner ~= earliest then
+    restore(q)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  while owner do
+    local first = waiterOf(q, owner, owner == earliest)
+    if first.untilMs > q.now then
+      return first
+    end
     remove(q, owner)
     owner = redis.call('lindex', q.list, 0)
   end
-  return owner
-end
-local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
 end
 local function keep(key, ms)
   if redis.call('pttl', key) < 0.75 * ms then
@@ -1781,13 +1863,14 @@ local function keep(key, ms)
   end
 end
 local function tidy(q)
-  if redis.call('exists', q.arrivals) == 0 then
+  local ours = redis.call('zcard', q.arrivals)
+  if ours == 0 then
     redis.call('del', q.heartbeats)
   elseif q.keepMs then
     keep(q.arrivals, q.keepMs)
     keep(q.heartbeats, q.keepMs)
   end
-  if foreigners(q) > 0 then
+  if redis.call('llen', q.list) > ours then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   elseif q.keepMs then
@@ -1795,22 +1878,21 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
-local function callUp(q, lock, owner, inboxPrefix, unlock, publish)
-  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if not redis.call('zscore', q.arrivals, owner) then
-    redis.call(publish, unlock .. ':' .. owner, '0')
-    return
-  end
-  local client = clientOf(owner)
-  local aliveUntil, _, marks = lifeOf(q, client)
-  if string.find(marks, 'g', 1, true) then
-    local untilMs = string.format('%.0f', aliveUntil)
+local function callUp(q, lock, first, inboxPrefix, unlock, publish)
+  local owner = first.owner
+  if first.marks and string.find(first.marks, 'g', 1, true) then
+    local untilMs = string.format('%.0f', first.untilMs)
     redis.call('hset', lock, owner, 1)
     redis.call('pexpireat', lock, untilMs)
     remove(q, owner)
-    redis.call('publish', inboxPrefix .. client, 'grant:' .. untilMs .. ':' .. owner)
+    redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
+    return
+  end
+  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+  if first.marks then
+    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
   else
-    redis.call('publish', inboxPrefix .. client, 'turn:' .. owner)
+    redis.call(publish, unlock .. ':' .. owner, '0')
   end
 end
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }

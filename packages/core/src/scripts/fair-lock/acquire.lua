@@ -23,7 +23,8 @@ if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 the
 end
 -- insert lock/note
 local latched = redis.call('get', KEYS[6])
-local mine = redis.call('hget', KEYS[1], ARGV[1])
+local holder = redis.call('hgetall', KEYS[1])
+local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
 if superseded or (holds > 1 and not mine) then
   -- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
@@ -34,15 +35,15 @@ end
 redis.call('setrange', KEYS[6], 0, '')
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[9])
-local first, since, untilMs, answer = ARGV[1], 0, 0, 1
+local since, untilMs, answer = 0, 0, 1
 if not mine then
   listen(q)
   -- Who does not wait says nothing about those who do: a waiter that nobody awaits must not live on it.
   if ARGV[10] ~= '-1' then since, untilMs = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
-  first = head(q)
 end
-local isFree = not mine and redis.call('exists', KEYS[1]) == 0
-if mine or (isFree and (not first or first == ARGV[1])) then
+local first = not mine and head(q)
+local isFree = not holder[1]
+if mine or (isFree and (not first or first.owner == ARGV[1])) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
   if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
@@ -50,8 +51,10 @@ if mine or (isFree and (not first or first == ARGV[1])) then
   describe(KEYS[7], ARGV[1], holds, ARGV[15])
 else
   if isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
-  answer = join(q, KEYS[1], ARGV[1], tonumber(ARGV[10]))
-  answer[7], answer[8], answer[9], answer[10] = since, untilMs, noteOf(KEYS[7], answer[2])
+  holder = isFree and redis.call('hgetall', KEYS[1]) or holder
+  local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
+  local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
+  answer = { lease, owner, held, number, place, strangers, since, untilMs, noteOf(KEYS[7], owner) }
 end
 tidy(q)
 return answer

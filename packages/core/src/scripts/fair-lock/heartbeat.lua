@@ -35,10 +35,13 @@ for _, owner in ipairs(redis.call('zrange', KEYS[4], 0, 99)) do
   end
   redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
 end
-if first and lease == -2 and clientOf(first) ~= ARGV[1] then
+if first and lease == -2 and clientOf(first.owner) ~= ARGV[1] then
   -- Its message may be lost, or the lease ran out and there was none.
   callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
-local aliveMs = first and aliveForMs(q, first) or 0
+local aliveMs = first and math.ceil(first.untilMs - q.now) or 0
+local strangers = redis.call('llen', KEYS[2]) - redis.call('zcard', KEYS[4])
 tidy(q)
-return { lease, holder[1] or '', holder[2] or 0, first or '', aliveMs, foreigners(q), since, untilMs }
+return {
+  lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs
+}

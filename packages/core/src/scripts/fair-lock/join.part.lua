@@ -1,9 +1,8 @@
 -- join: gives an owner its place in line.
 -- A waiter whose client was taken for dead comes back with the number it came at, to where it would stand by now.
--- A negative number: it does not wait. Returns what it is told: the lease and who has it, the number, the place among
--- all who wait, and how many of them are Java's.
-local function join(q, lock, owner, number)
-  local lease, holder = redis.call('pttl', lock), redis.call('hgetall', lock)
+-- A negative number: it does not wait. Returns the number, the place among all who wait, and how many of them are Java's.
+local function join(q, owner, number, lease)
+  local size = redis.call('llen', q.list)
   local known = redis.call('zscore', q.arrivals, owner)
   if not known and number >= 0 then
     -- Redisson's formula: everybody gets the same patience after the one before. Redisson lowers all times when the
@@ -13,9 +12,12 @@ local function join(q, lock, owner, number)
     local last = redis.call('lindex', q.list, -1)
     local lastScore = last and redis.call('zscore', q.scores, last)
     if lastScore then
-      score = math.min(tonumber(lastScore), score + (redis.call('llen', q.list) + 1) * q.patience)
+      score = math.min(tonumber(lastScore), score + (size + 1) * q.patience)
     end
     score = score + q.patience
+    if number > 0 then
+      restore(q)
+    end
     local next = number > 0 and redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
     if number == 0 then
       local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
@@ -23,15 +25,15 @@ local function join(q, lock, owner, number)
       number = math.max(tonumber(newest or 0) + 1, q.now * 1000)
     end
     redis.call('zadd', q.arrivals, number, owner)
-    if not redis.call('zscore', q.scores, owner) then
-      redis.call('zadd', q.scores, score, owner)
+    if redis.call('zadd', q.scores, 'nx', score, owner) == 1 then
       if not next or redis.call('linsert', q.list, 'before', next, owner) < 1 then
         redis.call('rpush', q.list, owner)
       end
     end
     known = number
   end
-  local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
-  local strangers = foreigners(q)
-  return { lease, holder[1] or '', holder[2] or 0, tonumber(known or 0), before + strangers + 1, strangers }
+  local ours = redis.call('zcard', q.arrivals)
+  local strangers = redis.call('llen', q.list) - ours
+  local before = known and redis.call('zrank', q.arrivals, owner) or ours
+  return tonumber(known or 0), before + strangers + 1, strangers
 end

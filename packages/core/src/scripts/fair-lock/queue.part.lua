@@ -38,18 +38,26 @@ local function listen(q)
       end
     end
   end
-  redis.call('hset', q.heartbeats, ':heard', q.now)
+  -- Not by each script anew: a write costs more than a look, and goes to the replicas.
+  if q.now - heard > 0.02 * span then
+    redis.call('hset', q.heartbeats, ':heard', q.now)
+  end
 end
 
--- Returns since when it has lived without a gap, and until when it will: a client that finds another beginning than
--- before may have been taken for dead, and its waiters out of the line.
+-- Returns since when it has lived without a gap: a client that finds another beginning than before may have been taken
+-- for dead, and its waiters out of the line. And until when it will, 0 for no later than it was to before: one that
+-- asks often prolongs its life from time to time.
 local function lives(q, client, forMs, marks)
-  local untilMs, since = lifeOf(q, client)
-  since = untilMs > q.now and since or q.now
+  local untilMs, since, before = lifeOf(q, client)
+  local left = untilMs - q.now
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  if left > 0.94 * forMs and left <= forMs and before == marks then
+    return since, 0
+  end
+  since = left > 0 and since or q.now
   untilMs = q.now + forMs
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
-  q.keepMs = 2 * math.max(forMs, q.patience)
   return since, untilMs
 end
 
@@ -74,33 +82,34 @@ local function remove(q, owner)
   redis.call('zrem', q.arrivals, owner)
 end
 
--- Ours by the heartbeat of its client, a Java waiter by Redisson's time.
-local function aliveForMs(q, owner)
-  local untilMs
-  if redis.call('zscore', q.arrivals, owner) then
-    untilMs = lifeOf(q, clientOf(owner))
-  else
-    untilMs = redis.call('zscore', q.scores, owner)
+-- Until when it counts as alive: ours by the heartbeat of its client, with the marks of that, a Java waiter by
+-- Redisson's time.
+local function waiterOf(q, owner, isOurs)
+  if isOurs or redis.call('zscore', q.arrivals, owner) then
+    local untilMs, _, marks = lifeOf(q, clientOf(owner))
+    return { owner = owner, untilMs = untilMs, marks = marks }
   end
-  return untilMs and math.ceil(tonumber(untilMs) - q.now) or 0
+  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
 
--- The first who is alive, false when nobody waits. The dead before it go.
+-- The first who is alive, nil when nobody waits. The dead before it go.
 local function head(q)
-  restore(q)
+  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
   local owner = redis.call('lindex', q.list, 0)
-  while owner and aliveForMs(q, owner) <= 0 do
+  if earliest and owner ~= earliest then
+    restore(q)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  while owner do
+    local first = waiterOf(q, owner, owner == earliest)
+    if first.untilMs > q.now then
+      return first
+    end
     remove(q, owner)
     owner = redis.call('lindex', q.list, 0)
   end
-  return owner
 end
 
-local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
-end
-
--- Not by each script anew: a write costs more than a look, and goes to the replicas.
 local function keep(key, ms)
   if redis.call('pttl', key) < 0.75 * ms then
     redis.call('pexpire', key, ms)
@@ -111,13 +120,14 @@ end
 -- list and the times, or waiters that died as the last in line would leave them for ever; but while a Java client
 -- stands there they have no end, because Redisson gives them none.
 local function tidy(q)
-  if redis.call('exists', q.arrivals) == 0 then
+  local ours = redis.call('zcard', q.arrivals)
+  if ours == 0 then
     redis.call('del', q.heartbeats)
   elseif q.keepMs then
     keep(q.arrivals, q.keepMs)
     keep(q.heartbeats, q.keepMs)
   end
-  if foreigners(q) > 0 then
+  if redis.call('llen', q.list) > ours then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   elseif q.keepMs then

@@ -49,7 +49,7 @@ if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
     remove(q, ARGV[1])
   end
   listen(q)
-  local first = redis.call('exists', KEYS[1]) == 0 and head(q)
+  local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
   if first then
     callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9])
   end
