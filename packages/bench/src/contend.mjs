@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 
 /** Flows that have not come to an end by then are left alone: some libraries lose a wake-up and wait for a lease. */
@@ -14,20 +15,27 @@ const hold = (holdMs) => (holdMs > 0 ? () => sleep(holdMs) : undefined)
 export const contend = async (flows, { ms, holdMs }) => {
   const during = hold(holdMs)
   const counts = { pairs: 0, gaveUp: 0, together: 0, stuck: flows.length }
+  const pairsOf = flows.map(() => 0)
+  let longestWaitMs = 0
   let inside = 0
   let over = false
-  const work = async () => {
+  const work = async (askedAt) => {
+    longestWaitMs = Math.max(longestWaitMs, performance.now() - askedAt)
     inside += 1
     if (inside > 1) counts.together += 1
     await during?.()
     inside -= 1
   }
   const cpuBefore = process.cpuUsage()
-  const all = flows.map(async (pair) => {
+  const all = flows.map(async (pair, i) => {
     while (!over) {
       try {
-        await pair(work)
-        if (!over) counts.pairs += 1
+        const askedAt = performance.now()
+        await pair(() => work(askedAt))
+        if (!over) {
+          counts.pairs += 1
+          pairsOf[i] += 1
+        }
       } catch {
         counts.gaveUp += 1
         await nextTurn() // one that fails at once shall not keep the others from ending
@@ -38,6 +46,7 @@ export const contend = async (flows, { ms, holdMs }) => {
   await sleep(ms)
   over = true
   const { user, system } = process.cpuUsage(cpuBefore)
+  const found = { pairsOf: [...pairsOf], longestWaitMs }
   await Promise.race([Promise.all(all), sleep(PATIENCE_MS)])
-  return { ...counts, elapsedMs: ms, cpuMicros: user + system }
+  return { ...counts, ...found, elapsedMs: ms, cpuMicros: user + system }
 }

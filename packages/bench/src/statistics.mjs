@@ -23,3 +23,15 @@ export const quantile = (values, part) => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]
 }
+
+/**
+ * How evenly something went round: 1 when all had the same, 1 / n when one had all (Jain, Chiu, Hawe: A Quantitative
+ * Measure of Fairness, DEC-TR-301, 1984).
+ *
+ * @param {number[]} shares at least one
+ */
+export const jainIndex = (shares) => {
+  const sum = shares.reduce((total, each) => total + each, 0)
+  const squares = shares.reduce((total, each) => total + each * each, 0)
+  return squares === 0 ? 0 : (sum * sum) / (shares.length * squares)
+}

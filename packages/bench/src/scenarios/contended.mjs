@@ -1,10 +1,13 @@
-import { best, measured } from '../comparison.mjs'
+import { measured } from '../comparison.mjs'
+import { hopsPerSecond } from '../push-chain.mjs'
 import { bars as barChart } from '../report/charts.mjs'
 import { decimals, figure, spread, thousands } from '../report/table.mjs'
 import { interleaved } from '../rounds.mjs'
+import { jainIndex } from '../statistics.mjs'
 import { usageOf } from '../usage.mjs'
 import { waitingVariants } from '../variants.mjs'
 import { openIn, withWorkers } from '../workers.mjs'
+import { contendedBars, nameOf, sameCase } from './contended-bars.mjs'
 
 const BEST_MS = {
   'redlock 5': 25,
@@ -38,14 +41,24 @@ export const contended = {
   },
 
   async run(context, params) {
-    const processes = Math.max(...params.cases.map((each) => each.processes))
-    return withWorkers(processes, { ...LIFE, signal: context.signal }, async (workers) => {
+    const { cases } = params
+    const life = { ...LIFE, signal: context.signal }
+    const most = Math.max(...cases.map((each) => each.processes))
+    const several = await withWorkers(most, life, async (workers) => {
       const variants = await chosenIn(workers, context)
+      const here = cases.filter(({ processes }) => processes > 1)
       const results = []
-      for (const each of params.cases)
-        results.push(...(await caseOf(workers, variants, each, params, context)))
-      return { cases: params.cases, results }
+      for (const each of here) results.push(...(await caseOf(() => workers, variants, each, params, context)))
+      const chains = []
+      for (const processes of new Set(here.map((each) => each.processes)))
+        chains.push({ processes, perSecond: await chainOf(workers.slice(0, processes), params, context) })
+      return { results, chains }
     })
+    return {
+      cases,
+      chains: several.chains,
+      results: [...(await alone(params, life, context)), ...several.results],
+    }
   },
 
   problems: ({ results }) =>
@@ -61,27 +74,15 @@ export const contended = {
         ]
       }),
 
-  bars: ({ results, cases }) =>
-    cases.flatMap(({ processes, flows, holdMs }) => {
-      const here = measured(results).filter((each) => sameCase(each, { processes, flows, holdMs }))
-      const ours = here.find(({ name }) => name === 'Holdfast withLock')
-      const peer = best(
-        here.filter(({ kind }) => kind === 'peer'),
-        ({ pairsPerSecond }) => -pairsPerSecond.median,
-      )
-      if (!ours || !peer) return []
-      return [
-        {
-          text: `${nameOf({ processes, flows, holdMs })}: pairs/s of ${peer.name}, the best peer`,
-          value: ours.pairsPerSecond.median / peer.pairsPerSecond.median,
-        },
-      ]
-    }),
+  bars: contendedBars,
 
   tables: ({ results, cases }) =>
     cases.map((each) => ({
       title: nameOf(each),
-      head: ['contestant', 'pairs/s', 'min to max', 'client µs', 'Redis µs', 'commands', 'gave up', 'stuck'],
+      head: [
+        ...['contestant', 'pairs/s', 'min to max', 'client µs', 'Redis µs', 'commands', 'Jain'],
+        ...['longest wait, ms', 'gave up', 'stuck'],
+      ],
       rows: results.filter((result) => sameCase(result, each)).map(rowOf),
     })),
 
@@ -105,11 +106,28 @@ export const contended = {
   ],
 }
 
-const nameOf = ({ processes, flows, holdMs }) =>
-  `${processes === 1 ? 'one process' : `${processes} processes`}, ${flows} flows${processes === 1 ? '' : ' each'}, held for ${holdMs} ms`
+/** Each contestant in a process of its own: what others have made of it would slow it down. */
+const alone = async (params, life, context) => {
+  const cases = params.cases.filter(({ processes }) => processes === 1)
+  const wanted = cases.length === 0 ? [] : waitingVariants(BEST_MS)
+  return withWorkers(wanted.length, life, async (workers) => {
+    const own = new Map()
+    for (const [i, variant] of wanted.entries()) {
+      const isChosen = context.isChosen(`contended: ${variant.name}`)
+      if (isChosen && (await openIn([workers[i]], variant, context))) own.set(variant.name, workers[i])
+    }
+    const variants = wanted.filter(({ name }) => own.has(name))
+    const results = []
+    for (const each of cases)
+      results.push(...(await caseOf((name) => [own.get(name)], variants, each, params, context)))
+    return results
+  })
+}
 
-const sameCase = (one, other) =>
-  one.processes === other.processes && one.flows === other.flows && one.holdMs === other.holdMs
+const chainOf = (workers, { ms }, context) => {
+  context.log(`contended, a chain of pushes through ${workers.length} processes`)
+  return hopsPerSecond(workers, { ms: 2 * ms }, context)
+}
 
 const chosenIn = async (workers, context) => {
   const chosen = []
@@ -120,7 +138,7 @@ const chosenIn = async (workers, context) => {
   return chosen
 }
 
-const caseOf = async (workers, variants, { processes, flows, holdMs }, params, context) => {
+const caseOf = async (workersOf, variants, { processes, flows, holdMs }, params, context) => {
   const { rounds, ms } = params
   const what = nameOf({ processes, flows, holdMs })
   let turns = 0
@@ -129,14 +147,14 @@ const caseOf = async (workers, variants, { processes, flows, holdMs }, params, c
     async ({ name: variant, contestant }) => {
       const name = context.name('contended', variant, String((turns += 1)))
       const before = await usageOf(contestant, context)
-      const calls = workers
+      const calls = workersOf(variant)
         .slice(0, processes)
         .map((worker) => worker.call('contend', { variant, name, flows, ms, holdMs }))
       const answers = await Promise.all(calls)
       const after = await usageOf(contestant, context)
       return sumOf(answers, before, after)
     },
-    { rounds, what, warmUp: false },
+    { rounds, what },
     context,
   )
   return variants.map(({ name, kind }, i) => ({ name, kind, processes, flows, holdMs, ...figures[i] }))
@@ -152,6 +170,8 @@ const sumOf = (answers, before, after) => {
     clientMicros: sum('cpuMicros') / each,
     redisMicros: (after.cpuMicros - before.cpuMicros) / each,
     commands: (after.commands - before.commands) / each,
+    jain: jainIndex(answers.flatMap(({ pairsOf }) => pairsOf)),
+    longestWaitMs: Math.max(...answers.map(({ longestWaitMs }) => longestWaitMs)),
     gaveUp: sum('gaveUp'),
     stuck: sum('stuck'),
     together: sum('together'),
@@ -160,7 +180,7 @@ const sumOf = (answers, before, after) => {
 
 const rowOf = (each) =>
   each.failure !== undefined
-    ? [each.name, `failed: ${each.failure}`, '', '', '', '', '', '']
+    ? [each.name, `failed: ${each.failure}`, '', '', '', '', '', '', '', '']
     : [
         each.name,
         thousands(each.pairsPerSecond.median),
@@ -168,6 +188,8 @@ const rowOf = (each) =>
         decimals(each.clientMicros.median, 0),
         decimals(each.redisMicros.median, 0),
         figure(each.commands.median),
+        decimals(each.jain.median, 2),
+        decimals(each.longestWaitMs.max, 0),
         thousands(each.gaveUp.max),
         thousands(each.stuck.max),
       ]

@@ -44,6 +44,11 @@ export const handOff = {
         return of(fewest) && of(most)
           ? [
               {
+                text: `commands of a hand-off, ${name}, the most of any number of owners`,
+                value: Math.max(...owners.map((count) => of(count)?.commands ?? 0)),
+                most: 1.1,
+              },
+              {
                 text: `Redis CPU of a hand-off, ${name}: ${thousands(most)} owners, of ${fewest}`,
                 value: of(most).redisMicros / of(fewest).redisMicros,
               },

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { measured } from '../comparison.mjs'
 import { bars as barChart } from '../report/charts.mjs'
 import { figure } from '../report/table.mjs'
+import { pushTimes } from '../push-chain.mjs'
 import { quantile } from '../statistics.mjs'
 import { waitingVariants } from '../variants.mjs'
 import { openIn, withWorkers } from '../workers.mjs'
@@ -9,6 +10,9 @@ import { openIn, withWorkers } from '../workers.mjs'
 const BEST_MS = { 'redlock 5': 1, 'redlock 4': 1, 'redis-semaphore Mutex': 1, 'redlock-universal': 1 }
 /** At least as long as a waiter needs to stand still, and as long again, so that no poll is in step with it. */
 const BEFORE_MS = 60
+
+/** What is no lock: a script publishes, the other process hears it. */
+const FLOOR = 'a push without a lock'
 
 const LIFE = { atMostMs: 180_000, what: 'wake-up' }
 
@@ -35,7 +39,10 @@ export const wakeUp = {
           else taken.get(variant).ms.push(ms)
         }
       }
-      return { times, results: variants.map((each) => resultOf(each, taken.get(each))) }
+      context.log('wake-up: a push')
+      const pushes = await pushTimes(workers, { times, pauseMs: () => pauseMs(spreadMs) }, context)
+      const floor = resultOf({ name: FLOOR, kind: 'floor' }, { ms: pushes, gaveUp: 0 })
+      return { times, results: [floor, ...variants.map((each) => resultOf(each, taken.get(each)))] }
     })
   },
 
@@ -48,9 +55,15 @@ export const wakeUp = {
     const ours = results.find(({ name }) => name === 'Holdfast withLock')
     const peers = measured(results).filter(({ kind, p50 }) => kind === 'peer' && p50 !== undefined)
     const peer = peers.toSorted((a, b) => a.p50 - b.p50)[0]
-    return ours && peer
-      ? [{ text: `wake-up, p50, of ${peer.name}, the fastest peer`, value: ours.p50 / peer.p50 }]
-      : []
+    const floor = results.find(({ kind }) => kind === 'floor')
+    return [
+      ...(ours && floor
+        ? [{ text: 'wake-up, p50, of a push without a lock', value: ours.p50 / floor.p50, most: 1.3 }]
+        : []),
+      ...(ours && peer
+        ? [{ text: `wake-up, p50, of ${peer.name}, the fastest peer`, value: ours.p50 / peer.p50 }]
+        : []),
+    ]
   },
 
   tables: ({ results }) => [
@@ -76,10 +89,12 @@ export const wakeUp = {
   ],
 }
 
+const pauseMs = (spreadMs) => BEFORE_MS + Math.random() * spreadMs
+
 const once = async ([holder, waiter], { name: variant }, name, spreadMs) => {
   await holder.call('hold', { variant, name })
   const waiting = waiter.call('waitFor', { variant, name })
-  await sleep(BEFORE_MS + Math.random() * spreadMs)
+  await sleep(pauseMs(spreadMs))
   const from = await holder.call('letGo', { name })
   const to = await waiting
   return to === null ? null : (to - from) / 1e6

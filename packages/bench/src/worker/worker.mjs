@@ -1,6 +1,7 @@
 // A process of the bench. What it does is asked for by its parent, and it ends with it.
 import { serveWorker } from '@holdfast/testing'
 import { contend } from '../contend.mjs'
+import * as chain from './chain.mjs'
 import * as crowd from './crowd.mjs'
 import * as holding from './holding.mjs'
 import * as many from './many.mjs'
@@ -13,6 +14,12 @@ serveWorker({
       Array.from({ length: flows }, () => flowOf({ variant, name })),
       how,
     ),
+  joinChain: chain.join,
+  startChain: chain.start,
+  hopsOfChain: chain.hops,
+  leaveChain: chain.leave,
+  push: chain.push,
+  pushed: chain.pushed,
   hold: holding.hold,
   letGo: holding.letGo,
   waitFor: holding.waitFor,

@@ -1,0 +1,73 @@
+import { best, measured } from '../comparison.mjs'
+
+const LONGEST_WAIT_MS = 250
+
+/** By processes, of what is held for no time. */
+const OF_BEST_PEER = new Map([
+  [1, 25],
+  [4, 5],
+])
+
+export const nameOf = ({ processes, flows, holdMs }) =>
+  `${processes === 1 ? 'one process' : `${processes} processes`}, ${flows} flows${processes === 1 ? '' : ' each'}, held for ${holdMs} ms`
+
+export const sameCase = (one, other) =>
+  one.processes === other.processes && one.flows === other.flows && one.holdMs === other.holdMs
+
+/** Beside the best peer; and how evenly the lock went round. */
+export const contendedBars = ({ results, cases, chains = [] }) =>
+  cases.flatMap((each) => {
+    const here = measured(results).filter((result) => sameCase(result, each))
+    const of = (name) => here.find((result) => result.name === name)
+    const [plain, fair] = [of('Holdfast withLock'), of('Holdfast fair lock')]
+    const isBar = each.processes === 4 && each.holdMs === 0
+    const chain = chains.find(({ processes }) => processes === each.processes)
+    return [
+      ...besidePeer(plain, here, each),
+      ...(isBar ? evenness(plain, each, { least: 0.8 }) : []),
+      ...(isBar ? longestWait(plain, each) : []),
+      ...(isBar ? besideChain(fair, chain, each) : []),
+      ...(isBar ? evenness(fair, each, { least: 0.95 }) : []),
+    ]
+  })
+
+const besidePeer = (ours, here, each) => {
+  const peers = here.filter(({ kind }) => kind === 'peer')
+  const peer = best(peers, ({ pairsPerSecond }) => -pairsPerSecond.median)
+  if (!ours || !peer) return []
+  const least = each.holdMs === 0 ? OF_BEST_PEER.get(each.processes) : undefined
+  return [
+    {
+      text: `${nameOf(each)}: pairs/s of ${peer.name}, the best peer`,
+      value: ours.pairsPerSecond.median / peer.pairsPerSecond.median,
+      ...(least === undefined ? {} : { least }),
+    },
+  ]
+}
+
+const evenness = (ours, each, { least }) =>
+  ours
+    ? [{ text: `${nameOf(each)}, ${ours.name}: Jain index over the flows`, value: ours.jain.median, least }]
+    : []
+
+const longestWait = (ours, each) =>
+  ours
+    ? [
+        {
+          text: `${nameOf(each)}, ${ours.name}: longest wait, ms`,
+          value: ours.longestWaitMs.max,
+          most: LONGEST_WAIT_MS,
+        },
+      ]
+    : []
+
+const besideChain = (ours, chain, each) =>
+  ours && chain
+    ? [
+        {
+          text: `${nameOf(each)}, ${ours.name}: pairs/s of a chain of pushes`,
+          value: ours.pairsPerSecond.median / chain.perSecond,
+          least: 0.7,
+        },
+      ]
+    : []
