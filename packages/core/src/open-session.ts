@@ -29,7 +29,7 @@ export interface OpenSession extends Session {
 }
 
 export function openSession(port: RedisPort, options: ResolvedOptions): OpenSession {
-  const { random, lockWatchdogTimeout, watchdogBatchSize, resyncInterval, unavailableTimeoutMs } = options
+  const { random, lockWatchdogTimeout, resyncInterval, unavailableTimeoutMs } = options
   const clock = options.clock ?? systemClock
   const background = options.clock ?? backgroundClock
   // After a pause of the process answers and deadlines may come before the watchdog's timer: trust that ran out
@@ -37,6 +37,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const beforeResume = (): void => watchdog.endOverdueTrust()
   const runner = new ScriptRunner(port, background, {
     commandTimeoutMs: options.commandTimeout,
+    batchSize: options.commandBatchSize,
     beforeResume,
     replicas: options.replicas,
   })
@@ -44,14 +45,10 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const watchdog = new Watchdog<Leased>(new RedisLeaseStore(runner, lockWatchdogTimeout, clientId), {
     clock: background,
     random,
-    batchSize: watchdogBatchSize,
+    batchSize: options.watchdogBatchSize,
   })
-  const waiter = new Waiter(port.messages, {
-    clock,
-    random,
-    resyncIntervalMs: resyncInterval,
-    unavailableTimeoutMs,
-  })
+  const waiting = { clock, random, resyncIntervalMs: resyncInterval, unavailableTimeoutMs }
+  const waiter = new Waiter(port.messages, waiting)
   const services = { clientId, options, keyPrefix: port.keyPrefix, clock, runner, watchdog, waiter }
   const events = new EventHub()
   const session = {

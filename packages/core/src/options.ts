@@ -10,6 +10,7 @@ import {
 import { InvalidArgumentError } from './errors.js'
 import { wellFormed } from './keys.js'
 import type { ReplicaAcks } from './redis/acknowledged-transport.js'
+import { MOST_ITEMS, USUAL_ITEMS } from './scripts/batch.js'
 import { systemRandom, type Clock } from './system-clock.js'
 
 /** What to do about Redisson-style calls outside any context, where nothing can tell two callers apart. */
@@ -31,6 +32,11 @@ export interface LockClientOptions {
   lockWatchdogTimeout?: number
   /** Locks renewed by one script. Default 100. Larger: fewer scripts, longer stalls of Redis. */
   watchdogBatchSize?: number
+  /**
+   * Acquires, releases and heartbeats of one turn of the event loop that travel as one script. Default 32, at most 64.
+   * Larger: fewer commands, longer stalls of Redis; 1: each is a command of its own.
+   */
+  commandBatchSize?: number
   /** How long a Java client lets a waiter of a fair lock stay in line, as Redisson's option of that name. Default 300,000. */
   fairLockWaitTimeout?: number
   /** How often the first waiter of a lock asks again without having been woken. Default 1,000. Shorter: faster recovery of a lost message. */
@@ -87,6 +93,7 @@ export interface ResolvedOptions {
   readonly clientName: string
   readonly lockWatchdogTimeout: number
   readonly watchdogBatchSize: number
+  readonly commandBatchSize: number
   readonly fairLockWaitTimeout: number
   readonly resyncInterval: number
   readonly commandTimeout: number
@@ -112,6 +119,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     clientName: options.clientName ?? `${hostname()}-${process.pid}`.replaceAll(/[:{}]/g, '-'),
     lockWatchdogTimeout: options.lockWatchdogTimeout ?? 30_000,
     watchdogBatchSize: options.watchdogBatchSize ?? 100,
+    commandBatchSize: options.commandBatchSize ?? USUAL_ITEMS,
     fairLockWaitTimeout: options.fairLockWaitTimeout ?? 300_000,
     resyncInterval: options.resyncInterval ?? 1_000,
     commandTimeout: options.commandTimeout ?? 3_000,
@@ -147,6 +155,7 @@ function check(options: ResolvedOptions): void {
   }
   checkLease('lockWatchdogTimeout', options.lockWatchdogTimeout)
   checkInteger('watchdogBatchSize', options.watchdogBatchSize, 1)
+  checkInteger('commandBatchSize', options.commandBatchSize, 1, MOST_ITEMS)
   checkDuration('fairLockWaitTimeout', options.fairLockWaitTimeout, 'positive')
   checkDuration('resyncInterval', options.resyncInterval, 'positive')
   checkDuration('commandTimeout', options.commandTimeout, 'positive')

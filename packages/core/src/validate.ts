@@ -76,8 +76,9 @@ export function checkOneOf(argument: string, value: unknown, allowed: readonly u
   }
 }
 
-export function checkInteger(argument: string, value: unknown, min: number): void {
-  if (!Number.isSafeInteger(value) || (value as number) < min) {
-    throw new InvalidArgumentError(argument, value, `an integer of at least ${min}`)
+export function checkInteger(argument: string, value: unknown, min: number, max = Infinity): void {
+  if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max) {
+    const range = max === Infinity ? `of at least ${min}` : `from ${min} to ${max}`
+    throw new InvalidArgumentError(argument, value, `an integer ${range}`)
   }
 }

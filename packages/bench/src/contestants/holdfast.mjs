@@ -15,10 +15,10 @@ const byCallback =
     lock.withLock(during)
 
 /** What a hundred callers share: one client on one connection, its defaults. */
-const onGivenClient = (getLock, face) => async () => {
+const onGivenClient = (getLock, face, settings) => async () => {
   return async ({ options }) => {
     const redis = await connect(options)
-    const locks = await LockClient.connect(redis)
+    const locks = await LockClient.connect(redis, settings)
     return {
       flow: (name) => face(getLock(locks, name), name),
       async close() {
@@ -45,6 +45,12 @@ export const holdfastLock = {
   ...common,
   name: 'Holdfast lock, release',
   load: onGivenClient(plain, byHand),
+}
+/** Each transition a command of its own, as raw has it. */
+export const holdfastUnbatched = {
+  ...common,
+  name: 'Holdfast, commandBatchSize 1',
+  load: onGivenClient(plain, byHand, { commandBatchSize: 1 }),
 }
 export const holdfastWithLock = {
   ...common,

@@ -1,4 +1,10 @@
-import { holdfastDefault, holdfastFair, holdfastLock, holdfastWithLock } from './holdfast.mjs'
+import {
+  holdfastDefault,
+  holdfastFair,
+  holdfastLock,
+  holdfastUnbatched,
+  holdfastWithLock,
+} from './holdfast.mjs'
 import { nodeRedisson, nodeRedissonDefault } from './node-redisson.mjs'
 import { raw } from './raw.mjs'
 import { redisSemaphore, redisSemaphoreDefault } from './redis-semaphore.mjs'
@@ -30,7 +36,7 @@ import { redlockUniversal, redlockUniversalDefault } from './redlock-universal.m
  */
 
 const PEERS = [redlock, redlock4, redisSemaphore, redlockUniversal, nodeRedisson]
-const EQUAL = [raw, holdfastLock, holdfastWithLock, ...PEERS]
+const EQUAL = [raw, holdfastLock, holdfastUnbatched, holdfastWithLock, ...PEERS]
 const DEFAULT = [
   holdfastDefault,
   redlockDefault,

@@ -1,3 +1,4 @@
+import { holdfastUnbatched } from '../contestants/holdfast.mjs'
 import { best, measured } from '../comparison.mjs'
 
 const speed = ({ pairsPerSecond }) => pairsPerSecond.median
@@ -14,7 +15,9 @@ export const uncontendedBars = ({ results, mainFlows }) => {
   )
   return [
     // Auto-pipelining is not what anybody would switch on for Holdfast.
-    ...ours.filter(({ setting }) => setting !== 'on').flatMap((each) => besidePeers(each, main)),
+    ...ours
+      .filter(({ setting, name }) => setting !== 'on' && name !== holdfastUnbatched.name)
+      .flatMap((each) => besidePeers(each, main)),
     ...ours.flatMap((each) => besideRaw(each, all)),
     // A single flow has nothing to share: Holdfast sends what raw sends.
     ...alone.flatMap((each) => besideRaw(each, all)),

@@ -1,4 +1,4 @@
-import { batchScript, encodeBatch, MOST_ITEMS } from '../scripts/batch.js'
+import { batchScript, encodeBatch } from '../scripts/batch.js'
 import { brokenOff, refusal } from './failures.js'
 import { Acknowledged } from './acknowledged-transport.js'
 import type { ScriptTransport } from './redis-port.js'
@@ -20,6 +20,8 @@ export class ScriptDispatch {
   constructor(
     private readonly transport: ScriptTransport,
     private readonly beforeResume: () => void,
+    /** Transitions in one script. */
+    private readonly batchSize: number,
   ) {}
 
   send(command: ScriptCommand): void {
@@ -30,7 +32,7 @@ export class ScriptDispatch {
       return
     }
     const count = this.gathered.push(command)
-    if (count === MOST_ITEMS) {
+    if (count === this.batchSize) {
       // At once: Redis works on it while the rest of this turn runs.
       this.sendGathered()
     } else if (count === 1) {

@@ -11,6 +11,8 @@ import { ScriptDispatch } from './script-dispatch.js'
 
 export interface RunnerLimits {
   readonly commandTimeoutMs: number
+  /** How many transitions of one turn travel as one script at most; 1: each alone. */
+  readonly batchSize: number
   /** Runs before an answer, or that there is none, resumes whoever waits for it. */
   readonly beforeResume: () => void
   /** Leases count when so many replicas have them. */
@@ -31,10 +33,10 @@ export class ScriptRunner {
     private readonly limits: RunnerLimits,
   ) {
     this.usualDeadlines = this.newDeadlines(limits.commandTimeoutMs)
-    this.dispatch = new ScriptDispatch(port, limits.beforeResume)
-    const { replicas } = limits
+    const { replicas, batchSize, beforeResume } = limits
+    this.dispatch = new ScriptDispatch(port, beforeResume, batchSize)
     const transport = replicas && new AcknowledgedTransport(port, replicas)
-    this.acknowledged = transport ? new ScriptDispatch(transport, limits.beforeResume) : null
+    this.acknowledged = transport ? new ScriptDispatch(transport, beforeResume, batchSize) : null
   }
 
   /** See `RedisPort.connectionEpoch`. */

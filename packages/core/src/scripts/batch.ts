@@ -4,7 +4,8 @@ import { defineScript } from './define-script.js'
 export const batchScript = defineScript('batch')
 
 /** Redis does nothing else while a script runs: more items would only make others wait longer. */
-export const MOST_ITEMS = 32
+export const USUAL_ITEMS = 32
+export const MOST_ITEMS = 64
 
 export interface BatchItem {
   readonly script: { readonly name: string }

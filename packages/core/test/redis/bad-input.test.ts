@@ -242,6 +242,15 @@ describe('an option of LockClient', () => {
         [10n, '10'],
       ],
     ],
+    [
+      'commandBatchSize',
+      [
+        [0, '0'],
+        [65, '65'],
+        [1.5, '1.5'],
+        ['32', '"32"'],
+      ],
+    ],
     ['resyncInterval', positive.filter(([value]) => value !== null)],
     ['commandTimeout', positive.filter(([value]) => value !== null)],
     ['unavailableTimeoutMs', positive.filter(([value]) => value !== null)],

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { FaultProxy } from '@holdfast/testing'
 import type { Redis } from 'ioredis'
 import { RedisUnavailableError, WrongTypeError, type Hold, type LockClient } from '../../src/index.js'
-import { batchScript, MOST_ITEMS } from '../../src/scripts/batch.js'
+import { batchScript, USUAL_ITEMS } from '../../src/scripts/batch.js'
 import { eventually } from './support/harness.js'
 import { usePrivateServer } from './support/private-server.js'
 
@@ -36,7 +36,7 @@ async function warmedUp(): Promise<{ locks: LockClient; admin: Redis }> {
 describe('transitions of one turn', () => {
   it('travel as one script, in one turn and in the next', async () => {
     const { locks, admin } = await warmedUp()
-    const holds = await acquireAll(locks, names(MOST_ITEMS))
+    const holds = await acquireAll(locks, names(USUAL_ITEMS))
     expect(await scriptsSince(admin)).toBe(1)
     expect(await releaseAll(holds)).toEqual(holds.map(() => 'released'))
     expect(await scriptsSince(admin)).toBe(1)
@@ -44,7 +44,7 @@ describe('transitions of one turn', () => {
 
   it('travel in as many scripts as it takes', async () => {
     const { locks, admin } = await warmedUp()
-    const holds = await acquireAll(locks, names(2 * MOST_ITEMS + 5))
+    const holds = await acquireAll(locks, names(2 * USUAL_ITEMS + 5))
     expect(await scriptsSince(admin)).toBe(3)
     expect(new Set(holds.map((hold) => hold.owner)).size).toBe(holds.length)
     for (const { lockName, owner } of holds) {
@@ -53,11 +53,23 @@ describe('transitions of one turn', () => {
     await releaseAll(holds)
   })
 
+  it.each([
+    [1, 8],
+    [3, 3],
+    [64, 1],
+  ])('travel at most %i together, as commandBatchSize says', async (commandBatchSize, scripts) => {
+    const { admin } = await warmedUp()
+    const locks = await own.client({ commandBatchSize })
+    const holds = await acquireAll(locks, names(8))
+    expect(await scriptsSince(admin)).toBe(scripts)
+    await releaseAll(holds)
+  })
+
   it('go on in batches as long as their callers do', async () => {
     const { locks, admin } = await warmedUp()
     const rounds = 20
     await Promise.all(
-      names(MOST_ITEMS).map(async (name) => {
+      names(USUAL_ITEMS).map(async (name) => {
         for (let i = 0; i < rounds; i += 1) {
           await locks.getLock(name).withLock(() => undefined)
         }

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { portOf } from '../../../src/redis/open-port.js'
 import { ScriptRunner } from '../../../src/redis/script-runner.js'
+import { USUAL_ITEMS } from '../../../src/scripts/batch.js'
 import { luaSources } from '../../../src/scripts/lua-sources.js'
 import { backgroundClock } from '../../../src/system-clock.js'
 import { carrierOf, connectionTo } from './carrier.js'
@@ -79,6 +80,7 @@ export class Rig {
     const port = portOf(carrierOf(connection), { shardedPubSub: 'auto', random: () => 0 })
     const runner = new ScriptRunner(port, backgroundClock, {
       commandTimeoutMs: 3_000,
+      batchSize: USUAL_ITEMS,
       beforeResume: () => undefined,
     })
     this.closers.push(() => {
