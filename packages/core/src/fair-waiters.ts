@@ -6,7 +6,7 @@ import type { ScriptRunner } from './redis/script-runner.js'
 import type { Refusals } from './refusals.js'
 import type { FairHeldReply } from './scripts/fair-lock/acquire.js'
 import { heartbeat, type HeartbeatReply } from './scripts/fair-lock/heartbeat.js'
-import type { FairLine, SignOfLife } from './scripts/fair-lock/line.js'
+import type { FairLine, Life, SignOfLife } from './scripts/fair-lock/line.js'
 import { withdraw } from './scripts/fair-lock/withdraw.js'
 import { SoonestTimer } from './soonest-timer.js'
 import type { Clock } from './system-clock.js'
@@ -103,9 +103,9 @@ export class FairWaiters {
     const wait = here?.waits.get(owner)
     if (here && wait) {
       const { line, lives } = here
-      this.noteLife(lives, reply.aliveUntil, sentAt)
+      this.noteLife(lives, reply.life, sentAt)
       wait.arrival = reply.arrival
-      wait.aliveSince = reply.aliveSince
+      wait.aliveSince = reply.life.since
       this.watch(line, [wait], reply)
     }
   }
@@ -171,7 +171,7 @@ export class FairWaiters {
       if (waits.size === 0) {
         return
       }
-      this.noteLife(lives, reply.aliveUntil, sentAt)
+      this.noteLife(lives, reply.life, sentAt)
       this.watch(line, waits.values(), reply)
       this.callUp(line, waits, reply)
     } catch {
@@ -180,21 +180,21 @@ export class FairWaiters {
     }
   }
 
-  private noteLife(lives: OwnLives, until: number, sentAt: number): void {
+  private noteLife(lives: OwnLives, life: Life, sentAt: number): void {
     this.roundTripMs = this.parts.clock.now() - sentAt
-    lives.add(until, sentAt)
+    lives.add(life, sentAt)
   }
 
   /** Whoever of ours is to try now. */
   private callUp(line: FairLine, waits: ReadonlyMap<string, FairWait>, reply: HeartbeatReply): void {
     const { clientId, runner } = this.parts
-    const { first, holder, aliveSince } = reply
+    const { first, holder, life } = reply
     if (waits.has(holder)) {
       // It was given the lock, and does not know.
       this.wake(holder)
     }
     for (const wait of [...waits.values()]) {
-      if (wait.aliveSince !== '' && wait.aliveSince !== aliveSince) {
+      if (wait.aliveSince !== '' && wait.aliveSince !== life.since) {
         // Taken for dead since then, it may have been taken out of the line: it goes back to where it stood.
         this.wake(wait.owner)
       }

@@ -1,11 +1,12 @@
 import { trustedUntil } from '@holdfast/watchdog'
 import type { PushedGrant } from './contention.js'
 import { isWellTrusted } from './lease-of-hold.js'
+import type { Life } from './scripts/fair-lock/line.js'
 
-interface Life {
+interface KnownLife {
   /** Ms of Redis. */
   readonly until: number
-  /** When the request was sent that began it, monotonic ms. */
+  /** When a request would have been sent that began it, as late as that, monotonic ms. */
   readonly sentAt: number
 }
 
@@ -19,23 +20,22 @@ const MOST_KEPT = 16
  * likes, and it does not matter whether the answer to a later request is still on its way.
  */
 export class OwnLives {
-  private readonly known: Life[] = []
+  private readonly known: KnownLife[] = []
 
   /** @param aliveForMs how long each of them lasts */
   constructor(private readonly aliveForMs: number) {}
 
-  /** @param until 0: no life was prolonged */
-  add(until: number, sentAt: number): void {
+  /** @param askedAt when the request was sent whose answer told of it: what was left then was left later, monotonic ms */
+  add({ until, leftMs }: Life, askedAt: number): void {
     const { known, aliveForMs } = this
-    if (until === 0) {
-      return
-    }
     const latest = known.at(-1)
     if (latest && until < latest.until - aliveForMs) {
       // Redis's clock was set back: what it said before means nothing now.
       known.length = 0
+    } else if (latest?.until === until) {
+      return
     }
-    known.push({ until, sentAt })
+    known.push({ until, sentAt: askedAt + leftMs - aliveForMs })
     if (known.length > MOST_KEPT) {
       known.shift()
     }

@@ -249,13 +249,13 @@ local transitions = {
       local left = untilMs - q.now
       q.keepMs = 2 * math.max(forMs, q.patience)
       if left > 0.94 * forMs and left <= forMs and before == marks then
-        return since, 0
+        return since, untilMs, left
       end
       since = left > 0 and since or q.now
       untilMs = q.now + forMs
       redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
         ':heard', q.now, ':span', forMs)
-      return since, untilMs
+      return since, untilMs, forMs
     end
     local function restore(q)
       local dropped = {}
@@ -409,10 +409,10 @@ local transitions = {
     redis.call('setrange', KEYS[6], 0, '')
     local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
     q.now, q.patience = clock(), tonumber(ARGV[9])
-    local since, untilMs, answer = 0, 0, 1
+    local since, untilMs, left, answer = 0, 0, 0, 1
     if not mine then
       listen(q)
-      if ARGV[10] ~= '-1' then since, untilMs = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
+      if ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
     end
     local first = not mine and head(q)
     local isFree = not holder[1]
@@ -427,7 +427,7 @@ local transitions = {
       holder = isFree and redis.call('hgetall', KEYS[1]) or holder
       local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
       local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
-      answer = { lease, owner, held, number, place, strangers, since, untilMs, noteOf(KEYS[7], owner) }
+      answer = { lease, owner, held, number, place, strangers, since, untilMs, left, noteOf(KEYS[7], owner) }
     end
     tidy(q)
     return answer
@@ -467,13 +467,13 @@ local transitions = {
       local left = untilMs - q.now
       q.keepMs = 2 * math.max(forMs, q.patience)
       if left > 0.94 * forMs and left <= forMs and before == marks then
-        return since, 0
+        return since, untilMs, left
       end
       since = left > 0 and since or q.now
       untilMs = q.now + forMs
       redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
         ':heard', q.now, ':span', forMs)
-      return since, untilMs
+      return since, untilMs, forMs
     end
     local function restore(q)
       local dropped = {}
@@ -635,13 +635,13 @@ local transitions = {
       local left = untilMs - q.now
       q.keepMs = 2 * math.max(forMs, q.patience)
       if left > 0.94 * forMs and left <= forMs and before == marks then
-        return since, 0
+        return since, untilMs, left
       end
       since = left > 0 and since or q.now
       untilMs = q.now + forMs
       redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
         ':heard', q.now, ':span', forMs)
-      return since, untilMs
+      return since, untilMs, forMs
     end
     local function restore(q)
       local dropped = {}
@@ -727,7 +727,7 @@ local transitions = {
     local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
     q.now, q.patience = clock(), tonumber(ARGV[3])
     listen(q)
-    local since, untilMs = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
+    local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
     local first = head(q)
     local waiting = redis.call('zcard', KEYS[4])
     if redis.call('hlen', KEYS[5]) > 2 * waiting + 16 then
@@ -750,7 +750,7 @@ local transitions = {
     local strangers = redis.call('llen', KEYS[2]) - redis.call('zcard', KEYS[4])
     tidy(q)
     return {
-      lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs
+      lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs, left
     }
   end },
   ['read-lock/acquire'] = { run = function(KEYS, ARGV)
@@ -1134,13 +1134,13 @@ local function lives(q, client, forMs, marks)
   local left = untilMs - q.now
   q.keepMs = 2 * math.max(forMs, q.patience)
   if left > 0.94 * forMs and left <= forMs and before == marks then
-    return since, 0
+    return since, untilMs, left
   end
   since = left > 0 and since or q.now
   untilMs = q.now + forMs
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
-  return since, untilMs
+  return since, untilMs, forMs
 end
 local function restore(q)
   local dropped = {}
@@ -1294,10 +1294,10 @@ end
 redis.call('setrange', KEYS[6], 0, '')
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[9])
-local since, untilMs, answer = 0, 0, 1
+local since, untilMs, left, answer = 0, 0, 0, 1
 if not mine then
   listen(q)
-  if ARGV[10] ~= '-1' then since, untilMs = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
+  if ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
 end
 local first = not mine and head(q)
 local isFree = not holder[1]
@@ -1312,7 +1312,7 @@ else
   holder = isFree and redis.call('hgetall', KEYS[1]) or holder
   local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
   local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
-  answer = { lease, owner, held, number, place, strangers, since, untilMs, noteOf(KEYS[7], owner) }
+  answer = { lease, owner, held, number, place, strangers, since, untilMs, left, noteOf(KEYS[7], owner) }
 end
 tidy(q)
 return answer
@@ -1352,13 +1352,13 @@ local function lives(q, client, forMs, marks)
   local left = untilMs - q.now
   q.keepMs = 2 * math.max(forMs, q.patience)
   if left > 0.94 * forMs and left <= forMs and before == marks then
-    return since, 0
+    return since, untilMs, left
   end
   since = left > 0 and since or q.now
   untilMs = q.now + forMs
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
-  return since, untilMs
+  return since, untilMs, forMs
 end
 local function restore(q)
   local dropped = {}
@@ -1488,13 +1488,13 @@ local function lives(q, client, forMs, marks)
   local left = untilMs - q.now
   q.keepMs = 2 * math.max(forMs, q.patience)
   if left > 0.94 * forMs and left <= forMs and before == marks then
-    return since, 0
+    return since, untilMs, left
   end
   since = left > 0 and since or q.now
   untilMs = q.now + forMs
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
-  return since, untilMs
+  return since, untilMs, forMs
 end
 local function restore(q)
   local dropped = {}
@@ -1580,7 +1580,7 @@ local holder = redis.call('hgetall', KEYS[1])
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[3])
 listen(q)
-local since, untilMs = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
+local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 local first = head(q)
 local waiting = redis.call('zcard', KEYS[4])
 if redis.call('hlen', KEYS[5]) > 2 * waiting + 16 then
@@ -1603,7 +1603,7 @@ local aliveMs = first and math.ceil(first.untilMs - q.now) or 0
 local strangers = redis.call('llen', KEYS[2]) - redis.call('zcard', KEYS[4])
 tidy(q)
 return {
-  lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs
+  lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs, left
 }
 `,
   'fair-lock/release': `-- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next has it.
@@ -1641,13 +1641,13 @@ local function lives(q, client, forMs, marks)
   local left = untilMs - q.now
   q.keepMs = 2 * math.max(forMs, q.patience)
   if left > 0.94 * forMs and left <= forMs and before == marks then
-    return since, 0
+    return since, untilMs, left
   end
   since = left > 0 and since or q.now
   untilMs = q.now + forMs
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
-  return since, untilMs
+  return since, untilMs, forMs
 end
 local function restore(q)
   local dropped = {}
@@ -1809,13 +1809,13 @@ local function lives(q, client, forMs, marks)
   local left = untilMs - q.now
   q.keepMs = 2 * math.max(forMs, q.patience)
   if left > 0.94 * forMs and left <= forMs and before == marks then
-    return since, 0
+    return since, untilMs, left
   end
   since = left > 0 and since or q.now
   untilMs = q.now + forMs
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
-  return since, untilMs
+  return since, untilMs, forMs
 end
 local function restore(q)
   local dropped = {}

@@ -8,7 +8,7 @@
 --         [14] 'g' when its client uses a lock that it is given, else ''   [15] note, or absent, as lock/acquire
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy), else {ttl ms, holder,
 --         holds, number it came at, place in line, Java clients in line, since when its client has lived without a
---         gap, until when it counts as alive (ms of Redis), and with a note as lock/acquire}: it has to wait
+--         gap, until when it counts as alive (ms of Redis), ms until then, and with a note as lock/acquire}: it waits
 -- RETRY   safe: writes the absolute count; an owner stands in line once; late copies meet the latch
 -- insert fair-lock/queue
 -- insert fair-lock/join
@@ -35,11 +35,11 @@ end
 redis.call('setrange', KEYS[6], 0, '')
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[9])
-local since, untilMs, answer = 0, 0, 1
+local since, untilMs, left, answer = 0, 0, 0, 1
 if not mine then
   listen(q)
   -- Who does not wait says nothing about those who do: a waiter that nobody awaits must not live on it.
-  if ARGV[10] ~= '-1' then since, untilMs = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
+  if ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
 end
 local first = not mine and head(q)
 local isFree = not holder[1]
@@ -54,7 +54,7 @@ else
   holder = isFree and redis.call('hgetall', KEYS[1]) or holder
   local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
   local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
-  answer = { lease, owner, held, number, place, strangers, since, untilMs, noteOf(KEYS[7], owner) }
+  answer = { lease, owner, held, number, place, strangers, since, untilMs, left, noteOf(KEYS[7], owner) }
 end
 tidy(q)
 return answer

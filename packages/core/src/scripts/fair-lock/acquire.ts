@@ -4,7 +4,7 @@ import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 import { granted, parseAcquired, type AcquireReply, type HeldReply } from '../lock/acquire.js'
 import { noteIn, wantedNote, type NoteWish } from '../lock/note.js'
-import { callUpArguments, markOf, type FairLine, type SignOfLife } from './line.js'
+import { callUpArguments, lifeIn, markOf, type FairLine, type Life, type SignOfLife } from './line.js'
 
 export const acquireScript = defineScript('fair-lock/acquire')
 
@@ -27,10 +27,8 @@ export interface FairHeldReply extends HeldReply {
   readonly arrival: string
   /** A Java client has the lock or stands in line: it announces a release on the waiter's own channel. */
   readonly javaIsThere: boolean
-  /** Since when its client has lived without a gap. */
-  readonly aliveSince: string
-  /** Until when its client counts as alive, ms of Redis. */
-  readonly aliveUntil: number
+  /** Of its client. */
+  readonly life: Life
 }
 
 export type FairAcquireReply = Exclude<AcquireReply, HeldReply> | FairHeldReply
@@ -63,7 +61,7 @@ function parse(reply: unknown): FairAcquireReply {
   if (!Array.isArray(reply)) {
     return parseAcquired(reply)
   }
-  const [ttlMs, holder, holds, arrival, place, javaWaiters, aliveSince, aliveUntil, ...note] = reply as Answer
+  const [ttlMs, holder, holds, arrival, place, javaWaiters, since, until, leftMs, ...note] = reply as Answer
   return {
     kind: 'held',
     ttlMs: Number(ttlMs),
@@ -72,8 +70,7 @@ function parse(reply: unknown): FairAcquireReply {
     arrival: String(arrival),
     ...(Number(arrival) > 0 ? { waits: true, place: Number(place) } : {}),
     javaIsThere: Number(javaWaiters) > 0 || isJava(holder),
-    aliveSince: String(aliveSince),
-    aliveUntil: Number(aliveUntil),
+    life: lifeIn([since, until, leftMs]),
     ...noteIn(note),
   }
 }

@@ -4,7 +4,7 @@
 --         [4] prefix of the inbox channels of clients   [5] unlock channel   [6] PUBLISH or SPUBLISH
 --         [7] 'g' when it uses a lock that its waiter is given, else ''
 -- RETURNS {ttl ms, -2 when nobody has the lock; holder; holds; first in line; ms the first counts as alive;
---         Java clients in line; since when this client has lived without a gap; until when it counts as alive, ms of Redis}
+--         Java clients in line; since when this client has lived without a gap; until when it counts as alive, ms of Redis; ms until then}
 -- RETRY   safe: the same again
 -- insert fair-lock/queue
 -- insert fair-lock/call-up
@@ -16,7 +16,7 @@ local holder = redis.call('hgetall', KEYS[1])
 local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
 q.now, q.patience = clock(), tonumber(ARGV[3])
 listen(q)
-local since, untilMs = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
+local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 local first = head(q)
 local waiting = redis.call('zcard', KEYS[4])
 if redis.call('hlen', KEYS[5]) > 2 * waiting + 16 then
@@ -43,5 +43,5 @@ local aliveMs = first and math.ceil(first.untilMs - q.now) or 0
 local strangers = redis.call('llen', KEYS[2]) - redis.call('zcard', KEYS[4])
 tidy(q)
 return {
-  lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs
+  lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs, left
 }

@@ -1,7 +1,7 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
 import { isJava } from './acquire.js'
-import { callUpArguments, markOf, type FairLine, type SignOfLife } from './line.js'
+import { callUpArguments, lifeIn, markOf, type FairLine, type Life, type SignOfLife } from './line.js'
 
 export const heartbeatScript = defineScript('fair-lock/heartbeat')
 
@@ -21,10 +21,7 @@ export interface HeartbeatReply {
   /** How long the first counts as alive, ms. */
   readonly firstAliveForMs: number
   readonly javaIsThere: boolean
-  /** Since when this client has lived without a gap: in one, others may have taken its waiters out of the line. */
-  readonly aliveSince: string
-  /** Until when this client counts as alive, ms of Redis. */
-  readonly aliveUntil: number
+  readonly life: Life
 }
 
 export function heartbeat(runner: ScriptRunner, command: HeartbeatCommand): Promise<HeartbeatReply> {
@@ -40,7 +37,7 @@ export function heartbeat(runner: ScriptRunner, command: HeartbeatCommand): Prom
 }
 
 function parse(reply: unknown): HeartbeatReply {
-  const [ttlMs, holder, holds, first, firstAliveForMs, javaWaiters, aliveSince, aliveUntil] = reply as [
+  const [ttlMs, holder, holds, first, firstAliveForMs, javaWaiters, ...life] = reply as [
     unknown,
     string,
     unknown,
@@ -54,7 +51,6 @@ function parse(reply: unknown): HeartbeatReply {
     first,
     firstAliveForMs: Number(firstAliveForMs),
     javaIsThere: Number(javaWaiters) > 0 || isJava(holder),
-    aliveSince: String(aliveSince),
-    aliveUntil: Number(aliveUntil),
+    life: lifeIn(life),
   }
 }

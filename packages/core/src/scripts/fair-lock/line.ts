@@ -21,6 +21,21 @@ export interface SignOfLife {
   readonly takesGrants: boolean
 }
 
+/** What Redis made of it. */
+export interface Life {
+  /** Since when the client has lived without a gap: in one, others may have taken its waiters out of the line. */
+  readonly since: string
+  /** Until when it counts as alive, ms of Redis. */
+  readonly until: number
+  /** How long that was when Redis said so, ms. */
+  readonly leftMs: number
+}
+
+/** From an answer. */
+export function lifeIn([since, until, leftMs]: readonly unknown[]): Life {
+  return { since: String(since), until: Number(until), leftMs: Number(leftMs) }
+}
+
 /** The same as a mark in Redis. */
 export function markOf({ takesGrants }: SignOfLife): string {
   return takesGrants ? 'g' : ''

@@ -45,20 +45,20 @@ local function listen(q)
 end
 
 -- Returns since when it has lived without a gap: a client that finds another beginning than before may have been taken
--- for dead, and its waiters out of the line. And until when it will, 0 for no later than it was to before: one that
--- asks often prolongs its life from time to time.
+-- for dead, and its waiters out of the line. And until when it will, and how long that is. One that asks often prolongs
+-- its life from time to time.
 local function lives(q, client, forMs, marks)
   local untilMs, since, before = lifeOf(q, client)
   local left = untilMs - q.now
   q.keepMs = 2 * math.max(forMs, q.patience)
   if left > 0.94 * forMs and left <= forMs and before == marks then
-    return since, 0
+    return since, untilMs, left
   end
   since = left > 0 and since or q.now
   untilMs = q.now + forMs
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
-  return since, untilMs
+  return since, untilMs, forMs
 end
 
 -- A Java client that takes the lock lowers all times, and the next one may drop live waiters of ours, always from
