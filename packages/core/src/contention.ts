@@ -70,6 +70,7 @@ export class Contention implements Standing {
   standInLine(): Promise<WaitOutcome<boolean>> {
     const { protocol, place } = this.call
     const { queue, topic, ticks, shared } = protocol.lineOf(this)
+    const { publication } = this.call
     const wait = this.call.limit<boolean>({
       queue,
       topic,
@@ -78,11 +79,8 @@ export class Contention implements Standing {
       attempt: () => this.attempt(),
       accept: (offer) => this.accept(offer as PassedHold),
       onParked: (ticket) => this.call.parked(ticket),
+      onWoken: publication ? () => this.call.publication?.woken(this.session.clock.now()) : undefined,
     })
-    const { publication } = this.call
-    if (publication) {
-      wait.onWoken = () => publication.woken()
-    }
     const context = place?.context
     if (!context) {
       return this.session.waiter.enter(wait).outcome
@@ -121,7 +119,7 @@ export class Contention implements Standing {
 
   private read(reply: AcquireReply): Attempt<boolean> {
     if (reply.kind === 'acquired') {
-      this.call.publication?.succeeded()
+      this.call.publication?.succeeded(this.session.clock)
       return { kind: 'done', value: true, retryAfterMs: this.call.leaseMs ?? this.acquisition.ttlMs }
     }
     this.call.publication?.refused()
