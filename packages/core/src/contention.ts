@@ -1,4 +1,4 @@
-import type { Attempt, WaitOutcome } from '@holdfast/waiter'
+import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from './context.js'
@@ -7,9 +7,19 @@ import type { PassedHold } from './possession.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
 
-/** Taking a lock that nothing around the call holds: one acquisition, in the line of its name. */
-export class Contention implements Standing {
+/**
+ * Taking a lock that nothing around the call holds: one acquisition, in the line of its name. It is its own request to
+ * the waiter, so that a call costs one object and no closures.
+ */
+export class Contention implements Standing, WaitRequest<boolean> {
   readonly around: Surroundings
+  queue = ''
+  topic: string | undefined = undefined
+  ticks: boolean | undefined = undefined
+  shared: boolean | undefined = undefined
+  timeoutMs?: number
+  answerMs?: number
+  signal?: AbortSignal
   /** Made for its first try: of a thousand who wait only the first one in line has had one. */
   private made: Acquisition | null = null
   /** The caller has left: a try whose turn comes now must not be sent. */
@@ -68,30 +78,37 @@ export class Contention implements Standing {
    * `done` with false: the context of the call came to hold the lock, so there is something to re-enter.
    */
   standInLine(): Promise<WaitOutcome<boolean>> {
-    const { protocol, place } = this.call
+    const { call, session } = this
+    const { protocol, place } = call
     const { queue, topic, ticks, shared } = protocol.lineOf(this)
-    const { publication } = this.call
-    const wait = this.call.limit<boolean>({
-      queue,
-      topic,
-      ticks,
-      shared,
-      attempt: () => this.attempt(),
-      accept: (offer) => this.accept(offer as PassedHold),
-      onParked: (ticket) => this.call.parked(ticket),
-      onWoken: publication ? () => this.call.publication?.woken(this.session.clock.now()) : undefined,
-    })
+    this.queue = queue
+    this.topic = topic
+    this.ticks = ticks
+    this.shared = shared
+    const ticket = session.waiter.enter(call.limit<boolean>(this))
     const context = place?.context
     if (!context) {
-      return this.session.waiter.enter(wait).outcome
+      return ticket.outcome
     }
-    wait.attempt = () => context.inTurn(protocol.scope, () => this.attempt())
-    const ticket = this.session.waiter.enter(wait)
     const stopListening = context.onHeld(protocol.scope, () => ticket.leave())
     return ticket.outcome.finally(stopListening)
   }
 
-  private attempt(): Promise<Attempt<boolean>> {
+  attempt(): Promise<Attempt<boolean>> {
+    const { protocol, place } = this.call
+    const context = place?.context
+    return context ? context.inTurn(protocol.scope, () => this.tryNow()) : this.tryNow()
+  }
+
+  onParked(ticket: Ticket<boolean>): void {
+    this.call.parked(ticket)
+  }
+
+  onWoken(): void {
+    this.call.publication?.woken(this.session.clock.now())
+  }
+
+  private tryNow(): Promise<Attempt<boolean>> {
     const { protocol, place } = this.call
     if (place && enclosing(place, protocol.scope)) {
       return Promise.resolve({ kind: 'done', value: false })
@@ -104,7 +121,8 @@ export class Contention implements Standing {
   }
 
   /** What another caller of this client passes on. Who wants more than that, a lease or a token, asks Redis. */
-  private accept(passed: PassedHold): true | undefined {
+  accept(offer: unknown): true | undefined {
+    const passed = offer as PassedHold
     const { leaseMs, place, protocol } = this.call
     if (!protocol.passing || leaseMs !== undefined || (place && enclosing(place, protocol.scope))) {
       return undefined
