@@ -61,7 +61,7 @@ export class Acquirer {
 
   private begin(call: AcquireCall, { bare, isPart }: AcquireRequest): void {
     call.bareCall = bare && bare.calls.begin(bare.method)
-    call.publication = isPart ? null : publishCall(this.session, call.protocol)
+    call.publication = isPart ? null : publishCall(this.session, call.protocol, call.startedAt)
   }
 
   /** Whatever came of the call, before anybody hears of it. */
@@ -86,16 +86,21 @@ export class Acquirer {
     if (!publication) {
       return
     }
+    const { clock, refusals } = this.session
     if (typeof obtained === 'string') {
-      publication.failed(error, call.signal)
-      return
-    }
-    const holder = this.session.refusals.holderOf(protocol.key)
-    if (obtained.kind === 'held') {
-      publication.ended('acquired', { path: obtained.path, holder })
+      publication.failed(error, call.signal, clock.now())
+    } else if (obtained.kind === 'busy') {
+      publication.timedOut(refusals.holderOf(protocol.key), clock.now())
     } else {
-      publication.ended('timeout', { holder })
+      const holder = publication.hasWaited ? refusals.holderOf(protocol.key) : undefined
+      publication.acquired(obtained.path, holder, this.obtainedAt(obtained))
     }
+  }
+
+  /** What a command of the call brought was dated in this turn. */
+  private obtainedAt({ path, acquisition }: Held): number {
+    const begun = path === 'remote' ? acquisition.publication : null
+    return begun ? begun.startedAt : this.session.clock.now()
   }
 
   private leaseTooShort({ lockName }: LockProtocol): LockLostError {

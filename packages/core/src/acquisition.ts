@@ -113,7 +113,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     }
     this.possession = this.protocol.passing && new Possession(this, now)
     this.watch = watchLease(this, { sentAt, ttlMs, renew: request.leaseMs === undefined }, sentAt)
-    this.publication = publishHold(this.session, this)
+    this.publication = publishHold(this.session, this, now)
     return this.levels.add(this, request)
   }
 
@@ -126,8 +126,9 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.note = note
     this.possession = possession
     this.commands = possession.commands
-    this.watch = watchLease(this, { sentAt, ttlMs: this.ttlMs, renew: true }, this.session.clock.now())
-    this.publication = publishHold(this.session, this)
+    const now = this.session.clock.now()
+    this.watch = watchLease(this, { sentAt, ttlMs: this.ttlMs, renew: true }, now)
+    this.publication = publishHold(this.session, this, now)
     possession.passTo(this)
     return true
   }
@@ -138,7 +139,8 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     if (!commands.isWaiting) {
       return false
     }
-    const watch = watchLease(this, { sentAt, ttlMs, renew: false }, session.clock.now())
+    const now = session.clock.now()
+    const watch = watchLease(this, { sentAt, ttlMs, renew: false }, now)
     if (watch.trustedForMs === 0) {
       // Since that life began the machine was suspended, or another primary took over.
       watch.stop()
@@ -148,7 +150,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     commands.given()
     commands.noteLease(sentAt, ttlMs)
     this.watch = watch
-    this.publication = publishHold(this.session, this)
+    this.publication = publishHold(session, this, now)
     confirmGrantSoon(this, request)
     return true
   }
@@ -216,7 +218,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.session.held.remove(this)
     this.loss.set(error)
     reportLoss(this.session, this, error)
-    this.publication?.ended('lost', reason)
+    this.publication?.lost(reason, this.session.clock.now())
     if (reason === 'expired') {
       // Redis may still have it, and a renewal it never answered may have prolonged it by a whole lease.
       this.writeInBackground({ count: 0 })
@@ -238,8 +240,11 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.session.inBackground(work.catch((error: unknown) => reportFailedRelease(this.session, this, error)))
   }
 
-  /** Renewal ends before the command is sent, whatever its outcome: no renewal can outlive the last hold. */
-  end(hold: Hold): void {
+  /**
+   * Renewal ends before the command is sent, whatever its outcome: no renewal can outlive the last hold.
+   * @param now where the caller has read the clock
+   */
+  end(hold: Hold, now?: number): void {
     this.levels.remove(hold)
     if (this.levels.count > 0) {
       if (!this.levels.anyWatched) {
@@ -251,6 +256,6 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.watch?.stop()
     this.session.held.remove(this)
     this.context?.forget(this)
-    this.publication?.over()
+    this.publication?.over(now ?? this.session.clock.now())
   }
 }

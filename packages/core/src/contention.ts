@@ -1,4 +1,4 @@
-import type { Attempt, WaitOutcome } from '@holdfast/waiter'
+import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from './context.js'
@@ -16,9 +16,19 @@ export interface PushedGrant {
   readonly ttlMs: number
 }
 
-/** Taking a lock that nothing around the call holds: one acquisition, in the line of its name. */
-export class Contention implements Standing {
+/**
+ * Taking a lock that nothing around the call holds: one acquisition, in the line of its name. It is its own request to
+ * the waiter, so that a call costs one object and no closures.
+ */
+export class Contention implements Standing, WaitRequest<boolean> {
   readonly around: Surroundings
+  queue = ''
+  topic: string | undefined = undefined
+  ticks: boolean | undefined = undefined
+  shared: boolean | undefined = undefined
+  timeoutMs?: number
+  answerMs?: number
+  signal?: AbortSignal
   /** Made for its first try: of a thousand who wait only the first one in line has had one. */
   private made: Acquisition | null = null
   /** The caller has left: a try whose turn comes now must not be sent. */
@@ -77,32 +87,37 @@ export class Contention implements Standing {
    * `done` with false: the context of the call came to hold the lock, so there is something to re-enter.
    */
   standInLine(): Promise<WaitOutcome<boolean>> {
-    const { protocol, place } = this.call
+    const { call, session } = this
+    const { protocol, place } = call
     const { queue, topic, ticks, shared } = protocol.lineOf(this)
-    const wait = this.call.limit<boolean>({
-      queue,
-      topic,
-      ticks,
-      shared,
-      attempt: () => this.attempt(),
-      accept: (offer) => this.accept(offer as PassedHold | PushedGrant),
-      onParked: (ticket) => this.call.parked(ticket),
-    })
-    const { publication } = this.call
-    if (publication) {
-      wait.onWoken = () => publication.woken()
-    }
+    this.queue = queue
+    this.topic = topic
+    this.ticks = ticks
+    this.shared = shared
+    const ticket = session.waiter.enter(call.limit<boolean>(this))
     const context = place?.context
     if (!context) {
-      return this.session.waiter.enter(wait).outcome
+      return ticket.outcome
     }
-    wait.attempt = () => context.inTurn(protocol.scope, () => this.attempt())
-    const ticket = this.session.waiter.enter(wait)
     const stopListening = context.onHeld(protocol.scope, () => ticket.leave())
     return ticket.outcome.finally(stopListening)
   }
 
-  private attempt(): Promise<Attempt<boolean>> {
+  attempt(): Promise<Attempt<boolean>> {
+    const { protocol, place } = this.call
+    const context = place?.context
+    return context ? context.inTurn(protocol.scope, () => this.tryNow()) : this.tryNow()
+  }
+
+  onParked(ticket: Ticket<boolean>): void {
+    this.call.parked(ticket)
+  }
+
+  onWoken(): void {
+    this.call.publication?.woken(this.session.clock.now())
+  }
+
+  private tryNow(): Promise<Attempt<boolean>> {
     const { protocol, place } = this.call
     if (place && enclosing(place, protocol.scope)) {
       return Promise.resolve({ kind: 'done', value: false })
@@ -115,7 +130,8 @@ export class Contention implements Standing {
   }
 
   /** What it is handed while it sleeps. Not wanted: it asks Redis. */
-  private accept(offer: PassedHold | PushedGrant): true | undefined {
+  accept(given: unknown): true | undefined {
+    const offer = given as PassedHold | PushedGrant
     const { place, protocol, publication } = this.call
     if (place && enclosing(place, protocol.scope)) {
       return undefined
@@ -142,7 +158,7 @@ export class Contention implements Standing {
 
   private read(reply: AcquireReply): Attempt<boolean> {
     if (reply.kind === 'acquired') {
-      this.call.publication?.succeeded()
+      this.call.publication?.succeeded(this.session.clock)
       return { kind: 'done', value: true, retryAfterMs: this.call.leaseMs ?? this.acquisition.ttlMs }
     }
     this.call.publication?.refused()

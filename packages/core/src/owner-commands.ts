@@ -2,7 +2,7 @@ import { RedisUnavailableError, WrongTypeError } from './errors.js'
 import type { Acquisition } from './acquisition.js'
 import type { HoldChange, LockProtocol, Wish } from './locks/lock-protocol.js'
 import { OwnerField } from './owner-field.js'
-import { isRefusal, isWorthRetrying, untilKnown } from './redis/until-known.js'
+import { isRefusal, isWorthRetrying, rethrow, untilKnown } from './redis/until-known.js'
 import { CommandLedger } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
@@ -145,11 +145,14 @@ export class OwnerCommands extends Turns {
   }
 
   /**
-   * Makes the count in Redis what it should be, trying until it is answered. Gives up after `limitMs`, or when
+   * Makes the count in Redis what it should be, trying until it is answered. Gives up `limitMs` after `startedAt`, or when
    * nothing can be left in Redis to give back because every lease must have ended.
    */
-  writeUntilKnown(levels: { readonly count: number }, limitMs: number): Promise<ReleaseReply> {
-    const startedAt = this.session.clock.now()
+  writeUntilKnown(
+    levels: { readonly count: number },
+    limitMs: number,
+    startedAt = this.session.clock.now(),
+  ): Promise<ReleaseReply> {
     const written = this.write(levels.count, (error) => this.insist(levels, limitMs, { startedAt, error }))
     if (levels.count === 0) {
       // Held no more, but not free yet: a client that closes meanwhile would leave it to the lease (I5).
@@ -161,15 +164,14 @@ export class OwnerCommands extends Turns {
   private async insist(
     levels: { readonly count: number },
     limitMs: number,
-    failed: { readonly startedAt: number; readonly error: unknown },
+    { startedAt, error }: { readonly startedAt: number; readonly error: unknown },
   ): Promise<ReleaseReply> {
-    if (!isWorthRetrying(failed.error)) {
-      throw failed.error
+    if (!isWorthRetrying(error)) {
+      throw error
     }
     const { clock, options, abandoned } = this.session
     const patienceMs = levels.count === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
-    const giveUpAt = failed.startedAt + patienceMs
-    const limits = { clock, random: options.random, giveUpAt, signal: abandoned }
+    const limits = { clock, random: options.random, giveUpAt: startedAt + patienceMs, signal: abandoned }
     return untilKnown(() => this.write(levels.count, rethrow), limits)
   }
 
@@ -245,8 +247,4 @@ export class OwnerCommands extends Turns {
       this.passTurn()
     }
   }
-}
-
-function rethrow(error: unknown): never {
-  throw error
 }

@@ -38,12 +38,13 @@ async function releaseInRedis(acquisition: Acquisition, hold: Hold): Released {
     await turn
   }
   try {
-    acquisition.end(hold)
+    const now = session.clock.now()
+    acquisition.end(hold, now)
     if (acquisition.loss.error) {
       return 'lost'
     }
     const ending = acquisition.isReleased ? acquisition.possession?.beginToEnd() : null
-    const reply = await commands.writeUntilKnown(levels, session.options.unavailableTimeoutMs)
+    const reply = await commands.writeUntilKnown(levels, session.options.unavailableTimeoutMs, now)
     ending?.(reply)
     if (reply.kind === 'not-held') {
       acquisition.lose('gone')

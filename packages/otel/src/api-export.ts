@@ -6,56 +6,63 @@ import {
   type Meter,
   type Observable,
 } from '@opentelemetry/api'
-import { METRICS, type CountedMetric, type TimedMetric } from './metric-names.js'
-import type { Recorder } from './metrics.js'
-import { countsIn, type AllSeries } from './series.js'
+import { METRICS, TIMED_METRICS, type CountedMetric, type TimedMetric } from './metric-names.js'
+import { countsIn, type AllSeries, type Recorder, type Timer } from './series.js'
+
+/** What times of one metric go to: another one when there is another meter. */
+interface Instrument {
+  histogram: Histogram | null
+}
 
 /** Exports through a meter: times as they come, counts when the SDK asks for them. */
 export class ApiExport implements Recorder {
-  private readonly times: Record<TimedMetric, Histogram>
-  private readonly counts: Record<CountedMetric, Observable>
-  private readonly observe = (result: BatchObservableResult): void => this.read(result)
+  private readonly times: Record<TimedMetric, Instrument> = {
+    wait: { histogram: null },
+    hold: { histogram: null },
+    handOff: { histogram: null },
+    margin: { histogram: null },
+  }
+  private stopObserving: (() => void) | null = null
 
-  constructor(
-    private readonly meter: Meter,
-    private readonly series: AllSeries,
-  ) {
-    const times = (name: TimedMetric): Histogram => {
-      const { metric, description, unit, buckets } = METRICS[name]
-      const advice = { explicitBucketBoundaries: [...buckets] }
-      return meter.createHistogram(metric, { description, unit, valueType: ValueType.DOUBLE, advice })
-    }
-    const counts = (name: CountedMetric): Observable => {
-      const { metric, description, unit, type } = METRICS[name]
-      const options = { description, unit, valueType: ValueType.INT }
-      return type === 'counter'
-        ? meter.createObservableCounter(metric, options)
-        : meter.createObservableUpDownCounter(metric, options)
-    }
-    this.times = {
-      wait: times('wait'),
-      hold: times('hold'),
-      handOff: times('handOff'),
-      margin: times('margin'),
-    }
-    this.counts = {
-      ...{ waiters: counts('waiters'), held: counts('held'), acquisitions: counts('acquisitions') },
-      ...{ losses: counts('losses'), renewals: counts('renewals') },
-    }
-    meter.addBatchObservableCallback(this.observe, Object.values(this.counts))
+  timer(metric: TimedMetric, attributes: Attributes): Timer {
+    const instrument = this.times[metric]
+    return { record: (seconds) => instrument.histogram?.record(seconds, attributes) }
   }
 
-  record(metric: TimedMetric, seconds: number, attributes: Attributes): void {
-    this.times[metric].record(seconds, attributes)
+  /** From now on it is this meter that is told. */
+  start(meter: Meter, series: AllSeries): void {
+    for (const name of TIMED_METRICS) {
+      const { metric, description, unit, buckets } = METRICS[name]
+      const advice = { explicitBucketBoundaries: [...buckets] }
+      const options = { description, unit, valueType: ValueType.DOUBLE, advice }
+      this.times[name].histogram = meter.createHistogram(metric, options)
+    }
+    const counts = countsOf(meter)
+    const observe = (result: BatchObservableResult): void => {
+      for (const { metric, value, attributes } of countsIn(series)) {
+        result.observe(counts[metric], value, attributes)
+      }
+    }
+    meter.addBatchObservableCallback(observe, Object.values(counts))
+    this.stopObserving = () => meter.removeBatchObservableCallback(observe, Object.values(counts))
   }
 
   stop(): void {
-    this.meter.removeBatchObservableCallback(this.observe, Object.values(this.counts))
+    this.stopObserving?.()
+    this.stopObserving = null
   }
+}
 
-  private read(result: BatchObservableResult): void {
-    for (const { metric, value, attributes } of countsIn(this.series)) {
-      result.observe(this.counts[metric], value, attributes)
-    }
+function countsOf(meter: Meter): Record<CountedMetric, Observable> {
+  const counts = (name: CountedMetric): Observable => {
+    const { metric, description, unit, type } = METRICS[name]
+    const options = { description, unit, valueType: ValueType.INT }
+    return type === 'counter'
+      ? meter.createObservableCounter(metric, options)
+      : meter.createObservableUpDownCounter(metric, options)
+  }
+  return {
+    ...{ waiters: counts('waiters'), held: counts('held'), acquisitions: counts('acquisitions') },
+    ...{ losses: counts('losses'), renewals: counts('renewals') },
   }
 }

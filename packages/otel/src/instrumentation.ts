@@ -26,7 +26,6 @@ type Listener = (message: unknown) => void
 interface Parts {
   readonly metrics: Metrics
   readonly spans: Spans
-  readonly export: ApiExport | null
 }
 
 /** What a MetricProducer gives; of the resource, that of the reader counts. */
@@ -54,13 +53,14 @@ export class HoldfastInstrumentation {
   private meterProvider: MeterProvider | undefined
   private tracerProvider: TracerProvider | undefined
   private parts: Parts | null = null
-  private readonly histograms = new OwnHistograms()
+  private readonly times: ApiExport | OwnHistograms
   private readonly startTime = hrTime()
 
   /** Not enabled yet. @throws InvalidArgumentError */
   constructor(options: InstrumentationOptions = {}) {
     this.options = resolveOptions(options)
-    this.series = new AllSeries(this.options)
+    this.times = this.options.metrics === 'api' ? new ApiExport() : new OwnHistograms()
+    this.series = new AllSeries(this.options, this.times)
     this.meterProvider = options.meterProvider
     this.tracerProvider = options.tracerProvider
     this.listeners = this.listenersOf()
@@ -71,14 +71,12 @@ export class HoldfastInstrumentation {
     if (this.parts) {
       return
     }
-    const { series, options } = this
-    const api = options.metrics === 'api' ? new ApiExport(this.meter, series) : null
-    const tracers = new TracerSource(this.tracerProvider, NAME)
-    this.parts = {
-      metrics: new Metrics(series, api ?? this.histograms),
-      spans: new Spans(tracers, series, options),
-      export: api,
+    const { series, options, times } = this
+    if (times instanceof ApiExport) {
+      times.start(this.meter, series)
     }
+    const tracers = new TracerSource(this.tracerProvider, NAME)
+    this.parts = { metrics: new Metrics(series), spans: new Spans(tracers, series, options) }
     for (const [channel, listener] of this.listeners) {
       subscribe(channel, listener)
     }
@@ -95,15 +93,17 @@ export class HoldfastInstrumentation {
       unsubscribe(channel, listener)
     }
     parts.metrics.stop()
-    parts.export?.stop()
+    if (this.times instanceof ApiExport) {
+      this.times.stop()
+    }
     parts.spans.stop()
   }
 
   /** What a MetricProducer of the SDK does: everything counted so far, where `metrics` is 'producer'; else nothing. */
   collect(): Promise<Collected> {
-    const { series, histograms, startTime, options } = this
-    const isProducer = options.metrics === 'producer'
-    const found = isProducer ? metricData(series, histograms, { startTime, endTime: hrTime() }) : []
+    const { series, times, startTime } = this
+    const isProducer = times instanceof OwnHistograms
+    const found = isProducer ? metricData(series, times, { startTime, endTime: hrTime() }) : []
     const scopeMetrics = [{ scope: { name: NAME }, metrics: found }]
     return Promise.resolve({ resourceMetrics: { resource: undefined, scopeMetrics }, errors: [] })
   }
@@ -141,20 +141,19 @@ export class HoldfastInstrumentation {
 
   private listenersOf(): readonly (readonly [string, Listener])[] {
     return [
-      [LOCK_CHANNELS.call, this.guarded((parts, call) => onCall(parts, call as ObservedCall))],
-      [LOCK_CHANNELS.hold, this.guarded((parts, hold) => onHold(parts, hold as ObservedHold))],
-      [
-        LOCK_CHANNELS.renewal,
-        this.guarded((parts, renewal) => parts.metrics.onRenewal(renewal as ObservedRenewal)),
-      ],
+      [LOCK_CHANNELS.callParked, this.guarded(onCallParked)],
+      [LOCK_CHANNELS.callEnded, this.guarded(onCallEnded)],
+      [LOCK_CHANNELS.holdBegun, this.guarded(onHoldBegun)],
+      [LOCK_CHANNELS.holdEnded, this.guarded(onHoldEnded)],
+      [LOCK_CHANNELS.renewal, this.guarded(onRenewal)],
     ]
   }
 
-  private guarded(tell: (parts: Parts, message: unknown) => void): Listener {
+  private guarded(tell: (parts: Parts, message: never) => void): Listener {
     return (message) => {
       try {
         if (this.parts) {
-          tell(this.parts, message)
+          tell(this.parts, message as never)
         }
       } catch (error) {
         // Node would make it an uncaught exception.
@@ -164,14 +163,27 @@ export class HoldfastInstrumentation {
   }
 }
 
-function onCall({ metrics, spans }: Parts, call: ObservedCall): void {
-  metrics.onCall(call)
-  spans.onCall(call)
+function onCallParked({ metrics }: Parts, call: ObservedCall): void {
+  metrics.onCallParked(call)
 }
 
-function onHold({ metrics, spans }: Parts, hold: ObservedHold): void {
-  metrics.onHold(hold)
-  spans.onHold(hold)
+function onCallEnded({ metrics, spans }: Parts, call: ObservedCall): void {
+  metrics.onCallEnded(call)
+  spans.onCallEnded(call)
+}
+
+function onHoldBegun({ metrics, spans }: Parts, hold: ObservedHold): void {
+  metrics.onHoldBegun(hold)
+  spans.onHoldBegun(hold)
+}
+
+function onHoldEnded({ metrics, spans }: Parts, hold: ObservedHold): void {
+  metrics.onHoldEnded(hold)
+  spans.onHoldEnded(hold)
+}
+
+function onRenewal({ metrics }: Parts, renewal: ObservedRenewal): void {
+  metrics.onRenewal(renewal)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { ValueType, type Attributes, type HrTime } from '@opentelemetry/api'
-import { METRICS, type CountedMetric, type TimedMetric } from './metric-names.js'
+import { METRICS, TIMED_METRICS, type CountedMetric, type TimedMetric } from './metric-names.js'
 import type { HistogramValue, OwnHistograms } from './own-histograms.js'
 import { countsIn, type AllSeries } from './series.js'
 
@@ -44,19 +44,12 @@ export function metricData(
   histograms: OwnHistograms,
   times: { readonly startTime: HrTime; readonly endTime: HrTime },
 ): MetricData[] {
-  const timed = (['wait', 'hold', 'handOff', 'margin'] as const).map((name: TimedMetric): MetricData => {
-    const dataPoints = Array.from(histograms.of(name), ([attributes, { buckets, ...value }]) => {
-      // A copy: what an exporter has must not change under it.
-      const copy = { ...value, buckets: { boundaries: buckets.boundaries, counts: [...buckets.counts] } }
-      return { ...times, attributes, value: copy }
-    })
-    return {
-      descriptor: descriptorOf(name),
-      aggregationTemporality: CUMULATIVE,
-      dataPointType: HISTOGRAM,
-      dataPoints,
-    }
-  })
+  const timed = TIMED_METRICS.map((name): MetricData => ({
+    descriptor: descriptorOf(name),
+    aggregationTemporality: CUMULATIVE,
+    dataPointType: HISTOGRAM,
+    dataPoints: histograms.of(name).map(({ attributes, value }) => ({ ...times, attributes, value })),
+  }))
   const counts = [...countsIn(series)]
   const names = ['waiters', 'held', 'acquisitions', 'losses', 'renewals'] as const
   const counted = names.map((name: CountedMetric): MetricData => ({

@@ -54,5 +54,6 @@ export const METRICS = {
   },
 } as const
 
-export type TimedMetric = 'wait' | 'hold' | 'handOff' | 'margin'
+export const TIMED_METRICS = ['wait', 'hold', 'handOff', 'margin'] as const
+export type TimedMetric = (typeof TIMED_METRICS)[number]
 export type CountedMetric = Exclude<keyof typeof METRICS, TimedMetric>

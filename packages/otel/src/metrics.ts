@@ -1,89 +1,89 @@
 import type { ObservedCall, ObservedHold, ObservedRenewal } from '@holdfast/core'
-import type { Attributes } from '@opentelemetry/api'
 import { ATTRIBUTES, errorTypeOf } from './attributes.js'
-import type { TimedMetric } from './metric-names.js'
 import type { AllSeries, Count, Series } from './series.js'
-
-/** Where times go. `attributes`: the same object for the same attributes. */
-export interface Recorder {
-  record(metric: TimedMetric, seconds: number, attributes: Attributes): void
-}
 
 /** Whatever only counts is counted here and read when it is exported. */
 export class Metrics {
-  /** What was seen to begin: only that is counted when it ends. */
-  private readonly open = new Map<ObservedCall | ObservedHold, Series>()
+  /** What waits now and was seen to begin to. */
+  private readonly waiting = new Map<ObservedCall, Series>()
+  /** The serial of the first hold that was seen to begin, 0 before it: what is older was held already. */
+  private firstHold = 0
 
-  constructor(
-    private readonly series: AllSeries,
-    private readonly times: Recorder,
-  ) {}
+  constructor(private readonly series: AllSeries) {}
 
   /** What is open is not seen to end. */
   stop(): void {
-    for (const [seen, series] of this.open) {
-      series[seen.phase === 'parked' ? 'waiters' : 'held'] -= 1
-    }
-    this.open.clear()
-  }
-
-  onCall(call: ObservedCall): void {
-    if (call.phase === 'begun') {
-      return
-    }
-    const series = this.series.of(call.lockName, call.kind)
-    if (call.phase === 'parked') {
-      this.open.set(call, series)
-      series.waiters += 1
-      return
-    }
-    if (call.hasWaited && this.open.delete(call)) {
+    for (const series of this.waiting.values()) {
       series.waiters -= 1
     }
+    this.waiting.clear()
+    for (const series of this.series.all()) {
+      series.begun = 0
+      series.ended = 0
+    }
+  }
+
+  onCallParked(call: ObservedCall): void {
+    const series = this.series.of(call.lockName, call.kind)
+    this.waiting.set(call, series)
+    series.waiters += 1
+  }
+
+  onCallEnded(call: ObservedCall): void {
+    const series = this.series.of(call.lockName, call.kind)
     const count = acquisitionsOf(series, call)
     count.value += 1
     if (call.hasWaited) {
-      this.times.record('wait', (call.waitedMs ?? 0) / 1000, count.attributes)
+      if (this.waiting.delete(call)) {
+        series.waiters -= 1
+      }
+      count.wait.record((call.waitedMs ?? 0) / 1000)
     }
     if (call.handOffMs !== undefined) {
-      this.times.record('handOff', call.handOffMs / 1000, series.attributes)
+      series.handOff.record(call.handOffMs / 1000)
     }
   }
 
-  onHold(hold: ObservedHold): void {
-    const series = this.series.of(hold.lockName, hold.kind)
-    if (hold.phase === 'begun') {
-      this.open.set(hold, series)
-      series.held += 1
-      return
+  onHoldBegun({ lockName, kind, serial }: ObservedHold): void {
+    this.series.of(lockName, kind).begun += 1
+    if (this.firstHold === 0) {
+      this.firstHold = serial
     }
-    if (this.open.delete(hold)) {
-      series.held -= 1
+  }
+
+  onHoldEnded({ lockName, kind, serial, outcome, reason = 'gone', heldMs = 0 }: ObservedHold): void {
+    const series = this.series.of(lockName, kind)
+    if (this.firstHold !== 0 && serial >= this.firstHold) {
+      series.ended += 1
     }
-    if (hold.outcome === 'lost') {
-      const reason = hold.reason ?? 'gone'
-      series.losses.of(reason, () => ({ [ATTRIBUTES.reason]: reason })).value += 1
+    if (outcome === 'lost') {
+      const { losses } = series
+      const count = losses.find(reason) ?? losses.make(reason, { [ATTRIBUTES.reason]: reason })
+      count.value += 1
     }
-    this.times.record('hold', (hold.heldMs ?? 0) / 1000, series.attributes)
+    series.hold.record(heldMs / 1000)
   }
 
   onRenewal({ lockName, kind, outcome, marginMs }: ObservedRenewal): void {
     const series = this.series.of(lockName, kind)
-    series.renewals.of(outcome, () => ({ [ATTRIBUTES.outcome]: outcome })).value += 1
-    this.times.record('margin', marginMs / 1000, series.attributes)
+    const { renewals } = series
+    const count = renewals.find(outcome) ?? renewals.make(outcome, { [ATTRIBUTES.outcome]: outcome })
+    count.value += 1
+    series.margin.record(marginMs / 1000)
   }
 }
 
-function acquisitionsOf(series: Series, { outcome = 'error', path, error }: ObservedCall): Count {
+function acquisitionsOf({ acquisitions }: Series, { outcome = 'error', path, error }: ObservedCall): Count {
   if (outcome === 'error') {
     const type = errorTypeOf(error)
-    return series.acquisitions.of(`error ${type}`, () => ({
-      [ATTRIBUTES.outcome]: outcome,
-      [ATTRIBUTES.errorType]: type,
-    }))
+    const key = `error ${type}`
+    const attributes = { [ATTRIBUTES.outcome]: outcome, [ATTRIBUTES.errorType]: type }
+    return acquisitions.find(key) ?? acquisitions.make(key, attributes)
   }
-  return series.acquisitions.of(path ?? outcome, () => ({
-    [ATTRIBUTES.outcome]: outcome,
-    ...(path === undefined ? {} : { [ATTRIBUTES.path]: path }),
-  }))
+  const key = path ?? outcome
+  return acquisitions.find(key) ?? acquisitions.make(key, attributesOf(outcome, path))
+}
+
+function attributesOf(outcome: string, path: string | undefined): Record<string, string> {
+  return { [ATTRIBUTES.outcome]: outcome, ...(path === undefined ? {} : { [ATTRIBUTES.path]: path }) }
 }

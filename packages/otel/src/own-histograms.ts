@@ -1,47 +1,73 @@
 import type { Attributes } from '@opentelemetry/api'
 import { METRICS, type TimedMetric } from './metric-names.js'
-import type { Recorder } from './metrics.js'
+import type { Recorder, Timer } from './series.js'
 
 /** As the SDK has it. */
 export interface HistogramValue {
   readonly buckets: { readonly boundaries: number[]; readonly counts: number[] }
-  count: number
-  sum: number
-  min: number
-  max: number
+  readonly count: number
+  readonly sum: number
+  readonly min: number
+  readonly max: number
 }
 
-/** Histograms of our own: attributes are made once for each series, and a record is a few additions. */
-export class OwnHistograms implements Recorder {
-  private readonly byMetric = {
-    wait: new Map<Attributes, HistogramValue>(),
-    hold: new Map<Attributes, HistogramValue>(),
-    handOff: new Map<Attributes, HistogramValue>(),
-    margin: new Map<Attributes, HistogramValue>(),
+/** One histogram of our own: a record is a few additions, where the SDK makes a text of the attributes. */
+class OwnHistogram implements Timer {
+  private readonly boundaries: number[]
+  private readonly counts: number[]
+  private count = 0
+  private sum = 0
+  private min = Infinity
+  private max = -Infinity
+
+  constructor(
+    metric: TimedMetric,
+    readonly attributes: Attributes,
+  ) {
+    this.boundaries = [...METRICS[metric].buckets]
+    this.counts = new Array<number>(this.boundaries.length + 1).fill(0)
   }
 
-  record(metric: TimedMetric, seconds: number, attributes: Attributes): void {
-    const ofMetric = this.byMetric[metric]
-    let value = ofMetric.get(attributes)
-    if (!value) {
-      const boundaries = [...METRICS[metric].buckets]
-      const counts = new Array<number>(boundaries.length + 1).fill(0)
-      value = { buckets: { boundaries, counts }, count: 0, sum: 0, min: Infinity, max: -Infinity }
-      ofMetric.set(attributes, value)
-    }
-    const { boundaries, counts } = value.buckets
+  record(seconds: number): void {
+    const { boundaries, counts } = this
     let bucket = 0
     while (bucket < boundaries.length && seconds > (boundaries[bucket] as number)) {
       bucket += 1
     }
     counts[bucket] = (counts[bucket] as number) + 1
-    value.count += 1
-    value.sum += seconds
-    value.min = Math.min(value.min, seconds)
-    value.max = Math.max(value.max, seconds)
+    this.count += 1
+    this.sum += seconds
+    if (seconds < this.min) {
+      this.min = seconds
+    }
+    if (seconds > this.max) {
+      this.max = seconds
+    }
   }
 
-  of(metric: TimedMetric): Iterable<readonly [Attributes, HistogramValue]> {
+  /** A copy: what an exporter has must not change under it. */
+  get value(): HistogramValue {
+    const { boundaries, counts, count, sum, min, max } = this
+    return { buckets: { boundaries, counts: [...counts] }, count, sum, min, max }
+  }
+}
+
+/** Histograms that an exporter fetches. */
+export class OwnHistograms implements Recorder {
+  private readonly byMetric: Record<TimedMetric, OwnHistogram[]> = {
+    wait: [],
+    hold: [],
+    handOff: [],
+    margin: [],
+  }
+
+  timer(metric: TimedMetric, attributes: Attributes): Timer {
+    const histogram = new OwnHistogram(metric, attributes)
+    this.byMetric[metric].push(histogram)
+    return histogram
+  }
+
+  of(metric: TimedMetric): readonly { readonly attributes: Attributes; readonly value: HistogramValue }[] {
     return this.byMetric[metric]
   }
 }

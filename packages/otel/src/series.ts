@@ -1,32 +1,57 @@
 import type { LockKind } from '@holdfast/core'
 import { diag, type Attributes } from '@opentelemetry/api'
 import { ATTRIBUTES } from './attributes.js'
-import type { CountedMetric } from './metric-names.js'
+import type { CountedMetric, TimedMetric } from './metric-names.js'
 import type { ResolvedOptions } from './options.js'
 
 // What one name resolves to is kept for so many names, because making a template costs more than the rest of a record.
 const MOST_CACHED = 1_000
 const OTHER = 'other'
 
+/** Where times of one metric with one set of attributes go. */
+export interface Timer {
+  record(seconds: number): void
+}
+
+/** Where times go. */
+export interface Recorder {
+  /** Once for each metric and set of attributes. */
+  timer(metric: TimedMetric, attributes: Attributes): Timer
+}
+
 /** A count with the attributes it is exported with. */
-export interface Count {
-  readonly attributes: Attributes
-  value: number
+export class Count {
+  value = 0
+  private timer: Timer | null = null
+
+  constructor(
+    readonly attributes: Attributes,
+    private readonly times: Recorder,
+  ) {}
+
+  /** Of those that are counted here and had to wait. */
+  get wait(): Timer {
+    return (this.timer ??= this.times.timer('wait', this.attributes))
+  }
 }
 
 /** Counts of one metric that differ in further attributes. */
 export class Counts {
   private readonly byKey = new Map<string, Count>()
 
-  constructor(private readonly common: Attributes) {}
+  constructor(
+    private readonly common: Attributes,
+    private readonly times: Recorder,
+  ) {}
 
   /** @param key what tells these attributes from others */
-  of(key: string, attributes: () => Attributes): Count {
-    let count = this.byKey.get(key)
-    if (!count) {
-      count = { attributes: { ...this.common, ...attributes() }, value: 0 }
-      this.byKey.set(key, count)
-    }
+  find(key: string): Count | undefined {
+    return this.byKey.get(key)
+  }
+
+  make(key: string, attributes: Attributes): Count {
+    const count = new Count({ ...this.common, ...attributes }, this.times)
+    this.byKey.set(key, count)
     return count
   }
 
@@ -37,41 +62,61 @@ export class Counts {
 
 /** What is known of the locks of one kind whose names have one template. */
 export class Series {
-  held = 0
   waiters = 0
+  /** Holds that were seen to begin, and those of them that were seen to end. */
+  begun = 0
+  ended = 0
   readonly acquisitions: Counts
   readonly losses: Counts
   readonly renewals: Counts
+  private readonly timers: Record<Exclude<TimedMetric, 'wait'>, Timer | null>
 
-  constructor(readonly attributes: Attributes) {
-    this.acquisitions = new Counts(attributes)
-    this.losses = new Counts(attributes)
-    this.renewals = new Counts(attributes)
+  constructor(
+    readonly attributes: Attributes,
+    private readonly times: Recorder,
+  ) {
+    this.acquisitions = new Counts(attributes, times)
+    this.losses = new Counts(attributes, times)
+    this.renewals = new Counts(attributes, times)
+    this.timers = { hold: null, handOff: null, margin: null }
   }
+
+  get hold(): Timer {
+    return (this.timers.hold ??= this.times.timer('hold', this.attributes))
+  }
+
+  get handOff(): Timer {
+    return (this.timers.handOff ??= this.times.timer('handOff', this.attributes))
+  }
+
+  get margin(): Timer {
+    return (this.timers.margin ??= this.times.timer('margin', this.attributes))
+  }
+}
+
+/** What one name of a lock resolves to; most names are of one kind. */
+interface Resolved {
+  readonly kind: LockKind
+  readonly series: Series
+  readonly next: Resolved | undefined
 }
 
 /** All series: as many as `maxLockNames` allows, whatever names there are. */
 export class AllSeries {
-  private readonly cached = new Map<LockKind, Map<string, Series>>()
+  private readonly resolved = new Map<string, Resolved>()
   private readonly byName = new Map<string, Map<LockKind, Series>>()
 
-  constructor(private readonly options: Pick<ResolvedOptions, 'nameOf' | 'maxLockNames'>) {}
+  constructor(
+    private readonly options: Pick<ResolvedOptions, 'nameOf' | 'maxLockNames'>,
+    private readonly times: Recorder,
+  ) {}
 
   of(lockName: string, kind: LockKind): Series {
-    let ofKind = this.cached.get(kind)
-    if (!ofKind) {
-      ofKind = new Map()
-      this.cached.set(kind, ofKind)
+    let resolved = this.resolved.get(lockName)
+    while (resolved && resolved.kind !== kind) {
+      resolved = resolved.next
     }
-    let series = ofKind.get(lockName)
-    if (!series) {
-      if (ofKind.size >= MOST_CACHED) {
-        ofKind.clear()
-      }
-      series = this.find(this.templateOf(lockName), kind)
-      ofKind.set(lockName, series)
-    }
-    return series
+    return resolved ? resolved.series : this.resolve(lockName, kind)
   }
 
   *all(): Iterable<Series> {
@@ -80,16 +125,23 @@ export class AllSeries {
     }
   }
 
+  private resolve(lockName: string, kind: LockKind): Series {
+    if (this.resolved.size >= MOST_CACHED) {
+      this.resolved.clear()
+    }
+    const series = this.find(this.templateOf(lockName), kind)
+    this.resolved.set(lockName, { kind, series, next: this.resolved.get(lockName) })
+    return series
+  }
+
   private find(template: string | undefined, kind: LockKind): Series {
     const name = this.admitted(template)
     const ofName = this.byName.get(name ?? '') ?? new Map<LockKind, Series>()
     this.byName.set(name ?? '', ofName)
     let series = ofName.get(kind)
     if (!series) {
-      series = new Series({
-        ...(name === undefined ? {} : { [ATTRIBUTES.name]: name }),
-        [ATTRIBUTES.kind]: kind,
-      })
+      const named = name === undefined ? {} : { [ATTRIBUTES.name]: name }
+      series = new Series({ ...named, [ATTRIBUTES.kind]: kind }, this.times)
       ofName.set(kind, series)
     }
     return series
@@ -119,19 +171,21 @@ export class AllSeries {
 }
 
 /** What there is to export of one metric and one set of attributes. */
-export interface ExportedCount extends Count {
+export interface ExportedCount {
   readonly metric: CountedMetric
+  readonly attributes: Attributes
+  readonly value: number
 }
 
 /** Everything that is counted, as it is now. */
 export function* countsIn(series: AllSeries): Iterable<ExportedCount> {
-  for (const { attributes, waiters, held, acquisitions, losses, renewals } of series.all()) {
+  for (const { attributes, waiters, begun, ended, acquisitions, losses, renewals } of series.all()) {
     yield { metric: 'waiters', attributes, value: waiters }
-    yield { metric: 'held', attributes, value: held }
+    yield { metric: 'held', attributes, value: begun - ended }
     const counted = { acquisitions, losses, renewals }
     for (const metric of ['acquisitions', 'losses', 'renewals'] as const) {
-      for (const count of counted[metric].all()) {
-        yield { metric, ...count }
+      for (const { attributes: further, value } of counted[metric].all()) {
+        yield { metric, attributes: further, value }
       }
     }
   }

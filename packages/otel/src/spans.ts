@@ -21,10 +21,10 @@ export class Spans {
   ) {}
 
   /** Made when the wait is over, with the times it had: calls that do not wait cost nothing. */
-  onCall(call: ObservedCall): void {
+  onCallEnded(call: ObservedCall): void {
     const { options } = this
     const { waitedMs = 0 } = call
-    if (options.spans === 'off' || !call.hasWaited || call.phase !== 'ended') {
+    if (options.spans === 'off' || !call.hasWaited) {
       return
     }
     if (waitedMs < options.waitSpanAfterMs) {
@@ -47,12 +47,21 @@ export class Spans {
     span.end(endTime)
   }
 
-  onHold(hold: ObservedHold): void {
-    if (this.options.spans !== 'all') {
+  onHoldBegun(hold: ObservedHold): void {
+    const tracer = this.options.spans === 'all' ? this.source.get() : undefined
+    if (!tracer) {
       return
     }
-    if (hold.phase === 'begun') {
-      this.begin(hold)
+    const { attributes } = this.series.of(hold.lockName, hold.kind)
+    const span = tracer.startSpan(this.nameOf('hold', hold), { attributes }, context.active())
+    if (span.isRecording()) {
+      span.setAttribute(ATTRIBUTES.owner, hold.owner)
+      this.ofHolds.set(hold, span)
+    }
+  }
+
+  onHoldEnded(hold: ObservedHold): void {
+    if (this.ofHolds.size === 0) {
       return
     }
     const span = this.ofHolds.get(hold)
@@ -75,19 +84,6 @@ export class Spans {
       span.end()
     }
     this.ofHolds.clear()
-  }
-
-  private begin(hold: ObservedHold): void {
-    const tracer = this.source.get()
-    if (!tracer) {
-      return
-    }
-    const { attributes } = this.series.of(hold.lockName, hold.kind)
-    const span = tracer.startSpan(this.nameOf('hold', hold), { attributes }, context.active())
-    if (span.isRecording()) {
-      span.setAttribute(ATTRIBUTES.owner, hold.owner)
-      this.ofHolds.set(hold, span)
-    }
   }
 
   private nameOf(what: string, { lockName, kind }: ObservedCall | ObservedHold): string {

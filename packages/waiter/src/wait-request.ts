@@ -54,7 +54,7 @@ export interface WaitRequest<T> {
    * Called when a message on the topic, or `wake(queue)`, reaches this caller as the head of its line; it tries next, or
    * again. Throwing is ignored.
    */
-  onWoken?(): void
+  onWoken?: (() => void) | undefined
 }
 
 export type WaitOutcome<T> =

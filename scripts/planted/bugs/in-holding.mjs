@@ -78,7 +78,7 @@ export const BUGS_IN_HOLDING = {
   },
   'a release is tried once only': {
     file: COMMANDS,
-    find: '!isWorthRetrying(failed.error)',
+    find: '!isWorthRetrying(error)',
     replace: 'true',
     torture: CUT_OFF,
   },

@@ -66,7 +66,7 @@ export class CompoundCall {
     wanted: Wanted,
     take: () => Promise<MemberHold[] | LockTimeoutError>,
   ): Promise<MemberHold[] | LockTimeoutError> {
-    const publication = publishCall(this.session, wanted)
+    const publication = publishCall(this.session, wanted, this.startedAt)
     if (!publication) {
       return take()
     }
@@ -154,16 +154,17 @@ export class CompoundCall {
     publication: CallPublication,
     taking: Promise<MemberHold[] | LockTimeoutError>,
   ): Promise<MemberHold[] | LockTimeoutError> {
+    const { clock } = this.session
     try {
       const taken = await taking
       if (taken instanceof LockTimeoutError) {
-        publication.ended('timeout', { holder: taken.holder })
+        publication.timedOut(taken.holder, clock.now())
       } else {
-        publication.ended('acquired', { path: pathOf(taken) })
+        publication.acquired(pathOf(taken), undefined, clock.now())
       }
       return taken
     } catch (error) {
-      publication.failed(error, this.signal)
+      publication.failed(error, this.signal, clock.now())
       throw error
     }
   }

@@ -1,6 +1,6 @@
 import type { LockHolder } from '../lock-holder.js'
 import type { Session } from '../session.js'
-import { calls } from './channels.js'
+import { callBegun, callEnded, callParked } from './channels.js'
 import type { AcquisitionPath, CallOutcome, LockKind, ObservedCall } from './messages.js'
 
 /** What is asked for. */
@@ -9,20 +9,12 @@ export interface Wanted {
   readonly kind: LockKind
 }
 
-/** What is known of its end. */
-export interface CallEnd {
-  readonly path?: AcquisitionPath
-  /** Who had it when this client was last told, whichever of its calls was. */
-  readonly holder?: LockHolder | undefined
-  readonly error?: unknown
-}
-
-/** One call as it is published. It is the message itself: most calls are over before a second object had paid off. */
+/**
+ * One call as it is published. It is the message itself: most calls are over before a second object had paid off. It
+ * reads no clock: who tells it something has mostly read one, for work of its own.
+ */
 export class CallPublication implements ObservedCall {
   phase: 'begun' | 'parked' | 'ended' = 'begun'
-  readonly lockName: string
-  readonly kind: LockKind
-  readonly clientId: string
   hasWaited = false
   holder: LockHolder | undefined = undefined
   outcome: CallOutcome | undefined = undefined
@@ -30,20 +22,17 @@ export class CallPublication implements ObservedCall {
   waitedMs: number | undefined = undefined
   handOffMs: number | undefined = undefined
   error: unknown = undefined
-  readonly #session: Pick<Session, 'clientId' | 'clock'>
-  readonly #startedAt: number
-  #wokenAt: number | null = null
+  private wokenAt: number | null = null
   /** The wake-up that the try under way came after. */
-  #answering: number | null = null
-  #handedOffMs: number | undefined = undefined
+  private answering: number | null = null
 
-  constructor(session: Pick<Session, 'clientId' | 'clock'>, { lockName, kind }: Wanted) {
-    this.#session = session
-    this.#startedAt = session.clock.now()
-    this.lockName = lockName
-    this.kind = kind
-    this.clientId = session.clientId
-    calls.publish(this)
+  constructor(
+    readonly lockName: string,
+    readonly kind: LockKind,
+    readonly clientId: string,
+    private readonly startedAt: number,
+  ) {
+    callBegun.publish(this)
   }
 
   /** Once: a call may stand in line again, when what it got was of no use. */
@@ -54,62 +43,77 @@ export class CallPublication implements ObservedCall {
     this.phase = 'parked'
     this.hasWaited = true
     this.holder = holder
-    calls.publish(this)
+    callParked.publish(this)
   }
 
   /** Something says that a try may succeed now. */
-  woken(): void {
-    this.#wokenAt = this.#session.clock.now()
+  woken(now: number): void {
+    this.wokenAt = now
   }
 
   /** A try is sent. */
   trying(): void {
-    this.#answering = this.#wokenAt
+    this.answering = this.wokenAt
   }
 
   /** In vain: the next wake-up is another one, unless it has come meanwhile. */
   refused(): void {
-    if (this.#wokenAt === this.#answering) {
-      this.#wokenAt = null
+    if (this.wokenAt === this.answering) {
+      this.wokenAt = null
     }
   }
 
   /** A try succeeded. */
-  succeeded(): void {
-    if (this.#answering !== null) {
-      this.#handedOffMs = this.#session.clock.now() - this.#answering
+  succeeded(clock: Session['clock']): void {
+    if (this.answering !== null) {
+      this.handOffMs = clock.now() - this.answering
     }
   }
 
   /** It was passed on by its former holder, who released it just now. */
   handedOver(): void {
-    this.#handedOffMs = 0
+    this.handOffMs = 0
+  }
+
+  /** @param holder who had it when this client was last told, whichever of its calls was */
+  acquired(path: AcquisitionPath, holder: LockHolder | undefined, now: number): void {
+    this.path = path
+    if (this.hasWaited) {
+      this.holder = holder ?? this.holder
+    }
+    this.ended('acquired', now)
+  }
+
+  /** @param holder as above */
+  timedOut(holder: LockHolder | undefined, now: number): void {
+    this.holder = holder ?? this.holder
+    this.handOffMs = undefined
+    this.ended('timeout', now)
   }
 
   /** @param signal of the call */
-  failed(error: unknown, signal: AbortSignal | undefined): void {
+  failed(error: unknown, signal: AbortSignal | undefined, now: number): void {
     const isAborted = signal?.aborted === true && error === signal.reason
-    this.ended(isAborted ? 'aborted' : 'error', { error })
+    this.error = error
+    this.handOffMs = undefined
+    this.ended(isAborted ? 'aborted' : 'error', now)
   }
 
-  ended(outcome: CallOutcome, { path, holder, error }: CallEnd): void {
+  private ended(outcome: CallOutcome, now: number): void {
     this.phase = 'ended'
     this.outcome = outcome
-    this.path = path
-    if (this.hasWaited || outcome === 'timeout') {
-      this.holder = holder ?? this.holder
-    }
-    this.error = error
-    this.waitedMs = this.#session.clock.now() - this.#startedAt
-    this.handOffMs = outcome === 'acquired' ? this.#handedOffMs : undefined
-    calls.publish(this)
+    this.waitedMs = now - this.startedAt
+    callEnded.publish(this)
   }
 }
 
 /** Null where nobody subscribes. */
 export function publishCall(
-  session: Pick<Session, 'clientId' | 'clock'>,
-  wanted: Wanted,
+  { clientId }: Pick<Session, 'clientId'>,
+  { lockName, kind }: Wanted,
+  startedAt: number,
 ): CallPublication | null {
-  return calls.hasSubscribers ? new CallPublication(session, wanted) : null
+  return callEnded.hasSubscribers || callBegun.hasSubscribers || callParked.hasSubscribers
+    ? new CallPublication(lockName, kind, clientId, startedAt)
+    : null
 }

@@ -1,6 +1,7 @@
 import type { LossReason } from '../errors.js'
 import type { Session } from '../session.js'
-import { holds } from './channels.js'
+import { oncePerProcess } from '../once-per-process.js'
+import { holdBegun, holdEnded } from './channels.js'
 import type { LockKind, ObservedHold } from './messages.js'
 
 /** What is held, and by whom. */
@@ -10,53 +11,63 @@ export interface HeldThing {
   readonly owner: string
 }
 
-/** One hold as it is published: the message itself. */
+/** Of all copies of this package: whoever compares serials hears all of them. */
+const published = oncePerProcess('holds published', () => ({ holds: 0 }))
+
+/** One hold as it is published: the message itself. It reads no clock, as that of a call. */
 export class HoldPublication implements ObservedHold {
   phase: 'begun' | 'ended' = 'begun'
   readonly lockName: string
   readonly kind: LockKind
-  readonly clientId: string
   readonly owner: string
+  readonly serial: number
   outcome: 'released' | 'lost' | 'unknown' | undefined = undefined
   reason: LossReason | undefined = undefined
   heldMs: number | undefined = undefined
-  readonly #session: Pick<Session, 'clientId' | 'clock'>
-  readonly #startedAt: number
 
-  constructor(session: Pick<Session, 'clientId' | 'clock'>, { lockName, kind, owner }: HeldThing) {
-    this.#session = session
-    this.#startedAt = session.clock.now()
-    this.lockName = lockName
-    this.kind = kind
-    this.clientId = session.clientId
-    this.owner = owner
-    holds.publish(this)
+  constructor(
+    held: HeldThing,
+    readonly clientId: string,
+    readonly startedAt: number,
+  ) {
+    this.lockName = held.lockName
+    this.kind = held.kind
+    this.owner = held.owner
+    this.serial = published.holds += 1
+    holdBegun.publish(this)
   }
 
   /** Whatever comes of its release, it is not used any more. */
-  over(): void {
-    this.heldMs = this.#session.clock.now() - this.#startedAt
+  over(now: number): void {
+    this.heldMs ??= now - this.startedAt
   }
 
   /** Once: a loss that was told is not told again by the release that finds it. */
-  ended(outcome: 'released' | 'lost' | 'unknown', reason?: LossReason): void {
-    if (this.phase === 'ended') {
-      return
+  lost(reason: LossReason, now: number): void {
+    if (this.phase === 'begun') {
+      this.over(now)
+      this.reason = reason
+      this.ended('lost')
     }
-    if (this.heldMs === undefined) {
-      this.over()
+  }
+
+  /** What came of its release. */
+  ended(outcome: 'released' | 'lost' | 'unknown'): void {
+    if (this.phase === 'begun') {
+      this.phase = 'ended'
+      this.outcome = outcome
+      holdEnded.publish(this)
     }
-    this.phase = 'ended'
-    this.outcome = outcome
-    this.reason = reason
-    holds.publish(this)
   }
 }
 
 /** Null where nobody subscribes. */
 export function publishHold(
-  session: Pick<Session, 'clientId' | 'clock'>,
+  { clientId }: Pick<Session, 'clientId'>,
   held: HeldThing,
+  startedAt: number,
 ): HoldPublication | null {
-  return holds.hasSubscribers ? new HoldPublication(session, held) : null
+  return holdEnded.hasSubscribers || holdBegun.hasSubscribers
+    ? new HoldPublication(held, clientId, startedAt)
+    : null
 }

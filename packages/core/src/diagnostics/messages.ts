@@ -74,6 +74,11 @@ export interface ObservedHold {
   /** `<clientId>:<threadId>`; the id of a permit. */
   readonly owner: string
   /**
+   * Grows from 1 with each hold of the process that is published. Whoever counts what is held leaves out the end of
+   * one whose serial is smaller than the first that was heard to begin: it was held before.
+   */
+  readonly serial: number
+  /**
    * Undefined until it has ended. `unknown`: it was given back, and Redis did not answer for so long that the caller
    * was told; it is tried on in the background.
    */

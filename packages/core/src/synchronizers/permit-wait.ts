@@ -51,13 +51,18 @@ export class PermitWait<T> implements Wait {
 
   /** Null: the wait is over, and the last answer was that there are not enough. */
   async obtain(): Promise<{ readonly value: T } | null> {
-    this.publication = publishCall(this.session, this.source)
+    const { clock } = this.session
+    this.publication = publishCall(this.session, this.source, this.startedAt)
     try {
       const obtained = await this.take()
-      this.publication?.ended(obtained ? 'acquired' : 'timeout', obtained ? { path: 'remote' } : {})
+      if (obtained) {
+        this.publication?.acquired('remote', undefined, clock.now())
+      } else {
+        this.publication?.timedOut(undefined, clock.now())
+      }
       return obtained
     } catch (error) {
-      this.publication?.failed(error, this.options.signal)
+      this.publication?.failed(error, this.options.signal, clock.now())
       throw error
     }
   }
@@ -94,7 +99,7 @@ export class PermitWait<T> implements Wait {
 
   private standInLine(): Promise<WaitOutcome<T>> {
     const { queue, topic } = this.source
-    const { waiter, waits } = this.session
+    const { clock, waiter, waits } = this.session
     const { publication } = this
     const wait: WaitRequest<T> = {
       queue,
@@ -104,9 +109,7 @@ export class PermitWait<T> implements Wait {
         waits.parked(this, ticket)
         publication?.parked(undefined)
       },
-    }
-    if (publication) {
-      wait.onWoken = () => publication.woken()
+      onWoken: publication ? () => publication.woken(clock.now()) : undefined,
     }
     return waiter.enter<T>(limitWait(wait, this.options)).outcome
   }
@@ -145,7 +148,7 @@ export class PermitWait<T> implements Wait {
       // During the attempt, so that the next in line tries as soon as this one has what it wanted.
       this.session.waiter.wake(this.source.queue)
     }
-    this.publication?.succeeded()
+    this.publication?.succeeded(this.session.clock)
     return { kind: 'done', value: take.value }
   }
 

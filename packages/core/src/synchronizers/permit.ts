@@ -95,7 +95,11 @@ export class Permit {
     }
     try {
       const isReleased = await this.home.tryRelease(this.id)
-      this.publication?.ended(isReleased ? 'released' : 'lost', isReleased ? undefined : 'gone')
+      if (isReleased) {
+        this.publication?.ended('released')
+      } else {
+        this.publication?.lost('gone', this.session.clock.now())
+      }
       return isReleased ? 'released' : 'lost'
     } catch (error) {
       this.publication?.ended('unknown')
@@ -115,7 +119,7 @@ export class Permit {
     this.session.borrowings.add(this)
     this.renews = renew
     this.trust(sentAt, this.ttlMs, renew)
-    this.publication = publishHold(this.session, this)
+    this.publication = publishHold(this.session, this, this.session.clock.now())
     return this
   }
 
@@ -174,7 +178,7 @@ export class Permit {
     const error = this.lostBy(reason)
     this.loss.set(error)
     this.session.events.emit('lost', { lockName: this.home.name, owner: this.id, error })
-    this.publication?.ended('lost', reason)
+    this.publication?.lost(reason, this.session.clock.now())
     if (reason === 'expired') {
       // Redis may still have it, and a renewal it never answered may have prolonged it by a whole lease.
       this.session.inBackground(this.home.tryRelease(this.id).catch(() => undefined))
@@ -186,7 +190,7 @@ export class Permit {
     this.released = true
     this.watch?.stop()
     this.session.borrowings.remove(this)
-    this.publication?.over()
+    this.publication?.over(this.session.clock.now())
   }
 
   private lostBy(reason: LossReason): LockLostError {

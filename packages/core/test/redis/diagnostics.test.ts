@@ -176,8 +176,9 @@ describe('what is published', () => {
     const requests = new AsyncLocalStorage<string>()
     const stores: (string | undefined)[] = []
     const look = (): void => void stores.push(requests.getStore())
-    subscribe(LOCK_CHANNELS.call, look)
-    subscribe(LOCK_CHANNELS.hold, look)
+    const { callBegun, callParked, callEnded, holdBegun, holdEnded } = LOCK_CHANNELS
+    const channels = [callBegun, callParked, callEnded, holdBegun, holdEnded]
+    channels.forEach((channel) => subscribe(channel, look))
     try {
       const lock = locks.getLock(harness.name())
       const first = await requests.run('first', () => lock.acquire())
@@ -189,8 +190,7 @@ describe('what is published', () => {
       expect(stores.slice(0, 3)).toEqual(['first', 'first', 'first'])
       expect(stores.filter((store) => store === 'second').length).toBeGreaterThanOrEqual(2)
     } finally {
-      unsubscribe(LOCK_CHANNELS.call, look)
-      unsubscribe(LOCK_CHANNELS.hold, look)
+      channels.forEach((channel) => unsubscribe(channel, look))
     }
   })
 })
@@ -198,7 +198,34 @@ describe('what is published', () => {
 describe('subscribers', () => {
   const harness = useHarness()
 
-  it('that are not there cost no look at the clock', async () => {
+  it('of one moment alone are told all that is known by then', async () => {
+    const seen: unknown[] = []
+    const listener = (message: unknown): void => void seen.push({ ...(message as object) })
+    const channels = [LOCK_CHANNELS.callEnded, LOCK_CHANNELS.holdEnded]
+    const lock = (await harness.client()).getLock(harness.name())
+    const before = await lock.acquire()
+    channels.forEach((channel) => subscribe(channel, listener))
+    try {
+      const waiting = lock.acquire()
+      await eventually(() => lock.isLocked())
+      await before.release()
+      await (await waiting).release()
+      const next = await lock.acquire()
+      await next.release()
+    } finally {
+      channels.forEach((channel) => unsubscribe(channel, listener))
+    }
+    // Of the hold that was there before nothing: its beginning was dated by nobody.
+    const [waited, passed, call, hold, ...more] = seen as { serial: number }[]
+    expect(waited).toMatchObject({ phase: 'ended', hasWaited: true, path: 'passed', handOffMs: 0 })
+    expect(passed).toMatchObject({ phase: 'ended', outcome: 'released' })
+    expect(call).toMatchObject({ phase: 'ended', hasWaited: false, path: 'remote' })
+    expect(hold).toMatchObject({ phase: 'ended', outcome: 'released' })
+    expect(hold!.serial).toBeGreaterThan(passed!.serial)
+    expect(more).toEqual([])
+  })
+
+  it('cost no look at the clock, there or not: a lock that need not wait reads it for itself', async () => {
     let looks = 0
     const clock = {
       now: () => {
@@ -220,13 +247,11 @@ describe('subscribers', () => {
     await looksOf()
     const alone = await looksOf()
     const listener = (): void => undefined
-    subscribe(LOCK_CHANNELS.call, listener)
-    subscribe(LOCK_CHANNELS.hold, listener)
+    const channels = Object.values(LOCK_CHANNELS)
+    channels.forEach((channel) => subscribe(channel, listener))
     const seen = await looksOf()
-    unsubscribe(LOCK_CHANNELS.call, listener)
-    unsubscribe(LOCK_CHANNELS.hold, listener)
-    // The beginning and the end of the call, and of the hold.
-    expect(seen - alone).toBe(4)
+    channels.forEach((channel) => unsubscribe(channel, listener))
+    expect(seen).toBe(alone)
     expect(await looksOf()).toBe(alone)
   })
 

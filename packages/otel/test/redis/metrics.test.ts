@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockClient } from '../../../core/src/index.js'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { LOCK_CHANNELS, type LockClient } from '../../../core/src/index.js'
 import { eventually, useHarness } from '../../../core/test/redis/support/harness.js'
 import { Telemetry } from './support/telemetry.js'
 
@@ -85,6 +86,25 @@ describe.each(['api', 'producer'] as const)('metrics through the %s', (metrics) 
     const renewals = await telemetry.sum('holdfast_lock_renewals_total')
     expect(await telemetry.sum('holdfast_lock_renewal_margin_count')).toBe(renewals)
     expect(await telemetry.sum('holdfast_lock_renewal_margin_sum')).toBeLessThan(renewals)
+  })
+
+  it('leave out of what is held now whatever only somebody else saw begin', async () => {
+    telemetry.instrumentation.disable()
+    const stranger = (): void => undefined
+    subscribe(LOCK_CHANNELS.holdEnded, stranger)
+    const before = await locks.getLock(harness.name('a')).acquire()
+    telemetry.instrumentation.enable()
+    const earlier = await locks.getLock(harness.name('b')).acquire()
+    await before.release()
+    expect(await telemetry.sum('holdfast_lock_held')).toBe(1)
+    telemetry.instrumentation.disable()
+    telemetry.instrumentation.enable()
+    const hold = await locks.getLock(harness.name('a')).acquire()
+    await earlier.release()
+    expect(await telemetry.sum('holdfast_lock_held')).toBe(1)
+    await hold.release()
+    expect(await telemetry.sum('holdfast_lock_held')).toBe(0)
+    unsubscribe(LOCK_CHANNELS.holdEnded, stranger)
   })
 
   it('are counted once when it is enabled twice, and not at all when it is disabled', async () => {

@@ -87,8 +87,8 @@ describe('spans', () => {
         { traceparent: holderTraceparent },
       ),
     })
-    channel(LOCK_CHANNELS.call).publish(call(traceparent!))
-    channel(LOCK_CHANNELS.call).publish(call('what anybody may have written'))
+    channel(LOCK_CHANNELS.callEnded).publish(call(traceparent!))
+    channel(LOCK_CHANNELS.callEnded).publish(call('what anybody may have written'))
     const [linked, unlinked] = spansNamed('wait a')
     expect(linked!.links.map(({ context }) => [context.traceId, context.spanId])).toEqual([[traceId, spanId]])
     expect(unlinked!.links).toEqual([])

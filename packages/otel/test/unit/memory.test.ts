@@ -40,7 +40,7 @@ describe(`${NAMES} names of locks`, () => {
         throw new Error('no')
       },
     })
-    channel(LOCK_CHANNELS.call).publish({
+    channel(LOCK_CHANNELS.callEnded).publish({
       ...{ phase: 'ended', lockName: 'a', kind: 'reentrant', hasWaited: false, outcome: 'timeout' },
     })
     expect(await telemetry.sum('holdfast_lock_acquisitions_total', { name: 'other' })).toBe(1)

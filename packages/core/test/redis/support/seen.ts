@@ -38,16 +38,16 @@ export class Seen {
 /** To be called in a describe block. */
 export function useSeen(): Seen {
   const seen = new Seen()
+  const { callBegun, callParked, callEnded, holdBegun, holdEnded, renewal } = LOCK_CHANNELS
+  const listeners = [
+    ...[callBegun, callParked, callEnded].map((channel) => [channel, seen.onCall] as const),
+    ...[holdBegun, holdEnded].map((channel) => [channel, seen.onHold] as const),
+    [renewal, seen.onRenewal] as const,
+  ]
   beforeEach(() => {
     seen.clear()
-    subscribe(LOCK_CHANNELS.call, seen.onCall)
-    subscribe(LOCK_CHANNELS.hold, seen.onHold)
-    subscribe(LOCK_CHANNELS.renewal, seen.onRenewal)
+    listeners.forEach(([channel, listener]) => subscribe(channel, listener))
   })
-  afterEach(() => {
-    unsubscribe(LOCK_CHANNELS.call, seen.onCall)
-    unsubscribe(LOCK_CHANNELS.hold, seen.onHold)
-    unsubscribe(LOCK_CHANNELS.renewal, seen.onRenewal)
-  })
+  afterEach(() => listeners.forEach(([channel, listener]) => unsubscribe(channel, listener)))
   return seen
 }

@@ -8,29 +8,30 @@ const call: ObservedCall = {
   ...{ waitedMs: undefined, handOffMs: undefined, error: undefined },
 }
 const hold: ObservedHold = {
-  ...{ ...what, phase: 'begun', owner: 'c:1', outcome: undefined, reason: undefined, heldMs: undefined },
+  ...{ ...what, phase: 'begun', owner: 'c:1', serial: 1 },
+  ...{ outcome: undefined, reason: undefined, heldMs: undefined },
 }
 
 /** An SDK that has been told everything there is to tell, as core publishes it. */
 export function everyMetric(): Telemetry {
   const telemetry = new Telemetry({ spans: 'off' })
-  const [calls, holds] = [channel(LOCK_CHANNELS.call), channel(LOCK_CHANNELS.hold)]
-  const end: Partial<ObservedCall>[] = [
+  const ends: Partial<ObservedCall>[] = [
     { outcome: 'acquired', path: 'remote', waitedMs: 3, handOffMs: 1 },
     { outcome: 'acquired', path: 'reentrant', waitedMs: 1 },
     { outcome: 'timeout', waitedMs: 9 },
     { outcome: 'aborted', waitedMs: 9, error: new Error('enough') },
     { outcome: 'error', waitedMs: 9, error: Object.assign(new Error('no'), { code: 'WRONG_TYPE' }) },
   ]
-  for (const ended of end) {
+  for (const ended of ends) {
     const one = { ...call }
-    calls.publish(one)
-    calls.publish(Object.assign(one, { phase: 'parked', hasWaited: true }))
-    calls.publish(Object.assign(one, { phase: 'ended' }, ended))
+    channel(LOCK_CHANNELS.callBegun).publish(one)
+    channel(LOCK_CHANNELS.callParked).publish(Object.assign(one, { phase: 'parked', hasWaited: true }))
+    channel(LOCK_CHANNELS.callEnded).publish(Object.assign(one, { phase: 'ended' }, ended))
   }
   const lost = { ...hold }
-  holds.publish(lost)
-  holds.publish(Object.assign(lost, { phase: 'ended', outcome: 'lost', reason: 'expired', heldMs: 5 }))
+  channel(LOCK_CHANNELS.holdBegun).publish(lost)
+  const end = { phase: 'ended', outcome: 'lost', reason: 'expired', heldMs: 5 }
+  channel(LOCK_CHANNELS.holdEnded).publish(Object.assign(lost, end))
   const renewal: ObservedRenewal = { ...what, owner: 'c:1', outcome: 'renewed', marginMs: 19_000 }
   channel(LOCK_CHANNELS.renewal).publish(renewal)
   return telemetry

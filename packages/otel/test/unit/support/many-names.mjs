@@ -14,16 +14,17 @@ instrumentation.enable()
 
 const word = (i) => [...String(i)].map((digit) => String.fromCharCode(97 + Number(digit))).join('')
 const nameOf = kindOfName === 'id' ? (i) => `order:${i}` : word
-const calls = channel(LOCK_CHANNELS.call)
-const holds = channel(LOCK_CHANNELS.hold)
+const callEnded = channel(LOCK_CHANNELS.callEnded)
+const holdBegun = channel(LOCK_CHANNELS.holdBegun)
+const holdEnded = channel(LOCK_CHANNELS.holdEnded)
 
 globalThis.gc()
 const before = process.memoryUsage().heapUsed
 for (let i = 0; i < names; i += 1) {
   const what = { lockName: nameOf(i), kind: 'reentrant', clientId: 'c' }
-  const hold = { phase: 'begun', ...what, owner: 'c:1' }
-  holds.publish(hold)
-  calls.publish({
+  const hold = { phase: 'begun', ...what, owner: 'c:1', serial: i + 1 }
+  holdBegun.publish(hold)
+  callEnded.publish({
     phase: 'ended',
     ...what,
     hasWaited: false,
@@ -31,7 +32,7 @@ for (let i = 0; i < names; i += 1) {
     path: 'remote',
     waitedMs: 1,
   })
-  holds.publish(Object.assign(hold, { phase: 'ended', outcome: 'released', heldMs: 1 }))
+  holdEnded.publish(Object.assign(hold, { phase: 'ended', outcome: 'released', heldMs: 1 }))
 }
 globalThis.gc()
 const grownMb = (process.memoryUsage().heapUsed - before) / 2 ** 20
