@@ -10,6 +10,7 @@ import { eventually } from './support/harness.js'
 import { staysByDesign } from './support/lasting-keys.js'
 import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
+import { useSeen } from './support/seen.js'
 import { SlowClock } from './support/slow-clock.js'
 
 // A fair lock that is given to a waiter by the release before it.
@@ -79,6 +80,25 @@ describe('a release gives the lock to the next waiter', () => {
     expect(line.served).toEqual(['a', 'b', 'c', 'd'])
     expect(sent()).toEqual(['release', 'release', 'release', 'release'])
     expect(await rig.contents()).toEqual({})
+  })
+
+  describe('as telemetry has it', () => {
+    const seen = useSeen()
+
+    it('on the path `granted`, handed over at once', async () => {
+      const { client } = await receiver()
+      const waiting = await line.join('a', client)
+      seen.clear()
+      await holder.release()
+      await soon(waiting.done)
+      expect(seen.ended).toMatchObject([
+        { outcome: 'acquired', path: 'granted', hasWaited: true, handOffMs: 0 },
+      ])
+      expect(seen.holds.filter(({ owner }) => owner === waiting.owner)).toMatchObject([
+        { phase: 'begun', kind: 'fair' },
+        { phase: 'ended', outcome: 'released' },
+      ])
+    })
   })
 
   it.each([
