@@ -21,8 +21,8 @@ const sumBy = (samples, metric, keyOf) => {
   return sums
 }
 
-/** Whether it was passed the lock by another caller of its client, nobody tells a caller. */
-const pathToCallers = (path) => (path === 'passed' ? 'remote' : path)
+/** Whether it was passed the lock by another caller of its client, or given it by Redis, nobody tells a caller. */
+const pathToCallers = (path) => (path === 'passed' || path === 'granted' ? 'remote' : path)
 
 /** The metrics of one process, in the words of its tally. */
 export const exported = (text) => {
@@ -38,8 +38,8 @@ export const exported = (text) => {
         ...[pathToCallers(labels.holdfast_lock_path), labels.error_type].filter(Boolean),
       ].join(' '),
     ),
-    passed:
-      sumBy(samples, 'holdfast_lock_acquisitions_total', (labels) => labels.holdfast_lock_path).passed ?? 0,
+    passed: acquiredBy(samples, 'passed'),
+    granted: acquiredBy(samples, 'granted'),
     losses: sumBy(samples, 'holdfast_lock_losses_total', (labels) => labels.holdfast_lock_loss_reason),
     renewals,
     margins: total('holdfast_lock_renewal_margin_count'),
@@ -50,3 +50,6 @@ export const exported = (text) => {
     handOffs: total('holdfast_lock_handoff_duration_count'),
   }
 }
+
+const acquiredBy = (samples, path) =>
+  sumBy(samples, 'holdfast_lock_acquisitions_total', (labels) => labels.holdfast_lock_path)[path] ?? 0

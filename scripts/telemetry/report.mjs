@@ -23,7 +23,7 @@ export const report = ({ looks, killed, faults, problems }) => {
     ...table([['what', 'counted by callers', 'exported'], ...rows.map((row) => row.map(String))]),
     '',
     `${looks.length} looks at ${last.length} processes, ${killed} of which were killed; ${faults} faults; ` +
-      `${total((look) => look.metrics.passed)} passed on, ` +
+      `${total((look) => look.metrics.passed)} passed on, ${total((look) => look.metrics.granted)} granted, ` +
       `${total((look) => sum(look.metrics.renewals))} renewals, ${total((look) => look.metrics.waits)} waits, ` +
       `${total((look) => look.metrics.handOffs)} hand-offs, ${total((look) => look.metrics.holds)} holds`,
     ...problems.slice(0, 20).map((problem) => `NOT: ${problem}`),
