@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { JobQueue } from './job-queue.mjs'
 
 export const title = 'Conflict: a job whose resource is busy goes back to the queue as delayed'
@@ -5,6 +6,7 @@ export const title = 'Conflict: a job whose resource is busy goes back to the qu
 const DELAY_MS = 150
 const WORK_MS = 400
 const ORDER = 'first, other, second'
+const MOST_LOOKS = 1_000
 
 /** @param {import('./stage.mjs').Stage} stage */
 export const play = async ({ crew, redis, prefix, say }) => {
@@ -20,6 +22,7 @@ export const play = async ({ crew, redis, prefix, say }) => {
   say('two workers with one job at a time each; first and second need account A, other needs B')
   await add('first', 'A', WORK_MS)
   await queue.until(0, 'active')
+  await locked(redis, `${prefix}:account-A`)
   await add('second', 'A', 10)
   await add('other', 'B', 10)
   const jobs = await queue.done()
@@ -39,4 +42,9 @@ export const play = async ({ crew, redis, prefix, say }) => {
     ok: order === ORDER && attempts === '1 1 1' && second.attemptsStarted > 1,
   }
   return { claims: [claim] }
+}
+
+/** Active is a job as soon as a worker has it; its lock comes a moment later, and second must not come between. */
+const locked = async (redis, key) => {
+  for (let looks = 0; looks < MOST_LOOKS && (await redis.exists(key)) === 0; looks += 1) await sleep(5)
 }
