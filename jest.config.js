@@ -63,7 +63,7 @@ const FLEETS = [
 ]
 // What ioredis 5 does as 6 does, and takes long.
 const SAME_IN_IOREDIS_5 = [
-  ...['hold', 'processes', 'unavailable', 'readme', 'fair-line', 'trust', '/conditions-re[mn]', '/replay'],
+  ...['hold', 'processes', 'unavailable', 'readme', 'trust', '/conditions-re[mn]', '/replay'],
   ...['semaphore', 'permit', 'spin-lock', 'count-down', 'cancelled', 'abandoned', 'close-releases'],
 ]
 // What depends most on what a client does when its connection breaks, and the contract of the plain lock.

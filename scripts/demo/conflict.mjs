@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { JobQueue } from './job-queue.mjs'
+import { STEP_LIMIT_MS } from './settings.mjs'
+import { within } from './time.mjs'
 
 export const title = 'Conflict: a job whose resource is busy goes back to the queue as delayed'
 
 const DELAY_MS = 150
 const WORK_MS = 400
 const ORDER = 'first, other, second'
-const MOST_LOOKS = 1_000
 
 /** @param {import('./stage.mjs').Stage} stage */
 export const play = async ({ crew, redis, prefix, say }) => {
@@ -45,6 +46,9 @@ export const play = async ({ crew, redis, prefix, say }) => {
 }
 
 /** Active is a job as soon as a worker has it; its lock comes a moment later, and second must not come between. */
-const locked = async (redis, key) => {
-  for (let looks = 0; looks < MOST_LOOKS && (await redis.exists(key)) === 0; looks += 1) await sleep(5)
+const locked = (redis, key) => {
+  const taken = async () => {
+    while ((await redis.exists(key)) === 0) await sleep(5)
+  }
+  return within(taken(), STEP_LIMIT_MS, 'lock of the first job')
 }

@@ -1,16 +1,16 @@
-import { trustMarginMs, type RenewableLease, type Watch } from '@holdfast/watchdog'
+import { trustedUntil, type RenewableLease, type Watch } from '@holdfast/watchdog'
 import { BoundToLock } from './bound-to-lock.js'
 import { newTurn, type Context, type Turn } from './context.js'
 import { publishHold, type HoldPublication } from './diagnostics/hold-publication.js'
 import { LockLostError, type LossReason } from './errors.js'
 import type { Hold } from './hold.js'
-import type { PushedGrant } from './contention.js'
 import { confirmGrantSoon } from './confirmation.js'
 import type { LockProtocol, Surroundings } from './locks/lock-protocol.js'
 import { Levels, type LevelRequest } from './levels.js'
 import { watchLease } from './lease-of-hold.js'
 import { followCountSoon, reentersLocally } from './local-reentry.js'
 import { Loss } from './loss.js'
+import type { PushedGrant } from './own-lives.js'
 import { OwnerCommands } from './owner-commands.js'
 import { Possession, type PassedHold } from './possession.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from './reports.js'
@@ -108,7 +108,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     const now = this.session.clock.now()
     const ttlMs = request.leaseMs ?? this.ttlMs
     const sentAt = this.commands.grantedAt
-    if (now >= sentAt + ttlMs - trustMarginMs(ttlMs)) {
+    if (now >= trustedUntil(sentAt, ttlMs)) {
       return null
     }
     this.possession = this.protocol.passing && new Possession(this, now)

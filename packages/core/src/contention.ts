@@ -4,17 +4,10 @@ import { Acquisition } from './acquisition.js'
 import { enclosing } from './context.js'
 import type { AcquisitionPath } from './diagnostics/messages.js'
 import type { Standing, Surroundings } from './locks/lock-protocol.js'
+import type { PushedGrant } from './own-lives.js'
 import type { PassedHold } from './possession.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
-
-/** A lock that Redis gave to a waiter, for a life of its client that a request sent at `sentAt` began. */
-export interface PushedGrant {
-  readonly kind: 'granted'
-  /** Monotonic ms. */
-  readonly sentAt: number
-  readonly ttlMs: number
-}
 
 /**
  * Taking a lock that nothing around the call holds: one acquisition, in the line of its name. It is its own request to

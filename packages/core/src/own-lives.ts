@@ -1,7 +1,14 @@
 import { trustedUntil } from '@holdfast/watchdog'
-import type { PushedGrant } from './contention.js'
 import { isWellTrusted } from './lease-of-hold.js'
 import type { Life } from './scripts/fair-lock/line.js'
+
+/** A lock that Redis gave to a waiter, for a life of its client that a request sent at `sentAt` began. */
+export interface PushedGrant {
+  readonly kind: 'granted'
+  /** Monotonic ms. */
+  readonly sentAt: number
+  readonly ttlMs: number
+}
 
 interface KnownLife {
   /** Ms of Redis. */

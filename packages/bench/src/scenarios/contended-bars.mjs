@@ -20,14 +20,14 @@ export const contendedBars = ({ results, cases, chains = [] }) =>
     const here = measured(results).filter((result) => sameCase(result, each))
     const of = (name) => here.find((result) => result.name === name)
     const [plain, fair] = [of('Holdfast withLock'), of('Holdfast fair lock')]
-    const isBar = each.processes === 4 && each.holdMs === 0
+    const beside = besidePeer(plain, here, each)
+    if (each.processes !== 4 || each.holdMs > 0) return beside
     const chain = chains.find(({ processes }) => processes === each.processes)
     return [
-      ...besidePeer(plain, here, each),
-      ...(isBar ? evenness(plain, each, { least: 0.8 }) : []),
-      ...(isBar ? longestWait(plain, each) : []),
-      ...(isBar ? besideChain(fair, chain, each) : []),
-      ...(isBar ? evenness(fair, each, { least: 0.95 }) : []),
+      ...beside,
+      ...(plain ? [evenness(plain, each, 0.8), longestWait(plain, each)] : []),
+      ...(fair && chain ? [besideChain(fair, chain, each)] : []),
+      ...(fair ? [evenness(fair, each, 0.95)] : []),
     ]
   })
 
@@ -45,29 +45,20 @@ const besidePeer = (ours, here, each) => {
   ]
 }
 
-const evenness = (ours, each, { least }) =>
-  ours
-    ? [{ text: `${nameOf(each)}, ${ours.name}: Jain index over the flows`, value: ours.jain.median, least }]
-    : []
+const evenness = (ours, each, least) => ({
+  text: `${nameOf(each)}, ${ours.name}: Jain index over the flows`,
+  value: ours.jain.median,
+  least,
+})
 
-const longestWait = (ours, each) =>
-  ours
-    ? [
-        {
-          text: `${nameOf(each)}, ${ours.name}: longest wait, ms`,
-          value: ours.longestWaitMs.max,
-          most: LONGEST_WAIT_MS,
-        },
-      ]
-    : []
+const longestWait = (ours, each) => ({
+  text: `${nameOf(each)}, ${ours.name}: longest wait, ms`,
+  value: ours.longestWaitMs.max,
+  most: LONGEST_WAIT_MS,
+})
 
-const besideChain = (ours, chain, each) =>
-  ours && chain
-    ? [
-        {
-          text: `${nameOf(each)}, ${ours.name}: pairs/s of a chain of pushes`,
-          value: ours.pairsPerSecond.median / chain.perSecond,
-          least: 0.7,
-        },
-      ]
-    : []
+const besideChain = (ours, chain, each) => ({
+  text: `${nameOf(each)}, ${ours.name}: pairs/s of a chain of pushes`,
+  value: ours.pairsPerSecond.median / chain.perSecond,
+  least: 0.7,
+})

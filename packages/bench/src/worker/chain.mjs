@@ -1,19 +1,16 @@
 // The floor of every hand-over: a script publishes, and a subscriber in another process hears it. No lock.
-import { Redis } from 'ioredis'
-import { optionsFor } from '../connection.mjs'
+import { connect, optionsFor } from '../connection.mjs'
+import { now } from './holding.mjs'
 
 const PUSH = "return redis.call('publish', KEYS[1], '1')"
 
 /** This process's place in the chain. */
 let place = null
 
-/** Nanoseconds that all processes of a machine count alike. */
-const now = () => Number(process.hrtime.bigint())
-
 /** Takes the place `index` of a ring of `size`: what it hears it passes on to the next. */
 export const join = async ({ url, name, index, size }) => {
   const options = optionsFor(url, false)
-  const [commands, subscriber] = [new Redis(options), new Redis(options)]
+  const [commands, subscriber] = await Promise.all([connect(options), connect(options)])
   const sha1 = await commands.script('LOAD', PUSH)
   const channel = (at) => `${name}:${at}`
   const push = (to) => commands.evalsha(sha1, 1, channel(to))

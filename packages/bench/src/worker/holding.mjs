@@ -4,7 +4,7 @@ import { flowOf } from './opened.mjs'
 const ends = new Map()
 
 /** Nanoseconds that all processes of a machine count alike. */
-const now = () => Number(process.hrtime.bigint())
+export const now = () => Number(process.hrtime.bigint())
 
 /** Resolves when it has the lock, and keeps it until `letGo`. */
 export const hold = ({ variant, name }) =>

@@ -274,6 +274,9 @@ local transitions = {
       redis.call('zrem', q.scores, owner)
       redis.call('zrem', q.arrivals, owner)
     end
+    local function foreigners(q)
+      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+    end
     local function waiterOf(q, owner, isOurs)
       if isOurs or redis.call('zscore', q.arrivals, owner) then
         local untilMs, _, marks = lifeOf(q, clientOf(owner))
@@ -345,9 +348,8 @@ local transitions = {
         end
         known = number
       end
-      local ours = redis.call('zcard', q.arrivals)
-      local strangers = redis.call('llen', q.list) - ours
-      local before = known and redis.call('zrank', q.arrivals, owner) or ours
+      local strangers = foreigners(q)
+      local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
       return tonumber(known or 0), before + strangers + 1, strangers
     end
     local function callUp(q, lock, first, inboxPrefix, unlock, publish)
@@ -491,6 +493,9 @@ local transitions = {
       redis.call('lrem', q.list, 1, owner)
       redis.call('zrem', q.scores, owner)
       redis.call('zrem', q.arrivals, owner)
+    end
+    local function foreigners(q)
+      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
     end
     local function waiterOf(q, owner, isOurs)
       if isOurs or redis.call('zscore', q.arrivals, owner) then
@@ -660,6 +665,9 @@ local transitions = {
       redis.call('zrem', q.scores, owner)
       redis.call('zrem', q.arrivals, owner)
     end
+    local function foreigners(q)
+      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+    end
     local function waiterOf(q, owner, isOurs)
       if isOurs or redis.call('zscore', q.arrivals, owner) then
         local untilMs, _, marks = lifeOf(q, clientOf(owner))
@@ -747,7 +755,7 @@ local transitions = {
       callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
     end
     local aliveMs = first and math.ceil(first.untilMs - q.now) or 0
-    local strangers = redis.call('llen', KEYS[2]) - redis.call('zcard', KEYS[4])
+    local strangers = foreigners(q)
     tidy(q)
     return {
       lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs, left
@@ -1159,6 +1167,9 @@ local function remove(q, owner)
   redis.call('zrem', q.scores, owner)
   redis.call('zrem', q.arrivals, owner)
 end
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+end
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
     local untilMs, _, marks = lifeOf(q, clientOf(owner))
@@ -1230,9 +1241,8 @@ local function join(q, owner, number, lease)
     end
     known = number
   end
-  local ours = redis.call('zcard', q.arrivals)
-  local strangers = redis.call('llen', q.list) - ours
-  local before = known and redis.call('zrank', q.arrivals, owner) or ours
+  local strangers = foreigners(q)
+  local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
   return tonumber(known or 0), before + strangers + 1, strangers
 end
 local function callUp(q, lock, first, inboxPrefix, unlock, publish)
@@ -1377,6 +1387,9 @@ local function remove(q, owner)
   redis.call('zrem', q.scores, owner)
   redis.call('zrem', q.arrivals, owner)
 end
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+end
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
     local untilMs, _, marks = lifeOf(q, clientOf(owner))
@@ -1513,6 +1526,9 @@ local function remove(q, owner)
   redis.call('zrem', q.scores, owner)
   redis.call('zrem', q.arrivals, owner)
 end
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+end
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
     local untilMs, _, marks = lifeOf(q, clientOf(owner))
@@ -1600,7 +1616,7 @@ if first and lease == -2 and clientOf(first.owner) ~= ARGV[1] then
   callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
 local aliveMs = first and math.ceil(first.untilMs - q.now) or 0
-local strangers = redis.call('llen', KEYS[2]) - redis.call('zcard', KEYS[4])
+local strangers = foreigners(q)
 tidy(q)
 return {
   lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs, left
@@ -1665,6 +1681,9 @@ local function remove(q, owner)
   redis.call('lrem', q.list, 1, owner)
   redis.call('zrem', q.scores, owner)
   redis.call('zrem', q.arrivals, owner)
+end
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
 end
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
@@ -1833,6 +1852,9 @@ local function remove(q, owner)
   redis.call('lrem', q.list, 1, owner)
   redis.call('zrem', q.scores, owner)
   redis.call('zrem', q.arrivals, owner)
+end
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
 end
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then

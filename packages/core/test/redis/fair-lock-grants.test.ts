@@ -1,28 +1,21 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { Fault, FaultProxy } from '@holdfast/testing'
 import type { Hold, LockClient, LockClientOptions } from '../../src/index.js'
-import { acquireScript } from '../../src/scripts/fair-lock/acquire.js'
 import { releaseScript } from '../../src/scripts/fair-lock/release.js'
-import { renewScript } from '../../src/scripts/lock/renew.js'
-import { scriptsRunBy } from './support/carrier.js'
 import { FairLine, served, type Standing } from './support/fair-line.js'
 import { eventually } from './support/harness.js'
 import { staysByDesign } from './support/lasting-keys.js'
+import { passer } from './support/passing.js'
 import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
 import { useSeen } from './support/seen.js'
-import { SlowClock } from './support/slow-clock.js'
+import type { SlowClock } from './support/slow-clock.js'
 
 // A fair lock that is given to a waiter by the release before it.
 
 const NAME = 'order:42'
 const HEARTBEAT_MS = 20_000
 const LIFE_MS = 2 * HEARTBEAT_MS
-const NAMES = new Map([
-  [acquireScript.sha1, 'acquire'],
-  [releaseScript.sha1, 'release'],
-  [renewScript.sha1, 'renew'],
-])
 
 const rig = useRig()
 let line: FairLine
@@ -38,16 +31,12 @@ beforeEach(async () => {
 
 /** A client, and what it has sent since the last look. */
 async function receiver(options: LockClientOptions = {}, connection = rig.connection()) {
-  const clock = new SlowClock()
-  const digests = scriptsRunBy(connection)
-  const client = await rig.client({ clock, resyncInterval: HEARTBEAT_MS, ...options }, connection)
-  let seen = 0
-  const sent = (): string[] => {
-    const fresh = digests().slice(seen)
-    seen += fresh.length
-    return fresh.map((sha1) => NAMES.get(sha1) ?? sha1)
-  }
-  return { client, clock, sent }
+  const { locks: client, ...rest } = await passer(
+    rig,
+    { resyncInterval: HEARTBEAT_MS, ...options },
+    connection,
+  )
+  return { client, ...rest }
 }
 
 /** Its hold, as soon as it has the lock, and what lets it give the lock back. */

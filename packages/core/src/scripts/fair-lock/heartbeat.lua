@@ -40,7 +40,7 @@ if first and lease == -2 and clientOf(first.owner) ~= ARGV[1] then
   callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
 local aliveMs = first and math.ceil(first.untilMs - q.now) or 0
-local strangers = redis.call('llen', KEYS[2]) - redis.call('zcard', KEYS[4])
+local strangers = foreigners(q)
 tidy(q)
 return {
   lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs, left

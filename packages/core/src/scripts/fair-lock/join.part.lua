@@ -32,8 +32,7 @@ local function join(q, owner, number, lease)
     end
     known = number
   end
-  local ours = redis.call('zcard', q.arrivals)
-  local strangers = redis.call('llen', q.list) - ours
-  local before = known and redis.call('zrank', q.arrivals, owner) or ours
+  local strangers = foreigners(q)
+  local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
   return tonumber(known or 0), before + strangers + 1, strangers
 end

@@ -82,6 +82,10 @@ local function remove(q, owner)
   redis.call('zrem', q.arrivals, owner)
 end
 
+local function foreigners(q)
+  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+end
+
 -- Until when it counts as alive: ours by the heartbeat of its client, with the marks of that, a Java waiter by
 -- Redisson's time.
 local function waiterOf(q, owner, isOurs)

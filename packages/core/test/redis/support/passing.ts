@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Hold, LockClient, LockClientOptions } from '../../../src/index.js'
+import { acquireScript as acquireFairScript } from '../../../src/scripts/fair-lock/acquire.js'
+import { releaseScript as releaseFairScript } from '../../../src/scripts/fair-lock/release.js'
 import { acquireFencedScript } from '../../../src/scripts/fenced-lock/acquire.js'
 import { acquireScript } from '../../../src/scripts/lock/acquire.js'
 import { releaseScript } from '../../../src/scripts/lock/release.js'
@@ -14,7 +16,9 @@ import { SlowClock } from './slow-clock.js'
 const NAMES = new Map([
   [acquireScript.sha1, 'acquire'],
   [acquireFencedScript.sha1, 'acquire'],
+  [acquireFairScript.sha1, 'acquire'],
   [releaseScript.sha1, 'release'],
+  [releaseFairScript.sha1, 'release'],
   [renameScript.sha1, 'rename'],
   [renewScript.sha1, 'renew'],
 ])
