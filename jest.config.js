@@ -38,6 +38,7 @@ const CARRIED_BY_ANY = [
     'http',
     'identity',
     'leaks',
+    'lock-grants',
     'lost-data',
     'many',
     'multi-lock',

@@ -22,7 +22,8 @@ const textOf = (name) => readFileSync(join(folder, `${name}.lua`), 'utf8')
 // `-- insert NAME` becomes the text of NAME.part.lua: local functions that several scripts share.
 const INSERT = /^-- insert (\S+)\n/gm
 
-const read = (name) => textOf(name).replaceAll(INSERT, (_, part) => textOf(`${part}.part`))
+const withParts = (lua) => lua.replaceAll(INSERT, (_, part) => withParts(textOf(`${part}.part`)))
+const read = (name) => withParts(textOf(name))
 
 // `-- include NAME` in a table of transitions becomes the script as a function of its KEYS and ARGV. What is
 // included may include in turn; everything reads its own parameters, never those of the script around it.

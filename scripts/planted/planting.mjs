@@ -30,8 +30,10 @@ const replaceOnce = (what, text, bug) => {
 }
 
 /** With the parts that a script shares with others. */
-const sourceOf = ({ file }) =>
-  read(file).replaceAll(/^-- insert (\S+)\n/gm, (_, part) => read(`${SCRIPTS}${part}.part.lua`))
+const withParts = (lua) =>
+  lua.replaceAll(/^-- insert (\S+)\n/gm, (_, part) => withParts(read(`${SCRIPTS}${part}.part.lua`)))
+
+const sourceOf = ({ file }) => withParts(read(file))
 
 /** A script is embedded without its comments: alone, in the batch if it may travel in one, and in what includes it. */
 const replaceInCopies = (what, text, bug) => {

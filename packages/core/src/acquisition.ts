@@ -3,6 +3,7 @@ import { BoundToLock } from './bound-to-lock.js'
 import { newTurn, type Context, type Turn } from './context.js'
 import { publishHold, type HoldPublication } from './diagnostics/hold-publication.js'
 import { LockLostError, type LossReason } from './errors.js'
+import type { PushedGrant } from './grants.js'
 import type { Hold } from './hold.js'
 import { confirmGrantSoon } from './confirmation.js'
 import type { LockProtocol, Surroundings } from './locks/lock-protocol.js'
@@ -10,7 +11,6 @@ import { Levels, type LevelRequest } from './levels.js'
 import { watchLease } from './lease-of-hold.js'
 import { followCountSoon, reentersLocally } from './local-reentry.js'
 import { Loss } from './loss.js'
-import type { PushedGrant } from './own-lives.js'
 import { OwnerCommands } from './owner-commands.js'
 import { Possession, type PassedHold } from './possession.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from './reports.js'
@@ -118,7 +118,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   }
 
   /** The lock is passed on to it, and with it what there is in Redis. @returns false: it takes it in Redis */
-  takeOver({ possession, sentAt, end }: PassedHold, { note }: LevelRequest): boolean {
+  takeOver({ possession, sentAt, ttlMs, renew, end }: PassedHold, { note }: LevelRequest): boolean {
     if (!this.commands.isUntouched) {
       return false
     }
@@ -127,7 +127,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.possession = possession
     this.commands = possession.commands
     const now = this.session.clock.now()
-    this.watch = watchLease(this, { sentAt, ttlMs: this.ttlMs, renew: true }, now)
+    this.watch = watchLease(this, { sentAt, ttlMs, renew }, now)
     this.publication = publishHold(this.session, this, now)
     possession.passTo(this)
     return true
@@ -150,6 +150,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     commands.given()
     commands.noteLease(sentAt, ttlMs)
     this.watch = watch
+    this.possession = this.protocol.passing && new Possession(this, now, ttlMs)
     this.publication = publishHold(session, this, now)
     confirmGrantSoon(this, request)
     return true

@@ -17,7 +17,7 @@ export class ClientInbox {
 
   constructor(
     private readonly topics: TopicSubscriptions,
-    private readonly session: Pick<Session, 'clientId' | 'held' | 'fairWaiters'>,
+    private readonly session: Pick<Session, 'clientId' | 'held' | 'fairWaiters' | 'grants'>,
   ) {
     this.channel = INBOX_PREFIX + session.clientId
   }
@@ -28,7 +28,10 @@ export class ClientInbox {
       .add(this.channel, (payload) => this.read(payload))
       .then(
         // A turn that was announced before this moment reached nobody (I4).
-        () => this.session.fairWaiters.wakeEverybody(),
+        () => {
+          this.session.grants.areHeard = true
+          this.session.fairWaiters.wakeEverybody()
+        },
         () => {
           this.opening = null
         },
@@ -37,10 +40,10 @@ export class ClientInbox {
   }
 
   private read(payload: string): void {
-    const { fairWaiters } = this.session
+    const { fairWaiters, grants } = this.session
     const [, until, owner] = GRANT.exec(payload) ?? []
     if (owner !== undefined) {
-      fairWaiters.given(owner, Number(until))
+      grants.given(owner, Number(until))
     } else if (payload.startsWith(TURN)) {
       fairWaiters.wake(payload.slice(TURN.length))
     } else {

@@ -1,7 +1,8 @@
 import type { Acquisition } from './acquisition.js'
-import { extendLease } from './lease-of-hold.js'
+import { extendForHolder } from './lease-of-hold.js'
 import type { LevelRequest } from './levels.js'
 import { untilKnown } from './redis/until-known.js'
+import type { NoteWish } from './scripts/lock/note.js'
 import { afterThisTick } from './system-clock.js'
 
 /**
@@ -9,49 +10,53 @@ import { afterThisTick } from './system-clock.js'
  * has given the lock back by then needs no lease, and its release does not wait for the answer.
  */
 export function confirmGrantSoon(acquisition: Acquisition, request: LevelRequest): void {
+  const { possession, session } = acquisition
+  // It may be passed on before and meanwhile.
+  const holderNow = (): Acquisition => possession?.holderNow ?? acquisition
   afterThisTick(() => {
-    if (!acquisition.isOver) {
-      acquisition.session.inBackground(confirmGrant(acquisition, request))
+    if (!holderNow().isOver) {
+      session.inBackground(confirmGrant(holderNow, request))
     }
   })
 }
 
-async function confirmGrant(acquisition: Acquisition, request: LevelRequest): Promise<void> {
-  const { session, levels, trustedForMs } = acquisition
+async function confirmGrant(holderNow: () => Acquisition, request: LevelRequest): Promise<void> {
+  const { session, trustedForMs } = holderNow()
   const { clock, options, abandoned } = session
   const giveUpAt = clock.now() + trustedForMs
   const limits = { clock, random: options.random, giveUpAt, signal: abandoned }
   try {
-    await untilKnown(() => confirm(acquisition, request), limits)
+    await untilKnown(() => confirm(holderNow, request), limits)
   } catch {
     // Lost, which its signal tells; or nobody answered, and its renewals ask again.
   }
+  const { levels, watch, possession } = holderNow()
+  possession?.confirmed()
   if (levels.anyWatched) {
-    acquisition.watch?.setRenewing(true)
+    watch?.setRenewing(true)
   }
 }
 
-function confirm(acquisition: Acquisition, request: LevelRequest): Promise<void> {
-  const { leaseMs = acquisition.ttlMs, note } = request
-  if (acquisition.isOver) {
-    return Promise.resolve()
-  }
-  return note ? describe(acquisition, { ...request, leaseMs }) : extendLease(acquisition, leaseMs)
+function confirm(holderNow: () => Acquisition, { leaseMs, note }: LevelRequest): Promise<void> {
+  const { commands, ttlMs } = holderNow()
+  const wanted = leaseMs ?? ttlMs
+  return note
+    ? commands.oneAtATime(() => describe(holderNow(), wanted, note))
+    : extendForHolder(holderNow, wanted)
 }
 
 /** Nobody but an acquire leaves a note of a hold. */
-function describe(
+async function describe(
   { commands, levels, loss, around, watch }: Acquisition,
-  { leaseMs, note }: LevelRequest & { readonly leaseMs: number },
+  leaseMs: number,
+  note: NoteWish,
 ): Promise<void> {
-  return commands.oneAtATime(async () => {
-    loss.throwIfSet()
-    // None when the last level was given back meanwhile.
-    if (levels.count > 0) {
-      const reply = await commands.acquire(levels.count, { leaseMs, waits: false, around, note })
-      if (reply.kind === 'acquired') {
-        watch?.confirm(commands.grantedAt, leaseMs)
-      }
+  loss.throwIfSet()
+  // None when the last level was given back meanwhile.
+  if (levels.count > 0) {
+    const reply = await commands.acquire(levels.count, { leaseMs, waits: false, around, note })
+    if (reply.kind === 'acquired') {
+      watch?.confirm(commands.grantedAt, leaseMs)
     }
-  })
+  }
 }

@@ -4,7 +4,7 @@ import { Acquisition } from './acquisition.js'
 import { enclosing } from './context.js'
 import type { AcquisitionPath } from './diagnostics/messages.js'
 import type { Standing, Surroundings } from './locks/lock-protocol.js'
-import type { PushedGrant } from './own-lives.js'
+import type { PushedGrant } from './grants.js'
 import type { PassedHold } from './possession.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
@@ -146,7 +146,9 @@ export class Contention implements Standing, WaitRequest<boolean> {
   /** What Redis gave it. Who wants it for less time than that asks Redis. */
   private takeGrant(grant: PushedGrant): boolean {
     const { leaseMs = Number.POSITIVE_INFINITY } = this.call
-    return leaseMs >= grant.ttlMs && this.acquisition.takeGrant(grant, this.call)
+    return (
+      leaseMs >= grant.ttlMs && this.owner === grant.owner && this.acquisition.takeGrant(grant, this.call)
+    )
   }
 
   private read(reply: AcquireReply): Attempt<boolean> {

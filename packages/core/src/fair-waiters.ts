@@ -1,4 +1,5 @@
 import type { Waiter } from '@holdfast/waiter'
+import type { Grants } from './grants.js'
 import { JavaTurns } from './java-turns.js'
 import { localName } from './keys.js'
 import { OwnLives } from './own-lives.js'
@@ -40,8 +41,7 @@ export interface FairWaitersParts {
   readonly heartbeatMs: number
   /** Whether a lock that a waiter is given is used before Redis is asked. */
   readonly takesGrants: boolean
-  /** Called before a caller is resumed. */
-  readonly beforeResume: () => void
+  readonly grants: Grants
 }
 
 /** The local line of one owner. Nobody else stands in it: the order of a fair lock is kept by Redis. */
@@ -89,11 +89,17 @@ export class FairWaiters {
   enter(line: FairLine, owner: string): FairWait {
     const lockKey = keyOf(line)
     const here = this.lines.get(lockKey) ?? newLine(line, this.aliveForMs)
-    const wait = here.waits.get(owner) ?? { owner, arrival: NOT_IN_LINE, aliveSince: '', stopListening: null }
     this.lines.set(lockKey, here)
+    this.timer.within(this.parts.heartbeatMs)
+    return here.waits.get(owner) ?? this.begin(here, owner)
+  }
+
+  private begin(here: Line, owner: string): FairWait {
+    const wait = { owner, arrival: NOT_IN_LINE, aliveSince: '', stopListening: null }
     here.waits.set(owner, wait)
     this.lineOf.set(owner, here)
-    this.timer.within(this.parts.heartbeatMs)
+    const { lives } = here
+    this.parts.grants.expect(owner, { queue: fairQueue(owner), lives, onTaken: () => this.leave(owner) })
     return wait
   }
 
@@ -119,6 +125,7 @@ export class FairWaiters {
     }
     here.waits.delete(owner)
     this.lineOf.delete(owner)
+    this.parts.grants.forget(owner)
     wait.stopListening?.()
     if (here.waits.size === 0) {
       this.lines.delete(keyOf(here.line))
@@ -131,23 +138,6 @@ export class FairWaiters {
   /** A message says that it is its turn: it tries. The message may be late, or a second one. */
   wake(owner: string): void {
     this.parts.waiter.wake(fairQueue(owner))
-  }
-
-  /**
-   * A message says that it has the lock, until then (ms of Redis). It uses it if this client knows by its own clock that
-   * this is still so; else it tries, and finds itself the owner, or not. For one that has left, the release that takes it
-   * out of the line gives the lock back.
-   */
-  given(owner: string, until: number): void {
-    const { waiter, beforeResume, clock } = this.parts
-    // I3: its caller is resumed before any timer is, after whatever pause of the process.
-    beforeResume()
-    const grant = this.lineOf.get(owner)?.lives.grantUntil(until, clock.now())
-    if (grant && waiter.offer(fairQueue(owner), grant)) {
-      this.leave(owner)
-    } else {
-      this.wake(owner)
-    }
   }
 
   /** Messages may have been missed: each of them tries. */

@@ -24,6 +24,11 @@ export class HeldLocks {
     this.shared.set(key, readers.add(acquisition))
   }
 
+  /** Whether an owner of this client has it alone. */
+  isHeld(key: string): boolean {
+    return this.exclusive.has(key)
+  }
+
   remove(acquisition: Acquisition): void {
     const { key } = acquisition
     if (this.exclusive.get(key) === acquisition) {

@@ -127,6 +127,11 @@ export function noteKey(rawName: string): string {
   return tagged('holdfast:note', rawName)
 }
 
+/** Who waits for a plain lock and is given it when it is released. */
+export function givenLine(rawName: string): string {
+  return tagged('holdfast:line', rawName)
+}
+
 /** What a batch of scripts writes nothing into, in the slot of its locks. Never exists. */
 export function probeKey(rawName: string): string {
   return tagged('holdfast:probe', rawName)

@@ -18,21 +18,35 @@ export function isWellTrusted(trustedForMs: number, ttlMs: number): boolean {
 
 /** Lives at least this long from now. @throws LockLostError, RedisUnavailableError */
 export function extendLease(acquisition: Acquisition, leaseMs: number): Promise<void> {
-  const { commands, loss, protocol, session } = acquisition
+  const { commands, loss } = acquisition
   return commands.oneAtATime(async () => {
     loss.throwIfSet()
-    if (acquisition.isReleased) {
-      return
+    if (!acquisition.isReleased) {
+      await extendNow(() => acquisition, leaseMs)
+      loss.throwIfSet()
     }
-    const owner = await commands.knownName()
-    const sentAt = session.clock.now()
-    if ((await protocol.extend(owner, leaseMs)) === 'lost') {
-      acquisition.lose('gone')
-    }
-    loss.throwIfSet()
-    commands.noteLease(sentAt, leaseMs)
-    acquisition.watch?.confirm(sentAt, leaseMs)
   })
+}
+
+/** The same for whoever holds it, who may pass it on meanwhile. @throws RedisUnavailableError */
+export function extendForHolder(holderNow: () => Acquisition, leaseMs: number): Promise<void> {
+  return holderNow().commands.besideHolds(async () => {
+    if (!holderNow().isOver) {
+      await extendNow(holderNow, leaseMs)
+    }
+  })
+}
+
+async function extendNow(holderNow: () => Acquisition, leaseMs: number): Promise<void> {
+  const { commands, protocol, session } = holderNow()
+  const owner = await commands.knownName()
+  const sentAt = session.clock.now()
+  if ((await protocol.extend(owner, leaseMs)) === 'lost') {
+    holderNow().lose('gone')
+    return
+  }
+  commands.noteLease(sentAt, leaseMs)
+  holderNow().watch?.confirm(sentAt, leaseMs)
 }
 
 /** Whether its owner still has the lock. @throws LockLostError, RedisUnavailableError */

@@ -8,6 +8,7 @@ import { ClientClosedError } from './errors.js'
 import { EventHub } from './events.js'
 import { askForEviction } from './eviction.js'
 import { FairWaiters, type FairWaitersParts } from './fair-waiters.js'
+import { Grants } from './grants.js'
 import { HeldLocks } from './held-locks.js'
 import { RedisLeaseStore, type Leased } from './lease-store.js'
 import type { ResolvedOptions } from './options.js'
@@ -15,6 +16,7 @@ import type { PrimaryVerdict, RedisPort } from './redis/redis-port.js'
 import { ScriptRunner } from './redis/script-runner.js'
 import { Refusals } from './refusals.js'
 import type { Session } from './session.js'
+import { StandingHeads, type StandingHeadsParts } from './standing-heads.js'
 import { Borrowings } from './synchronizers/borrowings.js'
 import { backgroundClock, systemClock } from './system-clock.js'
 import { Waits } from './waits.js'
@@ -51,15 +53,16 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const waiter = new Waiter(port.messages, waiting)
   const services = { clientId, options, keyPrefix: port.keyPrefix, clock, runner, watchdog, waiter }
   const events = new EventHub()
+  const held = new HeldLocks()
+  const grants = new Grants({ waiter, clock, beforeResume })
   const session = {
     ...services,
     ...lifecycle(),
-    ...fairWaiting({ clientId, runner, waiter, clock, beforeResume }, options),
+    ...{ held, grants, ...waitingInRedis({ clientId, runner, waiter, clock, grants, held }, options) },
     port,
     contexts: new Contexts(),
     events,
     waits: new Waits(events, background, options.waitingThreshold, beforeResume),
-    held: new HeldLocks(),
     borrowings: new Borrowings(),
     bareOrigins: { left: MOST_ORIGINS },
   }
@@ -83,14 +86,21 @@ function watchPrimaries(session: OpenSession): void {
   })
 }
 
-function fairWaiting(
-  parts: Omit<FairWaitersParts, 'refusals' | 'heartbeatMs' | 'takesGrants'>,
+function waitingInRedis(
+  parts: Omit<
+    FairWaitersParts & StandingHeadsParts,
+    'refusals' | 'heartbeatMs' | 'aliveForMs' | 'takesGrants'
+  >,
   { resyncInterval: heartbeatMs, pushedGrants, replicas }: ResolvedOptions,
 ) {
   const refusals = new Refusals(parts.clock)
   // What only the primary has is no grant where replicas count.
   const takesGrants = pushedGrants && !replicas
-  return { refusals, fairWaiters: new FairWaiters({ ...parts, refusals, heartbeatMs, takesGrants }) }
+  return {
+    refusals,
+    fairWaiters: new FairWaiters({ ...parts, refusals, heartbeatMs, takesGrants }),
+    standingHeads: new StandingHeads({ ...parts, aliveForMs: Math.ceil(2 * heartbeatMs), takesGrants }),
+  }
 }
 
 function lifecycle() {

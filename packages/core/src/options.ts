@@ -63,8 +63,9 @@ export interface LockClientOptions {
    */
   localPassing?: boolean
   /**
-   * Whether a waiter of this client for a fair lock is given the lock by the release before it, and has it when the
-   * message arrives; else it is woken, and takes it by a command of its own. Default true. Never with `replicas`.
+   * Whether a waiter of this client for a fair or a plain lock is given the lock by the release before it, and has it
+   * when the message arrives; else it is woken, and takes it by a command of its own. Default true. Never with
+   * `replicas`.
    */
   pushedGrants?: boolean
   /**

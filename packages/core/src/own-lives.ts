@@ -2,14 +2,6 @@ import { trustedUntil } from '@holdfast/watchdog'
 import { isWellTrusted } from './lease-of-hold.js'
 import type { Life } from './scripts/fair-lock/line.js'
 
-/** A lock that Redis gave to a waiter, for a life of its client that a request sent at `sentAt` began. */
-export interface PushedGrant {
-  readonly kind: 'granted'
-  /** Monotonic ms. */
-  readonly sentAt: number
-  readonly ttlMs: number
-}
-
 interface KnownLife {
   /** Ms of Redis. */
   readonly until: number
@@ -33,7 +25,7 @@ export class OwnLives {
   constructor(private readonly aliveForMs: number) {}
 
   /** @param askedAt when the request was sent whose answer told of it: what was left then was left later, monotonic ms */
-  add({ until, leftMs }: Life, askedAt: number): void {
+  add({ until, leftMs }: Pick<Life, 'until' | 'leftMs'>, askedAt: number): void {
     const { known, aliveForMs } = this
     const latest = known.at(-1)
     if (latest && until < latest.until - aliveForMs) {
@@ -49,11 +41,11 @@ export class OwnLives {
   }
 
   /** What is known of a lock that a waiter was given until then; undefined: too little, ask Redis. */
-  grantUntil(until: number, now: number): PushedGrant | undefined {
+  lifeUntil(until: number, now: number): { readonly sentAt: number; readonly ttlMs: number } | undefined {
     const { aliveForMs: ttlMs } = this
     const sentAt = this.known.findLast((life) => life.until <= until)?.sentAt
     return sentAt !== undefined && isWellTrusted(trustedUntil(sentAt, ttlMs) - now, ttlMs)
-      ? { kind: 'granted', sentAt, ttlMs }
+      ? { sentAt, ttlMs }
       : undefined
   }
 }

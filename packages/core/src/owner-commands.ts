@@ -1,5 +1,4 @@
 import { RedisUnavailableError, WrongTypeError } from './errors.js'
-import type { Acquisition } from './acquisition.js'
 import type { HoldChange, LockProtocol, Wish } from './locks/lock-protocol.js'
 import { OwnerField } from './owner-field.js'
 import { isRefusal, isWorthRetrying, rethrow, untilKnown } from './redis/until-known.js'
@@ -29,7 +28,8 @@ export class OwnerCommands extends Turns {
   replicas: number | undefined = undefined
   readonly field: OwnerField
   private readonly ledger = new CommandLedger()
-  private isFollowing = false
+  /** What has the turn changes no count. */
+  private countsStay = false
   private answerEndsTurn = false
   /** Hold count in Redis; null when a command without an answer may have changed it. */
   private inRedis: number | null = 0
@@ -60,24 +60,18 @@ export class OwnerCommands extends Turns {
 
   /** One level is in Redis for certain, and nothing that could change it is asked for. */
   get isAtRest(): boolean {
-    const isQuiet = this.isTaken ? this.isFollowing && !this.isQueued : this.field.inDoubt === null
+    const isQuiet = this.isTaken ? this.countsStay && !this.isQueued : this.field.inDoubt === null
     return isQuiet && this.inRedis === 1 && !this.isExpected && !this.ledger.hasLateCopies
   }
 
-  /** Names whoever holds it when its turn comes. @throws LockError: the name is in doubt */
-  follow(holderNow: () => Acquisition): Promise<void> {
+  /** One at a time, what changes no count: meanwhile the lock may be passed on. */
+  besideHolds(work: () => Promise<void>): Promise<void> {
     return this.oneAtATime(async () => {
-      const holder = holderNow()
-      if (holder.isOver || this.field.name === holder.owner) {
-        return
-      }
-      this.isFollowing = true
+      this.countsStay = true
       try {
-        if ((await this.field.follow(holder, this.protocol.passing)) === 'lost') {
-          holderNow().lose('gone')
-        }
+        await work()
       } finally {
-        this.isFollowing = false
+        this.countsStay = false
       }
     })
   }
@@ -191,6 +185,10 @@ export class OwnerCommands extends Turns {
       read: (reply) => {
         this.inRedis = reply.kind === 'not-held' ? 0 : holds
         this.isExpected = false
+        // Of a copy that did it nobody knows what came of it.
+        if (reply.isGiven || reply.kind === 'not-held') {
+          this.protocol.wentToAnother?.()
+        }
         // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).
         return reply.kind === 'not-held' && this.ledger.mayBeReleased ? RELEASED : reply
       },

@@ -21,6 +21,9 @@ export interface PassedHold {
   readonly possession: Possession
   /** When a grant would have been sent that is worth the trust that is left. */
   readonly sentAt: number
+  /** How long that grant lasts, ms. */
+  readonly ttlMs: number
+  readonly renew: boolean
   /** Ends the hold that is passed on. */
   readonly end: () => void
 }
@@ -40,6 +43,8 @@ export class Possession {
     private holder: Acquisition,
     /** Monotonic ms. */
     private readonly since: number,
+    /** For how long Redis gave it to a waiter, ms; null once the lease that is wanted was asked for. */
+    private givenForMs: number | null = null,
   ) {
     this.commands = holder.commands
     this.session = holder.session
@@ -49,6 +54,23 @@ export class Possession {
   /** Whether somebody here waits for it. */
   get isWanted(): boolean {
     return this.protocol.isAwaited
+  }
+
+  /** The lease that is wanted is still to be answered. */
+  get isUnconfirmed(): boolean {
+    return this.givenForMs !== null
+  }
+
+  get holderNow(): Acquisition {
+    return this.holder
+  }
+
+  /** From now on the watchdog keeps its lease, and the name follows. */
+  confirmed(): void {
+    this.givenForMs = null
+    if (this.isNamedElse) {
+      this.followSoon()
+    }
   }
 
   /** Whether its bounds leave room for one more. */
@@ -70,12 +92,13 @@ export class Possession {
     // I3: the next one is resumed before any timer is, after whatever pause of the process.
     watchdog.endOverdueTrust()
     const { trustedForMs } = watch
-    const { ttlMs } = holder
+    const ttlMs = this.givenForMs ?? holder.ttlMs
     if (!isWellTrusted(trustedForMs, ttlMs)) {
       return false
     }
     const sentAt = clock.now() + trustedForMs - ttlMs + trustMarginMs(ttlMs)
-    return waiter.offer(queue, { kind: 'passed', possession: this, sentAt, end } satisfies PassedHold)
+    const lease = { sentAt, ttlMs, renew: !this.isUnconfirmed }
+    return waiter.offer(queue, { kind: 'passed', possession: this, ...lease, end } satisfies PassedHold)
   }
 
   passTo(next: Acquisition): void {
@@ -111,7 +134,8 @@ export class Possession {
 
   /** Once a tick at most, so that only who has it then is named in Redis. */
   private followSoon(): void {
-    if (!this.isFollowing) {
+    // Behind the question for the lease it would look as if something were asked for that changes the count.
+    if (!this.isFollowing && !this.isUnconfirmed) {
       this.isFollowing = true
       afterThisTick(() => this.session.inBackground(this.follow()))
     }
@@ -119,18 +143,32 @@ export class Possession {
 
   private async follow(): Promise<void> {
     try {
-      await this.commands.follow(() => this.holder)
+      await this.commands.besideHolds(() => this.nameHolder())
     } catch {
       // Nobody knows which name it has. Whatever is sent next for this possession finds out first.
     } finally {
       this.isFollowing = false
     }
-    if (
-      !this.holder.isOver &&
-      this.commands.field.inDoubt === null &&
-      this.holder.owner !== this.commands.field.name
-    ) {
+    if (this.isNamedElse) {
       this.followSoon()
     }
+  }
+
+  /** Whoever holds it by then. @throws LockError: the name is in doubt */
+  private async nameHolder(): Promise<void> {
+    const { holder, protocol } = this
+    const { field } = this.commands
+    if (holder.isOver || field.name === holder.owner) {
+      return
+    }
+    if ((await field.follow(holder, protocol.passing)) === 'lost') {
+      this.holder.lose('gone')
+    }
+  }
+
+  /** In Redis, for certain, after one who has passed it on. */
+  private get isNamedElse(): boolean {
+    const { field } = this.commands
+    return !this.holder.isOver && field.inDoubt === null && this.holder.owner !== field.name
   }
 }

@@ -20,10 +20,11 @@ export function releaseLevel(acquisition: Acquisition, hold: Hold): Released {
 /** The last level of a renewed lock may go to the next in line here, past Redis. */
 function passOn(acquisition: Acquisition, hold: Hold): boolean {
   const { possession, watch, levels } = acquisition
-  const isPassable = possession?.isWanted && levels.count === 1 && hold.watched && watch?.renewing
-  return isPassable && possession.mayPass
-    ? possession.offer(watch, () => endPassed(acquisition, hold))
-    : false
+  if (!possession?.isWanted || !watch || levels.count !== 1 || !hold.watched) {
+    return false
+  }
+  const isKept = watch.renewing || possession.isUnconfirmed
+  return isKept && possession.mayPass && possession.offer(watch, () => endPassed(acquisition, hold))
 }
 
 function endPassed(acquisition: Acquisition, hold: Hold): void {

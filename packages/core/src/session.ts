@@ -3,11 +3,13 @@ import type { Watchdog } from '@holdfast/watchdog'
 import type { Contexts } from './context.js'
 import type { EventHub } from './events.js'
 import type { FairWaiters } from './fair-waiters.js'
+import type { Grants } from './grants.js'
 import type { HeldLocks } from './held-locks.js'
 import type { Leased } from './lease-store.js'
 import type { ResolvedOptions } from './options.js'
 import type { ScriptRunner } from './redis/script-runner.js'
 import type { Refusals } from './refusals.js'
+import type { StandingHeads } from './standing-heads.js'
 import type { Borrowings } from './synchronizers/borrowings.js'
 import type { Clock } from './system-clock.js'
 import type { Waits } from './waits.js'
@@ -22,6 +24,8 @@ export interface Session {
   readonly watchdog: Watchdog<Leased>
   readonly waiter: Waiter
   readonly fairWaiters: FairWaiters
+  readonly standingHeads: StandingHeads
+  readonly grants: Grants
   readonly refusals: Refusals
   readonly contexts: Contexts
   readonly events: EventHub

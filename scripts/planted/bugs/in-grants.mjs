@@ -19,7 +19,7 @@ export const BUGS_IN_GRANTS = {
   },
   'a grant that never ends': {
     file: RELEASE,
-    find: "redis.call('pexpireat', lock, untilMs)",
+    find: "redis.call('pexpireat', lock, untilText)",
     replace: '',
     test: GRANTS,
     only: 'because its process is dead',

@@ -13,7 +13,7 @@ export const BUGS_IN_KINDS = {
   },
   'a fair lock tells nobody whose turn it is': {
     file: 'core/src/scripts/fair-lock/release.lua',
-    find: "redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)",
+    find: "redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)",
     replace: '',
     torture: ONLY_TURNS,
   },

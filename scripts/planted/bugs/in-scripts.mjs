@@ -48,8 +48,8 @@ export const BUGS_IN_SCRIPTS = {
   },
   'release frees whoever has the lock': {
     file: RELEASE,
-    find: 'if not mine then',
-    replace: 'if false then',
+    find: "local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1",
+    replace: 'local mine = true',
     torture: STOPPED,
   },
   'release tells nobody': {

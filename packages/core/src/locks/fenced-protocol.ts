@@ -41,6 +41,10 @@ export class FencedProtocol extends ReentrantProtocol {
     return null
   }
 
+  protected override get isGiven(): boolean {
+    return false
+  }
+
   latestToken(): Promise<string> {
     const { lockName, key, tokenKey } = this
     return getToken(this.session.runner, { lockName, key, tokenKey })

@@ -91,6 +91,8 @@ export interface LockProtocol {
   pauseAfter?(refusals: number): number
   acquire(change: HoldChange, wish: Wish): Promise<AcquireReply>
   release(change: HoldChange): Promise<ReleaseReply>
+  /** A release gave the lock to a waiter, perhaps of another client, and announced nothing. */
+  wentToAnother?(): void
   /** Makes the lease last at least this long from now, ms. */
   extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
   forceRelease(): Promise<boolean>

@@ -1,6 +1,6 @@
 import type { LockKind } from '../diagnostics/messages.js'
-import { INBOX_PREFIX, unlockChannel } from '../keys.js'
-import { acquire, type AcquireReply } from '../scripts/lock/acquire.js'
+import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
+import { acquire, type AcquireCommand, type AcquireReply } from '../scripts/lock/acquire.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
 import { rename, type RenameReply, type Successor } from '../scripts/lock/rename.js'
 import { release, type ReleaseReply } from '../scripts/lock/release.js'
@@ -14,6 +14,8 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
   /** Where releases are announced; null: nowhere. */
   private readonly channel: string | null
   private readonly line: LocalLine
+  /** Who waits and is given it. */
+  private readonly lineKey: string
   override readonly reentersLocally: boolean
   private readonly passesOn: boolean
 
@@ -22,6 +24,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     const topic = unlockChannel(this.key)
     this.channel = isAnnounced ? topic : null
     this.line = { queue: this.key, topic }
+    this.lineKey = givenLine(this.key)
     const { localPassing, localReentry, replicas } = session.options
     // What only the primary has would be a loss after a fail-over: where replicas count, Redis is asked.
     this.passesOn = isAnnounced && localPassing && !replicas
@@ -37,16 +40,66 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     return this.session.waiter.isWaiting(this.key)
   }
 
-  acquire({ owner, holds, stamp }: HoldChange, { leaseMs, note }: Wish): Promise<AcquireReply> {
-    const { lockName, key } = this
-    const latchKey = this.latchKey(owner)
-    return acquire(this.session.runner, { lockName, key, latchKey, owner, holds, leaseMs, stamp, note })
+  acquire({ owner, holds, stamp }: HoldChange, { leaseMs, note, waits }: Wish): Promise<AcquireReply> {
+    const { lockName, key, session } = this
+    const command = { lockName, key, latchKey: this.latchKey(owner), owner, holds, leaseMs, stamp, note }
+    return waits && session.standingHeads.mayStand(key) && this.isGiven
+      ? this.acquireOrStand(command)
+      : acquire(session.runner, command)
+  }
+
+  /** Whether a release gives it to the first in line. Where nobody can count who listens, it is announced to all. */
+  protected get isGiven(): boolean {
+    const { channel, key } = this
+    const { runner } = this.session
+    return (
+      channel !== null && (runner.slotOf(key) === undefined || runner.announcementOn(channel) === 'SPUBLISH')
+    )
+  }
+
+  private async acquireOrStand(command: AcquireCommand): Promise<AcquireReply> {
+    const { key, session, lineKey } = this
+    const { standingHeads, runner, clock } = session
+    const { owner } = command
+    const { aliveForMs } = standingHeads
+    const stoodBefore = standingHeads.ownerAt(key) === owner
+    const lives = standingHeads.enter(key, owner)
+    const sentAt = clock.now()
+    try {
+      const reply = await acquire(runner, { ...command, place: { lineKey, aliveForMs } })
+      if (reply.kind === 'held' && reply.aliveUntil !== undefined) {
+        lives.add({ until: reply.aliveUntil, leftMs: aliveForMs }, sentAt)
+      } else {
+        standingHeads.leave(key, owner)
+      }
+      return reply
+    } catch (error) {
+      if (!stoodBefore) {
+        standingHeads.leave(key, owner)
+      }
+      throw error
+    }
   }
 
   release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
-    const { lockName, key, channel, isNoted } = this
+    const { lockName, key, channel, isNoted, lineKey, session } = this
+    const { standingHeads, runner } = session
+    const command = { lockName, key, channel, isNoted, lineKey, owner, holds, stamp }
     const latchKey = this.latchKey(owner)
-    return release(this.session.runner, { lockName, key, latchKey, owner, holds, stamp, channel, isNoted })
+    if (holds > 0) {
+      return release(runner, { ...command, latchKey })
+    }
+    standingHeads.leave(key, owner)
+    const unseated = this.isGiven ? standingHeads.unseatedAt(key) : undefined
+    return release(runner, { ...command, latchKey, unseated })
+  }
+
+  /** Somebody elsewhere was given the lock, and nothing was announced: the head here stands in line from now on. */
+  wentToAnother(): void {
+    const { session, key } = this
+    if (session.standingHeads.ownerAt(key) === undefined) {
+      session.waiter.standBack(key, 0)
+    }
   }
 
   override get passing(): LocalPassing | null {

@@ -4,7 +4,8 @@ export const luaSources = {
 local transitions = {
   ['lock/acquire'] = { run = function(KEYS, ARGV)
     local holds = tonumber(ARGV[2])
-    if holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+    local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
+    if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
       redis.call('hset', KEYS[1], ARGV[1], 1)
       redis.call('pexpire', KEYS[1], ARGV[3])
       return 1
@@ -33,6 +34,26 @@ local transitions = {
         return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
       end
     end
+    local LIFE = 'alive:'
+    local LEFT_FREE = 'left-free'
+    local LONGEST_GIVING_MS = 100
+    local function micros()
+      local time = redis.call('time')
+      return tonumber(time[1]) * 1000000 + tonumber(time[2])
+    end
+    local function leave(line, owner)
+      if redis.call('zrem', line, owner, LIFE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
+        redis.call('pexpire', line, LONGEST_GIVING_MS)
+      end
+    end
+    local function stand(line, owner, forMs)
+      local now = micros()
+      local untilMs = math.floor(now / 1000) + forMs
+      redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
+      redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner)
+      redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
+      return untilMs
+    end
     local latched = redis.call('get', KEYS[2])
     local mine = redis.call('hget', KEYS[1], ARGV[1])
     local free = not mine and redis.call('exists', KEYS[1]) == 0
@@ -42,6 +63,9 @@ local transitions = {
       redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
       if ARGV[5] ~= '0' then
         redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+      end
+      if KEYS[4] then
+        leave(KEYS[4], ARGV[1])
       end
       describe(KEYS[3], ARGV[1], holds, ARGV[7])
       return 1
@@ -53,14 +77,16 @@ local transitions = {
     if holds > 1 then
       return 2
     end
+    local untilMs = KEYS[4] and stand(KEYS[4], ARGV[1], tonumber(ARGV[8])) or 0
     local holder = redis.call('hgetall', KEYS[1])
-    return { redis.call('pttl', KEYS[1]), holder[1], holder[2], noteOf(KEYS[3], holder[1]) }
+    return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
   end },
   ['fenced-lock/acquire'] = { run = function(KEYS, ARGV)
     local lock = {
       ['lock/acquire'] = { run = function(KEYS, ARGV)
         local holds = tonumber(ARGV[2])
-        if holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+        local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
+        if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
           redis.call('hset', KEYS[1], ARGV[1], 1)
           redis.call('pexpire', KEYS[1], ARGV[3])
           return 1
@@ -89,6 +115,26 @@ local transitions = {
             return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
           end
         end
+        local LIFE = 'alive:'
+        local LEFT_FREE = 'left-free'
+        local LONGEST_GIVING_MS = 100
+        local function micros()
+          local time = redis.call('time')
+          return tonumber(time[1]) * 1000000 + tonumber(time[2])
+        end
+        local function leave(line, owner)
+          if redis.call('zrem', line, owner, LIFE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
+            redis.call('pexpire', line, LONGEST_GIVING_MS)
+          end
+        end
+        local function stand(line, owner, forMs)
+          local now = micros()
+          local untilMs = math.floor(now / 1000) + forMs
+          redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
+          redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner)
+          redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
+          return untilMs
+        end
         local latched = redis.call('get', KEYS[2])
         local mine = redis.call('hget', KEYS[1], ARGV[1])
         local free = not mine and redis.call('exists', KEYS[1]) == 0
@@ -98,6 +144,9 @@ local transitions = {
           redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
           if ARGV[5] ~= '0' then
             redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+          end
+          if KEYS[4] then
+            leave(KEYS[4], ARGV[1])
           end
           describe(KEYS[3], ARGV[1], holds, ARGV[7])
           return 1
@@ -109,12 +158,13 @@ local transitions = {
         if holds > 1 then
           return 2
         end
+        local untilMs = KEYS[4] and stand(KEYS[4], ARGV[1], tonumber(ARGV[8])) or 0
         local holder = redis.call('hgetall', KEYS[1])
-        return { redis.call('pttl', KEYS[1]), holder[1], holder[2], noteOf(KEYS[3], holder[1]) }
+        return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
       end },
     }
     local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-    local answer = lock['lock/acquire'].run(KEYS, ARGV)
+    local answer = lock['lock/acquire'].run({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)
     if answer ~= 1 then
       return answer
     end
@@ -153,22 +203,94 @@ local transitions = {
     if ARGV[4] ~= '0' then
       redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
     end
-    if KEYS[3] and holds == 0 then
+    if holds > 0 then
+      if not mine then
+        return 0
+      end
+      redis.call('hset', KEYS[1], ARGV[1], holds)
+      return 2
+    end
+    if KEYS[4] then
     local function forget(key, owner)
       if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
         redis.call('del', key)
       end
     end
-      forget(KEYS[3], ARGV[1])
+      forget(KEYS[4], ARGV[1])
+    end
+    if mine then
+      redis.call('del', KEYS[1])
+    end
+    if redis.call('exists', KEYS[3]) == 1 then
+    local LIFE = 'alive:'
+    local LEFT_FREE = 'left-free'
+    local LONGEST_GIVING_MS = 100
+    local function micros()
+      local time = redis.call('time')
+      return tonumber(time[1]) * 1000000 + tonumber(time[2])
+    end
+    local function leave(line, owner)
+      if redis.call('zrem', line, owner, LIFE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
+        redis.call('pexpire', line, LONGEST_GIVING_MS)
+      end
+    end
+    local function stand(line, owner, forMs)
+      local now = micros()
+      local untilMs = math.floor(now / 1000) + forMs
+      redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
+      redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner)
+      redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
+      return untilMs
+    end
+    local function give(lock, owner, untilMs, inboxPrefix)
+      local untilText = string.format('%.0f', untilMs)
+      redis.call('hset', lock, owner, 1)
+      redis.call('pexpireat', lock, untilText)
+      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+    end
+    local function firstAlive(line, now)
+      local owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+      while owner do
+        local untilMs = -tonumber(redis.call('zscore', line, LIFE .. owner) or 0)
+        if untilMs > now then
+          return owner, untilMs
+        end
+        leave(line, owner)
+        owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+      end
+    end
+    local function isForUsOnly(line, now, publish, channel, exempt)
+      local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
+      local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
+      return not heard.err and heard[2] <= standing + exempt
+    end
+    local function wasLeftFreeLately(line, now)
+      local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
+      redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
+      return leftFree > now - LONGEST_GIVING_MS
+    end
+    local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
+      local now = math.floor(micros() / 1000)
+      local first, untilMs = firstAlive(line, now)
+      if not first then
+        return false
+      end
+      if isForUsOnly(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
+        give(lock, first, untilMs, inboxPrefix)
+        leave(line, first)
+        return true
+      end
+      redis.call('zadd', line, string.format('%.0f', -now), LEFT_FREE)
+      return false
+    end
+      leave(KEYS[3], ARGV[1])
+      if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
+        return -1
+      end
     end
     if not mine then
       return 0
     end
-    if holds > 0 then
-      redis.call('hset', KEYS[1], ARGV[1], holds)
-      return 2
-    end
-    redis.call('del', KEYS[1])
     if ARGV[7] ~= '' then
       return 4 + redis.call(ARGV[7], ARGV[6], '0')
     end
@@ -352,14 +474,17 @@ local transitions = {
       local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
       return tonumber(known or 0), before + strangers + 1, strangers
     end
+    local function give(lock, owner, untilMs, inboxPrefix)
+      local untilText = string.format('%.0f', untilMs)
+      redis.call('hset', lock, owner, 1)
+      redis.call('pexpireat', lock, untilText)
+      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+    end
     local function callUp(q, lock, first, inboxPrefix, unlock, publish)
       local owner = first.owner
       if first.marks and string.find(first.marks, 'g', 1, true) then
-        local untilMs = string.format('%.0f', first.untilMs)
-        redis.call('hset', lock, owner, 1)
-        redis.call('pexpireat', lock, untilMs)
+        give(lock, owner, first.untilMs, inboxPrefix)
         remove(q, owner)
-        redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
         return
       end
       redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
@@ -541,14 +666,17 @@ local transitions = {
         keep(q.scores, q.keepMs)
       end
     end
+    local function give(lock, owner, untilMs, inboxPrefix)
+      local untilText = string.format('%.0f', untilMs)
+      redis.call('hset', lock, owner, 1)
+      redis.call('pexpireat', lock, untilText)
+      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+    end
     local function callUp(q, lock, first, inboxPrefix, unlock, publish)
       local owner = first.owner
       if first.marks and string.find(first.marks, 'g', 1, true) then
-        local untilMs = string.format('%.0f', first.untilMs)
-        redis.call('hset', lock, owner, 1)
-        redis.call('pexpireat', lock, untilMs)
+        give(lock, owner, first.untilMs, inboxPrefix)
         remove(q, owner)
-        redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
         return
       end
       redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
@@ -712,14 +840,17 @@ local transitions = {
         keep(q.scores, q.keepMs)
       end
     end
+    local function give(lock, owner, untilMs, inboxPrefix)
+      local untilText = string.format('%.0f', untilMs)
+      redis.call('hset', lock, owner, 1)
+      redis.call('pexpireat', lock, untilText)
+      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+    end
     local function callUp(q, lock, first, inboxPrefix, unlock, publish)
       local owner = first.owner
       if first.marks and string.find(first.marks, 'g', 1, true) then
-        local untilMs = string.format('%.0f', first.untilMs)
-        redis.call('hset', lock, owner, 1)
-        redis.call('pexpireat', lock, untilMs)
+        give(lock, owner, first.untilMs, inboxPrefix)
         remove(q, owner)
-        redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
         return
       end
       redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
@@ -1245,14 +1376,17 @@ local function join(q, owner, number, lease)
   local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
   return tonumber(known or 0), before + strangers + 1, strangers
 end
+local function give(lock, owner, untilMs, inboxPrefix)
+  local untilText = string.format('%.0f', untilMs)
+  redis.call('hset', lock, owner, 1)
+  redis.call('pexpireat', lock, untilText)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+end
 local function callUp(q, lock, first, inboxPrefix, unlock, publish)
   local owner = first.owner
   if first.marks and string.find(first.marks, 'g', 1, true) then
-    local untilMs = string.format('%.0f', first.untilMs)
-    redis.call('hset', lock, owner, 1)
-    redis.call('pexpireat', lock, untilMs)
+    give(lock, owner, first.untilMs, inboxPrefix)
     remove(q, owner)
-    redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
     return
   end
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
@@ -1434,14 +1568,17 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
+local function give(lock, owner, untilMs, inboxPrefix)
+  local untilText = string.format('%.0f', untilMs)
+  redis.call('hset', lock, owner, 1)
+  redis.call('pexpireat', lock, untilText)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+end
 local function callUp(q, lock, first, inboxPrefix, unlock, publish)
   local owner = first.owner
   if first.marks and string.find(first.marks, 'g', 1, true) then
-    local untilMs = string.format('%.0f', first.untilMs)
-    redis.call('hset', lock, owner, 1)
-    redis.call('pexpireat', lock, untilMs)
+    give(lock, owner, first.untilMs, inboxPrefix)
     remove(q, owner)
-    redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
     return
   end
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
@@ -1573,14 +1710,17 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
+local function give(lock, owner, untilMs, inboxPrefix)
+  local untilText = string.format('%.0f', untilMs)
+  redis.call('hset', lock, owner, 1)
+  redis.call('pexpireat', lock, untilText)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+end
 local function callUp(q, lock, first, inboxPrefix, unlock, publish)
   local owner = first.owner
   if first.marks and string.find(first.marks, 'g', 1, true) then
-    local untilMs = string.format('%.0f', first.untilMs)
-    redis.call('hset', lock, owner, 1)
-    redis.call('pexpireat', lock, untilMs)
+    give(lock, owner, first.untilMs, inboxPrefix)
     remove(q, owner)
-    redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
     return
   end
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
@@ -1729,14 +1869,17 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
+local function give(lock, owner, untilMs, inboxPrefix)
+  local untilText = string.format('%.0f', untilMs)
+  redis.call('hset', lock, owner, 1)
+  redis.call('pexpireat', lock, untilText)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+end
 local function callUp(q, lock, first, inboxPrefix, unlock, publish)
   local owner = first.owner
   if first.marks and string.find(first.marks, 'g', 1, true) then
-    local untilMs = string.format('%.0f', first.untilMs)
-    redis.call('hset', lock, owner, 1)
-    redis.call('pexpireat', lock, untilMs)
+    give(lock, owner, first.untilMs, inboxPrefix)
     remove(q, owner)
-    redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
     return
   end
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
@@ -1900,14 +2043,17 @@ local function tidy(q)
     keep(q.scores, q.keepMs)
   end
 end
+local function give(lock, owner, untilMs, inboxPrefix)
+  local untilText = string.format('%.0f', untilMs)
+  redis.call('hset', lock, owner, 1)
+  redis.call('pexpireat', lock, untilText)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+end
 local function callUp(q, lock, first, inboxPrefix, unlock, publish)
   local owner = first.owner
   if first.marks and string.find(first.marks, 'g', 1, true) then
-    local untilMs = string.format('%.0f', first.untilMs)
-    redis.call('hset', lock, owner, 1)
-    redis.call('pexpireat', lock, untilMs)
+    give(lock, owner, first.untilMs, inboxPrefix)
     remove(q, owner)
-    redis.call('publish', inboxPrefix .. clientOf(owner), 'grant:' .. untilMs .. ':' .. owner)
     return
   end
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
@@ -1932,7 +2078,8 @@ return 1
 local lock = {
   ['lock/acquire'] = { run = function(KEYS, ARGV)
     local holds = tonumber(ARGV[2])
-    if holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+    local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
+    if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
       redis.call('hset', KEYS[1], ARGV[1], 1)
       redis.call('pexpire', KEYS[1], ARGV[3])
       return 1
@@ -1961,6 +2108,26 @@ local lock = {
         return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
       end
     end
+    local LIFE = 'alive:'
+    local LEFT_FREE = 'left-free'
+    local LONGEST_GIVING_MS = 100
+    local function micros()
+      local time = redis.call('time')
+      return tonumber(time[1]) * 1000000 + tonumber(time[2])
+    end
+    local function leave(line, owner)
+      if redis.call('zrem', line, owner, LIFE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
+        redis.call('pexpire', line, LONGEST_GIVING_MS)
+      end
+    end
+    local function stand(line, owner, forMs)
+      local now = micros()
+      local untilMs = math.floor(now / 1000) + forMs
+      redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
+      redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner)
+      redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
+      return untilMs
+    end
     local latched = redis.call('get', KEYS[2])
     local mine = redis.call('hget', KEYS[1], ARGV[1])
     local free = not mine and redis.call('exists', KEYS[1]) == 0
@@ -1970,6 +2137,9 @@ local lock = {
       redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
       if ARGV[5] ~= '0' then
         redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+      end
+      if KEYS[4] then
+        leave(KEYS[4], ARGV[1])
       end
       describe(KEYS[3], ARGV[1], holds, ARGV[7])
       return 1
@@ -1981,12 +2151,13 @@ local lock = {
     if holds > 1 then
       return 2
     end
+    local untilMs = KEYS[4] and stand(KEYS[4], ARGV[1], tonumber(ARGV[8])) or 0
     local holder = redis.call('hgetall', KEYS[1])
-    return { redis.call('pttl', KEYS[1]), holder[1], holder[2], noteOf(KEYS[3], holder[1]) }
+    return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
   end },
 }
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local answer = lock['lock/acquire'].run(KEYS, ARGV)
+local answer = lock['lock/acquire'].run({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)
 if answer ~= 1 then
   return answer
 end
@@ -2130,9 +2301,10 @@ end
 redis.call(ARGV[5], ARGV[4], '1')
 return keep(operation, 1)
 `,
-  'lock/acquire': `-- acquire: take a free lock for an owner, or set the hold count of an owner that has it.
+  'lock/acquire': `-- acquire: take a free lock for an owner, or set the hold count of an owner that has it; refused, it may stand in line.
 local holds = tonumber(ARGV[2])
-if holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
+if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
   redis.call('hset', KEYS[1], ARGV[1], 1)
   redis.call('pexpire', KEYS[1], ARGV[3])
   return 1
@@ -2161,6 +2333,26 @@ local function noteOf(key, owner)
     return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
   end
 end
+local LIFE = 'alive:'
+local LEFT_FREE = 'left-free'
+local LONGEST_GIVING_MS = 100
+local function micros()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+local function leave(line, owner)
+  if redis.call('zrem', line, owner, LIFE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
+    redis.call('pexpire', line, LONGEST_GIVING_MS)
+  end
+end
+local function stand(line, owner, forMs)
+  local now = micros()
+  local untilMs = math.floor(now / 1000) + forMs
+  redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
+  redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner)
+  redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
+  return untilMs
+end
 local latched = redis.call('get', KEYS[2])
 local mine = redis.call('hget', KEYS[1], ARGV[1])
 local free = not mine and redis.call('exists', KEYS[1]) == 0
@@ -2170,6 +2362,9 @@ if not superseded and (mine or (free and holds == 1)) then
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
   if ARGV[5] ~= '0' then
     redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+  end
+  if KEYS[4] then
+    leave(KEYS[4], ARGV[1])
   end
   describe(KEYS[3], ARGV[1], holds, ARGV[7])
   return 1
@@ -2181,8 +2376,9 @@ end
 if holds > 1 then
   return 2
 end
+local untilMs = KEYS[4] and stand(KEYS[4], ARGV[1], tonumber(ARGV[8])) or 0
 local holder = redis.call('hgetall', KEYS[1])
-return { redis.call('pttl', KEYS[1]), holder[1], holder[2], noteOf(KEYS[3], holder[1]) }
+return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
 `,
   'lock/explain': `-- explain: all that Redis has about a lock, of whatever kind; or that the key is none.
 local function isOf(owner, text)
@@ -2281,7 +2477,7 @@ local answer = redis.call('hgetall', KEYS[1])
 table.insert(answer, 1, redis.call('pttl', KEYS[1]))
 return answer
 `,
-  'lock/release': `-- release: lower the hold count of an owner; at 0 delete the lock and wake waiters.
+  'lock/release': `-- release: lower the hold count of an owner; at 0 give the lock to the first in line, or delete it and wake waiters.
 local holds = tonumber(ARGV[2])
 redis.call('hdel', KEYS[1], '')
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
@@ -2294,22 +2490,94 @@ end
 if ARGV[4] ~= '0' then
   redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
 end
-if KEYS[3] and holds == 0 then
+if holds > 0 then
+  if not mine then
+    return 0
+  end
+  redis.call('hset', KEYS[1], ARGV[1], holds)
+  return 2
+end
+if KEYS[4] then
 local function forget(key, owner)
   if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
     redis.call('del', key)
   end
 end
-  forget(KEYS[3], ARGV[1])
+  forget(KEYS[4], ARGV[1])
+end
+if mine then
+  redis.call('del', KEYS[1])
+end
+if redis.call('exists', KEYS[3]) == 1 then
+local LIFE = 'alive:'
+local LEFT_FREE = 'left-free'
+local LONGEST_GIVING_MS = 100
+local function micros()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+local function leave(line, owner)
+  if redis.call('zrem', line, owner, LIFE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
+    redis.call('pexpire', line, LONGEST_GIVING_MS)
+  end
+end
+local function stand(line, owner, forMs)
+  local now = micros()
+  local untilMs = math.floor(now / 1000) + forMs
+  redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
+  redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner)
+  redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
+  return untilMs
+end
+local function give(lock, owner, untilMs, inboxPrefix)
+  local untilText = string.format('%.0f', untilMs)
+  redis.call('hset', lock, owner, 1)
+  redis.call('pexpireat', lock, untilText)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+end
+local function firstAlive(line, now)
+  local owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+  while owner do
+    local untilMs = -tonumber(redis.call('zscore', line, LIFE .. owner) or 0)
+    if untilMs > now then
+      return owner, untilMs
+    end
+    leave(line, owner)
+    owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+  end
+end
+local function isForUsOnly(line, now, publish, channel, exempt)
+  local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
+  local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
+  return not heard.err and heard[2] <= standing + exempt
+end
+local function wasLeftFreeLately(line, now)
+  local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
+  redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
+  return leftFree > now - LONGEST_GIVING_MS
+end
+local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
+  local now = math.floor(micros() / 1000)
+  local first, untilMs = firstAlive(line, now)
+  if not first then
+    return false
+  end
+  if isForUsOnly(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
+    give(lock, first, untilMs, inboxPrefix)
+    leave(line, first)
+    return true
+  end
+  redis.call('zadd', line, string.format('%.0f', -now), LEFT_FREE)
+  return false
+end
+  leave(KEYS[3], ARGV[1])
+  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
+    return -1
+  end
 end
 if not mine then
   return 0
 end
-if holds > 0 then
-  redis.call('hset', KEYS[1], ARGV[1], holds)
-  return 2
-end
-redis.call('del', KEYS[1])
 if ARGV[7] ~= '' then
   return 4 + redis.call(ARGV[7], ARGV[6], '0')
 end

@@ -221,6 +221,7 @@ describe('a note', () => {
 
 describe('the scripts (I2)', () => {
   const OWNER = 'orders~1:1'
+  const LINE = 'holdfast:line:{order:42}'
   const base = { lockName: NAME, key: NAME, latchKey: `holdfast:latch:{order:42}:${OWNER}`, owner: OWNER }
   const wanted = { ttlMs: 10_000, traceparent: TRACE }
   const stamp = (sequence: number, latchThrough = 0) => ({ sequence, latchThrough })
@@ -230,7 +231,7 @@ describe('the scripts (I2)', () => {
     const acquireAs = () =>
       acquire(runner, { ...base, holds: 1, leaseMs: 30_000, stamp: stamp(1), note: wanted })
     const releaseAs = () =>
-      release(runner, { ...base, channel: null, holds: 0, stamp: stamp(2), isNoted: true })
+      release(runner, { ...base, lineKey: LINE, channel: null, holds: 0, stamp: stamp(2), isNoted: true })
     expect((await acquireAs()).kind).toBe('acquired')
     const first = await note()
     await sleep(20)
@@ -243,7 +244,14 @@ describe('the scripts (I2)', () => {
 
   it('a copy of an acquire that comes after the latch makes neither a lock nor a note', async () => {
     const runner = rig.runner()
-    await release(runner, { ...base, channel: null, holds: 0, stamp: stamp(2, 1), isNoted: true })
+    await release(runner, {
+      ...base,
+      lineKey: LINE,
+      channel: null,
+      holds: 0,
+      stamp: stamp(2, 1),
+      isNoted: true,
+    })
     const late = await acquire(runner, { ...base, holds: 1, leaseMs: 30_000, stamp: stamp(1), note: wanted })
     expect(late.kind).toBe('superseded')
     expect(await rig.admin.exists(NAME, NOTE)).toBe(0)
@@ -253,7 +261,7 @@ describe('the scripts (I2)', () => {
     const runner = rig.runner()
     const hold = await locks.getLock(NAME).acquire()
     const theirs = await note()
-    await release(runner, { ...base, channel: null, holds: 0, stamp: stamp(2), isNoted: true })
+    await release(runner, { ...base, lineKey: LINE, channel: null, holds: 0, stamp: stamp(2), isNoted: true })
     expect(await note()).toBe(theirs)
     await hold.release()
   })
@@ -262,7 +270,7 @@ describe('the scripts (I2)', () => {
     const runner = rig.runner()
     await acquire(runner, { ...base, holds: 1, leaseMs: 30_000, stamp: stamp(1), note: wanted })
     await rig.admin.del(NAME)
-    await release(runner, { ...base, channel: null, holds: 0, stamp: stamp(2), isNoted: true })
+    await release(runner, { ...base, lineKey: LINE, channel: null, holds: 0, stamp: stamp(2), isNoted: true })
     expect(await note()).toBeNull()
   })
 })

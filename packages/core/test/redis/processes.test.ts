@@ -14,7 +14,7 @@ describe('several processes', () => {
     expect(await harness.admin.get(counter)).toBe('10000')
     await harness.admin.del(counter)
     await Promise.all(four.map((worker) => worker.call('close')))
-  })
+  }, 120_000)
 
   it('after a SIGKILL of the holder the next gets in within one lease', async () => {
     const [holder, next] = await Promise.all([start({ HOLDFAST_TEST_WATCHDOG: '1000' }), start()])

@@ -20,6 +20,7 @@ const CHANNEL = 'redisson_lock__channel:{order:42}'
 const OWNER = 'a~1:1'
 const OTHER = 'b~1:9'
 const LATCH = `holdfast:latch:{order:42}:${OWNER}`
+const LINE = 'holdfast:line:{order:42}'
 const LEASE_MS = 30_000
 
 const rig = useRig()
@@ -46,6 +47,7 @@ const releaseAs = (change: Partial<ReleaseCommand> = {}) =>
     lockName: NAME,
     key: NAME,
     latchKey: LATCH,
+    lineKey: LINE,
     channel: CHANNEL,
     owner: OWNER,
     holds: 0,

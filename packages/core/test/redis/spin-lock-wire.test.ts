@@ -97,6 +97,7 @@ describe('a spin lock on the wire', () => {
     const giveBack = (owner: string) =>
       release(runner, {
         ...{ lockName: NAME, key: NAME, latchKey: `holdfast:latch:{${NAME}}:${owner}` },
+        lineKey: `holdfast:line:{${NAME}}`,
         ...{ owner, holds: 0, stamp: { sequence: 2, latchThrough: 0 }, channel: null },
       })
     const first = await locks.getSpinLock(NAME).acquire()

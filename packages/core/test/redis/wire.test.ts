@@ -311,6 +311,7 @@ describe('every RETURNS row of every script, by its twin', () => {
   const OWNER = 'a~1:1'
   const OTHER = 'b~1:9'
   const LATCH = `holdfast:latch:{order:42}:${OWNER}`
+  const LINE = 'holdfast:line:{order:42}'
   let runner: ScriptRunner
 
   beforeEach(() => {
@@ -334,6 +335,7 @@ describe('every RETURNS row of every script, by its twin', () => {
       lockName: NAME,
       key: NAME,
       latchKey: LATCH,
+      lineKey: LINE,
       channel: CHANNEL,
       owner: OWNER,
       holds: 0,

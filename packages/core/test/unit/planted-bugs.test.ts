@@ -43,12 +43,14 @@ describe('a planted bug', () => {
     const lua = luaSources['lock/release']
     const release = {
       file: 'core/src/scripts/lock/release.lua',
-      find: 'if not mine then',
-      replace: 'if false then',
+      find: "redis.call('del', KEYS[1])",
+      replace: 'nothing()',
     }
-    const planted = plant(release, `${lua}\nif not mine then\nend\n${lua}`)
-    expect(planted.match(/if false then/g)).toHaveLength(2)
-    expect(planted.match(/if not mine then/g)).toHaveLength(1)
-    expect(() => plant(release, 'if not mine then')).toThrow('no copy of core/src/scripts/lock/release.lua')
+    const planted = plant(release, `${lua}\nredis.call('del', KEYS[1])\nend\n${lua}`)
+    expect(planted.match(/nothing\(\)/g)).toHaveLength(2)
+    expect(planted.match(/redis\.call\('del', KEYS\[1\]\)/g)).toHaveLength(1)
+    expect(() => plant(release, "redis.call('del', KEYS[1])")).toThrow(
+      'no copy of core/src/scripts/lock/release.lua',
+    )
   })
 })

@@ -64,11 +64,12 @@ function used(code: string, table: 'KEYS' | 'ARGV'): Positions {
   return { single: [...new Set(single)].sort((a, b) => a - b), listFrom }
 }
 
-/** What it reads by itself, and what a script reads that it includes and runs on the same tables. */
+/** What it reads by itself, and what a script reads that it includes and runs on the same table. */
 function usedWithIncluded(lua: string, table: 'KEYS' | 'ARGV'): Positions {
   const code = codeOf(lua)
+  const same = table === 'KEYS' ? 'KEYS, ' : '.*, ARGV'
   const handedOn = [...lua.matchAll(/^ *-- include (\S+)$/gm)]
-    .filter(([, name]) => code.includes(`['${name!}'].run(KEYS, ARGV)`))
+    .filter(([, name]) => new RegExp(`\\['${name!}'\\]\\.run\\(${same}`).test(code))
     .map(([, name]) => usedWithIncluded(read(`scripts/${name!}.lua`), table))
   const all = [used(code, table), ...handedOn]
   const single = new Set(all.flatMap((each) => each.single))
@@ -128,16 +129,17 @@ describe.each(parts)('%s', (file) => {
     const verb = basename(file, '.part.lua')
     expect(headerOf(lua).purpose).toMatch(new RegExp(`^-- ${verb}: \\S.*\\.$`))
     const name = file.replace(/^scripts\/(.*)\.part\.lua$/, '$1')
-    expect(scripts.filter((script) => read(script).includes(`-- insert ${name}\n`)).length).toBeGreaterThan(0)
+    const users = [...scripts, ...parts].filter((each) => read(each).includes(`-- insert ${name}\n`))
+    expect(users.length).toBeGreaterThan(0)
   })
 
   it('touches no key but those of the line it is given', () => {
     const keyed = [...codeOf(lua).matchAll(/redis\.p?call\('(\w+)',\s*([^,)]+)/g)].filter(
-      ([, command]) => command !== 'publish',
+      ([, command]) => !/^pub/.test(command ?? ''),
     )
     for (const [, , key] of keyed) {
       expect(key).toMatch(
-        /^(q\.(list|scores|arrivals|heartbeats)|writers|lock|key|operation\.key|counter|permits\.(counter|timeouts))$/,
+        /^(q\.(list|scores|arrivals|heartbeats)|writers|lock|line|key|operation\.key|counter|permits\.(counter|timeouts))$/,
       )
     }
   })
@@ -163,7 +165,7 @@ describe('scripts and sources', () => {
   it('the header check counts what an included script reads', () => {
     const lua =
       "x = {\n  -- include lock/release\n}\nx['lock/release'].run(KEYS, ARGV)\nredis.call('get', KEYS[9])"
-    expect(usedWithIncluded(lua, 'KEYS')).toEqual({ single: [1, 2, 3, 9], listFrom: null })
+    expect(usedWithIncluded(lua, 'KEYS')).toEqual({ single: [1, 2, 3, 4, 9], listFrom: null })
     expect(usedWithIncluded(lua.replace('run(KEYS', 'run(keys'), 'KEYS').single).toEqual([9])
   })
 

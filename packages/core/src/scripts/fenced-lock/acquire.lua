@@ -12,7 +12,7 @@ local lock = {
 }
 
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local answer = lock['lock/acquire'].run(KEYS, ARGV)
+local answer = lock['lock/acquire'].run({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)
 if answer ~= 1 then
   return answer
 end

@@ -16,6 +16,15 @@ export interface AcquireCommand {
   readonly leaseMs: number
   readonly stamp: CommandStamp
   readonly note?: NoteWish | undefined
+  /** The place in line that it takes where it is refused. */
+  readonly place?: PlaceInLine | undefined
+}
+
+/** Of one owner of a client in the line of those who are given the lock. */
+export interface PlaceInLine {
+  readonly lineKey: string
+  /** How long it counts as alive without another try, ms. */
+  readonly aliveForMs: number
 }
 
 export type AcquireReply =
@@ -41,6 +50,8 @@ export interface HeldReply {
   readonly note?: HoldNote
   /** Redis remembers that this owner waits. */
   readonly waits?: boolean
+  /** Until when it counts as alive in the line that it stands in, ms of Redis. */
+  readonly aliveUntil?: number
   /** Place in line, from 1, where Redis keeps one for this owner. */
   readonly place?: number
 }
@@ -48,19 +59,17 @@ export interface HeldReply {
 const ACQUIRED = { kind: 'acquired' } as const
 
 export function acquire(runner: ScriptRunner, command: AcquireCommand): Promise<AcquireReply> {
-  const { lockName, key, latchKey, note } = command
+  const { lockName, key, latchKey, note, place } = command
   const args = argsOf(command)
-  if (note) {
-    args.push(wantedNote(note))
+  const keys = [key, latchKey, noteKey(key)]
+  if (note || place) {
+    args.push(note ? wantedNote(note) : '')
   }
-  return runner.run({
-    script: acquireScript,
-    keys: [key, latchKey, noteKey(key)],
-    args,
-    parse: parseAcquire,
-    granted,
-    lockName,
-  })
+  if (place) {
+    keys.push(place.lineKey)
+    args.push(`${place.aliveForMs}`)
+  }
+  return runner.run({ script: acquireScript, keys, args, parse: parseAcquire, granted, lockName })
 }
 
 /** Also of a script that includes this one. */
@@ -73,22 +82,34 @@ export function granted<R extends { readonly kind: string }>(reply: R, replicas:
   return reply.kind === 'acquired' ? { ...reply, replicas } : undefined
 }
 
-/** A number, or who has it. */
+/** A number, or who has it, and what came of standing in line. */
 export function parseAcquire(reply: unknown): AcquireReply {
-  if (Array.isArray(reply)) {
-    const [ttlMs, holder, holds, ...note] = reply as [unknown, string, ...unknown[]]
-    return { kind: 'held', ttlMs: Number(ttlMs), holder, holds: Number(holds), ...noteIn(note) }
+  if (!Array.isArray(reply)) {
+    return parseAcquired(reply)
   }
-  return parseAcquired(reply)
+  const [ttlMs, holder, holds, until, ...note] = reply as unknown[]
+  const held = heldReply([ttlMs, holder, holds], note)
+  const aliveUntil = Number(until)
+  return aliveUntil > 0 ? { ...held, waits: true, aliveUntil } : held
 }
 
 /** The same of a lock that several owners may have. */
 export function parseShared(reply: unknown): AcquireReply {
-  if (Array.isArray(reply)) {
-    const [ttlMs, holder, holds, owners, ...note] = reply as unknown[]
-    return { ...(parseAcquire([ttlMs, holder, holds, ...note]) as HeldReply), owners: Number(owners) }
+  if (!Array.isArray(reply)) {
+    return parseAcquired(reply)
   }
-  return parseAcquired(reply)
+  const [ttlMs, holder, holds, owners, ...note] = reply as unknown[]
+  return { ...heldReply([ttlMs, holder, holds], note), owners: Number(owners) }
+}
+
+function heldReply([ttlMs, holder, holds]: readonly unknown[], note: readonly unknown[]): HeldReply {
+  return {
+    kind: 'held',
+    ttlMs: Number(ttlMs),
+    holder: String(holder),
+    holds: Number(holds),
+    ...noteIn(note),
+  }
 }
 
 /** What every acquire answers with a number. */

@@ -1,11 +1,13 @@
--- release: lower the hold count of an owner; at 0 delete the lock and wake waiters.
--- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner
---         [3] note of the hold, absent where it has none
+-- release: lower the hold count of an owner; at 0 give the lock to the first in line, or delete it and wake waiters.
+-- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner   [3] line of those who are given the lock
+--         [4] note of the hold, absent where it has none
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
 --         [6] unlock channel   [7] PUBLISH or SPUBLISH, '' to tell nobody
+--         [8] connections of this client that listen to it and stand not in line, '' to give it to nobody
+--         [9] prefix of the inbox channels of clients
 -- RETURNS 1 released and announced nowhere, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing,
---         4 + n released, and n connections to this server heard it
+--         4 + n released, and n connections to this server heard it, -1 released and given to a waiter
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 local holds = tonumber(ARGV[2])
 
@@ -23,19 +25,32 @@ end
 if ARGV[4] ~= '0' then
   redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
 end
-if KEYS[3] and holds == 0 then
+if holds > 0 then
+  if not mine then
+    return 0
+  end
+  redis.call('hset', KEYS[1], ARGV[1], holds)
+  return 2
+end
+if KEYS[4] then
 -- Not before: a release without a note shall not pay for it.
 -- insert lock/forget
-  forget(KEYS[3], ARGV[1])
+  forget(KEYS[4], ARGV[1])
+end
+if mine then
+  redis.call('del', KEYS[1])
+end
+if redis.call('exists', KEYS[3]) == 1 then
+-- Nor should one that nobody waits for.
+-- insert lock/call-up
+  leave(KEYS[3], ARGV[1])
+  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
+    return -1
+  end
 end
 if not mine then
   return 0
 end
-if holds > 0 then
-  redis.call('hset', KEYS[1], ARGV[1], holds)
-  return 2
-end
-redis.call('del', KEYS[1])
 if ARGV[7] ~= '' then
   return 4 + redis.call(ARGV[7], ARGV[6], '0')
 end

@@ -1,5 +1,5 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { noteKey } from '../../keys.js'
+import { INBOX_PREFIX, noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 
@@ -17,15 +17,23 @@ export interface ReleaseCommand {
   readonly stamp: CommandStamp
   /** The hold may have a note. */
   readonly isNoted?: boolean
+  /** The line of those who are given the lock. */
+  readonly lineKey: string
+  /** Connections of this client that hear of the release and stand not in line. Absent: nobody is given the lock. */
+  readonly unseated?: number | undefined
 }
 
 export interface ReleaseReply {
   readonly kind: 'released' | 'still-held' | 'superseded' | 'not-held'
   /** Connections to that server that listened to the unlock channel, where that is known. */
   readonly heardBy?: number
+  /** Somebody who waited has it now, and nothing was announced. */
+  readonly isGiven?: boolean
 }
 
 const RELEASED_UNHEARD: ReleaseReply = { kind: 'released', heardBy: 0 }
+
+const GIVEN: ReleaseReply = { kind: 'released', isGiven: true }
 
 const REPLIES: readonly ReleaseReply[] = [
   { kind: 'not-held' },
@@ -35,7 +43,7 @@ const REPLIES: readonly ReleaseReply[] = [
 ]
 
 export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<ReleaseReply> {
-  const { lockName, key, latchKey, channel, owner, holds, stamp, isNoted } = command
+  const { lockName, key, latchKey, channel, owner, holds, stamp, isNoted, lineKey, unseated } = command
   const args = [
     owner,
     `${holds}`,
@@ -44,13 +52,18 @@ export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<
     LATCH_TTL_MS,
     channel ?? '',
     channel === null ? '' : runner.announcementOn(channel),
+    unseated === undefined ? '' : `${unseated}`,
+    INBOX_PREFIX,
   ]
-  const keys = isNoted ? [key, latchKey, noteKey(key)] : [key, latchKey]
+  const keys = isNoted ? [key, latchKey, lineKey, noteKey(key)] : [key, latchKey, lineKey]
   return runner.run({ script: releaseScript, keys, args, parse: parseReleased, lockName })
 }
 
 export function parseReleased(reply: unknown): ReleaseReply {
   const number = Number(reply)
+  if (number < 0) {
+    return GIVEN
+  }
   if (number <= REPLIES.length) {
     return number === REPLIES.length ? RELEASED_UNHEARD : (REPLIES[number] as ReleaseReply)
   }

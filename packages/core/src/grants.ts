@@ -1,0 +1,70 @@
+import type { Waiter } from '@holdfast/waiter'
+import type { OwnLives } from './own-lives.js'
+import type { Clock } from './system-clock.js'
+
+/** A waiter of this client that Redis may give a lock. */
+export interface Candidate {
+  /** The local line that it is the first in. */
+  readonly queue: string
+  /** What Redis said of its life, or of that of its client. */
+  readonly lives: OwnLives
+  /** It has the lock. */
+  readonly onTaken: () => void
+}
+
+/** A lock that Redis gave to a waiter, for a life that a request sent at `sentAt` began. */
+export interface PushedGrant {
+  readonly kind: 'granted'
+  readonly owner: string
+  /** Monotonic ms. */
+  readonly sentAt: number
+  readonly ttlMs: number
+}
+
+export interface GrantsParts {
+  readonly waiter: Waiter
+  readonly clock: Clock
+  /** Called before a caller is resumed. */
+  readonly beforeResume: () => void
+}
+
+/** What Redis gives to waiters of this client, of whatever kind of lock. */
+export class Grants {
+  /** Whether this client hears of it. */
+  areHeard = false
+  private readonly candidates = new Map<string, Candidate>()
+
+  constructor(private readonly parts: GrantsParts) {}
+
+  /** Before the try that makes it one: it may be given the lock before the answer arrives. */
+  expect(owner: string, candidate: Candidate): void {
+    this.candidates.set(owner, candidate)
+  }
+
+  forget(owner: string): void {
+    this.candidates.delete(owner)
+  }
+
+  /**
+   * A message says that it has the lock, until then (ms of Redis). It uses it if this client knows by its own clock that
+   * this is still so; else it tries, and finds itself the owner, or not. For one that has left, the release that takes it
+   * out of the line gives the lock back.
+   */
+  given(owner: string, until: number): void {
+    const { waiter, beforeResume, clock } = this.parts
+    // I3: its caller is resumed before any timer is, after whatever pause of the process.
+    beforeResume()
+    const candidate = this.candidates.get(owner)
+    if (!candidate) {
+      return
+    }
+    const { queue, lives } = candidate
+    const life = lives.lifeUntil(until, clock.now())
+    const grant = life && ({ kind: 'granted', owner, ...life } satisfies PushedGrant)
+    if (grant && waiter.offer(queue, grant)) {
+      candidate.onTaken()
+    } else {
+      waiter.wake(queue)
+    }
+  }
+}

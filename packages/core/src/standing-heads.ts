@@ -1,0 +1,71 @@
+import type { Waiter } from '@holdfast/waiter'
+import type { Grants } from './grants.js'
+import type { HeldLocks } from './held-locks.js'
+import { OwnLives } from './own-lives.js'
+
+export interface StandingHeadsParts {
+  readonly waiter: Waiter
+  readonly grants: Grants
+  readonly held: HeldLocks
+  /** How long a try makes its owner count as alive, ms. */
+  readonly aliveForMs: number
+  /** Whether a lock that a waiter is given is used before Redis is asked. */
+  readonly takesGrants: boolean
+}
+
+/**
+ * The heads of this client's lines of plain locks that stand in Redis to be given the lock, one for each lock. Their
+ * tries say that they live. See docs/decisions/0030-grants-of-plain-locks.md.
+ */
+export class StandingHeads {
+  private readonly byKey = new Map<string, { readonly owner: string; readonly lives: OwnLives }>()
+
+  constructor(private readonly parts: StandingHeadsParts) {}
+
+  get aliveForMs(): number {
+    return this.parts.aliveForMs
+  }
+
+  /**
+   * Whether the head shall stand there. Not before it hears of what is announced to everybody; and while this client
+   * has the lock itself, its head hears of the release here.
+   */
+  mayStand(key: string): boolean {
+    const { waiter, grants, held, takesGrants } = this.parts
+    return waiter.isListening(key) && takesGrants && grants.areHeard && !held.isHeld(key)
+  }
+
+  /** Who stands there; undefined: nobody of this client. */
+  ownerAt(key: string): string | undefined {
+    return this.byKey.get(key)?.owner
+  }
+
+  /** How many connections of this client hear of a release of the lock, and stand not in line. */
+  unseatedAt(key: string): number {
+    return this.parts.waiter.isListening(key) && !this.byKey.has(key) ? 1 : 0
+  }
+
+  /** Before the try that puts it there: it may be given the lock before the answer arrives. */
+  enter(key: string, owner: string): OwnLives {
+    const { grants, aliveForMs } = this.parts
+    const here = this.byKey.get(key)
+    if (here?.owner === owner) {
+      return here.lives
+    }
+    if (here) {
+      grants.forget(here.owner)
+    }
+    const lives = new OwnLives(aliveForMs)
+    this.byKey.set(key, { owner, lives })
+    grants.expect(owner, { queue: key, lives, onTaken: () => this.leave(key, owner) })
+    return lives
+  }
+
+  /** It has the lock, or does not want it any more. */
+  leave(key: string, owner: string): void {
+    if (this.byKey.get(key)?.owner === owner) {
+      this.byKey.delete(key)
+      this.parts.grants.forget(owner)
+    }
+  }
+}

@@ -1,0 +1,435 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { Fault, FaultProxy } from '@holdfast/testing'
+import type { AcquireOptions, Hold, LockClient, LockClientOptions } from '../../src/index.js'
+import { releaseScript } from '../../src/scripts/lock/release.js'
+import { eventually } from './support/harness.js'
+import { passer, type Passer } from './support/passing.js'
+import { runsOf } from './support/requests.js'
+import { soon, useRig } from './support/rig.js'
+import { useSeen } from './support/seen.js'
+import type { SlowClock } from './support/slow-clock.js'
+
+// A plain lock that is given to a waiter of another client by the release before it.
+
+const NAME = 'order:42'
+const LINE = 'holdfast:line:{order:42}'
+const CHANNEL = 'redisson_lock__channel:{order:42}'
+const RESYNC_MS = 20_000
+const LIFE_MS = 2 * RESYNC_MS
+
+const rig = useRig()
+let locks: LockClient
+let holder: Hold
+
+const owners = () => rig.admin.hgetall(NAME)
+const lineUp = () => rig.admin.zrangebyscore(LINE, 0, '+inf')
+
+beforeEach(async () => {
+  // No tick helps within a test, unless it is about ticks.
+  locks = await rig.client({ resyncInterval: RESYNC_MS })
+  holder = await locks.getLock(NAME).acquire()
+})
+
+const another = (options: LockClientOptions = {}, connection = rig.connection()): Promise<Passer> =>
+  passer(rig, { resyncInterval: RESYNC_MS, ...options }, connection)
+
+/** A wait that stands in line; what it has sent until then is looked at. */
+async function standing({ locks: client, sent }: Passer, options: AcquireOptions = {}) {
+  const before = await lineUp()
+  const waiting = client.getLock(NAME).acquire(options)
+  // A wait that is to be aborted has its listener later.
+  waiting.catch(() => undefined)
+  await eventually(async () => (await lineUp()).length > before.length)
+  const owner = (await lineUp()).find((each) => !before.includes(each))!
+  // Behind the answer to the try that put it there.
+  await client.getLock(NAME).isLocked()
+  sent()
+  return { waiting, owner }
+}
+
+describe('a release gives the lock to the next client that waits', () => {
+  it('which has it without asking, at one script for each hand-over, first come first served', async () => {
+    const clients = [await another(), await another(), await another()]
+    const served: number[] = []
+    const done: Promise<unknown>[] = []
+    for (const [i, each] of clients.entries()) {
+      const { waiting } = await standing(each)
+      done.push(waiting.then((hold) => (served.push(i), hold.release())))
+    }
+    await holder.release()
+    await soon(Promise.all(done))
+    expect(served).toEqual([0, 1, 2])
+    expect(clients.map(({ sent }) => sent())).toEqual([['release'], ['release'], ['release']])
+    expect(await owners()).toEqual({})
+  })
+
+  it('of which nobody else hears anything', async () => {
+    const [first, second] = [await another(), await another()]
+    const given = await standing(first)
+    const behind = await standing(second)
+    await holder.release()
+    const hold = await soon(given.waiting)
+    expect(await lineUp()).toEqual([behind.owner])
+    expect(second.sent()).toEqual([])
+    await hold.release()
+    await (await soon(behind.waiting)).release()
+    expect(second.sent()).toEqual(['release'])
+  })
+
+  it.each([
+    ['renewed one', {}, 30_000],
+    ['fixed one', { leaseMs: 90_000 }, 90_000],
+  ])('which asks for the lease it wants, a %s, when it keeps the lock', async (_what, options, leaseMs) => {
+    const client = await another({ resyncInterval: 5_000 })
+    const { waiting, owner } = await standing(client, options)
+    await holder.release()
+    const hold = await soon(waiting)
+    expect(await owners()).toEqual({ [owner]: '1' })
+    await eventually(async () => (await rig.admin.pttl(NAME)) > leaseMs - 1_000)
+    expect(client.sent()).toEqual(['renew'])
+    await eventually(() => hold.trustedForMs > leaseMs - 2_000)
+    await hold.release()
+    expect(client.sent()).toEqual(['release'])
+  })
+
+  it('which re-enters it like any other (I2)', async () => {
+    const client = await another()
+    const thread = client.locks.thread()
+    const waiting = thread.getLock(NAME).acquire()
+    await eventually(async () => (await lineUp()).length === 1)
+    await holder.release()
+    const outer = await soon(waiting)
+    const inner = await thread.getLock(NAME).acquire()
+    expect(await owners()).toEqual({ [outer.owner]: '2' })
+    await inner.release()
+    await outer.release()
+  })
+
+  it('which describes it, where its client does', async () => {
+    const client = await another({ describeHolds: true })
+    const { waiting } = await standing(client)
+    await holder.release()
+    const hold = await soon(waiting)
+    await eventually(async () => (await locks.getLock(NAME).inspect())?.holders[0]?.heldForMs !== undefined)
+    await hold.release()
+  })
+
+  it('to none that wants it for less time than a life: that one asks', async () => {
+    const client = await another()
+    const { waiting } = await standing(client, { leaseMs: 5_000 })
+    await holder.release()
+    const hold = await soon(waiting)
+    expect(hold.trustedForMs).toBeLessThanOrEqual(5_000)
+    expect(client.sent()).toEqual(['acquire'])
+    await hold.release()
+  })
+
+  describe('as telemetry has it', () => {
+    const seen = useSeen()
+
+    it('on the path `granted`, handed over at once', async () => {
+      const { waiting } = await standing(await another())
+      seen.clear()
+      await holder.release()
+      await (await soon(waiting)).release()
+      expect(seen.ended).toMatchObject([
+        { outcome: 'acquired', path: 'granted', kind: 'reentrant', hasWaited: true, handOffMs: 0 },
+      ])
+    })
+  })
+})
+
+describe('a lock that was given is passed on inside the process', () => {
+  it('before its lease is asked for, once, and named after whoever has it then', async () => {
+    const client = await another()
+    const { waiting } = await standing(client)
+    const more = [client.locks.getLock(NAME).acquire(), client.locks.getLock(NAME).acquire()]
+    await holder.release()
+    await (await soon(waiting)).release()
+    await (await soon(more[0]!)).release()
+    const third = await soon(more[1]!)
+    await eventually(async () => third.owner in (await owners()))
+    expect(client.sent()).toEqual(['renew', 'rename'])
+    expect(await owners()).toEqual({ [third.owner]: '1' })
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(25_000)
+    expect(third.trustedForMs).toBeGreaterThan(15_000)
+    expect(await third.release()).toBe('released')
+    expect(await owners()).toEqual({})
+  })
+
+  it('while it is asked for: whoever has it then is told that it is gone (I1)', async () => {
+    const proxy = await rig.proxy()
+    const client = await another({}, rig.connection({}, proxy))
+    const { waiting } = await standing(client)
+    const next = client.locks.getLock(NAME).acquire()
+    proxy.delay(50)
+    await holder.release()
+    const first = await soon(waiting)
+    await rig.admin.del(NAME)
+    // Its question for the lease is on its way.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    expect(await first.release()).toBe('released')
+    const second = await soon(next)
+    await eventually(() => second.signal.aborted)
+    expect(first.signal.aborted).toBe(false)
+    proxy.pass()
+    expect(await second.release()).toBe('lost')
+  })
+
+  it('and then given to the next client, when the bounds are used up; its own callers stand in line again', async () => {
+    const [client, other] = [await another(), await another()]
+    const { waiting } = await standing(client)
+    const more = [client.locks.getLock(NAME).acquire(), client.locks.getLock(NAME).acquire()]
+    const elsewhere = await standing(other)
+    await holder.release()
+    await (await soon(waiting)).release()
+    const second = await soon(more[0]!)
+    await eventually(async () => second.owner in (await owners()))
+    client.clock.skip(6)
+    client.sent()
+    await second.release()
+    const theirs = await soon(elsewhere.waiting)
+    await eventually(async () => (await lineUp()).length === 1)
+    expect(client.sent()).toEqual(['release', 'acquire'])
+    await theirs.release()
+    await (await soon(more[1]!)).release()
+    expect(client.sent()).toEqual(['release'])
+  })
+})
+
+describe('trust in a lock that was given', () => {
+  it('is counted from the sign of life before it, not from the message (I3)', async () => {
+    const client = await another()
+    const { waiting } = await standing(client)
+    client.clock.skip(LIFE_MS / 2)
+    let trustedForMs = 0
+    void waiting.then((hold) => (trustedForMs = hold.trustedForMs))
+    await holder.release()
+    const hold = await soon(waiting)
+    expect(trustedForMs).toBeGreaterThan(LIFE_MS / 3)
+    expect(trustedForMs).toBeLessThan(LIFE_MS / 2)
+    await hold.release()
+  })
+
+  it('is passed on as it is, never as more (I3)', async () => {
+    const client = await another()
+    const { waiting } = await standing(client)
+    const next = client.locks.getLock(NAME).acquire()
+    client.clock.skip(LIFE_MS / 2)
+    let trustedForMs = 0
+    void next.then((hold) => (trustedForMs = hold.trustedForMs))
+    void waiting.then((hold) => hold.release())
+    await holder.release()
+    const hold = await soon(next)
+    expect(trustedForMs).toBeGreaterThan(LIFE_MS / 3)
+    expect(trustedForMs).toBeLessThan(LIFE_MS / 2)
+    await hold.release()
+  })
+
+  it.each<[string, (clock: SlowClock) => void]>([
+    ['that life is nearly over', (clock) => clock.skip(0.8 * LIFE_MS)],
+    ['that life is over', (clock) => clock.skip(2 * LIFE_MS)],
+    ['the machine was suspended since then', (clock) => clock.suspend(60_000)],
+  ])('is not had when %s: Redis is asked first (I3)', async (_what, pass) => {
+    const client = await another()
+    const { waiting } = await standing(client)
+    pass(client.clock)
+    await holder.release()
+    const hold = await soon(waiting)
+    expect(client.sent()).toContain('acquire')
+    await eventually(() => hold.trustedForMs > 25_000)
+    await hold.release()
+  })
+
+  it('is not had for a message about a life, or a wait, that this client knows nothing of', async () => {
+    const client = await another()
+    const { waiting, owner } = await standing(client)
+    const inbox = `holdfast:client:${client.locks.clientId}`
+    const future = Date.now() + LIFE_MS
+    await rig.admin.publish(inbox, `grant:${future}:${client.locks.clientId}:999`)
+    await rig.admin.publish(inbox, `grant:1:${owner}`)
+    await eventually(() => client.sent().includes('acquire'))
+    expect(await lineUp()).toEqual([owner])
+    await holder.release()
+    await (await soon(waiting)).release()
+  })
+})
+
+describe('a lock that is given to nobody', () => {
+  it('because its caller left meanwhile goes on to the next at once (I8)', async () => {
+    const proxy = await rig.proxy()
+    const client = await another({}, rig.connection({}, proxy))
+    const abort = new AbortController()
+    const leaving = await standing(client, { signal: abort.signal })
+    const next = await standing(await another())
+    proxy.delay(50)
+    await holder.release()
+    expect(await owners()).toEqual({ [leaving.owner]: '1' })
+    abort.abort()
+    await expect(leaving.waiting).rejects.toBe(abort.signal.reason)
+    await (await soon(next.waiting)).release()
+    proxy.pass()
+    expect(await lineUp()).toEqual([])
+  })
+
+  it('because its process is dead goes on when that is known, within two ticks', async () => {
+    const proxy = await rig.proxy()
+    const dead = await standing(await another({ resyncInterval: 300 }, rig.connection({}, proxy)))
+    const next = await standing(await another({ resyncInterval: 300 }))
+    proxy.blackHole()
+    await holder.release()
+    expect(await owners()).toEqual({ [dead.owner]: '1' })
+    const leftMs = await rig.admin.pttl(NAME)
+    expect(leftMs).toBeGreaterThan(0)
+    expect(leftMs).toBeLessThanOrEqual(600)
+    await (await soon(next.waiting)).release()
+    proxy.pass()
+    await (await soon(dead.waiting)).release()
+  })
+
+  it('because its message was lost is found by its next try (I4)', async () => {
+    const client = await another({ resyncInterval: 300 })
+    const { waiting, owner } = await standing(client)
+    await rig.admin.multi().del(NAME).hset(NAME, owner, 1).pexpire(NAME, 5_000).zrem(LINE, owner).exec()
+    const hold = await soon(waiting)
+    expect(hold.owner).toBe(owner)
+    await hold.release()
+    expect(await holder.release()).toBe('lost')
+  })
+
+  it('because it is known to be dead goes to the next who lives', async () => {
+    const proxy = await rig.proxy()
+    const dead = await standing(await another({ resyncInterval: 50 }, rig.connection({}, proxy)))
+    const next = await standing(await another())
+    proxy.blackHole()
+    await eventually(async () => Number(await rig.admin.zscore(LINE, `alive:${dead.owner}`)) > -Date.now())
+    await holder.release()
+    await (await soon(next.waiting)).release()
+    proxy.pass()
+    await (await soon(dead.waiting)).release()
+  })
+
+  it('because its caller has left leaves no place in line either (I8)', async () => {
+    const abort = new AbortController()
+    const leaving = await standing(await another(), { signal: abort.signal })
+    abort.abort()
+    await expect(leaving.waiting).rejects.toBe(abort.signal.reason)
+    await eventually(async () => (await lineUp()).length === 0)
+    await holder.release()
+  })
+})
+
+describe('a lock is left to whoever comes first, and that announced to all', () => {
+  const heard = async (): Promise<string[]> => {
+    const listener = rig.connection()
+    const messages: string[] = []
+    listener.on('message', (_channel: string, message: string) => messages.push(message))
+    await listener.subscribe(CHANNEL)
+    return messages
+  }
+
+  it('where somebody listens who does not stand in line, as a Java client', async () => {
+    const client = await another()
+    const { waiting } = await standing(client)
+    const messages = await heard()
+    await holder.release()
+    await eventually(() => messages.length === 1)
+    expect(messages).toEqual(['0'])
+    await (await soon(waiting)).release()
+    expect(client.sent()).toEqual(['acquire', 'release'])
+  })
+
+  it('when it has gone from one to the next for a while', async () => {
+    const client = await another()
+    const { waiting } = await standing(client)
+    await rig.admin.zadd(LINE, -(Date.now() - 200), 'left-free')
+    await holder.release()
+    await (await soon(waiting)).release()
+    expect(client.sent()).toEqual(['acquire', 'release'])
+  })
+
+  it('where Redis does not say who listens', async () => {
+    const rules = ['+@all', '-pubsub', '~*', '&*', 'on', '>secret']
+    await rig.admin.call('ACL', 'SETUSER', 'unasked', ...rules)
+    rig.atEnd(() => rig.admin.call('ACL', 'DELUSER', 'unasked'))
+    await holder.release()
+    const user = rig.connection({ username: 'unasked', password: 'secret' })
+    const hold = await (await rig.client({ resyncInterval: RESYNC_MS }, user)).getLock(NAME).acquire()
+    const client = await another()
+    const { waiting } = await standing(client)
+    expect(await hold.release()).toBe('released')
+    await (await soon(waiting)).release()
+    expect(client.sent()).toEqual(['acquire', 'release'])
+  })
+
+  it.each<[string, LockClientOptions]>([
+    ['with pushedGrants: false', { pushedGrants: false }],
+    ['that waits for replicas: the primary alone can give nothing', { replicas: { acks: 1, timeoutMs: 50 } }],
+  ])('for the callers of a client %s', async (_what, options) => {
+    const client = await another(options)
+    const abort = new AbortController()
+    const waiting = client.locks.getLock(NAME).acquire({ signal: abort.signal })
+    const ended = waiting.then(
+      (hold) => hold.release(),
+      (error: unknown) => error,
+    )
+    await eventually(async () => Number((await rig.admin.pubsub('NUMSUB', CHANNEL))[1]) === 1)
+    await client.locks.getLock(NAME).isLocked()
+    expect(await lineUp()).toEqual([])
+    await holder.release()
+    abort.abort()
+    await soon(ended)
+    await eventually(async () => Object.keys(await owners()).length === 0)
+  })
+
+  it('of a fenced lock: each hold has its token', async () => {
+    const fenced = await locks.getFencedLock('ledger').acquire()
+    const client = await another()
+    const waiting = client.locks.getFencedLock('ledger').acquire()
+    await eventually(() => client.sent().length >= 2)
+    await fenced.release()
+    expect(BigInt((await soon(waiting)).token!)).toBeGreaterThan(BigInt(fenced.token!))
+    await (await waiting).release()
+    await holder.release()
+  })
+})
+
+describe('whoever waits behind a holder of its own client', () => {
+  it('does not stand in line', async () => {
+    await holder.release()
+    const client = await another()
+    const hold = await client.locks.getLock(NAME).acquire()
+    client.sent()
+    const waiting = client.locks.getLock(NAME).acquire()
+    await eventually(() => client.sent().length >= 1)
+    await eventually(async () => Number((await rig.admin.pubsub('NUMSUB', CHANNEL))[1]) === 1)
+    await client.locks.getLock(NAME).isLocked()
+    expect(await lineUp()).toEqual([])
+    await hold.release()
+    await (await soon(waiting)).release()
+  })
+})
+
+describe('a release that runs twice, or late', () => {
+  it.each<[string, (proxy: FaultProxy) => Fault]>([
+    ['sent again', (proxy) => proxy.loseReply(runsOf(releaseScript))],
+    ['copied', (proxy) => proxy.copyLate(runsOf(releaseScript), 50)],
+  ])('%s: gives the lock once (I1)', async (_what, prepare) => {
+    const proxy = await rig.proxy()
+    await holder.release()
+    const far = await rig.client({ resyncInterval: RESYNC_MS }, rig.connection({}, proxy))
+    const given = await far.getLock(NAME).acquire()
+    const next = await standing(await another())
+    const behind = await standing(await another())
+    const fault = prepare(proxy)
+    await soon(given.release())
+    const hold = await soon(next.waiting)
+    await soon(fault.happened)
+    await rig.admin.ping()
+    expect(await owners()).toEqual({ [next.owner]: '1' })
+    expect(await lineUp()).toEqual([behind.owner])
+    await hold.verify()
+    await hold.release()
+    await (await soon(behind.waiting)).release()
+  })
+})

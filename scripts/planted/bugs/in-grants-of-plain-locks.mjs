@@ -1,0 +1,63 @@
+// Mistakes in giving a plain lock to the next client that waits.
+const GRANTS = 'packages/core/test/redis/lock-grants.test.ts'
+const RELEASE = 'core/src/scripts/lock/release.lua'
+
+export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
+  'a lock is given although somebody listens who would never be told': {
+    file: RELEASE,
+    find: 'return not heard.err and heard[2] <= standing + exempt',
+    replace: 'return not heard.err',
+    test: GRANTS,
+    only: 'where somebody listens who does not stand in line',
+  },
+  'a lock is given for ever': {
+    file: RELEASE,
+    find: 'return leftFree > now - LONGEST_GIVING_MS',
+    replace: 'return true',
+    test: GRANTS,
+    only: 'when it has gone from one to the next for a while',
+  },
+  'a plain lock is given to the dead': {
+    file: RELEASE,
+    find: 'if untilMs > now then return owner, untilMs end',
+    replace: 'do return owner, untilMs end',
+    test: GRANTS,
+    only: 'because it is known to be dead',
+  },
+  'whoever gave a lock away does not stand in line': {
+    file: 'core/src/owner-commands.ts',
+    find: 'this.protocol.wentToAnother?.()',
+    replace: '',
+    test: GRANTS,
+    only: 'its own callers stand in line again',
+  },
+  'a grant that is passed on is trusted as a whole lease': {
+    file: 'core/src/acquisition.ts',
+    find: 'this.watch = watchLease(this, { sentAt, ttlMs, renew }, now)',
+    replace: 'this.watch = watchLease(this, { sentAt, ttlMs: this.ttlMs, renew }, now)',
+    test: GRANTS,
+    only: 'is passed on as it is',
+  },
+  'a lease that was refused is the loss of whoever has passed the lock on': {
+    file: 'core/src/lease-of-hold.ts',
+    find: "if ((await protocol.extend(owner, leaseMs)) === 'lost') { holderNow().lose('gone')",
+    replace:
+      "const asked = holderNow() if ((await protocol.extend(owner, leaseMs)) === 'lost') { asked.lose('gone')",
+    test: GRANTS,
+    only: 'whoever has it then is told that it is gone',
+  },
+  'a release that runs again gives a plain lock again': {
+    file: RELEASE,
+    find: "if mine and ARGV[8] ~= '' and giveToFirst(",
+    replace: "if ARGV[8] ~= '' and giveToFirst(",
+    test: GRANTS,
+    only: 'gives the lock once',
+  },
+  'a caller that leaves stays in line': {
+    file: RELEASE,
+    find: 'leave(KEYS[3], ARGV[1])',
+    replace: '',
+    test: GRANTS,
+    only: 'leaves no place in line',
+  },
+}
