@@ -41,6 +41,8 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   note: NoteWish | undefined = undefined
   readonly levels = new Levels()
   watch: Watch | null = null
+  /** When it was passed on or given to it, monotonic ms. */
+  private handedOverAt = 0
   private released = false
   /** Levels were added or given back here that Redis has not heard of. */
   countIsBehind = false
@@ -103,7 +105,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   begin(request: LevelRequest): Hold | null {
     if (this.watch) {
       // Passed on or given to it. Lost since then: as if it had come too late.
-      return this.isOver ? null : this.levels.add(this, request)
+      return this.isOver ? null : this.beHeld(request, this.handedOverAt)
     }
     const now = this.session.clock.now()
     const ttlMs = request.leaseMs ?? this.ttlMs
@@ -113,7 +115,12 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     }
     this.possession = this.protocol.passing && new Possession(this, now)
     this.watch = watchLease(this, { sentAt, ttlMs, renew: request.leaseMs === undefined }, sentAt)
-    this.publication = publishHold(this.session, this, now)
+    return this.beHeld(request, now)
+  }
+
+  /** Not before its caller is resumed: exporters ask what is active then, and a lock is handed over by somebody else. */
+  private beHeld(request: LevelRequest, since: number): Hold {
+    this.publication = publishHold(this.session, this, since)
     return this.levels.add(this, request)
   }
 
@@ -127,8 +134,8 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.possession = possession
     this.commands = possession.commands
     const now = this.session.clock.now()
+    this.handedOverAt = now
     this.watch = watchLease(this, { sentAt, ttlMs, renew }, now)
-    this.publication = publishHold(this.session, this, now)
     possession.passTo(this)
     return true
   }
@@ -150,8 +157,8 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     commands.given()
     commands.noteLease(sentAt, ttlMs)
     this.watch = watch
+    this.handedOverAt = now
     this.possession = this.protocol.passing && new Possession(this, now, ttlMs)
-    this.publication = publishHold(session, this, now)
     confirmGrantSoon(this, request)
     return true
   }

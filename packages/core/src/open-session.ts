@@ -91,7 +91,7 @@ function waitingInRedis(
     FairWaitersParts & StandingHeadsParts,
     'refusals' | 'heartbeatMs' | 'aliveForMs' | 'takesGrants'
   >,
-  { resyncInterval: heartbeatMs, pushedGrants, replicas }: ResolvedOptions,
+  { resyncInterval: heartbeatMs, lockWatchdogTimeout, pushedGrants, replicas }: ResolvedOptions,
 ) {
   const refusals = new Refusals(parts.clock)
   // What only the primary has is no grant where replicas count.
@@ -99,7 +99,11 @@ function waitingInRedis(
   return {
     refusals,
     fairWaiters: new FairWaiters({ ...parts, refusals, heartbeatMs, takesGrants }),
-    standingHeads: new StandingHeads({ ...parts, aliveForMs: Math.ceil(2 * heartbeatMs), takesGrants }),
+    // What it is given is a lease for an owner that may be dead: not longer than any other.
+    standingHeads: new StandingHeads({
+      ...{ ...parts, takesGrants },
+      aliveForMs: Math.ceil(Math.min(2 * heartbeatMs, lockWatchdogTimeout)),
+    }),
   }
 }
 

@@ -185,12 +185,13 @@ export class OwnerCommands extends Turns {
       read: (reply) => {
         this.inRedis = reply.kind === 'not-held' ? 0 : holds
         this.isExpected = false
-        // Of a copy that did it nobody knows what came of it.
-        if (reply.isGiven || reply.kind === 'not-held') {
+        // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).
+        const wasDone = reply.kind === 'not-held' && this.ledger.mayBeReleased
+        // What came of an earlier copy nobody knows.
+        if (reply.isGiven || wasDone) {
           this.protocol.wentToAnother?.()
         }
-        // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).
-        return reply.kind === 'not-held' && this.ledger.mayBeReleased ? RELEASED : reply
+        return wasDone ? RELEASED : reply
       },
     })
   }

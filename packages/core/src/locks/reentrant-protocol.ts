@@ -83,15 +83,17 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
 
   release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
     const { lockName, key, channel, isNoted, lineKey, session } = this
-    const { standingHeads, runner } = session
-    const command = { lockName, key, channel, isNoted, lineKey, owner, holds, stamp }
     const latchKey = this.latchKey(owner)
-    if (holds > 0) {
-      return release(runner, { ...command, latchKey })
-    }
-    standingHeads.leave(key, owner)
-    const unseated = this.isGiven ? standingHeads.unseatedAt(key) : undefined
-    return release(runner, { ...command, latchKey, unseated })
+    const unseated = holds === 0 ? this.unseatedWithout(owner) : undefined
+    const names = { lockName, key, latchKey, lineKey, channel }
+    return release(session.runner, { ...names, owner, holds, stamp, isNoted, unseated })
+  }
+
+  /** How many connections of this client hear of the release and stand not in line; undefined: nobody is given it. */
+  private unseatedWithout(owner: string): number | undefined {
+    const { standingHeads } = this.session
+    standingHeads.leave(this.key, owner)
+    return this.isGiven ? standingHeads.unseatedAt(this.key) : undefined
   }
 
   /** Somebody elsewhere was given the lock, and nothing was announced: the head here stands in line from now on. */

@@ -259,10 +259,10 @@ local transitions = {
         owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
       end
     end
-    local function isForUsOnly(line, now, publish, channel, exempt)
+    local function allStand(line, now, publish, channel, exempt)
       local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
       local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-      return not heard.err and heard[2] <= standing + exempt
+      return not heard.err and heard[2] == standing + exempt
     end
     local function wasLeftFreeLately(line, now)
       local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
@@ -275,7 +275,7 @@ local transitions = {
       if not first then
         return false
       end
-      if isForUsOnly(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
+      if allStand(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
         give(lock, first, untilMs, inboxPrefix)
         leave(line, first)
         return true
@@ -2546,10 +2546,10 @@ local function firstAlive(line, now)
     owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
   end
 end
-local function isForUsOnly(line, now, publish, channel, exempt)
+local function allStand(line, now, publish, channel, exempt)
   local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
   local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-  return not heard.err and heard[2] <= standing + exempt
+  return not heard.err and heard[2] == standing + exempt
 end
 local function wasLeftFreeLately(line, now)
   local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
@@ -2562,7 +2562,7 @@ local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   if not first then
     return false
   end
-  if isForUsOnly(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
+  if allStand(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
     give(lock, first, untilMs, inboxPrefix)
     leave(line, first)
     return true

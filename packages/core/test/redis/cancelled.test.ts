@@ -44,9 +44,9 @@ describe('a waiter that leaves while the lock is being given to it', () => {
     const names = Array.from({ length: 40 }, (_, i) => `lock:${i}`)
     const holds = await Promise.all(names.map((name) => holding.getLock(name).acquire()))
     proxy.delay(50)
-    // Refused twice within 300 ms. The message of a release at 400 ms comes 50 ms later, and the answer to the try
-    // 100 ms after that, while one limit after the other ends.
-    const taking = names.map((name, i) => waiting.getLock(name).tryAcquire({ waitMs: 460 + 4 * i }))
+    // Refused twice within 300 ms, and stands in line. A release at 400 ms gives it the lock, and the message of that
+    // comes 50 ms later, while one limit after the other ends.
+    const taking = names.map((name, i) => waiting.getLock(name).tryAcquire({ waitMs: 410 + 3 * i }))
     await sleep(400)
     await Promise.all(holds.map((hold) => hold.release()))
     const taken = await soon(Promise.all(taking))

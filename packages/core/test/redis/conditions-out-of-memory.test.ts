@@ -75,7 +75,10 @@ describe('Redis is out of memory (noeviction)', () => {
   })
 
   it('a wait goes on while the lock is held, and fails at once when it could be taken (I8)', async () => {
-    const [locks, others] = [await own.client(), await own.client({ resyncInterval: 100 })]
+    const [locks, others] = [
+      await own.client(),
+      await own.client({ resyncInterval: 100, pushedGrants: false }),
+    ]
     const admin = own.connection()
     const lock = others.getLock(NAME)
     const hold = await locks.getLock(NAME).acquire()
@@ -92,6 +95,22 @@ describe('Redis is out of memory (noeviction)', () => {
     await eventually(async () => (await admin.pubsub('CHANNELS', 'redisson*')).length === 0)
     await empty()
     expect(await lock.withLock(() => 'done')).toBe('done')
+  })
+
+  it('a waiter that the release gives the lock gets it', async () => {
+    const [locks, others] = [await own.client(), await own.client({ resyncInterval: 100 })]
+    const admin = own.connection()
+    const lock = others.getLock(NAME)
+    const hold = await locks.getLock(NAME).acquire()
+    const { waiting } = await waitBehind(admin, NAME, () => lock.acquire())
+    await eventually(async () => (await admin.exists(`holdfast:line:{${NAME}}`)) === 1)
+    await fill()
+    expect(await hold.release()).toBe('released')
+    const given = await soon(waiting)
+    await given.verify()
+    expect(await given.release()).toBe('released')
+    await eventually(async () => (await admin.dbsize()) === 0)
+    await empty()
   })
 
   it('a wait that the memory comes back in time for succeeds', async () => {

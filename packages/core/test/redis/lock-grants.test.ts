@@ -15,7 +15,8 @@ const NAME = 'order:42'
 const LINE = 'holdfast:line:{order:42}'
 const CHANNEL = 'redisson_lock__channel:{order:42}'
 const RESYNC_MS = 20_000
-const LIFE_MS = 2 * RESYNC_MS
+// Two ticks, but not longer than a lease that is renewed.
+const LIFE_MS = 30_000
 
 const rig = useRig()
 let locks: LockClient
@@ -337,6 +338,20 @@ describe('a lock is left to whoever comes first, and that announced to all', () 
     expect(messages).toEqual(['0'])
     await (await soon(waiting)).release()
     expect(client.sent()).toEqual(['acquire', 'release'])
+  })
+
+  it('where somebody who stands in line has died', async () => {
+    const proxy = await rig.proxy()
+    const dead = await standing(await another({}, rig.connection({}, proxy)))
+    const client = await another()
+    const { waiting } = await standing(client)
+    proxy.refuse()
+    await eventually(async () => Number((await rig.admin.pubsub('NUMSUB', CHANNEL))[1]) === 1)
+    await holder.release()
+    await (await soon(waiting)).release()
+    expect(client.sent()).toEqual(['acquire', 'release'])
+    proxy.pass()
+    await (await soon(dead.waiting)).release()
   })
 
   it('when it has gone from one to the next for a while', async () => {

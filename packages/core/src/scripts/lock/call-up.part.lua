@@ -14,13 +14,13 @@ local function firstAlive(line, now)
   end
 end
 
--- Whether everybody who listens stands in line, but for so many of the client that asks. Somebody else, a Java client
--- above all, would never be told of anything.
-local function isForUsOnly(line, now, publish, channel, exempt)
+-- Whether those who listen are those who stand in line, but for so many of the client that asks. Somebody more, a Java
+-- client above all, would never be told of anything; where there is one less, somebody who stands there has died.
+local function allStand(line, now, publish, channel, exempt)
   -- pcall: a user whom Redis does not let ask gives to nobody.
   local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
   local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-  return not heard.err and heard[2] <= standing + exempt
+  return not heard.err and heard[2] == standing + exempt
 end
 
 local function wasLeftFreeLately(line, now)
@@ -36,7 +36,7 @@ local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   if not first then
     return false
   end
-  if isForUsOnly(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
+  if allStand(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
     give(lock, first, untilMs, inboxPrefix)
     leave(line, first)
     return true

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { carrierOf, connectionTo } from './carrier.js'
 import { eventually } from './harness.js'
+import { staysByDesign } from './lasting-keys.js'
 
 /** A primary and a replica for one test alone, behind one address that goes with the primary. */
 export class MovingPrimary {
@@ -76,7 +77,7 @@ export class MovingPrimary {
     this.connections.splice(0).forEach((connection) => connection.disconnect())
     try {
       const keys = (await this.primary.command('KEYS', '*')) as string[]
-      expect(keys.filter((key) => !key.startsWith('holdfast:latch:'))).toEqual([])
+      expect(keys.filter((key) => !staysByDesign(key))).toEqual([])
       expect(await this.primary.command('PUBSUB', 'CHANNELS')).toEqual([])
     } finally {
       await this.proxy.stop()
