@@ -32,7 +32,7 @@ export const leftBehind = async (redis, { leaseMs, settledMs }) => {
   const channels = await redis.command('PUBSUB', 'CHANNELS')
   const endsAt = performance.now() + leaseMs - settledMs
   let keys = await keysLeft(redis)
-  while (keys.some((key) => /:rwlock_timeout:\d+$/.test(key)) && performance.now() < endsAt) {
+  while (keys.some((key) => /:rwlock_timeout:\d+$|^holdfast:line:/.test(key)) && performance.now() < endsAt) {
     await sleep(POLL_MS)
     keys = await keysLeft(redis)
   }

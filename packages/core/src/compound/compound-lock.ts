@@ -1,3 +1,4 @@
+import type { Acquisition } from '../acquisition.js'
 import type { AcquireOptions } from '../acquire-call.js'
 import { BareCalls } from '../bare-calls.js'
 import { Context, placeToAcquire, placeToRelease, type Place } from '../context.js'
@@ -116,16 +117,16 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   /** @param threadId the `id` of a thread of the client that this lock was made with */
   async isHeldByThread(threadId: number): Promise<boolean> {
     const owners = new Map(this.members.map((member) => [member, member.heldByThread(threadId)]))
-    const counts = await this.countsOf((member) => owners.get(member)?.map(({ owner }) => owner) ?? [])
+    const counts = await this.countsOf((member) => owners.get(member) ?? [])
     return reachedBy(counts, this.rule.needed) > 0
   }
 
   /** How many levels this caller holds of enough members, as Redis has it. */
   async getHoldCount(): Promise<number> {
     const levels = this.levelsHere()
-    const ownersOf = (member: Member): string[] =>
-      levels.filter((level) => level.member === member).map(({ acquisition }) => acquisition.owner)
-    return reachedBy(await this.countsOf(ownersOf), this.rule.needed)
+    const heldOf = (member: Member): Acquisition[] =>
+      levels.filter((level) => level.member === member).map(({ acquisition }) => acquisition)
+    return reachedBy(await this.countsOf(heldOf), this.rule.needed)
   }
 
   /** Lease that enough members still have, ms; -2: too few are held, -1: they have no end. */
@@ -202,11 +203,11 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   }
 
   /** How many levels Redis has of these owners, by member. */
-  private countsOf(ownersOf: (member: Member) => readonly string[]): Promise<number[]> {
+  private countsOf(heldOf: (member: Member) => readonly Acquisition[]): Promise<number[]> {
     return this.ask(async (member) => {
-      const owners = ownersOf(member)
-      const holds = owners.length > 0 ? (await member.protocol.inspect()).holds : null
-      return Math.max(0, ...owners.map((owner) => holds?.get(owner) ?? 0))
+      const fields = heldOf(member).map(({ commands }) => commands.field)
+      const holds = fields.length > 0 ? (await member.protocol.inspect()).holds : null
+      return Math.max(0, ...fields.map((field) => (holds && field.find(holds)) ?? 0))
     })
   }
 

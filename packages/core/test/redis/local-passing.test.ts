@@ -9,6 +9,10 @@ import { outcomeOf, waitBehind } from './support/behind.js'
 const NAME = 'order:42'
 const HOUR_MS = 3_600_000
 
+interface Internals {
+  readonly session: { readonly waiter: { isListening(queue: string): boolean } }
+}
+
 const rig = useRig()
 const owners = () => rig.admin.hgetall(NAME)
 
@@ -42,6 +46,24 @@ describe('a lock that is released while somebody of the same client waits', () =
     await next.verify()
     expect(next.trustedForMs).toBeGreaterThan(20_000)
     await next.release()
+  })
+
+  it('is counted by a lock of several locks, before Redis names it (I2)', async () => {
+    const client = await passer(rig)
+    const lock = client.locks.getMultiLock(client.locks.getLock(NAME))
+    const countIt = async (): Promise<number> => {
+      const hold = await lock.acquire()
+      const count = await lock.getHoldCount()
+      await hold.release()
+      return count
+    }
+    const hold = await client.locks.getLock(NAME).acquire()
+    const { waiting } = await waitBehind(rig.admin, NAME, () => client.locks.run(countIt))
+    // Refused once more when it hears messages.
+    await eventually(() => (client.locks as unknown as Internals).session.waiter.isListening(NAME))
+    await client.locks.getLock(NAME).isLocked()
+    await hold.release()
+    expect(await soon(waiting)).toBe(1)
   })
 
   it('is re-entered, extended and given back level by level by the next (I2)', async () => {
