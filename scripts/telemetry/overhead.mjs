@@ -6,8 +6,7 @@ const NOBODY = 'nobody subscribed'
 const LOOKED_ON = ['a listener that does nothing', 'metrics: producer', 'metrics: api']
 
 /** @param {number[]} values @param {number} share of them that are below */
-const quantile = (values, share) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? NaN
+const quantile = (values, share) => values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? NaN
 
 /** @param {string[]} ways @param {(workers: any[]) => Promise<any>} measure */
 const withWorkers = async (ways, { flows, before }, measure) => {
