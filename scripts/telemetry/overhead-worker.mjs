@@ -1,4 +1,4 @@
-import { subscribe } from 'node:diagnostics_channel'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -7,24 +7,29 @@ import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 
 const LEAD_IN_MS = 300
+/** After somebody began or ceased to look on, in the same process. */
+const TURN_LEAD_IN_MS = 50
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc')
 let locks = []
+let onlooker = { start() {}, stop() {} }
 
-const lookOn = async (way) => {
-  const { LOCK_CHANNELS } = await import('@holdfast/core')
+const onlookerOf = async (way) => {
   if (way.startsWith('a listener')) {
-    for (const channel of Object.values(LOCK_CHANNELS)) subscribe(channel, () => undefined)
+    const { LOCK_CHANNELS } = await import('@holdfast/core')
+    const listener = () => undefined
+    const onEach = (doIt) => () => Object.values(LOCK_CHANNELS).forEach((name) => doIt(name, listener))
+    return { start: onEach(subscribe), stop: onEach(unsubscribe) }
   }
-  if (!way.startsWith('metrics')) return
+  if (!way.startsWith('metrics')) return onlooker
   const { HoldfastInstrumentation } = await import('@holdfast/otel')
   const metrics = way.split(' ')[1]
   const instrumentation = new HoldfastInstrumentation({ metrics })
   const metricProducers = metrics === 'producer' ? [instrumentation] : []
   const reader = new PrometheusExporter({ preventServerStart: true, metricProducers })
   instrumentation.setMeterProvider(new MeterProvider({ readers: [reader] }))
-  instrumentation.enable()
+  return { start: () => instrumentation.enable(), stop: () => instrumentation.disable() }
 }
 
 const runFor = async (ms) => {
@@ -42,23 +47,40 @@ const runFor = async (ms) => {
   return pairs
 }
 
+const measure = async (leadInMs, ms) => {
+  await runFor(leadInMs)
+  const cpuBefore = process.cpuUsage()
+  const startedAt = performance.now()
+  const pairs = await runFor(ms)
+  const elapsedMs = performance.now() - startedAt
+  const { user, system } = process.cpuUsage(cpuBefore)
+  return { pairsPerSecond: (pairs * 1000) / elapsedMs, clientMicros: (user + system) / pairs }
+}
+
 serveWorker({
-  async begin({ way, url, flows, before }) {
+  async begin({ name, way, url, flows, before }) {
     const earlier = () => import(pathToFileURL(`${before}/packages/core/dist/esm/index.js`).href)
     const { LockClient } = way === 'before' ? await earlier() : await import('@holdfast/core')
-    if (way !== 'before') await lookOn(way)
+    onlooker = await onlookerOf(way)
     const client = await LockClient.connect(url, { bareCalls: 'allow' })
-    locks = Array.from({ length: flows }, (_, i) => client.getLock(`overhead:${way}:${i}`))
+    locks = Array.from({ length: flows }, (_, i) => client.getLock(`overhead:${name}:${i}`))
   },
 
-  async measure(ms) {
+  lookOn: () => onlooker.start(),
+
+  measure(ms) {
     collectGarbage()
-    await runFor(LEAD_IN_MS)
-    const cpuBefore = process.cpuUsage()
-    const startedAt = performance.now()
-    const pairs = await runFor(ms)
-    const elapsedMs = performance.now() - startedAt
-    const { user, system } = process.cpuUsage(cpuBefore)
-    return { pairsPerSecond: (pairs * 1000) / elapsedMs, clientMicros: (user + system) / pairs }
+    return measure(LEAD_IN_MS, ms)
+  },
+
+  /** Looked on, and not. @param {{ ms: number, lookedOnFirst: boolean }} turn */
+  async measureBoth({ ms, lookedOnFirst }) {
+    const samples = {}
+    for (const isLookedOn of [lookedOnFirst, !lookedOnFirst]) {
+      if (isLookedOn) onlooker.start()
+      samples[isLookedOn ? 'lookedOn' : 'alone'] = await measure(TURN_LEAD_IN_MS, ms)
+      if (isLookedOn) onlooker.stop()
+    }
+    return samples
   },
 })

@@ -3,7 +3,7 @@ import type { BareCall, BareCalls } from './bare-calls.js'
 import type { Acquisition } from './acquisition.js'
 import type { LevelRequest } from './levels.js'
 import type { Context, Place, Turn } from './context.js'
-import type { CallPublication } from './diagnostics/call-publication.js'
+import { CallPublication, isBeginningSeen, isCallSeen } from './diagnostics/call-publication.js'
 import type { AcquisitionPath } from './diagnostics/messages.js'
 import { LockError, LockTimeoutError, RedisUnavailableError } from './errors.js'
 import type { Hold } from './hold.js'
@@ -76,8 +76,9 @@ export class AcquireCall implements LevelRequest, Wait {
   readonly note: NoteWish | undefined
   readonly startedAt: number
   bareCall: BareCall | null = null
-  /** Null: nobody looks on. */
+  /** Null: nobody looks on, or there has been nothing to tell. */
   publication: CallPublication | null = null
+  private isSeen = false
   readonly signal: AbortSignal | undefined
   private hasParked = false
   /** The latest that Redis said of its place in line. */
@@ -87,7 +88,10 @@ export class AcquireCall implements LevelRequest, Wait {
   constructor(
     readonly protocol: LockProtocol,
     request: AcquireRequest,
-    private readonly session: Pick<Session, 'clock' | 'contexts' | 'refusals' | 'options' | 'waits'>,
+    private readonly session: Pick<
+      Session,
+      'clientId' | 'clock' | 'contexts' | 'refusals' | 'options' | 'waits'
+    >,
   ) {
     const { options, defaultWaitMs, place, context, ofCallback } = request
     checkObject('options', options)
@@ -114,13 +118,30 @@ export class AcquireCall implements LevelRequest, Wait {
     return { holder: this.session.refusals.holderOf(this.protocol.key), placeInLine: this.placeInLine }
   }
 
+  /** Whoever looks on now sees it. */
+  begin(): void {
+    this.isSeen = isCallSeen()
+    if (isBeginningSeen()) {
+      this.observed()?.begun()
+    }
+  }
+
+  /** What there is to tell of it goes here; null: nobody looks on. Most calls are told only that they are over. */
+  observed(): CallPublication | null {
+    if (!this.publication && this.isSeen) {
+      const { lockName, kind } = this.protocol
+      this.publication = new CallPublication(lockName, kind, this.session.clientId, this.startedAt)
+    }
+    return this.publication
+  }
+
   /** It has to wait. */
   parked(ticket: Ticket<unknown>): void {
     if (!this.hasParked) {
       this.hasParked = true
       this.session.waits.parked(this, ticket)
     }
-    this.publication?.parked(this.session.refusals.holderOf(this.protocol.key))
+    this.observed()?.parked(this.session.refusals.holderOf(this.protocol.key))
     this.bareCall?.parked()
   }
 

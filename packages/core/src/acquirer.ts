@@ -1,7 +1,6 @@
 import { AcquireCall, type AcquireRequest, type Busy, type Held, type NotYet } from './acquire-call.js'
 import { Contention } from './contention.js'
 import { enclosing } from './context.js'
-import { publishCall } from './diagnostics/call-publication.js'
 import { LockLostError } from './errors.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import { Reentry } from './reentry.js'
@@ -61,7 +60,9 @@ export class Acquirer {
 
   private begin(call: AcquireCall, { bare, isPart }: AcquireRequest): void {
     call.bareCall = bare && bare.calls.begin(bare.method)
-    call.publication = isPart ? null : publishCall(this.session, call.protocol, call.startedAt)
+    if (!isPart) {
+      call.begin()
+    }
   }
 
   /** Whatever came of the call, before anybody hears of it. */
@@ -82,11 +83,12 @@ export class Acquirer {
   }
 
   private publishEnd(call: AcquireCall, obtained: Held | Busy | NotYet, error: unknown): void {
-    const { publication, protocol } = call
+    const publication = call.observed()
     if (!publication) {
       return
     }
     const { clock, refusals } = this.session
+    const { protocol } = call
     if (typeof obtained === 'string') {
       publication.failed(error, call.signal, clock.now())
     } else if (obtained.kind === 'busy') {

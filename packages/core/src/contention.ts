@@ -107,7 +107,7 @@ export class Contention implements Standing, WaitRequest<boolean> {
   }
 
   onWoken(): void {
-    this.call.publication?.woken(this.session.clock.now())
+    this.call.observed()?.woken(this.session.clock.now())
   }
 
   private tryNow(): Promise<Attempt<boolean>> {
@@ -125,7 +125,7 @@ export class Contention implements Standing, WaitRequest<boolean> {
   /** What it is handed while it sleeps. Not wanted: it asks Redis. */
   accept(given: unknown): true | undefined {
     const offer = given as PassedHold | PushedGrant
-    const { place, protocol, publication } = this.call
+    const { place, protocol } = this.call
     if (place && enclosing(place, protocol.scope)) {
       return undefined
     }
@@ -133,7 +133,7 @@ export class Contention implements Standing, WaitRequest<boolean> {
       return undefined
     }
     this.path = offer.kind
-    publication?.handedOver()
+    this.call.observed()?.handedOver()
     return true
   }
 

@@ -1,9 +1,10 @@
+import { ChurnMap } from '@holdfast/waiter'
 import type { Acquisition } from './acquisition.js'
 
 /** Every acquisition of one client that is held and not known to be lost. A lock has one owner, or readers (I1). */
 export class HeldLocks {
-  private readonly exclusive = new Map<string, Acquisition>()
-  private readonly shared = new Map<string, Set<Acquisition>>()
+  private readonly exclusive = new ChurnMap<string, Acquisition>()
+  private readonly shared = new ChurnMap<string, Set<Acquisition>>()
   private onEmpty: (() => void) | null = null
 
   /** Whoever of this client had the lock before must have lost it, and is told before the new owner runs. */
@@ -20,7 +21,7 @@ export class HeldLocks {
       this.exclusive.set(key, acquisition)
       return
     }
-    const readers = this.shared.get(key) ?? new Set()
+    const readers = this.shared.get(key) ?? new Set<Acquisition>()
     this.shared.set(key, readers.add(acquisition))
   }
 
@@ -52,7 +53,7 @@ export class HeldLocks {
   }
 
   get all(): Acquisition[] {
-    return [...this.exclusive.values(), ...[...this.shared.values()].flatMap((readers) => [...readers])]
+    return [...this.exclusive.all, ...this.shared.all.flatMap((readers) => [...readers])]
   }
 
   /** Resolves when nothing is held. */

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { Waiter } from '@holdfast/waiter'
+import { ChurnMap, Waiter } from '@holdfast/waiter'
 import { Watchdog } from '@holdfast/watchdog'
 import { nanoid } from 'nanoid'
 import { MOST_ORIGINS } from './bare-calls.js'
@@ -25,7 +25,7 @@ import { Waits } from './waits.js'
 export interface OpenSession extends Session {
   readonly port: RedisPort
   /** Work nobody waits for that has not settled. */
-  readonly background: ReadonlySet<Promise<unknown>>
+  readonly background: ChurnMap<number, Promise<unknown>>
   refuseNewCalls(): void
   abandonEverything(): void
 }
@@ -111,7 +111,8 @@ function lifecycle() {
   const abandoning = new AbortController()
   // Whatever is tried again during an outage listens: many listeners are no leak here.
   setMaxListeners(0, abandoning.signal)
-  const background = new Set<Promise<unknown>>()
+  const background = new ChurnMap<number, Promise<unknown>>()
+  let works = 0
   let open = true
   let threads = 0
   return {
@@ -124,8 +125,9 @@ function lifecycle() {
     },
     nextThreadId: (): number => (threads += 1),
     inBackground(work: Promise<unknown>): void {
-      background.add(work)
-      const forget = (): boolean => background.delete(work)
+      const number = (works += 1)
+      background.set(number, work)
+      const forget = (): boolean => background.delete(number)
       work.then(forget, forget)
     },
     refuseNewCalls: (): void => {

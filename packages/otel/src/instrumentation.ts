@@ -1,14 +1,6 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { LOCK_CHANNELS, type ObservedCall, type ObservedHold, type ObservedRenewal } from '@holdfast/core'
-import {
-  diag,
-  metrics,
-  type HrTime,
-  type Meter,
-  type MeterProvider,
-  type TracerProvider,
-} from '@opentelemetry/api'
+import { metrics, type HrTime, type Meter, type MeterProvider, type TracerProvider } from '@opentelemetry/api'
 import { ApiExport } from './api-export.js'
+import { Listeners } from './listeners.js'
 import { metricData, type MetricData } from './metric-data.js'
 import { Metrics } from './metrics.js'
 import { resolveOptions, type InstrumentationOptions, type ResolvedOptions } from './options.js'
@@ -20,12 +12,11 @@ import { wallNow } from './wall-clock.js'
 
 const NAME = '@holdfast/otel'
 
-type Listener = (message: unknown) => void
-
 /** What is made anew for other providers. */
 interface Parts {
   readonly metrics: Metrics
   readonly spans: Spans
+  readonly listeners: Listeners
 }
 
 /** What a MetricProducer gives; of the resource, that of the reader counts. */
@@ -49,7 +40,6 @@ export class HoldfastInstrumentation {
   readonly instrumentationVersion = ''
   private readonly options: ResolvedOptions
   private readonly series: AllSeries
-  private readonly listeners: readonly (readonly [string, Listener])[]
   private meterProvider: MeterProvider | undefined
   private tracerProvider: TracerProvider | undefined
   private parts: Parts | null = null
@@ -63,7 +53,6 @@ export class HoldfastInstrumentation {
     this.series = new AllSeries(this.options, this.times)
     this.meterProvider = options.meterProvider
     this.tracerProvider = options.tracerProvider
-    this.listeners = this.listenersOf()
   }
 
   /** Again: nothing happens. */
@@ -76,10 +65,11 @@ export class HoldfastInstrumentation {
       times.start(this.meter, series)
     }
     const tracers = new TracerSource(this.tracerProvider, NAME)
-    this.parts = { metrics: new Metrics(series), spans: new Spans(tracers, series, options) }
-    for (const [channel, listener] of this.listeners) {
-      subscribe(channel, listener)
-    }
+    const metrics = new Metrics(series)
+    const spans = new Spans(tracers, series, options)
+    const listeners = new Listeners(metrics, spans)
+    this.parts = { metrics, spans, listeners }
+    listeners.start()
   }
 
   /** What has been counted stays; what is held or waits now is not seen to end. Again: nothing happens. */
@@ -89,9 +79,7 @@ export class HoldfastInstrumentation {
       return
     }
     this.parts = null
-    for (const [channel, listener] of this.listeners) {
-      unsubscribe(channel, listener)
-    }
+    parts.listeners.stop()
     parts.metrics.stop()
     if (this.times instanceof ApiExport) {
       this.times.stop()
@@ -138,52 +126,6 @@ export class HoldfastInstrumentation {
       this.enable()
     }
   }
-
-  private listenersOf(): readonly (readonly [string, Listener])[] {
-    return [
-      [LOCK_CHANNELS.callParked, this.guarded(onCallParked)],
-      [LOCK_CHANNELS.callEnded, this.guarded(onCallEnded)],
-      [LOCK_CHANNELS.holdBegun, this.guarded(onHoldBegun)],
-      [LOCK_CHANNELS.holdEnded, this.guarded(onHoldEnded)],
-      [LOCK_CHANNELS.renewal, this.guarded(onRenewal)],
-    ]
-  }
-
-  private guarded(tell: (parts: Parts, message: never) => void): Listener {
-    return (message) => {
-      try {
-        if (this.parts) {
-          tell(this.parts, message as never)
-        }
-      } catch (error) {
-        // Node would make it an uncaught exception.
-        diag.error('holdfast: what was seen of a lock is lost', error)
-      }
-    }
-  }
-}
-
-function onCallParked({ metrics }: Parts, call: ObservedCall): void {
-  metrics.onCallParked(call)
-}
-
-function onCallEnded({ metrics, spans }: Parts, call: ObservedCall): void {
-  metrics.onCallEnded(call)
-  spans.onCallEnded(call)
-}
-
-function onHoldBegun({ metrics, spans }: Parts, hold: ObservedHold): void {
-  metrics.onHoldBegun(hold)
-  spans.onHoldBegun(hold)
-}
-
-function onHoldEnded({ metrics, spans }: Parts, hold: ObservedHold): void {
-  metrics.onHoldEnded(hold)
-  spans.onHoldEnded(hold)
-}
-
-function onRenewal({ metrics }: Parts, renewal: ObservedRenewal): void {
-  metrics.onRenewal(renewal)
 }
 
 /**

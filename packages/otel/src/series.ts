@@ -105,6 +105,8 @@ interface Resolved {
 export class AllSeries {
   private readonly resolved = new Map<string, Resolved>()
   private readonly byName = new Map<string, Map<LockKind, Series>>()
+  private lastName = ''
+  private last: Resolved | undefined = undefined
 
   constructor(
     private readonly options: Pick<ResolvedOptions, 'nameOf' | 'maxLockNames'>,
@@ -112,11 +114,19 @@ export class AllSeries {
   ) {}
 
   of(lockName: string, kind: LockKind): Series {
+    const { last } = this
+    // The end of a call comes right after the beginning of its hold.
+    if (last?.kind === kind && this.lastName === lockName) {
+      return last.series
+    }
     let resolved = this.resolved.get(lockName)
     while (resolved && resolved.kind !== kind) {
       resolved = resolved.next
     }
-    return resolved ? resolved.series : this.resolve(lockName, kind)
+    resolved ??= this.resolve(lockName, kind)
+    this.lastName = lockName
+    this.last = resolved
+    return resolved.series
   }
 
   *all(): Iterable<Series> {
@@ -125,13 +135,14 @@ export class AllSeries {
     }
   }
 
-  private resolve(lockName: string, kind: LockKind): Series {
+  private resolve(lockName: string, kind: LockKind): Resolved {
     if (this.resolved.size >= MOST_CACHED) {
       this.resolved.clear()
     }
     const series = this.find(this.templateOf(lockName), kind)
-    this.resolved.set(lockName, { kind, series, next: this.resolved.get(lockName) })
-    return series
+    const resolved = { kind, series, next: this.resolved.get(lockName) }
+    this.resolved.set(lockName, resolved)
+    return resolved
   }
 
   private find(template: string | undefined, kind: LockKind): Series {
@@ -141,7 +152,8 @@ export class AllSeries {
     let series = ofName.get(kind)
     if (!series) {
       const named = name === undefined ? {} : { [ATTRIBUTES.name]: name }
-      series = new Series({ ...named, [ATTRIBUTES.kind]: kind }, this.times)
+      // In the order that the SDK sorts them into for each record.
+      series = new Series({ [ATTRIBUTES.kind]: kind, ...named }, this.times)
       ofName.set(kind, series)
     }
     return series

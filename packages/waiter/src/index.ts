@@ -1,4 +1,5 @@
 export { onAbort } from './abort-listeners.js'
+export { ChurnMap } from './churn-map.js'
 export type { WaiterClock } from './clock.js'
 export { TopicSubscriptions } from './topic-subscriptions.js'
 export type { Attempt, Ticket, WaitOutcome, WaitRequest } from './wait-request.js'

@@ -1,4 +1,5 @@
 import { Barging } from './barging.js'
+import { ChurnMap } from './churn-map.js'
 import { longestDelayMs, type WaiterClock } from './clock.js'
 import type { LineSetting } from './line-setting.js'
 import { TopicSubscriptions } from './topic-subscriptions.js'
@@ -20,7 +21,7 @@ export interface WaiterOptions {
 export class Waiter {
   /** The counted subscriptions of the lines, open to other listeners. Closed by `close`. */
   readonly topics: TopicSubscriptions
-  private readonly lines = new Map<string, WaitLine>()
+  private readonly lines = new ChurnMap<string, WaitLine>()
   private readonly barging: Barging
   private readonly setting: LineSetting
   private readonly stopListening: () => void
@@ -45,7 +46,7 @@ export class Waiter {
   /** Callers inside, whether they stand in a line or try beside it. */
   get size(): number {
     let count = this.barging.size
-    for (const line of this.lines.values()) count += line.length
+    for (const line of this.lines.all) count += line.length
     return count
   }
 
@@ -108,7 +109,7 @@ export class Waiter {
     const done = Promise.resolve().then(() => this.closeTopics())
     this.closed = { reason, done }
     this.stopListening()
-    for (const line of [...this.lines.values()]) line.evict(reason)
+    for (const line of this.lines.all) line.evict(reason)
     this.barging.evict(reason)
     return done
   }
@@ -123,8 +124,7 @@ export class Waiter {
   }
 
   private wakeAll(): void {
-    // A copy: attempts may empty lines and open new ones.
-    for (const line of [...this.lines.values()]) line.lookAgain()
+    for (const line of this.lines.all) line.lookAgain()
   }
 
   private closeTopics(): Promise<void> {

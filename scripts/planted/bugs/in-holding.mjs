@@ -66,8 +66,8 @@ export const BUGS_IN_HOLDING = {
   },
   '"not the owner" of a release that was sent twice reaches its owner': {
     file: COMMANDS,
-    find: "reply.kind === 'not-held' && this.ledger.mayBeReleased ? RELEASED : reply",
-    replace: 'reply',
+    find: 'return wasDone ? RELEASED : reply',
+    replace: 'return reply',
     torture: BROKEN,
   },
   'a time-out is taken for a no': {

@@ -31,7 +31,9 @@ export class CallPublication implements ObservedCall {
     readonly kind: LockKind,
     readonly clientId: string,
     private readonly startedAt: number,
-  ) {
+  ) {}
+
+  begun(): void {
     callBegun.publish(this)
   }
 
@@ -107,13 +109,26 @@ export class CallPublication implements ObservedCall {
   }
 }
 
-/** Null where nobody subscribes. */
+/** Whether anybody hears what becomes of a call that begins now. */
+export function isCallSeen(): boolean {
+  return callEnded.hasSubscribers || callBegun.hasSubscribers || callParked.hasSubscribers
+}
+
+/** Whether that it begins is a message. */
+export function isBeginningSeen(): boolean {
+  return callBegun.hasSubscribers
+}
+
+/** Of a call that begins. Null where nobody subscribes. */
 export function publishCall(
   { clientId }: Pick<Session, 'clientId'>,
   { lockName, kind }: Wanted,
   startedAt: number,
 ): CallPublication | null {
-  return callEnded.hasSubscribers || callBegun.hasSubscribers || callParked.hasSubscribers
-    ? new CallPublication(lockName, kind, clientId, startedAt)
-    : null
+  if (!isCallSeen()) {
+    return null
+  }
+  const publication = new CallPublication(lockName, kind, clientId, startedAt)
+  publication.begun()
+  return publication
 }

@@ -13,9 +13,9 @@ const rig = useRig()
 function keptBy(locks: LockClient): Record<string, number> {
   const { session } = locks as unknown as {
     session: {
-      waiter: { size: number; lines: Map<string, unknown> }
+      waiter: { size: number; lines: { size: number } }
       held: { all: unknown[] }
-      background: Set<unknown>
+      background: { size: number }
       refusals: { byKey: Map<string, unknown> }
       standingHeads: { byKey: Map<string, unknown> }
       grants: { candidates: Map<string, unknown> }

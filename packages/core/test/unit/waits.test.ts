@@ -111,7 +111,14 @@ describe('waits that are told of', () => {
   it('a call that is parked again, because what it came for was gone, is told of once', () => {
     listen()
     const refusals = new Refusals(clock)
-    const parts = { clock, refusals, contexts: new Contexts(), options: resolveOptions(), waits: waitsOf(0) }
+    const parts = {
+      clientId: 'c',
+      clock,
+      refusals,
+      contexts: new Contexts(),
+      options: resolveOptions(),
+      waits: waitsOf(0),
+    }
     const request = { options: {}, defaultWaitMs: undefined, place: null, ofCallback: false, bare: null }
     const call = new AcquireCall({ lockName: 'a', key: 'key' } as LockProtocol, request, parts)
     refusals.note('key', { holder: 'java:1', holds: 2, ttlMs: 30 })

@@ -1,0 +1,52 @@
+/** What a table of the Map has instead of a value. */
+interface Entry<V> {
+  value: V | undefined
+}
+
+/**
+ * A Map for what comes and goes many thousand times a second. V8's Map makes a new table every so many changes, and the
+ * old one points to it. One dead table that has outlived two collections of the young keeps all tables after it, and
+ * with them whatever was in one when it was replaced, until the next full collection: the young would be copied instead
+ * of dropped. So an entry is emptied when it goes.
+ */
+export class ChurnMap<K, V extends object> {
+  private readonly entries = new Map<K, Entry<V>>()
+
+  get size(): number {
+    return this.entries.size
+  }
+
+  has(key: K): boolean {
+    return this.entries.has(key)
+  }
+
+  get(key: K): V | undefined {
+    return this.entries.get(key)?.value
+  }
+
+  set(key: K, value: V): void {
+    const entry = this.entries.get(key)
+    if (entry) {
+      entry.value = value
+    } else {
+      this.entries.set(key, { value })
+    }
+  }
+
+  delete(key: K): boolean {
+    const entry = this.entries.get(key)
+    if (entry) {
+      entry.value = undefined
+    }
+    return this.entries.delete(key)
+  }
+
+  /** A copy: it may change while somebody walks through it. */
+  get all(): V[] {
+    const values = []
+    for (const { value } of this.entries.values()) {
+      if (value) values.push(value)
+    }
+    return values
+  }
+}
