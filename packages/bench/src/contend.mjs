@@ -7,19 +7,22 @@ const PATIENCE_MS = 700
 const hold = (holdMs) => (holdMs > 0 ? () => sleep(holdMs) : undefined)
 
 /**
- * Flows that all want one lock, for so long.
+ * Flows that all want one lock, for so long. A pass is a pair after one of another flow: the lock has changed hands.
  *
  * @param {((during?: () => Promise<unknown>) => Promise<unknown>)[]} flows
  * @param {{ ms: number, holdMs: number }} how
  */
 export const contend = async (flows, { ms, holdMs }) => {
   const during = hold(holdMs)
-  const counts = { pairs: 0, gaveUp: 0, together: 0, stuck: flows.length }
+  const counts = { pairs: 0, passes: 0, gaveUp: 0, together: 0, stuck: flows.length }
+  let latest
   const pairsOf = flows.map(() => 0)
   let longestWaitMs = 0
   let inside = 0
   let over = false
-  const work = async (askedAt) => {
+  const work = async (askedAt, i) => {
+    if (latest !== i && !over) counts.passes += 1
+    latest = i
     longestWaitMs = Math.max(longestWaitMs, performance.now() - askedAt)
     inside += 1
     if (inside > 1) counts.together += 1
@@ -31,7 +34,7 @@ export const contend = async (flows, { ms, holdMs }) => {
     while (!over) {
       try {
         const askedAt = performance.now()
-        await pair(() => work(askedAt))
+        await pair(() => work(askedAt, i))
         if (!over) {
           counts.pairs += 1
           pairsOf[i] += 1

@@ -1,5 +1,5 @@
 import { LATCH_TTL_MS } from '../../../core/dist/esm/scripts/command-stamp.js'
-import { latchPrefix, noteKey, unlockChannel } from '../../../core/dist/esm/keys.js'
+import { givenLine, INBOX_PREFIX, latchPrefix, noteKey, unlockChannel } from '../../../core/dist/esm/keys.js'
 import { acquireScript } from '../../../core/dist/esm/scripts/lock/acquire.js'
 import { releaseScript } from '../../../core/dist/esm/scripts/lock/release.js'
 import { connect } from '../connection.mjs'
@@ -14,7 +14,7 @@ const LEASE_MS = '30000'
  */
 export const rawCommands = (name) => {
   const latches = latchPrefix(name)
-  const [note, channel] = [noteKey(name), unlockChannel(name)]
+  const [note, line, channel] = [noteKey(name), givenLine(name), unlockChannel(name)]
   const [acquireSha, releaseSha] = [acquireScript.sha1, releaseScript.sha1]
   return {
     acquire: (owner) => [
@@ -32,9 +32,10 @@ export const rawCommands = (name) => {
     ],
     release: (owner) => [
       releaseSha,
-      2,
+      3,
       name,
       latches + owner,
+      line,
       owner,
       '0',
       '2',
@@ -42,6 +43,8 @@ export const rawCommands = (name) => {
       LATCH_TTL_MS,
       channel,
       'PUBLISH',
+      '0',
+      INBOX_PREFIX,
     ],
   }
 }

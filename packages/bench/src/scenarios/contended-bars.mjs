@@ -2,11 +2,9 @@ import { best, measured } from '../comparison.mjs'
 
 const LONGEST_WAIT_MS = 250
 
-/** By processes, of what is held for no time. */
-const OF_BEST_PEER = new Map([
-  [1, 25],
-  [4, 5],
-])
+/** Of what is held for no time, with so many processes: pairs/s. In one process it is passes that are asked for. */
+const PAIRS_OF_BEST_PEER = new Map([[4, 5]])
+const PASSES_OF_BEST_PEER = 25
 
 export const nameOf = ({ processes, flows, holdMs }) =>
   `${processes === 1 ? 'one process' : `${processes} processes`}, ${flows} flows${processes === 1 ? '' : ' each'}, held for ${holdMs} ms`
@@ -20,7 +18,7 @@ export const contendedBars = ({ results, cases, chains = [] }) =>
     const here = measured(results).filter((result) => sameCase(result, each))
     const of = (name) => here.find((result) => result.name === name)
     const [plain, fair] = [of('Holdfast withLock'), of('Holdfast fair lock')]
-    const beside = besidePeer(plain, here, each)
+    const beside = [...besidePeer(plain, here, each), ...passesBesidePeer(plain, here, each)]
     if (each.processes !== 4 || each.holdMs > 0) return beside
     const chain = chains.find(({ processes }) => processes === each.processes)
     return [
@@ -35,12 +33,26 @@ const besidePeer = (ours, here, each) => {
   const peers = here.filter(({ kind }) => kind === 'peer')
   const peer = best(peers, ({ pairsPerSecond }) => -pairsPerSecond.median)
   if (!ours || !peer) return []
-  const least = each.holdMs === 0 ? OF_BEST_PEER.get(each.processes) : undefined
+  const least = each.holdMs === 0 ? PAIRS_OF_BEST_PEER.get(each.processes) : undefined
   return [
     {
       text: `${nameOf(each)}: pairs/s of ${peer.name}, the best peer`,
       value: ours.pairsPerSecond.median / peer.pairsPerSecond.median,
       ...(least === undefined ? {} : { least }),
+    },
+  ]
+}
+
+/** How often the lock changes hands: who takes again what it has just released passes nothing on. */
+const passesBesidePeer = (ours, here, each) => {
+  const peers = here.filter(({ kind, passesPerSecond }) => kind === 'peer' && passesPerSecond)
+  const peer = best(peers, ({ passesPerSecond }) => -passesPerSecond.median)
+  if (!ours?.passesPerSecond || !peer) return []
+  return [
+    {
+      text: `${nameOf(each)}: passes/s of ${peer.name}, the best peer`,
+      value: ours.passesPerSecond.median / peer.passesPerSecond.median,
+      ...(each.holdMs === 0 ? { least: PASSES_OF_BEST_PEER } : {}),
     },
   ]
 }

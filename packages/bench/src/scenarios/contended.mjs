@@ -80,7 +80,7 @@ export const contended = {
     cases.map((each) => ({
       title: nameOf(each),
       head: [
-        ...['contestant', 'pairs/s', 'min to max', 'client µs', 'Redis µs', 'commands', 'Jain'],
+        ...['contestant', 'pairs/s', 'min to max', 'passes/s', 'client µs', 'Redis µs', 'commands', 'Jain'],
         ...['longest wait, ms', 'gave up', 'stuck'],
       ],
       rows: results.filter((result) => sameCase(result, each)).map(rowOf),
@@ -166,7 +166,9 @@ const sumOf = (answers, before, after) => {
   const each = Math.max(1, pairs)
   return {
     pairs,
-    pairsPerSecond: (pairs * 1_000) / Math.max(...answers.map(({ elapsedMs }) => elapsedMs)),
+    pairsPerSecond: perSecond(pairs, answers),
+    // What the flows of other processes had in between is not seen.
+    ...(answers.length === 1 ? { passesPerSecond: perSecond(sum('passes'), answers) } : {}),
     clientMicros: sum('cpuMicros') / each,
     redisMicros: (after.cpuMicros - before.cpuMicros) / each,
     commands: (after.commands - before.commands) / each,
@@ -178,13 +180,16 @@ const sumOf = (answers, before, after) => {
   }
 }
 
+const perSecond = (count, answers) => (count * 1_000) / Math.max(...answers.map(({ elapsedMs }) => elapsedMs))
+
 const rowOf = (each) =>
   each.failure !== undefined
-    ? [each.name, `failed: ${each.failure}`, '', '', '', '', '', '', '', '']
+    ? [each.name, `failed: ${each.failure}`, '', '', '', '', '', '', '', '', '']
     : [
         each.name,
         thousands(each.pairsPerSecond.median),
         spread(each.pairsPerSecond),
+        thousands(each.passesPerSecond?.median),
         decimals(each.clientMicros.median, 0),
         decimals(each.redisMicros.median, 0),
         figure(each.commands.median),
