@@ -40,7 +40,7 @@ const torture = async (wanted) => {
     const run = { redis, register, fleet, locks, leaseMs, random: seededRandom(seed), history, copies }
     await faultsFor(wanted, run)
     await fleet.finish()
-    history.add('end', await leftBehind(redis, { leaseMs, settledMs: SETTLE_MS }))
+    history.add('end', await leftBehind(redis, { leaseMs }))
     const events = readHistories([...fleet.files, file])
     if (wanted.history) {
       await writeFile(wanted.history, events.map((event) => `${JSON.stringify(event)}\n`).join(''))

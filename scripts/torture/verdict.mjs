@@ -22,16 +22,16 @@ const LIMITS = {
 }
 const MOST_SHOWN = 5
 const POLL_MS = 100
+const LINE_MS = 500
 
 /**
  * What a run left in Redis. Latches end by themselves; the counters of fenced locks stay on purpose. The time-outs of
- * readers that were killed or had their lock taken away end with their lease, which may be longer than the run has
- * settled for.
+ * readers that were killed or had their lock taken away end with their lease; so does the line of a plain lock, or a
+ * moment after the last release.
  */
-export const leftBehind = async (redis, { leaseMs, settledMs }) => {
+export const leftBehind = async (redis, { leaseMs }) => {
   const channels = await redis.command('PUBSUB', 'CHANNELS')
-  // The line of a plain lock ends a moment after the last release.
-  const endsAt = performance.now() + Math.max(leaseMs - settledMs, 1_000)
+  const endsAt = performance.now() + leaseMs + LINE_MS
   let keys = await keysLeft(redis)
   while (keys.some((key) => /:rwlock_timeout:\d+$|^holdfast:line:/.test(key)) && performance.now() < endsAt) {
     await sleep(POLL_MS)

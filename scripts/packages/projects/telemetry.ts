@@ -16,7 +16,7 @@ async function main(url: string): Promise<void> {
   const text = new PrometheusSerializer().serialize(resourceMetrics)
   telemetry.disable()
   const [, name, count] =
-    /^holdfast_lock_acquisitions_total\{holdfast_lock_name="([^"]+)".*\} (\d+)/m.exec(text) ?? []
+    /^holdfast_lock_acquisitions_total\{.*holdfast_lock_name="([^"]+)".*\} (\d+)/m.exec(text) ?? []
   console.log(`${name} was locked ${count === '1' ? 'once' : `${count} times`}`)
 }
 

@@ -139,6 +139,9 @@ describe.each(settings)('a client that is configured with %s', (name, given) => 
     const { waiting } = await waitBehind(rig.admin, prefix + NAME, () => other.getLock(NAME).acquire())
     expect(await Promise.all(holds.map((each) => each.release()))).toEqual(['released', 'released'])
     const next = await soon(waiting)
+    // Behind the question for the lease that it wants: its answer would tell of the loss before the message does.
+    await setImmediate()
+    await next.extend(1_000)
     const lost = nextEvent(other, 'lost')
     expect(await one.getLock(NAME).forceUnlock()).toBe(true)
     expect(await lost).toMatchObject({ owner: next.owner, error: { reason: 'forced' } })
