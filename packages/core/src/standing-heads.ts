@@ -2,6 +2,7 @@ import type { Waiter } from '@holdfast/waiter'
 import type { Grants } from './grants.js'
 import type { HeldLocks } from './held-locks.js'
 import { OwnLives } from './own-lives.js'
+import type { Unseated } from './scripts/lock/release.js'
 
 export interface StandingHeadsParts {
   readonly waiter: Waiter
@@ -41,8 +42,12 @@ export class StandingHeads {
   }
 
   /** How many connections of this client hear of a release of the lock, and stand not in line. */
-  unseatedAt(key: string): number {
-    return this.parts.waiter.isListening(key) && !this.byKey.has(key) ? 1 : 0
+  unseatedAt(key: string, channel: string): Unseated {
+    if (this.byKey.has(key)) {
+      return '0'
+    }
+    const isLive = this.parts.waiter.topics.isLive(channel)
+    return isLive === undefined ? '?' : isLive ? '1' : '0'
   }
 
   /** Before the try that puts it there: it may be given the lock before the answer arrives. */

@@ -21,6 +21,12 @@ export class TopicSubscriptions {
     if (this.closed) throw new Error(`The subscriptions are closed; cannot listen to ${topic}`)
   }
 
+  /** Whether the source has it, as it last confirmed; undefined while the next answer is on its way. */
+  isLive(topic: string): boolean | undefined {
+    const known = this.topics.get(topic)
+    return known ? known.isLive : false
+  }
+
   /** Resolves when the topic is unsubscribed, if this was the last listener. Never rejects. */
   async remove(topic: string, listener: Listener): Promise<void> {
     await this.topics.get(topic)?.remove(listener)
@@ -69,6 +75,10 @@ class Topic {
     if (count > 1) this.listeners.set(listener, count - 1)
     else this.listeners.delete(listener)
     return this.listeners.size > 0 ? Promise.resolve() : this.settleQuietly()
+  }
+
+  get isLive(): boolean | undefined {
+    return this.settling ? undefined : this.live
   }
 
   clear(): Promise<void> {

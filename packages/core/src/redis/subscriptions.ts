@@ -1,6 +1,6 @@
 import type { WakeSource } from '@holdfast/waiter'
 import { FOR_REDISSON } from '../keys.js'
-import { backgroundClock } from '../system-clock.js'
+import { afterThisTick, backgroundClock } from '../system-clock.js'
 import { Listeners } from './listeners.js'
 
 const LONGEST_RECONNECT_PAUSE_MS = 2_000
@@ -77,6 +77,8 @@ export class Subscriptions implements WakeSource {
     const subscription = this.subscriptions.get(topic)
     this.subscriptions.delete(topic)
     subscription?.waiting.forEach(({ reject }) => reject(new Error('Unsubscribed before it was confirmed.')))
+    // It is a write to a socket: whoever got what nobody has to be told of any more runs first.
+    await new Promise<void>((resolve) => afterThisTick(resolve))
     if (this.connection.isReady) {
       await this.connection.unsubscribe(topic)
     }

@@ -262,7 +262,11 @@ local transitions = {
     local function allStand(line, now, publish, channel, exempt)
       local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
       local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-      return not heard.err and heard[2] == standing + exempt
+      if heard.err then
+        return false
+      end
+      local others = heard[2] - standing
+      return others == tonumber(exempt) or exempt == '?' and (others == 0 or others == 1)
     end
     local function wasLeftFreeLately(line, now)
       local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
@@ -284,7 +288,7 @@ local transitions = {
       return false
     end
       leave(KEYS[3], ARGV[1])
-      if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
+      if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], ARGV[8], ARGV[9]) then
         return -1
       end
     end
@@ -2549,7 +2553,11 @@ end
 local function allStand(line, now, publish, channel, exempt)
   local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
   local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-  return not heard.err and heard[2] == standing + exempt
+  if heard.err then
+    return false
+  end
+  local others = heard[2] - standing
+  return others == tonumber(exempt) or exempt == '?' and (others == 0 or others == 1)
 end
 local function wasLeftFreeLately(line, now)
   local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
@@ -2571,7 +2579,7 @@ local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   return false
 end
   leave(KEYS[3], ARGV[1])
-  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
+  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], ARGV[8], ARGV[9]) then
     return -1
   end
 end
