@@ -97,8 +97,8 @@ const look = async (queue, redis, { resources }) => {
   return { jobs, orders, overlaps: Number((await redis.get('overlaps')) ?? 0), left: await locksLeft(redis) }
 }
 
-/** Keys of locks that nobody can still hold. */
+/** Keys of locks that nobody can still hold. Latches, and lines that nobody stands in any more, end by themselves. */
 const locksLeft = async (redis) => {
   const keys = await redis.keys('*resource:*')
-  return keys.filter((key) => !/latch/.test(key))
+  return keys.filter((key) => !/^holdfast:(latch|line):/.test(key))
 }

@@ -2,7 +2,6 @@ import type { Waiter } from '@holdfast/waiter'
 import type { Grants } from './grants.js'
 import type { HeldLocks } from './held-locks.js'
 import { OwnLives } from './own-lives.js'
-import type { Unseated } from './scripts/lock/release.js'
 
 export interface StandingHeadsParts {
   readonly waiter: Waiter
@@ -41,13 +40,16 @@ export class StandingHeads {
     return this.byKey.get(key)?.owner
   }
 
-  /** How many connections of this client hear of a release of the lock, and stand not in line. */
-  unseatedAt(key: string, channel: string): Unseated {
+  /**
+   * How many connections of this client hear of a release of the lock, and stand not in line; undefined while it
+   * subscribes or unsubscribes, and nobody knows whether Redis counts it.
+   */
+  unseatedAt(key: string, channel: string): number | undefined {
     if (this.byKey.has(key)) {
-      return '0'
+      return 0
     }
     const isLive = this.parts.waiter.topics.isLive(channel)
-    return isLive === undefined ? '?' : isLive ? '1' : '0'
+    return isLive === undefined ? undefined : Number(isLive)
   }
 
   /** Before the try that puts it there: it may be given the lock before the answer arrives. */

@@ -21,7 +21,7 @@ export class TopicSubscriptions {
     if (this.closed) throw new Error(`The subscriptions are closed; cannot listen to ${topic}`)
   }
 
-  /** Whether the source has it, as it last confirmed; undefined while the next answer is on its way. */
+  /** Whether the source has it, as it last confirmed; undefined while it is being asked. */
   isLive(topic: string): boolean | undefined {
     const known = this.topics.get(topic)
     return known ? known.isLive : false
@@ -56,6 +56,8 @@ export class TopicSubscriptions {
 class Topic {
   private readonly listeners = new Map<Listener, number>()
   private live = false
+  /** The source has not answered yet. */
+  private isAsking = false
   private settling: Promise<void> | undefined = undefined
 
   constructor(
@@ -78,7 +80,7 @@ class Topic {
   }
 
   get isLive(): boolean | undefined {
-    return this.settling ? undefined : this.live
+    return this.isAsking ? undefined : this.live
   }
 
   clear(): Promise<void> {
@@ -91,8 +93,9 @@ class Topic {
   }
 
   private settle(): Promise<void> {
+    // Also when it was about to be unsubscribed.
+    if (this.wanted === this.live && !this.isAsking) return Promise.resolve()
     if (this.settling) return this.settling
-    if (this.wanted === this.live) return Promise.resolve()
     // The loop awaits at least once before it resets `settling`, so this assignment comes first.
     return (this.settling = this.runLoop())
   }
@@ -115,16 +118,25 @@ class Topic {
   }
 
   private async subscribe(): Promise<void> {
-    await this.source.subscribe(this.name, (payload) => this.deliver(payload))
-    this.live = true
+    this.isAsking = true
+    try {
+      await this.source.subscribe(this.name, (payload) => this.deliver(payload))
+      this.live = true
+    } finally {
+      this.isAsking = false
+    }
   }
 
   private async unsubscribe(): Promise<void> {
+    if (this.source.beforeUnsubscribe) await this.source.beforeUnsubscribe()
+    if (this.wanted) return
+    this.isAsking = true
     try {
       await this.source.unsubscribe(this.name)
     } catch {
       // Nobody is left whom the error could concern, and a broken connection has no subscriptions.
     }
+    this.isAsking = false
     this.live = false
   }
 

@@ -6,6 +6,8 @@ export interface WakeSource {
    */
   subscribe(topic: string, onMessage: (payload: string) => void): Promise<void>
   unsubscribe(topic: string): Promise<void>
+  /** Resolves when there is time to unsubscribe. Until then the topic may be wanted again. Default: at once. */
+  beforeUnsubscribe?(): Promise<void>
   /**
    * Calls `listener` each time a lost connection is back and all topics are subscribed again: what was
    * published in between never arrives. Returns what removes the listener.

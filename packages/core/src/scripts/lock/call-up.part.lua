@@ -14,17 +14,13 @@ local function firstAlive(line, now)
   end
 end
 
--- Whether those who listen are those who stand in line, but for so many (0, 1 or ?) of the client that asks. Somebody more, a Java
+-- Whether those who listen are those who stand in line, but for so many of the client that asks. Somebody more, a Java
 -- client above all, would never be told of anything; where there is one less, somebody who stands there has died.
 local function allStand(line, now, publish, channel, exempt)
   -- pcall: a user whom Redis does not let ask gives to nobody.
   local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
   local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-  if heard.err then
-    return false
-  end
-  local others = heard[2] - standing
-  return others == tonumber(exempt) or exempt == '?' and (others == 0 or others == 1)
+  return not heard.err and heard[2] == standing + exempt
 end
 
 local function wasLeftFreeLately(line, now)

@@ -4,8 +4,7 @@
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
 --         [6] unlock channel   [7] PUBLISH or SPUBLISH, '' to tell nobody
---         [8] connections of this client that listen to it and stand not in line, ? for none or one, '' to give it to
---         nobody
+--         [8] connections of this client that listen to it and stand not in line, '' to give it to nobody
 --         [9] prefix of the inbox channels of clients
 -- RETURNS 1 released and announced nowhere, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing,
 --         4 + n released, and n connections to this server heard it, -1 released and given to a waiter
@@ -45,7 +44,7 @@ if redis.call('exists', KEYS[3]) == 1 then
 -- Nor should one that nobody waits for.
 -- insert lock/call-up
   leave(KEYS[3], ARGV[1])
-  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], ARGV[8], ARGV[9]) then
+  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
     return -1
   end
 end

@@ -20,11 +20,8 @@ export interface ReleaseCommand {
   /** The line of those who are given the lock. */
   readonly lineKey: string
   /** Connections of this client that hear of the release and stand not in line. Absent: nobody is given the lock. */
-  readonly unseated?: Unseated | undefined
+  readonly unseated?: number | undefined
 }
-
-/** `?`: none or one, it is on its way. */
-export type Unseated = '0' | '1' | '?'
 
 export interface ReleaseReply {
   readonly kind: 'released' | 'still-held' | 'superseded' | 'not-held'
@@ -55,7 +52,7 @@ export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<
     LATCH_TTL_MS,
     channel ?? '',
     channel === null ? '' : runner.announcementOn(channel),
-    unseated ?? '',
+    unseated === undefined ? '' : `${unseated}`,
     INBOX_PREFIX,
   ]
   const keys = isNoted ? [key, latchKey, lineKey, noteKey(key)] : [key, latchKey, lineKey]
