@@ -34,12 +34,11 @@ describe('a try that puts its caller in line', () => {
   it('is answered after the turn was announced: the waiter tries again at once (I4)', async () => {
     const holder = await line.lockOf(locks).acquire()
     proxy.delay(150)
-    const joining = line.join('waiting', behindProxy)
-    await eventually(async () => (await line.length()) === 1)
+    const waiting = await line.join('waiting', behindProxy)
     // The answer is on its way, the message overtakes it.
     proxy.delay(0)
     await holder.release()
-    await soon((await joining).done)
+    await soon(waiting.done)
     expect(line.served).toEqual(['waiting'])
   })
 
