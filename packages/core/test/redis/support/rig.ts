@@ -104,8 +104,11 @@ export class Rig {
   /** Every key with its type and value. */
   async contents(): Promise<Record<string, KeyContents>> {
     const keys = (await this.admin.keys('*')).sort()
-    const entries = keys.map(async (key) => [key, await this.read(key)] as const)
-    return Object.fromEntries(await Promise.all(entries))
+    const entries = await Promise.all(keys.map(async (key) => [key, await this.read(key)] as const))
+    // One may have ended since then.
+    const hasEnded = (value: unknown): boolean =>
+      value === null || (Array.isArray(value) && value.length === 0)
+    return Object.fromEntries(entries.filter(([, { value }]) => !hasEnded(value)))
   }
 
   /** Ends the test: closes the latest opened first, and fails when anything stays behind (I5). */
@@ -147,8 +150,10 @@ export class Rig {
         return { type, value: await this.admin.lrange(key, 0, -1) }
       case 'zset':
         return { type, value: scoresOf(await this.admin.zrange(key, '0', '-1', 'WITHSCORES')) }
+      case 'none':
+        return { type, value: null }
       default:
-        return { type, value: (await this.admin.dumpBuffer(key)).toString('hex') }
+        return { type, value: ((await this.admin.dumpBuffer(key)) as Buffer | null)?.toString('hex') ?? null }
     }
   }
 }
