@@ -3,6 +3,7 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { withParts } from './lua-parts.mjs'
 
 const folder = fileURLToPath(new URL('../packages/core/src/scripts/', import.meta.url))
 const target = join(folder, 'lua-sources.ts')
@@ -19,11 +20,7 @@ const names = readdirSync(folder, { recursive: true })
 
 const textOf = (name) => readFileSync(join(folder, `${name}.lua`), 'utf8')
 
-// `-- insert NAME` becomes the text of NAME.part.lua: local functions that several scripts share.
-const INSERT = /^-- insert (\S+)\n/gm
-
-const withParts = (lua) => lua.replaceAll(INSERT, (_, part) => withParts(textOf(`${part}.part`)))
-const read = (name) => withParts(textOf(name))
+const read = (name) => withParts(textOf(name), textOf)
 
 // `-- include NAME` in a table of transitions becomes the script as a function of its KEYS and ARGV. What is
 // included may include in turn; everything reads its own parameters, never those of the script around it.

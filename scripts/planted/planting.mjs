@@ -1,5 +1,6 @@
 // Where a planted bug goes: into the source that Jest reads, and into the build that the torture runs on.
 import { readFileSync } from 'node:fs'
+import { withParts } from '../lua-parts.mjs'
 
 const PACKAGES = new URL('../../packages/', import.meta.url)
 const EMBEDDED_LUA = 'core/src/scripts/lua-sources.ts'
@@ -30,10 +31,7 @@ const replaceOnce = (what, text, bug) => {
 }
 
 /** With the parts that a script shares with others. */
-const withParts = (lua) =>
-  lua.replaceAll(/^-- insert (\S+)\n/gm, (_, part) => withParts(read(`${SCRIPTS}${part}.part.lua`)))
-
-const sourceOf = ({ file }) => withParts(read(file))
+const sourceOf = ({ file }) => withParts(read(file), (name) => read(`${SCRIPTS}${name}.lua`))
 
 /** A script is embedded without its comments: alone, in the batch if it may travel in one, and in what includes it. */
 const replaceInCopies = (what, text, bug) => {

@@ -248,15 +248,18 @@ local transitions = {
       redis.call('pexpireat', lock, untilText)
       redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
     end
+    local function firstOf(line)
+      return redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+    end
     local function firstAlive(line, now)
-      local owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+      local owner = firstOf(line)
       while owner do
         local untilMs = -tonumber(redis.call('zscore', line, LIFE .. owner) or 0)
         if untilMs > now then
           return owner, untilMs
         end
         leave(line, owner)
-        owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+        owner = firstOf(line)
       end
     end
     local function allStand(line, now, publish, channel, exempt)
@@ -266,7 +269,6 @@ local transitions = {
     end
     local function wasLeftFreeLately(line, now)
       local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
-      redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
       return leftFree > now - LONGEST_GIVING_MS
     end
     local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
@@ -276,6 +278,7 @@ local transitions = {
         return false
       end
       if allStand(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
+        redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
         give(lock, first, untilMs, inboxPrefix)
         leave(line, first)
         return true
@@ -2535,15 +2538,18 @@ local function give(lock, owner, untilMs, inboxPrefix)
   redis.call('pexpireat', lock, untilText)
   redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
 end
+local function firstOf(line)
+  return redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+end
 local function firstAlive(line, now)
-  local owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+  local owner = firstOf(line)
   while owner do
     local untilMs = -tonumber(redis.call('zscore', line, LIFE .. owner) or 0)
     if untilMs > now then
       return owner, untilMs
     end
     leave(line, owner)
-    owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+    owner = firstOf(line)
   end
 end
 local function allStand(line, now, publish, channel, exempt)
@@ -2553,7 +2559,6 @@ local function allStand(line, now, publish, channel, exempt)
 end
 local function wasLeftFreeLately(line, now)
   local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
-  redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
   return leftFree > now - LONGEST_GIVING_MS
 end
 local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
@@ -2563,6 +2568,7 @@ local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
     return false
   end
   if allStand(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
+    redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
     give(lock, first, untilMs, inboxPrefix)
     leave(line, first)
     return true

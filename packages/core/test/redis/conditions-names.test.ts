@@ -3,7 +3,6 @@ import { InvalidArgumentError } from '../../src/index.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { soon, useRig } from './support/rig.js'
 import { seeded } from './support/seeded.js'
-import { staysByDesign } from './support/lasting-keys.js'
 
 const rig = useRig()
 // Nothing but a message can end a wait soon.
@@ -91,7 +90,7 @@ describe('a name of any kind', () => {
       const next = await soon(waiting)
       await next.verify()
       expect(await next.release()).toBe('released')
-      expect((await rig.admin.keys('*')).filter((key) => !staysByDesign(key))).toEqual([])
+      expect(await rig.keysLeft()).toEqual([])
     }
   })
 

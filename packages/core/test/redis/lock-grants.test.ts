@@ -1,13 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { Fault, FaultProxy } from '@holdfast/testing'
 import type { AcquireOptions, Hold, LockClient, LockClientOptions } from '../../src/index.js'
 import { releaseScript } from '../../src/scripts/lock/release.js'
 import { eventually } from './support/harness.js'
+import { outdatedLives, repeatedRuns } from './support/grant-cases.js'
 import { passer, type Passer } from './support/passing.js'
-import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
 import { useSeen } from './support/seen.js'
-import type { SlowClock } from './support/slow-clock.js'
 
 // A plain lock that is given to a waiter of another client by the release before it.
 
@@ -225,11 +223,7 @@ describe('trust in a lock that was given', () => {
     await hold.release()
   })
 
-  it.each<[string, (clock: SlowClock) => void]>([
-    ['that life is nearly over', (clock) => clock.skip(0.8 * LIFE_MS)],
-    ['that life is over', (clock) => clock.skip(2 * LIFE_MS)],
-    ['the machine was suspended since then', (clock) => clock.suspend(60_000)],
-  ])('is not had when %s: Redis is asked first (I3)', async (_what, pass) => {
+  it.each(outdatedLives(LIFE_MS))('is not had when %s: Redis is asked first (I3)', async (_what, pass) => {
     const client = await another()
     const { waiting } = await standing(client)
     pass(client.clock)
@@ -424,10 +418,7 @@ describe('whoever waits behind a holder of its own client', () => {
 })
 
 describe('a release that runs twice, or late', () => {
-  it.each<[string, (proxy: FaultProxy) => Fault]>([
-    ['sent again', (proxy) => proxy.loseReply(runsOf(releaseScript))],
-    ['copied', (proxy) => proxy.copyLate(runsOf(releaseScript), 50)],
-  ])('%s: gives the lock once (I1)', async (_what, prepare) => {
+  it.each(repeatedRuns(releaseScript))('%s: gives the lock once (I1)', async (_what, prepare) => {
     const proxy = await rig.proxy()
     await holder.release()
     const far = await rig.client({ resyncInterval: RESYNC_MS }, rig.connection({}, proxy))

@@ -1,16 +1,20 @@
 -- call-up: gives a free lock to the first in line of those who are given it, or leaves it to whoever comes first.
 -- insert lock/line
 -- insert lock/give
+local function firstOf(line)
+  return redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+end
+
 -- The first who is alive, and until when. The dead before it go.
 local function firstAlive(line, now)
-  local owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+  local owner = firstOf(line)
   while owner do
     local untilMs = -tonumber(redis.call('zscore', line, LIFE .. owner) or 0)
     if untilMs > now then
       return owner, untilMs
     end
     leave(line, owner)
-    owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+    owner = firstOf(line)
   end
 end
 
@@ -23,9 +27,9 @@ local function allStand(line, now, publish, channel, exempt)
   return not heard.err and heard[2] == standing + exempt
 end
 
+-- Or is given for the first time.
 local function wasLeftFreeLately(line, now)
   local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
-  redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
   return leftFree > now - LONGEST_GIVING_MS
 end
 
@@ -37,6 +41,7 @@ local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
     return false
   end
   if allStand(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
+    redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
     give(lock, first, untilMs, inboxPrefix)
     leave(line, first)
     return true
