@@ -4,8 +4,8 @@ import type { Session } from './session.js'
 
 // Before the owner whose turn it is; no client name has a colon in it.
 const TURN = 'turn:'
-// Before an owner that has the lock, and until when, ms of Redis.
-const GRANT = /^grant:(\d+):(.*)$/s
+// Before until when, ms of Redis, a colon, and an owner that has the lock.
+const GRANT = 'grant:'
 
 /**
  * What other clients tell this one: who of its waiters was given a lock, or whose turn it is to try; or, an owner alone,
@@ -41,9 +41,9 @@ export class ClientInbox {
 
   private read(payload: string): void {
     const { fairWaiters, grants } = this.session
-    const [, until, owner] = GRANT.exec(payload) ?? []
-    if (owner !== undefined) {
-      grants.given(owner, Number(until))
+    if (payload.startsWith(GRANT)) {
+      const end = payload.indexOf(':', GRANT.length)
+      grants.given(payload.slice(end + 1), Number(payload.slice(GRANT.length, end)))
     } else if (payload.startsWith(TURN)) {
       fairWaiters.wake(payload.slice(TURN.length))
     } else {

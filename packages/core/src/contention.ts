@@ -154,7 +154,8 @@ export class Contention implements Standing, WaitRequest<boolean> {
   private read(reply: AcquireReply): Attempt<boolean> {
     if (reply.kind === 'acquired') {
       this.call.publication?.succeeded(this.session.clock)
-      return { kind: 'done', value: true, retryAfterMs: this.call.leaseMs ?? this.acquisition.ttlMs }
+      const retryAfterMs = this.call.leaseMs ?? this.acquisition.ttlMs
+      return { kind: 'done', value: true, retryAfterMs, takesAll: this.shared !== true }
     }
     this.call.publication?.refused()
     if (reply.kind !== 'held') {

@@ -112,8 +112,11 @@ export class Context {
   keep(acquisition: Acquisition): void {
     const slots = (this.slots ??= new Map<string, Acquisition>())
     slots.set(acquisition.scope, acquisition)
-    for (const listener of [...(this.parked?.get(acquisition.scope) ?? [])]) {
-      listener()
+    const listeners = this.parked?.get(acquisition.scope)
+    if (listeners) {
+      for (const listener of [...listeners]) {
+        listener()
+      }
     }
   }
 

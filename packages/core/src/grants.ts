@@ -60,11 +60,14 @@ export class Grants {
     }
     const { queue, lives } = candidate
     const life = lives.lifeUntil(until, clock.now())
-    const grant = life && ({ kind: 'granted', owner, ...life } satisfies PushedGrant)
-    if (grant && waiter.offer(queue, grant)) {
+    if (life && waiter.offer(queue, grantOf(owner, life))) {
       candidate.onTaken()
     } else {
       waiter.wake(queue)
     }
   }
+}
+
+function grantOf(owner: string, { sentAt, ttlMs }: { sentAt: number; ttlMs: number }): PushedGrant {
+  return { kind: 'granted', owner, sentAt, ttlMs }
 }

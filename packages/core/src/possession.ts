@@ -97,8 +97,15 @@ export class Possession {
       return false
     }
     const sentAt = clock.now() + trustedForMs - ttlMs + trustMarginMs(ttlMs)
-    const lease = { sentAt, ttlMs, renew: !this.isUnconfirmed }
-    return waiter.offer(queue, { kind: 'passed', possession: this, ...lease, end } satisfies PassedHold)
+    const passed: PassedHold = {
+      kind: 'passed',
+      possession: this,
+      sentAt,
+      ttlMs,
+      renew: !this.isUnconfirmed,
+      end,
+    }
+    return waiter.offer(queue, passed)
   }
 
   passTo(next: Acquisition): void {

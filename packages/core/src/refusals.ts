@@ -8,7 +8,7 @@ export interface SeenHolder {
   readonly holds: number
   readonly ttlMs: number
   readonly owners?: number
-  readonly note?: HoldNote
+  readonly note?: HoldNote | undefined
 }
 
 interface Refusal {

@@ -10,7 +10,7 @@
  *                  │                  yes: TRYING   no: subscribe ┤
  *                  ├─ unavailable ──► likewise, with no subscribe ┤  its pauses grow and have jitter
  *                  └─ done ─────────► the next becomes head;      │
- *                                     woken? as after a refusal ──┘
+ *                                     woken, and not all taken? ──┘  as after a refusal
  *
  *    an offer: to a head that sleeps ──► done, without a try; the next becomes head and sleeps
  *
@@ -30,6 +30,8 @@
  *   try that it asks for comes when the line has stood back.
  * - A success takes what was there to take. So the successor sleeps instead of collecting a refusal. Unless both
  *   share: then the successor tries.
+ * - A message may be this process's own, of the release before the attempt. So one that came during an attempt that
+ *   took all does not count: a successor that tried for it could not be offered anything meanwhile.
  */
 import { Availability } from './availability.js'
 import type { Timer } from './clock.js'
@@ -161,10 +163,8 @@ export class WaitLine implements Place {
     const head = this.callers.head
     if (!head || head.expireIfDue() || (this.standsBackUntil > 0 && this.isStandingBack())) return
     const { shared } = head
-    const flight = {
-      ...{ wakes: this.wakes, sentAt: this.setting.clock.now(), shared },
-      ...{ pending: 0, answer: undefined },
-    }
+    const { wakes } = this
+    const flight: Flight = { wakes, sentAt: this.setting.clock.now(), shared, pending: 0, answer: undefined }
     // Before the attempts: each may abort, leave or enter in the same turn.
     this.flight = flight
     if (!shared) this.send(head, flight)
@@ -204,10 +204,11 @@ export class WaitLine implements Place {
   private conclude({ answer = { kind: 'refused' }, wakes, shared }: Flight): void {
     this.flight = undefined
     const isDone = answer.kind === 'done'
+    const isOver = isDone && answer.takesAll === true
     if (this.someOverdue) this.callers.forEach((caller) => void caller.expireIfDue())
     const { head } = this.callers
     // What was had by one that shares is there for the next that does.
-    const isWorthIt = wakes !== this.wakes || (isDone && shared && head?.shared === true)
+    const isWorthIt = (wakes !== this.wakes && !isOver) || (isDone && shared && head?.shared === true)
     if (!head) this.dissolve()
     else if (!isWorthIt) this.sleep(answer)
     else if (isDone) this.tryNext()

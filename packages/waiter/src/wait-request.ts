@@ -1,7 +1,10 @@
 /** What one attempt found out. */
 export type Attempt<T> =
-  /** `retryAfterMs`: when the next in line may find it worth trying even without a message. */
-  | { kind: 'done'; value: T; retryAfterMs?: number }
+  /**
+   * `retryAfterMs`: when the next in line may find it worth trying even without a message. `takesAll`: nobody gets
+   * anything until this is given back, so whatever woke the line before is over.
+   */
+  | { kind: 'done'; value: T; retryAfterMs?: number; takesAll?: boolean }
   /** `retryAfterMs`: when it may be worth trying again even without a message; counts as at least 1 ms. */
   | { kind: 'refused'; retryAfterMs?: number }
   /** No answer: neither yes nor no. */

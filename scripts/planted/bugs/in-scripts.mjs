@@ -72,8 +72,8 @@ export const BUGS_IN_SCRIPTS = {
   },
   'release is refused while Redis is out of memory': {
     file: RELEASE,
-    find: "redis.call('hdel', KEYS[1], '') local mine",
-    replace: "redis.call('setrange', KEYS[2], 0, '') local mine",
+    find: "if mine and holds == 0 then redis.call('del', KEYS[1])",
+    replace: "redis.call('setrange', KEYS[2], 0, '') if mine and holds == 0 then redis.call('del', KEYS[1])",
     torture: FULL,
   },
   'renewal creates what is gone': {
@@ -84,8 +84,8 @@ export const BUGS_IN_SCRIPTS = {
   },
   'renewal shortens the lease': {
     file: RENEW,
-    find: "math.max(redis.call('pttl', key), lease)",
-    replace: 'lease',
+    find: "if redis.call('pttl', key) < lease then",
+    replace: 'if true then',
     torture: SLOW,
   },
   'renewal prolongs whoever has the lock': {

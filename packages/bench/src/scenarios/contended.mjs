@@ -6,6 +6,7 @@ import { interleaved } from '../rounds.mjs'
 import { jainIndex } from '../statistics.mjs'
 import { usageOf } from '../usage.mjs'
 import { waitingVariants } from '../variants.mjs'
+import { warmUp } from '../warm-up.mjs'
 import { openIn, withWorkers } from '../workers.mjs'
 import { contendedBars, nameOf, sameCase } from './contended-bars.mjs'
 
@@ -37,6 +38,7 @@ export const contended = {
   small: {
     rounds: 1,
     ms: 200,
+    warmUpMs: 50,
     cases: [{ processes: 2, flows: 2, holdMs: 0 }],
   },
 
@@ -46,6 +48,7 @@ export const contended = {
     const most = Math.max(...cases.map((each) => each.processes))
     const several = await withWorkers(most, life, async (workers) => {
       const variants = await chosenIn(workers, context)
+      await warmUp(workers, variants, { ms: params.warmUpMs }, context)
       const here = cases.filter(({ processes }) => processes > 1)
       const results = []
       for (const each of here) results.push(...(await caseOf(() => workers, variants, each, params, context)))

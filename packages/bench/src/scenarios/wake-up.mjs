@@ -5,6 +5,7 @@ import { figure } from '../report/table.mjs'
 import { pushTimes } from '../push-chain.mjs'
 import { quantile } from '../statistics.mjs'
 import { waitingVariants } from '../variants.mjs'
+import { warmUp } from '../warm-up.mjs'
 import { openIn, withWorkers } from '../workers.mjs'
 
 const BEST_MS = { 'redlock 5': 1, 'redlock 4': 1, 'redis-semaphore Mutex': 1, 'redlock-universal': 1 }
@@ -20,17 +21,19 @@ const LIFE = { atMostMs: 180_000, what: 'wake-up' }
 export const wakeUp = {
   id: 'wake-up',
   title: 'Wake-up between two processes',
-  full: { times: 15, spreadMs: 200 },
-  small: { times: 1, spreadMs: 1 },
+  full: { times: 25, spreadMs: 100 },
+  small: { times: 1, spreadMs: 1, warmUpMs: 50 },
 
-  async run(context, { times, spreadMs }) {
+  async run(context, { times, spreadMs, warmUpMs }) {
     return withWorkers(2, { ...LIFE, signal: context.signal }, async (workers) => {
       const variants = []
       for (const each of waitingVariants(BEST_MS)) {
         if (!context.isChosen(`wake-up: ${each.name}`)) continue
         if (await openIn(workers, each, context)) variants.push(each)
       }
+      await warmUp(workers, variants, { ms: warmUpMs }, context)
       const taken = new Map(variants.map((each) => [each, { ms: [], gaveUp: 0 }]))
+      const pushes = []
       for (let i = 0; i < times; i += 1) {
         context.log(`wake-up: ${i + 1} of ${times}`)
         for (const variant of variants) {
@@ -38,9 +41,8 @@ export const wakeUp = {
           if (ms === null) taken.get(variant).gaveUp += 1
           else taken.get(variant).ms.push(ms)
         }
+        pushes.push(...(await pushTimes(workers, { times: 1, pauseMs: () => pauseMs(spreadMs) }, context)))
       }
-      context.log('wake-up: a push')
-      const pushes = await pushTimes(workers, { times, pauseMs: () => pauseMs(spreadMs) }, context)
       const floor = resultOf({ name: FLOOR, kind: 'floor' }, { ms: pushes, gaveUp: 0 })
       return { times, results: [floor, ...variants.map((each) => resultOf(each, taken.get(each)))] }
     })

@@ -66,7 +66,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     const lives = standingHeads.enter(key, owner)
     const sentAt = clock.now()
     try {
-      const reply = await acquire(runner, { ...command, place: { lineKey, aliveForMs } })
+      const reply = await acquire(runner, command, { lineKey, aliveForMs })
       if (reply.kind === 'held' && reply.aliveUntil !== undefined) {
         lives.add({ until: reply.aliveUntil, leftMs: aliveForMs }, sentAt)
       } else {

@@ -192,8 +192,12 @@ local transitions = {
   end },
   ['lock/release'] = { run = function(KEYS, ARGV)
     local holds = tonumber(ARGV[2])
-    redis.call('hdel', KEYS[1], '')
     local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+    if mine and holds == 0 then
+      redis.call('del', KEYS[1])
+    else
+      redis.call('hdel', KEYS[1], '')
+    end
     if holds > 0 then
       local latched = redis.call('get', KEYS[2])
       if latched and tonumber(ARGV[3]) <= tonumber(latched) then
@@ -217,9 +221,6 @@ local transitions = {
       end
     end
       forget(KEYS[4], ARGV[1])
-    end
-    if mine then
-      redis.call('del', KEYS[1])
     end
     if redis.call('exists', KEYS[3]) == 1 then
     local LIFE = 'alive:'
@@ -340,26 +341,26 @@ local transitions = {
     return redis.call('hexists', KEYS[1], ARGV[1])
   end },
   ['fair-lock/acquire'] = { run = function(KEYS, ARGV)
-    local function clock()
+    local function lineAt(keys, patience)
       local time = redis.call('time')
-      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+      return {
+        list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
+        now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
+        listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
+      }
     end
     local function clientOf(owner)
       return string.match(owner, '^(.*):') or owner
     end
-    local function lifeOf(q, client)
-      local life = redis.call('hget', q.heartbeats, client) or ''
-      local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+    local function lifeIn(text)
+      local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
       return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
     end
-    local function listen(q)
-      local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
-      if not heard then
-        return
-      end
-      if q.now - heard > 0.6 * span then
+    local function listen(q, heard, span)
+      local wasDeaf = q.now - heard > 0.6 * span
+      if wasDeaf then
         for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-          local untilMs, since, marks = lifeOf(q, client)
+          local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
           if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
             redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
           end
@@ -368,6 +369,18 @@ local transitions = {
       if q.now - heard > 0.02 * span then
         redis.call('hset', q.heartbeats, ':heard', q.now)
       end
+      return wasDeaf
+    end
+    local function lifeOf(q, client)
+      if q.hasListened then
+        return lifeIn(redis.call('hget', q.heartbeats, client))
+      end
+      q.hasListened = true
+      local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
+      if heard and listen(q, heard, span) then
+        return lifeOf(q, client)
+      end
+      return lifeIn(life)
     end
     local function lives(q, client, forMs, marks)
       local untilMs, since, before = lifeOf(q, client)
@@ -393,14 +406,15 @@ local transitions = {
         redis.call('lpush', q.list, dropped[i])
         redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
       end
+      q.listed = q.listed + #dropped
     end
     local function remove(q, owner)
-      redis.call('lrem', q.list, 1, owner)
+      q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
       redis.call('zrem', q.scores, owner)
-      redis.call('zrem', q.arrivals, owner)
+      q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
     end
     local function foreigners(q)
-      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+      return q.listed - q.ours
     end
     local function waiterOf(q, owner, isOurs)
       if isOurs or redis.call('zscore', q.arrivals, owner) then
@@ -425,57 +439,57 @@ local transitions = {
         owner = redis.call('lindex', q.list, 0)
       end
     end
-    local function keep(key, ms)
-      if redis.call('pttl', key) < 0.75 * ms then
-        redis.call('pexpire', key, ms)
-      end
-    end
     local function tidy(q)
-      local ours = redis.call('zcard', q.arrivals)
-      if ours == 0 then
-        redis.call('del', q.heartbeats)
-      elseif q.keepMs then
-        keep(q.arrivals, q.keepMs)
-        keep(q.heartbeats, q.keepMs)
-      end
-      if redis.call('llen', q.list) > ours then
+      local hasStrangers = foreigners(q) > 0
+      if hasStrangers then
         redis.call('persist', q.list)
         redis.call('persist', q.scores)
-      elseif q.keepMs then
-        keep(q.list, q.keepMs)
-        keep(q.scores, q.keepMs)
+      end
+      if q.ours == 0 then
+        redis.call('del', q.heartbeats)
+      elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+        redis.call('pexpire', q.arrivals, q.keepMs)
+        redis.call('pexpire', q.heartbeats, q.keepMs)
+        if not hasStrangers then
+          redis.call('pexpire', q.list, q.keepMs)
+          redis.call('pexpire', q.scores, q.keepMs)
+        end
       end
     end
+    local function lineUp(q, owner, lease, before)
+      local score = q.now + math.max(lease, 0)
+      local latest = q.listed > 0 and redis.call('zrange', q.scores, -1, -1, 'withscores')[2]
+      if latest then
+        score = math.min(tonumber(latest), score + (q.listed + 1) * q.patience)
+      end
+      if redis.call('zadd', q.scores, 'nx', score + q.patience, owner) == 1 then
+        if not before or redis.call('linsert', q.list, 'before', before, owner) < 1 then
+          redis.call('rpush', q.list, owner)
+        end
+        q.listed = q.listed + 1
+      end
+      q.ours = q.ours + 1
+    end
     local function join(q, owner, number, lease)
-      local size = redis.call('llen', q.list)
-      local known = redis.call('zscore', q.arrivals, owner)
-      if not known and number >= 0 then
-        local score = q.now + math.max(lease, 0)
-        local last = redis.call('lindex', q.list, -1)
-        local lastScore = last and redis.call('zscore', q.scores, last)
-        if lastScore then
-          score = math.min(tonumber(lastScore), score + (size + 1) * q.patience)
+      local known, rank
+      if number == 0 then
+        local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
+        number = math.max(tonumber(newest or 0) + 1, q.now * 1000)
+        if redis.call('zadd', q.arrivals, 'nx', number, owner) == 1 then
+          known, rank = number, q.ours
+          lineUp(q, owner, lease)
         end
-        score = score + q.patience
-        if number > 0 then
-          restore(q)
-        end
-        local next = number > 0 and redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
-        if number == 0 then
-          local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
-          number = math.max(tonumber(newest or 0) + 1, q.now * 1000)
-        end
+      end
+      known = known or redis.call('zscore', q.arrivals, owner)
+      if not known and number > 0 then
+        restore(q)
+        local next = redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
         redis.call('zadd', q.arrivals, number, owner)
-        if redis.call('zadd', q.scores, 'nx', score, owner) == 1 then
-          if not next or redis.call('linsert', q.list, 'before', next, owner) < 1 then
-            redis.call('rpush', q.list, owner)
-          end
-        end
+        lineUp(q, owner, lease, next)
         known = number
       end
-      local strangers = foreigners(q)
-      local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
-      return tonumber(known or 0), before + strangers + 1, strangers
+      rank = rank or known and redis.call('zrank', q.arrivals, owner) or q.ours
+      return tonumber(known or 0), rank + foreigners(q) + 1, foreigners(q)
     end
     local function give(lock, owner, untilMs, inboxPrefix)
       local untilText = string.format('%.0f', untilMs)
@@ -537,15 +551,11 @@ local transitions = {
       return superseded and 3 or 2
     end
     redis.call('setrange', KEYS[6], 0, '')
-    local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-    q.now, q.patience = clock(), tonumber(ARGV[9])
+    local q = lineAt(KEYS, ARGV[9])
     local since, untilMs, left, answer = 0, 0, 0, 1
-    if not mine then
-      listen(q)
-      if ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
-    end
-    local first = not mine and head(q)
+    if not mine and ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
     local isFree = not holder[1]
+    local first = not mine and (isFree or foreigners(q) ~= 0) and head(q)
     if mine or (isFree and (not first or first.owner == ARGV[1])) then
       redis.call('hset', KEYS[1], ARGV[1], holds)
       redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -563,26 +573,26 @@ local transitions = {
     return answer
   end },
   ['fair-lock/release'] = { run = function(KEYS, ARGV)
-    local function clock()
+    local function lineAt(keys, patience)
       local time = redis.call('time')
-      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+      return {
+        list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
+        now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
+        listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
+      }
     end
     local function clientOf(owner)
       return string.match(owner, '^(.*):') or owner
     end
-    local function lifeOf(q, client)
-      local life = redis.call('hget', q.heartbeats, client) or ''
-      local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+    local function lifeIn(text)
+      local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
       return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
     end
-    local function listen(q)
-      local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
-      if not heard then
-        return
-      end
-      if q.now - heard > 0.6 * span then
+    local function listen(q, heard, span)
+      local wasDeaf = q.now - heard > 0.6 * span
+      if wasDeaf then
         for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-          local untilMs, since, marks = lifeOf(q, client)
+          local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
           if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
             redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
           end
@@ -591,6 +601,18 @@ local transitions = {
       if q.now - heard > 0.02 * span then
         redis.call('hset', q.heartbeats, ':heard', q.now)
       end
+      return wasDeaf
+    end
+    local function lifeOf(q, client)
+      if q.hasListened then
+        return lifeIn(redis.call('hget', q.heartbeats, client))
+      end
+      q.hasListened = true
+      local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
+      if heard and listen(q, heard, span) then
+        return lifeOf(q, client)
+      end
+      return lifeIn(life)
     end
     local function lives(q, client, forMs, marks)
       local untilMs, since, before = lifeOf(q, client)
@@ -616,14 +638,15 @@ local transitions = {
         redis.call('lpush', q.list, dropped[i])
         redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
       end
+      q.listed = q.listed + #dropped
     end
     local function remove(q, owner)
-      redis.call('lrem', q.list, 1, owner)
+      q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
       redis.call('zrem', q.scores, owner)
-      redis.call('zrem', q.arrivals, owner)
+      q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
     end
     local function foreigners(q)
-      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+      return q.listed - q.ours
     end
     local function waiterOf(q, owner, isOurs)
       if isOurs or redis.call('zscore', q.arrivals, owner) then
@@ -648,25 +671,21 @@ local transitions = {
         owner = redis.call('lindex', q.list, 0)
       end
     end
-    local function keep(key, ms)
-      if redis.call('pttl', key) < 0.75 * ms then
-        redis.call('pexpire', key, ms)
-      end
-    end
     local function tidy(q)
-      local ours = redis.call('zcard', q.arrivals)
-      if ours == 0 then
-        redis.call('del', q.heartbeats)
-      elseif q.keepMs then
-        keep(q.arrivals, q.keepMs)
-        keep(q.heartbeats, q.keepMs)
-      end
-      if redis.call('llen', q.list) > ours then
+      local hasStrangers = foreigners(q) > 0
+      if hasStrangers then
         redis.call('persist', q.list)
         redis.call('persist', q.scores)
-      elseif q.keepMs then
-        keep(q.list, q.keepMs)
-        keep(q.scores, q.keepMs)
+      end
+      if q.ours == 0 then
+        redis.call('del', q.heartbeats)
+      elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+        redis.call('pexpire', q.arrivals, q.keepMs)
+        redis.call('pexpire', q.heartbeats, q.keepMs)
+        if not hasStrangers then
+          redis.call('pexpire', q.list, q.keepMs)
+          redis.call('pexpire', q.scores, q.keepMs)
+        end
       end
     end
     local function give(lock, owner, untilMs, inboxPrefix)
@@ -695,15 +714,17 @@ local transitions = {
       end
     end
     local holds = tonumber(ARGV[2])
-    local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-    q.now, q.patience = clock(), tonumber(ARGV[6])
-    local waited = holds == 0 and redis.call('zrem', KEYS[4], ARGV[1]) == 1
-    if waited then
-      remove(q, ARGV[1])
-      tidy(q)
+    local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
+    if mine and holds == 0 then
+      redis.call('del', KEYS[1])
+    else
+      if holds == 0 then
+        local q = lineAt(KEYS, ARGV[6])
+        remove(q, ARGV[1])
+        tidy(q)
+      end
+      redis.call('hdel', KEYS[1], '')
     end
-    redis.call('hdel', KEYS[1], '')
-    local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
     if holds > 0 then
       local latched = redis.call('get', KEYS[6])
       if latched and tonumber(ARGV[3]) <= tonumber(latched) then
@@ -722,12 +743,8 @@ local transitions = {
     if KEYS[7] then
       forget(KEYS[7], ARGV[1])
     end
-    if mine then redis.call('del', KEYS[1]) end
-    if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
-      if not mine and not waited then
-        remove(q, ARGV[1])
-      end
-      listen(q)
+    local q = lineAt(KEYS, ARGV[6])
+    if q.listed > 0 or q.ours > 0 then
       local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
       if first then
         callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9])
@@ -737,26 +754,26 @@ local transitions = {
     return mine and 1 or 0
   end },
   ['fair-lock/heartbeat'] = { run = function(KEYS, ARGV)
-    local function clock()
+    local function lineAt(keys, patience)
       local time = redis.call('time')
-      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+      return {
+        list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
+        now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
+        listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
+      }
     end
     local function clientOf(owner)
       return string.match(owner, '^(.*):') or owner
     end
-    local function lifeOf(q, client)
-      local life = redis.call('hget', q.heartbeats, client) or ''
-      local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+    local function lifeIn(text)
+      local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
       return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
     end
-    local function listen(q)
-      local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
-      if not heard then
-        return
-      end
-      if q.now - heard > 0.6 * span then
+    local function listen(q, heard, span)
+      local wasDeaf = q.now - heard > 0.6 * span
+      if wasDeaf then
         for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-          local untilMs, since, marks = lifeOf(q, client)
+          local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
           if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
             redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
           end
@@ -765,6 +782,18 @@ local transitions = {
       if q.now - heard > 0.02 * span then
         redis.call('hset', q.heartbeats, ':heard', q.now)
       end
+      return wasDeaf
+    end
+    local function lifeOf(q, client)
+      if q.hasListened then
+        return lifeIn(redis.call('hget', q.heartbeats, client))
+      end
+      q.hasListened = true
+      local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
+      if heard and listen(q, heard, span) then
+        return lifeOf(q, client)
+      end
+      return lifeIn(life)
     end
     local function lives(q, client, forMs, marks)
       local untilMs, since, before = lifeOf(q, client)
@@ -790,14 +819,15 @@ local transitions = {
         redis.call('lpush', q.list, dropped[i])
         redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
       end
+      q.listed = q.listed + #dropped
     end
     local function remove(q, owner)
-      redis.call('lrem', q.list, 1, owner)
+      q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
       redis.call('zrem', q.scores, owner)
-      redis.call('zrem', q.arrivals, owner)
+      q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
     end
     local function foreigners(q)
-      return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+      return q.listed - q.ours
     end
     local function waiterOf(q, owner, isOurs)
       if isOurs or redis.call('zscore', q.arrivals, owner) then
@@ -822,25 +852,21 @@ local transitions = {
         owner = redis.call('lindex', q.list, 0)
       end
     end
-    local function keep(key, ms)
-      if redis.call('pttl', key) < 0.75 * ms then
-        redis.call('pexpire', key, ms)
-      end
-    end
     local function tidy(q)
-      local ours = redis.call('zcard', q.arrivals)
-      if ours == 0 then
-        redis.call('del', q.heartbeats)
-      elseif q.keepMs then
-        keep(q.arrivals, q.keepMs)
-        keep(q.heartbeats, q.keepMs)
-      end
-      if redis.call('llen', q.list) > ours then
+      local hasStrangers = foreigners(q) > 0
+      if hasStrangers then
         redis.call('persist', q.list)
         redis.call('persist', q.scores)
-      elseif q.keepMs then
-        keep(q.list, q.keepMs)
-        keep(q.scores, q.keepMs)
+      end
+      if q.ours == 0 then
+        redis.call('del', q.heartbeats)
+      elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+        redis.call('pexpire', q.arrivals, q.keepMs)
+        redis.call('pexpire', q.heartbeats, q.keepMs)
+        if not hasStrangers then
+          redis.call('pexpire', q.list, q.keepMs)
+          redis.call('pexpire', q.scores, q.keepMs)
+        end
       end
     end
     local function give(lock, owner, untilMs, inboxPrefix)
@@ -866,13 +892,10 @@ local transitions = {
     redis.call('hdel', KEYS[5], '')
     local lease = redis.call('pttl', KEYS[1])
     local holder = redis.call('hgetall', KEYS[1])
-    local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-    q.now, q.patience = clock(), tonumber(ARGV[3])
-    listen(q)
+    local q = lineAt(KEYS, ARGV[3])
     local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
     local first = head(q)
-    local waiting = redis.call('zcard', KEYS[4])
-    if redis.call('hlen', KEYS[5]) > 2 * waiting + 16 then
+    if redis.call('hlen', KEYS[5]) > 2 * q.ours + 16 then
       for _, client in ipairs(redis.call('hkeys', KEYS[5])) do
         if not string.find(client, ':', 1, true) and lifeOf(q, client) <= q.now then
           redis.call('hdel', KEYS[5], client)
@@ -1242,26 +1265,26 @@ redis.call(ARGV[7], ARGV[6], ARGV[8])
 return keep(operation, 1)
 `,
   'fair-lock/acquire': `-- acquire: take a free lock for the first in line, else stand in line; or set the hold count of its owner.
-local function clock()
+local function lineAt(keys, patience)
   local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  return {
+    list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
+    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
+    listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
+  }
 end
 local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
 end
-local function lifeOf(q, client)
-  local life = redis.call('hget', q.heartbeats, client) or ''
-  local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+local function lifeIn(text)
+  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
   return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
-local function listen(q)
-  local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
-  if not heard then
-    return
-  end
-  if q.now - heard > 0.6 * span then
+local function listen(q, heard, span)
+  local wasDeaf = q.now - heard > 0.6 * span
+  if wasDeaf then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, marks = lifeOf(q, client)
+      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
       if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
         redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
@@ -1270,6 +1293,18 @@ local function listen(q)
   if q.now - heard > 0.02 * span then
     redis.call('hset', q.heartbeats, ':heard', q.now)
   end
+  return wasDeaf
+end
+local function lifeOf(q, client)
+  if q.hasListened then
+    return lifeIn(redis.call('hget', q.heartbeats, client))
+  end
+  q.hasListened = true
+  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
+  if heard and listen(q, heard, span) then
+    return lifeOf(q, client)
+  end
+  return lifeIn(life)
 end
 local function lives(q, client, forMs, marks)
   local untilMs, since, before = lifeOf(q, client)
@@ -1295,14 +1330,15 @@ local function restore(q)
     redis.call('lpush', q.list, dropped[i])
     redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
   end
+  q.listed = q.listed + #dropped
 end
 local function remove(q, owner)
-  redis.call('lrem', q.list, 1, owner)
+  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
   redis.call('zrem', q.scores, owner)
-  redis.call('zrem', q.arrivals, owner)
+  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
 end
 local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+  return q.listed - q.ours
 end
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
@@ -1327,57 +1363,57 @@ local function head(q)
     owner = redis.call('lindex', q.list, 0)
   end
 end
-local function keep(key, ms)
-  if redis.call('pttl', key) < 0.75 * ms then
-    redis.call('pexpire', key, ms)
-  end
-end
 local function tidy(q)
-  local ours = redis.call('zcard', q.arrivals)
-  if ours == 0 then
-    redis.call('del', q.heartbeats)
-  elseif q.keepMs then
-    keep(q.arrivals, q.keepMs)
-    keep(q.heartbeats, q.keepMs)
-  end
-  if redis.call('llen', q.list) > ours then
+  local hasStrangers = foreigners(q) > 0
+  if hasStrangers then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
-  elseif q.keepMs then
-    keep(q.list, q.keepMs)
-    keep(q.scores, q.keepMs)
+  end
+  if q.ours == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+    redis.call('pexpire', q.arrivals, q.keepMs)
+    redis.call('pexpire', q.heartbeats, q.keepMs)
+    if not hasStrangers then
+      redis.call('pexpire', q.list, q.keepMs)
+      redis.call('pexpire', q.scores, q.keepMs)
+    end
   end
 end
+local function lineUp(q, owner, lease, before)
+  local score = q.now + math.max(lease, 0)
+  local latest = q.listed > 0 and redis.call('zrange', q.scores, -1, -1, 'withscores')[2]
+  if latest then
+    score = math.min(tonumber(latest), score + (q.listed + 1) * q.patience)
+  end
+  if redis.call('zadd', q.scores, 'nx', score + q.patience, owner) == 1 then
+    if not before or redis.call('linsert', q.list, 'before', before, owner) < 1 then
+      redis.call('rpush', q.list, owner)
+    end
+    q.listed = q.listed + 1
+  end
+  q.ours = q.ours + 1
+end
 local function join(q, owner, number, lease)
-  local size = redis.call('llen', q.list)
-  local known = redis.call('zscore', q.arrivals, owner)
-  if not known and number >= 0 then
-    local score = q.now + math.max(lease, 0)
-    local last = redis.call('lindex', q.list, -1)
-    local lastScore = last and redis.call('zscore', q.scores, last)
-    if lastScore then
-      score = math.min(tonumber(lastScore), score + (size + 1) * q.patience)
+  local known, rank
+  if number == 0 then
+    local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
+    number = math.max(tonumber(newest or 0) + 1, q.now * 1000)
+    if redis.call('zadd', q.arrivals, 'nx', number, owner) == 1 then
+      known, rank = number, q.ours
+      lineUp(q, owner, lease)
     end
-    score = score + q.patience
-    if number > 0 then
-      restore(q)
-    end
-    local next = number > 0 and redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
-    if number == 0 then
-      local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
-      number = math.max(tonumber(newest or 0) + 1, q.now * 1000)
-    end
+  end
+  known = known or redis.call('zscore', q.arrivals, owner)
+  if not known and number > 0 then
+    restore(q)
+    local next = redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
     redis.call('zadd', q.arrivals, number, owner)
-    if redis.call('zadd', q.scores, 'nx', score, owner) == 1 then
-      if not next or redis.call('linsert', q.list, 'before', next, owner) < 1 then
-        redis.call('rpush', q.list, owner)
-      end
-    end
+    lineUp(q, owner, lease, next)
     known = number
   end
-  local strangers = foreigners(q)
-  local before = known and redis.call('zrank', q.arrivals, owner) or redis.call('zcard', q.arrivals)
-  return tonumber(known or 0), before + strangers + 1, strangers
+  rank = rank or known and redis.call('zrank', q.arrivals, owner) or q.ours
+  return tonumber(known or 0), rank + foreigners(q) + 1, foreigners(q)
 end
 local function give(lock, owner, untilMs, inboxPrefix)
   local untilText = string.format('%.0f', untilMs)
@@ -1439,15 +1475,11 @@ if superseded or (holds > 1 and not mine) then
   return superseded and 3 or 2
 end
 redis.call('setrange', KEYS[6], 0, '')
-local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-q.now, q.patience = clock(), tonumber(ARGV[9])
+local q = lineAt(KEYS, ARGV[9])
 local since, untilMs, left, answer = 0, 0, 0, 1
-if not mine then
-  listen(q)
-  if ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
-end
-local first = not mine and head(q)
+if not mine and ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
 local isFree = not holder[1]
+local first = not mine and (isFree or foreigners(q) ~= 0) and head(q)
 if mine or (isFree and (not first or first.owner == ARGV[1])) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -1465,26 +1497,26 @@ tidy(q)
 return answer
 `,
   'fair-lock/force-release': `-- force-release: delete the lock whoever has it, give it to the first in line, tell it, and the clients that had it.
-local function clock()
+local function lineAt(keys, patience)
   local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  return {
+    list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
+    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
+    listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
+  }
 end
 local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
 end
-local function lifeOf(q, client)
-  local life = redis.call('hget', q.heartbeats, client) or ''
-  local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+local function lifeIn(text)
+  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
   return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
-local function listen(q)
-  local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
-  if not heard then
-    return
-  end
-  if q.now - heard > 0.6 * span then
+local function listen(q, heard, span)
+  local wasDeaf = q.now - heard > 0.6 * span
+  if wasDeaf then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, marks = lifeOf(q, client)
+      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
       if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
         redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
@@ -1493,6 +1525,18 @@ local function listen(q)
   if q.now - heard > 0.02 * span then
     redis.call('hset', q.heartbeats, ':heard', q.now)
   end
+  return wasDeaf
+end
+local function lifeOf(q, client)
+  if q.hasListened then
+    return lifeIn(redis.call('hget', q.heartbeats, client))
+  end
+  q.hasListened = true
+  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
+  if heard and listen(q, heard, span) then
+    return lifeOf(q, client)
+  end
+  return lifeIn(life)
 end
 local function lives(q, client, forMs, marks)
   local untilMs, since, before = lifeOf(q, client)
@@ -1518,14 +1562,15 @@ local function restore(q)
     redis.call('lpush', q.list, dropped[i])
     redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
   end
+  q.listed = q.listed + #dropped
 end
 local function remove(q, owner)
-  redis.call('lrem', q.list, 1, owner)
+  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
   redis.call('zrem', q.scores, owner)
-  redis.call('zrem', q.arrivals, owner)
+  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
 end
 local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+  return q.listed - q.ours
 end
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
@@ -1550,25 +1595,21 @@ local function head(q)
     owner = redis.call('lindex', q.list, 0)
   end
 end
-local function keep(key, ms)
-  if redis.call('pttl', key) < 0.75 * ms then
-    redis.call('pexpire', key, ms)
-  end
-end
 local function tidy(q)
-  local ours = redis.call('zcard', q.arrivals)
-  if ours == 0 then
-    redis.call('del', q.heartbeats)
-  elseif q.keepMs then
-    keep(q.arrivals, q.keepMs)
-    keep(q.heartbeats, q.keepMs)
-  end
-  if redis.call('llen', q.list) > ours then
+  local hasStrangers = foreigners(q) > 0
+  if hasStrangers then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
-  elseif q.keepMs then
-    keep(q.list, q.keepMs)
-    keep(q.scores, q.keepMs)
+  end
+  if q.ours == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+    redis.call('pexpire', q.arrivals, q.keepMs)
+    redis.call('pexpire', q.heartbeats, q.keepMs)
+    if not hasStrangers then
+      redis.call('pexpire', q.list, q.keepMs)
+      redis.call('pexpire', q.scores, q.keepMs)
+    end
   end
 end
 local function give(lock, owner, untilMs, inboxPrefix)
@@ -1593,9 +1634,7 @@ local function callUp(q, lock, first, inboxPrefix, unlock, publish)
 end
 local owners = redis.call('hkeys', KEYS[1])
 redis.call('del', KEYS[1], KEYS[6])
-local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-q.now, q.patience = clock(), tonumber(ARGV[1])
-listen(q)
+local q = lineAt(KEYS, ARGV[1])
 local first = head(q)
 if first then
   callUp(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
@@ -1607,26 +1646,26 @@ end
 return #owners
 `,
   'fair-lock/heartbeat': `-- heartbeat: a client says that its waiters live, and hears whose turn it is.
-local function clock()
+local function lineAt(keys, patience)
   local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  return {
+    list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
+    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
+    listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
+  }
 end
 local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
 end
-local function lifeOf(q, client)
-  local life = redis.call('hget', q.heartbeats, client) or ''
-  local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+local function lifeIn(text)
+  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
   return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
-local function listen(q)
-  local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
-  if not heard then
-    return
-  end
-  if q.now - heard > 0.6 * span then
+local function listen(q, heard, span)
+  local wasDeaf = q.now - heard > 0.6 * span
+  if wasDeaf then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, marks = lifeOf(q, client)
+      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
       if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
         redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
@@ -1635,6 +1674,18 @@ local function listen(q)
   if q.now - heard > 0.02 * span then
     redis.call('hset', q.heartbeats, ':heard', q.now)
   end
+  return wasDeaf
+end
+local function lifeOf(q, client)
+  if q.hasListened then
+    return lifeIn(redis.call('hget', q.heartbeats, client))
+  end
+  q.hasListened = true
+  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
+  if heard and listen(q, heard, span) then
+    return lifeOf(q, client)
+  end
+  return lifeIn(life)
 end
 local function lives(q, client, forMs, marks)
   local untilMs, since, before = lifeOf(q, client)
@@ -1660,14 +1711,15 @@ local function restore(q)
     redis.call('lpush', q.list, dropped[i])
     redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
   end
+  q.listed = q.listed + #dropped
 end
 local function remove(q, owner)
-  redis.call('lrem', q.list, 1, owner)
+  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
   redis.call('zrem', q.scores, owner)
-  redis.call('zrem', q.arrivals, owner)
+  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
 end
 local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+  return q.listed - q.ours
 end
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
@@ -1692,25 +1744,21 @@ local function head(q)
     owner = redis.call('lindex', q.list, 0)
   end
 end
-local function keep(key, ms)
-  if redis.call('pttl', key) < 0.75 * ms then
-    redis.call('pexpire', key, ms)
-  end
-end
 local function tidy(q)
-  local ours = redis.call('zcard', q.arrivals)
-  if ours == 0 then
-    redis.call('del', q.heartbeats)
-  elseif q.keepMs then
-    keep(q.arrivals, q.keepMs)
-    keep(q.heartbeats, q.keepMs)
-  end
-  if redis.call('llen', q.list) > ours then
+  local hasStrangers = foreigners(q) > 0
+  if hasStrangers then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
-  elseif q.keepMs then
-    keep(q.list, q.keepMs)
-    keep(q.scores, q.keepMs)
+  end
+  if q.ours == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+    redis.call('pexpire', q.arrivals, q.keepMs)
+    redis.call('pexpire', q.heartbeats, q.keepMs)
+    if not hasStrangers then
+      redis.call('pexpire', q.list, q.keepMs)
+      redis.call('pexpire', q.scores, q.keepMs)
+    end
   end
 end
 local function give(lock, owner, untilMs, inboxPrefix)
@@ -1736,13 +1784,10 @@ end
 redis.call('hdel', KEYS[5], '')
 local lease = redis.call('pttl', KEYS[1])
 local holder = redis.call('hgetall', KEYS[1])
-local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-q.now, q.patience = clock(), tonumber(ARGV[3])
-listen(q)
+local q = lineAt(KEYS, ARGV[3])
 local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 local first = head(q)
-local waiting = redis.call('zcard', KEYS[4])
-if redis.call('hlen', KEYS[5]) > 2 * waiting + 16 then
+if redis.call('hlen', KEYS[5]) > 2 * q.ours + 16 then
   for _, client in ipairs(redis.call('hkeys', KEYS[5])) do
     if not string.find(client, ':', 1, true) and lifeOf(q, client) <= q.now then
       redis.call('hdel', KEYS[5], client)
@@ -1766,26 +1811,26 @@ return {
 }
 `,
   'fair-lock/release': `-- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next has it.
-local function clock()
+local function lineAt(keys, patience)
   local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  return {
+    list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
+    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
+    listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
+  }
 end
 local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
 end
-local function lifeOf(q, client)
-  local life = redis.call('hget', q.heartbeats, client) or ''
-  local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+local function lifeIn(text)
+  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
   return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
-local function listen(q)
-  local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
-  if not heard then
-    return
-  end
-  if q.now - heard > 0.6 * span then
+local function listen(q, heard, span)
+  local wasDeaf = q.now - heard > 0.6 * span
+  if wasDeaf then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, marks = lifeOf(q, client)
+      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
       if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
         redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
@@ -1794,6 +1839,18 @@ local function listen(q)
   if q.now - heard > 0.02 * span then
     redis.call('hset', q.heartbeats, ':heard', q.now)
   end
+  return wasDeaf
+end
+local function lifeOf(q, client)
+  if q.hasListened then
+    return lifeIn(redis.call('hget', q.heartbeats, client))
+  end
+  q.hasListened = true
+  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
+  if heard and listen(q, heard, span) then
+    return lifeOf(q, client)
+  end
+  return lifeIn(life)
 end
 local function lives(q, client, forMs, marks)
   local untilMs, since, before = lifeOf(q, client)
@@ -1819,14 +1876,15 @@ local function restore(q)
     redis.call('lpush', q.list, dropped[i])
     redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
   end
+  q.listed = q.listed + #dropped
 end
 local function remove(q, owner)
-  redis.call('lrem', q.list, 1, owner)
+  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
   redis.call('zrem', q.scores, owner)
-  redis.call('zrem', q.arrivals, owner)
+  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
 end
 local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+  return q.listed - q.ours
 end
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
@@ -1851,25 +1909,21 @@ local function head(q)
     owner = redis.call('lindex', q.list, 0)
   end
 end
-local function keep(key, ms)
-  if redis.call('pttl', key) < 0.75 * ms then
-    redis.call('pexpire', key, ms)
-  end
-end
 local function tidy(q)
-  local ours = redis.call('zcard', q.arrivals)
-  if ours == 0 then
-    redis.call('del', q.heartbeats)
-  elseif q.keepMs then
-    keep(q.arrivals, q.keepMs)
-    keep(q.heartbeats, q.keepMs)
-  end
-  if redis.call('llen', q.list) > ours then
+  local hasStrangers = foreigners(q) > 0
+  if hasStrangers then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
-  elseif q.keepMs then
-    keep(q.list, q.keepMs)
-    keep(q.scores, q.keepMs)
+  end
+  if q.ours == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+    redis.call('pexpire', q.arrivals, q.keepMs)
+    redis.call('pexpire', q.heartbeats, q.keepMs)
+    if not hasStrangers then
+      redis.call('pexpire', q.list, q.keepMs)
+      redis.call('pexpire', q.scores, q.keepMs)
+    end
   end
 end
 local function give(lock, owner, untilMs, inboxPrefix)
@@ -1898,15 +1952,17 @@ local function forget(key, owner)
   end
 end
 local holds = tonumber(ARGV[2])
-local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-q.now, q.patience = clock(), tonumber(ARGV[6])
-local waited = holds == 0 and redis.call('zrem', KEYS[4], ARGV[1]) == 1
-if waited then
-  remove(q, ARGV[1])
-  tidy(q)
+local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
+if mine and holds == 0 then
+  redis.call('del', KEYS[1])
+else
+  if holds == 0 then
+    local q = lineAt(KEYS, ARGV[6])
+    remove(q, ARGV[1])
+    tidy(q)
+  end
+  redis.call('hdel', KEYS[1], '')
 end
-redis.call('hdel', KEYS[1], '')
-local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 if holds > 0 then
   local latched = redis.call('get', KEYS[6])
   if latched and tonumber(ARGV[3]) <= tonumber(latched) then
@@ -1925,12 +1981,8 @@ end
 if KEYS[7] then
   forget(KEYS[7], ARGV[1])
 end
-if mine then redis.call('del', KEYS[1]) end
-if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
-  if not mine and not waited then
-    remove(q, ARGV[1])
-  end
-  listen(q)
+local q = lineAt(KEYS, ARGV[6])
+if q.listed > 0 or q.ours > 0 then
   local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
   if first then
     callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9])
@@ -1940,26 +1992,26 @@ end
 return mine and 1 or 0
 `,
   'fair-lock/withdraw': `-- withdraw: take an owner that nobody waits for any more out of the line; its hold, if it has one, stays.
-local function clock()
+local function lineAt(keys, patience)
   local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  return {
+    list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
+    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
+    listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
+  }
 end
 local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
 end
-local function lifeOf(q, client)
-  local life = redis.call('hget', q.heartbeats, client) or ''
-  local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+local function lifeIn(text)
+  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
   return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
-local function listen(q)
-  local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
-  if not heard then
-    return
-  end
-  if q.now - heard > 0.6 * span then
+local function listen(q, heard, span)
+  local wasDeaf = q.now - heard > 0.6 * span
+  if wasDeaf then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, marks = lifeOf(q, client)
+      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
       if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
         redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
@@ -1968,6 +2020,18 @@ local function listen(q)
   if q.now - heard > 0.02 * span then
     redis.call('hset', q.heartbeats, ':heard', q.now)
   end
+  return wasDeaf
+end
+local function lifeOf(q, client)
+  if q.hasListened then
+    return lifeIn(redis.call('hget', q.heartbeats, client))
+  end
+  q.hasListened = true
+  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
+  if heard and listen(q, heard, span) then
+    return lifeOf(q, client)
+  end
+  return lifeIn(life)
 end
 local function lives(q, client, forMs, marks)
   local untilMs, since, before = lifeOf(q, client)
@@ -1993,14 +2057,15 @@ local function restore(q)
     redis.call('lpush', q.list, dropped[i])
     redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
   end
+  q.listed = q.listed + #dropped
 end
 local function remove(q, owner)
-  redis.call('lrem', q.list, 1, owner)
+  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
   redis.call('zrem', q.scores, owner)
-  redis.call('zrem', q.arrivals, owner)
+  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
 end
 local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+  return q.listed - q.ours
 end
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
@@ -2025,25 +2090,21 @@ local function head(q)
     owner = redis.call('lindex', q.list, 0)
   end
 end
-local function keep(key, ms)
-  if redis.call('pttl', key) < 0.75 * ms then
-    redis.call('pexpire', key, ms)
-  end
-end
 local function tidy(q)
-  local ours = redis.call('zcard', q.arrivals)
-  if ours == 0 then
-    redis.call('del', q.heartbeats)
-  elseif q.keepMs then
-    keep(q.arrivals, q.keepMs)
-    keep(q.heartbeats, q.keepMs)
-  end
-  if redis.call('llen', q.list) > ours then
+  local hasStrangers = foreigners(q) > 0
+  if hasStrangers then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
-  elseif q.keepMs then
-    keep(q.list, q.keepMs)
-    keep(q.scores, q.keepMs)
+  end
+  if q.ours == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+    redis.call('pexpire', q.arrivals, q.keepMs)
+    redis.call('pexpire', q.heartbeats, q.keepMs)
+    if not hasStrangers then
+      redis.call('pexpire', q.list, q.keepMs)
+      redis.call('pexpire', q.scores, q.keepMs)
+    end
   end
 end
 local function give(lock, owner, untilMs, inboxPrefix)
@@ -2066,10 +2127,8 @@ local function callUp(q, lock, first, inboxPrefix, unlock, publish)
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
 end
-local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-q.now, q.patience = clock(), tonumber(ARGV[2])
+local q = lineAt(KEYS, ARGV[2])
 remove(q, ARGV[1])
-listen(q)
 local first = redis.call('exists', KEYS[1]) == 0 and head(q)
 if first then
   callUp(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5])
@@ -2482,8 +2541,12 @@ return answer
 `,
   'lock/release': `-- release: lower the hold count of an owner; at 0 give the lock to the first in line, or delete it and wake waiters.
 local holds = tonumber(ARGV[2])
-redis.call('hdel', KEYS[1], '')
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+if mine and holds == 0 then
+  redis.call('del', KEYS[1])
+else
+  redis.call('hdel', KEYS[1], '')
+end
 if holds > 0 then
   local latched = redis.call('get', KEYS[2])
   if latched and tonumber(ARGV[3]) <= tonumber(latched) then
@@ -2507,9 +2570,6 @@ local function forget(key, owner)
   end
 end
   forget(KEYS[4], ARGV[1])
-end
-if mine then
-  redis.call('del', KEYS[1])
 end
 if redis.call('exists', KEYS[3]) == 1 then
 local LIFE = 'alive:'
@@ -2631,10 +2691,16 @@ return redis.call('hexists', KEYS[1], ARGV[1])
 `,
   'lock/renew': `-- renew: make sure that each lock an owner still has lives at least a lease from now.
 local lease = tonumber(ARGV[1])
+local time = redis.call('time')
+local endsAt = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + lease)
 local answers = {}
 for i, key in ipairs(KEYS) do
   if redis.pcall('hexists', key, ARGV[i + 1]) == 1 then
-    redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))
+    if redis.call('pttl', key) < lease then
+      redis.call('pexpireat', key, endsAt)
+    else
+      redis.call('hdel', key, '')
+    end
     answers[i] = 1
   else
     local touched = redis.pcall('hdel', key, '')

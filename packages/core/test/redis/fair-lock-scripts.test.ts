@@ -64,7 +64,7 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
     await acquireAs(A)
     const held = await acquireAs(B, { arrival: '-1' })
     expect(held).toMatchObject({ kind: 'held', holder: A, arrival: '0' })
-    expect(held).not.toHaveProperty('place')
+    expect((held as { place?: number }).place).toBeUndefined()
     expect(Object.keys(await rig.contents())).toEqual([NAME])
     await force()
   })

@@ -236,6 +236,19 @@ describe('callers behind the head', () => {
     second.answer(done('v'))
   })
 
+  it('do not try after a success that took all, whatever came meanwhile, and are offered what is next', async () => {
+    const head = await rig.sleepingHead()
+    const second = rig.enter({ accept: String })
+    rig.source.publish('t')
+    rig.source.publish('t')
+    head.answer({ kind: 'done', value: 'v', takesAll: true })
+    await rig.clock.settle()
+    expect(second.attempts).toBe(0)
+    expect(rig.waiter.offer('q', 'passed')).toBe(true)
+    await rig.clock.settle()
+    expect(second.result).toEqual({ kind: 'done', value: 'passed' })
+  })
+
   it('try after a success at its hint, or at the next tick', async () => {
     const head = await rig.sleepingHead()
     const second = rig.enter({}, { kind: 'done', value: 'v' })

@@ -33,16 +33,13 @@ if superseded or (holds > 1 and not mine) then
 end
 -- A write that changes nothing, of a kind that Redis refuses when out of memory: the line is tidied by others.
 redis.call('setrange', KEYS[6], 0, '')
-local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-q.now, q.patience = clock(), tonumber(ARGV[9])
+local q = lineAt(KEYS, ARGV[9])
 local since, untilMs, left, answer = 0, 0, 0, 1
-if not mine then
-  listen(q)
-  -- Who does not wait says nothing about those who do: a waiter that nobody awaits must not live on it.
-  if ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
-end
-local first = not mine and head(q)
+-- Who does not wait says nothing about those who do: a waiter that nobody awaits must not live on it.
+if not mine and ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
 local isFree = not holder[1]
+-- While somebody has the lock nobody cares who is first, except where Java clients may have changed that.
+local first = not mine and (isFree or foreigners(q) ~= 0) and head(q)
 if mine or (isFree and (not first or first.owner == ARGV[1])) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))

@@ -62,16 +62,18 @@ function parse(reply: unknown): FairAcquireReply {
     return parseAcquired(reply)
   }
   const [ttlMs, holder, holds, arrival, place, javaWaiters, since, until, leftMs, ...note] = reply as Answer
+  const waits = Number(arrival) > 0 ? true : undefined
   return {
     kind: 'held',
     ttlMs: Number(ttlMs),
     holder,
     holds: Number(holds),
     arrival: String(arrival),
-    ...(Number(arrival) > 0 ? { waits: true, place: Number(place) } : {}),
+    waits,
+    place: waits ? Number(place) : undefined,
     javaIsThere: Number(javaWaiters) > 0 || isJava(holder),
     life: lifeIn([since, until, leftMs]),
-    ...noteIn(note),
+    note: noteIn(note),
   }
 }
 

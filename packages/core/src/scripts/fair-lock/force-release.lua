@@ -10,9 +10,7 @@
 local owners = redis.call('hkeys', KEYS[1])
 -- DEL also of nothing: on a demoted primary it fails, instead of an answer from stale data.
 redis.call('del', KEYS[1], KEYS[6])
-local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-q.now, q.patience = clock(), tonumber(ARGV[1])
-listen(q)
+local q = lineAt(KEYS, ARGV[1])
 local first = head(q)
 if first then
   callUp(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])

@@ -13,13 +13,10 @@
 redis.call('hdel', KEYS[5], '')
 local lease = redis.call('pttl', KEYS[1])
 local holder = redis.call('hgetall', KEYS[1])
-local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-q.now, q.patience = clock(), tonumber(ARGV[3])
-listen(q)
+local q = lineAt(KEYS, ARGV[3])
 local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 local first = head(q)
-local waiting = redis.call('zcard', KEYS[4])
-if redis.call('hlen', KEYS[5]) > 2 * waiting + 16 then
+if redis.call('hlen', KEYS[5]) > 2 * q.ours + 16 then
   -- Clients that have gone would pile up for as long as somebody stands in line.
   for _, client in ipairs(redis.call('hkeys', KEYS[5])) do
     if not string.find(client, ':', 1, true) and lifeOf(q, client) <= q.now then

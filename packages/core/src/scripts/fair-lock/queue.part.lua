@@ -4,11 +4,15 @@
 -- as alive and since when without a gap, in Redis's time. No client id has a colon, so the hash can also keep
 -- `:heard`, when a script last ran here, and `:span`, how long the last heartbeat counts.
 -- q    { list, scores, arrivals, heartbeats: keys; now: ms; patience: ms that Redisson gives each waiter;
---        keepMs: how long our keys live from now, if somebody lives }
-
-local function clock()
+--        listed, ours: how many are in the list, and in arrivals; keepMs: how long our keys live from now, if
+--        somebody lives; hasListened: see `lifeOf` }
+local function lineAt(keys, patience)
   local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  return {
+    list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
+    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
+    listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
+  }
 end
 
 local function clientOf(owner)
@@ -17,22 +21,18 @@ end
 
 -- Until when a client counts as alive, since when it has without a gap, and its marks: `s` it was spared, see `listen`;
 -- `g` it uses a lock that its waiter is given.
-local function lifeOf(q, client)
-  local life = redis.call('hget', q.heartbeats, client) or ''
-  local untilMs, since, marks = string.match(life, '^(%d+) (%d+) ?(.*)$')
+local function lifeIn(text)
+  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
   return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
 
 -- Nobody at all was heard for longer than any heartbeat takes: it was Redis that did not listen. Whoever lived then
--- is given time to say so, once: who does not use it is dead after all.
-local function listen(q)
-  local heard, span = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span'))
-  if not heard then
-    return
-  end
-  if q.now - heard > 0.6 * span then
+-- is given time to say so, once: who does not use it is dead after all. Returns whether it was so.
+local function listen(q, heard, span)
+  local wasDeaf = q.now - heard > 0.6 * span
+  if wasDeaf then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, marks = lifeOf(q, client)
+      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
       if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
         redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
@@ -42,6 +42,20 @@ local function listen(q)
   if q.now - heard > 0.02 * span then
     redis.call('hset', q.heartbeats, ':heard', q.now)
   end
+  return wasDeaf
+end
+
+-- As `lifeIn`. The first life that a script looks at it looks at together with when one last did.
+local function lifeOf(q, client)
+  if q.hasListened then
+    return lifeIn(redis.call('hget', q.heartbeats, client))
+  end
+  q.hasListened = true
+  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
+  if heard and listen(q, heard, span) then
+    return lifeOf(q, client)
+  end
+  return lifeIn(life)
 end
 
 -- Returns since when it has lived without a gap: a client that finds another beginning than before may have been taken
@@ -74,16 +88,17 @@ local function restore(q)
     redis.call('lpush', q.list, dropped[i])
     redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
   end
+  q.listed = q.listed + #dropped
 end
 
 local function remove(q, owner)
-  redis.call('lrem', q.list, 1, owner)
+  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
   redis.call('zrem', q.scores, owner)
-  redis.call('zrem', q.arrivals, owner)
+  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
 end
 
 local function foreigners(q)
-  return redis.call('llen', q.list) - redis.call('zcard', q.arrivals)
+  return q.listed - q.ours
 end
 
 -- Until when it counts as alive: ours by the heartbeat of its client, with the marks of that, a Java waiter by
@@ -114,28 +129,24 @@ local function head(q)
   end
 end
 
-local function keep(key, ms)
-  if redis.call('pttl', key) < 0.75 * ms then
-    redis.call('pexpire', key, ms)
-  end
-end
-
 -- Comes last. What is ours goes with the last waiter of ours, or ends some time after the last heartbeat. So do the
 -- list and the times, or waiters that died as the last in line would leave them for ever; but while a Java client
 -- stands there they have no end, because Redisson gives them none.
 local function tidy(q)
-  local ours = redis.call('zcard', q.arrivals)
-  if ours == 0 then
-    redis.call('del', q.heartbeats)
-  elseif q.keepMs then
-    keep(q.arrivals, q.keepMs)
-    keep(q.heartbeats, q.keepMs)
-  end
-  if redis.call('llen', q.list) > ours then
+  local hasStrangers = foreigners(q) > 0
+  if hasStrangers then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
-  elseif q.keepMs then
-    keep(q.list, q.keepMs)
-    keep(q.scores, q.keepMs)
+  end
+  if q.ours == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+    -- One speaks for all: none of them is there without it, and none was made when it had its end already.
+    redis.call('pexpire', q.arrivals, q.keepMs)
+    redis.call('pexpire', q.heartbeats, q.keepMs)
+    if not hasStrangers then
+      redis.call('pexpire', q.list, q.keepMs)
+      redis.call('pexpire', q.scores, q.keepMs)
+    end
   end
 end

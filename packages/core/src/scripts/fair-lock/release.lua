@@ -11,20 +11,22 @@
 -- insert fair-lock/call-up
 -- insert lock/forget
 local holds = tonumber(ARGV[2])
-local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-q.now, q.patience = clock(), tonumber(ARGV[6])
+-- pcall: the way out of line is open also when something of another type has the name of the lock.
+local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
 
--- Out of line first: the way out is open also when something of another type has the name of the lock.
-local waited = holds == 0 and redis.call('zrem', KEYS[4], ARGV[1]) == 1
-if waited then
-  remove(q, ARGV[1])
-  tidy(q)
+-- A write comes first. On a demoted primary it fails, and after it Redis lets the count, the latch and the line be
+-- written even when it is out of memory.
+if mine and holds == 0 then
+  redis.call('del', KEYS[1])
+else
+  if holds == 0 then
+    local q = lineAt(KEYS, ARGV[6])
+    remove(q, ARGV[1])
+    tidy(q)
+  end
+  redis.call('hdel', KEYS[1], '')
 end
--- A write that changes nothing. On a demoted primary it fails, and after it Redis lets the count, the latch and the
--- line be written even when it is out of memory.
-redis.call('hdel', KEYS[1], '')
 
-local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 if holds > 0 then
   local latched = redis.call('get', KEYS[6])
   if latched and tonumber(ARGV[3]) <= tonumber(latched) then
@@ -43,12 +45,8 @@ end
 if KEYS[7] then
   forget(KEYS[7], ARGV[1])
 end
-if mine then redis.call('del', KEYS[1]) end
-if redis.call('exists', KEYS[2], KEYS[4]) > 0 then
-  if not mine and not waited then
-    remove(q, ARGV[1])
-  end
-  listen(q)
+local q = lineAt(KEYS, ARGV[6])
+if q.listed > 0 or q.ours > 0 then
   local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
   if first then
     callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9])

@@ -6,10 +6,8 @@
 -- RETRY   safe: finds nothing
 -- insert fair-lock/queue
 -- insert fair-lock/call-up
-local q = { list = KEYS[2], scores = KEYS[3], arrivals = KEYS[4], heartbeats = KEYS[5] }
-q.now, q.patience = clock(), tonumber(ARGV[2])
+local q = lineAt(KEYS, ARGV[2])
 remove(q, ARGV[1])
-listen(q)
 local first = redis.call('exists', KEYS[1]) == 0 and head(q)
 if first then
   callUp(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5])

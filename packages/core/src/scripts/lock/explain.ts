@@ -25,7 +25,7 @@ export interface LockFacts {
   readonly waitingWriters: number
   /** Of the one owner that has a note. */
   readonly notedOwner: string | undefined
-  readonly note?: HoldNote
+  readonly note?: HoldNote | undefined
 }
 
 /** Null: nobody has it, or it is no lock. */
@@ -53,6 +53,6 @@ function parse(reply: unknown): LockFacts | null {
     ...{ ttlMs: Number(ttlMs), mode, token, inLine: Number(inLine), waitingWriters: Number(writers) },
     holds: new Map([...values].map(([owner, holds]) => [owner, Number(holds)])),
     notedOwner,
-    ...noteIn(note),
+    note: noteIn(note),
   }
 }

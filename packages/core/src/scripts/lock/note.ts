@@ -20,12 +20,12 @@ export function wantedNote({ ttlMs, traceparent = NO_TRACE }: NoteWish): string 
   return `${ttlMs} ${traceparent}`
 }
 
-/** The end of an answer: nothing where there is no note. */
-export function noteIn([ms, traceparent]: readonly unknown[]): { note?: HoldNote } {
+/** The end of an answer; undefined where there is no note. */
+export function noteIn([ms, traceparent]: readonly unknown[]): HoldNote | undefined {
   if (ms === undefined) {
-    return {}
+    return undefined
   }
   // The clock of Redis may have been set back.
   const heldForMs = Math.max(0, Number(ms))
-  return { note: traceparent === NO_TRACE ? { heldForMs } : { heldForMs, traceparent: String(traceparent) } }
+  return traceparent === NO_TRACE ? { heldForMs } : { heldForMs, traceparent: String(traceparent) }
 }

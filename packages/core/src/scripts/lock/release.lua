@@ -11,11 +11,14 @@
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 local holds = tonumber(ARGV[2])
 
--- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the
--- count and the latch be written even when it is out of memory.
-redis.call('hdel', KEYS[1], '')
-
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+-- A write comes first. On a demoted primary it fails, and after it Redis lets the count and the latch be written even
+-- when it is out of memory.
+if mine and holds == 0 then
+  redis.call('del', KEYS[1])
+else
+  redis.call('hdel', KEYS[1], '')
+end
 if holds > 0 then
   local latched = redis.call('get', KEYS[2])
   if latched and tonumber(ARGV[3]) <= tonumber(latched) then
@@ -36,9 +39,6 @@ if KEYS[4] then
 -- Not before: a release without a note shall not pay for it.
 -- insert lock/forget
   forget(KEYS[4], ARGV[1])
-end
-if mine then
-  redis.call('del', KEYS[1])
 end
 if redis.call('exists', KEYS[3]) == 1 then
 -- Nor should one that nobody waits for.

@@ -4,11 +4,19 @@
 -- RETURNS a list in the order of KEYS: 1 renewed, 0 this owner does not have it
 -- RETRY   safe: compares the owner, never creates, never shortens
 local lease = tonumber(ARGV[1])
+local time = redis.call('time')
+-- One text for all: from a number Redis would make one each time, and of a lease a moment.
+local endsAt = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + lease)
 local answers = {}
 for i, key in ipairs(KEYS) do
   -- pcall: a key of another type under one name is that lock's loss, not a failure of its neighbours.
   if redis.pcall('hexists', key, ARGV[i + 1]) == 1 then
-    redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))
+    if redis.call('pttl', key) < lease then
+      redis.call('pexpireat', key, endsAt)
+    else
+      -- A write that changes nothing, as below.
+      redis.call('hdel', key, '')
+    end
     answers[i] = 1
   else
     -- A write that changes nothing: on a demoted primary it fails, instead of a loss that stale data tells of.
