@@ -11,7 +11,10 @@ const WARM_UP_MS = 1_000
 export const hopsPerSecond = async (workers, { ms }, context) => {
   await joined(workers, context)
   try {
-    await Promise.all(workers.map((worker, i) => worker.call('startChain', { begins: i === 0 })))
+    const [first, ...others] = workers
+    // All before the first: a message that nobody passes on would be the end of the chain.
+    await Promise.all(others.map((worker) => worker.call('startChain', { begins: false })))
+    await first.call('startChain', { begins: true })
     await sleep(Math.min(WARM_UP_MS, ms))
     await hopsOf(workers)
     await sleep(ms)

@@ -64,8 +64,11 @@ export const contended = {
     }
   },
 
-  problems: ({ results }) =>
-    results
+  problems: ({ results, chains }) => [
+    ...chains
+      .filter(({ perSecond }) => perSecond === 0)
+      .map(({ processes }) => `a chain of pushes through ${processes} processes broke`),
+    ...results
       .filter(({ kind }) => kind === 'holdfast')
       .flatMap(({ name, processes, flows, failure, together, pairs, gaveUp, stuck }) => {
         const who = `${name}, ${processes} × ${flows}`
@@ -76,6 +79,7 @@ export const contended = {
           ...(gaveUp.max + stuck.max > 0 ? [`${who}: ${gaveUp.max} gave up, ${stuck.max} were stuck`] : []),
         ]
       }),
+  ],
 
   bars: contendedBars,
 
