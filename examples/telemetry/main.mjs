@@ -8,9 +8,12 @@ import { MeterProvider } from '@opentelemetry/sdk-metrics'
 const isServing = process.argv.includes('--serve')
 const redisUrl = process.env.REDIS_URL ?? 'redis://localhost:6379'
 
-const exporter = new PrometheusExporter({ port: 9464, preventServerStart: !isServing })
+const telemetry = instrument({ metrics: 'producer' })
+const exporter = new PrometheusExporter({
+  ...{ port: 9464, preventServerStart: !isServing },
+  metricProducers: [telemetry],
+})
 const meterProvider = new MeterProvider({ readers: [exporter] })
-const telemetry = instrument({ meterProvider })
 
 // Short leases, so that a few seconds show renewals. Two clients are two services for Redis.
 const options = { lockWatchdogTimeout: 1_500 }

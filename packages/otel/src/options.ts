@@ -14,8 +14,8 @@ export interface InstrumentationOptions {
   /** How many names there are at most; further ones count as `other`. Default 300. Larger: more series, more memory. */
   maxLockNames?: number
   /**
-   * Default 'api': through a meter. 'producer': counted here and fetched by `collect()`, for processes that lock many
-   * thousand times a second; the instrumentation is then one of the `metricProducers` of a reader of the SDK.
+   * Default 'api': through a meter, whatever SDK and readers there are. 'producer': counted here, which costs less, and
+   * fetched by `collect()`; the instrumentation is then one of the `metricProducers` of a reader of the SDK.
    */
   metrics?: 'api' | 'producer'
   /** Default 'all': of waits and of holds. 'waits': fewer spans, and no span for a lock that nobody had to wait for. */

@@ -341,13 +341,12 @@ local transitions = {
     return redis.call('hexists', KEYS[1], ARGV[1])
   end },
   ['fair-lock/acquire'] = { run = function(KEYS, ARGV)
-    local function lineAt(keys, patience)
+    local function lineAt(list, scores, arrivals, heartbeats, patience)
+      local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
       local time = redis.call('time')
-      return {
-        list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
-        now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
-        listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
-      }
+      q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+      q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+      return q
     end
     local function clientOf(owner)
       return string.match(owner, '^(.*):') or owner
@@ -445,9 +444,10 @@ local transitions = {
         redis.call('persist', q.list)
         redis.call('persist', q.scores)
       end
+      local key = hasStrangers and q.heartbeats or q.list
       if q.ours == 0 then
         redis.call('del', q.heartbeats)
-      elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+      elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
         redis.call('pexpire', q.arrivals, q.keepMs)
         redis.call('pexpire', q.heartbeats, q.keepMs)
         if not hasStrangers then
@@ -551,11 +551,11 @@ local transitions = {
       return superseded and 3 or 2
     end
     redis.call('setrange', KEYS[6], 0, '')
-    local q = lineAt(KEYS, ARGV[9])
+    local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[9])
     local since, untilMs, left, answer = 0, 0, 0, 1
     if not mine and ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
     local isFree = not holder[1]
-    local first = not mine and (isFree or foreigners(q) ~= 0) and head(q)
+    local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0) and head(q)
     if mine or (isFree and (not first or first.owner == ARGV[1])) then
       redis.call('hset', KEYS[1], ARGV[1], holds)
       redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -573,13 +573,12 @@ local transitions = {
     return answer
   end },
   ['fair-lock/release'] = { run = function(KEYS, ARGV)
-    local function lineAt(keys, patience)
+    local function lineAt(list, scores, arrivals, heartbeats, patience)
+      local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
       local time = redis.call('time')
-      return {
-        list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
-        now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
-        listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
-      }
+      q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+      q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+      return q
     end
     local function clientOf(owner)
       return string.match(owner, '^(.*):') or owner
@@ -677,9 +676,10 @@ local transitions = {
         redis.call('persist', q.list)
         redis.call('persist', q.scores)
       end
+      local key = hasStrangers and q.heartbeats or q.list
       if q.ours == 0 then
         redis.call('del', q.heartbeats)
-      elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+      elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
         redis.call('pexpire', q.arrivals, q.keepMs)
         redis.call('pexpire', q.heartbeats, q.keepMs)
         if not hasStrangers then
@@ -719,7 +719,7 @@ local transitions = {
       redis.call('del', KEYS[1])
     else
       if holds == 0 then
-        local q = lineAt(KEYS, ARGV[6])
+        local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
         remove(q, ARGV[1])
         tidy(q)
       end
@@ -743,7 +743,7 @@ local transitions = {
     if KEYS[7] then
       forget(KEYS[7], ARGV[1])
     end
-    local q = lineAt(KEYS, ARGV[6])
+    local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
     if q.listed > 0 or q.ours > 0 then
       local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
       if first then
@@ -754,13 +754,12 @@ local transitions = {
     return mine and 1 or 0
   end },
   ['fair-lock/heartbeat'] = { run = function(KEYS, ARGV)
-    local function lineAt(keys, patience)
+    local function lineAt(list, scores, arrivals, heartbeats, patience)
+      local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
       local time = redis.call('time')
-      return {
-        list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
-        now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
-        listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
-      }
+      q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+      q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+      return q
     end
     local function clientOf(owner)
       return string.match(owner, '^(.*):') or owner
@@ -858,9 +857,10 @@ local transitions = {
         redis.call('persist', q.list)
         redis.call('persist', q.scores)
       end
+      local key = hasStrangers and q.heartbeats or q.list
       if q.ours == 0 then
         redis.call('del', q.heartbeats)
-      elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+      elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
         redis.call('pexpire', q.arrivals, q.keepMs)
         redis.call('pexpire', q.heartbeats, q.keepMs)
         if not hasStrangers then
@@ -892,7 +892,7 @@ local transitions = {
     redis.call('hdel', KEYS[5], '')
     local lease = redis.call('pttl', KEYS[1])
     local holder = redis.call('hgetall', KEYS[1])
-    local q = lineAt(KEYS, ARGV[3])
+    local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
     local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
     local first = head(q)
     if redis.call('hlen', KEYS[5]) > 2 * q.ours + 16 then
@@ -1265,13 +1265,12 @@ redis.call(ARGV[7], ARGV[6], ARGV[8])
 return keep(operation, 1)
 `,
   'fair-lock/acquire': `-- acquire: take a free lock for the first in line, else stand in line; or set the hold count of its owner.
-local function lineAt(keys, patience)
+local function lineAt(list, scores, arrivals, heartbeats, patience)
+  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
   local time = redis.call('time')
-  return {
-    list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
-    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
-    listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
-  }
+  q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+  return q
 end
 local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
@@ -1369,9 +1368,10 @@ local function tidy(q)
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   end
+  local key = hasStrangers and q.heartbeats or q.list
   if q.ours == 0 then
     redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
     redis.call('pexpire', q.arrivals, q.keepMs)
     redis.call('pexpire', q.heartbeats, q.keepMs)
     if not hasStrangers then
@@ -1475,11 +1475,11 @@ if superseded or (holds > 1 and not mine) then
   return superseded and 3 or 2
 end
 redis.call('setrange', KEYS[6], 0, '')
-local q = lineAt(KEYS, ARGV[9])
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[9])
 local since, untilMs, left, answer = 0, 0, 0, 1
 if not mine and ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
 local isFree = not holder[1]
-local first = not mine and (isFree or foreigners(q) ~= 0) and head(q)
+local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0) and head(q)
 if mine or (isFree and (not first or first.owner == ARGV[1])) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -1497,13 +1497,12 @@ tidy(q)
 return answer
 `,
   'fair-lock/force-release': `-- force-release: delete the lock whoever has it, give it to the first in line, tell it, and the clients that had it.
-local function lineAt(keys, patience)
+local function lineAt(list, scores, arrivals, heartbeats, patience)
+  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
   local time = redis.call('time')
-  return {
-    list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
-    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
-    listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
-  }
+  q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+  return q
 end
 local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
@@ -1601,9 +1600,10 @@ local function tidy(q)
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   end
+  local key = hasStrangers and q.heartbeats or q.list
   if q.ours == 0 then
     redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
     redis.call('pexpire', q.arrivals, q.keepMs)
     redis.call('pexpire', q.heartbeats, q.keepMs)
     if not hasStrangers then
@@ -1634,7 +1634,7 @@ local function callUp(q, lock, first, inboxPrefix, unlock, publish)
 end
 local owners = redis.call('hkeys', KEYS[1])
 redis.call('del', KEYS[1], KEYS[6])
-local q = lineAt(KEYS, ARGV[1])
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
 local first = head(q)
 if first then
   callUp(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
@@ -1646,13 +1646,12 @@ end
 return #owners
 `,
   'fair-lock/heartbeat': `-- heartbeat: a client says that its waiters live, and hears whose turn it is.
-local function lineAt(keys, patience)
+local function lineAt(list, scores, arrivals, heartbeats, patience)
+  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
   local time = redis.call('time')
-  return {
-    list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
-    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
-    listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
-  }
+  q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+  return q
 end
 local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
@@ -1750,9 +1749,10 @@ local function tidy(q)
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   end
+  local key = hasStrangers and q.heartbeats or q.list
   if q.ours == 0 then
     redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
     redis.call('pexpire', q.arrivals, q.keepMs)
     redis.call('pexpire', q.heartbeats, q.keepMs)
     if not hasStrangers then
@@ -1784,7 +1784,7 @@ end
 redis.call('hdel', KEYS[5], '')
 local lease = redis.call('pttl', KEYS[1])
 local holder = redis.call('hgetall', KEYS[1])
-local q = lineAt(KEYS, ARGV[3])
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
 local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 local first = head(q)
 if redis.call('hlen', KEYS[5]) > 2 * q.ours + 16 then
@@ -1811,13 +1811,12 @@ return {
 }
 `,
   'fair-lock/release': `-- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next has it.
-local function lineAt(keys, patience)
+local function lineAt(list, scores, arrivals, heartbeats, patience)
+  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
   local time = redis.call('time')
-  return {
-    list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
-    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
-    listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
-  }
+  q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+  return q
 end
 local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
@@ -1915,9 +1914,10 @@ local function tidy(q)
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   end
+  local key = hasStrangers and q.heartbeats or q.list
   if q.ours == 0 then
     redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
     redis.call('pexpire', q.arrivals, q.keepMs)
     redis.call('pexpire', q.heartbeats, q.keepMs)
     if not hasStrangers then
@@ -1957,7 +1957,7 @@ if mine and holds == 0 then
   redis.call('del', KEYS[1])
 else
   if holds == 0 then
-    local q = lineAt(KEYS, ARGV[6])
+    local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
     remove(q, ARGV[1])
     tidy(q)
   end
@@ -1981,7 +1981,7 @@ end
 if KEYS[7] then
   forget(KEYS[7], ARGV[1])
 end
-local q = lineAt(KEYS, ARGV[6])
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
 if q.listed > 0 or q.ours > 0 then
   local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
   if first then
@@ -1992,13 +1992,12 @@ end
 return mine and 1 or 0
 `,
   'fair-lock/withdraw': `-- withdraw: take an owner that nobody waits for any more out of the line; its hold, if it has one, stays.
-local function lineAt(keys, patience)
+local function lineAt(list, scores, arrivals, heartbeats, patience)
+  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
   local time = redis.call('time')
-  return {
-    list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
-    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
-    listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
-  }
+  q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+  return q
 end
 local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
@@ -2096,9 +2095,10 @@ local function tidy(q)
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   end
+  local key = hasStrangers and q.heartbeats or q.list
   if q.ours == 0 then
     redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
+  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
     redis.call('pexpire', q.arrivals, q.keepMs)
     redis.call('pexpire', q.heartbeats, q.keepMs)
     if not hasStrangers then
@@ -2127,7 +2127,7 @@ local function callUp(q, lock, first, inboxPrefix, unlock, publish)
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
 end
-local q = lineAt(KEYS, ARGV[2])
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
 remove(q, ARGV[1])
 local first = redis.call('exists', KEYS[1]) == 0 and head(q)
 if first then

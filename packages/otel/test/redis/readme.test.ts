@@ -16,7 +16,7 @@ describe('packages/otel/README.md', () => {
       .replace('redis://localhost:6379', redisUrl)
       .replace('order:42', harness.name('order:42'))
       // Its port may be somebody else's.
-      .replace('new PrometheusExporter()', 'new PrometheusExporter({ preventServerStart: true })')
+      .replace('metricProducers: [telemetry]', 'metricProducers: [telemetry], preventServerStart: true')
     const { stdout, stderr } = await run(process.execPath, ['--input-type=module', '-e', program], {
       cwd: root,
     })

@@ -33,13 +33,14 @@ if superseded or (holds > 1 and not mine) then
 end
 -- A write that changes nothing, of a kind that Redis refuses when out of memory: the line is tidied by others.
 redis.call('setrange', KEYS[6], 0, '')
-local q = lineAt(KEYS, ARGV[9])
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[9])
 local since, untilMs, left, answer = 0, 0, 0, 1
 -- Who does not wait says nothing about those who do: a waiter that nobody awaits must not live on it.
 if not mine and ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
 local isFree = not holder[1]
--- While somebody has the lock nobody cares who is first, except where Java clients may have changed that.
-local first = not mine and (isFree or foreigners(q) ~= 0) and head(q)
+-- While somebody has the lock it need not be known who is first, except where Java clients may have changed that: the
+-- heartbeats of those who wait drop the dead, and the tries of those who do not wait.
+local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0) and head(q)
 if mine or (isFree and (not first or first.owner == ARGV[1])) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))

@@ -13,7 +13,7 @@
 redis.call('hdel', KEYS[5], '')
 local lease = redis.call('pttl', KEYS[1])
 local holder = redis.call('hgetall', KEYS[1])
-local q = lineAt(KEYS, ARGV[3])
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
 local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 local first = head(q)
 if redis.call('hlen', KEYS[5]) > 2 * q.ours + 16 then

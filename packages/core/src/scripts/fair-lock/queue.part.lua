@@ -6,13 +6,12 @@
 -- q    { list, scores, arrivals, heartbeats: keys; now: ms; patience: ms that Redisson gives each waiter;
 --        listed, ours: how many are in the list, and in arrivals; keepMs: how long our keys live from now, if
 --        somebody lives; hasListened: see `lifeOf` }
-local function lineAt(keys, patience)
+local function lineAt(list, scores, arrivals, heartbeats, patience)
+  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
   local time = redis.call('time')
-  return {
-    list = keys[2], scores = keys[3], arrivals = keys[4], heartbeats = keys[5],
-    now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), patience = tonumber(patience),
-    listed = redis.call('llen', keys[2]), ours = redis.call('zcard', keys[4]),
-  }
+  q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+  return q
 end
 
 local function clientOf(owner)
@@ -138,10 +137,11 @@ local function tidy(q)
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   end
+  -- One speaks for all: none of them is there without it, and none was made when it had its end already.
+  local key = hasStrangers and q.heartbeats or q.list
   if q.ours == 0 then
     redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', hasStrangers and q.heartbeats or q.list) < 0.75 * q.keepMs then
-    -- One speaks for all: none of them is there without it, and none was made when it had its end already.
+  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
     redis.call('pexpire', q.arrivals, q.keepMs)
     redis.call('pexpire', q.heartbeats, q.keepMs)
     if not hasStrangers then

@@ -20,7 +20,7 @@ if mine and holds == 0 then
   redis.call('del', KEYS[1])
 else
   if holds == 0 then
-    local q = lineAt(KEYS, ARGV[6])
+    local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
     remove(q, ARGV[1])
     tidy(q)
   end
@@ -45,7 +45,7 @@ end
 if KEYS[7] then
   forget(KEYS[7], ARGV[1])
 end
-local q = lineAt(KEYS, ARGV[6])
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
 if q.listed > 0 or q.ours > 0 then
   local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
   if first then

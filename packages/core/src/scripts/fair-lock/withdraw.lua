@@ -6,7 +6,7 @@
 -- RETRY   safe: finds nothing
 -- insert fair-lock/queue
 -- insert fair-lock/call-up
-local q = lineAt(KEYS, ARGV[2])
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
 remove(q, ARGV[1])
 local first = redis.call('exists', KEYS[1]) == 0 and head(q)
 if first then
