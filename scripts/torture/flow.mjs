@@ -140,8 +140,9 @@ export class Flow {
 
   async #readOn(writing, hold, told) {
     const { history } = this.#parts
-    // Whose write lock was lost meanwhile is a reader like any other.
-    const isWriter = writing.hold.trustedForMs > 0
+    // Whose write lock was lost meanwhile is a reader like any other. Not whose is only in doubt, after a restart of
+    // Redis: it trusts neither lock then, and both again when it has asked.
+    const isWriter = !writing.hold.signal.aborted
     const reading = told.acquired(hold, isWriter ? writing.owner : hold.owner)
     try {
       try {

@@ -1,7 +1,7 @@
 import { hopsPerSecond } from './push-chain.mjs'
 
 const FLOWS = 8
-const MS = 2_000
+const MS = 1_200
 
 /**
  * Lets every contestant contend in these processes, and a chain of pushes go round, for long enough that the compiler

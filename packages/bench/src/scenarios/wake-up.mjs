@@ -21,7 +21,7 @@ const LIFE = { atMostMs: 180_000, what: 'wake-up' }
 export const wakeUp = {
   id: 'wake-up',
   title: 'Wake-up between two processes',
-  full: { times: 25, spreadMs: 100 },
+  full: { times: 15, spreadMs: 100 },
   small: { times: 1, spreadMs: 1, warmUpMs: 50 },
 
   async run(context, { times, spreadMs, warmUpMs }) {

@@ -2,7 +2,7 @@
 -- It is Redisson's: a list of owners, and the times after which Java clients drop one from the head. Waiters of
 -- ours are in `arrivals` too, with the number they came at. `heartbeats` has, for each client, until when it counts
 -- as alive and since when without a gap, in Redis's time. No client id has a colon, so the hash can also keep
--- `:heard`, when a script last ran here, and `:span`, how long the last heartbeat counts.
+-- `:heard`, when a script last looked who lives, and `:span`, how long the last heartbeat counts.
 -- q    { list, scores, arrivals, heartbeats: keys; now: ms; patience: ms that Redisson gives each waiter;
 --        listed, ours: how many are in the list, and in arrivals; keepMs: how long our keys live from now, if
 --        somebody lives; hasListened: see `lifeOf` }
@@ -44,7 +44,7 @@ local function listen(q, heard, span)
   return wasDeaf
 end
 
--- As `lifeIn`. The first life that a script looks at it looks at together with when one last did.
+-- As `lifeIn`, of a client. With the first life that a script looks at it hears when one last did.
 local function lifeOf(q, client)
   if q.hasListened then
     return lifeIn(redis.call('hget', q.heartbeats, client))
