@@ -7,7 +7,7 @@ export interface SeenHolder {
   readonly holder: string
   readonly holds: number
   readonly ttlMs: number
-  readonly owners?: number
+  readonly owners?: number | undefined
   readonly note?: HoldNote | undefined
 }
 

@@ -341,10 +341,13 @@ local transitions = {
     return redis.call('hexists', KEYS[1], ARGV[1])
   end },
   ['fair-lock/acquire'] = { run = function(KEYS, ARGV)
+    local function clock()
+      local time = redis.call('time')
+      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    end
     local function lineAt(list, scores, arrivals, heartbeats, patience)
       local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-      local time = redis.call('time')
-      q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+      q.now, q.patience = clock(), tonumber(patience)
       q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
       return q
     end
@@ -573,10 +576,13 @@ local transitions = {
     return answer
   end },
   ['fair-lock/release'] = { run = function(KEYS, ARGV)
+    local function clock()
+      local time = redis.call('time')
+      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    end
     local function lineAt(list, scores, arrivals, heartbeats, patience)
       local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-      local time = redis.call('time')
-      q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+      q.now, q.patience = clock(), tonumber(patience)
       q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
       return q
     end
@@ -715,11 +721,12 @@ local transitions = {
     end
     local holds = tonumber(ARGV[2])
     local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
+    local q
     if mine and holds == 0 then
       redis.call('del', KEYS[1])
     else
       if holds == 0 then
-        local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
+        q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
         remove(q, ARGV[1])
         tidy(q)
       end
@@ -743,7 +750,7 @@ local transitions = {
     if KEYS[7] then
       forget(KEYS[7], ARGV[1])
     end
-    local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
+    q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
     if q.listed > 0 or q.ours > 0 then
       local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
       if first then
@@ -754,10 +761,13 @@ local transitions = {
     return mine and 1 or 0
   end },
   ['fair-lock/heartbeat'] = { run = function(KEYS, ARGV)
+    local function clock()
+      local time = redis.call('time')
+      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    end
     local function lineAt(list, scores, arrivals, heartbeats, patience)
       local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-      local time = redis.call('time')
-      q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+      q.now, q.patience = clock(), tonumber(patience)
       q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
       return q
     end
@@ -1265,10 +1275,13 @@ redis.call(ARGV[7], ARGV[6], ARGV[8])
 return keep(operation, 1)
 `,
   'fair-lock/acquire': `-- acquire: take a free lock for the first in line, else stand in line; or set the hold count of its owner.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
 local function lineAt(list, scores, arrivals, heartbeats, patience)
   local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-  local time = redis.call('time')
-  q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+  q.now, q.patience = clock(), tonumber(patience)
   q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
   return q
 end
@@ -1497,10 +1510,13 @@ tidy(q)
 return answer
 `,
   'fair-lock/force-release': `-- force-release: delete the lock whoever has it, give it to the first in line, tell it, and the clients that had it.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
 local function lineAt(list, scores, arrivals, heartbeats, patience)
   local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-  local time = redis.call('time')
-  q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+  q.now, q.patience = clock(), tonumber(patience)
   q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
   return q
 end
@@ -1646,10 +1662,13 @@ end
 return #owners
 `,
   'fair-lock/heartbeat': `-- heartbeat: a client says that its waiters live, and hears whose turn it is.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
 local function lineAt(list, scores, arrivals, heartbeats, patience)
   local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-  local time = redis.call('time')
-  q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+  q.now, q.patience = clock(), tonumber(patience)
   q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
   return q
 end
@@ -1811,10 +1830,13 @@ return {
 }
 `,
   'fair-lock/release': `-- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next has it.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
 local function lineAt(list, scores, arrivals, heartbeats, patience)
   local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-  local time = redis.call('time')
-  q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+  q.now, q.patience = clock(), tonumber(patience)
   q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
   return q
 end
@@ -1953,11 +1975,12 @@ local function forget(key, owner)
 end
 local holds = tonumber(ARGV[2])
 local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
+local q
 if mine and holds == 0 then
   redis.call('del', KEYS[1])
 else
   if holds == 0 then
-    local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
+    q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
     remove(q, ARGV[1])
     tidy(q)
   end
@@ -1981,7 +2004,7 @@ end
 if KEYS[7] then
   forget(KEYS[7], ARGV[1])
 end
-local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
+q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
 if q.listed > 0 or q.ours > 0 then
   local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
   if first then
@@ -1992,10 +2015,13 @@ end
 return mine and 1 or 0
 `,
   'fair-lock/withdraw': `-- withdraw: take an owner that nobody waits for any more out of the line; its hold, if it has one, stays.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
 local function lineAt(list, scores, arrivals, heartbeats, patience)
   local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-  local time = redis.call('time')
-  q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+  q.now, q.patience = clock(), tonumber(patience)
   q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
   return q
 end
@@ -2690,9 +2716,12 @@ end
 return redis.call('hexists', KEYS[1], ARGV[1])
 `,
   'lock/renew': `-- renew: make sure that each lock an owner still has lives at least a lease from now.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
 local lease = tonumber(ARGV[1])
-local time = redis.call('time')
-local endsAt = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + lease)
+local endsAt = string.format('%.0f', clock() + lease)
 local answers = {}
 for i, key in ipairs(KEYS) do
   if redis.pcall('hexists', key, ARGV[i + 1]) == 1 then
@@ -2742,7 +2771,7 @@ end
 local FOREVER = 922337203685477
 local function clock()
   local time = redis.call('time')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raw(id)
   return (string.gsub(id, '%x%x', function(byte)
@@ -2813,7 +2842,7 @@ end
 local FOREVER = 922337203685477
 local function clock()
   local time = redis.call('time')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raw(id)
   return (string.gsub(id, '%x%x', function(byte)
@@ -2850,7 +2879,7 @@ end
 local FOREVER = 922337203685477
 local function clock()
   local time = redis.call('time')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raw(id)
   return (string.gsub(id, '%x%x', function(byte)
@@ -2902,7 +2931,7 @@ end
 local FOREVER = 922337203685477
 local function clock()
   local time = redis.call('time')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raw(id)
   return (string.gsub(id, '%x%x', function(byte)
@@ -2947,7 +2976,7 @@ return keep(operation, count)
 local FOREVER = 922337203685477
 local function clock()
   local time = redis.call('time')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raw(id)
   return (string.gsub(id, '%x%x', function(byte)
@@ -3002,7 +3031,7 @@ end
 local FOREVER = 922337203685477
 local function clock()
   local time = redis.call('time')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raw(id)
   return (string.gsub(id, '%x%x', function(byte)
@@ -3066,7 +3095,7 @@ end
 local FOREVER = 922337203685477
 local function clock()
   local time = redis.call('time')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 local function raw(id)
   return (string.gsub(id, '%x%x', function(byte)
@@ -3280,7 +3309,7 @@ local function ticksAt(key)
   end
   return ticks
 end
-local function nowMs()
+local function clock()
   local time = redis.call('time')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
@@ -3303,7 +3332,7 @@ if redis.call('hexists', KEYS[1], owner) == 0 then
   redis.call('hdel', KEYS[2], '')
   return { 5 }
 end
-local ticks, now = ticksAt(KEYS[2]), nowMs()
+local ticks, now = ticksAt(KEYS[2]), clock()
 local mine, latest = nil, -1
 for tick, entry in pairs(ticks) do
   if entry.owner == owner then
@@ -3354,7 +3383,7 @@ local function ticksAt(key)
   end
   return ticks
 end
-local function nowMs()
+local function clock()
   local time = redis.call('time')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
@@ -3377,7 +3406,7 @@ local isLost = ARGV[2] == 'done' and redis.call('hexists', KEYS[1], ARGV[1]) == 
 for tick, entry in pairs(ticksAt(KEYS[2])) do
   if entry.owner == ARGV[1] and entry.state == 'running' then
     entry.state = isLost and 'lost' or ARGV[2]
-    entry.to = asText(nowMs())
+    entry.to = asText(clock())
     if ARGV[3] ~= '' then
       entry.error = ARGV[3]
     end
@@ -3396,7 +3425,7 @@ local function ticksAt(key)
   end
   return ticks
 end
-local function nowMs()
+local function clock()
   local time = redis.call('time')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
@@ -3418,7 +3447,7 @@ redis.call('hdel', KEYS[1], '')
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
   return 0
 end
-local entry = { state = 'missed', from = asText(nowMs()) }
+local entry = { state = 'missed', from = asText(clock()) }
 note(KEYS[1], tonumber(ARGV[1]), entry, { ttl = ARGV[2], most = ARGV[3] })
 return 1
 `,

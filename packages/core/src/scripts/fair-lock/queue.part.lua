@@ -6,10 +6,10 @@
 -- q    { list, scores, arrivals, heartbeats: keys; now: ms; patience: ms that Redisson gives each waiter;
 --        listed, ours: how many are in the list, and in arrivals; keepMs: how long our keys live from now, if
 --        somebody lives; hasListened: see `lifeOf` }
+-- insert clock
 local function lineAt(list, scores, arrivals, heartbeats, patience)
   local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-  local time = redis.call('time')
-  q.now, q.patience = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000), tonumber(patience)
+  q.now, q.patience = clock(), tonumber(patience)
   q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
   return q
 end

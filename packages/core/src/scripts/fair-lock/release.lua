@@ -14,13 +14,14 @@ local holds = tonumber(ARGV[2])
 -- pcall: the way out of line is open also when something of another type has the name of the lock.
 local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
 
+local q
 -- A write comes first. On a demoted primary it fails, and after it Redis lets the count, the latch and the line be
 -- written even when it is out of memory.
 if mine and holds == 0 then
   redis.call('del', KEYS[1])
 else
   if holds == 0 then
-    local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
+    q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
     remove(q, ARGV[1])
     tidy(q)
   end
@@ -45,7 +46,7 @@ end
 if KEYS[7] then
   forget(KEYS[7], ARGV[1])
 end
-local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
+q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
 if q.listed > 0 or q.ours > 0 then
   local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
   if first then

@@ -43,7 +43,7 @@ export interface HeldReply {
   readonly holder: string
   readonly holds: number
   /** Owners that have it, where there may be several. */
-  readonly owners?: number
+  readonly owners?: number | undefined
   /** What is known of the hold. */
   readonly note?: HoldNote | undefined
   /** Redis remembers that this owner waits. */
@@ -90,9 +90,21 @@ export function parseAcquire(reply: unknown): AcquireReply {
   if (!Array.isArray(reply)) {
     return parseAcquired(reply)
   }
-  const [ttlMs, holder, holds, until, ...note] = reply as unknown[]
-  const aliveUntil = Number(until) || undefined
-  // Each name by itself: to spread one object into another takes longer than all the rest.
+  const until = Number(reply[3])
+  return until > 0 ? heldReply(reply, until) : heldReply(reply)
+}
+
+/** The same of a lock that several owners may have. */
+export function parseShared(reply: unknown): AcquireReply {
+  if (!Array.isArray(reply)) {
+    return parseAcquired(reply)
+  }
+  return heldReply(reply, undefined, Number(reply[3]))
+}
+
+/** Each name by itself: to spread one object into another takes longer than all the rest. */
+function heldReply(reply: readonly unknown[], aliveUntil?: number, owners?: number): HeldReply {
+  const [ttlMs, holder, holds, , ...note] = reply
   return {
     kind: 'held',
     ttlMs: Number(ttlMs),
@@ -101,22 +113,7 @@ export function parseAcquire(reply: unknown): AcquireReply {
     note: noteIn(note),
     waits: aliveUntil === undefined ? undefined : true,
     aliveUntil,
-  }
-}
-
-/** The same of a lock that several owners may have. */
-export function parseShared(reply: unknown): AcquireReply {
-  if (!Array.isArray(reply)) {
-    return parseAcquired(reply)
-  }
-  const [ttlMs, holder, holds, owners, ...note] = reply as unknown[]
-  return {
-    kind: 'held',
-    ttlMs: Number(ttlMs),
-    holder: String(holder),
-    holds: Number(holds),
-    note: noteIn(note),
-    owners: Number(owners),
+    owners,
   }
 }
 

@@ -3,10 +3,10 @@
 -- ARGV    [1] lease ms   [2..] owner of each lock, in the order of KEYS
 -- RETURNS a list in the order of KEYS: 1 renewed, 0 this owner does not have it
 -- RETRY   safe: compares the owner, never creates, never shortens
+-- insert clock
 local lease = tonumber(ARGV[1])
-local time = redis.call('time')
 -- One text for all: from a number Redis would make one each time, and of a lease a moment.
-local endsAt = string.format('%.0f', tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + lease)
+local endsAt = string.format('%.0f', clock() + lease)
 local answers = {}
 for i, key in ipairs(KEYS) do
   -- pcall: a key of another type under one name is that lock's loss, not a failure of its neighbours.

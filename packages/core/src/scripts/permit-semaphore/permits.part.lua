@@ -1,10 +1,7 @@
 -- permits: of a permit-expirable semaphore. Their time is that of Redis; what has ended is free.
 local FOREVER = 922337203685477
 
-local function clock()
-  local time = redis.call('time')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
+-- insert clock
 
 -- An id is 16 bytes in Redis, and twice as many characters outside.
 local function raw(id)

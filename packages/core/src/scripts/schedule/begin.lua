@@ -13,7 +13,7 @@ if redis.call('hexists', KEYS[1], owner) == 0 then
   return { 5 }
 end
 
-local ticks, now = ticksAt(KEYS[2]), nowMs()
+local ticks, now = ticksAt(KEYS[2]), clock()
 local mine, latest = nil, -1
 for tick, entry in pairs(ticks) do
   if entry.owner == owner then

@@ -11,7 +11,7 @@ local isLost = ARGV[2] == 'done' and redis.call('hexists', KEYS[1], ARGV[1]) == 
 for tick, entry in pairs(ticksAt(KEYS[2])) do
   if entry.owner == ARGV[1] and entry.state == 'running' then
     entry.state = isLost and 'lost' or ARGV[2]
-    entry.to = asText(nowMs())
+    entry.to = asText(clock())
     if ARGV[3] ~= '' then
       entry.error = ARGV[3]
     end

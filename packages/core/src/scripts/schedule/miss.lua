@@ -8,6 +8,6 @@ redis.call('hdel', KEYS[1], '')
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
   return 0
 end
-local entry = { state = 'missed', from = asText(nowMs()) }
+local entry = { state = 'missed', from = asText(clock()) }
 note(KEYS[1], tonumber(ARGV[1]), entry, { ttl = ARGV[2], most = ARGV[3] })
 return 1

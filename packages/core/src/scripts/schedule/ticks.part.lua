@@ -8,10 +8,7 @@ local function ticksAt(key)
   return ticks
 end
 
-local function nowMs()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+-- insert clock
 
 -- Beyond 2^53 nothing is noted: a tick is a number of milliseconds.
 local function asText(number)
