@@ -115,7 +115,8 @@ export class OwnerCommands extends Turns {
         } else if (!this.ledger.hasLateCopies) {
           this.inRedis = 0
         }
-        this.isExpected = reply.kind === 'held' && reply.waits === true
+        // Refused by a try that was not to stand there, it still stands where an earlier one put it.
+        this.isExpected = reply.kind === 'held' && (this.isExpected || reply.waits === true)
         return reply
       },
     })

@@ -28,11 +28,13 @@ export class StandingHeads {
 
   /**
    * Whether the head shall stand there. Not before it hears of what is announced to everybody; and while this client
-   * has the lock itself, its head hears of the release here.
+   * has the lock itself, its head hears of the release here. Who stands there already stays until it has the lock or
+   * leaves: a try beside its place would leave the place behind, to be given the lock when nobody wants it any more.
    */
-  mayStand(key: string): boolean {
+  mayStand(key: string, owner: string): boolean {
     const { waiter, grants, held, takesGrants } = this.parts
-    return waiter.isListening(key) && takesGrants && grants.areHeard && !held.isHeld(key)
+    const mayEnter = waiter.isListening(key) && takesGrants && grants.areHeard && !held.isHeld(key)
+    return mayEnter || this.ownerAt(key) === owner
   }
 
   /** Who stands there; undefined: nobody of this client. */

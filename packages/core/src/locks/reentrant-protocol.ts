@@ -43,7 +43,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
   acquire({ owner, holds, stamp }: HoldChange, { leaseMs, note, waits }: Wish): Promise<AcquireReply> {
     const { lockName, key, session } = this
     const command = { lockName, key, latchKey: this.latchKey(owner), owner, holds, leaseMs, stamp, note }
-    return waits && session.standingHeads.mayStand(key) && this.isGiven
+    return waits && session.standingHeads.mayStand(key, owner) && this.isGiven
       ? this.acquireOrStand(command)
       : acquire(session.runner, command)
   }

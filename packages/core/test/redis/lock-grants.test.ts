@@ -310,6 +310,41 @@ describe('a lock that is given to nobody', () => {
     await eventually(async () => (await lineUp()).length === 0)
     await holder.release()
   })
+
+  describe('because another caller of its client came first', () => {
+    /** It stands in line, has tried again since its client has the lock, and was refused. */
+    async function refused(options: AcquireOptions = {}) {
+      const client = await another()
+      const waiter = await standing(client, options)
+      await rig.admin.del(NAME)
+      const first = await client.locks.getLock(NAME).tryAcquire()
+      client.sent()
+      await rig.admin.publish(CHANNEL, '0')
+      await eventually(() => client.sent().includes('acquire'))
+      await client.locks.getLock(NAME).isLocked()
+      return { ...waiter, first: first! }
+    }
+
+    it('and it has left meanwhile, is free when that one gives it back (I8)', async () => {
+      const abort = new AbortController()
+      const { waiting, first } = await refused({ signal: abort.signal })
+      abort.abort()
+      await expect(waiting).rejects.toBe(abort.signal.reason)
+      await eventually(async () => (await lineUp()).length === 0)
+      await first.release()
+      expect(await owners()).toEqual({})
+    })
+
+    it('and it takes the lock itself, leaves no place in line (I8)', async () => {
+      const { waiting, owner } = await refused()
+      await rig.admin.del(NAME)
+      await rig.admin.publish(CHANNEL, '0')
+      const hold = await soon(waiting)
+      expect(await owners()).toEqual({ [owner]: '1' })
+      expect(await lineUp()).toEqual([])
+      await hold.release()
+    })
+  })
 })
 
 describe('a lock is left to whoever comes first, and that announced to all', () => {
@@ -393,7 +428,9 @@ describe('a lock is left to whoever comes first, and that announced to all', () 
     const fenced = await locks.getFencedLock('ledger').acquire()
     const client = await another()
     const waiting = client.locks.getFencedLock('ledger').acquire()
-    await eventually(() => client.sent().length >= 2)
+    const channel = 'redisson_lock__channel:{ledger}'
+    await eventually(async () => Number((await rig.admin.pubsub('NUMSUB', channel))[1]) === 1)
+    await client.locks.getLock('ledger').isLocked()
     await fenced.release()
     expect(BigInt((await soon(waiting)).token)).toBeGreaterThan(BigInt(fenced.token))
     await (await waiting).release()
