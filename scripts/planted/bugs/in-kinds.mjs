@@ -4,7 +4,30 @@ import { FAIR, ONLY_PAUSES, ONLY_TURNS, READ_WRITE } from '../tortures.mjs'
 const SPIN = 'core/src/locks/spin-protocol.ts'
 const SPIN_TEST = 'packages/core/test/redis/spin-lock.test.ts'
 
+const MULTI_LINE = 'packages/core/test/redis/multi-lock-line.test.ts'
+
 export const BUGS_IN_KINDS = {
+  'callers that want the same locks all ask for them': {
+    file: 'core/src/compound/local-line.ts',
+    find: 'if (call.waitMs === 0 || membersHeld(call, wanted).length > 0)',
+    replace: 'if (call !== null)',
+    test: MULTI_LINE,
+    only: 'ask one by one',
+  },
+  'who has a part of the locks waits for who wants them': {
+    file: 'core/src/compound/local-line.ts',
+    find: 'if (call.waitMs === 0 || membersHeld(call, wanted).length > 0)',
+    replace: 'if (call.waitMs === 0)',
+    test: MULTI_LINE,
+    only: 'who has one of them already',
+  },
+  'who waits for several locks hears one after the other that nobody answers': {
+    file: 'core/src/compound/local-line.ts',
+    find: 'line.outage = { at: this.session.clock.now(), error }',
+    replace: '',
+    test: MULTI_LINE,
+    only: 'not one after the other',
+  },
   'a fair lock goes to whoever asks first': {
     file: 'core/src/scripts/fair-lock/acquire.lua',
     find: '(not first or first.owner == ARGV[1])',

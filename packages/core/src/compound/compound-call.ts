@@ -39,7 +39,7 @@ export class CompoundCall {
   readonly signal: AbortSignal | undefined
   /** Null: nobody looks on. */
   publication: CallPublication | null = null
-  private readonly startedAt: number
+  readonly startedAt: number
   private hasWaited = false
 
   /** @throws InvalidArgumentError */
@@ -74,6 +74,10 @@ export class CompoundCall {
     return this.publishEnd(publication, take())
   }
 
+  get lockName(): string {
+    return this.request.name
+  }
+
   get waitedMs(): number {
     return this.session.clock.now() - this.startedAt
   }
@@ -91,7 +95,7 @@ export class CompoundCall {
   /** @throws the reason of the signal; ClientClosedError, also while clients of members are open */
   throwIfEnded(): void {
     this.signal?.throwIfAborted()
-    this.session.assertOpen(this.request.name)
+    this.session.assertOpen(this.lockName)
   }
 
   /**
@@ -117,14 +121,19 @@ export class CompoundCall {
 
   /** Waits for one member, holding nothing; `limitMs` at most. */
   waitFor(member: Member, limitMs = Infinity): Promise<Answer> {
-    if (!this.hasWaited) {
-      this.hasWaited = true
-      this.request.onWait()
-    }
+    this.parked()
     const { leaseMs, signal, ofCallback, origin } = this
     const left = Math.min(this.leftMs, limitMs)
     const waitMs = left === Infinity ? undefined : Math.max(1, left)
     return member.take(member.placeFrom(origin), ofCallback, { waitMs, leaseMs, signal })
+  }
+
+  /** It has to wait. */
+  parked(): void {
+    if (!this.hasWaited) {
+      this.hasWaited = true
+      this.request.onWait()
+    }
   }
 
   /**

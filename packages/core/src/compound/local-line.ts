@@ -1,71 +1,131 @@
-import type { WaitOutcome } from '@holdfast/waiter'
+import type { Ticket } from '@holdfast/waiter'
 import { newTurn, type Turn } from '../context.js'
+import { QuorumError, type LockTimeoutError } from '../errors.js'
+import { isWorthRetrying } from '../redis/until-known.js'
 import { endTurn } from '../reentry.js'
 import type { Session } from '../session.js'
+import type { Wait, WaitFacts } from '../waits.js'
 import type { CompoundCall } from './compound-call.js'
+import type { Member, MemberHold } from './member.js'
+
+type Result = MemberHold[] | LockTimeoutError
 
 interface Line {
   readonly turn: Turn
   callers: number
+  /** Nobody answered a caller that would have waited for ever, monotonic ms: those who came before it need not ask. */
+  outage: { readonly at: number; readonly error: unknown } | null
+}
+
+/** Locks that are wanted together. */
+export interface Wanted {
+  readonly members: readonly Member[]
+  readonly needed: number
 }
 
 const linesOf = new WeakMap<Session, Map<string, Line>>()
 
 /**
- * The callers of one client that wait for the same RedLock, in order: the first alone asks the nodes. Entered and
- * left by each.
+ * The callers of one client that wait for the same locks ask for them one by one, in the order in which they came: of
+ * two that ask at a time each may get what the other needs, and give it back, again and again, the longer an answer
+ * takes the more often. Who does not wait asks beside the line; so does who has a part of them already, because whoever
+ * is first may wait for that.
+ *
+ * @throws what `ask` throws; the reason of the call's signal; SelfDeadlockError; ClientClosedError
  */
-export class LocalLine {
+export async function oneByOne(
+  call: CompoundCall,
+  wanted: Wanted,
+  ask: () => Promise<Result>,
+): Promise<Result> {
+  if (call.waitMs === 0 || membersHeld(call, wanted).length > 0) {
+    return ask()
+  }
+  refuseEndlessWait(call, wanted)
+  const line = new LocalLine(call, wanted)
+  try {
+    // Not its turn: its wait is over, which one look has to say of whom, or there is something to re-enter.
+    return (await line.takeTurn()) ? await line.inTurn(ask) : await ask()
+  } finally {
+    line.leave()
+  }
+}
+
+/** Those that enclose the call. */
+export function membersHeld({ origin }: CompoundCall, { members }: Wanted): Member[] {
+  return members.filter((member) => member.heldFrom(origin) !== undefined)
+}
+
+/** A place in the line of the callers of one client that want the same. Entered and left by each. */
+class LocalLine implements Wait {
+  private readonly session: Session
   private readonly lines: Map<string, Line>
+  private readonly name: string
   private readonly line: Line
 
   constructor(
-    private readonly session: Session,
-    private readonly name: string,
+    private readonly call: CompoundCall,
+    private readonly wanted: Wanted,
   ) {
-    this.lines = linesOf.get(session) ?? new Map<string, Line>()
-    linesOf.set(session, this.lines)
-    this.line = this.lines.get(name) ?? { turn: newTurn(), callers: 0 }
-    this.lines.set(name, this.line)
+    this.session = call.session
+    this.lines = linesOf.get(this.session) ?? new Map<string, Line>()
+    linesOf.set(this.session, this.lines)
+    this.name = nameOf(wanted)
+    this.line = this.lines.get(this.name) ?? { turn: newTurn(), callers: 0, outage: null }
+    this.lines.set(this.name, this.line)
     this.line.callers += 1
   }
 
-  /**
-   * Resolves when it is the caller's turn, to be ended by `endTurn`.
-   * @param onLeave is given what makes the caller leave the line; returns its un-listener
-   * @throws the reason of the call's signal; ClientClosedError
-   */
-  async takeTurn(
-    call: CompoundCall,
-    onLeave: (leave: () => void) => () => void,
-  ): Promise<WaitOutcome<true>['kind']> {
-    const { turn } = this.line
+  /** Resolves when it is the caller's turn; false: it will not be any more. */
+  async takeTurn(): Promise<boolean> {
+    const { call, session } = this
     const limit = call.leftMs === Infinity ? {} : { timeoutMs: Math.max(1, call.leftMs) }
-    const ticket = this.session.waiter.enter<true>({
-      queue: turn.queue,
+    const ticket = session.waiter.enter<true>({
+      queue: this.line.turn.queue,
       // Woken by whoever ends its turn.
       ticks: false,
       ...limit,
       ...(call.signal ? { signal: call.signal } : {}),
-      attempt: () => {
-        if (turn.taken) {
-          return Promise.resolve({ kind: 'refused' })
-        }
-        turn.taken = true
-        return Promise.resolve({ kind: 'done', value: true })
-      },
+      attempt: () => this.tryTurn(),
       giveBack: () => this.endTurn(),
+      onParked: (parked: Ticket<true>) => this.parked(parked),
     })
-    const stopListening = onLeave(() => ticket.leave())
+    const stopListening = this.onHeld(() => ticket.leave())
     try {
-      return (await ticket.outcome).kind
+      return (await ticket.outcome).kind === 'done'
     } finally {
       stopListening()
+      session.waits.ended(this)
     }
   }
 
-  endTurn(): void {
-    endTurn(this.session, this.line.turn)
+  async inTurn(ask: () => Promise<Result>): Promise<Result> {
+    const { call, line } = this
+    try {
+      return await ask()
+    } catch (error) {
+      if (call.waitMs === undefined && (isWorthRetrying(error) || error instanceof QuorumError)) {
+        line.outage = { at: this.session.clock.now(), error }
+      }
+      throw error
+    } finally {
+      this.endTurn()
+    }
+  }
+
+  get lockName(): string {
+    return this.call.lockName
+  }
+
+  get startedAt(): number {
+    return this.call.startedAt
+  }
+
+  explain(): WaitFacts {
+    const holders = this.wanted.members.map(({ session, protocol }) =>
+      session.refusals.holderOf(protocol.key),
+    )
+    return { holder: holders.find((holder) => holder !== undefined), placeInLine: undefined }
   }
 
   leave(): void {
@@ -74,4 +134,57 @@ export class LocalLine {
       this.lines.delete(this.name)
     }
   }
+
+  private parked(ticket: Ticket<true>): void {
+    this.call.parked()
+    this.session.waits.parked(this, {
+      get ahead() {
+        // Besides those in line, the one whose turn it is.
+        return ticket.ahead + 1
+      },
+    })
+  }
+
+  private tryTurn(): Promise<{ kind: 'refused' } | { kind: 'done'; value: true }> {
+    const { call, line } = this
+    const { turn, outage } = line
+    if (turn.taken) {
+      return Promise.resolve({ kind: 'refused' })
+    }
+    // Else each of them would wait in vain for as long as the first, one after the other.
+    if (outage && call.waitMs === undefined && call.startedAt < outage.at) {
+      return Promise.reject(outage.error)
+    }
+    turn.taken = true
+    return Promise.resolve({ kind: 'done', value: true })
+  }
+
+  private endTurn(): void {
+    endTurn(this.session, this.line.turn)
+  }
+
+  /** Calls back when the context of the call comes to hold a part of them; returns the un-listener. */
+  private onHeld(callback: () => void): () => void {
+    const { call } = this
+    const stops = this.wanted.members.map((member) =>
+      member.placeFrom(call.origin)?.context.onHeld(member.protocol.scope, callback),
+    )
+    return () => stops.forEach((stop) => stop?.())
+  }
+}
+
+/** Waits for one member may be short: that all of them together would never end has to be seen before. */
+function refuseEndlessWait({ waitMs, origin }: CompoundCall, { members, needed }: Wanted): void {
+  if (waitMs === undefined) {
+    const endless = members.flatMap((member) => member.selfDeadlock(origin) ?? [])
+    if (endless[0] && members.length - endless.length < needed) {
+      throw endless[0]
+    }
+  }
+}
+
+/** The same in whatever order they are named. */
+function nameOf({ members, needed }: Wanted): string {
+  const names = members.map(({ session, protocol }) => `${session.clientId} ${protocol.kind} ${protocol.key}`)
+  return `${needed} of ${names.sort().join(', ')}`
 }

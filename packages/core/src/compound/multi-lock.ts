@@ -2,6 +2,7 @@ import type { LockTimeoutError } from '../errors.js'
 import type { CompoundCall } from './compound-call.js'
 import { CompoundLock } from './compound-lock.js'
 import type { CompoundRule } from './compound-rule.js'
+import { oneByOne } from './local-line.js'
 import type { MemberHold } from './member.js'
 import { takeAll } from './take-all.js'
 
@@ -23,6 +24,7 @@ export class MultiLock extends CompoundLock {
 
   /** @internal */
   protected take(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
-    return takeAll(call, this.members)
+    const { members } = this
+    return oneByOne(call, { members, needed: members.length }, () => takeAll(call, members))
   }
 }

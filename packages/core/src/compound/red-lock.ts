@@ -60,8 +60,8 @@ export class RedLock extends CompoundLock {
     if (leaseMs !== undefined && leaseMs < SHORTEST_LEASE_MS) {
       throw new InvalidArgumentError('leaseMs', leaseMs, `at least ${SHORTEST_LEASE_MS} ms`)
     }
-    const { name, members, nodeTimeoutMs } = this
-    return takeQuorum(call, { name, members, needed: this.rule.needed, nodeTimeoutMs })
+    const { members, nodeTimeoutMs } = this
+    return takeQuorum(call, { members, needed: this.rule.needed, nodeTimeoutMs })
   }
 
   private tooFew(failures: readonly MemberFailure[]): QuorumError {

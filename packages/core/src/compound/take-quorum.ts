@@ -2,14 +2,11 @@ import type { LockTimeoutError } from '../errors.js'
 import { pause } from '../redis/until-known.js'
 import { Ballot } from './ballot.js'
 import type { CompoundCall } from './compound-call.js'
-import { LocalLine } from './local-line.js'
-import type { Answer, Member, MemberHold } from './member.js'
+import { membersHeld, oneByOne, type Wanted } from './local-line.js'
+import type { Answer, MemberHold } from './member.js'
 
 /** The nodes of a RedLock. */
-export interface Electorate {
-  readonly name: string
-  readonly members: readonly Member[]
-  readonly needed: number
+export interface Electorate extends Wanted {
   readonly nodeTimeoutMs: number
 }
 
@@ -24,32 +21,12 @@ type Result = MemberHold[] | LockTimeoutError
  * @throws QuorumError, LockLostError (a re-entry into a lost lock), SelfDeadlockError, ClientClosedError, or the
  *   reason of the signal
  */
-export async function takeQuorum(call: CompoundCall, of: Electorate): Promise<Result> {
-  if (call.waitMs === 0 || nodesHeld(call, of).length >= of.needed) {
-    return contend(call, of)
-  }
-  refuseEndlessWait(call, of)
-  const line = new LocalLine(call.session, of.name)
-  try {
-    const kind = await line.takeTurn(call, (leave) => onReentrant(call, of, leave))
-    if (kind === 'left') {
-      return await contend(call, of)
-    }
-    if (kind !== 'done') {
-      return await askOnce(call, of)
-    }
-    try {
-      return await contend(call, of)
-    } finally {
-      line.endTurn()
-    }
-  } finally {
-    line.leave()
-  }
+export function takeQuorum(call: CompoundCall, of: Electorate): Promise<Result> {
+  return oneByOne(call, of, () => contend(call, of))
 }
 
 async function contend(call: CompoundCall, of: Electorate): Promise<Result> {
-  const held = nodesHeld(call, of)
+  const held = membersHeld(call, of)
   // A re-entry counts only where the outer level is: elsewhere it would be a lock of its own.
   const nodes = held.length >= of.needed ? held : of.members
   const ballot = new Ballot(call, of.members, of.needed)
@@ -73,12 +50,6 @@ async function contend(call: CompoundCall, of: Electorate): Promise<Result> {
   }
 }
 
-/** The wait was over before it was this caller's turn: one look, to say who has it. */
-async function askOnce(call: CompoundCall, of: Electorate): Promise<Result> {
-  const ballot = new Ballot(call, of.members, of.needed)
-  return ballot.count(await call.tryAll(of.members, of.nodeTimeoutMs)) ?? ballot.conclude()
-}
-
 /**
  * Waits at the first busy node, with nothing in hand. Not for long: somebody may have that node alone, or somebody
  * else the others. Where a node does not answer, at the next; where nobody is busy, for some time.
@@ -96,32 +67,4 @@ async function waitForOne(call: CompoundCall, ballot: Ballot): Promise<Answer[]>
   await pause(Math.min(limitMs, call.leftMs), clock, call.signal ?? abandoned)
   call.throwIfEnded()
   return []
-}
-
-/** Waits for one node are short: that all of them together would never end has to be seen before. */
-function refuseEndlessWait({ waitMs, origin }: CompoundCall, { members, needed }: Electorate): void {
-  if (waitMs === undefined) {
-    const endless = members.flatMap((member) => member.selfDeadlock(origin) ?? [])
-    if (endless[0] && members.length - endless.length < needed) {
-      throw endless[0]
-    }
-  }
-}
-
-/** Nodes on which something encloses the call. */
-function nodesHeld({ origin }: CompoundCall, { members }: Electorate): Member[] {
-  return members.filter((member) => member.heldFrom(origin) !== undefined)
-}
-
-/** Calls back when the context of the call has come to hold a quorum; returns the un-listener. */
-function onReentrant(call: CompoundCall, of: Electorate, callback: () => void): () => void {
-  const look = (): void => {
-    if (nodesHeld(call, of).length >= of.needed) {
-      callback()
-    }
-  }
-  const stops = of.members.map((member) =>
-    member.placeFrom(call.origin)?.context.onHeld(member.protocol.scope, look),
-  )
-  return () => stops.forEach((stop) => stop?.())
 }
