@@ -34,7 +34,7 @@ export interface LockClientOptions {
   watchdogBatchSize?: number
   /**
    * Acquires, releases and heartbeats of one turn of the event loop that travel as one script. Default 32, at most 64.
-   * Larger: fewer commands, longer stalls of Redis; 1: each is a command of its own.
+   * Larger: fewer commands, longer stalls of Redis; 1: each is a command of its own, several in one write.
    */
   commandBatchSize?: number
   /** How long a Java client lets a waiter of a fair lock stay in line, as Redisson's option of that name. Default 300,000. */

@@ -7,7 +7,7 @@ import { checkLevelLease } from '../locks/lease-argument.js'
 import { pause } from '../redis/until-known.js'
 import type { Session } from '../session.js'
 import { checkDuration, checkObject, checkSignal } from '../validate.js'
-import type { Answer, Member, MemberHold } from './member.js'
+import { together, type Answer, type Member, type MemberHold } from './member.js'
 import { TimeLimit } from './time-limit.js'
 
 // Rounds that chance alone brings about. After them callers in lockstep could refuse each other again and again.
@@ -107,14 +107,13 @@ export class CompoundCall {
     const limit = limitMs === Infinity ? null : new TimeLimit(this.session.clock, limitMs, this.signal)
     const signal = limit?.signal ?? this.signal
     const { leaseMs, ofCallback, origin } = this
-    const answers = members.map((member) =>
+    const take = (member: Member): Promise<Answer> =>
       member
         .take(member.placeFrom(origin), ofCallback, { waitMs: 0, leaseMs, signal })
         .then((answer) =>
           limit?.isUp === true && answer.kind === 'failed' ? unanswered(answer, limitMs) : answer,
-        ),
-    )
-    const all = await Promise.all(answers)
+        )
+    const all = await Promise.all(together(members, () => members.map(take)))
     limit?.end()
     return all
   }

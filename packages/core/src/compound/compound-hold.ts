@@ -6,7 +6,7 @@ import type { Clock } from '../system-clock.js'
 import { checkDuration, checkLease, checkRequired } from '../validate.js'
 import type { Part } from '../locks/while-held.js'
 import { enough, gather, reachedBy, type CompoundRule, type MemberFailure } from './compound-rule.js'
-import type { MemberHold } from './member.js'
+import { together, type MemberHold } from './member.js'
 
 const compoundOf = new WeakMap<Hold, CompoundHold>()
 
@@ -136,7 +136,10 @@ export class CompoundHold implements LockHold {
       return 'already-released'
     }
     this.isReleased = true
-    const releases = this.levels.map(({ member, hold }) => ({ member, answer: hold.release() }))
+    const releases = together(
+      this.levels.map(({ member }) => member),
+      () => this.levels.map(({ member, hold }) => ({ member, answer: hold.release() })),
+    )
     releases.forEach(({ member, answer }) => member.session.inBackground(answer))
     const { values, failures } = await gather(releases, this.rule, this.clock)
     this.stopListening.splice(0).forEach((stop) => stop())

@@ -108,12 +108,21 @@ export class Member {
   }
 }
 
+/** What `send` sends for the members leaves together: as one script of each client, as far as one may be long. */
+export function together<T>(members: readonly Member[], send: () => T): T {
+  const runners = new Set(members.map(({ session }) => session.runner))
+  return [...runners].reduce<() => T>((inner, runner) => () => runner.together(inner), send)()
+}
+
 /** Gives levels back that no caller will have, in this turn; what Redis does not take at once, in the background. */
 export function giveBack(levels: readonly MemberHold[]): void {
-  for (const { member, hold, turn } of levels) {
-    member.session.inBackground(hold.release())
-    endTurn(member.session, turn)
-  }
+  const members = levels.map(({ member }) => member)
+  together(members, () => {
+    for (const { member, hold, turn } of levels) {
+      member.session.inBackground(hold.release())
+      endTurn(member.session, turn)
+    }
+  })
 }
 
 export function levelsIn(answers: readonly Answer[]): MemberHold[] {

@@ -12,7 +12,8 @@ export interface IoredisClient extends IoredisScripting {
   readonly status: string
   readonly options: { readonly keyPrefix?: string | undefined }
   /** Its socket, once it has one. */
-  readonly stream?: { on(event: 'error', listener: () => void): unknown } | undefined
+  readonly stream?:
+    { on(event: 'error', listener: () => void): unknown; cork?(): void; uncork?(): void } | undefined
   connect(): Promise<unknown>
   disconnect(reconnect?: boolean): void
   quit(): Promise<unknown>

@@ -72,6 +72,16 @@ export class IoredisPort implements RedisPort {
     return this.sender.eval(lua, keys.length, ...keys, ...args)
   }
 
+  inOneWrite(send: () => void): void {
+    const { stream } = this.client
+    stream?.cork?.()
+    try {
+      send()
+    } finally {
+      stream?.uncork?.()
+    }
+  }
+
   info(section: string): Promise<unknown> | undefined {
     return this.client.status === 'ready' ? this.sender.info(section) : undefined
   }

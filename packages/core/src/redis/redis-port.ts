@@ -33,6 +33,8 @@ export interface ScriptTransport {
   ): Promise<unknown>
   /** Whether an error is Redis's own answer (the command had no effect), not a failure on the way. */
   isErrorReply(error: unknown): error is Error
+  /** What `send` sends leaves the process in one write, where the port can do that. */
+  inOneWrite?(send: () => void): void
   /** The slot of a key, where Redis keeps slots apart: keys of two are never in one command. */
   readonly slotOf?: ((key: string) => number) | undefined
 }

@@ -1,28 +1,32 @@
-import { batchScript, encodeBatch } from '../scripts/batch.js'
+import { batchScript, encodeBatch, USUAL_ITEMS } from '../scripts/batch.js'
 import { brokenOff, refusal } from './failures.js'
 import { Acknowledged } from './acknowledged-transport.js'
 import type { ScriptTransport } from './redis-port.js'
 import type { ScriptCall } from './script-call.js'
 import type { ScriptCommand } from './script-command.js'
+import { nextTick, UnderWay } from './under-way.js'
 
 type ScriptRun = Pick<ScriptCall, 'script' | 'keys' | 'args'>
 
-// As it was when this module was loaded: a test that fakes the process's timers must not stop what it tests.
-const nextTick = process.nextTick.bind(process)
-
 /**
  * Sends commands. Transitions of one turn of the event loop travel as one script: protocol, dispatch and reply
- * are paid once for all of them. One that is alone leaves alone, in the same turn.
+ * are paid once for all of them. One that is alone leaves alone, in the same turn. Under load half of what is under
+ * way leaves at once: Redis works on it while the other half is made.
  */
 export class ScriptDispatch {
   private gathered: ScriptCommand[] = []
+  private readonly underWay = new UnderWay()
+  private readonly mostGathered: number
+  private isKept = false
 
   constructor(
     private readonly transport: ScriptTransport,
     private readonly beforeResume: () => void,
-    /** Transitions in one script. */
+    /** Transitions in one script; 1: each has its own, and what is gathered is one write. */
     private readonly batchSize: number,
-  ) {}
+  ) {
+    this.mostGathered = batchSize > 1 ? batchSize : USUAL_ITEMS
+  }
 
   send(command: ScriptCommand): void {
     if (!command.call.script.inBatches) {
@@ -32,7 +36,7 @@ export class ScriptDispatch {
       return
     }
     const count = this.gathered.push(command)
-    if (count === this.batchSize) {
+    if (count === this.mostGathered || (!this.isKept && this.underWay.isEnough(count))) {
       // At once: Redis works on it while the rest of this turn runs.
       this.sendGathered()
     } else if (count === 1) {
@@ -41,13 +45,30 @@ export class ScriptDispatch {
     }
   }
 
+  /** What `send` sends stays together, as far as a script may be long. */
+  keepTogether<T>(send: () => T): T {
+    this.isKept = true
+    try {
+      return send()
+    } finally {
+      this.isKept = false
+    }
+  }
+
   private readonly sendGathered = (): void => {
     const commands = this.gathered
-    if (commands.length > 0) {
-      this.gathered = []
+    if (commands.length === 0) {
+      return
+    }
+    this.gathered = []
+    if (this.batchSize > 1) {
       for (const each of this.bySlot(commands)) {
         this.sendTogether(each)
       }
+    } else if (this.transport.inOneWrite) {
+      this.transport.inOneWrite(() => commands.forEach((each) => this.sendAlone(each)))
+    } else {
+      commands.forEach((each) => this.sendAlone(each))
     }
   }
 
@@ -78,6 +99,7 @@ export class ScriptDispatch {
       (error: unknown) => {
         if (this.transport.isErrorReply(error)) {
           // Nothing ran. What Redis has against all of them together it may not have against each.
+          this.underWay.settled(commands.length)
           commands.filter((each) => !each.settled).forEach((each) => this.sendAlone(each))
         } else {
           this.settle(commands, error, () => commands.map(() => error))
@@ -94,6 +116,7 @@ export class ScriptDispatch {
   private run(what: ScriptRun, commands: readonly ScriptCommand[]): Promise<unknown> {
     const { script, keys, args } = what
     const isWanted = (): boolean => commands.some((each) => !each.settled)
+    this.underWay.sent(commands.length)
     return this.transport.evalsha(script.sha1, keys, args, isWanted).catch((error: unknown) => {
       // A flushed script cache or a new primary: nothing ran. Given up meanwhile, it shall not run any more.
       const isUnknown = this.transport.isErrorReply(error) && error.message.startsWith('NOSCRIPT')
@@ -111,6 +134,7 @@ export class ScriptDispatch {
     repliesIn: (reply: unknown) => readonly unknown[],
   ): void {
     this.beforeResume()
+    this.underWay.settled(commands.length)
     const acknowledged = answer instanceof Acknowledged ? answer : null
     const replies = repliesIn(acknowledged ? acknowledged.reply : answer)
     commands.forEach((command, i) => {

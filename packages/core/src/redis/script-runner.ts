@@ -65,6 +65,12 @@ export class ScriptRunner {
     return this.port.state === 'ready' ? this.send(call) : this.sendWhenReady(call)
   }
 
+  /** What `send` runs travels as one script, as far as it is transitions, whatever else is under way. */
+  together<T>(send: () => T): T {
+    const { dispatch, acknowledged } = this
+    return dispatch.keepTogether(acknowledged ? () => acknowledged.keepTogether(send) : send)
+  }
+
   close(): void {
     this.closed = true
     this.usualDeadlines.close()

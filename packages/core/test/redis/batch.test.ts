@@ -65,17 +65,50 @@ describe('transitions of one turn', () => {
     await releaseAll(holds)
   })
 
-  it('go on in batches as long as their callers do', async () => {
-    const { locks, admin } = await warmedUp()
-    const rounds = 20
-    await Promise.all(
-      names(USUAL_ITEMS).map(async (name) => {
+  /** So many callers, each with a lock of its own, again and again. */
+  const loops = async (locks: LockClient, count: number, rounds: number): Promise<unknown> =>
+    Promise.all(
+      names(count).map(async (name) => {
         for (let i = 0; i < rounds; i += 1) {
           await locks.getLock(name).withLock(() => undefined)
         }
       }),
     )
-    expect(await scriptsSince(admin)).toBe(2 * rounds)
+
+  it('go on in halves as long as their callers do: while one is in Redis the other is made', async () => {
+    const { locks, admin } = await warmedUp()
+    const rounds = 20
+    await loops(locks, USUAL_ITEMS, rounds)
+    const scripts = await scriptsSince(admin)
+    expect(scripts).toBeGreaterThan(3 * rounds)
+    expect(scripts).toBeLessThanOrEqual(4 * rounds)
+  })
+
+  it('go on one by one where there are few: none waits for another', async () => {
+    const { locks, admin } = await warmedUp()
+    await loops(locks, 4, 20)
+    expect(await scriptsSince(admin)).toBeGreaterThan(1.5 * 4 * 20)
+  })
+
+  it('of one caller travel as one script also when it was just answered', async () => {
+    const { locks, admin } = await warmedUp()
+    const first = await locks.getLock('first').acquire()
+    const holds = await acquireAll(locks, names(20))
+    expect(await scriptsSince(admin)).toBe(2)
+    await releaseAll([first, ...holds])
+  })
+
+  it('leave in one write where each is a command of its own', async () => {
+    const { admin } = await warmedUp()
+    const locks = await own.client({ commandBatchSize: 1 })
+    await locks.getLock('warm').withLock(() => undefined)
+    const reads = async (): Promise<number> =>
+      Number(/total_reads_processed:(\d+)/.exec(await admin.info('stats'))?.[1])
+    const before = await reads()
+    const holds = await acquireAll(locks, names(USUAL_ITEMS))
+    // Besides the question itself.
+    expect((await reads()) - before - 1).toBeLessThanOrEqual(2)
+    await releaseAll(holds)
   })
 
   it('acquires and releases together', async () => {
@@ -198,6 +231,8 @@ describe('when something fails', () => {
         own.connection({ retryStrategy: () => 20, disconnectTimeout: 50 }, proxy.url),
       )
       await releaseAll(await acquireAll(locks, names(2)))
+      // A turn later, when nobody is expected to go on.
+      await admin.ping()
       const lost = proxy.loseReply(isBatch)
       const holds = await acquireAll(locks, names(5))
       expect(lost.count).toBe(1)

@@ -163,6 +163,8 @@ describe('multi lock: what it costs', () => {
     }
     expect(await hold.release()).toBe('released')
     expect(await scriptsSince(admin)).toBe(1)
+    await lock.withLock(() => undefined)
+    expect(await scriptsSince(admin)).toBe(2)
   })
 
   it('waits for one member with nothing in hand and almost no command, and is woken by its unlock', async () => {

@@ -1,0 +1,61 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { UnderWay } from '../../src/redis/under-way.js'
+
+let underWay: UnderWay
+
+beforeEach(() => {
+  underWay = new UnderWay()
+})
+
+/** The smallest number that leaves before the turn ends, of up to `most` that are asked. */
+const leavesWith = (most: number): number | undefined =>
+  Array.from({ length: most }, (_, i) => i + 1).find((gathered) => underWay.isEnough(gathered))
+
+describe('commands leave before the turn ends', () => {
+  it.each([
+    [8, 4],
+    [33, 17],
+    [100, 50],
+  ])('when they are half of %i callers that were resumed, and the rest at its end', (callers, half) => {
+    underWay.sent(callers)
+    underWay.settled(callers)
+    expect(leavesWith(callers)).toBe(half)
+    underWay.sent(half)
+    expect(leavesWith(callers)).toBeUndefined()
+  })
+
+  it('when they are as many as what is under way and what is still to be asked', () => {
+    underWay.sent(100)
+    underWay.settled(60)
+    expect(leavesWith(60)).toBe(50)
+  })
+
+  it('one by one where there are few, but for the last', () => {
+    underWay.sent(7)
+    underWay.settled(7)
+    for (let i = 0; i < 6; i += 1) {
+      expect(leavesWith(7)).toBe(1)
+      underWay.sent(1)
+    }
+    expect(leavesWith(7)).toBeUndefined()
+  })
+})
+
+describe('commands wait for the end of the turn', () => {
+  it('when nothing is under way: a burst stays together', () => {
+    expect(leavesWith(64)).toBeUndefined()
+  })
+
+  it('when one caller asks for more than it was answered', () => {
+    underWay.sent(1)
+    underWay.settled(1)
+    expect(leavesWith(64)).toBeUndefined()
+  })
+
+  it('when what is under way was not answered in this turn', async () => {
+    underWay.sent(40)
+    underWay.settled(20)
+    await new Promise((resolve) => process.nextTick(resolve))
+    expect(leavesWith(64)).toBeUndefined()
+  })
+})
