@@ -25,7 +25,7 @@ export const contended = {
   title: 'Contended: one lock for all',
   full: {
     rounds: 2,
-    ms: 500,
+    ms: 400,
     cases: [
       { processes: 1, flows: 32, holdMs: 0 },
       { processes: 1, flows: 32, holdMs: 1 },

@@ -8,7 +8,7 @@ export const idleWaiters = {
   id: 'idle-waiters',
   title: 'Idle waiters, and their drain',
   // Over before the holder renews for the first time, at a third of its lease of 30 s: renewals are counted elsewhere.
-  full: { waiters: 1_000, idleMs: 5_000, peersIdleMs: 2_000, settleMs: 1_000, drainMs: 5_000 },
+  full: { waiters: 1_000, idleMs: 4_000, peersIdleMs: 2_000, settleMs: 1_000, drainMs: 5_000 },
   small: { waiters: 20, idleMs: 1_500, settleMs: 100, drainMs: 10_000, onlyOurs: true },
 
   async run(context, params) {

@@ -15,7 +15,7 @@ const BATCH = 500
 export const latency = {
   id: 'latency',
   title: 'Uncontended: latency',
-  full: { pairs: 5_000, warmUp: 1_000 },
+  full: { pairs: 3_000, warmUp: 600 },
   small: { pairs: 5, warmUp: 1 },
 
   async run(context, { pairs, warmUp }) {

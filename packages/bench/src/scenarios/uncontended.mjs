@@ -15,7 +15,7 @@ const equal = SETTINGS.filter(({ id }) => id !== 'default')
 export const uncontended = {
   id: 'uncontended',
   title: 'Uncontended: throughput',
-  full: { mainFlows: 100, rounds: 5, ms: 400, otherRounds: 2, otherMs: 250, otherFlows: [1, 10, 1_000] },
+  full: { mainFlows: 100, rounds: 5, ms: 350, otherRounds: 2, otherMs: 200, otherFlows: [1, 10, 1_000] },
   small: { mainFlows: 10, rounds: 1, ms: 1, otherRounds: 1, otherMs: 1, otherFlows: [1], counted: true },
 
   async run(context, params) {
