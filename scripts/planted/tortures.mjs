@@ -19,8 +19,6 @@ export const LATE_GRANTS = `--minutes 0.05 --faults none --delay 60 ${LONG_LEASE
 export const BROKEN = `--faults lose-reply,cut ${ONE_PROCESS}`
 export const COPIED = `--faults late-copy ${LONG_LEASE} ${ONE_PROCESS}`
 export const SILENT = `--faults black-hole ${LONG_LEASE} ${ONE_PROCESS}`
-export const SILENT_FOR_LEASES =
-  '--faults black-hole --lease 600 --processes 2 --flows 60 --locks 60 --delay 20'
 export const CUT_OFF = `--faults refuse ${LONG_LEASE} ${ONE_PROCESS}`
 export const FULL = `--faults out-of-memory ${LONG_LEASE} ${ONE_PROCESS}`
 export const STOPPED = `--faults process-stands-still,event-loop-blocked ${TWO_PROCESSES}`

@@ -1,43 +1,77 @@
 import { optionsFor } from './connection.mjs'
+import { withWorkers } from './workers.mjs'
+
+/** One contestant in one setting, in a process of its own: what others do there is nothing to it. */
+export class Cell {
+  #worker
+
+  /**
+   * @param {import('@holdfast/testing').WorkerProcess} worker
+   * @param {{ setting: string, name: string, kind: 'raw' | 'holdfast' | 'peer', calls: Record<string, number> }} what
+   *   `calls`: what one pair makes Redis do
+   */
+  constructor(worker, { setting, name, kind, calls }) {
+    this.#worker = worker
+    Object.assign(this, { setting, name, kind, calls })
+  }
+
+  /** Locks and unlocks with so many flows for so long. @returns {Promise<{ pairs: number, elapsedMs: number, cpuMicros: number }>} */
+  run(how) {
+    return this.#worker.call('runFlows', how)
+  }
+
+  /** Each flow does so many pairs. @returns {Promise<void>} */
+  repeat(how) {
+    return this.#worker.call('repeatPairs', how)
+  }
+
+  /** @returns {Promise<number[]>} µs of each of so many pairs, one after the other */
+  pairTimes(pairs) {
+    return this.#worker.call('pairTimes', { pairs })
+  }
+}
+
+const chosenOf = ({ settings }, context) =>
+  settings.flatMap(({ id, autoPipelining, contestants }) =>
+    contestants
+      .filter(({ name }) => context.isChosen(`${id}: ${name}`))
+      .map(({ name, kind, calls, package: from }) => ({
+        setting: id,
+        options: optionsFor(context.url, autoPipelining),
+        name,
+        kind,
+        calls,
+        package: from,
+      })),
+  )
 
 /**
- * @typedef {object} Cell one contestant in one setting, with its connections open
- * @property {string} setting
- * @property {string} name
- * @property {'raw' | 'holdfast' | 'peer'} kind
- * @property {Record<string, number>} calls what one pair makes Redis do
- * @property {((during?: () => Promise<unknown>) => Promise<unknown>)[]} flows each locks and unlocks
- */
-
-/**
- * Opens every contestant in every setting, lets `use` have them, and closes them whatever comes. A peer that does not
+ * Opens every contestant in every setting, lets `use` have them, and ends them whatever comes. A peer that does not
  * load on this Node is left out, and noted.
  *
  * @template T
  * @param {import('./context.mjs').Context} context
- * @param {{ settings: object[], flows: number, scenario: string }} what
+ * @param {{ settings: object[], flows: number, scenario: string, atMostMs: number }} what
  * @param {(cells: Cell[]) => Promise<T>} use
  */
-export const withCells = async (context, { settings, flows, scenario }, use) => {
-  const cells = []
-  const closers = []
-  try {
-    for (const { id, autoPipelining, contestants } of settings) {
-      const options = optionsFor(context.url, autoPipelining)
-      for (const contestant of contestants.filter((each) => context.isChosen(`${id}: ${each.name}`))) {
-        const open = await context.load(contestant)
-        if (!open) continue
-        const opened = await open({ options, runId: context.runId })
-        closers.push(opened.close)
-        const names = Array.from({ length: flows }, (_, i) =>
-          context.name(scenario, id, contestant.name, String(i)),
-        )
-        const { name, kind, calls } = contestant
-        cells.push({ setting: id, name, kind, calls, flows: names.map(opened.flow) })
-      }
-    }
-    return await use(cells)
-  } finally {
-    await Promise.allSettled(closers.map((close) => close()))
-  }
+export const withCells = async (context, { scenario, flows, atMostMs, ...what }, use) => {
+  const chosen = chosenOf(what, context)
+  const life = { signal: context.signal, atMostMs, what: scenario }
+  return withWorkers(chosen.length, life, async (workers) => {
+    const opened = await Promise.allSettled(
+      chosen.map(({ setting, name, options }, i) => {
+        const prefix = context.name(scenario, setting, name)
+        return workers[i].call('openFlows', { setting, name, options, runId: context.runId, prefix, flows })
+      }),
+    )
+    const cells = chosen.flatMap((each, i) => {
+      if (opened[i].status === 'fulfilled') return [new Cell(workers[i], each)]
+      if (each.kind !== 'peer') throw opened[i].reason
+      context.leaveOut(each.package, opened[i].reason.message)
+      return []
+    })
+    const result = await use(cells)
+    await Promise.all(workers.map((worker) => worker.call('closeFlows')))
+    return result
+  })
 }

@@ -29,16 +29,8 @@ export class Context {
     return ['bench', this.runId, ...parts.map((part) => part.replaceAll(/[^\w]+/g, '-'))].join(':')
   }
 
-  /** How to open a contestant; undefined where its package does not load, which is noted. */
-  async load(contestant) {
-    try {
-      return await contestant.load()
-    } catch (error) {
-      if (contestant.kind !== 'peer') throw error
-      if (!this.missing.some((each) => each.name === contestant.package)) {
-        this.missing.push({ name: contestant.package, reason: error.message })
-      }
-      return undefined
-    }
+  /** Notes a peer that does not load on this Node. */
+  leaveOut(name, reason) {
+    if (!this.missing.some((each) => each.name === name)) this.missing.push({ name, reason })
   }
 }

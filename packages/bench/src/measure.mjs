@@ -1,54 +1,38 @@
-import { performance } from 'node:perf_hooks'
-import { collectGarbage } from './garbage.mjs'
-
-// A collection makes V8's young generation small again. Until it has grown back, a turn would measure that.
+// A process that has slept is slow at first.
 const LEAD_IN_MS = 300
 
 /**
- * Lets flows of a cell lock and unlock for `ms` milliseconds.
+ * A process that has just started is several times as slow as one that serves: the compiler has to see all of it.
  *
- * @param {(() => Promise<unknown>)[]} flows
- * @param {{ ms: number, info: import('./redis-info.mjs').RedisInfo, signal: AbortSignal }} how
+ * @param {import('./cells.mjs').Cell[]} cells
+ * @param {{ flows: number, ms: number }} how
+ * @param {import('./context.mjs').Context} context
  */
-export const measure = async (flows, { ms, info, signal }) => {
-  collectGarbage()
-  await runFor(flows, Math.min(LEAD_IN_MS, ms), signal)
+export const warmUp = async (cells, how, { signal, log }) => {
+  log(`warm-up: ${cells.length} contestants, ${how.ms} ms each`)
+  for (const cell of cells) {
+    signal.throwIfAborted()
+    // What fails here fails again when it is measured, and is told then.
+    await cell.run(how).catch(() => undefined)
+  }
+}
+
+/**
+ * Lets so many flows of a cell lock and unlock for `ms` milliseconds.
+ *
+ * @param {import('./cells.mjs').Cell} cell
+ * @param {{ flows: number, ms: number }} how
+ * @param {import('./context.mjs').Context} context
+ */
+export const measure = async (cell, { flows, ms }, { info }) => {
+  await cell.run({ flows, ms: Math.min(LEAD_IN_MS, ms) })
   const redisBefore = await info.cpuMicros()
-  const cpuBefore = process.cpuUsage()
-  const startedAt = performance.now()
-  const pairs = await runFor(flows, ms, signal)
-  const elapsedMs = performance.now() - startedAt
-  const cpu = process.cpuUsage(cpuBefore)
+  const { pairs, elapsedMs, cpuMicros } = await cell.run({ flows, ms })
   const redisMicros = (await info.cpuMicros()) - redisBefore
   return {
     pairs,
     pairsPerSecond: (pairs * 1000) / elapsedMs,
-    clientMicros: (cpu.user + cpu.system) / pairs,
+    clientMicros: cpuMicros / pairs,
     redisMicros: redisMicros / pairs,
-  }
-}
-
-/** @returns {Promise<number>} the pairs that were done */
-const runFor = async (flows, ms, signal) => {
-  let over = false
-  let pairs = 0
-  const stop = () => (over = true)
-  const timer = setTimeout(stop, ms)
-  signal.addEventListener('abort', stop)
-  try {
-    await Promise.all(
-      flows.map(async (pair) => {
-        do {
-          await pair()
-          pairs += 1
-        } while (!over)
-      }),
-    )
-    return pairs
-  } finally {
-    // A flow that failed ends the others too.
-    stop()
-    clearTimeout(timer)
-    signal.removeEventListener('abort', stop)
   }
 }

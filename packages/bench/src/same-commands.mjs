@@ -17,14 +17,16 @@ export const assertSameCommands = async (url, runId) => {
   try {
     const name = `bench:${runId}:same-commands`
     const lock = locks.getLock(name)
-    await lock.withLock(() => undefined) // loads the scripts
+    await (await lock.lock()).release() // loads the scripts
     const sent = []
     const evalsha = redis.evalsha.bind(redis)
     redis.evalsha = (...args) => {
       sent.push(args)
       return evalsha(...args)
     }
-    const owner = await lock.withLock((hold) => hold.owner)
+    const hold = await lock.lock()
+    const { owner } = hold
+    await hold.release()
     const { acquire, release } = rawCommands(name)
     const expected = [acquire(owner), release(owner)]
     if (asText(sent) !== asText(expected)) {

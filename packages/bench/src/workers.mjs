@@ -48,8 +48,6 @@ export const openIn = async (workers, variant, context) => {
   const failed = results.find(({ status }) => status === 'rejected')
   if (failed === undefined) return true
   if (variant.kind !== 'peer') throw failed.reason
-  if (!context.missing.some(({ name }) => name === variant.contestant)) {
-    context.missing.push({ name: variant.contestant, reason: failed.reason.message })
-  }
+  context.leaveOut(variant.contestant, failed.reason.message)
   return false
 }

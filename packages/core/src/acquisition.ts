@@ -13,6 +13,7 @@ import { followCountSoon, reentersLocally } from './local-reentry.js'
 import { Loss } from './loss.js'
 import { OwnerCommands } from './owner-commands.js'
 import { Possession, type PassedHold } from './possession.js'
+import type { Reading } from './redis/script-call.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from './reports.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { NoteWish } from './scripts/lock/note.js'
@@ -93,9 +94,10 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   }
 
   /** One try to take the lock for a first hold. */
-  tryFirst(request: LevelRequest): Promise<AcquireReply> {
+  tryFirst<T>(request: LevelRequest, reading: Reading<AcquireReply, T>): Promise<T> {
     const { leaseMs = this.ttlMs, waitMs, note } = request
-    return this.commands.acquireFirst({ leaseMs, waits: waitMs !== 0, around: this.around, note })
+    const wish = { leaseMs, waits: waitMs !== 0, around: this.around, note }
+    return this.commands.acquireFirst(wish, reading)
   }
 
   /**

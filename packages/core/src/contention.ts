@@ -6,14 +6,15 @@ import type { AcquisitionPath } from './diagnostics/messages.js'
 import type { Standing, Surroundings } from './locks/lock-protocol.js'
 import type { PushedGrant } from './grants.js'
 import type { PassedHold } from './possession.js'
+import type { Reading } from './redis/script-call.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
 
 /**
  * Taking a lock that nothing around the call holds: one acquisition, in the line of its name. It is its own request to
- * the waiter, so that a call costs one object and no closures.
+ * the waiter, and reads its own answers, so that a call costs one object and no closures.
  */
-export class Contention implements Standing, WaitRequest<boolean> {
+export class Contention implements Standing, WaitRequest<boolean>, Reading<AcquireReply, Attempt<boolean>> {
   readonly around: Surroundings
   queue = ''
   topic: string | undefined = undefined
@@ -119,7 +120,7 @@ export class Contention implements Standing, WaitRequest<boolean> {
       return Promise.resolve({ kind: 'refused' })
     }
     this.call.publication?.trying()
-    return this.acquisition.tryFirst(this.call).then((reply) => this.read(reply), unavailableOrThrow)
+    return this.acquisition.tryFirst(this.call, this)
   }
 
   /** What it is handed while it sleeps. Not wanted: it asks Redis. */
@@ -151,7 +152,7 @@ export class Contention implements Standing, WaitRequest<boolean> {
     )
   }
 
-  private read(reply: AcquireReply): Attempt<boolean> {
+  read(reply: AcquireReply): Attempt<boolean> {
     if (reply.kind === 'acquired') {
       this.call.publication?.succeeded(this.session.clock)
       const retryAfterMs = this.call.leaseMs ?? this.acquisition.ttlMs
@@ -169,5 +170,9 @@ export class Contention implements Standing, WaitRequest<boolean> {
     const leaseMs = reply.ttlMs >= 0 ? reply.ttlMs : Number.POSITIVE_INFINITY
     const pauseMs = this.call.protocol.pauseAfter?.(this.refusals) ?? Number.POSITIVE_INFINITY
     return { kind: 'refused', retryAfterMs: Math.min(leaseMs, pauseMs) }
+  }
+
+  fail(error: unknown): Attempt<boolean> {
+    return unavailableOrThrow(error)
   }
 }

@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events'
-import { ChurnMap, Waiter } from '@holdfast/waiter'
+import { Waiter } from '@holdfast/waiter'
 import { Watchdog } from '@holdfast/watchdog'
 import { nanoid } from 'nanoid'
 import { MOST_ORIGINS } from './bare-calls.js'
+import { Background } from './background.js'
 import { Contexts } from './context.js'
 import { ClientClosedError } from './errors.js'
 import { EventHub } from './events.js'
@@ -21,11 +22,12 @@ import { Borrowings } from './synchronizers/borrowings.js'
 import { backgroundClock, systemClock } from './system-clock.js'
 import { Waits } from './waits.js'
 
+// The first script after a pause finds Redis's caches cold, and takes it two to three times as long.
+const SCRIPTS_IN_A_ROW = 16
+
 /** A session and the switches its client alone may use. */
 export interface OpenSession extends Session {
   readonly port: RedisPort
-  /** Work nobody waits for that has not settled. */
-  readonly background: ChurnMap<number, Promise<unknown>>
   refuseNewCalls(): void
   abandonEverything(): void
 }
@@ -45,9 +47,10 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   })
   const clientId = `${options.clientName}~${nanoid()}`
   const watchdog = new Watchdog<Leased>(new RedisLeaseStore(runner, lockWatchdogTimeout, clientId), {
-    clock: background,
-    random,
+    ...{ clock: background, random },
     batchSize: options.watchdogBatchSize,
+    // On a cluster there is a script for each slot: those of one moment are many as it is.
+    batchesInARow: port.slotOf ? 1 : SCRIPTS_IN_A_ROW,
   })
   const waiting = { clock, random, resyncIntervalMs: resyncInterval, unavailableTimeoutMs }
   const waiter = new Waiter(port.messages, waiting)
@@ -111,8 +114,7 @@ function lifecycle() {
   const abandoning = new AbortController()
   // Whatever is tried again during an outage listens: many listeners are no leak here.
   setMaxListeners(0, abandoning.signal)
-  const background = new ChurnMap<number, Promise<unknown>>()
-  let works = 0
+  const background = new Background()
   let open = true
   let threads = 0
   return {
@@ -124,12 +126,7 @@ function lifecycle() {
       }
     },
     nextThreadId: (): number => (threads += 1),
-    inBackground(work: Promise<unknown>): void {
-      const number = (works += 1)
-      background.set(number, work)
-      const forget = (): boolean => background.delete(number)
-      work.then(forget, forget)
-    },
+    inBackground: (work: Promise<unknown>): void => background.run(work),
     refuseNewCalls: (): void => {
       open = false
     },

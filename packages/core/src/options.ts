@@ -30,7 +30,7 @@ export interface LockClientOptions {
   clientName?: string
   /** Lease of a lock taken without one, renewed every third of it. Default 30,000. Longer: fewer renewals, but a crashed holder keeps others out longer. */
   lockWatchdogTimeout?: number
-  /** Locks renewed by one script. Default 50. Larger: fewer scripts, longer stalls of Redis. */
+  /** Locks renewed by one script. Default 25. Larger: fewer scripts, longer stalls of Redis. */
   watchdogBatchSize?: number
   /**
    * Acquires, releases and heartbeats of one turn of the event loop that travel as one script. Default 32, at most 64.
@@ -119,7 +119,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
   const resolved: ResolvedOptions = {
     clientName: options.clientName ?? `${hostname()}-${process.pid}`.replaceAll(/[:{}]/g, '-'),
     lockWatchdogTimeout: options.lockWatchdogTimeout ?? 30_000,
-    watchdogBatchSize: options.watchdogBatchSize ?? 50,
+    watchdogBatchSize: options.watchdogBatchSize ?? 25,
     commandBatchSize: options.commandBatchSize ?? USUAL_ITEMS,
     fairLockWaitTimeout: options.fairLockWaitTimeout ?? 300_000,
     resyncInterval: options.resyncInterval ?? 1_000,

@@ -1,6 +1,7 @@
 import { RedisUnavailableError, WrongTypeError } from './errors.js'
 import type { HoldChange, LockProtocol, Wish } from './locks/lock-protocol.js'
 import { OwnerField } from './owner-field.js'
+import { readWith, type Reading } from './redis/script-call.js'
 import { isRefusal, isWorthRetrying, rethrow, untilKnown } from './redis/until-known.js'
 import { CommandLedger } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
@@ -8,12 +9,12 @@ import type { ReleaseReply } from './scripts/lock/release.js'
 import type { Session } from './session.js'
 import { Turns } from './turns.js'
 
-type OnFailure<R> = (error: unknown) => R | Promise<R>
-
 const LOST: AcquireReply = { kind: 'lost' }
 const RELEASED: ReleaseReply = { kind: 'released' }
 const STILL_HELD: ReleaseReply = { kind: 'still-held' }
 const NOT_HELD: ReleaseReply = { kind: 'not-held' }
+
+const AS_IT_IS = { read: <R>(reply: R): R => reply, fail: rethrow }
 
 /**
  * The commands of one owner: one at a time, numbered, each with the absolute hold count it wants. Keeps what is
@@ -85,41 +86,44 @@ export class OwnerCommands extends Turns {
   }
 
   /** Tries to take the lock. A turn of its own, which ends with the answer. */
-  acquireFirst(wish: Wish): Promise<AcquireReply> {
+  acquireFirst<T>(wish: Wish, reading: Reading<AcquireReply, T>): Promise<T> {
     if (this.isTaken) {
-      return this.oneAtATime(() => this.acquire(1, wish))
+      return this.oneAtATime(() => this.acquireAs(1, wish, reading))
     }
     void this.takeTurn()
     this.answerEndsTurn = true
-    return this.acquire(1, wish)
+    return this.acquireAs(1, wish, reading)
   }
 
   /** Takes the lock (`holds` 1) or raises the count. */
   acquire(holds: number, wish: Wish): Promise<AcquireReply> {
+    return this.acquireAs<AcquireReply>(holds, wish, AS_IT_IS)
+  }
+
+  private acquireAs<T>(holds: number, wish: Wish, reading: Reading<AcquireReply, T>): Promise<T> {
     if (this.field.inDoubt !== null) {
-      return this.knownName().then(() => this.acquire(holds, wish))
+      const acquired = this.knownName().then(() => this.acquire(holds, wish))
+      return readWith(acquired, reading)
     }
     const sentAt = this.session.clock.now()
     this.longestLeaseMs = Math.max(this.longestLeaseMs, wish.leaseMs)
     const change = this.nextChange(holds)
-    return this.send(change, this.protocol.acquire(change, wish), {
-      fail: rethrow,
-      // A re-entry into what somebody overwrote: as gone as if it had been deleted.
-      onWrongType: holds > 1 ? LOST : null,
-      read: (reply) => {
-        if (reply.kind === 'acquired') {
-          this.inRedis = holds
-          this.grantedAt = sentAt
-          this.token = reply.token ?? this.token
-          this.replicas = reply.replicas
-        } else if (!this.ledger.hasLateCopies) {
-          this.inRedis = 0
-        }
-        // Refused by a try that was not to stand there, it still stands where an earlier one put it.
-        this.isExpected = reply.kind === 'held' && (this.isExpected || reply.waits === true)
-        return reply
-      },
-    })
+    const note = (reply: AcquireReply): AcquireReply => {
+      if (reply.kind === 'acquired') {
+        this.inRedis = holds
+        this.grantedAt = sentAt
+        this.token = reply.token ?? this.token
+        this.replicas = reply.replicas
+      } else if (!this.ledger.hasLateCopies) {
+        this.inRedis = 0
+      }
+      // Refused by a try that was not to stand there, it still stands where an earlier one put it.
+      this.isExpected = reply.kind === 'held' && (this.isExpected || reply.waits === true)
+      return reply
+    }
+    // A re-entry into what somebody overwrote: as gone as if it had been deleted.
+    const onWrongType = holds > 1 ? LOST : null
+    return this.protocol.acquire(change, wish, this.noting(change, { note, onWrongType }, reading))
   }
 
   /** It waits in Redis, and nothing is under way whose answer tells more. */
@@ -148,12 +152,12 @@ export class OwnerCommands extends Turns {
     limitMs: number,
     startedAt = this.session.clock.now(),
   ): Promise<ReleaseReply> {
-    const written = this.write(levels.count, (error) => this.insist(levels, limitMs, { startedAt, error }))
-    if (levels.count === 0) {
-      // Held no more, but not free yet: a client that closes meanwhile would leave it to the lease (I5).
-      this.session.inBackground(written)
+    const reading: Reading<ReleaseReply, ReleaseReply> = {
+      read: AS_IT_IS.read,
+      fail: (error) => this.insist(levels, limitMs, { startedAt, error }),
     }
-    return written
+    // Held no more, but not free yet: a client that closes meanwhile would leave it to the lease (I5).
+    return this.write(levels.count, levels.count === 0 ? this.session.background.until(reading) : reading)
   }
 
   private async insist(
@@ -167,57 +171,53 @@ export class OwnerCommands extends Turns {
     const { clock, options, abandoned } = this.session
     const patienceMs = levels.count === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
     const limits = { clock, random: options.random, giveUpAt: startedAt + patienceMs, signal: abandoned }
-    return untilKnown(() => this.write(levels.count, rethrow), limits)
+    return untilKnown(() => this.write(levels.count, AS_IT_IS), limits)
   }
 
-  private write(holds: number, fail: OnFailure<ReleaseReply>): Promise<ReleaseReply> {
+  private write(holds: number, reading: Reading<ReleaseReply, ReleaseReply>): Promise<ReleaseReply> {
     if (this.inRedis === holds && !this.isExpected) {
-      return Promise.resolve(holds === 0 ? RELEASED : STILL_HELD)
+      return Promise.resolve(reading.read(holds === 0 ? RELEASED : STILL_HELD))
     }
     if (this.field.inDoubt !== null) {
-      return this.knownName()
-        .then(() => this.write(holds, rethrow))
-        .catch(fail)
+      const written = this.knownName().then(() => this.write(holds, AS_IT_IS))
+      return readWith(written, reading)
     }
     const change = this.nextChange(holds)
-    return this.send(change, this.protocol.release(change), {
-      fail,
-      onWrongType: NOT_HELD,
-      read: (reply) => {
-        this.inRedis = reply.kind === 'not-held' ? 0 : holds
-        this.isExpected = false
-        // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).
-        const wasDone = reply.kind === 'not-held' && this.ledger.mayBeReleased
-        // What came of an earlier copy nobody knows.
-        if (reply.isGiven || wasDone) {
-          this.protocol.wentToAnother?.()
-        }
-        return wasDone ? RELEASED : reply
-      },
-    })
+    const note = (reply: ReleaseReply): ReleaseReply => {
+      this.inRedis = reply.kind === 'not-held' ? 0 : holds
+      this.isExpected = false
+      // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).
+      const wasDone = reply.kind === 'not-held' && this.ledger.mayBeReleased
+      // What came of an earlier copy nobody knows.
+      if (reply.isGiven || wasDone) {
+        this.protocol.wentToAnother?.()
+      }
+      return wasDone ? RELEASED : reply
+    }
+    return this.protocol.release(change, this.noting(change, { note, onWrongType: NOT_HELD }, reading))
   }
 
   private nextChange(holds: number): HoldChange {
     return { owner: this.field.name, holds, stamp: this.ledger.next() }
   }
 
-  /** What is known of the count in Redis becomes unknown, until the answer. */
-  private send<R>(
+  /** What is known of the count in Redis becomes unknown, until the answer, which is noted before it is read. */
+  private noting<R, T>(
     change: HoldChange,
-    answer: Promise<R>,
-    { read, fail, onWrongType }: { read: (reply: R) => R; fail: OnFailure<R>; onWrongType: R | null },
-  ): Promise<R> {
+    { note, onWrongType }: { note: (reply: R) => R; onWrongType: R | null },
+    reading: Reading<R, T>,
+  ): Reading<R, T> {
     const epoch = this.session.runner.connectionEpoch
     const known = this.inRedis
     this.inRedis = null
-    return answer.then(
-      (reply) => {
+    return {
+      read: (reply) => {
         this.noteLateCopy(change, epoch)
-        const result = read(reply)
+        const noted = note(reply)
         this.endTurnWithAnswer()
-        return result
+        return reading.read(noted)
       },
-      (error: unknown) => {
+      fail: (error) => {
         const wasSentAgain = this.noteLateCopy(change, epoch)
         if (error instanceof RedisUnavailableError && error.outcome === 'unknown') {
           this.ledger.mayArriveLate(change)
@@ -225,11 +225,11 @@ export class OwnerCommands extends Turns {
           // Otherwise Redis refused one copy, and one before it may have run.
           this.inRedis = known
         }
-        const gone = onWrongType && error instanceof WrongTypeError ? read(onWrongType) : null
+        const gone = onWrongType && error instanceof WrongTypeError ? note(onWrongType) : null
         this.endTurnWithAnswer()
-        return gone ?? fail(error)
+        return gone ? reading.read(gone) : reading.fail(error)
       },
-    )
+    }
   }
 
   /** Whether the connection broke meanwhile: there may be more than one copy. */

@@ -1,6 +1,7 @@
 import type { Waiter } from '@holdfast/waiter'
 import type { Watchdog } from '@holdfast/watchdog'
 import type { Contexts } from './context.js'
+import type { Background } from './background.js'
 import type { EventHub } from './events.js'
 import type { FairWaiters } from './fair-waiters.js'
 import type { Grants } from './grants.js'
@@ -39,6 +40,8 @@ export interface Session {
   /** @throws ClientClosedError */
   assertOpen(lockName: string): void
   nextThreadId(): number
+  /** Work nobody waits for but `close`. */
+  readonly background: Background
   /** Work nobody waits for, such as giving back what came too late; `close` does. */
   inBackground(work: Promise<unknown>): void
 }

@@ -14,7 +14,7 @@ export async function shutDown(session: OpenSession, graceMs: number): Promise<v
   for (const each of [...held.all, ...borrowings.all]) {
     session.inBackground(each.surrender())
   }
-  await limited(Promise.allSettled([waitersGone, ...background.all]), options.commandTimeout, clock)
+  await limited(Promise.allSettled([waitersGone, background.whenOver()]), options.commandTimeout, clock)
   session.abandonEverything()
   runner.close()
   await watchdog.close()

@@ -9,6 +9,8 @@ const EARLY_PART = 10
 
 interface AgendaOptions<L> {
   readonly batchSize: number
+  /** Most renewals that are planned for one moment. */
+  readonly portionSize: number
   readonly keyOf: (lease: L) => unknown
 }
 
@@ -22,11 +24,13 @@ interface AgendaOptions<L> {
 export class Agenda<L extends RenewableLease> {
   readonly #schedule: Schedule<TrackedWatch<L>>
   readonly #batchSize: number
+  readonly #portionSize: number
   readonly #keyOf: (watch: TrackedWatch<L>) => unknown
 
-  constructor(schedule: Schedule<TrackedWatch<L>>, { batchSize, keyOf }: AgendaOptions<L>) {
+  constructor(schedule: Schedule<TrackedWatch<L>>, { batchSize, portionSize, keyOf }: AgendaOptions<L>) {
     this.#schedule = schedule
     this.#batchSize = batchSize
+    this.#portionSize = portionSize
     this.#keyOf = ({ lease }) => keyOf(lease)
   }
 
@@ -51,8 +55,8 @@ export class Agenda<L extends RenewableLease> {
     )
     spread(together, {
       now,
-      portionSize: this.#batchSize,
-      portionsInAll: Math.ceil(this.#schedule.size / this.#batchSize),
+      portionSize: this.#portionSize,
+      portionsInAll: Math.ceil(this.#schedule.size / this.#portionSize),
       keyOf: this.#keyOf,
     })
   }

@@ -24,6 +24,9 @@ export class RenewalRound<L extends RenewableLease, A> {
   #members: readonly TrackedWatch<L>[]
   #endPause: () => void = () => undefined
   #callEndsBy = -Infinity
+  #hasHadAnAnswer: () => void = () => undefined
+  /** Resolves when the first attempt has an answer, or has failed, or there was nothing to ask. */
+  readonly answered = new Promise<void>((resolve) => (this.#hasHadAnAnswer = resolve))
 
   constructor(question: Question<L, A>, members: readonly TrackedWatch<L>[], host: RoundHost) {
     this.#question = question
@@ -36,11 +39,16 @@ export class RenewalRound<L extends RenewableLease, A> {
     return this.#callEndsBy
   }
 
+  /** From now on nobody else asks about its members. */
+  enter(): this {
+    for (const watch of this.#members) watch.enter(this)
+    return this
+  }
+
   /** Sends the first attempt synchronously. Resolves when nothing is left to ask. */
   async run(): Promise<void> {
-    for (const watch of this.#members) watch.enter(this)
     // p-retry's own delay would use Node's timers and its own chance; 0 leaves the pause to us.
-    await pRetry(() => this.#attempt(), {
+    await pRetry(() => this.#attempt().finally(this.#hasHadAnAnswer), {
       retries: Infinity,
       minTimeout: 0,
       factor: 1,
@@ -122,6 +130,6 @@ export class RenewalRound<L extends RenewableLease, A> {
   }
 }
 
-function shortestIntervalMs(watches: readonly { intervalMs: number }[]): number {
+export function shortestIntervalMs(watches: readonly { intervalMs: number }[]): number {
   return watches.reduce((shortest, watch) => Math.min(shortest, watch.intervalMs), Infinity)
 }

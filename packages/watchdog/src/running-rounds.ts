@@ -1,8 +1,11 @@
 import type { WatchdogClock } from './clock.js'
 import type { Question } from './question.js'
 import type { RenewableLease } from './renewable-lease.js'
-import { RenewalRound, type RoundHost } from './renewal-round.js'
+import { RenewalRound, shortestIntervalMs, type RoundHost } from './renewal-round.js'
 import type { TrackedWatch } from './tracked-watch.js'
+
+/** Of the interval of what is in a row: what has not left by then leaves together. */
+const PART_FOR_A_ROW = 0.1
 
 interface Running {
   readonly callEndsBy: number
@@ -13,6 +16,8 @@ interface Running {
 export class RunningRounds<L extends RenewableLease> {
   readonly #host: RoundHost
   readonly #running = new Map<Running, Promise<void>>()
+  /** What rows wait for between two of their rounds. */
+  readonly #patience = new Set<Patience>()
 
   constructor(host: RoundHost) {
     this.#host = host
@@ -20,17 +25,44 @@ export class RunningRounds<L extends RenewableLease> {
 
   /** Each chunk is a round of its own, so that one that fails or hangs delays no other. */
   start<A>(question: Question<L, A>, chunks: Iterable<readonly TrackedWatch<L>[]>): void {
-    for (const chunk of chunks) {
-      const round = new RenewalRound(question, chunk, this.#host)
-      this.#running.set(
-        round,
-        round.run().finally(() => this.#running.delete(round)),
-      )
+    for (const chunk of chunks) this.#run(this.#round(question, chunk))
+  }
+
+  /** Each leaves on the first answer of the one before, but none later than a tenth of the interval from now. */
+  startInARow<A>(question: Question<L, A>, chunks: readonly (readonly TrackedWatch<L>[])[]): void {
+    const until = this.#host.clock.now() + shortestIntervalMs(chunks.flat()) * PART_FOR_A_ROW
+    // All at once: what is not in a round yet would be asked about by whoever looks what is due.
+    const rounds = chunks.map((chunk) => this.#round(question, chunk))
+    void this.#runInARow(rounds, until)
+  }
+
+  async #runInARow<A>(rounds: readonly RenewalRound<L, A>[], until: number): Promise<void> {
+    const { clock } = this.#host
+    for (const [index, round] of rounds.entries()) {
+      this.#run(round)
+      if (index === rounds.length - 1 || clock.now() >= until) continue
+      const waiting = patience(clock, until)
+      this.#patience.add(waiting)
+      await Promise.race([round.answered, waiting.over])
+      this.#patience.delete(waiting)
+      waiting.cancel()
     }
+  }
+
+  #round<A>(question: Question<L, A>, chunk: readonly TrackedWatch<L>[]): RenewalRound<L, A> {
+    return new RenewalRound(question, chunk, this.#host).enter()
+  }
+
+  #run<A>(round: RenewalRound<L, A>): void {
+    this.#running.set(
+      round,
+      round.run().finally(() => this.#running.delete(round)),
+    )
   }
 
   /** To be called when no watch is left. Abandons a call when the time it was given is over. */
   async settled(): Promise<void> {
+    for (const waiting of this.#patience) waiting.cancel()
     if (this.#running.size === 0) return
     let lastAnswerBy = -Infinity
     for (const round of this.#running.keys()) {
@@ -43,7 +75,12 @@ export class RunningRounds<L extends RenewableLease> {
   }
 }
 
-function patience(clock: WatchdogClock, until: number): { over: Promise<void>; cancel(): void } {
+interface Patience {
+  readonly over: Promise<void>
+  cancel(): void
+}
+
+function patience(clock: WatchdogClock, until: number): Patience {
   let cancel = (): void => undefined
   const over = new Promise<void>((resolve) => {
     const timer = clock.setTimer(Math.max(0, until - clock.now()), resolve)

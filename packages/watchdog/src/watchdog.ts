@@ -1,4 +1,5 @@
 import { Agenda } from './agenda.js'
+import { batches } from './batches.js'
 import type { WatchdogClock } from './clock.js'
 import { requireGrant, type Grant } from './grant.js'
 import { remainder, renewal, type Question } from './question.js'
@@ -45,6 +46,11 @@ export interface WatchdogOptions {
   readonly random: () => number
   /** Most leases in one `renew`. Default 100. Larger: fewer calls, each of them longer. */
   readonly batchSize?: number
+  /**
+   * How many calls of `renew` for renewals that come up together leave one on the answer of the other; but none later
+   * than a tenth of the interval. Default 1: they are spread over the interval, one at a time.
+   */
+  readonly batchesInARow?: number
   /** What a callback of a lease threw. Default: ignored, because it must not harm the other leases. */
   readonly onCallbackError?: (error: unknown) => void
 }
@@ -52,6 +58,7 @@ export interface WatchdogOptions {
 /** Keeps any number of leases of one store alive with one timer. */
 export class Watchdog<L extends RenewableLease> {
   readonly #options: WatchdogOptions
+  readonly #batchesInARow: number
   readonly #keeper: Keeper<L>
   readonly #schedule: Schedule<TrackedWatch<L>>
   readonly #agenda: Agenda<L>
@@ -63,18 +70,22 @@ export class Watchdog<L extends RenewableLease> {
   /** A grant that was asked for before it is as doubtful as those it was about. */
   #lastDoubt = { at: -Infinity, isDoubted: (() => false) as (lease: L) => boolean }
 
-  /** Throws RangeError when `batchSize` is not a whole number above 0. */
+  /** Throws RangeError when `batchSize` or `batchesInARow` is not a whole number above 0. */
   constructor(store: LeaseStore<L>, options: WatchdogOptions) {
     this.#options = options
-    const { batchSize = 100 } = options
-    if (!(Number.isInteger(batchSize) && batchSize > 0)) {
-      throw new RangeError(`batchSize must be a whole number above 0, got ${batchSize}`)
-    }
+    const { batchSize = 100, batchesInARow = 1 } = options
+    requireCount('batchSize', batchSize)
+    requireCount('batchesInARow', batchesInARow)
+    this.#batchesInARow = batchesInARow
     const { clock, random } = options
     const guard = (callback: () => void) => this.#guard(callback)
     this.#detector = new SuspensionDetector(clock)
     this.#schedule = new Schedule(clock, () => this.#runDue())
-    this.#agenda = new Agenda(this.#schedule, { batchSize, keyOf: (lease) => store.batchKey?.(lease) })
+    this.#agenda = new Agenda(this.#schedule, {
+      batchSize,
+      portionSize: batchSize * batchesInARow,
+      keyOf: (lease) => store.batchKey?.(lease),
+    })
     this.#rounds = new RunningRounds({ clock, random, guard, look: () => this.#look() })
     this.#renewal = renewal(store)
     this.#remainder = remainder(store)
@@ -150,7 +161,9 @@ export class Watchdog<L extends RenewableLease> {
     const now = this.#options.clock.now()
     if (this.#schedule.earliest > now) return
     for (const watch of this.#schedule.until(now)) if (watch.trustOverAt(now)) watch.lose('expired')
-    this.#rounds.start(this.#renewal, this.#agenda.due(now))
+    for (const row of batches(this.#agenda.due(now), this.#batchesInARow, () => 'one row')) {
+      this.#rounds.startInARow(this.#renewal, row)
+    }
     this.#agenda.plan(now)
   }
 
@@ -200,5 +213,11 @@ export class Watchdog<L extends RenewableLease> {
     for (const watch of this.#schedule.until(Infinity)) watch.stop()
     this.#schedule.cancelTimer()
     await this.#rounds.settled()
+  }
+}
+
+function requireCount(name: string, value: number): void {
+  if (!(Number.isInteger(value) && value > 0)) {
+    throw new RangeError(`${name} must be a whole number above 0, got ${value}`)
   }
 }

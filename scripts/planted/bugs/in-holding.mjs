@@ -91,13 +91,25 @@ export const BUGS_IN_HOLDING = {
   'one failed item of a batch fails the others': {
     file: DISPATCH,
     find: 'const reply = replies[i]',
-    replace: 'const reply = replies.find((each) => this.port.isErrorReply(each)) ?? replies[i]',
+    replace: 'const reply = replies.find((each) => this.transport.isErrorReply(each)) ?? replies[i]',
     test: 'packages/core/test/redis/batch.test.ts',
   },
   'a batch that is refused fails all its items': {
     file: DISPATCH,
     find: 'commands.filter((each) => !each.settled).forEach((each) => this.sendAlone(each))',
-    replace: 'this.settle(commands, Array(commands.length).fill(error))',
+    replace: 'this.settle(commands, Array(commands.length).fill(error), itemsOf)',
     torture: FULL,
+  },
+  'items of a batch get the arguments of the first': {
+    file: 'core/src/scripts/batch.ts',
+    find: 'if (arg !== item.args[place] && !places.includes(place)) {',
+    replace: 'if (place < 0) {',
+    torture: CROWD,
+  },
+  'renewals leave one on the answer of the other however far away Redis is': {
+    file: 'watchdog/src/running-rounds.ts',
+    find: 'shortestIntervalMs(chunks.flat()) * PART_FOR_A_ROW',
+    replace: '100 * shortestIntervalMs(chunks.flat())',
+    test: 'packages/core/test/redis/renewals-in-a-row.test.ts',
   },
 }

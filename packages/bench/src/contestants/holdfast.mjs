@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { LockClient } from '@holdfast/core'
 import { connect } from '../connection.mjs'
 
@@ -38,7 +39,7 @@ const common = {
   shared: true,
   sends: { evalsha: 1, eval: 1, subscribe: 1, unsubscribe: 1, ping: 1 },
   // Not EVALSHA: how many scripts the pairs of all flows travel in depends on their timing.
-  calls: { hset: 1, del: 1, publish: 1 },
+  calls: { hset: 1, hdel: 1, publish: 1 },
 }
 
 export const holdfastLock = {
@@ -92,6 +93,10 @@ const withFixedLease = (lock, name) => async () => {
 export const FEATURES = [
   feature('lock, release', plain, byHand),
   feature('no watchdog: a lease of 30 s', plain, withFixedLease),
+  feature('in a process that uses AsyncLocalStorage', plain, (lock, name) => {
+    new AsyncLocalStorage().run(true, () => undefined)
+    return byHand(lock, name)
+  }),
   feature('withLock', plain, byCallback),
   feature(
     'withLock in a context of its own',

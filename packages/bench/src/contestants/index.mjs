@@ -1,4 +1,5 @@
 import {
+  FEATURES,
   holdfastDefault,
   holdfastFair,
   holdfastLock,
@@ -52,6 +53,15 @@ export const SETTINGS = [
   { id: 'on', title: 'Equal settings, auto-pipelining on', autoPipelining: true, contestants: EQUAL },
   { id: 'default', title: 'Defaults, as each README has it', contestants: DEFAULT },
 ]
+
+/** Holdfast beside itself. */
+export const FEATURE_SETTING = { id: 'features', autoPipelining: false, contestants: FEATURES }
+
+/** @param {string} setting @param {string} name @returns {Contestant} */
+export const contestantOf = (setting, name) =>
+  [...SETTINGS, FEATURE_SETTING]
+    .find(({ id }) => id === setting)
+    .contestants.find((each) => each.name === name)
 
 /** Where callers wait for one lock. */
 export const WAITING = [holdfastWithLock, holdfastFair, ...PEERS]

@@ -55,7 +55,7 @@ export const raw = {
   kind: 'raw',
   polls: false,
   package: 'ioredis',
-  calls: { evalsha: 2, hset: 1, del: 1, publish: 1 },
+  calls: { evalsha: 2, hset: 1, hdel: 1, publish: 1 },
   async load() {
     return async ({ options, runId }) => {
       const redis = await connect(options)

@@ -1,7 +1,7 @@
 import { withCells } from '../cells.mjs'
 import { measured } from '../comparison.mjs'
-import { FEATURES } from '../contestants/holdfast.mjs'
-import { measure } from '../measure.mjs'
+import { FEATURE_SETTING } from '../contestants/index.mjs'
+import { measure, warmUp } from '../measure.mjs'
 import { bars } from '../report/charts.mjs'
 import { decimals, ratio, spread, thousands } from '../report/table.mjs'
 import { interleaved } from '../rounds.mjs'
@@ -12,15 +12,15 @@ const FLOWS = 100
 export const features = {
   id: 'features',
   title: 'Holdfast: each feature on and off',
-  full: { rounds: 3, ms: 300, flows: FLOWS },
-  small: { rounds: 1, ms: 1, flows: 5 },
+  full: { warmUpMs: 1_200, rounds: 3, ms: 300, flows: FLOWS },
+  small: { warmUpMs: 1, rounds: 1, ms: 1, flows: 5 },
 
-  async run(context, { rounds, ms, flows }) {
-    const settings = [{ id: 'features', autoPipelining: false, contestants: FEATURES }]
-    return withCells(context, { settings, flows, scenario: 'features' }, async (cells) => {
-      const { info, signal } = context
-      const turn = (cell) => measure(cell.flows, { ms, info, signal })
-      const figures = await interleaved(cells, turn, { rounds, what: 'features' }, context)
+  async run(context, { warmUpMs, rounds, ms, flows }) {
+    const what = { settings: [FEATURE_SETTING], flows, scenario: 'features', atMostMs: 120_000 }
+    return withCells(context, what, async (cells) => {
+      const turn = (cell) => measure(cell, { flows, ms }, context)
+      await warmUp(cells, { flows, ms: warmUpMs }, context)
+      const figures = await interleaved(cells, turn, { rounds, what: 'features', warmUp: false }, context)
       return { flows, results: cells.map(({ name }, i) => ({ name, ...figures[i] })) }
     })
   },

@@ -1,21 +1,23 @@
 import { LockClient } from '@holdfast/core'
-import { performance } from 'node:perf_hooks'
 import { withCells } from '../cells.mjs'
 import { connect, optionsFor } from '../connection.mjs'
 import { SETTINGS } from '../contestants/index.mjs'
 import { rawCommands } from '../contestants/raw.mjs'
+import { microsOf } from '../micros-of.mjs'
 import { bars as barChart } from '../report/charts.mjs'
 import { decimals, ratio } from '../report/table.mjs'
 import { quantile } from '../statistics.mjs'
 
 const settings = SETTINGS.filter(({ id }) => id !== 'default')
 const BATCH = 500
+/** Pairs of one contestant before the next has its turn. */
+const AT_ONCE = 100
 
 /** One flow, nobody else: how long a caller waits for lock and for unlock. Interleaved call by call. */
 export const latency = {
   id: 'latency',
   title: 'Uncontended: latency',
-  full: { pairs: 3_000, warmUp: 600 },
+  full: { pairs: 3_000, warmUp: 2_000 },
   small: { pairs: 5, warmUp: 1 },
 
   async run(context, { pairs, warmUp }) {
@@ -24,7 +26,7 @@ export const latency = {
     return {
       pairs,
       parts,
-      results: await withCells(context, { settings, flows: 1, scenario: 'latency' }, use),
+      results: await withCells(context, { settings, flows: 1, scenario: 'latency', atMostMs: 180_000 }, use),
     }
   },
 
@@ -84,21 +86,17 @@ const summaryOf = (micros) => ({
   p99: quantile(micros, 0.99),
 })
 
-const microsOf = async (call) => {
-  const before = performance.now()
-  await call()
-  return (performance.now() - before) * 1_000
-}
-
-/** One pair of each in turn, over and over. */
+/** Some pairs of each in turn, over and over. */
 const wholePairs = async (cells, { pairs, warmUp }, { signal, log }) => {
   log(`latency: ${pairs} pairs of each`)
   const taken = cells.map(() => [])
-  for (let i = -warmUp; i < pairs; i += 1) {
-    if (i % BATCH === 0) signal.throwIfAborted()
+  for (const cell of cells) await cell.pairTimes(warmUp)
+  for (let left = pairs; left > 0; left -= AT_ONCE) {
+    signal.throwIfAborted()
     for (const [k, cell] of cells.entries()) {
-      const micros = await microsOf(cell.flows[0])
-      if (i >= 0) taken[k].push(micros)
+      // A process that has slept is slow at first.
+      await cell.pairTimes(1)
+      taken[k].push(...(await cell.pairTimes(Math.min(left, AT_ONCE))))
     }
   }
   return cells.map(({ setting, name, kind }, k) => ({ setting, name, kind, ...summaryOf(taken[k]) }))
@@ -113,7 +111,7 @@ const partsOf = async (context, { pairs, warmUp }) => {
     const lock = locks.getLock(context.name('latency', 'holdfast'))
     const { acquire, release } = rawCommands(context.name('latency', 'raw'))
     const owner = `bench-${process.pid}~${context.runId.padEnd(21, '0')}`
-    await lock.withLock(() => undefined) // loads the scripts
+    await (await lock.lock()).release() // loads the scripts
     const micros = { acquire: [], lock: [], rawRelease: [], release: [] }
     for (let i = -warmUp; i < pairs; i += 1) {
       if (i % BATCH === 0) context.signal.throwIfAborted()

@@ -14,8 +14,8 @@ const HOLDERS = [
 export const renewals = {
   id: 'renewals',
   title: 'Renewals',
-  full: { held: 10_000, leaseMs: 15_000, batch: 100 },
-  small: { held: 300, leaseMs: 1_500, batch: 100, onlyOurs: true },
+  full: { held: 10_000, leaseMs: 15_000, batch: 25 },
+  small: { held: 1_000, leaseMs: 1_500, batch: 25, onlyOurs: true },
 
   async run(context, params) {
     const results = []
@@ -39,8 +39,8 @@ export const renewals = {
       .filter(({ kind }) => kind === 'holdfast')
       .flatMap(({ lost, gone, scripts }) => [
         ...(lost + gone === 0 ? [] : [`renewals: ${lost} locks of ${held} were lost, ${gone} are gone`]),
-        // Each is renewed in a cycle, in full scripts, and where one begins or ends within it, in one more.
-        ...(onlyOurs && (scripts < Math.floor(held / batch) || scripts > 3 * Math.ceil(held / batch))
+        // Each is renewed in a cycle, in full scripts. Rows of them may come just before it begins, or within it twice.
+        ...(onlyOurs && (scripts < held / batch / 2 || scripts > (3 * held) / batch)
           ? [`renewals: ${scripts} scripts for ${held} locks in one cycle`]
           : []),
       ]),

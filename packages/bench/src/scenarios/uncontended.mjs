@@ -1,7 +1,7 @@
 import { inSettings, measured } from '../comparison.mjs'
 import { SETTINGS } from '../contestants/index.mjs'
 import { withCells } from '../cells.mjs'
-import { measure } from '../measure.mjs'
+import { measure, warmUp } from '../measure.mjs'
 import { bars as barChart, lines } from '../report/charts.mjs'
 import { decimals, ratio, spread, thousands } from '../report/table.mjs'
 import { interleaved } from '../rounds.mjs'
@@ -9,41 +9,39 @@ import { callsProblems } from '../calls.mjs'
 import { assertSameCommands } from '../same-commands.mjs'
 import { uncontendedBars } from './uncontended-bars.mjs'
 
+const AT_MOST_MS = 300_000
 const equal = SETTINGS.filter(({ id }) => id !== 'default')
 
 /** Lock and unlock of a lock that nobody else wants, by so many flows, each with a lock of its own. */
 export const uncontended = {
   id: 'uncontended',
   title: 'Uncontended: throughput',
-  full: { mainFlows: 100, rounds: 5, ms: 350, otherRounds: 2, otherMs: 200, otherFlows: [1, 10, 1_000] },
-  small: { mainFlows: 10, rounds: 1, ms: 1, otherRounds: 1, otherMs: 1, otherFlows: [1], counted: true },
+  full: {
+    mainFlows: 100,
+    warmUpMs: 1_500,
+    rounds: 5,
+    ms: 350,
+    otherRounds: 2,
+    otherMs: 200,
+    otherFlows: [1, 10, 1_000],
+  },
+  small: {
+    mainFlows: 10,
+    warmUpMs: 1,
+    rounds: 1,
+    ms: 1,
+    otherRounds: 1,
+    otherMs: 1,
+    otherFlows: [1],
+    counted: true,
+  },
 
   async run(context, params) {
-    const { mainFlows, rounds, ms, otherRounds, otherMs, otherFlows, counted } = params
     await assertSameCommands(context.url, context.runId)
-    const scenario = 'pairs'
-    const problems = []
-    const main = await withCells(
-      context,
-      { scenario, settings: SETTINGS, flows: mainFlows },
-      async (cells) => {
-        if (counted) problems.push(...(await callsProblems(cells, context)))
-        return resultsOf(cells, { flows: mainFlows, rounds, ms }, context)
-      },
-    )
-    const others = await withCells(
-      context,
-      { scenario, settings: equal, flows: Math.max(...otherFlows) },
-      async (cells) => {
-        const all = []
-        for (const flows of otherFlows) {
-          all.push(...(await resultsOf(cells, { flows, rounds: otherRounds, ms: otherMs }, context)))
-        }
-        return all
-      },
-    )
+    const what = { scenario: 'pairs', settings: SETTINGS, flows: mostFlows(params), atMostMs: AT_MOST_MS }
+    const { results, problems } = await withCells(context, what, (cells) => inCells(cells, params, context))
     problems.push(...(await keysLeft(context)))
-    return { mainFlows, results: [...main, ...others], problems }
+    return { mainFlows: params.mainFlows, results, problems }
   },
 
   problems: ({ results, problems }) => [
@@ -111,15 +109,29 @@ export const uncontended = {
   },
 }
 
+const mostFlows = ({ mainFlows, otherFlows }) => Math.max(mainFlows, ...otherFlows)
+
+const inCells = async (cells, params, context) => {
+  const { mainFlows, warmUpMs, rounds, ms, otherRounds, otherMs, otherFlows, counted } = params
+  const problems = counted ? await callsProblems(cells, { flows: mainFlows }, context) : []
+  await warmUp(cells, { flows: mainFlows, ms: warmUpMs }, context)
+  const results = await resultsOf(cells, { flows: mainFlows, ms, rounds, warmUp: false }, context)
+  const others = cells.filter(({ setting }) => equal.some(({ id }) => id === setting))
+  for (const flows of otherFlows) {
+    results.push(...(await resultsOf(others, { flows, ms: otherMs, rounds: otherRounds }, context)))
+  }
+  return { results, problems }
+}
+
 const keysLeft = async (context) => {
   const left = await context.info.keysWith(context.name('pairs'))
   return left.length === 0 ? [] : [`${left.length} keys were left behind, as ${left[0]}`]
 }
 
-const resultsOf = async (cells, { flows, rounds, ms }, context) => {
-  const { info, signal } = context
-  const turn = (cell) => measure(cell.flows.slice(0, flows), { ms, info, signal })
-  const figures = await interleaved(cells, turn, { rounds, what: `uncontended, ${flows} flows` }, context)
+const resultsOf = async (cells, { flows, ms, ...how }, context) => {
+  const turn = (cell) => measure(cell, { flows, ms }, context)
+  const what = `uncontended, ${flows} flows`
+  const figures = await interleaved(cells, turn, { ...how, what }, context)
   return cells.map(({ setting, name, kind }, i) => ({ setting, name, kind, flows, ...figures[i] }))
 }
 

@@ -3,15 +3,21 @@ import { serveWorker } from '@holdfast/testing'
 import { contend } from '../contend.mjs'
 import * as chain from './chain.mjs'
 import * as crowd from './crowd.mjs'
+import * as flows from './flows.mjs'
 import * as holding from './holding.mjs'
 import * as many from './many.mjs'
 import { flowOf, open } from './opened.mjs'
 
 serveWorker({
+  openFlows: flows.openFlows,
+  closeFlows: flows.closeFlows,
+  runFlows: flows.runFlows,
+  repeatPairs: flows.repeatPairs,
+  pairTimes: flows.pairTimes,
   open,
-  contend: ({ variant, name, flows, ...how }) =>
+  contend: ({ variant, name, flows: count, ...how }) =>
     contend(
-      Array.from({ length: flows }, () => flowOf({ variant, name })),
+      Array.from({ length: count }, () => flowOf({ variant, name })),
       how,
     ),
   joinChain: chain.join,

@@ -1,6 +1,7 @@
 import type { LockKind } from '../diagnostics/messages.js'
 import { RedisUnavailableError } from '../errors.js'
 import { fairQueue, NOT_IN_LINE } from '../fair-waiters.js'
+import { readWith, type Reading } from '../redis/script-call.js'
 import { acquire, type FairAcquireReply } from '../scripts/fair-lock/acquire.js'
 import { forceRelease } from '../scripts/fair-lock/force-release.js'
 import { fairLine, type FairLine } from '../scripts/fair-lock/line.js'
@@ -33,7 +34,11 @@ export class FairProtocol extends HashProtocol {
     return this.session.fairWaiters.isAwaited(this.key)
   }
 
-  async acquire(
+  acquire<T>(change: HoldChange, wish: Wish, reading: Reading<FairAcquireReply, T>): Promise<T> {
+    return readWith(this.take(change, wish), reading)
+  }
+
+  private async take(
     { owner, holds, stamp }: HoldChange,
     { leaseMs, waits, note }: Wish,
   ): Promise<FairAcquireReply> {
@@ -64,12 +69,13 @@ export class FairProtocol extends HashProtocol {
     }
   }
 
-  release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
+  release<T>({ owner, holds, stamp }: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
     const { line, session, isNoted } = this
     if (holds === 0) {
       session.fairWaiters.leave(owner)
     }
-    return release(session.runner, { line, latchKey: this.latchKey(owner), owner, holds, stamp, isNoted })
+    const command = { line, latchKey: this.latchKey(owner), owner, holds, stamp, isNoted }
+    return readWith(release(session.runner, command), reading)
   }
 
   async forceRelease(): Promise<boolean> {

@@ -1,6 +1,7 @@
 import type { LockKind } from '../diagnostics/messages.js'
 import { tokenKey } from '../keys.js'
-import { acquireFenced } from '../scripts/fenced-lock/acquire.js'
+import type { Reading } from '../redis/script-call.js'
+import { acquireFencedCall } from '../scripts/fenced-lock/acquire.js'
 import { getToken } from '../scripts/fenced-lock/get-token.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { Session } from '../session.js'
@@ -24,16 +25,16 @@ export class FencedProtocol extends ReentrantProtocol {
   }
 
   /** A re-entry has the token of its acquisition: only a first acquire counts. */
-  override acquire(change: HoldChange, wish: Wish): Promise<AcquireReply> {
+  override acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Promise<T> {
     if (change.holds > 1) {
-      return super.acquire(change, wish)
+      return super.acquire(change, wish, reading)
     }
     const { lockName, key, tokenKey } = this
     const { owner, holds, stamp } = change
     const { tokens, tokenTtlMs } = this.rule
     const latchKey = this.latchKey(owner)
     const lock = { lockName, key, latchKey, owner, holds, leaseMs: wish.leaseMs, stamp, note: wish.note }
-    return acquireFenced(this.session.runner, { ...lock, tokenKey, tokens, tokenTtlMs })
+    return this.session.runner.run(acquireFencedCall({ ...lock, tokenKey, tokens, tokenTtlMs }), reading)
   }
 
   /** Redis gives every acquisition its token. */

@@ -3,6 +3,7 @@ import type { LockKind } from '../diagnostics/messages.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { latchPrefix, ownerField, wellFormed } from '../keys.js'
 import type { OwnerField } from '../owner-field.js'
+import type { Reading } from '../redis/script-call.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import { explain, type LockFacts } from '../scripts/lock/explain.js'
 import { inspect, type LockState } from '../scripts/lock/inspect.js'
@@ -38,8 +39,8 @@ export abstract class HashProtocol implements LockProtocol {
   abstract readonly kind: LockKind
   abstract readonly isAwaited: boolean
   abstract lineOf(standing: Standing): LocalLine
-  abstract acquire(change: HoldChange, wish: Wish): Promise<AcquireReply>
-  abstract release(change: HoldChange): Promise<ReleaseReply>
+  abstract acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Promise<T>
+  abstract release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T>
   abstract forceRelease(): Promise<boolean>
 
   get scope(): string {

@@ -1,6 +1,7 @@
 import type { Place } from '../context.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { OwnerField } from '../owner-field.js'
+import type { Reading } from '../redis/script-call.js'
 import type { CommandStamp } from '../scripts/command-stamp.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { LockFacts } from '../scripts/lock/explain.js'
@@ -89,8 +90,8 @@ export interface LockProtocol {
   readonly isAwaited: boolean
   /** How long a caller that was refused so many times waits before it asks again, ms. Absent: until it is woken. */
   pauseAfter?(refusals: number): number
-  acquire(change: HoldChange, wish: Wish): Promise<AcquireReply>
-  release(change: HoldChange): Promise<ReleaseReply>
+  acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Promise<T>
+  release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T>
   /** A release gave the lock to a waiter, perhaps of another client, and announced nothing. */
   wentToAnother?(): void
   /** Makes the lease last at least this long from now, ms. */

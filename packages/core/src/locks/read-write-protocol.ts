@@ -1,6 +1,7 @@
 import { enclosing, heldByAncestor, type Place } from '../context.js'
 import { SelfDeadlockError } from '../errors.js'
 import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
+import { readWith, type Reading } from '../redis/script-call.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
@@ -115,18 +116,23 @@ export class ReadProtocol extends ReadWriteProtocol {
     return reader ? { joins: '', passes: true } : ALONE
   }
 
-  acquire({ owner, holds, stamp }: HoldChange, { leaseMs, around }: Wish): Promise<AcquireReply> {
+  acquire<T>(
+    { owner, holds, stamp }: HoldChange,
+    { leaseMs, around }: Wish,
+    reading: Reading<AcquireReply, T>,
+  ): Promise<T> {
     const { keys, session } = this
     const { joins, passes } = around
     const standsBack = this.standsBack && !passes
     const latchKey = this.latchKey(owner)
     const command = { keys, latchKey, owner, holds, leaseMs, stamp, joins, standsBack }
-    return acquireRead(session.runner, command)
+    return readWith(acquireRead(session.runner, command), reading)
   }
 
-  release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
+  release<T>({ owner, holds, stamp }: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
     const { keys, session } = this
-    return releaseRead(session.runner, { keys, latchKey: this.latchKey(owner), owner, holds, stamp })
+    const command = { keys, latchKey: this.latchKey(owner), owner, holds, stamp }
+    return readWith(releaseRead(session.runner, command), reading)
   }
 
   override async extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'> {
@@ -160,7 +166,14 @@ export class WriteProtocol extends ReadWriteProtocol {
     return ALONE
   }
 
-  async acquire({ owner, holds, stamp }: HoldChange, { leaseMs, waits, note }: Wish): Promise<AcquireReply> {
+  acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Promise<T> {
+    return readWith(this.take(change, wish), reading)
+  }
+
+  private async take(
+    { owner, holds, stamp }: HoldChange,
+    { leaseMs, waits, note }: Wish,
+  ): Promise<AcquireReply> {
     const { keys, session } = this
     // It says so again at each try, and tries at least that often.
     const announceForMs = waits ? 2 * session.options.resyncInterval : 0
@@ -170,15 +183,9 @@ export class WriteProtocol extends ReadWriteProtocol {
     return reply.kind === 'held' && waits ? { ...reply, waits } : reply
   }
 
-  release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
+  release<T>({ owner, holds, stamp }: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
     const { keys, session, isNoted } = this
-    return releaseWrite(session.runner, {
-      keys,
-      latchKey: this.latchKey(owner),
-      owner,
-      holds,
-      stamp,
-      isNoted,
-    })
+    const command = { keys, latchKey: this.latchKey(owner), owner, holds, stamp, isNoted }
+    return readWith(releaseWrite(session.runner, command), reading)
   }
 }

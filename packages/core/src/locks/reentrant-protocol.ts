@@ -1,9 +1,10 @@
 import type { LockKind } from '../diagnostics/messages.js'
 import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
-import { acquire, type AcquireCommand, type AcquireReply } from '../scripts/lock/acquire.js'
+import { readWith, type Reading } from '../redis/script-call.js'
+import { acquire, acquireCall, type AcquireCommand, type AcquireReply } from '../scripts/lock/acquire.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
 import { rename, type RenameReply, type Successor } from '../scripts/lock/rename.js'
-import { release, type ReleaseReply } from '../scripts/lock/release.js'
+import { releaseCall, type ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { HoldChange, LocalLine, LocalPassing, Wish } from './lock-protocol.js'
@@ -40,12 +41,16 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     return this.session.waiter.isWaiting(this.key)
   }
 
-  acquire({ owner, holds, stamp }: HoldChange, { leaseMs, note, waits }: Wish): Promise<AcquireReply> {
+  acquire<T>(
+    { owner, holds, stamp }: HoldChange,
+    { leaseMs, note, waits }: Wish,
+    reading: Reading<AcquireReply, T>,
+  ): Promise<T> {
     const { lockName, key, session } = this
     const command = { lockName, key, latchKey: this.latchKey(owner), owner, holds, leaseMs, stamp, note }
     return waits && session.standingHeads.mayStand(key, owner) && this.isGiven
-      ? this.acquireOrStand(command)
-      : acquire(session.runner, command)
+      ? readWith(this.acquireOrStand(command), reading)
+      : session.runner.run(acquireCall(command), reading)
   }
 
   /** Whether a release gives it to the first in line. Where nobody can count who listens, it is announced to all. */
@@ -81,23 +86,14 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     }
   }
 
-  release({ owner, holds, stamp }: HoldChange): Promise<ReleaseReply> {
+  release<T>({ owner, holds, stamp }: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
     const { lockName, key, channel, isNoted, lineKey } = this
+    const { runner } = this.session
     const latchKey = this.latchKey(owner)
     const unseated = holds === 0 ? this.unseatedWithout(owner) : undefined
     // Each name by itself: to spread one object into another takes longer than all the rest of a release.
-    return release(this.session.runner, {
-      lockName,
-      key,
-      latchKey,
-      lineKey,
-      channel,
-      owner,
-      holds,
-      stamp,
-      isNoted,
-      unseated,
-    })
+    const command = { lockName, key, latchKey, lineKey, channel, owner, holds, stamp, isNoted, unseated }
+    return runner.run(releaseCall(runner, command), reading)
   }
 
   /** How many connections of this client hear of the release and stand not in line; undefined: nobody is given it. */

@@ -1,5 +1,6 @@
 import type { LockKind } from '../diagnostics/messages.js'
 import { localName } from '../keys.js'
+import type { Reading } from '../redis/script-call.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import type { Backoff } from './backoff.js'
@@ -33,8 +34,8 @@ export class SpinProtocol extends ReentrantProtocol {
     return this.backoff(refusals, this.session.options.random)
   }
 
-  override release(change: HoldChange): Promise<ReleaseReply> {
-    const reply = super.release(change)
+  override release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
+    const reply = super.release(change, reading)
     if (change.holds === 0) {
       // Beside the answer's way to the caller, which is not to become longer by it.
       reply.then(this.wakeNext, () => undefined)

@@ -57,17 +57,30 @@ export class CommandDeadlines {
     this.beforeResume()
     this.timer = null
     const now = this.clock.now()
+    const expired = this.takeDue(now)
+    const next = this.commands[this.first]
+    if (next) {
+      this.timer = this.clock.setTimer(next.dueAt - now, () => this.fire())
+    }
+    // Last of all, for the same reason: whoever hears of it may send again at once.
+    for (const command of expired) {
+      command.expire()
+    }
+  }
+
+  private takeDue(now: number): InFlight[] {
+    const due: InFlight[] = []
     for (let command = this.commands[this.first]; command; command = this.commands[this.first]) {
-      if (!command.settled && command.dueAt > now) {
-        this.timer = this.clock.setTimer(command.dueAt - now, () => this.fire())
-        break
+      if (!command.settled) {
+        if (command.dueAt > now) {
+          break
+        }
+        command.settled = true
+        due.push(command)
       }
       this.first += 1
-      if (!command.settled) {
-        command.settled = true
-        command.expire()
-      }
     }
     this.dropSettled()
+    return due
   }
 }

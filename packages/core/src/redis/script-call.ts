@@ -1,5 +1,11 @@
 import type { Script } from '../scripts/define-script.js'
 
+/** What becomes of an answer before whoever waits for it hears of it: what `then` does, without one promise more. */
+export interface Reading<R, T> {
+  read(value: R): T
+  fail(error: unknown): T | Promise<T>
+}
+
 /** One run of a script. */
 export interface ScriptCall<T = unknown> {
   readonly script: Script
@@ -15,4 +21,12 @@ export interface ScriptCall<T = unknown> {
   readonly lockName?: string
   /** How long to wait for the answer, ms. Default, and at most: the client's `commandTimeout`. */
   readonly timeoutMs?: number | undefined
+}
+
+/** Of an answer that is a promise already. */
+export function readWith<R, T>(answer: Promise<R>, reading: Reading<R, T>): Promise<T> {
+  return answer.then(
+    (value) => reading.read(value),
+    (error: unknown) => reading.fail(error),
+  )
 }

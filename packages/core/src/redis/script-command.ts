@@ -2,18 +2,19 @@ import type { LockError } from '../errors.js'
 import type { InFlight } from './command-deadlines.js'
 import type { Acknowledged } from './acknowledged-transport.js'
 import { unacknowledged, unanswered } from './failures.js'
-import type { ScriptCall } from './script-call.js'
+import type { Reading, ScriptCall } from './script-call.js'
 
 /** One run of a script on its way, until it is answered or given up. */
-export class ScriptCommand<T = unknown> implements InFlight {
+export class ScriptCommand<R = unknown, T = R> implements InFlight {
   settled = false
   dueAt = 0
   readonly answer: Promise<T>
-  private resolve!: (value: T) => void
+  private resolve!: (value: T | Promise<T>) => void
   private reject!: (error: unknown) => void
 
   constructor(
-    readonly call: ScriptCall<T>,
+    readonly call: ScriptCall<R>,
+    private readonly reading: Reading<R, T> | undefined,
     private readonly timeoutMs: number,
     private readonly onUnanswered: () => void,
   ) {
@@ -26,9 +27,16 @@ export class ScriptCommand<T = unknown> implements InFlight {
   /** `acknowledged`: where replicas were waited for. */
   answered(reply: unknown, acknowledged: Acknowledged | null): void {
     this.settled = true
+    let value: R
     try {
-      const value = this.call.parse(reply)
-      this.resolve(acknowledged ? this.countedBy(acknowledged, value) : value)
+      const parsed = this.call.parse(reply)
+      value = acknowledged ? this.countedBy(acknowledged, parsed) : parsed
+    } catch (error) {
+      this.fail(error)
+      return
+    }
+    try {
+      this.resolve(this.reading ? this.reading.read(value) : (value as unknown as T))
     } catch (error) {
       this.reject(error)
     }
@@ -36,7 +44,7 @@ export class ScriptCommand<T = unknown> implements InFlight {
 
   failed(error: LockError): void {
     this.settled = true
-    this.reject(error)
+    this.fail(error)
   }
 
   expire(): void {
@@ -44,8 +52,20 @@ export class ScriptCommand<T = unknown> implements InFlight {
     this.failed(unanswered(this.timeoutMs, this.call))
   }
 
+  private fail(error: unknown): void {
+    if (!this.reading) {
+      this.reject(error)
+      return
+    }
+    try {
+      this.resolve(this.reading.fail(error))
+    } catch (failure) {
+      this.reject(failure)
+    }
+  }
+
   /** @throws RedisUnavailableError too few replicas have what was granted: whether it stays is unknown */
-  private countedBy({ replicas, needed }: Acknowledged, value: T): T {
+  private countedBy({ replicas, needed }: Acknowledged, value: R): R {
     const granted = this.call.granted?.(value, replicas)
     if (granted !== undefined && replicas < needed.acks) {
       throw unacknowledged(replicas, needed, this.call)

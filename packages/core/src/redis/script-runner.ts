@@ -5,7 +5,7 @@ import { announcementOn, decided, type Announcement } from './announcement.js'
 import { CommandDeadlines, type InFlight } from './command-deadlines.js'
 import { notSent } from './failures.js'
 import type { RedisPort } from './redis-port.js'
-import type { ScriptCall } from './script-call.js'
+import { readWith, type Reading, type ScriptCall } from './script-call.js'
 import { ScriptCommand } from './script-command.js'
 import { ScriptDispatch } from './script-dispatch.js'
 
@@ -58,11 +58,16 @@ export class ScriptRunner {
    * @throws RedisUnavailableError no answer in time, or a refusal; its `outcome` tells what is known
    * @throws WrongTypeError the key is not a lock
    */
-  run<T>(call: ScriptCall<T>): Promise<T> {
-    if (this.closed) {
-      return Promise.reject(new ClientClosedError(call.lockName))
+  run<R>(call: ScriptCall<R>): Promise<R>
+  run<R, T>(call: ScriptCall<R>, reading: Reading<R, T>): Promise<T>
+  run<R, T>(call: ScriptCall<R>, reading?: Reading<R, T>): Promise<R | T> {
+    if (!this.closed && this.port.state === 'ready') {
+      return this.send(call, reading)
     }
-    return this.port.state === 'ready' ? this.send(call) : this.sendWhenReady(call)
+    const answer = this.closed
+      ? Promise.reject<R>(new ClientClosedError(call.lockName))
+      : this.sendWhenReady(call)
+    return reading ? readWith(answer, reading) : answer
   }
 
   /** What `send` runs travels as one script, as far as it is transitions, whatever else is under way. */
@@ -79,12 +84,12 @@ export class ScriptRunner {
     }
   }
 
-  private send<T>(call: ScriptCall<T>): Promise<T> {
+  private send<R, T = R>(call: ScriptCall<R>, reading?: Reading<R, T>): Promise<T> {
     const timeoutMs = this.timeoutOf(call)
-    const command = new ScriptCommand(call, timeoutMs, this.onUnanswered)
+    const command = new ScriptCommand(call, reading, timeoutMs, this.onUnanswered)
     this.deadlinesOf(timeoutMs).add(command)
     const dispatch = call.granted && this.acknowledged ? this.acknowledged : this.dispatch
-    dispatch.send(command as ScriptCommand)
+    dispatch.send(command as unknown as ScriptCommand)
     return command.answer
   }
 

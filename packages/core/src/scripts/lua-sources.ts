@@ -192,12 +192,8 @@ local transitions = {
   end },
   ['lock/release'] = { run = function(KEYS, ARGV)
     local holds = tonumber(ARGV[2])
-    local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-    if mine and holds == 0 then
-      redis.call('del', KEYS[1])
-    else
-      redis.call('hdel', KEYS[1], '')
-    end
+    local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
+    local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
     if holds > 0 then
       local latched = redis.call('get', KEYS[2])
       if latched and tonumber(ARGV[3]) <= tonumber(latched) then
@@ -1170,20 +1166,23 @@ local transitions = {
   end },
 }
 redis.call('setrange', KEYS[1], 0, '')
+local forms, values = unpack(cjson.decode(ARGV[1]))
 local answers = {}
-local key = 1
-for i, item in ipairs(cjson.decode(ARGV[1])) do
-  local transition = transitions[item[1]]
-  local keys = {}
-  for position = 1, item[3] do
-    keys[position] = KEYS[key + 1]
-    key = key + 1
+local item, key, value = 0, 1, 1
+while values[value] do
+  local name, count, argv, places = unpack(forms[values[value]])
+  for i, place in ipairs(places) do
+    argv[place] = values[value + i]
   end
-  local ran, answer = pcall(transition.run, keys, item[2])
+  value = value + 1 + #places
+  local keys = { unpack(KEYS, key + 1, key + count) }
+  key = key + count
+  local ran, answer = pcall(transitions[name].run, keys, argv)
   if not ran then
     answer = { err = type(answer) == 'table' and answer.err or answer }
   end
-  answers[i] = answer
+  item = item + 1
+  answers[item] = answer
 end
 return answers
 `,
@@ -2567,12 +2566,8 @@ return answer
 `,
   'lock/release': `-- release: lower the hold count of an owner; at 0 give the lock to the first in line, or delete it and wake waiters.
 local holds = tonumber(ARGV[2])
-local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-if mine and holds == 0 then
-  redis.call('del', KEYS[1])
-else
-  redis.call('hdel', KEYS[1], '')
-end
+local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
+local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
 if holds > 0 then
   local latched = redis.call('get', KEYS[2])
   if latched and tonumber(ARGV[3]) <= tonumber(latched) then
@@ -2722,14 +2717,20 @@ local function clock()
 end
 local lease = tonumber(ARGV[1])
 local endsAt = string.format('%.0f', clock() + lease)
+local function prolong(key)
+  if redis.REDIS_VERSION_NUM and redis.call('pexpireat', key, endsAt, 'gt') == 1 then
+    return
+  end
+  if redis.call('pttl', key) < lease then
+    redis.call('pexpireat', key, endsAt)
+  else
+    redis.call('hdel', key, '')
+  end
+end
 local answers = {}
 for i, key in ipairs(KEYS) do
   if redis.pcall('hexists', key, ARGV[i + 1]) == 1 then
-    if redis.call('pttl', key) < lease then
-      redis.call('pexpireat', key, endsAt)
-    else
-      redis.call('hdel', key, '')
-    end
+    prolong(key)
     answers[i] = 1
   else
     local touched = redis.pcall('hdel', key, '')

@@ -293,8 +293,7 @@ describe('without describeHolds nothing more is done than before', () => {
       exists: 2,
       hset: 1,
       pexpire: 1,
-      hexists: 1,
-      del: 1,
+      hdel: 1,
       publish: 1,
     })
   })

@@ -4,10 +4,13 @@ import { eventually } from './support/harness.js'
 import { useRig } from './support/rig.js'
 
 const LEASE_MS = 3_000
-const BATCH = 100
-const CHUNKS = 15
-/** What one turn of the event loop sends is closer together than that. */
-const ONE_BURST_S = 0.002
+const SCRIPT_SIZE = 10
+/** Scripts that leave one on the answer of the other. */
+const IN_A_ROW = 16
+const ROWS = 10
+const SCRIPTS = ROWS * IN_A_ROW
+/** Scripts of one row are closer together than that, rows are not: there is a row every 100 ms. */
+const APART_S = 0.02
 
 describe('renewals of locks that were taken in one burst', () => {
   const rig = useRig()
@@ -25,20 +28,20 @@ describe('renewals of locks that were taken in one burst', () => {
     return seen
   }
 
-  it('leave in full chunks, spread over the interval, as often as they have to and no oftener', async () => {
-    const locks = await rig.client({ lockWatchdogTimeout: LEASE_MS, watchdogBatchSize: BATCH })
+  it('leave in full scripts, some in a row, and the rows spread over the interval', async () => {
+    const locks = await rig.client({ lockWatchdogTimeout: LEASE_MS, watchdogBatchSize: SCRIPT_SIZE })
     let lost = 0
     locks.on('lost', () => (lost += 1))
-    const names = Array.from({ length: CHUNKS * BATCH }, (_, i) => `order:${i}`)
+    const names = Array.from({ length: SCRIPTS * SCRIPT_SIZE }, (_, i) => `order:${i}`)
     const holds = await Promise.all(names.map((name) => locks.getLock(name).acquire()))
     const seen = await watchRenewals()
     // Three thirds of the lease; each lock is renewed at least three times, and in the first one sooner than it has to.
-    await eventually(() => seen.length >= 4 * CHUNKS, 10_000)
-    const renewals = seen.slice(0, 4 * CHUNKS)
-    expect(renewals.every(({ locks: count }) => count === BATCH)).toBe(true)
-    const inBursts = renewals.filter(({ at }, i) => i > 0 && at - renewals[i - 1]!.at < ONE_BURST_S)
-    // None on a quiet machine. Without a plan it is all but one of each third.
-    expect(inBursts.length).toBeLessThan(CHUNKS)
+    await eventually(() => seen.length >= 4 * SCRIPTS, 10_000)
+    const renewals = seen.slice(0, 4 * SCRIPTS)
+    expect(renewals.every(({ locks: count }) => count === SCRIPT_SIZE)).toBe(true)
+    const rows = renewals.filter(({ at }, i) => i === 0 || at - renewals[i - 1]!.at > APART_S)
+    // Forty on a quiet machine. Without a plan there is one in each third of the lease.
+    expect(rows.length).toBeGreaterThan(2 * ROWS)
     expect([lost, holds.every(({ signal }) => !signal.aborted)]).toEqual([0, true])
     await Promise.all(holds.map((hold) => hold.release()))
   }, 20_000)

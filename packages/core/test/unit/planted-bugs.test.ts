@@ -43,13 +43,13 @@ describe('a planted bug', () => {
     const lua = luaSources['lock/release']
     const release = {
       file: 'core/src/scripts/lock/release.lua',
-      find: "redis.call('del', KEYS[1])",
+      find: "redis.call('hset', KEYS[1], ARGV[1], holds)",
       replace: 'nothing()',
     }
-    const planted = plant(release, `${lua}\nredis.call('del', KEYS[1])\nend\n${lua}`)
+    const planted = plant(release, `${lua}\nredis.call('hset', KEYS[1], ARGV[1], holds)\nend\n${lua}`)
     expect(planted.match(/nothing\(\)/g)).toHaveLength(2)
-    expect(planted.match(/redis\.call\('del', KEYS\[1\]\)/g)).toHaveLength(1)
-    expect(() => plant(release, "redis.call('del', KEYS[1])")).toThrow(
+    expect(planted.match(/redis\.call\('hset', KEYS\[1\], ARGV\[1\], holds\)/g)).toHaveLength(1)
+    expect(() => plant(release, "redis.call('hset', KEYS[1], ARGV[1], holds)")).toThrow(
       'no copy of core/src/scripts/lock/release.lua',
     )
   })

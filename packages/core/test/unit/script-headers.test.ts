@@ -54,10 +54,11 @@ function declared(section: string): Positions {
   }
 }
 
-/** A list is read by `ipairs`, by `unpack` or at a computed position: `ARGV[i + 1]` begins at 2. */
+/** A list is read by `ipairs`, by `unpack` or from a computed position: `ARGV[i + 1]` begins at 2. */
 function used(code: string, table: 'KEYS' | 'ARGV'): Positions {
   const single = [...code.matchAll(new RegExp(`${table}\\[(\\d+)\\]`, 'g'))].map(([, n]) => Number(n))
-  const computed = [...code.matchAll(new RegExp(`${table}\\[[a-z]\\w*(?: \\+ (\\d+))?\\]`, 'g'))]
+  const from = new RegExp(`${table}(?:\\[|, )[a-z]\\w*(?: \\+ (\\d+))?(?:\\]|, )`, 'g')
+  const computed = [...code.matchAll(from)]
   const whole = new RegExp(`(?:ipairs|unpack)\\(${table}\\)`).test(code)
   const [position] = computed
   const listFrom = whole ? 1 : position ? 1 + Number(position[1] ?? 0) : null

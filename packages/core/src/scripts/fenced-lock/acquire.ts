@@ -1,3 +1,4 @@
+import type { ScriptCall } from '../../redis/script-call.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
 import { wantedNote } from '../lock/note.js'
@@ -15,12 +16,16 @@ export interface AcquireFencedCommand extends AcquireCommand {
   readonly tokenTtlMs: number | undefined
 }
 
-/** The reply `acquired` has a token. */
 export function acquireFenced(runner: ScriptRunner, command: AcquireFencedCommand): Promise<AcquireReply> {
+  return runner.run(acquireFencedCall(command))
+}
+
+/** The reply `acquired` has a token. */
+export function acquireFencedCall(command: AcquireFencedCommand): ScriptCall<AcquireReply> {
   const { lockName, key, latchKey, tokenKey, tokens, tokenTtlMs = 0, note } = command
   const keys = [key, latchKey, noteKey(key), tokenKey]
   const args = [...argsOf(command), note ? wantedNote(note) : '', tokens, `${tokenTtlMs}`]
-  return runner.run({ script: acquireFencedScript, keys, args, parse, granted, lockName })
+  return { script: acquireFencedScript, keys, args, parse, granted, lockName }
 }
 
 function parse(reply: unknown): AcquireReply {

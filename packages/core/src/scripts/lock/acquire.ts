@@ -1,3 +1,4 @@
+import type { ScriptCall } from '../../redis/script-call.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
@@ -56,12 +57,16 @@ export interface HeldReply {
 
 const ACQUIRED = { kind: 'acquired' } as const
 
-/** @param place in line, that it takes where it is refused */
 export function acquire(
   runner: ScriptRunner,
   command: AcquireCommand,
   place?: PlaceInLine,
 ): Promise<AcquireReply> {
+  return runner.run(acquireCall(command, place))
+}
+
+/** @param place in line, that it takes where it is refused */
+export function acquireCall(command: AcquireCommand, place?: PlaceInLine): ScriptCall<AcquireReply> {
   const { lockName, key, latchKey, note } = command
   const args = argsOf(command)
   const keys = [key, latchKey, noteKey(key)]
@@ -72,7 +77,7 @@ export function acquire(
     keys.push(place.lineKey)
     args.push(`${place.aliveForMs}`)
   }
-  return runner.run({ script: acquireScript, keys, args, parse: parseAcquire, granted, lockName })
+  return { script: acquireScript, keys, args, parse: parseAcquire, granted, lockName }
 }
 
 /** Also of a script that includes this one. */

@@ -11,14 +11,10 @@
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 local holds = tonumber(ARGV[2])
 
-local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 -- A write comes first. On a demoted primary it fails, and after it Redis lets the count and the latch be written even
--- when it is out of memory.
-if mine and holds == 0 then
-  redis.call('del', KEYS[1])
-else
-  redis.call('hdel', KEYS[1], '')
-end
+-- when it is out of memory. The last field of a hash takes the hash with it.
+local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
+local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
 if holds > 0 then
   local latched = redis.call('get', KEYS[2])
   if latched and tonumber(ARGV[3]) <= tonumber(latched) then

@@ -1,3 +1,4 @@
+import type { ScriptCall } from '../../redis/script-call.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { INBOX_PREFIX, noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
@@ -43,6 +44,13 @@ const REPLIES: readonly ReleaseReply[] = [
 ]
 
 export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<ReleaseReply> {
+  return runner.run(releaseCall(runner, command))
+}
+
+export function releaseCall(
+  runner: Pick<ScriptRunner, 'announcementOn'>,
+  command: ReleaseCommand,
+): ScriptCall<ReleaseReply> {
   const { lockName, key, latchKey, channel, owner, holds, stamp, isNoted, lineKey, unseated } = command
   const args = [
     owner,
@@ -56,7 +64,7 @@ export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<
     INBOX_PREFIX,
   ]
   const keys = isNoted ? [key, latchKey, lineKey, noteKey(key)] : [key, latchKey, lineKey]
-  return runner.run({ script: releaseScript, keys, args, parse: parseReleased, lockName })
+  return { script: releaseScript, keys, args, parse: parseReleased, lockName }
 }
 
 export function parseReleased(reply: unknown): ReleaseReply {

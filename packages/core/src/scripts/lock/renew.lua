@@ -7,16 +7,26 @@
 local lease = tonumber(ARGV[1])
 -- One text for all: from a number Redis would make one each time, and of a lease a moment.
 local endsAt = string.format('%.0f', clock() + lease)
+
+-- Redis 7 compares by itself (GT), which spares a call, the dearest part of a renewal. It leaves a key without an end
+-- as it is, as one that ends later.
+local function prolong(key)
+  if redis.REDIS_VERSION_NUM and redis.call('pexpireat', key, endsAt, 'gt') == 1 then
+    return
+  end
+  if redis.call('pttl', key) < lease then
+    redis.call('pexpireat', key, endsAt)
+  else
+    -- A write that changes nothing, as below.
+    redis.call('hdel', key, '')
+  end
+end
+
 local answers = {}
 for i, key in ipairs(KEYS) do
   -- pcall: a key of another type under one name is that lock's loss, not a failure of its neighbours.
   if redis.pcall('hexists', key, ARGV[i + 1]) == 1 then
-    if redis.call('pttl', key) < lease then
-      redis.call('pexpireat', key, endsAt)
-    else
-      -- A write that changes nothing, as below.
-      redis.call('hdel', key, '')
-    end
+    prolong(key)
     answers[i] = 1
   else
     -- A write that changes nothing: on a demoted primary it fails, instead of a loss that stale data tells of.

@@ -1,0 +1,53 @@
+import type { Reading } from './redis/script-call.js'
+
+/** Work that nobody waits for but `close`. Counted and not kept: most of it is releases, and a promise costs each. */
+export class Background {
+  private underWay = 0
+  private onOver: (() => void) | null = null
+
+  /** How much is under way. */
+  get size(): number {
+    return this.underWay
+  }
+
+  run(work: Promise<unknown>): void {
+    this.begin()
+    work.then(this.end, this.end)
+  }
+
+  /** What has been asked for is under way until its answer has been read, and what its failure leads to has ended. */
+  until<R, T>(reading: Reading<R, T>): Reading<R, T> {
+    this.begin()
+    return {
+      read: (value) => {
+        this.end()
+        return reading.read(value)
+      },
+      fail: (error) => {
+        try {
+          const result = reading.fail(error)
+          this.run(Promise.resolve(result))
+          return result
+        } finally {
+          this.end()
+        }
+      },
+    }
+  }
+
+  /** Resolves when nothing is under way. */
+  whenOver(): Promise<void> {
+    return this.underWay === 0 ? Promise.resolve() : new Promise((resolve) => (this.onOver = resolve))
+  }
+
+  private begin(): void {
+    this.underWay += 1
+  }
+
+  private readonly end = (): void => {
+    this.underWay -= 1
+    if (this.underWay === 0) {
+      this.onOver?.()
+    }
+  }
+}
