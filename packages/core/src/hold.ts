@@ -2,6 +2,7 @@ import type { Acquisition } from './acquisition.js'
 import { LockLostError, NotLockOwnerError } from './errors.js'
 import { extendLease, verifyLease } from './lease-of-hold.js'
 import type { LockHold, ReleaseOutcome } from './lock-hold.js'
+import type { Loss } from './loss.js'
 import type { OwnerField } from './owner-field.js'
 import { releaseLevel } from './release-of-hold.js'
 import { checkDuration, checkLease, checkRequired } from './validate.js'
@@ -56,16 +57,16 @@ export class Hold implements LockHold {
 
   /**
    * Aborts with a LockLostError before anybody else can own the lock. Hand it to whatever does the work. After
-   * a pause of the whole process (SIGSTOP, a blocked event loop) other code may run first: only a check at the
-   * resource protects against that.
+   * a pause of the whole process (SIGSTOP, a blocked event loop) other code may run first, unless it asks this hold
+   * (`signal`, `trustedForMs`, `ensure`): only a check at the resource protects against that.
    */
   get signal(): AbortSignal {
-    return this.acquisition.loss.signal
+    return this.loss.signal
   }
 
   /** How long this client may still act as the owner without asking again, ms; 0 when it may not. */
   get trustedForMs(): number {
-    return this.isReleased ? 0 : this.acquisition.trustedForMs
+    return this.isReleased || this.isLost ? 0 : this.acquisition.trustedForMs
   }
 
   /**
@@ -77,9 +78,8 @@ export class Hold implements LockHold {
   ensure(ms = 0): void {
     checkDuration('ms', ms, 'zero')
     this.throwIfReleased()
-    const { acquisition } = this
-    const left = acquisition.trustedForMs
-    acquisition.loss.throwIfSet()
+    const left = this.trustedForMs
+    this.loss.throwIfSet()
     if (left <= ms) {
       const { lockName, owner } = this
       throw new LockLostError({ lockName, owner, reason: 'expired' })
@@ -123,12 +123,12 @@ export class Hold implements LockHold {
 
   /** Why it was lost; null while it was not. */
   get lossError(): LockLostError | null {
-    return this.acquisition.loss.error
+    return this.loss.error
   }
 
   /** Whether it was lost: what `signal` tells, without one. */
   get isLost(): boolean {
-    return this.acquisition.loss.error !== null
+    return this.lossError !== null
   }
 
   /** Whether it was given back. */
@@ -143,10 +143,16 @@ export class Hold implements LockHold {
   async [Symbol.asyncDispose](): Promise<void> {
     if ((await this.release()) === 'lost') {
       throw (
-        this.acquisition.loss.error ??
-        new LockLostError({ lockName: this.lockName, owner: this.owner, reason: 'gone' })
+        this.lossError ?? new LockLostError({ lockName: this.lockName, owner: this.owner, reason: 'gone' })
       )
     }
+  }
+
+  /** A pause of the process may be over whose end the watchdog's timer has not seen yet. */
+  private get loss(): Loss {
+    const { session, loss } = this.acquisition
+    session.watchdog.endOverdueTrust()
+    return loss
   }
 
   private throwIfReleased(): void {

@@ -59,17 +59,17 @@ export class Permit {
 
   /** Aborts with a LockLostError when the permit is over although it was not given back. */
   get signal(): AbortSignal {
-    return this.loss.signal
+    return this.lossByNow.signal
   }
 
   /** Why it was lost; null while it was not. */
   get lossError(): LockLostError | null {
-    return this.loss.error
+    return this.lossByNow.error
   }
 
   /** For how long it may still be used, ms. */
   get trustedForMs(): number {
-    return this.released || this.loss.error ? 0 : (this.watch?.trustedForMs ?? 0)
+    return this.lossByNow.error || this.released ? 0 : (this.watch?.trustedForMs ?? 0)
   }
 
   /**
@@ -161,6 +161,12 @@ export class Permit {
     if (!this.released) {
       this.trust(sentAt, ms, this.renews)
     }
+  }
+
+  /** Its holder may look before the watchdog's timer does. */
+  private get lossByNow(): Loss {
+    this.session.watchdog.endOverdueTrust()
+    return this.loss
   }
 
   /** Answers to what was asked under the trust before are void with it. */

@@ -69,12 +69,16 @@ describe('several processes', () => {
     await proxy.stop()
   })
 
-  it('an event loop blocked past the lease cannot trust its hold any more (I3)', async () => {
-    const holder = await start({ HOLDFAST_TEST_WATCHDOG: '600' })
-    await holder.call('acquire', harness.name())
-    expect(await holder.call('block', harness.name(), 900)).toEqual({ ensured: false, trusted: 0 })
-    expect(await holder.call('release', harness.name())).toBe('lost')
-    await eventually(async () => (await harness.admin.exists(harness.name())) === 0)
+  it('an event loop blocked past the lease: whatever the hold is asked first, its signal has aborted (I3)', async () => {
+    const holder = await start({ HOLDFAST_TEST_WATCHDOG: '300' })
+    for (const question of ['signal', 'lossError', 'trustedForMs', 'ensure']) {
+      const name = harness.name(question)
+      await holder.call('acquire', name)
+      const seen: unknown = await holder.call('block', name, 400, question)
+      expect([question, seen]).toEqual([question, { aborted: true, ensured: false, trusted: 0 }])
+      expect(await holder.call('release', name)).toBe('lost')
+      await eventually(async () => (await harness.admin.exists(name)) === 0)
+    }
     await holder.call('close')
   })
 })

@@ -20,6 +20,7 @@ const holds = new Map()
 /** What a holder would see that looks right now. */
 function look(lockName) {
   const hold = holds.get(lockName)
+  const { aborted } = hold.signal
   const trusted = hold.trustedForMs
   let ensured = true
   try {
@@ -27,7 +28,14 @@ function look(lockName) {
   } catch {
     ensured = false
   }
-  return { trusted, ensured, aborted: hold.signal.aborted }
+  return { trusted, ensured, aborted }
+}
+
+const questions = {
+  signal: (hold) => hold.signal,
+  lossError: (hold) => hold.lossError,
+  trustedForMs: (hold) => hold.trustedForMs,
+  ensure: (hold) => hold.ensure(),
 }
 
 serveWorker({
@@ -80,12 +88,19 @@ serveWorker({
     return Object.fromEntries(await Promise.all(answers))
   },
   release: (lockName) => holds.get(lockName).release(),
-  /** Blocks the event loop, then tells what the first look after it says. */
-  block(lockName, ms) {
+  /** Blocks the event loop, then asks the hold one thing: tells whether a signal taken before has aborted by then. */
+  block(lockName, ms, question) {
+    const hold = holds.get(lockName)
+    const { signal } = hold
     const end = performance.now() + ms
     while (performance.now() < end);
-    const { ensured, trusted } = look(lockName)
-    return { ensured, trusted }
+    try {
+      questions[question](hold)
+    } catch {
+      // That is what `ensure` should say.
+    }
+    const { aborted } = signal
+    return { ...look(lockName), aborted }
   },
   async close() {
     await locks.close({ graceMs: 0 })
