@@ -1,7 +1,8 @@
-import { performance } from 'node:perf_hooks'
-
-/** Milliseconds that processes on one machine can compare. */
-export const nowMs = () => performance.timeOrigin + performance.now()
+/**
+ * Milliseconds that processes on one machine can compare: all of them read one monotonic clock. When each of them began,
+ * `performance.timeOrigin`, is read from two clocks one after the other: on a busy machine it is milliseconds off.
+ */
+export const nowMs = () => Number(process.hrtime.bigint()) / 1e6
 
 /**
  * Settles as `promise` does, or rejects after `limitMs`.
