@@ -56,7 +56,8 @@ export const BUGS_IN_KINDS = {
     file: 'core/src/scripts/read-lock/release.lua',
     find: "redis.call('del', KEYS[3] .. ':' .. i)",
     replace: '',
-    torture: READ_WRITE,
+    test: 'packages/core/test/redis/read-write-wire.test.ts',
+    only: 'one time-out key of value 1 per hold',
   },
   'the waiter of a spin lock sleeps until it is told': {
     file: SPIN,

@@ -203,23 +203,24 @@ describe('trust in a lock that was given', () => {
     void waiting.then((hold) => (trustedForMs = hold.trustedForMs))
     await holder.release()
     const hold = await soon(waiting)
-    expect(trustedForMs).toBeGreaterThan(LIFE_MS / 3)
-    expect(trustedForMs).toBeLessThan(LIFE_MS / 2)
+    expect(trustedForMs).toBeGreaterThan(RESYNC_MS / 2)
+    expect(trustedForMs).toBeLessThan(RESYNC_MS * 0.75)
     await hold.release()
   })
 
   it('is passed on as it is, never as more (I3)', async () => {
-    const client = await another()
+    // Its two ticks are shorter than a lease, so that one cannot be taken for the other.
+    const client = await another({ resyncInterval: RESYNC_MS / 2 })
     const { waiting } = await standing(client)
     const next = client.locks.getLock(NAME).acquire()
-    client.clock.skip(LIFE_MS / 2)
+    client.clock.skip(RESYNC_MS / 4)
     let trustedForMs = 0
     void next.then((hold) => (trustedForMs = hold.trustedForMs))
     void waiting.then((hold) => hold.release())
     await holder.release()
     const hold = await soon(next)
-    expect(trustedForMs).toBeGreaterThan(LIFE_MS / 3)
-    expect(trustedForMs).toBeLessThan(LIFE_MS / 2)
+    expect(trustedForMs).toBeGreaterThan(RESYNC_MS / 2)
+    expect(trustedForMs).toBeLessThan(RESYNC_MS * 0.75)
     await hold.release()
   })
 
