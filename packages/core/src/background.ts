@@ -18,21 +18,7 @@ export class Background {
   /** What has been asked for is under way until its answer has been read, and what its failure leads to has ended. */
   until<R, T>(reading: Reading<R, T>): Reading<R, T> {
     this.begin()
-    return {
-      read: (value) => {
-        this.end()
-        return reading.read(value)
-      },
-      fail: (error) => {
-        try {
-          const result = reading.fail(error)
-          this.run(Promise.resolve(result))
-          return result
-        } finally {
-          this.end()
-        }
-      },
-    }
+    return new CountedReading(this, reading)
   }
 
   /** Resolves when nothing is under way. */
@@ -44,10 +30,33 @@ export class Background {
     this.underWay += 1
   }
 
-  private readonly end = (): void => {
+  /** @internal Of something that `until` or `run` has begun. */
+  readonly end = (): void => {
     this.underWay -= 1
     if (this.underWay === 0) {
       this.onOver?.()
+    }
+  }
+}
+
+class CountedReading<R, T> implements Reading<R, T> {
+  constructor(
+    private readonly background: Background,
+    private readonly reading: Reading<R, T>,
+  ) {}
+
+  read(value: R): T {
+    this.background.end()
+    return this.reading.read(value)
+  }
+
+  fail(error: unknown): T | Promise<T> {
+    try {
+      const result = this.reading.fail(error)
+      this.background.run(Promise.resolve(result))
+      return result
+    } finally {
+      this.background.end()
     }
   }
 }

@@ -15,7 +15,7 @@ export interface LevelRequest {
 
 /** The holds of one acquisition that have not been given back, in the order they were taken. */
 export class Levels {
-  private readonly holds: Hold[] = []
+  private holds: Hold[] = []
 
   get count(): number {
     return this.holds.length
@@ -41,7 +41,12 @@ export class Levels {
 
   add(acquisition: Acquisition, { leaseMs, ofCallback }: LevelRequest): Hold {
     const hold = new Hold(acquisition, leaseMs === undefined, ofCallback)
-    this.holds.push(hold)
+    if (this.holds.length === 0) {
+      // An empty array would make room for sixteen: most acquisitions have one level.
+      this.holds = [hold]
+    } else {
+      this.holds.push(hold)
+    }
     return hold
   }
 

@@ -1,18 +1,18 @@
-import { RedisUnavailableError, WrongTypeError } from './errors.js'
-import type { HoldChange, LockProtocol, Wish } from './locks/lock-protocol.js'
+import { Taking, Writing, type CountChange, type CountKeeper } from './count-change.js'
+import { RedisUnavailableError } from './errors.js'
+import type { LockProtocol, Wish } from './locks/lock-protocol.js'
 import { OwnerField } from './owner-field.js'
 import { readWith, type Reading } from './redis/script-call.js'
+import { Insisting, type Patience } from './insisting.js'
 import { isRefusal, isWorthRetrying, rethrow, untilKnown } from './redis/until-known.js'
-import { CommandLedger } from './scripts/command-stamp.js'
+import { CommandLedger, type CommandStamp } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
 import type { Session } from './session.js'
 import { Turns } from './turns.js'
 
-const LOST: AcquireReply = { kind: 'lost' }
 const RELEASED: ReleaseReply = { kind: 'released' }
 const STILL_HELD: ReleaseReply = { kind: 'still-held' }
-const NOT_HELD: ReleaseReply = { kind: 'not-held' }
 
 const AS_IT_IS = { read: <R>(reply: R): R => reply, fail: rethrow }
 
@@ -20,7 +20,7 @@ const AS_IT_IS = { read: <R>(reply: R): R => reply, fail: rethrow }
  * The commands of one owner: one at a time, numbered, each with the absolute hold count it wants. Keeps what is
  * known of the count in Redis, so that what became uncertain can be written again until it is known (I2).
  */
-export class OwnerCommands extends Turns {
+export class OwnerCommands extends Turns implements CountKeeper {
   /** When the latest granted request for a lease was sent: what local trust is counted from. */
   grantedAt = 0
   /** Of the acquisition; a re-entry gets none of its own. */
@@ -105,25 +105,9 @@ export class OwnerCommands extends Turns {
       const acquired = this.knownName().then(() => this.acquire(holds, wish))
       return readWith(acquired, reading)
     }
-    const sentAt = this.session.clock.now()
     this.longestLeaseMs = Math.max(this.longestLeaseMs, wish.leaseMs)
-    const change = this.nextChange(holds)
-    const note = (reply: AcquireReply): AcquireReply => {
-      if (reply.kind === 'acquired') {
-        this.inRedis = holds
-        this.grantedAt = sentAt
-        this.token = reply.token ?? this.token
-        this.replicas = reply.replicas
-      } else if (!this.ledger.hasLateCopies) {
-        this.inRedis = 0
-      }
-      // Refused by a try that was not to stand there, it still stands where an earlier one put it.
-      this.isExpected = reply.kind === 'held' && (this.isExpected || reply.waits === true)
-      return reply
-    }
-    // A re-entry into what somebody overwrote: as gone as if it had been deleted.
-    const onWrongType = holds > 1 ? LOST : null
-    return this.protocol.acquire(change, wish, this.noting(change, { note, onWrongType }, reading))
+    const taking = new Taking(this, holds, reading, this.session.clock.now())
+    return this.protocol.acquire(taking, wish, taking)
   }
 
   /** It waits in Redis, and nothing is under way whose answer tells more. */
@@ -152,18 +136,25 @@ export class OwnerCommands extends Turns {
     limitMs: number,
     startedAt = this.session.clock.now(),
   ): Promise<ReleaseReply> {
-    const reading: Reading<ReleaseReply, ReleaseReply> = {
-      read: AS_IT_IS.read,
-      fail: (error) => this.insist(levels, limitMs, { startedAt, error }),
-    }
-    // Held no more, but not free yet: a client that closes meanwhile would leave it to the lease (I5).
-    return this.write(levels.count, levels.count === 0 ? this.session.background.until(reading) : reading)
+    return this.writeAndRead<ReleaseReply>(levels, { limitMs, startedAt }, AS_IT_IS)
   }
 
-  private async insist(
+  /** The same; the answer is read where it arrives. */
+  writeAndRead<T>(
     levels: { readonly count: number },
-    limitMs: number,
-    { startedAt, error }: { readonly startedAt: number; readonly error: unknown },
+    patience: Patience,
+    reading: Reading<ReleaseReply, T>,
+  ): Promise<T> {
+    const insisting = new Insisting(this, levels, patience, reading)
+    // Held no more, but not free yet: a client that closes meanwhile would leave it to the lease (I5).
+    return this.write(levels.count, levels.count === 0 ? this.session.background.until(insisting) : insisting)
+  }
+
+  /** After a write that failed. */
+  async insist(
+    levels: { readonly count: number },
+    { limitMs, startedAt }: Patience,
+    error: unknown,
   ): Promise<ReleaseReply> {
     if (!isWorthRetrying(error)) {
       throw error
@@ -171,80 +162,89 @@ export class OwnerCommands extends Turns {
     const { clock, options, abandoned } = this.session
     const patienceMs = levels.count === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
     const limits = { clock, random: options.random, giveUpAt: startedAt + patienceMs, signal: abandoned }
-    return untilKnown(() => this.write(levels.count, AS_IT_IS), limits)
+    return untilKnown(() => this.write<ReleaseReply>(levels.count, AS_IT_IS), limits)
   }
 
-  private write(holds: number, reading: Reading<ReleaseReply, ReleaseReply>): Promise<ReleaseReply> {
+  private write<T>(holds: number, reading: Reading<ReleaseReply, T>): Promise<T> {
     if (this.inRedis === holds && !this.isExpected) {
       return Promise.resolve(reading.read(holds === 0 ? RELEASED : STILL_HELD))
     }
     if (this.field.inDoubt !== null) {
-      const written = this.knownName().then(() => this.write(holds, AS_IT_IS))
+      const written = this.knownName().then(() => this.write<ReleaseReply>(holds, AS_IT_IS))
       return readWith(written, reading)
     }
-    const change = this.nextChange(holds)
-    const note = (reply: ReleaseReply): ReleaseReply => {
-      this.inRedis = reply.kind === 'not-held' ? 0 : holds
-      this.isExpected = false
-      // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).
-      const wasDone = reply.kind === 'not-held' && this.ledger.mayBeReleased
-      // What came of an earlier copy nobody knows.
-      if (reply.isGiven || wasDone) {
-        this.protocol.wentToAnother?.()
-      }
-      return wasDone ? RELEASED : reply
-    }
-    return this.protocol.release(change, this.noting(change, { note, onWrongType: NOT_HELD }, reading))
+    const writing = new Writing(this, holds, reading)
+    return this.protocol.release(writing, writing)
   }
 
-  private nextChange(holds: number): HoldChange {
-    return { owner: this.field.name, holds, stamp: this.ledger.next() }
+  get name(): string {
+    return this.field.name
   }
 
-  /** What is known of the count in Redis becomes unknown, until the answer, which is noted before it is read. */
-  private noting<R, T>(
-    change: HoldChange,
-    { note, onWrongType }: { note: (reply: R) => R; onWrongType: R | null },
-    reading: Reading<R, T>,
-  ): Reading<R, T> {
-    const epoch = this.session.runner.connectionEpoch
+  get connectionEpoch(): number {
+    return this.session.runner.connectionEpoch
+  }
+
+  nextStamp(): CommandStamp {
+    return this.ledger.next()
+  }
+
+  forgetCount(): number | null {
     const known = this.inRedis
     this.inRedis = null
-    return {
-      read: (reply) => {
-        this.noteLateCopy(change, epoch)
-        const noted = note(reply)
-        this.endTurnWithAnswer()
-        return reading.read(noted)
-      },
-      fail: (error) => {
-        const wasSentAgain = this.noteLateCopy(change, epoch)
-        if (error instanceof RedisUnavailableError && error.outcome === 'unknown') {
-          this.ledger.mayArriveLate(change)
-        } else if (!(wasSentAgain && isRefusal(error))) {
-          // Otherwise Redis refused one copy, and one before it may have run.
-          this.inRedis = known
-        }
-        const gone = onWrongType && error instanceof WrongTypeError ? note(onWrongType) : null
-        this.endTurnWithAnswer()
-        return gone ? reading.read(gone) : reading.fail(error)
-      },
+    return known
+  }
+
+  noteTaken(taking: Taking, reply: AcquireReply): void {
+    this.noteLateCopy(taking)
+    if (reply.kind === 'acquired') {
+      this.inRedis = taking.holds
+      this.grantedAt = taking.sentAt
+      this.token = reply.token ?? this.token
+      this.replicas = reply.replicas
+    } else if (!this.ledger.hasLateCopies) {
+      this.inRedis = 0
+    }
+    // Refused by a try that was not to stand there, it still stands where an earlier one put it.
+    this.isExpected = reply.kind === 'held' && (this.isExpected || reply.waits === true)
+  }
+
+  noteWritten(writing: Writing, reply: ReleaseReply): ReleaseReply {
+    this.noteLateCopy(writing)
+    this.inRedis = reply.kind === 'not-held' ? 0 : writing.holds
+    this.isExpected = false
+    // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).
+    const wasDone = reply.kind === 'not-held' && this.ledger.mayBeReleased
+    // What came of an earlier copy nobody knows.
+    if (reply.isGiven || wasDone) {
+      this.protocol.wentToAnother?.()
+    }
+    return wasDone ? RELEASED : reply
+  }
+
+  noteFailed(change: CountChange, error: unknown): void {
+    const wasSentAgain = this.noteLateCopy(change)
+    if (error instanceof RedisUnavailableError && error.outcome === 'unknown') {
+      this.ledger.mayArriveLate(change)
+    } else if (!(wasSentAgain && isRefusal(error))) {
+      // Otherwise Redis refused one copy, and one before it may have run.
+      this.inRedis = change.known
     }
   }
 
-  /** Whether the connection broke meanwhile: there may be more than one copy. */
-  private noteLateCopy(change: HoldChange, epochWhenSent: number): boolean {
-    if (this.session.runner.connectionEpoch === epochWhenSent) {
-      return false
-    }
-    this.ledger.mayArriveLate(change)
-    return true
-  }
-
-  private endTurnWithAnswer(): void {
+  concluded(): void {
     if (this.answerEndsTurn) {
       this.answerEndsTurn = false
       this.passTurn()
     }
+  }
+
+  /** Whether the connection broke meanwhile: there may be more than one copy. */
+  private noteLateCopy(change: CountChange): boolean {
+    if (this.connectionEpoch === change.epochWhenSent) {
+      return false
+    }
+    this.ledger.mayArriveLate(change)
+    return true
   }
 }

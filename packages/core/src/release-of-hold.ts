@@ -1,11 +1,15 @@
 import type { Acquisition } from './acquisition.js'
 import type { Hold } from './hold.js'
 import { followCountSoon, reentersLocally } from './local-reentry.js'
+import type { Reading } from './redis/script-call.js'
+import type { ReleaseReply } from './scripts/lock/release.js'
 
-type Released = Promise<'released' | 'still-held' | 'lost'>
+type Outcome = 'released' | 'still-held' | 'lost'
+type Released = Promise<Outcome>
 
 const RELEASED: Released = Promise.resolve('released')
 const STILL_HELD: Released = Promise.resolve('still-held')
+const LOST: Released = Promise.resolve('lost')
 
 /** Gives back one level. @throws RedisUnavailableError nobody answered; it is tried on in the background */
 export function releaseLevel(acquisition: Acquisition, hold: Hold): Released {
@@ -32,37 +36,57 @@ function endPassed(acquisition: Acquisition, hold: Hold): void {
   acquisition.publication?.ended('released')
 }
 
-async function releaseInRedis(acquisition: Acquisition, hold: Hold): Released {
+function releaseInRedis(acquisition: Acquisition, hold: Hold): Released {
+  const turn = acquisition.commands.takeTurn()
+  return turn ? turn.then(() => releaseNow(acquisition, hold)) : releaseNow(acquisition, hold)
+}
+
+/** In its turn, which ends with the answer. */
+function releaseNow(acquisition: Acquisition, hold: Hold): Released {
   const { commands, levels, session } = acquisition
-  const turn = commands.takeTurn()
-  if (turn) {
-    await turn
+  const startedAt = session.clock.now()
+  acquisition.end(hold, startedAt)
+  if (acquisition.loss.error) {
+    commands.passTurn()
+    return LOST
   }
-  try {
-    const now = session.clock.now()
-    acquisition.end(hold, now)
-    if (acquisition.loss.error) {
-      return 'lost'
+  const ending = acquisition.isReleased ? acquisition.possession?.beginToEnd() : null
+  const patience = { limitMs: session.options.unavailableTimeoutMs, startedAt }
+  return commands.writeAndRead(levels, patience, new ReleaseUnderWay(acquisition, ending ?? null))
+}
+
+/** What comes of giving back a level in Redis. */
+class ReleaseUnderWay implements Reading<ReleaseReply, Outcome> {
+  constructor(
+    private readonly acquisition: Acquisition,
+    private readonly ending: ((reply: ReleaseReply) => void) | null,
+  ) {}
+
+  read(reply: ReleaseReply): Outcome {
+    const { acquisition } = this
+    try {
+      this.ending?.(reply)
+      if (reply.kind === 'not-held') {
+        acquisition.lose('gone')
+        return 'lost'
+      }
+      if (!acquisition.isReleased) {
+        return 'still-held'
+      }
+      acquisition.publication?.ended('released')
+      return 'released'
+    } finally {
+      acquisition.commands.passTurn()
     }
-    const ending = acquisition.isReleased ? acquisition.possession?.beginToEnd() : null
-    const reply = await commands.writeUntilKnown(levels, session.options.unavailableTimeoutMs, now)
-    ending?.(reply)
-    if (reply.kind === 'not-held') {
-      acquisition.lose('gone')
-      return 'lost'
-    }
-    if (!acquisition.isReleased) {
-      return 'still-held'
-    }
-    acquisition.publication?.ended('released')
-    return 'released'
-  } catch (error) {
+  }
+
+  fail(error: unknown): never {
+    const { acquisition } = this
     acquisition.giveBack()
     if (acquisition.isReleased) {
       acquisition.publication?.ended('unknown')
     }
+    acquisition.commands.passTurn()
     throw error
-  } finally {
-    commands.passTurn()
   }
 }

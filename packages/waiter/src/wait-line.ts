@@ -55,7 +55,8 @@ interface Flight {
 
 export class WaitLine implements Place {
   private readonly callers = new CallerList()
-  private readonly availability: Availability
+  /** Made with the first answer after which somebody still waits: most lines are one caller that gets what it wants. */
+  private availability: Availability | undefined = undefined
   private flight: Flight | undefined = undefined
   private pause: Timer | undefined = undefined
   private wakes = 0
@@ -68,9 +69,7 @@ export class WaitLine implements Place {
   constructor(
     private readonly queue: string,
     private readonly setting: LineSetting,
-  ) {
-    this.availability = new Availability(setting.clock, setting.unavailableTimeoutMs, () => this.giveUp())
-  }
+  ) {}
 
   get length(): number {
     return this.callers.length
@@ -86,7 +85,7 @@ export class WaitLine implements Place {
     if (this.callers.head === caller) {
       this.tryNow()
     } else {
-      if (this.availability.unavailableTooLong) this.giveUp()
+      if (this.availability?.unavailableTooLong) this.giveUp()
       caller.park()
     }
     return caller
@@ -141,7 +140,7 @@ export class WaitLine implements Place {
   }
 
   outcomeAtDeadline(): WaitOutcome<never> | undefined {
-    const outcome = this.availability.outcomeAtDeadline()
+    const outcome = this.availability?.outcomeAtDeadline()
     this.someOverdue ||= !outcome
     return outcome
   }
@@ -188,7 +187,7 @@ export class WaitLine implements Place {
   }
 
   private answered(caller: ParkedCaller, flight: Flight, answer: Attempt<unknown>): void {
-    this.takeNote(flight, answer)
+    if (!this.endsLine(caller, flight, answer)) this.takeNote(flight, answer)
     if (caller.flight !== flight) {
       if (answer.kind === 'done') caller.giveBack(answer.value)
       return
@@ -230,7 +229,7 @@ export class WaitLine implements Place {
     const head = this.callers.head
     // Before what follows: a source may call back, and foreign code may leave, in the same turn.
     if (answer.kind === 'unavailable' || head?.ticks === true) {
-      this.pauseFor(pauseAfter(answer, this.availability.failures, this.setting))
+      this.pauseFor(pauseAfter(answer, this.availability?.failures ?? 0, this.setting))
     }
     if (answer.kind !== 'unavailable') this.subscribe(head?.topic)
     head?.park()
@@ -254,9 +253,16 @@ export class WaitLine implements Place {
     this.pause = undefined
   }
 
+  /** Whether it has what it wants, and nobody stands behind it. */
+  private endsLine(caller: ParkedCaller, flight: Flight, answer: Attempt<unknown>): boolean {
+    return answer.kind === 'done' && this.length === 1 && caller.flight === flight
+  }
+
   private takeNote(flight: Flight, answer: Attempt<unknown>): void {
     // A late answer to a line that is gone: an outage noted there would start a timer nobody cancels.
     if (!this.callers.head) return
+    const { clock, unavailableTimeoutMs } = this.setting
+    this.availability ??= new Availability(clock, unavailableTimeoutMs, () => this.giveUp())
     if (answer.kind === 'unavailable') this.availability.unanswered(flight.sentAt, answer.error)
     else this.availability.answered()
   }
@@ -265,7 +271,7 @@ export class WaitLine implements Place {
   private giveUp(): void {
     this.callers.forEach((caller) => {
       if (caller.hasDeadline) return
-      caller.settle({ kind: 'unavailable', error: this.availability.error })
+      caller.settle({ kind: 'unavailable', error: this.availability?.error })
       this.departed(caller)
     })
   }
@@ -273,7 +279,7 @@ export class WaitLine implements Place {
   private dissolve(): void {
     this.flight = undefined
     this.stopPause()
-    this.availability.forgetOutage()
+    this.availability?.forgetOutage()
     this.subscription?.drop()
     this.setting.onEmpty(this.queue)
   }

@@ -21,7 +21,7 @@ export const BUGS_IN_HOLDING = {
   },
   'trust counted from the reply': {
     file: COMMANDS,
-    find: 'this.grantedAt = sentAt this.token =',
+    find: 'this.grantedAt = taking.sentAt this.token =',
     replace: 'this.grantedAt = this.session.clock.now(); this.token =',
     test: 'packages/core/test/redis/trust.test.ts',
   },

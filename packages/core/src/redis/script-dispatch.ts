@@ -8,6 +8,11 @@ import { nextTick, UnderWay } from './under-way.js'
 
 type ScriptRun = Pick<ScriptCall, 'script' | 'keys' | 'args'>
 
+interface Outcomes {
+  readonly answered: (reply: unknown) => void
+  readonly failed: (error: unknown) => void
+}
+
 /**
  * Sends commands. Transitions of one turn of the event loop travel as one script: protocol, dispatch and reply
  * are paid once for all of them. One that is alone leaves alone, in the same turn. Under load half of what is under
@@ -94,9 +99,9 @@ export class ScriptDispatch {
       return
     }
     const { keys, args } = encodeBatch(commands.map((each) => each.call))
-    this.run({ script: batchScript, keys, args }, commands).then(
-      (answer) => this.settle(commands, answer, itemsOf),
-      (error: unknown) => {
+    this.run({ script: batchScript, keys, args }, commands, {
+      answered: (answer) => this.settle(commands, answer, itemsOf),
+      failed: (error) => {
         if (this.transport.isErrorReply(error)) {
           // Nothing ran. What Redis has against all of them together it may not have against each.
           this.underWay.settled(commands.length)
@@ -105,25 +110,27 @@ export class ScriptDispatch {
           this.settle(commands, error, () => commands.map(() => error))
         }
       },
-    )
+    })
   }
 
   private sendAlone(command: ScriptCommand): void {
     const settle = (answer: unknown): void => this.settle([command], answer, single)
-    this.run(command.call, [command]).then(settle, settle)
+    this.run(command.call, [command], { answered: settle, failed: settle })
   }
 
-  private run(what: ScriptRun, commands: readonly ScriptCommand[]): Promise<unknown> {
+  private run(what: ScriptRun, commands: readonly ScriptCommand[], { answered, failed }: Outcomes): void {
     const { script, keys, args } = what
+    const { transport } = this
     const isWanted = (): boolean => commands.some((each) => !each.settled)
     this.underWay.sent(commands.length)
-    return this.transport.evalsha(script.sha1, keys, args, isWanted).catch((error: unknown) => {
+    transport.evalsha(script.sha1, keys, args, isWanted).then(answered, (error: unknown) => {
       // A flushed script cache or a new primary: nothing ran. Given up meanwhile, it shall not run any more.
-      const isUnknown = this.transport.isErrorReply(error) && error.message.startsWith('NOSCRIPT')
+      const isUnknown = transport.isErrorReply(error) && error.message.startsWith('NOSCRIPT')
       if (isUnknown && isWanted()) {
-        return this.transport.eval(script.lua, keys, args, isWanted)
+        transport.eval(script.lua, keys, args, isWanted).then(answered, failed)
+      } else {
+        failed(error)
       }
-      throw error
     })
   }
 

@@ -1,0 +1,98 @@
+import { WrongTypeError } from './errors.js'
+import type { HoldChange } from './locks/lock-protocol.js'
+import type { Reading } from './redis/script-call.js'
+import type { CommandStamp } from './scripts/command-stamp.js'
+import type { AcquireReply } from './scripts/lock/acquire.js'
+import type { ReleaseReply } from './scripts/lock/release.js'
+
+const LOST: AcquireReply = { kind: 'lost' }
+const NOT_HELD: ReleaseReply = { kind: 'not-held' }
+
+/** Keeps what is known of the count of one owner in Redis, and hears of an answer before anybody reads it. */
+export interface CountKeeper {
+  /** As commands have to name the owner. */
+  readonly name: string
+  readonly connectionEpoch: number
+  nextStamp(): CommandStamp
+  /** A command is sent that may change the count: until its answer nobody knows it. @returns what was known */
+  forgetCount(): number | null
+  noteTaken(taking: Taking, reply: AcquireReply): void
+  noteWritten(writing: Writing, reply: ReleaseReply): ReleaseReply
+  noteFailed(change: CountChange, error: unknown): void
+  /** The answer, or that there is none, has been noted. */
+  concluded(): void
+}
+
+/**
+ * A command on its way that changes the count in Redis, and what its answer comes to. Each call has two of them: as one
+ * object they cost less than as closures.
+ */
+export abstract class CountChange<R = unknown, T = unknown> implements HoldChange, Reading<R, T> {
+  readonly owner: string
+  readonly stamp: CommandStamp
+  readonly epochWhenSent: number
+  /** What was known of the count when it was sent. */
+  readonly known: number | null
+
+  constructor(
+    protected readonly keeper: CountKeeper,
+    readonly holds: number,
+    private readonly reading: Reading<R, T>,
+  ) {
+    this.owner = keeper.name
+    this.stamp = keeper.nextStamp()
+    this.epochWhenSent = keeper.connectionEpoch
+    this.known = keeper.forgetCount()
+  }
+
+  read(reply: R): T {
+    const noted = this.note(reply)
+    this.keeper.concluded()
+    return this.reading.read(noted)
+  }
+
+  fail(error: unknown): T | Promise<T> {
+    this.keeper.noteFailed(this, error)
+    const gone = error instanceof WrongTypeError ? this.onWrongType : null
+    const noted = gone && this.note(gone)
+    this.keeper.concluded()
+    return noted ? this.reading.read(noted) : this.reading.fail(error)
+  }
+
+  protected abstract note(reply: R): R
+  /** What it comes to that something else has the name by now; null: to that error. */
+  protected abstract readonly onWrongType: R | null
+}
+
+/** Takes the lock, or adds a level. */
+export class Taking<T = unknown> extends CountChange<AcquireReply, T> {
+  constructor(
+    keeper: CountKeeper,
+    holds: number,
+    reading: Reading<AcquireReply, T>,
+    readonly sentAt: number,
+  ) {
+    super(keeper, holds, reading)
+  }
+
+  protected note(reply: AcquireReply): AcquireReply {
+    this.keeper.noteTaken(this, reply)
+    return reply
+  }
+
+  /** A re-entry into what somebody overwrote: as gone as if it had been deleted. */
+  protected get onWrongType(): AcquireReply | null {
+    return this.holds > 1 ? LOST : null
+  }
+}
+
+/** Gives back. */
+export class Writing<T = unknown> extends CountChange<ReleaseReply, T> {
+  protected note(reply: ReleaseReply): ReleaseReply {
+    return this.keeper.noteWritten(this, reply)
+  }
+
+  protected get onWrongType(): ReleaseReply {
+    return NOT_HELD
+  }
+}
