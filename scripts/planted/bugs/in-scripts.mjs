@@ -63,7 +63,7 @@ export const BUGS_IN_SCRIPTS = {
   'release is refused while Redis is out of memory': {
     file: RELEASE,
     find: 'local removed =',
-    replace: "redis.call('setrange', KEYS[2], 0, '') local removed =",
+    replace: "redis.call('setrange', 'holdfast:none', 0, '') local removed =",
     torture: FULL,
   },
   'renewal creates what is gone': {

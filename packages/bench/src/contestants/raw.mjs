@@ -32,9 +32,8 @@ export const rawCommands = (name) => {
     ],
     release: (owner) => [
       releaseSha,
-      3,
+      2,
       name,
-      latches + owner,
       line,
       owner,
       '0',

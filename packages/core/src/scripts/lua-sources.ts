@@ -195,13 +195,13 @@ local transitions = {
     local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
     local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
     if holds > 0 then
-      local latched = redis.call('get', KEYS[2])
+      local latched = redis.call('get', KEYS[3])
       if latched and tonumber(ARGV[3]) <= tonumber(latched) then
         return 3
       end
     end
     if ARGV[4] ~= '0' then
-      redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
+      redis.call('set', KEYS[3], ARGV[4], 'px', ARGV[5])
     end
     if holds > 0 then
       if not mine then
@@ -218,7 +218,7 @@ local transitions = {
     end
       forget(KEYS[4], ARGV[1])
     end
-    if redis.call('exists', KEYS[3]) == 1 then
+    if redis.call('exists', KEYS[2]) == 1 then
     local LIFE = 'alive:'
     local LEFT_FREE = 'left-free'
     local LONGEST_GIVING_MS = 100
@@ -283,8 +283,8 @@ local transitions = {
       redis.call('zadd', line, string.format('%.0f', -now), LEFT_FREE)
       return false
     end
-      leave(KEYS[3], ARGV[1])
-      if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
+      leave(KEYS[2], ARGV[1])
+      if mine and ARGV[8] ~= '' and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
         return -1
       end
     end
@@ -2569,13 +2569,13 @@ local holds = tonumber(ARGV[2])
 local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
 local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
 if holds > 0 then
-  local latched = redis.call('get', KEYS[2])
+  local latched = redis.call('get', KEYS[3])
   if latched and tonumber(ARGV[3]) <= tonumber(latched) then
     return 3
   end
 end
 if ARGV[4] ~= '0' then
-  redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
+  redis.call('set', KEYS[3], ARGV[4], 'px', ARGV[5])
 end
 if holds > 0 then
   if not mine then
@@ -2592,7 +2592,7 @@ local function forget(key, owner)
 end
   forget(KEYS[4], ARGV[1])
 end
-if redis.call('exists', KEYS[3]) == 1 then
+if redis.call('exists', KEYS[2]) == 1 then
 local LIFE = 'alive:'
 local LEFT_FREE = 'left-free'
 local LONGEST_GIVING_MS = 100
@@ -2657,8 +2657,8 @@ local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   redis.call('zadd', line, string.format('%.0f', -now), LEFT_FREE)
   return false
 end
-  leave(KEYS[3], ARGV[1])
-  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
+  leave(KEYS[2], ARGV[1])
+  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
     return -1
   end
 end

@@ -1,5 +1,6 @@
 -- release: lower the hold count of an owner; at 0 give the lock to the first in line, or delete it and wake waiters.
--- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner   [3] line of those who are given the lock
+-- KEYS    [1] lock hash (owner -> holds)   [2] line of those who are given the lock
+--         [3] latch of this owner, absent where all is given back and no copy can be on its way
 --         [4] note of the hold, absent where it has none
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
@@ -16,13 +17,13 @@ local holds = tonumber(ARGV[2])
 local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
 local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
 if holds > 0 then
-  local latched = redis.call('get', KEYS[2])
+  local latched = redis.call('get', KEYS[3])
   if latched and tonumber(ARGV[3]) <= tonumber(latched) then
     return 3
   end
 end
 if ARGV[4] ~= '0' then
-  redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
+  redis.call('set', KEYS[3], ARGV[4], 'px', ARGV[5])
 end
 if holds > 0 then
   if not mine then
@@ -36,11 +37,11 @@ if KEYS[4] then
 -- insert lock/forget
   forget(KEYS[4], ARGV[1])
 end
-if redis.call('exists', KEYS[3]) == 1 then
+if redis.call('exists', KEYS[2]) == 1 then
 -- Nor should one that nobody waits for.
 -- insert lock/call-up
-  leave(KEYS[3], ARGV[1])
-  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[3], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
+  leave(KEYS[2], ARGV[1])
+  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
     return -1
   end
 end

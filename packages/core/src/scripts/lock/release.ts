@@ -63,7 +63,14 @@ export function releaseCall(
     unseated === undefined ? '' : `${unseated}`,
     INBOX_PREFIX,
   ]
-  const keys = isNoted ? [key, latchKey, lineKey, noteKey(key)] : [key, latchKey, lineKey]
+  const keys = [key, lineKey]
+  // Most releases have neither: what is not named costs nothing.
+  if (holds > 0 || stamp.latchThrough > 0 || isNoted === true) {
+    keys.push(latchKey)
+  }
+  if (isNoted === true) {
+    keys.push(noteKey(key))
+  }
   return { script: releaseScript, keys, args, parse: parseReleased, lockName }
 }
 
