@@ -1,3 +1,4 @@
+import type { WaitOutcome } from '@holdfast/waiter'
 import { AcquireCall, type AcquireRequest, type Busy, type Held, type NotYet } from './acquire-call.js'
 import { Contention } from './contention.js'
 import { enclosing } from './context.js'
@@ -9,6 +10,14 @@ import type { Session } from './session.js'
 // A lease can be used up before its holder hears of it; this often in a row it is too short for this connection.
 const MOST_STILLBORN = 3
 
+/** A call, and what its caller makes of what it obtained. */
+interface Asked<T> {
+  readonly call: AcquireCall
+  readonly finish: (obtained: Held | Busy) => T
+  /** How often the lease was over before anybody could use it. */
+  readonly stillborn: number
+}
+
 /** The one way to a hold, for every kind of lock: re-enter what encloses the call, or contend for it. */
 export class Acquirer {
   constructor(private readonly session: Session) {}
@@ -18,37 +27,68 @@ export class Acquirer {
    * @throws InvalidArgumentError, ContextRequiredError, LockLostError, SelfDeadlockError, RedisUnavailableError,
    *   WrongTypeError, ClientClosedError, or the reason of the signal
    */
-  async obtain<T>(
+  obtain<T>(
     protocol: LockProtocol,
     request: AcquireRequest,
     finish: (obtained: Held | Busy) => T,
   ): Promise<T> {
-    const { session } = this
-    const call = new AcquireCall(protocol, request, session)
-    session.assertOpen(protocol.lockName)
-    const { place } = request
-    this.begin(call, request)
-    let obtained: Held | Busy | NotYet = 'look-again'
+    try {
+      const call = new AcquireCall(protocol, request, this.session)
+      this.session.assertOpen(protocol.lockName)
+      this.begin(call, request)
+      return this.look({ call, finish, stillborn: 0 })
+    } catch (error) {
+      return Promise.reject<T>(error)
+    }
+  }
+
+  /** One promise for a call that has no second look: every one more costs each call. */
+  private look<T>(asked: Asked<T>): Promise<T> {
+    const { call } = asked
+    const { place, protocol } = call
+    try {
+      const outer = place ? enclosing(place, protocol.scope) : undefined
+      if (outer) {
+        const reentry = new Reentry(this.session, call).into(outer)
+        return reentry.then(
+          (obtained) => this.goOn(asked, obtained),
+          (error: unknown) => this.fail(call, error),
+        )
+      }
+      const contention = new Contention(this.session, call)
+      return contention.standInLine().then(
+        (outcome) => this.concluded(asked, contention, outcome),
+        (error: unknown) => this.gone(call, contention, error),
+      )
+    } catch (error) {
+      return this.fail(call, error)
+    }
+  }
+
+  private concluded<T>(
+    asked: Asked<T>,
+    contention: Contention,
+    outcome: WaitOutcome<boolean>,
+  ): T | Promise<T> {
+    let obtained: Held | Busy | NotYet
+    try {
+      obtained = contention.conclude(outcome)
+    } catch (error) {
+      return this.gone(asked.call, contention, error)
+    }
+    return this.goOn(asked, obtained)
+  }
+
+  private goOn<T>(asked: Asked<T>, obtained: Held | Busy | NotYet): T | Promise<T> {
+    const { call, finish } = asked
+    if (typeof obtained === 'string') {
+      const stillborn = asked.stillborn + (obtained === 'stillborn' ? 1 : 0)
+      return stillborn === MOST_STILLBORN
+        ? this.fail(call, this.leaseTooShort(call.protocol))
+        : this.look({ call, finish, stillborn })
+    }
     let failure: unknown = undefined
     try {
-      for (let stillborn = 0; typeof obtained === 'string';) {
-        const outer = place ? enclosing(place, protocol.scope) : undefined
-        if (outer) {
-          obtained = await new Reentry(session, call).into(outer)
-        } else {
-          const contention = new Contention(session, call)
-          try {
-            obtained = contention.conclude(await contention.standInLine())
-          } catch (error) {
-            contention.leaveNothing()
-            throw error
-          }
-        }
-        stillborn += obtained === 'stillborn' ? 1 : 0
-        if (stillborn === MOST_STILLBORN) {
-          throw this.leaseTooShort(protocol)
-        }
-      }
       return finish(obtained)
     } catch (error) {
       failure = error
@@ -56,6 +96,16 @@ export class Acquirer {
     } finally {
       this.end(call, obtained, failure)
     }
+  }
+
+  private gone(call: AcquireCall, contention: Contention, error: unknown): never {
+    contention.leaveNothing()
+    return this.fail(call, error)
+  }
+
+  private fail(call: AcquireCall, error: unknown): never {
+    this.end(call, 'look-again', error)
+    throw error
   }
 
   private begin(call: AcquireCall, { bare, isPart }: AcquireRequest): void {

@@ -3,6 +3,7 @@ import { Frame, type Context, type Contexts, type Place, type Turn } from '../co
 import { LockLostError } from '../errors.js'
 import type { LockHold, ReleaseOutcome } from '../lock-hold.js'
 import { endTurn } from '../reentry.js'
+import { isThenable } from '../run-in-context.js'
 import type { Session } from '../session.js'
 import { checkFunction } from '../validate.js'
 
@@ -38,7 +39,8 @@ export async function whileHeld<H extends LockHold, T>(
   let result: T | undefined
   let failure: { readonly error: unknown } | null = null
   try {
-    result = await enter(parts, frames, () => callback(hold))
+    const entered = enter(parts, frames, () => callback(hold))
+    result = isThenable(entered) ? await entered : entered
   } catch (error) {
     failure = { error }
   }
