@@ -127,6 +127,7 @@ describe('a cluster that changes', () => {
     const hold = await locks.getLock(NAME).acquire()
     const elsewhere = await locks.getLock(await nameElsewhere(former)).acquire()
     await former.kill()
+    await rig.cluster.newPrimaryOf(rig.slotOf(NAME), former)
     expect((await told).event).toMatchObject({ owner: hold.owner, error: { reason: 'gone' } })
     expect(changes).toContain(1)
     expect(elsewhere.lossError).toBeNull()

@@ -7,6 +7,7 @@ import { CUTTABLE_ARGS, REPLICATION_ARGS, allowLinks, cutLinks, inSync } from '.
 import { checkCount, checkMember, running, serverAt, startServers, stopServers } from './server-group.js'
 import type { TopologyOptions } from './server-group.js'
 import { SlotMigration } from './slot-migration.js'
+import { settleStaleElection } from './stale-election.js'
 
 /** How to start a `RedisCluster`. */
 export interface ClusterOptions extends TopologyOptions {
@@ -70,6 +71,8 @@ export class RedisCluster {
   async newPrimaryOf(slot: number, former: RedisServer): Promise<RedisServer> {
     checkSlot(slot)
     return observe(`owner of slot ${slot} other than ${former.url}`, this.nodes, async () => {
+      // Not of one that is there: who gives a slot away claims it for a moment longer, under the older epoch too.
+      if (!former.running) await settleStaleElection(running(this.nodes), slot, former)
       const members = await agreedMembers(running(this.nodes))
       const primary = serverAt(this.nodes, members.find((member) => owns(member, slot))?.port ?? NaN)
       expectState(primary !== former, 'the nodes name the former one')
@@ -108,7 +111,7 @@ export class RedisCluster {
    * Makes `replica` the primary; resolves when all running nodes agree. Without a mode nothing is lost.
    * Do not take turns too fast: Redis 7.0 counts the votes of an election for two node timeouts. A node that
    * won one and became a replica again may, when its primary fails within that time, win by these old votes
-   * and be believed by nobody.
+   * and be believed by nobody; `newPrimaryOf` settles that.
    */
   async failOver(replica: RedisServer, mode?: FailOverMode): Promise<void> {
     checkMember(this.nodes, replica)
