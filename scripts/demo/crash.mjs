@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CRASH_LEASE_MS, STEP_LIMIT_MS } from './settings.mjs'
 import { inMs } from './terminal.mjs'
-import { nowMs, within } from './time.mjs'
+import { within } from './time.mjs'
+import { nowMs } from '../shared-clock.mjs'
 
 export const title = `Crash: the holder is killed with SIGKILL while two wait (lease ${inMs(CRASH_LEASE_MS)})`
 

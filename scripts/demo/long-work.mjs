@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LONG_LEASE_MS, LONG_WORK_MS, STEP_LIMIT_MS } from './settings.mjs'
 import { inMs } from './terminal.mjs'
-import { nowMs, within } from './time.mjs'
+import { within } from './time.mjs'
+import { nowMs } from '../shared-clock.mjs'
 
 export const title = `Long work: ${inMs(LONG_WORK_MS)} under a lease of ${inMs(LONG_LEASE_MS)}`
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Locked } from '@holdfast/core/decorators'
-import { nowMs } from './time.mjs'
+import { nowMs } from '../shared-clock.mjs'
 
 const WORK_MS = 40
 

@@ -1,10 +1,4 @@
 /**
- * Milliseconds that processes on one machine can compare: all of them read one monotonic clock. When each of them began,
- * `performance.timeOrigin`, is read from two clocks one after the other: on a busy machine it is milliseconds off.
- */
-export const nowMs = () => Number(process.hrtime.bigint()) / 1e6
-
-/**
  * Settles as `promise` does, or rejects after `limitMs`.
  *
  * @template T

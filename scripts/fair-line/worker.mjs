@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient } from '@holdfast/core'
 import { serveWorker } from '@holdfast/testing'
 import { Redis } from 'ioredis'
-import { nowMs } from '../torture/history-file.mjs'
+import { nowMs } from '../shared-clock.mjs'
 
 const TICK_MS = 10
 

@@ -1,4 +1,4 @@
-import { nowMs } from '../torture/history-file.mjs'
+import { nowMs } from '../shared-clock.mjs'
 
 /** What a holder has when it is paused, and the call that is under way for each hold. */
 export const ROLES = [

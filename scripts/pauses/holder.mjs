@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers'
 import { setImmediate as nextLoop, setTimeout as sleep } from 'node:timers/promises'
 import { emit, serveWorker } from '@holdfast/testing'
-import { nowMs } from '../torture/history-file.mjs'
+import { nowMs } from '../shared-clock.mjs'
 import { seededRandom } from '../torture/random.mjs'
 import { Hand } from './hand.mjs'
 import { Participant } from './participant.mjs'

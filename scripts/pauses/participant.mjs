@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { fencedSet, LockClient, LockError } from '@holdfast/core'
 import { Redis } from 'ioredis'
-import { nowMs, openHistory } from '../torture/history-file.mjs'
+import { openHistory } from '../torture/history-file.mjs'
+import { nowMs } from '../shared-clock.mjs'
 import { Turns } from './turns.mjs'
 
 /** Locks whose names begin so come with a token. */

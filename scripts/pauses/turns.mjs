@@ -1,5 +1,5 @@
 import { clearTimeout, setTimeout } from 'node:timers'
-import { nowMs } from '../torture/history-file.mjs'
+import { nowMs } from '../shared-clock.mjs'
 
 /**
  * Says when the library was last called by the event loop. A process may be stopped between that and the user's code

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { WorkerProcess } from '@holdfast/testing'
-import { nowMs } from '../torture/history-file.mjs'
+import { nowMs } from '../shared-clock.mjs'
 
 const WORKER = new URL('./worker.mjs', import.meta.url)
 const PROGRESS_MS = 5_000

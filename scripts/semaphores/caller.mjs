@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockLostError } from '@holdfast/core'
-import { nowMs } from '../torture/history-file.mjs'
+import { nowMs } from '../shared-clock.mjs'
 import { kindOf, semaphoreNamed } from './names.mjs'
 import { Use } from './use.mjs'
 

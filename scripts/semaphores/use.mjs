@@ -1,5 +1,5 @@
 import { LockError } from '@holdfast/core'
-import { nowMs } from '../torture/history-file.mjs'
+import { nowMs } from '../shared-clock.mjs'
 
 /** One call for permits, what came of it, and their use, in the history. */
 export class Use {

@@ -1,5 +1,5 @@
 import { LockError } from '@holdfast/core'
-import { nowMs } from './history-file.mjs'
+import { nowMs } from '../shared-clock.mjs'
 
 /**
  * One call that wants a lock, and what came of it, in the history.

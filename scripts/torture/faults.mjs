@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { nowMs } from './history-file.mjs'
+import { nowMs } from '../shared-clock.mjs'
 import { forceUnlock } from './lock-names.mjs'
 import { restoreCounters } from './register.mjs'
 

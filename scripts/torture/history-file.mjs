@@ -1,7 +1,5 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
-
-/** Milliseconds of the clock that all processes of one machine share and nobody sets. */
-export const nowMs = () => Number(process.hrtime.bigint()) / 1e6
+import { nowMs } from '../shared-clock.mjs'
 
 /**
  * Appends events to a file, each with one system call: what a process wrote before it was killed is there.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockLostError } from '@holdfast/core'
-import { nowMs } from './history-file.mjs'
+import { nowMs } from '../shared-clock.mjs'
 
 /** How often an owner whose register is guarded writes without a look at its lock. */
 const CARELESS = 0.3

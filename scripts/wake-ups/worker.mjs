@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient } from '@holdfast/core'
 import { serveWorker } from '@holdfast/testing'
-import { nowMs } from '../torture/history-file.mjs'
+import { nowMs } from '../shared-clock.mjs'
 
 let locks
 let leaseMs
