@@ -87,8 +87,10 @@ export class BareCalls<H extends BareHold = Hold> {
 
   /** `owesUnlock`: its holder has no handle but this object, so an `unlock()` of its is still to come when it is lost. */
   keep(hold: H, owesUnlock: boolean): void {
-    if (this.hold?.isLost === true && this.holdOwesUnlock) {
-      this.debts.push(this.hold)
+    const before = this.hold
+    // Whether one is lost by now is asked of the watchdog: not at every call, of those that were given back.
+    if (before && this.holdOwesUnlock && !before.wasReleased && before.isLost) {
+      this.debts.push(before)
     }
     this.hold = hold
     this.holdOwesUnlock = owesUnlock

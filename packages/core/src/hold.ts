@@ -61,7 +61,7 @@ export class Hold implements LockHold {
    * (`signal`, `trustedForMs`, `ensure`): only a check at the resource protects against that.
    */
   get signal(): AbortSignal {
-    return this.loss.signal
+    return this.lossByNow.signal
   }
 
   /** How long this client may still act as the owner without asking again, ms; 0 when it may not. */
@@ -79,7 +79,7 @@ export class Hold implements LockHold {
     checkDuration('ms', ms, 'zero')
     this.throwIfReleased()
     const left = this.trustedForMs
-    this.loss.throwIfSet()
+    this.acquisition.loss.throwIfSet()
     if (left <= ms) {
       const { lockName, owner } = this
       throw new LockLostError({ lockName, owner, reason: 'expired' })
@@ -123,7 +123,7 @@ export class Hold implements LockHold {
 
   /** Why it was lost; null while it was not. */
   get lossError(): LockLostError | null {
-    return this.loss.error
+    return this.lossByNow.error
   }
 
   /** Whether it was lost: what `signal` tells, without one. */
@@ -149,7 +149,7 @@ export class Hold implements LockHold {
   }
 
   /** A pause of the process may be over whose end the watchdog's timer has not seen yet. */
-  private get loss(): Loss {
+  private get lossByNow(): Loss {
     const { session, loss } = this.acquisition
     session.watchdog.endOverdueTrust()
     return loss

@@ -203,8 +203,8 @@ describe('trust in a lock that was given', () => {
     void waiting.then((hold) => (trustedForMs = hold.trustedForMs))
     await holder.release()
     const hold = await soon(waiting)
-    expect(trustedForMs).toBeGreaterThan(RESYNC_MS / 2)
-    expect(trustedForMs).toBeLessThan(RESYNC_MS * 0.75)
+    expect(trustedForMs).toBeGreaterThan(LIFE_MS / 3)
+    expect(trustedForMs).toBeLessThan(LIFE_MS / 2)
     await hold.release()
   })
 
