@@ -244,10 +244,9 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   }
 
   private writeInBackground(levels: { readonly count: number }): void {
-    const work = this.commands.oneAtATime(() =>
-      this.commands.writeUntilKnown(levels, Number.POSITIVE_INFINITY),
-    )
-    this.session.inBackground(work.catch((error: unknown) => reportFailedRelease(this.session, this, error)))
+    const { commands, session } = this
+    const work = commands.oneAtATime(() => commands.writeUntilKnown(levels, Number.POSITIVE_INFINITY))
+    session.background.run(work.catch((error: unknown) => reportFailedRelease(session, this, error)))
   }
 
   /**

@@ -15,7 +15,7 @@ export function confirmGrantSoon(acquisition: Acquisition, request: LevelRequest
   const holderNow = (): Acquisition => possession?.holderNow ?? acquisition
   afterThisTick(() => {
     if (!holderNow().isOver) {
-      session.inBackground(confirmGrant(holderNow, request))
+      session.background.run(confirmGrant(holderNow, request))
     }
   })
 }

@@ -10,7 +10,7 @@ export function askForEviction(session: OpenSession): void {
       stopListening()
       // A closed client has no business to warn. A server that does not tell is not worth an error.
       const report = (info: unknown): void => (abandoned.aborted ? undefined : warnOfEviction(String(info)))
-      session.inBackground(answer.then(report, () => undefined))
+      session.background.run(answer.then(report, () => undefined))
     }
   }
   const stopListening = port.onStateChange(ask)

@@ -28,7 +28,7 @@ export function reentersLocally({ protocol, watch, isOver, ttlMs }: Acquisition)
 export function followCountSoon(acquisition: Acquisition): void {
   if (!acquisition.countIsBehind) {
     acquisition.countIsBehind = true
-    afterThisTick(() => acquisition.session.inBackground(follow(acquisition)))
+    afterThisTick(() => acquisition.session.background.run(follow(acquisition)))
   }
 }
 

@@ -85,7 +85,7 @@ function watchPrimaries(session: OpenSession): void {
         events.emit('primary-changed', { doubted })
       }
     }
-    session.inBackground(Promise.resolve(verdict).then(conclude))
+    session.background.run(Promise.resolve(verdict).then(conclude))
   })
 }
 
@@ -126,7 +126,6 @@ function lifecycle() {
       }
     },
     nextThreadId: (): number => (threads += 1),
-    inBackground: (work: Promise<unknown>): void => background.run(work),
     refuseNewCalls: (): void => {
       open = false
     },

@@ -144,7 +144,7 @@ export class Possession {
     // Behind the question for the lease it would look as if something were asked for that changes the count.
     if (!this.isFollowing && !this.isUnconfirmed) {
       this.isFollowing = true
-      afterThisTick(() => this.session.inBackground(this.follow()))
+      afterThisTick(() => this.session.background.run(this.follow()))
     }
   }
 

@@ -74,7 +74,8 @@ export class Reentry {
           .tryReenter(this.call, () => this.over)
           .then((value): Attempt<Hold | null> => ({ kind: 'done', value }), unavailableOrThrow),
       // It came too late for its caller: the level goes again.
-      giveBack: (hold) => this.session.inBackground(Promise.resolve(hold?.release()).catch(() => undefined)),
+      giveBack: (hold) =>
+        this.session.background.run(Promise.resolve(hold?.release()).catch(() => undefined)),
     })
   }
 

@@ -40,8 +40,6 @@ export interface Session {
   /** @throws ClientClosedError */
   assertOpen(lockName: string): void
   nextThreadId(): number
-  /** Work nobody waits for but `close`. */
-  readonly background: Background
   /** Work nobody waits for, such as giving back what came too late; `close` does. */
-  inBackground(work: Promise<unknown>): void
+  readonly background: Background
 }

@@ -12,7 +12,7 @@ export async function shutDown(session: OpenSession, graceMs: number): Promise<v
   const waitersGone = waiter.close(new ClientClosedError())
   await limited(Promise.all([held.whenEmpty(), borrowings.whenEmpty()]), graceMs, clock)
   for (const each of [...held.all, ...borrowings.all]) {
-    session.inBackground(each.surrender())
+    session.background.run(each.surrender())
   }
   await limited(Promise.allSettled([waitersGone, background.whenOver()]), options.commandTimeout, clock)
   session.abandonEverything()

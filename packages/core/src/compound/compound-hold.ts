@@ -140,7 +140,7 @@ export class CompoundHold implements LockHold {
       this.levels.map(({ member }) => member),
       () => this.levels.map(({ member, hold }) => ({ member, answer: hold.release() })),
     )
-    releases.forEach(({ member, answer }) => member.session.inBackground(answer))
+    releases.forEach(({ member, answer }) => member.session.background.run(answer))
     const { values, failures } = await gather(releases, this.rule, this.clock)
     this.stopListening.splice(0).forEach((stop) => stop())
     return this.conclude(values, failures)

@@ -119,7 +119,7 @@ export function giveBack(levels: readonly MemberHold[]): void {
   const members = levels.map(({ member }) => member)
   together(members, () => {
     for (const { member, hold, turn } of levels) {
-      member.session.inBackground(hold.release())
+      member.session.background.run(hold.release())
       endTurn(member.session, turn)
     }
   })

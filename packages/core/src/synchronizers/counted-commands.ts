@@ -78,7 +78,7 @@ export class CountedCommands {
         }
       })
       .finally(() => operation.end())
-    this.session.inBackground(work)
+    this.session.background.run(work)
   }
 
   private untilKnown<R>(send: () => Promise<R>, error: unknown, giveUpAt: number): Promise<R> {

@@ -187,7 +187,7 @@ export class Permit {
     this.publication?.lost(reason, this.session.clock.now())
     if (reason === 'expired') {
       // Redis may still have it, and a renewal it never answered may have prolonged it by a whole lease.
-      this.session.inBackground(this.home.tryRelease(this.id).catch(() => undefined))
+      this.session.background.run(this.home.tryRelease(this.id).catch(() => undefined))
     }
   }
 

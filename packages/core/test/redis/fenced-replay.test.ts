@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import { WrongTypeError, type FencedLock, type LockClient } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { batchScript } from '../../src/scripts/batch.js'
-import { acquireFenced, acquireFencedScript } from '../../src/scripts/fenced-lock/acquire.js'
+import { acquireFencedCall, acquireFencedScript } from '../../src/scripts/fenced-lock/acquire.js'
 import { getToken } from '../../src/scripts/fenced-lock/get-token.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { fencedKeys, NAME, TOKEN_KEY } from './support/fenced-keys.js'
@@ -27,19 +27,21 @@ describe('every RETURNS row of the scripts, by their twins', () => {
   })
 
   const acquireAs = (change: object = {}) =>
-    acquireFenced(runner, {
-      lockName: NAME,
-      key: NAME,
-      latchKey: LATCH,
-      tokenKey: TOKEN_KEY,
-      owner: OWNER,
-      holds: 1,
-      leaseMs: 30_000,
-      stamp: { sequence: 1, latchThrough: 0 },
-      tokens: 'counter',
-      tokenTtlMs: undefined,
-      ...change,
-    })
+    runner.run(
+      acquireFencedCall({
+        lockName: NAME,
+        key: NAME,
+        latchKey: LATCH,
+        tokenKey: TOKEN_KEY,
+        owner: OWNER,
+        holds: 1,
+        leaseMs: 30_000,
+        stamp: { sequence: 1, latchThrough: 0 },
+        tokens: 'counter',
+        tokenTtlMs: undefined,
+        ...change,
+      }),
+    )
   const give = (owner: string) => rig.admin.multi().hset(NAME, owner, 1).pexpire(NAME, 10_000).exec()
 
   it.each(['counter', 'time'])(

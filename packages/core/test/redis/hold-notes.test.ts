@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { AnyLock, LockClient, LockTimeoutError } from '../../src/index.js'
+import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { acquire } from '../../src/scripts/lock/acquire.js'
-import { release } from '../../src/scripts/lock/release.js'
+import { releaseCall } from '../../src/scripts/lock/release.js'
 import { outcomeOf } from './support/behind.js'
 import { eventually, sleep } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
@@ -225,34 +226,29 @@ describe('the scripts (I2)', () => {
   const base = { lockName: NAME, key: NAME, latchKey: `holdfast:latch:{order:42}:${OWNER}`, owner: OWNER }
   const wanted = { ttlMs: 10_000, traceparent: TRACE }
   const stamp = (sequence: number, latchThrough = 0) => ({ sequence, latchThrough })
+  const acquireFirst = (runner: ScriptRunner) =>
+    acquire(runner, { ...base, holds: 1, leaseMs: 30_000, stamp: stamp(1), note: wanted })
+  const releaseAll = (runner: ScriptRunner, latchThrough = 0) => {
+    const command = { ...base, lineKey: LINE, channel: null, holds: 0, isNoted: true }
+    return runner.run(releaseCall(runner, { ...command, stamp: stamp(2, latchThrough) }))
+  }
 
   it('an acquire that runs again keeps the time of the first; a release that runs again finds nothing', async () => {
     const runner = rig.runner()
-    const acquireAs = () =>
-      acquire(runner, { ...base, holds: 1, leaseMs: 30_000, stamp: stamp(1), note: wanted })
-    const releaseAs = () =>
-      release(runner, { ...base, lineKey: LINE, channel: null, holds: 0, stamp: stamp(2), isNoted: true })
-    expect((await acquireAs()).kind).toBe('acquired')
+    expect((await acquireFirst(runner)).kind).toBe('acquired')
     const first = await note()
     await sleep(20)
-    expect((await acquireAs()).kind).toBe('acquired')
+    expect((await acquireFirst(runner)).kind).toBe('acquired')
     expect(await note()).toBe(first)
-    expect((await releaseAs()).kind).toBe('released')
-    expect((await releaseAs()).kind).toBe('not-held')
+    expect((await releaseAll(runner)).kind).toBe('released')
+    expect((await releaseAll(runner)).kind).toBe('not-held')
     expect(await rig.admin.keys('*')).toEqual([])
   })
 
   it('a copy of an acquire that comes after the latch makes neither a lock nor a note', async () => {
     const runner = rig.runner()
-    await release(runner, {
-      ...base,
-      lineKey: LINE,
-      channel: null,
-      holds: 0,
-      stamp: stamp(2, 1),
-      isNoted: true,
-    })
-    const late = await acquire(runner, { ...base, holds: 1, leaseMs: 30_000, stamp: stamp(1), note: wanted })
+    await releaseAll(runner, 1)
+    const late = await acquireFirst(runner)
     expect(late.kind).toBe('superseded')
     expect(await rig.admin.exists(NAME, NOTE)).toBe(0)
   })
@@ -261,16 +257,16 @@ describe('the scripts (I2)', () => {
     const runner = rig.runner()
     const hold = await locks.getLock(NAME).acquire()
     const theirs = await note()
-    await release(runner, { ...base, lineKey: LINE, channel: null, holds: 0, stamp: stamp(2), isNoted: true })
+    await releaseAll(runner)
     expect(await note()).toBe(theirs)
     await hold.release()
   })
 
   it('the note of a holder that lost the lock goes with the release that gives it back', async () => {
     const runner = rig.runner()
-    await acquire(runner, { ...base, holds: 1, leaseMs: 30_000, stamp: stamp(1), note: wanted })
+    await acquireFirst(runner)
     await rig.admin.del(NAME)
-    await release(runner, { ...base, lineKey: LINE, channel: null, holds: 0, stamp: stamp(2), isNoted: true })
+    await releaseAll(runner)
     expect(await note()).toBeNull()
   })
 })

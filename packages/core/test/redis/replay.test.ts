@@ -6,7 +6,7 @@ import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { acquire, type AcquireCommand } from '../../src/scripts/lock/acquire.js'
 import { forceRelease } from '../../src/scripts/lock/force-release.js'
 import { inspect } from '../../src/scripts/lock/inspect.js'
-import { release, type ReleaseCommand } from '../../src/scripts/lock/release.js'
+import { releaseCall, type ReleaseCommand } from '../../src/scripts/lock/release.js'
 import { renew } from '../../src/scripts/lock/renew.js'
 import { eventually, sleep } from './support/harness.js'
 import { reentrantKinds, type LockKind } from './support/lock-kinds.js'
@@ -43,17 +43,19 @@ const acquireAs = (change: Partial<AcquireCommand> = {}) =>
     ...change,
   })
 const releaseAs = (change: Partial<ReleaseCommand> = {}) =>
-  release(runner, {
-    lockName: NAME,
-    key: NAME,
-    latchKey: LATCH,
-    lineKey: LINE,
-    channel: CHANNEL,
-    owner: OWNER,
-    holds: 0,
-    stamp: stamp(2),
-    ...change,
-  })
+  runner.run(
+    releaseCall(runner, {
+      lockName: NAME,
+      key: NAME,
+      latchKey: LATCH,
+      lineKey: LINE,
+      channel: CHANNEL,
+      owner: OWNER,
+      holds: 0,
+      stamp: stamp(2),
+      ...change,
+    }),
+  )
 const renewAs = (owner = OWNER, key = NAME) => renew(runner, { locks: [{ key, owner }], leaseMs: LEASE_MS })
 const force = (key = NAME) =>
   forceRelease(runner, {

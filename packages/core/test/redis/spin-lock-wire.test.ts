@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
-import { release } from '../../src/scripts/lock/release.js'
+import { releaseCall } from '../../src/scripts/lock/release.js'
 import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'
@@ -97,11 +97,13 @@ describe('a spin lock on the wire', () => {
   it('a release that is sent twice, or arrives late, says nothing either, and harms nobody', async () => {
     const runner = rig.runner()
     const giveBack = (owner: string) =>
-      release(runner, {
-        ...{ lockName: NAME, key: NAME, latchKey: `holdfast:latch:{${NAME}}:${owner}` },
-        lineKey: `holdfast:line:{${NAME}}`,
-        ...{ owner, holds: 0, stamp: { sequence: 2, latchThrough: 0 }, channel: null },
-      })
+      runner.run(
+        releaseCall(runner, {
+          ...{ lockName: NAME, key: NAME, latchKey: `holdfast:latch:{${NAME}}:${owner}` },
+          lineKey: `holdfast:line:{${NAME}}`,
+          ...{ owner, holds: 0, stamp: { sequence: 2, latchThrough: 0 }, channel: null },
+        }),
+      )
     const first = await locks.getSpinLock(NAME).acquire()
     expect(await giveBack(first.owner)).toEqual({ kind: 'released' })
     expect(await giveBack(first.owner)).toEqual({ kind: 'not-held' })

@@ -4,7 +4,7 @@ import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { acquire, type AcquireCommand } from '../../src/scripts/lock/acquire.js'
 import { forceRelease } from '../../src/scripts/lock/force-release.js'
 import { inspect } from '../../src/scripts/lock/inspect.js'
-import { release, type ReleaseCommand } from '../../src/scripts/lock/release.js'
+import { releaseCall, type ReleaseCommand } from '../../src/scripts/lock/release.js'
 import { renew } from '../../src/scripts/lock/renew.js'
 import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
@@ -331,17 +331,19 @@ describe('every RETURNS row of every script, by its twin', () => {
       ...change,
     })
   const releaseAs = (change: Partial<ReleaseCommand> = {}) =>
-    release(runner, {
-      lockName: NAME,
-      key: NAME,
-      latchKey: LATCH,
-      lineKey: LINE,
-      channel: CHANNEL,
-      owner: OWNER,
-      holds: 0,
-      stamp: { sequence: 2, latchThrough: 0 },
-      ...change,
-    })
+    runner.run(
+      releaseCall(runner, {
+        lockName: NAME,
+        key: NAME,
+        latchKey: LATCH,
+        lineKey: LINE,
+        channel: CHANNEL,
+        owner: OWNER,
+        holds: 0,
+        stamp: { sequence: 2, latchThrough: 0 },
+        ...change,
+      }),
+    )
   const force = (key = NAME) =>
     forceRelease(runner, {
       lockName: NAME,

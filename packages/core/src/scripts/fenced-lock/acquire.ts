@@ -1,5 +1,4 @@
 import type { ScriptCall } from '../../redis/script-call.js'
-import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
 import { wantedNote } from '../lock/note.js'
 import { noteKey } from '../../keys.js'
@@ -14,10 +13,6 @@ export interface AcquireFencedCommand extends AcquireCommand {
   readonly tokens: 'counter' | 'time'
   /** Lifetime of the counter from now on; undefined leaves it as it is. */
   readonly tokenTtlMs: number | undefined
-}
-
-export function acquireFenced(runner: ScriptRunner, command: AcquireFencedCommand): Promise<AcquireReply> {
-  return runner.run(acquireFencedCall(command))
 }
 
 /** The reply `acquired` has a token. */

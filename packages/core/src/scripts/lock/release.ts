@@ -43,10 +43,6 @@ const REPLIES: readonly ReleaseReply[] = [
   { kind: 'superseded' },
 ]
 
-export function release(runner: ScriptRunner, command: ReleaseCommand): Promise<ReleaseReply> {
-  return runner.run(releaseCall(runner, command))
-}
-
 export function releaseCall(
   runner: Pick<ScriptRunner, 'announcementOn'>,
   command: ReleaseCommand,
