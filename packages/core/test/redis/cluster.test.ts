@@ -108,11 +108,11 @@ describe('on a Redis Cluster', () => {
     // The first batch of all has to be loaded by every node.
     const warm = await Promise.all([acquireAll(together), acquireAll(apart)])
     await Promise.all(warm.flat().map((hold) => hold.release()))
-    await rig.scriptsRun()
+    await rig.scriptsSent()
     const holds = await acquireAll(together)
-    expect(await rig.scriptsRun()).toBe(1)
+    expect(await rig.scriptsSent()).toBe(1)
     holds.push(...(await acquireAll(apart)))
-    expect(await rig.scriptsRun()).toBe(slots)
+    expect(await rig.scriptsSent()).toBe(slots)
     await Promise.all(holds.map((hold) => hold.release()))
   })
 

@@ -69,17 +69,15 @@ export class ClusterRig {
     return this.running.filter((_, i) => (counts[i] ?? 0) > 0)
   }
 
-  /** How often scripts ran, on all nodes together, since the last time this was asked. */
-  async scriptsRun(): Promise<number> {
-    const runs = this.running.map(async (node) => {
+  /** How often nodes were sent a script, also one that they refused, since the last time this was asked. */
+  async scriptsSent(): Promise<number> {
+    const sent = this.running.map(async (node) => {
       const text = String(await node.command('INFO', 'commandstats'))
       await node.command('CONFIG', 'RESETSTAT')
-      const calls = [...text.matchAll(/cmdstat_(?:evalsha|eval):calls=(\d+)/g)].map(([, count]) =>
-        Number(count),
-      )
-      return calls.reduce((sum, each) => sum + each, 0)
+      const counts = text.matchAll(/cmdstat_(?:evalsha|eval):calls=(\d+).*rejected_calls=(\d+)/g)
+      return [...counts].reduce((sum, [, run, refused]) => sum + Number(run) + Number(refused), 0)
     })
-    return (await Promise.all(runs)).reduce((sum, each) => sum + each, 0)
+    return (await Promise.all(sent)).reduce((sum, each) => sum + each, 0)
   }
 
   get running(): RedisServer[] {
