@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { renewalFloor } from '../renewal-floor.mjs'
 import { decimals, figure, thousands } from '../report/table.mjs'
 import { slowestDuring } from '../slow-log.mjs'
 import { withWorkers } from '../workers.mjs'
@@ -10,12 +11,15 @@ const HOLDERS = [
   { name: 'node-redisson', kind: 'peer', interval: 1 / 3 },
 ]
 
+/** What no renewal can do without. */
+const FLOOR = 'HEXISTS and PEXPIREAT alone'
+
 /** So many locks of one client, taken as fast as can be and kept: what one renewal of all costs. */
 export const renewals = {
   id: 'renewals',
   title: 'Renewals',
-  full: { held: 10_000, leaseMs: 15_000, batch: 25 },
-  small: { held: 1_000, leaseMs: 1_500, batch: 25, onlyOurs: true },
+  full: { held: 10_000, leaseMs: 15_000, batch: 25, row: 16 },
+  small: { held: 1_000, leaseMs: 1_500, batch: 25, row: 16, onlyOurs: true },
 
   async run(context, params) {
     const results = []
@@ -48,10 +52,11 @@ export const renewals = {
   bars: ({ results, held }) =>
     results
       .filter(({ kind }) => kind === 'holdfast')
-      .flatMap(({ name, redisMs, longestMs, lost, gone }) => {
+      .flatMap(({ name, redisMs, floorMs, longestMs, lost, gone }) => {
         const who = `${thousands(held)} renewals, ${name}`
         return [
           { text: `${who}: ms of Redis in one cycle`, value: redisMs, most: 25 },
+          { text: `${who}: the same, of ${FLOOR}`, value: redisMs / floorMs },
           ...(longestMs === undefined
             ? []
             : [{ text: `${who}: longest stall of Redis, ms`, value: longestMs, most: 0.5 }]),
@@ -72,29 +77,35 @@ export const renewals = {
         'client stall, ms',
         'missed',
       ],
-      rows: results.map((each) =>
-        each.failure
-          ? [each.name, `failed: ${each.failure}`, '', '', '', '', '', '']
-          : [
-              each.name,
-              `${decimals(each.cycleMs / 1_000, 1)} s`,
-              thousands(each.scripts),
-              decimals(each.redisMs, 1),
-              figure(each.longestMs),
-              decimals(each.clientMs, 0),
-              decimals(each.stallMs, 1),
-              thousands(each.lost + each.gone),
-            ],
-      ),
+      rows: results.flatMap(rowsOf),
     },
   ],
 
   charts: () => [],
 }
 
+const rowsOf = (each) => {
+  if (each.failure) return [[each.name, `failed: ${each.failure}`, '', '', '', '', '', '']]
+  const { name, cycleMs, scripts, redisMs, floorMs, longestMs, clientMs, stallMs, lost, gone } = each
+  return [
+    [
+      name,
+      `${decimals(cycleMs / 1_000, 1)} s`,
+      thousands(scripts),
+      decimals(redisMs, 1),
+      figure(longestMs),
+      decimals(clientMs, 0),
+      decimals(stallMs, 1),
+      thousands(lost + gone),
+    ],
+    ...(floorMs === undefined ? [] : [[FLOOR, '', '', decimals(floorMs, 1), '', '', '', '']]),
+  ]
+}
+
 const lifeOf = ({ name }, { signal }) => ({ signal, atMostMs: 90_000, what: `renewals of ${name}` })
 
-const oneOf = async (worker, { name: who, kind, interval }, { held, leaseMs }, context) => {
+const oneOf = async (worker, { name: who, kind, interval }, params, context) => {
+  const { held, leaseMs } = params
   const names = Array.from({ length: held }, (_, i) => context.name('renewals', who, String(i)))
   const cycleMs = leaseMs * interval
   await worker.call('takeMany', { who, url: context.url, leaseMs, names })
@@ -108,6 +119,7 @@ const oneOf = async (worker, { name: who, kind, interval }, { held, leaseMs }, c
     const after = await context.info.timesOf('evalsha')
     return { client, scripts: after.calls - before.calls, redisMs: (after.micros - before.micros) / 1_000 }
   })
+  const floorMs = kind === 'holdfast' ? await renewalFloor(names, { ...params, cycleMs }, context) : undefined
   const keys = await context.info.keysWith(context.name('renewals', who))
   const gone = Math.max(0, held - keys.length)
   await worker.call('letAllGo')
@@ -117,6 +129,7 @@ const oneOf = async (worker, { name: who, kind, interval }, { held, leaseMs }, c
     kind,
     cycleMs,
     ...rest,
+    floorMs,
     longestMs: figures.longestMs,
     clientMs: client.cpuMicros / 1_000,
     stallMs: client.stallMs,

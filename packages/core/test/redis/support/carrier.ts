@@ -1,5 +1,4 @@
 import { Redis } from 'ioredis'
-import { createClient } from 'redis'
 import type { IoredisClient, NodeRedisClient } from '../../../src/index.js'
 import { OwnNodeRedis } from '../../../src/redis/node-redis-client.js'
 
@@ -9,6 +8,9 @@ declare const carrier: string
 /** Its module map decides what a test sees under the package's own name; other processes have to be told. */
 export const carrierPackage = carrier
 export const onNodeRedis = carrier.startsWith('redis')
+
+// Each test file loads what it needs anew, and this takes longer than all the rest.
+const nodeRedis = onNodeRedis ? await import('redis') : null
 
 const ofNodeRedis = new WeakMap<Redis, NodeRedisClient>()
 
@@ -58,8 +60,11 @@ export function scriptsRunBy(connection: Redis): () => string[] {
 }
 
 function equivalentOf(connection: Redis): NodeRedisClient {
+  if (!nodeRedis) {
+    throw new Error(`${carrier} carries this project`)
+  }
   const { options } = connection
-  const client: NodeRedisClient = createClient({
+  const client: NodeRedisClient = nodeRedis.createClient({
     socket: {
       host: options.host ?? '127.0.0.1',
       port: options.port ?? 6379,
