@@ -23,7 +23,7 @@ import { backgroundClock, systemClock } from './system-clock.js'
 import { Waits } from './waits.js'
 
 // The first script after a pause finds Redis's caches cold, and takes it two to three times as long.
-const SCRIPTS_IN_A_ROW = 16
+const SCRIPTS_IN_A_ROW = 32
 
 /** A session and the switches its client alone may use. */
 export interface OpenSession extends Session {

@@ -34,9 +34,15 @@ export class Agenda<L extends RenewableLease> {
     this.#keyOf = ({ lease }) => keyOf(lease)
   }
 
-  /** What is due, filled with what is due soon. Every lease decides by its own interval. */
+  /**
+   * What is due, filled with what is due soon. Every lease decides by its own interval. In the order they were taken: what
+   * a store made one after the other lies side by side in its memory.
+   */
   due(now: number): TrackedWatch<L>[][] {
-    const due = this.#schedule.until(now).filter((watch) => watch.renewalDueBy(now))
+    const due = this.#schedule
+      .until(now)
+      .filter((watch) => watch.renewalDueBy(now))
+      .sort((a, b) => a.ordinal - b.ordinal)
     const chunks = this.chunks(due)
     if (chunks.every((chunk) => chunk.length === this.#batchSize)) return chunks
     const soon = this.#near(due, now)

@@ -20,6 +20,8 @@ export interface Keeper<L extends RenewableLease> {
 
 export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry {
   readonly lease: L
+  /** Grows from watch to watch. */
+  readonly ordinal: number
   readonly #keeper: Keeper<L>
   deadline: number
   heapIndex = -1
@@ -41,8 +43,9 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   /** Whose answers count: those of an earlier round, or to a watch that has ended, match nothing. */
   #round: object | undefined
 
-  constructor(keeper: Keeper<L>, lease: L, grant: Grant) {
+  constructor(keeper: Keeper<L>, lease: L, grant: Grant, ordinal: number) {
     this.lease = lease
+    this.ordinal = ordinal
     this.#keeper = keeper
     this.provenAt = grant.sentAt
     this.#trustedUntil = trustedUntil(grant.sentAt, grant.ttlMs)

@@ -66,6 +66,7 @@ export class Watchdog<L extends RenewableLease> {
   readonly #rounds: RunningRounds<L>
   readonly #renewal: Question<L, RenewalAnswer>
   readonly #remainder: Question<L, number | null>
+  #watched = 0
   #closing: Promise<void> | undefined
   /** A grant that was asked for before it is as doubtful as those it was about. */
   #lastDoubt = { at: -Infinity, isDoubted: (() => false) as (lease: L) => boolean }
@@ -108,7 +109,7 @@ export class Watchdog<L extends RenewableLease> {
   watch(lease: L, grant: Grant): Watch {
     if (this.#closing !== undefined) throw new Error('the watchdog is closed')
     requireGrant(lease.ttlMs, grant)
-    const watch = new TrackedWatch(this.#keeper, lease, grant)
+    const watch = new TrackedWatch(this.#keeper, lease, grant, (this.#watched += 1))
     this.#schedule.add(watch)
     const provenFrom = this.#provenFrom(lease)
     if (grant.sentAt < provenFrom) {

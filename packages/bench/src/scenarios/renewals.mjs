@@ -18,8 +18,8 @@ const FLOOR = 'HEXISTS and PEXPIREAT alone'
 export const renewals = {
   id: 'renewals',
   title: 'Renewals',
-  full: { held: 10_000, leaseMs: 15_000, batch: 25, row: 16 },
-  small: { held: 1_000, leaseMs: 1_500, batch: 25, row: 16, onlyOurs: true },
+  full: { held: 10_000, leaseMs: 15_000, batch: 25, row: 32 },
+  small: { held: 1_000, leaseMs: 1_500, batch: 25, row: 32, onlyOurs: true },
 
   async run(context, params) {
     const results = []

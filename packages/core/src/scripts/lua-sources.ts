@@ -2717,23 +2717,23 @@ local function clock()
 end
 local lease = tonumber(ARGV[1])
 local endsAt = string.format('%.0f', clock() + lease)
+local compares = redis.REDIS_VERSION_NUM
 local function prolong(key)
-  if redis.REDIS_VERSION_NUM and redis.call('pexpireat', key, endsAt, 'gt') == 1 then
-    return
-  end
   if redis.call('pttl', key) < lease then
     redis.call('pexpireat', key, endsAt)
   else
     redis.call('hdel', key, '')
   end
 end
-local answers = {}
+local call, try, args, answers = redis.call, redis.pcall, ARGV, {}
 for i, key in ipairs(KEYS) do
-  if redis.pcall('hexists', key, ARGV[i + 1]) == 1 then
-    prolong(key)
+  if try('hexists', key, args[i + 1]) == 1 then
+    if not compares or call('pexpireat', key, endsAt, 'gt') == 0 then
+      prolong(key)
+    end
     answers[i] = 1
   else
-    local touched = redis.pcall('hdel', key, '')
+    local touched = try('hdel', key, '')
     if type(touched) == 'table' and touched.err and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
       return touched
     end

@@ -6,7 +6,7 @@ import { useRig } from './support/rig.js'
 const LEASE_MS = 3_000
 const SCRIPT_SIZE = 10
 /** Scripts that leave one on the answer of the other. */
-const IN_A_ROW = 16
+const IN_A_ROW = 32
 const ROWS = 10
 const SCRIPTS = ROWS * IN_A_ROW
 /** Scripts of one row are closer together than that, rows are not: there is a row every 100 ms. */

@@ -33,6 +33,16 @@ describe('renewals of one row', () => {
     expect(sizes()).toEqual([2, 2, 2, 2, 2, 2])
   })
 
+  it('are asked in the order they were taken', async () => {
+    const { bench } = await rowOfThree()
+    bench.renewAll()
+    bench.store.renewals[0]!.answer(['renewed', 'renewed'])
+    await bench.clock.settle()
+    await bench.clock.advance(INTERVAL)
+    const inOrder = [NAMES.slice(0, 2), NAMES.slice(2, 4), NAMES.slice(4)]
+    expect(bench.store.batches).toEqual([...inOrder, ...inOrder])
+  })
+
   it('what is given back while it waits for its turn is not asked about', async () => {
     const { bench, watches, answer } = await rowOfThree()
     const [asked] = bench.store.batches

@@ -10,10 +10,8 @@ local endsAt = string.format('%.0f', clock() + lease)
 
 -- Redis 7 compares by itself (GT), which spares a call, the dearest part of a renewal. It leaves a key without an end
 -- as it is, as one that ends later.
+local compares = redis.REDIS_VERSION_NUM
 local function prolong(key)
-  if redis.REDIS_VERSION_NUM and redis.call('pexpireat', key, endsAt, 'gt') == 1 then
-    return
-  end
   if redis.call('pttl', key) < lease then
     redis.call('pexpireat', key, endsAt)
   else
@@ -22,15 +20,18 @@ local function prolong(key)
   end
 end
 
-local answers = {}
+-- Locals, because each is used once for each lock.
+local call, try, args, answers = redis.call, redis.pcall, ARGV, {}
 for i, key in ipairs(KEYS) do
-  -- pcall: a key of another type under one name is that lock's loss, not a failure of its neighbours.
-  if redis.pcall('hexists', key, ARGV[i + 1]) == 1 then
-    prolong(key)
+  -- try: a key of another type under one name is that lock's loss, not a failure of its neighbours.
+  if try('hexists', key, args[i + 1]) == 1 then
+    if not compares or call('pexpireat', key, endsAt, 'gt') == 0 then
+      prolong(key)
+    end
     answers[i] = 1
   else
     -- A write that changes nothing: on a demoted primary it fails, instead of a loss that stale data tells of.
-    local touched = redis.pcall('hdel', key, '')
+    local touched = try('hdel', key, '')
     if type(touched) == 'table' and touched.err and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
       return touched
     end
