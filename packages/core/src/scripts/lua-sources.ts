@@ -2725,22 +2725,21 @@ local function prolong(key)
     redis.call('hdel', key, '')
   end
 end
-local call, try, args, answers = redis.call, redis.pcall, ARGV, {}
+local call, try, args, lost = redis.call, redis.pcall, ARGV, {}
 for i, key in ipairs(KEYS) do
   if try('hexists', key, args[i + 1]) == 1 then
     if not compares or call('pexpireat', key, endsAt, 'gt') == 0 then
       prolong(key)
     end
-    answers[i] = 1
   else
     local touched = try('hdel', key, '')
     if type(touched) == 'table' and touched.err and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
       return touched
     end
-    answers[i] = 0
+    lost[#lost + 1] = i
   end
 end
-return answers
+return lost
 `,
   'permit-semaphore/acquire': `-- acquire: take permits that end, all that are wanted or none.
 local function outcomeOf(operation)
@@ -3278,7 +3277,7 @@ return 1
 `,
   'read-lock/renew': `-- renew: make sure that each read lock an owner still has lives at least a lease from now, and its holds with it.
 local lease = tonumber(ARGV[1])
-local answers = {}
+local lost = {}
 local count = #KEYS / 2
 for i = 1, count do
   local key = KEYS[i]
@@ -3296,10 +3295,11 @@ for i = 1, count do
         redis.call('set', timeout, '1', 'px', lease)
       end
     end
+  else
+    lost[#lost + 1] = i
   end
-  answers[i] = holds and 1 or 0
 end
-return answers
+return lost
 `,
   'schedule/begin': `-- begin: note that an owner of the lock runs a tick, unless the tick was run, is late, or comes too soon.
 local function ticksAt(key)

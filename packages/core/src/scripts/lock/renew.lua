@@ -1,7 +1,7 @@
 -- renew: make sure that each lock an owner still has lives at least a lease from now.
 -- KEYS    [1..] lock hashes
 -- ARGV    [1] lease ms   [2..] owner of each lock, in the order of KEYS
--- RETURNS a list in the order of KEYS: 1 renewed, 0 this owner does not have it
+-- RETURNS a list of the places in KEYS of the locks that their owner does not have; mostly there is none
 -- RETRY   safe: compares the owner, never creates, never shortens
 -- insert clock
 local lease = tonumber(ARGV[1])
@@ -21,21 +21,20 @@ local function prolong(key)
 end
 
 -- Locals, because each is used once for each lock.
-local call, try, args, answers = redis.call, redis.pcall, ARGV, {}
+local call, try, args, lost = redis.call, redis.pcall, ARGV, {}
 for i, key in ipairs(KEYS) do
   -- try: a key of another type under one name is that lock's loss, not a failure of its neighbours.
   if try('hexists', key, args[i + 1]) == 1 then
     if not compares or call('pexpireat', key, endsAt, 'gt') == 0 then
       prolong(key)
     end
-    answers[i] = 1
   else
     -- A write that changes nothing: on a demoted primary it fails, instead of a loss that stale data tells of.
     local touched = try('hdel', key, '')
     if type(touched) == 'table' and touched.err and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
       return touched
     end
-    answers[i] = 0
+    lost[#lost + 1] = i
   end
 end
-return answers
+return lost

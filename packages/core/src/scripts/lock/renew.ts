@@ -16,11 +16,25 @@ export function renew(runner: ScriptRunner, command: RenewCommand): Promise<Rene
   const { locks, leaseMs, timeoutMs } = command
   const keys = locks.map((each) => each.key)
   const args = [`${leaseMs}`, ...locks.map((each) => each.owner)]
-  return runner.run({ script: renewScript, keys, args, parse: parseRenewed, granted: renewed, timeoutMs })
+  return runner.run({
+    script: renewScript,
+    keys,
+    args,
+    parse: answersFor(locks),
+    granted: renewed,
+    timeoutMs,
+  })
 }
 
-export function parseRenewed(reply: unknown): RenewReply {
-  return (reply as unknown[]).map((each) => (Number(each) === 1 ? 'renewed' : 'lost'))
+/** One for each lock, from the places of those that are lost. */
+export function answersFor(locks: RenewCommand['locks']): (reply: unknown) => RenewReply {
+  return (reply) => {
+    const answers = locks.map((): RenewReply[number] => 'renewed')
+    for (const place of reply as unknown[]) {
+      answers[Number(place) - 1] = 'lost'
+    }
+    return answers
+  }
 }
 
 /** See `ScriptCall.granted`. */

@@ -1,10 +1,10 @@
 -- renew: make sure that each read lock an owner still has lives at least a lease from now, and its holds with it.
 -- KEYS    [1..] lock hashes; then, in the same order, what the time-out keys of each owner's holds begin with
 -- ARGV    [1] lease ms   [2..] owner of each lock, in the order of KEYS
--- RETURNS a list in the order of the locks: 1 renewed, 0 this owner does not have it
+-- RETURNS as lock/renew
 -- RETRY   safe: compares the owner, never creates a lock, never shortens
 local lease = tonumber(ARGV[1])
-local answers = {}
+local lost = {}
 local count = #KEYS / 2
 for i = 1, count do
   local key = KEYS[i]
@@ -23,7 +23,8 @@ for i = 1, count do
         redis.call('set', timeout, '1', 'px', lease)
       end
     end
+  else
+    lost[#lost + 1] = i
   end
-  answers[i] = holds and 1 or 0
 end
-return answers
+return lost

@@ -1,7 +1,7 @@
 import { readTimeouts } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
-import { parseRenewed, renewed, type RenewReply } from '../lock/renew.js'
+import { answersFor, renewed, type RenewReply } from '../lock/renew.js'
 
 export const renewScript = defineScript('read-lock/renew')
 
@@ -17,5 +17,12 @@ export function renew(runner: ScriptRunner, command: ReadRenewCommand): Promise<
   const timeouts = locks.map(({ key, owner }) => readTimeouts(key, owner))
   const keys = [...locks.map((each) => each.key), ...timeouts]
   const args = [`${leaseMs}`, ...locks.map((each) => each.owner)]
-  return runner.run({ script: renewScript, keys, args, parse: parseRenewed, granted: renewed, timeoutMs })
+  return runner.run({
+    script: renewScript,
+    keys,
+    args,
+    parse: answersFor(locks),
+    granted: renewed,
+    timeoutMs,
+  })
 }
