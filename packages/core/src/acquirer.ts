@@ -13,7 +13,7 @@ const MOST_STILLBORN = 3
 /** A call, and what its caller makes of what it obtained. */
 interface Asked<T> {
   readonly call: AcquireCall
-  readonly finish: (obtained: Held | Busy) => T
+  readonly finish: (obtained: Held | Busy) => T | Promise<T>
   /** How often the lease was over before anybody could use it. */
   readonly stillborn: number
 }
@@ -23,14 +23,14 @@ export class Acquirer {
   constructor(private readonly session: Session) {}
 
   /**
-   * @returns what `finish` makes of it (a parameter, because every promise more costs each call)
+   * @returns what `finish` makes of it: a parameter, because every promise more costs each call
    * @throws InvalidArgumentError, ContextRequiredError, LockLostError, SelfDeadlockError, RedisUnavailableError,
    *   WrongTypeError, ClientClosedError, or the reason of the signal
    */
   obtain<T>(
     protocol: LockProtocol,
     request: AcquireRequest,
-    finish: (obtained: Held | Busy) => T,
+    finish: (obtained: Held | Busy) => T | Promise<T>,
   ): Promise<T> {
     try {
       const call = new AcquireCall(protocol, request, this.session)
@@ -87,15 +87,8 @@ export class Acquirer {
         ? this.fail(call, this.leaseTooShort(call.protocol))
         : this.look({ call, finish, stillborn })
     }
-    let failure: unknown = undefined
-    try {
-      return finish(obtained)
-    } catch (error) {
-      failure = error
-      throw error
-    } finally {
-      this.end(call, obtained, failure)
-    }
+    this.end(call, obtained)
+    return finish(obtained)
   }
 
   private gone(call: AcquireCall, contention: Contention, error: unknown): never {
@@ -116,7 +109,7 @@ export class Acquirer {
   }
 
   /** Whatever came of the call, before anybody hears of it. */
-  private end(call: AcquireCall, obtained: Held | Busy | NotYet, error: unknown): void {
+  private end(call: AcquireCall, obtained: Held | Busy | NotYet, error?: unknown): void {
     const { refusals, watchdog, waits } = this.session
     const { isAwaited, key } = call.protocol
     const hold = typeof obtained === 'object' && obtained.kind === 'held' ? obtained.hold : null
@@ -132,7 +125,7 @@ export class Acquirer {
     }
   }
 
-  private publishEnd(call: AcquireCall, obtained: Held | Busy | NotYet, error: unknown): void {
+  private publishEnd(call: AcquireCall, obtained: Held | Busy | NotYet, error?: unknown): void {
     const publication = call.observed()
     if (!publication) {
       return

@@ -7,6 +7,7 @@ import type { AnyLock } from '../locks/any-lock.js'
 import { refuseIfNotHeld } from '../locks/unlock.js'
 import { whileHeld, type Taken } from '../locks/while-held.js'
 import type { Session } from '../session.js'
+import { checkFunction } from '../validate.js'
 import { CompoundCall, type CompoundRequest } from './compound-call.js'
 import { CompoundHold } from './compound-hold.js'
 import { gather, reachedBy, type CompoundRule } from './compound-rule.js'
@@ -85,7 +86,11 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   }
 
   /** Runs the callback while the lock is held, as one logical thread in every client. See `Lock.withLock`. */
-  withLock<T>(callback: (hold: CompoundHold) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
+  async withLock<T>(
+    callback: (hold: CompoundHold) => Promise<T> | T,
+    options: AcquireOptions = {},
+  ): Promise<T> {
+    checkFunction('callback', callback)
     const here = placeToAcquire(this.session.contexts, this.thread)
     const own = here ? null : new Context(this.session.nextThreadId(), null)
     const origin = here ?? { context: own as Context, frame: null }
@@ -94,7 +99,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
       const hold = holdOrThrow(taken)
       return { hold, parts: hold.partsFrom(origin) }
     }
-    return whileHeld(() => this.obtain(options, call, toTaken), own, callback)
+    return whileHeld(await this.obtain(options, call, toTaken), own, callback)
   }
 
   /** Frees every member, whoever holds it. @returns whether anybody held one */

@@ -5,7 +5,6 @@ import type { LockHold, ReleaseOutcome } from '../lock-hold.js'
 import { endTurn } from '../reentry.js'
 import { isThenable } from '../run-in-context.js'
 import type { Session } from '../session.js'
-import { checkFunction } from '../validate.js'
 
 /** One acquisition that a callback stands in. */
 export interface Part {
@@ -24,17 +23,15 @@ export interface Taken<H> {
 }
 
 /**
- * Runs the callback inside what `take` obtains, and gives that back.
+ * Runs the callback inside what was obtained, and gives that back.
  * @param own the context that was opened for the callback, when nothing enclosed the call
- * @throws what `take` throws; the error of the callback; LockLostError, which has its result
+ * @throws the error of the callback; LockLostError, which has its result
  */
 export async function whileHeld<H extends LockHold, T>(
-  take: () => Promise<Taken<H>>,
+  { hold, parts }: Taken<H>,
   own: Context | null,
   callback: (hold: H) => Promise<T> | T,
 ): Promise<T> {
-  checkFunction('callback', callback)
-  const { hold, parts } = await take()
   const frames: Frame[] = []
   let result: T | undefined
   let failure: { readonly error: unknown } | null = null

@@ -1,10 +1,11 @@
-import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
+import type { AcquireOptions } from '../acquire-call.js'
 import type { Acquirer } from '../acquirer.js'
 import { Context, type Place } from '../context.js'
 import type { Hold } from '../hold.js'
 import type { Session } from '../session.js'
+import { checkFunction } from '../validate.js'
 import type { LockProtocol } from './lock-protocol.js'
-import { whileHeld, type Taken } from './while-held.js'
+import { whileHeld } from './while-held.js'
 
 export interface WithLockCall {
   readonly session: Session
@@ -14,8 +15,14 @@ export interface WithLockCall {
   readonly options: AcquireOptions
 }
 
+/** Whoever waits for it costs no more than its call: the callback's part begins when the lock is there. */
 export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promise<T> | T): Promise<T> {
   const { session, acquirer, protocol, options } = call
+  try {
+    checkFunction('callback', callback)
+  } catch (error) {
+    return Promise.reject<T>(error)
+  }
   // Outside any context the callback gets one, so that what is called from inside it re-enters.
   const own = call.place ? null : new Context(session.nextThreadId(), null)
   const request = {
@@ -28,12 +35,11 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
     bare: null,
   }
   const place = call.place ?? { context: own as Context, frame: null }
-  const toTaken = (obtained: Held | Busy): Taken<Hold> => {
+  return acquirer.obtain<T>(protocol, request, (obtained) => {
     if (obtained.kind === 'busy') {
       throw obtained.error()
     }
     const { hold, acquisition, turn } = obtained
-    return { hold, parts: [{ session, acquisition, turn, place }] }
-  }
-  return whileHeld(() => acquirer.obtain(protocol, request, toTaken), own, callback)
+    return whileHeld({ hold, parts: [{ session, acquisition, turn, place }] }, own, callback)
+  })
 }
