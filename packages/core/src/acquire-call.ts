@@ -2,7 +2,7 @@ import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter
 import type { BareCall, BareCalls } from './bare-calls.js'
 import type { Acquisition } from './acquisition.js'
 import type { LevelRequest } from './levels.js'
-import type { Context, Place, Turn } from './context.js'
+import { Context, type Place, type Turn } from './context.js'
 import { CallPublication, isBeginningSeen, isCallSeen } from './diagnostics/call-publication.js'
 import type { AcquisitionPath } from './diagnostics/messages.js'
 import { LockError, LockTimeoutError, RedisUnavailableError } from './errors.js'
@@ -37,8 +37,6 @@ export interface AcquireRequest {
   readonly defaultWaitMs: number | undefined
   /** Where the call stands; null outside any context, where every call is an owner of its own. */
   readonly place: Place | null
-  /** The context that will hold it. Default: that of `place`. */
-  readonly context?: Context | null
   /** Taken by `withLock`. */
   readonly ofCallback: boolean
   /** Redisson's face outside any context: the callers of this lock object, and the method that was called. */
@@ -68,7 +66,6 @@ export type NotYet = 'look-again' | 'stillborn'
 /** One call for a lock, whatever it takes to answer it: its limits, counted from its beginning. */
 export class AcquireCall implements LevelRequest, Wait {
   readonly place: Place | null
-  readonly context: Context | null
   /** undefined: for ever; 0: one attempt. */
   readonly waitMs: number | undefined
   readonly leaseMs: number | undefined
@@ -81,6 +78,7 @@ export class AcquireCall implements LevelRequest, Wait {
   private isSeen = false
   readonly signal: AbortSignal | undefined
   private hasParked = false
+  private opened: Context | null = null
   /** The latest that Redis said of its place in line. */
   private placeInLine: number | undefined = undefined
 
@@ -90,17 +88,16 @@ export class AcquireCall implements LevelRequest, Wait {
     request: AcquireRequest,
     private readonly session: Pick<
       Session,
-      'clientId' | 'clock' | 'contexts' | 'refusals' | 'options' | 'waits'
+      'clientId' | 'clock' | 'contexts' | 'refusals' | 'options' | 'waits' | 'nextThreadId'
     >,
   ) {
-    const { options, defaultWaitMs, place, context, ofCallback } = request
+    const { options, defaultWaitMs, place, ofCallback } = request
     checkObject('options', options)
     const { waitMs = defaultWaitMs, leaseMs, signal } = options
     checkDuration('waitMs', waitMs, 'zero')
     checkLevelLease(leaseMs)
     checkSignal(signal)
     this.place = place
-    this.context = context ?? place?.context ?? null
     this.waitMs = waitMs
     this.leaseMs = leaseMs
     this.ofCallback = ofCallback
@@ -111,6 +108,17 @@ export class AcquireCall implements LevelRequest, Wait {
 
   get lockName(): string {
     return this.protocol.lockName
+  }
+
+  /**
+   * The context that will hold it. Outside any the callback of a `withLock` gets one, so that what is called from inside
+   * it re-enters: made when it is first asked for, which for most of those who wait is when they have the lock.
+   */
+  get context(): Context | null {
+    if (this.place || !this.ofCallback) {
+      return this.place?.context ?? null
+    }
+    return (this.opened ??= new Context(this.session.nextThreadId(), null))
   }
 
   /** Who has the lock, and where this call stands, as far as anybody told. */

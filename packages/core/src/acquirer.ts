@@ -1,7 +1,6 @@
-import type { WaitOutcome } from '@holdfast/waiter'
 import { AcquireCall, type AcquireRequest, type Busy, type Held, type NotYet } from './acquire-call.js'
 import { Contention } from './contention.js'
-import { enclosing } from './context.js'
+import { enclosing, type Enclosing } from './context.js'
 import { LockLostError } from './errors.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import { Reentry } from './reentry.js'
@@ -10,13 +9,8 @@ import type { Session } from './session.js'
 // A lease can be used up before its holder hears of it; this often in a row it is too short for this connection.
 const MOST_STILLBORN = 3
 
-/** A call, and what its caller makes of what it obtained. */
-interface Asked<T> {
-  readonly call: AcquireCall
-  readonly finish: (obtained: Held | Busy) => T | Promise<T>
-  /** How often the lease was over before anybody could use it. */
-  readonly stillborn: number
-}
+/** What a caller makes of what it obtained. */
+type Finish<T> = (obtained: Held | Busy) => T | Promise<T>
 
 /** The one way to a hold, for every kind of lock: re-enter what encloses the call, or contend for it. */
 export class Acquirer {
@@ -27,65 +21,63 @@ export class Acquirer {
    * @throws InvalidArgumentError, ContextRequiredError, LockLostError, SelfDeadlockError, RedisUnavailableError,
    *   WrongTypeError, ClientClosedError, or the reason of the signal
    */
-  obtain<T>(
-    protocol: LockProtocol,
-    request: AcquireRequest,
-    finish: (obtained: Held | Busy) => T | Promise<T>,
-  ): Promise<T> {
+  obtain<T>(protocol: LockProtocol, request: AcquireRequest, finish: Finish<T>): Promise<T> {
     try {
       const call = new AcquireCall(protocol, request, this.session)
       this.session.assertOpen(protocol.lockName)
       this.begin(call, request)
-      return this.look({ call, finish, stillborn: 0 })
+      return this.look(call, finish, 0)
     } catch (error) {
       return Promise.reject<T>(error)
     }
   }
 
-  /** One promise for a call that has no second look: every one more costs each call. */
-  private look<T>(asked: Asked<T>): Promise<T> {
-    const { call } = asked
+  /** @param stillborn how often the lease was over before anybody could use it */
+  private look<T>(call: AcquireCall, finish: Finish<T>, stillborn: number): Promise<T> {
     const { place, protocol } = call
     try {
       const outer = place ? enclosing(place, protocol.scope) : undefined
-      if (outer) {
-        const reentry = new Reentry(this.session, call).into(outer)
-        return reentry.then(
-          (obtained) => this.goOn(asked, obtained),
-          (error: unknown) => this.fail(call, error),
-        )
-      }
-      const contention = new Contention(this.session, call)
-      return contention.standInLine().then(
-        (outcome) => this.concluded(asked, contention, outcome),
-        (error: unknown) => this.gone(call, contention, error),
-      )
+      return outer ? this.reenter(outer, call, finish, stillborn) : this.contend(call, finish, stillborn)
     } catch (error) {
       return this.fail(call, error)
     }
   }
 
-  private concluded<T>(
-    asked: Asked<T>,
-    contention: Contention,
-    outcome: WaitOutcome<boolean>,
-  ): T | Promise<T> {
-    let obtained: Held | Busy | NotYet
-    try {
-      obtained = contention.conclude(outcome)
-    } catch (error) {
-      return this.gone(asked.call, contention, error)
-    }
-    return this.goOn(asked, obtained)
+  private reenter<T>(outer: Enclosing, call: AcquireCall, finish: Finish<T>, stillborn: number): Promise<T> {
+    return new Reentry(this.session, call).into(outer).then(
+      (obtained) => this.goOn(call, finish, stillborn, obtained),
+      (error: unknown) => this.fail(call, error),
+    )
   }
 
-  private goOn<T>(asked: Asked<T>, obtained: Held | Busy | NotYet): T | Promise<T> {
-    const { call, finish } = asked
+  /** One promise for a call that has no second look, and one scope: whoever waits keeps them. */
+  private contend<T>(call: AcquireCall, finish: Finish<T>, stillborn: number): Promise<T> {
+    const contention = new Contention(this.session, call)
+    return contention.standInLine().then(
+      (outcome) => {
+        let obtained: Held | Busy | NotYet
+        try {
+          obtained = contention.conclude(outcome)
+        } catch (error) {
+          return this.gone(call, contention, error)
+        }
+        return this.goOn(call, finish, stillborn, obtained)
+      },
+      (error: unknown) => this.gone(call, contention, error),
+    )
+  }
+
+  private goOn<T>(
+    call: AcquireCall,
+    finish: Finish<T>,
+    stillborn: number,
+    obtained: Held | Busy | NotYet,
+  ): T | Promise<T> {
     if (typeof obtained === 'string') {
-      const stillborn = asked.stillborn + (obtained === 'stillborn' ? 1 : 0)
-      return stillborn === MOST_STILLBORN
+      const count = stillborn + (obtained === 'stillborn' ? 1 : 0)
+      return count === MOST_STILLBORN
         ? this.fail(call, this.leaseTooShort(call.protocol))
-        : this.look({ call, finish, stillborn })
+        : this.look(call, finish, count)
     }
     this.end(call, obtained)
     return finish(obtained)

@@ -12,6 +12,14 @@ export interface Place {
   outcomeAtDeadline(): WaitOutcome<never> | undefined
 }
 
+/** How long a caller waits, monotonic ms. Most wait for as long as it takes, and have none. */
+interface Limit {
+  readonly dueAt: number
+  /** Until when a caller whose time is up waits for the first answer of its line. */
+  readonly patientUntil: number
+  deadline: Deadline
+}
+
 /**
  * One caller: settles once, by whichever comes first of its place, its deadline, its signal and `leave()`,
  * and leaves no timer and no listener behind. It is its own ticket, so that a caller costs one object.
@@ -22,14 +30,10 @@ export class ParkedCaller implements Ticket<unknown> {
   next: ParkedCaller | undefined = undefined
   /** The flight that its attempt belongs to, while that is not answered. */
   flight: object | undefined = undefined
-  private resolve!: (outcome: WaitOutcome<unknown>) => void
-  private fail!: (reason: unknown) => void
+  private resolve!: (outcome: WaitOutcome<unknown> | Promise<never>) => void
   private settled = false
   private parked = false
-  private readonly dueAt: number = Infinity
-  /** Until when a caller whose time is up waits for the first answer of its line. */
-  private readonly patientUntil: number = Infinity
-  private deadline: Deadline | undefined
+  private readonly limit: Limit | undefined
   private readonly stopListening: (() => void) | undefined
 
   constructor(
@@ -37,15 +41,15 @@ export class ParkedCaller implements Ticket<unknown> {
     private readonly place: Place,
     private readonly clock: WaiterClock,
   ) {
-    this.outcome = new Promise((resolve, reject) => {
+    this.outcome = new Promise((resolve) => {
       this.resolve = resolve
-      this.fail = reject
     })
     const { timeoutMs = Infinity, answerMs = 0, signal } = request
     if (timeoutMs > 0 && timeoutMs < Infinity) {
-      this.dueAt = clock.now() + timeoutMs
-      this.patientUntil = clock.now() + Math.max(timeoutMs, answerMs)
-      this.deadline = new Deadline(clock, this.dueAt, () => this.expire())
+      const now = clock.now()
+      const dueAt = now + timeoutMs
+      const deadline = new Deadline(clock, dueAt, () => this.expire())
+      this.limit = { dueAt, patientUntil: now + Math.max(timeoutMs, answerMs), deadline }
     }
     if (signal) {
       this.stopListening = onAbort(signal, () => {
@@ -72,7 +76,7 @@ export class ParkedCaller implements Ticket<unknown> {
   }
 
   get hasDeadline(): boolean {
-    return this.deadline !== undefined
+    return this.limit !== undefined
   }
 
   get ahead(): number {
@@ -118,7 +122,7 @@ export class ParkedCaller implements Ticket<unknown> {
 
   /** Ends the wait if the deadline has passed: after a pause of the process its timer may come too late. */
   expireIfDue(): boolean {
-    if (this.settled || this.clock.now() < this.dueAt) return false
+    if (this.settled || !this.limit || this.clock.now() < this.limit.dueAt) return false
     this.expire()
     return this.settled
   }
@@ -130,14 +134,15 @@ export class ParkedCaller implements Ticket<unknown> {
 
   reject(reason: unknown): void {
     this.cleanUp()
-    this.fail(reason)
+    this.resolve(Promise.reject(reason))
   }
 
   private expire(): void {
     const outcome = this.place.outcomeAtDeadline()
-    if (!outcome && this.clock.now() < this.patientUntil) {
-      this.deadline?.cancel()
-      this.deadline = new Deadline(this.clock, this.patientUntil, () => this.expire())
+    const { limit } = this
+    if (!outcome && limit && this.clock.now() < limit.patientUntil) {
+      limit.deadline.cancel()
+      limit.deadline = new Deadline(this.clock, limit.patientUntil, () => this.expire())
       return
     }
     const error = new Error('No attempt was answered before the deadline')
@@ -147,7 +152,7 @@ export class ParkedCaller implements Ticket<unknown> {
 
   private cleanUp(): void {
     this.settled = true
-    this.deadline?.cancel()
+    this.limit?.deadline.cancel()
     this.stopListening?.()
   }
 }

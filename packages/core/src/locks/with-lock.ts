@@ -1,6 +1,6 @@
 import type { AcquireOptions } from '../acquire-call.js'
 import type { Acquirer } from '../acquirer.js'
-import { Context, type Place } from '../context.js'
+import type { Context, Place } from '../context.js'
 import type { Hold } from '../hold.js'
 import type { Session } from '../session.js'
 import { checkFunction } from '../validate.js'
@@ -17,29 +17,26 @@ export interface WithLockCall {
 
 /** Whoever waits for it costs no more than its call: the callback's part begins when the lock is there. */
 export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promise<T> | T): Promise<T> {
-  const { session, acquirer, protocol, options } = call
+  const { session, acquirer, protocol, place: around, options } = call
   try {
     checkFunction('callback', callback)
   } catch (error) {
     return Promise.reject<T>(error)
   }
-  // Outside any context the callback gets one, so that what is called from inside it re-enters.
-  const own = call.place ? null : new Context(session.nextThreadId(), null)
   const request = {
     options,
     defaultWaitMs: undefined,
-    // Nothing else can be in a context of its own yet: the call itself needs none.
-    place: call.place,
-    context: own,
+    place: around,
     ofCallback: true,
     bare: null,
   }
-  const place = call.place ?? { context: own as Context, frame: null }
   return acquirer.obtain<T>(protocol, request, (obtained) => {
     if (obtained.kind === 'busy') {
       throw obtained.error()
     }
     const { hold, acquisition, turn } = obtained
+    const own = around ? null : acquisition.thread
+    const place = around ?? { context: own as Context, frame: null }
     return whileHeld({ hold, parts: [{ session, acquisition, turn, place }] }, own, callback)
   })
 }
