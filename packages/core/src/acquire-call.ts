@@ -153,17 +153,19 @@ export class AcquireCall implements LevelRequest, Wait {
     this.bareCall?.parked()
   }
 
+  /** How long it still waits, ms. 0 stays 0, exactly one attempt; a wait that has begun does not become one. */
+  get timeoutMs(): number {
+    const { waitMs } = this
+    return waitMs
+      ? Math.max(1, waitMs - (this.session.clock.now() - this.startedAt))
+      : (waitMs ?? Number.POSITIVE_INFINITY)
+  }
+
   /** The limits of a wait, written into its request. */
   limit<T>(wait: WaitRequest<T>): WaitRequest<T> {
-    const { waitMs, signal } = this
-    if (waitMs !== undefined) {
-      // 0 stays 0, exactly one attempt; a wait that has begun does not become one.
-      wait.timeoutMs = waitMs && Math.max(1, waitMs - (this.session.clock.now() - this.startedAt))
-      wait.answerMs = ANSWER_MS
-    }
-    if (signal) {
-      wait.signal = signal
-    }
+    wait.timeoutMs = this.timeoutMs
+    wait.answerMs = ANSWER_MS
+    wait.signal = this.signal
     return wait
   }
 

@@ -1,9 +1,16 @@
 import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
-import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
+import {
+  ANSWER_MS,
+  unavailableOrThrow,
+  type AcquireCall,
+  type Busy,
+  type Held,
+  type NotYet,
+} from './acquire-call.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from './context.js'
 import type { AcquisitionPath } from './diagnostics/messages.js'
-import type { Standing, Surroundings } from './locks/lock-protocol.js'
+import type { LocalLine, Standing, Surroundings } from './locks/lock-protocol.js'
 import type { PushedGrant } from './grants.js'
 import type { PassedHold } from './possession.js'
 import type { Reading } from './redis/script-call.js'
@@ -16,13 +23,7 @@ import type { Session } from './session.js'
  */
 export class Contention implements Standing, WaitRequest<boolean>, Reading<AcquireReply, Attempt<boolean>> {
   readonly around: Surroundings
-  queue = ''
-  topic: string | undefined = undefined
-  ticks: boolean | undefined = undefined
-  shared: boolean | undefined = undefined
-  timeoutMs?: number
-  answerMs?: number
-  signal?: AbortSignal
+  private line: LocalLine | null = null
   /** Made for its first try: of a thousand who wait only the first one in line has had one. */
   private made: Acquisition | null = null
   /** The caller has left: a try whose turn comes now must not be sent. */
@@ -41,6 +42,40 @@ export class Contention implements Standing, WaitRequest<boolean>, Reading<Acqui
 
   get owner(): string {
     return this.acquisition.owner
+  }
+
+  // What the waiter asks of a request is asked of the call and its line: a thousand who wait keep no copies.
+
+  get queue(): string {
+    return this.ownLine.queue
+  }
+
+  get topic(): string | undefined {
+    return this.ownLine.topic
+  }
+
+  get ticks(): boolean | undefined {
+    return this.ownLine.ticks
+  }
+
+  get shared(): boolean | undefined {
+    return this.ownLine.shared
+  }
+
+  get timeoutMs(): number {
+    return this.call.timeoutMs
+  }
+
+  get answerMs(): number {
+    return ANSWER_MS
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.call.signal
+  }
+
+  private get ownLine(): LocalLine {
+    return (this.line ??= this.call.protocol.lineOf(this))
   }
 
   private get acquisition(): Acquisition {
@@ -83,12 +118,7 @@ export class Contention implements Standing, WaitRequest<boolean>, Reading<Acqui
   standInLine(): Promise<WaitOutcome<boolean>> {
     const { call, session } = this
     const { protocol, place } = call
-    const { queue, topic, ticks, shared } = protocol.lineOf(this)
-    this.queue = queue
-    this.topic = topic
-    this.ticks = ticks
-    this.shared = shared
-    const ticket = session.waiter.enter(call.limit<boolean>(this))
+    const ticket = session.waiter.enter<boolean>(this)
     const context = place?.context
     if (!context) {
       return ticket.outcome

@@ -42,7 +42,7 @@ export interface WaitRequest<T> {
    */
   answerMs?: number
   /** Ends the wait at any moment; the outcome rejects with `signal.reason`. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /**
    * Called when `Waiter.offer` hands something to this caller, the first in line, while it is not trying. What it
    * returns ends its wait as a successful attempt does; undefined: it does not want it. Must not throw. Absent: it

@@ -71,13 +71,13 @@ export const BUGS_IN_WAITING = {
   },
   'a deadline is ignored while nobody answers': {
     file: CALLER,
-    find: '!outcome && this.clock.now() < this.patientUntil',
-    replace: "outcome?.kind !== 'timeout'",
+    find: '!outcome && limit && this.clock.now() < limit.patientUntil',
+    replace: "outcome?.kind !== 'timeout' && limit",
     test: 'packages/waiter/test/unit/unavailable.test.ts',
   },
   'a wait that was served leaves its timer': {
     file: CALLER,
-    find: 'this.settled = true this.deadline?.cancel()',
+    find: 'this.settled = true this.limit?.deadline.cancel()',
     replace: 'this.settled = true',
     torture: CROWD,
   },
