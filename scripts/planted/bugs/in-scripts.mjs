@@ -68,7 +68,7 @@ export const BUGS_IN_SCRIPTS = {
   },
   'renewal creates what is gone': {
     file: RENEW,
-    find: "if try('hexists', key, args[i + 1]) == 1 then",
+    find: "if try('hexists', key, ARGV[i + 1]) == 1 then",
     replace: "if redis.call('hsetnx', key, ARGV[i + 1], 1) >= 0 then",
     test: 'packages/core/test/redis/wire.test.ts',
     only: 'renew: each lock has its own answer',
@@ -81,7 +81,7 @@ export const BUGS_IN_SCRIPTS = {
   },
   'renewal prolongs whoever has the lock': {
     file: RENEW,
-    find: "try('hexists', key, args[i + 1]) == 1",
+    find: "try('hexists', key, ARGV[i + 1]) == 1",
     replace: "redis.call('exists', key) == 1",
     test: 'packages/core/test/redis/hold.test.ts',
     only: 'taken away: lock a key that was deleted and taken',

@@ -2725,9 +2725,9 @@ local function prolong(key)
     redis.call('hdel', key, '')
   end
 end
-local call, try, args, lost = redis.call, redis.pcall, ARGV, {}
+local call, try, lost = redis.call, redis.pcall, {}
 for i, key in ipairs(KEYS) do
-  if try('hexists', key, args[i + 1]) == 1 then
+  if try('hexists', key, ARGV[i + 1]) == 1 then
     if not compares or call('pexpireat', key, endsAt, 'gt') == 0 then
       prolong(key)
     end

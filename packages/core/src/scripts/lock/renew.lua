@@ -20,11 +20,11 @@ local function prolong(key)
   end
 end
 
--- Locals, because each is used once for each lock.
-local call, try, args, lost = redis.call, redis.pcall, ARGV, {}
+-- Locals, because each lock uses them.
+local call, try, lost = redis.call, redis.pcall, {}
 for i, key in ipairs(KEYS) do
   -- try: a key of another type under one name is that lock's loss, not a failure of its neighbours.
-  if try('hexists', key, args[i + 1]) == 1 then
+  if try('hexists', key, ARGV[i + 1]) == 1 then
     if not compares or call('pexpireat', key, endsAt, 'gt') == 0 then
       prolong(key)
     end
