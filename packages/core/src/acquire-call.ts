@@ -78,7 +78,8 @@ export class AcquireCall implements LevelRequest, Wait {
   private isSeen = false
   readonly signal: AbortSignal | undefined
   private hasParked = false
-  private opened: Context | null = null
+  /** How often the lease was over before anybody could use it. */
+  stillborn = 0
   /** The latest that Redis said of its place in line. */
   private placeInLine: number | undefined = undefined
 
@@ -111,14 +112,14 @@ export class AcquireCall implements LevelRequest, Wait {
   }
 
   /**
-   * The context that will hold it. Outside any the callback of a `withLock` gets one, so that what is called from inside
-   * it re-enters: made when it is first asked for, which for most of those who wait is when they have the lock.
+   * The context that an acquisition for it belongs to. Outside any the callback of a `withLock` gets one of its own, so
+   * that what is called from inside it re-enters.
    */
-  get context(): Context | null {
+  contextToHold(): Context | null {
     if (this.place || !this.ofCallback) {
       return this.place?.context ?? null
     }
-    return (this.opened ??= new Context(this.session.nextThreadId(), null))
+    return new Context(this.session.nextThreadId(), null)
   }
 
   /** Who has the lock, and where this call stands, as far as anybody told. */

@@ -10,7 +10,7 @@ import type { Session } from './session.js'
 const MOST_STILLBORN = 3
 
 /** What a caller makes of what it obtained. */
-type Finish<T> = (obtained: Held | Busy) => T | Promise<T>
+export type Finish<T> = (obtained: Held | Busy) => T | Promise<T>
 
 /** The one way to a hold, for every kind of lock: re-enter what encloses the call, or contend for it. */
 export class Acquirer {
@@ -26,32 +26,31 @@ export class Acquirer {
       const call = new AcquireCall(protocol, request, this.session)
       this.session.assertOpen(protocol.lockName)
       this.begin(call, request)
-      return this.look(call, finish, 0)
+      return this.look(call, finish)
     } catch (error) {
       return Promise.reject<T>(error)
     }
   }
 
-  /** @param stillborn how often the lease was over before anybody could use it */
-  private look<T>(call: AcquireCall, finish: Finish<T>, stillborn: number): Promise<T> {
+  private look<T>(call: AcquireCall, finish: Finish<T>): Promise<T> {
     const { place, protocol } = call
     try {
       const outer = place ? enclosing(place, protocol.scope) : undefined
-      return outer ? this.reenter(outer, call, finish, stillborn) : this.contend(call, finish, stillborn)
+      return outer ? this.reenter(outer, call, finish) : this.contend(call, finish)
     } catch (error) {
       return this.fail(call, error)
     }
   }
 
-  private reenter<T>(outer: Enclosing, call: AcquireCall, finish: Finish<T>, stillborn: number): Promise<T> {
+  private reenter<T>(outer: Enclosing, call: AcquireCall, finish: Finish<T>): Promise<T> {
     return new Reentry(this.session, call).into(outer).then(
-      (obtained) => this.goOn(call, finish, stillborn, obtained),
+      (obtained) => this.goOn(call, finish, obtained),
       (error: unknown) => this.fail(call, error),
     )
   }
 
   /** One promise for a call that has no second look, and one scope: whoever waits keeps them. */
-  private contend<T>(call: AcquireCall, finish: Finish<T>, stillborn: number): Promise<T> {
+  private contend<T>(call: AcquireCall, finish: Finish<T>): Promise<T> {
     const contention = new Contention(this.session, call)
     return contention.standInLine().then(
       (outcome) => {
@@ -61,23 +60,18 @@ export class Acquirer {
         } catch (error) {
           return this.gone(call, contention, error)
         }
-        return this.goOn(call, finish, stillborn, obtained)
+        return this.goOn(call, finish, obtained)
       },
       (error: unknown) => this.gone(call, contention, error),
     )
   }
 
-  private goOn<T>(
-    call: AcquireCall,
-    finish: Finish<T>,
-    stillborn: number,
-    obtained: Held | Busy | NotYet,
-  ): T | Promise<T> {
+  private goOn<T>(call: AcquireCall, finish: Finish<T>, obtained: Held | Busy | NotYet): T | Promise<T> {
     if (typeof obtained === 'string') {
-      const count = stillborn + (obtained === 'stillborn' ? 1 : 0)
-      return count === MOST_STILLBORN
+      call.stillborn += obtained === 'stillborn' ? 1 : 0
+      return call.stillborn === MOST_STILLBORN
         ? this.fail(call, this.leaseTooShort(call.protocol))
-        : this.look(call, finish, count)
+        : this.look(call, finish)
     }
     this.end(call, obtained)
     return finish(obtained)

@@ -79,9 +79,8 @@ export class Contention implements Standing, WaitRequest<boolean>, Reading<Acqui
   }
 
   private get acquisition(): Acquisition {
-    const { session, around } = this
-    const { protocol, context } = this.call
-    return (this.made ??= new Acquisition(session, protocol, context, around))
+    const { session, call, around } = this
+    return (this.made ??= new Acquisition(session, call.protocol, call.contextToHold(), around))
   }
 
   /** What came of standing in line. */

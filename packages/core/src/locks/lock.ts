@@ -1,6 +1,6 @@
 import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
 import { BareCalls } from '../bare-calls.js'
-import type { Acquirer } from '../acquirer.js'
+import type { Acquirer, Finish } from '../acquirer.js'
 import { enclosing, placeToAcquire, placeToRelease, type Place } from '../context.js'
 import { NotLockOwnerError } from '../errors.js'
 import type { Hold } from '../hold.js'
@@ -203,9 +203,6 @@ export class Lock implements AnyLock<Hold> {
       : this.bare.current?.field
   }
 }
-
-/** @internal What a call makes of what it obtained. */
-export type Finish<T> = (obtained: Held | Busy) => T
 
 /** @internal */
 export function holdOrThrow(obtained: Held | Busy): Hold {

@@ -3,25 +3,15 @@ import { RedisServer, type FaultProxy } from '@holdfast/testing'
 import type { Redis } from 'ioredis'
 import { RedisUnavailableError, WrongTypeError, type LockClient, type LockHold } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
-import { acquire, type AcquireCommand } from '../../src/scripts/lock/acquire.js'
-import { forceRelease } from '../../src/scripts/lock/force-release.js'
 import { inspect } from '../../src/scripts/lock/inspect.js'
-import { releaseCall, type ReleaseCommand } from '../../src/scripts/lock/release.js'
 import { renew } from '../../src/scripts/lock/renew.js'
 import { eventually, sleep } from './support/harness.js'
 import { reentrantKinds, type LockKind } from './support/lock-kinds.js'
 import { MessageLog } from './support/message-log.js'
 import { runsAnything, runsOf } from './support/requests.js'
+import { CHANNEL, LATCH, LEASE_MS, NAME, OTHER, OWNER, plainScripts, stamp } from './support/plain-scripts.js'
 import { soon, useRig } from './support/rig.js'
 import { seeded } from './support/seeded.js'
-
-const NAME = 'order:42'
-const CHANNEL = 'redisson_lock__channel:{order:42}'
-const OWNER = 'a~1:1'
-const OTHER = 'b~1:9'
-const LATCH = `holdfast:latch:{order:42}:${OWNER}`
-const LINE = 'holdfast:line:{order:42}'
-const LEASE_MS = 30_000
 
 const rig = useRig()
 let runner: ScriptRunner
@@ -30,40 +20,8 @@ beforeEach(() => {
   runner = rig.runner()
 })
 
-const stamp = (sequence: number, latchThrough = 0) => ({ sequence, latchThrough })
-const acquireAs = (change: Partial<AcquireCommand> = {}) =>
-  acquire(runner, {
-    lockName: NAME,
-    key: NAME,
-    latchKey: LATCH,
-    owner: OWNER,
-    holds: 1,
-    leaseMs: LEASE_MS,
-    stamp: stamp(1),
-    ...change,
-  })
-const releaseAs = (change: Partial<ReleaseCommand> = {}) =>
-  runner.run(
-    releaseCall(runner, {
-      lockName: NAME,
-      key: NAME,
-      latchKey: LATCH,
-      lineKey: LINE,
-      channel: CHANNEL,
-      owner: OWNER,
-      holds: 0,
-      stamp: stamp(2),
-      ...change,
-    }),
-  )
+const { acquireAs, releaseAs, force } = plainScripts(() => runner)
 const renewAs = (owner = OWNER, key = NAME) => renew(runner, { locks: [{ key, owner }], leaseMs: LEASE_MS })
-const force = (key = NAME) =>
-  forceRelease(runner, {
-    lockName: NAME,
-    key,
-    channel: CHANNEL,
-    inboxPrefix: 'holdfast:client:',
-  })
 const look = (key = NAME) => inspect(runner, { lockName: NAME, key })
 
 /** Every script that is about one lock, as some client would run it. */

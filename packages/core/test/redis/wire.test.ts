@@ -1,19 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockLostError, NotLockOwnerError, type LockClient } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
-import { acquire, type AcquireCommand } from '../../src/scripts/lock/acquire.js'
-import { forceRelease } from '../../src/scripts/lock/force-release.js'
 import { inspect } from '../../src/scripts/lock/inspect.js'
-import { releaseCall, type ReleaseCommand } from '../../src/scripts/lock/release.js'
 import { renew } from '../../src/scripts/lock/renew.js'
 import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'
+import { CHANNEL, LATCH, LEASE_MS, NAME, OTHER, OWNER, plainScripts } from './support/plain-scripts.js'
 import { soon, useRig } from './support/rig.js'
 
-const NAME = 'order:42'
-const CHANNEL = 'redisson_lock__channel:{order:42}'
-const LEASE_MS = 30_000
 // The local clock and the one of Redis see the same lease a little apart.
 const SLACK_MS = 3_000
 
@@ -308,49 +303,13 @@ describe('together with a Java client', () => {
 })
 
 describe('every RETURNS row of every script, by its twin', () => {
-  const OWNER = 'a~1:1'
-  const OTHER = 'b~1:9'
-  const LATCH = `holdfast:latch:{order:42}:${OWNER}`
-  const LINE = 'holdfast:line:{order:42}'
   let runner: ScriptRunner
 
   beforeEach(() => {
     runner = rig.runner()
   })
 
-  const first = { sequence: 1, latchThrough: 0 }
-  const acquireAs = (change: Partial<AcquireCommand> = {}) =>
-    acquire(runner, {
-      lockName: NAME,
-      key: NAME,
-      latchKey: LATCH,
-      owner: OWNER,
-      holds: 1,
-      leaseMs: LEASE_MS,
-      stamp: first,
-      ...change,
-    })
-  const releaseAs = (change: Partial<ReleaseCommand> = {}) =>
-    runner.run(
-      releaseCall(runner, {
-        lockName: NAME,
-        key: NAME,
-        latchKey: LATCH,
-        lineKey: LINE,
-        channel: CHANNEL,
-        owner: OWNER,
-        holds: 0,
-        stamp: { sequence: 2, latchThrough: 0 },
-        ...change,
-      }),
-    )
-  const force = (key = NAME) =>
-    forceRelease(runner, {
-      lockName: NAME,
-      key,
-      channel: CHANNEL,
-      inboxPrefix: 'holdfast:client:',
-    })
+  const { acquireAs, releaseAs, force } = plainScripts(() => runner)
   const give = (owner: string, holds: number, leaseMs = LEASE_MS) =>
     rig.admin.multi().hset(NAME, owner, holds).pexpire(NAME, leaseMs).exec()
 

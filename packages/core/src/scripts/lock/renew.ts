@@ -1,5 +1,5 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
+import { defineScript, type Script } from '../define-script.js'
 
 export const renewScript = defineScript('lock/renew')
 
@@ -13,21 +13,23 @@ export interface RenewCommand {
 export type RenewReply = readonly ('renewed' | 'lost')[]
 
 export function renew(runner: ScriptRunner, command: RenewCommand): Promise<RenewReply> {
-  const { locks, leaseMs, timeoutMs } = command
-  const keys = locks.map((each) => each.key)
+  return renewBy(renewScript, runner, command)
+}
+
+/** @param more KEYS after those of the locks */
+export function renewBy(
+  script: Script,
+  runner: ScriptRunner,
+  { locks, leaseMs, timeoutMs }: RenewCommand,
+  more: readonly string[] = [],
+): Promise<RenewReply> {
+  const keys = [...locks.map((each) => each.key), ...more]
   const args = [`${leaseMs}`, ...locks.map((each) => each.owner)]
-  return runner.run({
-    script: renewScript,
-    keys,
-    args,
-    parse: answersFor(locks),
-    granted: renewed,
-    timeoutMs,
-  })
+  return runner.run({ script, keys, args, parse: answersFor(locks), granted, timeoutMs })
 }
 
 /** One for each lock, from the places of those that are lost. */
-export function answersFor(locks: RenewCommand['locks']): (reply: unknown) => RenewReply {
+function answersFor(locks: RenewCommand['locks']): (reply: unknown) => RenewReply {
   return (reply) => {
     const answers = locks.map((): RenewReply[number] => 'renewed')
     for (const place of reply as unknown[]) {
@@ -38,6 +40,6 @@ export function answersFor(locks: RenewCommand['locks']): (reply: unknown) => Re
 }
 
 /** See `ScriptCall.granted`. */
-export function renewed(answers: RenewReply): RenewReply | undefined {
+function granted(answers: RenewReply): RenewReply | undefined {
   return answers.includes('renewed') ? answers : undefined
 }

@@ -1,0 +1,29 @@
+import type { ScriptRunner } from '../../../src/redis/script-runner.js'
+import { acquire, type AcquireCommand } from '../../../src/scripts/lock/acquire.js'
+import { forceRelease } from '../../../src/scripts/lock/force-release.js'
+import { releaseCall, type ReleaseCommand } from '../../../src/scripts/lock/release.js'
+
+export const NAME = 'order:42'
+export const CHANNEL = 'redisson_lock__channel:{order:42}'
+export const OWNER = 'a~1:1'
+export const OTHER = 'b~1:9'
+export const LATCH = `holdfast:latch:{order:42}:${OWNER}`
+export const LEASE_MS = 30_000
+
+export const stamp = (sequence: number, latchThrough = 0) => ({ sequence, latchThrough })
+
+/** The scripts of a plain lock as one owner would run them: its first acquire, its full release, but for a change. */
+export function plainScripts(runner: () => ScriptRunner) {
+  const lock = { lockName: NAME, key: NAME, latchKey: LATCH, owner: OWNER }
+  return {
+    acquireAs: (change: Partial<AcquireCommand> = {}) =>
+      acquire(runner(), { ...lock, holds: 1, leaseMs: LEASE_MS, stamp: stamp(1), ...change }),
+    releaseAs: (change: Partial<ReleaseCommand> = {}) => {
+      const waking = { lineKey: 'holdfast:line:{order:42}', channel: CHANNEL }
+      const command = { ...lock, ...waking, holds: 0, stamp: stamp(2), ...change }
+      return runner().run(releaseCall(runner(), command))
+    },
+    force: (key = NAME) =>
+      forceRelease(runner(), { lockName: NAME, key, channel: CHANNEL, inboxPrefix: 'holdfast:client:' }),
+  }
+}
