@@ -5,6 +5,17 @@ import { flowsOf } from './opened.mjs'
 /** Those who wait for one lock, and in which order they had it. */
 let crowd = { had: 0, failed: 0, all: Promise.resolve() }
 
+/** Counts without a promise of its own for each of them, which would be measured with them. */
+const crowdOf = (count) => {
+  const waiting = { had: 0, failed: 0 }
+  waiting.all = new Promise((resolve) => {
+    waiting.settled = () => {
+      if (waiting.had + waiting.failed === count) resolve()
+    }
+  })
+  return waiting
+}
+
 const heap = async () => {
   collectGarbage()
   await sleep(50)
@@ -19,14 +30,17 @@ const heap = async () => {
  */
 export const gather = async ({ variant, name, count, settleMs }) => {
   const before = await heap()
-  const waiting = { had: 0, failed: 0 }
-  const work = async () => {
+  const waiting = crowdOf(count)
+  const work = async () => undefined
+  const had = () => {
     waiting.had += 1
+    waiting.settled()
   }
   const failed = () => {
     waiting.failed += 1
+    waiting.settled()
   }
-  waiting.all = Promise.all(flowsOf({ variant, name }, count).map((flow) => flow(work).catch(failed)))
+  for (const flow of flowsOf({ variant, name }, count)) flow(work).then(had, failed)
   crowd = waiting
   await sleep(settleMs)
   return { bytes: (await heap()) - before }
