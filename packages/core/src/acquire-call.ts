@@ -1,9 +1,11 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import type { BareCall, BareCalls } from './bare-calls.js'
 import type { Acquisition } from './acquisition.js'
 import type { LevelRequest } from './levels.js'
 import { Context, type Place, type Turn } from './context.js'
 import { CallPublication, isBeginningSeen, isCallSeen } from './diagnostics/call-publication.js'
+import { isHoldSeen } from './diagnostics/hold-publication.js'
 import type { AcquisitionPath } from './diagnostics/messages.js'
 import { LockError, LockTimeoutError, RedisUnavailableError } from './errors.js'
 import type { Hold } from './hold.js'
@@ -63,8 +65,11 @@ export interface Busy {
 /** Nothing yet: `look-again` at what encloses the call, or the lease was over before anybody could use it. */
 export type NotYet = 'look-again' | 'stillborn'
 
+/** What a caller makes of what it obtained. */
+export type Finish<T> = (obtained: Held | Busy) => T | Promise<T>
+
 /** One call for a lock, whatever it takes to answer it: its limits, counted from its beginning. */
-export class AcquireCall implements LevelRequest, Wait {
+export class AcquireCall<T = unknown> implements LevelRequest, Wait {
   readonly place: Place | null
   /** undefined: for ever; 0: one attempt. */
   readonly waitMs: number | undefined
@@ -76,6 +81,8 @@ export class AcquireCall implements LevelRequest, Wait {
   /** Null: nobody looks on, or there has been nothing to tell. */
   publication: CallPublication | null = null
   private isSeen = false
+  /** The caller's own context, for those who look on: exporters ask what span is active. Null: nobody does. */
+  readonly observer: AsyncResource | null
   readonly signal: AbortSignal | undefined
   private hasParked = false
   /** How often the lease was over before anybody could use it. */
@@ -87,6 +94,7 @@ export class AcquireCall implements LevelRequest, Wait {
   constructor(
     readonly protocol: LockProtocol,
     request: AcquireRequest,
+    readonly finish: Finish<T>,
     private readonly session: Pick<
       Session,
       'clientId' | 'clock' | 'contexts' | 'refusals' | 'options' | 'waits' | 'nextThreadId'
@@ -105,6 +113,7 @@ export class AcquireCall implements LevelRequest, Wait {
     this.signal = session.contexts.signalBeside(signal)
     this.startedAt = session.clock.now()
     this.note = noteWish(session.options, leaseMs)
+    this.observer = isCallSeen() || isHoldSeen() ? new AsyncResource('HoldfastCall') : null
   }
 
   get lockName(): string {

@@ -1,4 +1,11 @@
-import { AcquireCall, type AcquireRequest, type Busy, type Held, type NotYet } from './acquire-call.js'
+import {
+  AcquireCall,
+  type AcquireRequest,
+  type Busy,
+  type Finish,
+  type Held,
+  type NotYet,
+} from './acquire-call.js'
 import { Contention } from './contention.js'
 import { enclosing, type Enclosing } from './context.js'
 import { LockLostError } from './errors.js'
@@ -9,12 +16,9 @@ import type { Session } from './session.js'
 // A lease can be used up before its holder hears of it; this often in a row it is too short for this connection.
 const MOST_STILLBORN = 3
 
-/** What a caller makes of what it obtained. */
-export type Finish<T> = (obtained: Held | Busy) => T | Promise<T>
-
 /** The one way to a hold, for every kind of lock: re-enter what encloses the call, or contend for it. */
 export class Acquirer {
-  constructor(private readonly session: Session) {}
+  constructor(readonly session: Session) {}
 
   /**
    * @returns what `finish` makes of it: a parameter, because every promise more costs each call
@@ -23,66 +27,46 @@ export class Acquirer {
    */
   obtain<T>(protocol: LockProtocol, request: AcquireRequest, finish: Finish<T>): Promise<T> {
     try {
-      const call = new AcquireCall(protocol, request, this.session)
+      const call = new AcquireCall(protocol, request, finish, this.session)
       this.session.assertOpen(protocol.lockName)
       this.begin(call, request)
-      return this.look(call, finish)
+      return this.look(call)
     } catch (error) {
       return Promise.reject<T>(error)
     }
   }
 
-  private look<T>(call: AcquireCall, finish: Finish<T>): Promise<T> {
+  private look<T>(call: AcquireCall<T>): Promise<T> {
     const { place, protocol } = call
     try {
       const outer = place ? enclosing(place, protocol.scope) : undefined
-      return outer ? this.reenter(outer, call, finish) : this.contend(call, finish)
+      return outer ? this.reenter(outer, call) : new Contention(this, call).standInLine()
     } catch (error) {
       return this.fail(call, error)
     }
   }
 
-  private reenter<T>(outer: Enclosing, call: AcquireCall, finish: Finish<T>): Promise<T> {
+  private reenter<T>(outer: Enclosing, call: AcquireCall<T>): Promise<T> {
     return new Reentry(this.session, call).into(outer).then(
-      (obtained) => this.goOn(call, finish, obtained),
+      (obtained) => this.goOn(call, obtained),
       (error: unknown) => this.fail(call, error),
     )
   }
 
-  /** One promise for a call that has no second look, and one scope: whoever waits keeps them. */
-  private contend<T>(call: AcquireCall, finish: Finish<T>): Promise<T> {
-    const contention = new Contention(this.session, call)
-    return contention.standInLine().then(
-      (outcome) => {
-        let obtained: Held | Busy | NotYet
-        try {
-          obtained = contention.conclude(outcome)
-        } catch (error) {
-          return this.gone(call, contention, error)
-        }
-        return this.goOn(call, finish, obtained)
-      },
-      (error: unknown) => this.gone(call, contention, error),
-    )
-  }
-
-  private goOn<T>(call: AcquireCall, finish: Finish<T>, obtained: Held | Busy | NotYet): T | Promise<T> {
+  /** What a look at the lock has come to. */
+  goOn<T>(call: AcquireCall<T>, obtained: Held | Busy | NotYet): T | Promise<T> {
     if (typeof obtained === 'string') {
       call.stillborn += obtained === 'stillborn' ? 1 : 0
       return call.stillborn === MOST_STILLBORN
         ? this.fail(call, this.leaseTooShort(call.protocol))
-        : this.look(call, finish)
+        : this.look(call)
     }
     this.end(call, obtained)
-    return finish(obtained)
+    return call.finish(obtained)
   }
 
-  private gone(call: AcquireCall, contention: Contention, error: unknown): never {
-    contention.leaveNothing()
-    return this.fail(call, error)
-  }
-
-  private fail(call: AcquireCall, error: unknown): never {
+  /** It ends without a hold, and not because somebody else has the lock. */
+  fail(call: AcquireCall, error: unknown): never {
     this.end(call, 'look-again', error)
     throw error
   }

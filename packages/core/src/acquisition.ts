@@ -1,3 +1,4 @@
+import type { Answer } from '@holdfast/waiter'
 import { trustedUntil, type RenewableLease, type Watch } from '@holdfast/watchdog'
 import { BoundToLock } from './bound-to-lock.js'
 import { newTurn, type Context, type Turn } from './context.js'
@@ -94,7 +95,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   }
 
   /** One try to take the lock for a first hold. */
-  tryFirst<T>(request: LevelRequest, reading: Reading<AcquireReply, T>): Promise<T> {
+  tryFirst<T>(request: LevelRequest, reading: Reading<AcquireReply, T>): Answer<T> {
     const { leaseMs = this.ttlMs, waitMs, note } = request
     const wish = { leaseMs, waits: waitMs !== 0, around: this.around, note }
     return this.commands.acquireFirst(wish, reading)

@@ -1,4 +1,4 @@
-import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
+import type { Answer, Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import {
   ANSWER_MS,
   unavailableOrThrow,
@@ -7,6 +7,7 @@ import {
   type Held,
   type NotYet,
 } from './acquire-call.js'
+import type { Acquirer } from './acquirer.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from './context.js'
 import type { AcquisitionPath } from './diagnostics/messages.js'
@@ -21,7 +22,9 @@ import type { Session } from './session.js'
  * Taking a lock that nothing around the call holds: one acquisition, in the line of its name. It is its own request to
  * the waiter, and reads its own answers, so that a call costs one object and no closures.
  */
-export class Contention implements Standing, WaitRequest<boolean>, Reading<AcquireReply, Attempt<boolean>> {
+export class Contention<T>
+  implements Standing, WaitRequest<boolean, T>, Reading<AcquireReply, Attempt<boolean>>
+{
   readonly around: Surroundings
   private line: LocalLine | null = null
   /** Made for its first try: of a thousand who wait only the first one in line has had one. */
@@ -33,8 +36,8 @@ export class Contention implements Standing, WaitRequest<boolean>, Reading<Acqui
 
   /** @throws SelfDeadlockError its wait would never end */
   constructor(
-    private readonly session: Session,
-    private readonly call: AcquireCall,
+    private readonly acquirer: Acquirer,
+    private readonly call: AcquireCall<T>,
   ) {
     const { protocol, place, waitMs } = call
     this.around = protocol.surroundings(place, waitMs === undefined)
@@ -74,6 +77,10 @@ export class Contention implements Standing, WaitRequest<boolean>, Reading<Acqui
     return this.call.signal
   }
 
+  private get session(): Session {
+    return this.acquirer.session
+  }
+
   private get ownLine(): LocalLine {
     return (this.line ??= this.call.protocol.lineOf(this))
   }
@@ -83,8 +90,35 @@ export class Contention implements Standing, WaitRequest<boolean>, Reading<Acqui
     return (this.made ??= new Acquisition(session, call.protocol, call.contextToHold(), around))
   }
 
-  /** What came of standing in line. */
-  conclude(outcome: WaitOutcome<boolean>): Held | Busy | NotYet {
+  // What comes of a wait comes to light in whatever turn brings it: a message's, that of another caller's release. Who
+  // looks on hears of it in the caller's context.
+
+  conclude(outcome: WaitOutcome<boolean>): T | Promise<T> {
+    const { observer } = this.call
+    return observer ? observer.runInAsyncScope(() => this.goOn(outcome)) : this.goOn(outcome)
+  }
+
+  rejected(reason: unknown): never {
+    const { observer } = this.call
+    return observer ? observer.runInAsyncScope(() => this.gone(reason)) : this.gone(reason)
+  }
+
+  private goOn(outcome: WaitOutcome<boolean>): T | Promise<T> {
+    let obtained: Held | Busy | NotYet
+    try {
+      obtained = this.obtained(outcome)
+    } catch (error) {
+      return this.gone(error)
+    }
+    return this.acquirer.goOn(this.call, obtained)
+  }
+
+  private gone(error: unknown): never {
+    this.leaveNothing()
+    return this.acquirer.fail(this.call, error)
+  }
+
+  private obtained(outcome: WaitOutcome<boolean>): Held | Busy | NotYet {
     this.over = true
     if (outcome.kind === 'done' && outcome.value) {
       return this.begin() ?? this.leaveNothing('stillborn')
@@ -112,12 +146,12 @@ export class Contention implements Standing, WaitRequest<boolean>, Reading<Acqui
   }
 
   /**
-   * `done` with false: the context of the call came to hold the lock, so there is something to re-enter.
+   * An attempt that is `done` with false: the context of the call came to hold the lock, so there is something to
+   * re-enter.
    */
-  standInLine(): Promise<WaitOutcome<boolean>> {
-    const { call, session } = this
-    const { protocol, place } = call
-    const ticket = session.waiter.enter<boolean>(this)
+  standInLine(): Promise<T> {
+    const { protocol, place } = this.call
+    const ticket = this.session.waiter.enter<boolean, T>(this)
     const context = place?.context
     if (!context) {
       return ticket.outcome
@@ -126,13 +160,13 @@ export class Contention implements Standing, WaitRequest<boolean>, Reading<Acqui
     return ticket.outcome.finally(stopListening)
   }
 
-  attempt(): Promise<Attempt<boolean>> {
+  attempt(): Answer<Attempt<boolean>> {
     const { protocol, place } = this.call
     const context = place?.context
-    return context ? context.inTurn(protocol.scope, () => this.tryNow()) : this.tryNow()
+    return context ? context.inTurn(protocol.scope, async () => this.tryNow()) : this.tryNow()
   }
 
-  onParked(ticket: Ticket<boolean>): void {
+  onParked(ticket: Ticket<T>): void {
     this.call.parked(ticket)
   }
 
@@ -140,7 +174,7 @@ export class Contention implements Standing, WaitRequest<boolean>, Reading<Acqui
     this.call.observed()?.woken(this.session.clock.now())
   }
 
-  private tryNow(): Promise<Attempt<boolean>> {
+  private tryNow(): Answer<Attempt<boolean>> {
     const { protocol, place } = this.call
     if (place && enclosing(place, protocol.scope)) {
       return Promise.resolve({ kind: 'done', value: false })

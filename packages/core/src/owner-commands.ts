@@ -1,3 +1,4 @@
+import type { Answer } from '@holdfast/waiter'
 import { Taking, Writing, type CountChange, type CountKeeper } from './count-change.js'
 import { RedisUnavailableError } from './errors.js'
 import type { LockProtocol, Wish } from './locks/lock-protocol.js'
@@ -86,9 +87,9 @@ export class OwnerCommands extends Turns implements CountKeeper {
   }
 
   /** Tries to take the lock. A turn of its own, which ends with the answer. */
-  acquireFirst<T>(wish: Wish, reading: Reading<AcquireReply, T>): Promise<T> {
+  acquireFirst<T>(wish: Wish, reading: Reading<AcquireReply, T>): Answer<T> {
     if (this.isTaken) {
-      return this.oneAtATime(() => this.acquireAs(1, wish, reading))
+      return this.oneAtATime(async () => await this.acquireAs(1, wish, reading))
     }
     void this.takeTurn()
     this.answerEndsTurn = true
@@ -96,11 +97,11 @@ export class OwnerCommands extends Turns implements CountKeeper {
   }
 
   /** Takes the lock (`holds` 1) or raises the count. */
-  acquire(holds: number, wish: Wish): Promise<AcquireReply> {
-    return this.acquireAs<AcquireReply>(holds, wish, AS_IT_IS)
+  async acquire(holds: number, wish: Wish): Promise<AcquireReply> {
+    return await this.acquireAs<AcquireReply>(holds, wish, AS_IT_IS)
   }
 
-  private acquireAs<T>(holds: number, wish: Wish, reading: Reading<AcquireReply, T>): Promise<T> {
+  private acquireAs<T>(holds: number, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T> {
     if (this.field.inDoubt !== null) {
       const acquired = this.knownName().then(() => this.acquire(holds, wish))
       return readWith(acquired, reading)

@@ -6,14 +6,14 @@ import type { Attempt, WaitOutcome, WaitRequest } from './wait-request.js'
 export class Barging implements Place {
   private readonly callers = new Set<ParkedCaller>()
 
-  constructor(private readonly clock: WaiterClock) {}
+  constructor(readonly clock: WaiterClock) {}
 
   get size(): number {
     return this.callers.size
   }
 
-  enter(request: WaitRequest<unknown>): ParkedCaller {
-    const caller = new ParkedCaller(request, this, this.clock)
+  enter(request: WaitRequest<unknown, unknown>): ParkedCaller {
+    const caller = new ParkedCaller(request, this)
     this.callers.add(caller)
     caller.attempt().then(
       (answer) => this.answered(caller, answer),

@@ -26,6 +26,12 @@ export class CallerList {
     this.length -= 1
   }
 
+  /** Whoever takes it out settles it. */
+  takeOut(caller: ParkedCaller): void {
+    this.remove(caller)
+    caller.close()
+  }
+
   /** The head and those behind it, up to the first that does not share. */
   sharedFront(): ParkedCaller[] {
     const front = []

@@ -2,10 +2,11 @@ import { onAbort } from './abort-listeners.js'
 import type { WaiterClock } from './clock.js'
 import { Deadline } from './deadline.js'
 import { runQuietly } from './run-quietly.js'
-import type { Attempt, Ticket, WaitOutcome, WaitRequest } from './wait-request.js'
+import type { Answer, Attempt, Ticket, WaitOutcome, WaitRequest } from './wait-request.js'
 
 /** Where a caller stands. */
 export interface Place {
+  readonly clock: WaiterClock
   /** The caller has settled by its own deadline, abort or `leave()`. */
   departed(caller: ParkedCaller): void
   /** Undefined: nobody has been answered yet. */
@@ -25,27 +26,27 @@ interface Limit {
  * and leaves no timer and no listener behind. It is its own ticket, so that a caller costs one object.
  */
 export class ParkedCaller implements Ticket<unknown> {
-  readonly outcome: Promise<WaitOutcome<unknown>>
+  readonly outcome: Promise<unknown>
   previous: ParkedCaller | undefined = undefined
   next: ParkedCaller | undefined = undefined
   /** The flight that its attempt belongs to, while that is not answered. */
   flight: object | undefined = undefined
-  private resolve!: (outcome: WaitOutcome<unknown> | Promise<never>) => void
+  private resolve!: (outcome: unknown) => void
   private settled = false
   private parked = false
   private readonly limit: Limit | undefined
   private readonly stopListening: (() => void) | undefined
 
   constructor(
-    private readonly request: WaitRequest<unknown>,
+    private readonly request: WaitRequest<unknown, unknown>,
     private readonly place: Place,
-    private readonly clock: WaiterClock,
   ) {
     this.outcome = new Promise((resolve) => {
       this.resolve = resolve
     })
     const { timeoutMs = Infinity, answerMs = 0, signal } = request
     if (timeoutMs > 0 && timeoutMs < Infinity) {
+      const { clock } = place
       const now = clock.now()
       const dueAt = now + timeoutMs
       const deadline = new Deadline(clock, dueAt, () => this.expire())
@@ -86,7 +87,7 @@ export class ParkedCaller implements Ticket<unknown> {
   }
 
   /** Never throws: what `attempt` throws is a rejection like any other. */
-  attempt(): Promise<Attempt<unknown>> {
+  attempt(): Answer<Attempt<unknown>> {
     try {
       return this.request.attempt()
     } catch (error) {
@@ -122,37 +123,61 @@ export class ParkedCaller implements Ticket<unknown> {
 
   /** Ends the wait if the deadline has passed: after a pause of the process its timer may come too late. */
   expireIfDue(): boolean {
-    if (this.settled || !this.limit || this.clock.now() < this.limit.dueAt) return false
+    if (this.settled || !this.limit || this.place.clock.now() < this.limit.dueAt) return false
     this.expire()
     return this.settled
   }
 
+  /** A success may run foreign code: call it last. */
   settle(outcome: WaitOutcome<unknown>): void {
-    this.cleanUp()
-    this.resolve(outcome)
+    this.close()
+    const { request } = this
+    if (!request.conclude) this.resolve(outcome)
+    else if (outcome.kind === 'done') this.conclude(outcome)
+    else this.resolve(laterOn(outcome).then((each) => request.conclude?.(each)))
   }
 
   reject(reason: unknown): void {
-    this.cleanUp()
-    this.resolve(Promise.reject(reason))
+    this.close()
+    const { request } = this
+    const rejection = Promise.reject(reason)
+    this.resolve(
+      request.rejected ? rejection.catch((error: unknown) => request.rejected?.(error)) : rejection,
+    )
   }
 
-  private expire(): void {
-    const outcome = this.place.outcomeAtDeadline()
-    const { limit } = this
-    if (!outcome && limit && this.clock.now() < limit.patientUntil) {
-      limit.deadline.cancel()
-      limit.deadline = new Deadline(this.clock, limit.patientUntil, () => this.expire())
-      return
-    }
-    const error = new Error('No attempt was answered before the deadline')
-    this.settle(outcome ?? { kind: 'unavailable', error })
-    this.place.departed(this)
-  }
-
-  private cleanUp(): void {
+  /** From now on nothing ends its wait but whoever settles it. */
+  close(): void {
     this.settled = true
     this.limit?.deadline.cancel()
     this.stopListening?.()
   }
+
+  private conclude(outcome: WaitOutcome<unknown>): void {
+    let concluded: unknown
+    try {
+      concluded = this.request.conclude?.(outcome)
+    } catch (error) {
+      concluded = Promise.reject(error)
+    }
+    this.resolve(concluded)
+  }
+
+  private expire(): void {
+    const { limit, place } = this
+    const outcome = place.outcomeAtDeadline()
+    if (!outcome && limit && place.clock.now() < limit.patientUntil) {
+      limit.deadline.cancel()
+      limit.deadline = new Deadline(place.clock, limit.patientUntil, () => this.expire())
+      return
+    }
+    const error = new Error('No attempt was answered before the deadline')
+    this.settle(outcome ?? { kind: 'unavailable', error })
+    place.departed(this)
+  }
+}
+
+/** Not before the caller's promise has come to follow this one: the stack of an error tells then who awaits it. */
+function laterOn<T>(value: T): Promise<T> {
+  return Promise.resolve(value).then((same) => same)
 }

@@ -34,7 +34,7 @@
  *   took all does not count: a successor that tried for it could not be offered anything meanwhile.
  */
 import { Availability } from './availability.js'
-import type { Timer } from './clock.js'
+import type { Timer, WaiterClock } from './clock.js'
 import { CallerList } from './caller-list.js'
 import type { LineSetting } from './line-setting.js'
 import { LineSubscription } from './line-subscription.js'
@@ -71,6 +71,10 @@ export class WaitLine implements Place {
     private readonly setting: LineSetting,
   ) {}
 
+  get clock(): WaiterClock {
+    return this.setting.clock
+  }
+
   get length(): number {
     return this.callers.length
   }
@@ -79,8 +83,8 @@ export class WaitLine implements Place {
     return this.subscription?.isConfirmed ?? false
   }
 
-  enter(request: WaitRequest<unknown>): ParkedCaller {
-    const caller = new ParkedCaller(request, this, this.setting.clock)
+  enter(request: WaitRequest<unknown, unknown>): ParkedCaller {
+    const caller = new ParkedCaller(request, this)
     this.callers.append(caller)
     if (this.callers.head === caller) {
       this.tryNow()
@@ -108,14 +112,16 @@ export class WaitLine implements Place {
     const { head } = this.callers
     if (!head || this.flight || head.expireIfDue()) return false
     const value = head.accept(offer)
-    if (value !== undefined) this.succeed(head, value)
+    if (value === undefined) return false
+    this.callers.takeOut(head)
     if (this.length === 0) this.dissolve()
-    return value !== undefined
+    head.settle({ kind: 'done', value })
+    return true
   }
 
   /** Nobody here tries for so long; 0: from now on they do. */
   standBack(ms: number): void {
-    this.standsBackUntil = this.setting.clock.now() + ms
+    this.standsBackUntil = this.clock.now() + ms
     if (ms === 0 && !this.flight) this.tryNow()
   }
 
@@ -163,7 +169,7 @@ export class WaitLine implements Place {
     if (!head || head.expireIfDue() || (this.standsBackUntil > 0 && this.isStandingBack())) return
     const { shared } = head
     const { wakes } = this
-    const flight: Flight = { wakes, sentAt: this.setting.clock.now(), shared, pending: 0, answer: undefined }
+    const flight: Flight = { wakes, sentAt: this.clock.now(), shared, pending: 0, answer: undefined }
     // Before the attempts: each may abort, leave or enter in the same turn.
     this.flight = flight
     if (!shared) this.send(head, flight)
@@ -171,7 +177,7 @@ export class WaitLine implements Place {
   }
 
   private isStandingBack(): boolean {
-    const leftMs = this.standsBackUntil - this.setting.clock.now()
+    const leftMs = this.standsBackUntil - this.clock.now()
     if (leftMs > 0) this.pauseFor(leftMs)
     return leftMs > 0
   }
@@ -187,17 +193,20 @@ export class WaitLine implements Place {
   }
 
   private answered(caller: ParkedCaller, flight: Flight, answer: Attempt<unknown>): void {
-    if (!this.endsLine(caller, flight, answer)) this.takeNote(flight, answer)
+    // Who has what it wants, with nobody behind it, leaves no line that it could be noted for.
+    if (answer.kind !== 'done' || this.length > 1 || caller.flight !== flight) this.takeNote(flight, answer)
     if (caller.flight !== flight) {
       if (answer.kind === 'done') caller.giveBack(answer.value)
       return
     }
     caller.flight = undefined
     flight.pending -= 1
-    if (answer.kind === 'done') this.succeed(caller, answer.value)
+    if (answer.kind === 'done') this.callers.takeOut(caller)
     // A refusal among successes says more about what there is for the next.
     if (answer.kind !== 'done' || !flight.answer) flight.answer = answer
     if (flight.pending === 0) this.conclude(flight)
+    // Last: what it makes of it may enter again, or end the waits of others.
+    if (answer.kind === 'done') caller.settle({ kind: 'done', value: answer.value })
   }
 
   private conclude({ answer = { kind: 'refused' }, wakes, shared }: Flight): void {
@@ -220,11 +229,6 @@ export class WaitLine implements Place {
     this.departed(caller)
   }
 
-  private succeed(caller: ParkedCaller, value: unknown): void {
-    this.callers.remove(caller)
-    caller.settle({ kind: 'done', value })
-  }
-
   private sleep(answer: Attempt<unknown>): void {
     const head = this.callers.head
     // Before what follows: a source may call back, and foreign code may leave, in the same turn.
@@ -245,17 +249,12 @@ export class WaitLine implements Place {
   }
 
   private pauseFor(ms: number): void {
-    this.pause = this.setting.clock.setTimer(ms, () => this.tryNow())
+    this.pause = this.clock.setTimer(ms, () => this.tryNow())
   }
 
   private stopPause(): void {
     this.pause?.cancel()
     this.pause = undefined
-  }
-
-  /** Whether it has what it wants, and nobody stands behind it. */
-  private endsLine(caller: ParkedCaller, flight: Flight, answer: Attempt<unknown>): boolean {
-    return answer.kind === 'done' && this.length === 1 && caller.flight === flight
   }
 
   private takeNote(flight: Flight, answer: Attempt<unknown>): void {

@@ -10,7 +10,16 @@ export type Attempt<T> =
   /** No answer: neither yes nor no. */
   | { kind: 'unavailable'; error: unknown }
 
-export interface WaitRequest<T> {
+/**
+ * An answer that is to come: a promise, or something less that is asked once, and may tell in the turn in which it
+ * hears.
+ */
+export interface Answer<T> {
+  then(answered: (value: T) => void, failed: (error: unknown) => void): unknown
+}
+
+/** `T`: what a caller wants. `R`: what it makes of how its wait ends. */
+export interface WaitRequest<T, R = WaitOutcome<T>> {
   /** Callers of one queue stand in one line, first come first served. */
   queue: string
   /**
@@ -33,7 +42,7 @@ export interface WaitRequest<T> {
    * A rejection ends this caller's wait with that error, and nobody else's. Bring your own time-out:
    * an attempt that never settles keeps its line waiting until its caller goes.
    */
-  attempt(): Promise<Attempt<T>>
+  attempt(): Answer<Attempt<T>>
   /** Milliseconds. Absent or Infinity: for ever. 0: exactly one attempt, past the line, no subscription. */
   timeoutMs?: number
   /**
@@ -49,10 +58,18 @@ export interface WaitRequest<T> {
    * wants nothing that it has not tried for.
    */
   accept?(offer: unknown): T | undefined
+  /**
+   * What the outcome comes to, in place of `then`: a promise less. What it throws is a rejection. A success is
+   * concluded in the turn in which it comes, where the attempt was answered or the offer made, and so in the async
+   * context of that; anything else, in a turn of its own. Absent: the outcome itself.
+   */
+  conclude?(outcome: WaitOutcome<T>): R | Promise<R>
+  /** The same where the outcome would reject. Absent: it does. */
+  rejected?(reason: unknown): R | Promise<R>
   /** Called once with what an attempt brought after its caller had gone. What it throws is ignored. */
   giveBack?(value: T): void
   /** Called once with its ticket, when the caller first has to sleep or to stand behind others. Throwing is ignored. */
-  onParked?(ticket: Ticket<T>): void
+  onParked?(ticket: Ticket<R>): void
   /**
    * Called when a message on the topic, or `wake(queue)`, reaches this caller as the head of its line; it tries next, or
    * again. Throwing is ignored.
@@ -70,9 +87,12 @@ export type WaitOutcome<T> =
   | { kind: 'left' }
 
 /** A caller's place in line. */
-export interface Ticket<T> {
-  /** Rejects with `signal.reason`, the reason of `close`, or the rejection of this caller's own attempt. */
-  readonly outcome: Promise<WaitOutcome<T>>
+export interface Ticket<R> {
+  /**
+   * How the wait ends, or what the request makes of that. Rejects with `signal.reason`, the reason of `close`, or the
+   * rejection of this caller's own attempt.
+   */
+  readonly outcome: Promise<R>
   /** How many stand before this caller. Counts them one by one. */
   readonly ahead: number
   /** Gives the place up. Does nothing once the outcome is settled. */

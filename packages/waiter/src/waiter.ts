@@ -4,7 +4,7 @@ import { longestDelayMs, type WaiterClock } from './clock.js'
 import type { LineSetting } from './line-setting.js'
 import { TopicSubscriptions } from './topic-subscriptions.js'
 import { WaitLine } from './wait-line.js'
-import type { Ticket, WaitRequest } from './wait-request.js'
+import type { Ticket, WaitOutcome, WaitRequest } from './wait-request.js'
 import type { WakeSource } from './wake-source.js'
 
 export interface WaiterOptions {
@@ -55,15 +55,16 @@ export class Waiter {
    * The outcome rejects at once when the signal is aborted, after `close`, and with a RangeError for a
    * `timeoutMs` that is negative or NaN.
    */
-  enter<T>(request: WaitRequest<T>): Ticket<T> {
+  enter<T, R = WaitOutcome<T>>(request: WaitRequest<T, R>): Ticket<R> {
     const { queue, signal, timeoutMs = Infinity } = request
-    if (this.closed) return refusedTicket(this.closed.reason)
-    if (signal?.aborted) return refusedTicket(signal.reason)
+    if (this.closed) return refusedTicket(request, this.closed.reason)
+    if (signal?.aborted) return refusedTicket(request, signal.reason)
     if (!(timeoutMs >= 0))
-      return refusedTicket(new RangeError(`timeoutMs must be 0 or more, not ${timeoutMs}`))
-    const caller = timeoutMs === 0 ? this.barging.enter(request) : this.lineOf(queue).enter(request)
+      return refusedTicket(request, new RangeError(`timeoutMs must be 0 or more, not ${timeoutMs}`))
     // Callers of one line may expect different values; each gets only what its own attempt brought.
-    return caller as Ticket<T>
+    const any = request as WaitRequest<unknown, unknown>
+    const caller = timeoutMs === 0 ? this.barging.enter(any) : this.lineOf(queue).enter(any)
+    return caller as Ticket<R>
   }
 
   /** Does what a message does, from inside the process: the head of the line tries. */
@@ -140,6 +141,10 @@ export class Waiter {
   }
 }
 
-function refusedTicket(reason: unknown): Ticket<never> {
-  return { outcome: Promise.reject(reason), ahead: 0, leave: () => undefined }
+function refusedTicket<R>(request: Pick<WaitRequest<unknown, R>, 'rejected'>, reason: unknown): Ticket<R> {
+  const rejection = Promise.reject<R>(reason)
+  const outcome = request.rejected
+    ? rejection.catch((error: unknown) => request.rejected?.(error) as R)
+    : rejection
+  return { outcome, ahead: 0, leave: () => undefined }
 }

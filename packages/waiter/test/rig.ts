@@ -1,6 +1,13 @@
 import { expect } from '@jest/globals'
 import { ManualClock } from '@holdfast/testing'
-import { type Attempt, type Ticket, Waiter, type WaiterOptions, type WaitRequest } from '../src/index.js'
+import {
+  type Attempt,
+  type Ticket,
+  Waiter,
+  type WaiterOptions,
+  type WaitOutcome,
+  type WaitRequest,
+} from '../src/index.js'
 import { FakeWakeSource } from './fake-wake-source.js'
 
 export const refused = (retryAfterMs?: number): Attempt<never> =>
@@ -17,7 +24,7 @@ export class Caller {
   parked = 0
   /** What the wait came to, once it has settled; a rejection is `{ rejected }`. */
   result: unknown = undefined
-  readonly ticket: Ticket<string>
+  readonly ticket: Ticket<WaitOutcome<string>>
   private readonly inFlight: { resolve: (answer: Attempt<string>) => void; reject: (e: unknown) => void }[] =
     []
 

@@ -64,14 +64,14 @@ export const BUGS_IN_WAITING = {
     torture: LATE_GRANTS,
   },
   'an abort while the grant is on its way leaves it there': {
-    file: 'core/src/acquirer.ts',
-    find: 'contention.leaveNothing()',
-    replace: '',
+    file: 'core/src/contention.ts',
+    find: 'this.leaveNothing() return this.acquirer.fail',
+    replace: 'return this.acquirer.fail',
     torture: LATE_GRANTS,
   },
   'a deadline is ignored while nobody answers': {
     file: CALLER,
-    find: '!outcome && limit && this.clock.now() < limit.patientUntil',
+    find: '!outcome && limit && place.clock.now() < limit.patientUntil',
     replace: "outcome?.kind !== 'timeout' && limit",
     test: 'packages/waiter/test/unit/unavailable.test.ts',
   },

@@ -88,7 +88,7 @@ class LocalLine implements Wait {
       ...(call.signal ? { signal: call.signal } : {}),
       attempt: () => this.tryTurn(),
       giveBack: () => this.endTurn(),
-      onParked: (parked: Ticket<true>) => this.parked(parked),
+      onParked: (parked: Ticket<unknown>) => this.parked(parked),
     })
     const stopListening = this.onHeld(() => ticket.leave())
     try {
@@ -135,7 +135,7 @@ class LocalLine implements Wait {
     }
   }
 
-  private parked(ticket: Ticket<true>): void {
+  private parked(ticket: Ticket<unknown>): void {
     this.call.parked()
     this.session.waits.parked(this, {
       get ahead() {

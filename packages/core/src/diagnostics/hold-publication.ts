@@ -61,13 +61,16 @@ export class HoldPublication implements ObservedHold {
   }
 }
 
+/** Whether anybody hears of a hold that begins now. */
+export function isHoldSeen(): boolean {
+  return holdEnded.hasSubscribers || holdBegun.hasSubscribers
+}
+
 /** Null where nobody subscribes. */
 export function publishHold(
   { clientId }: Pick<Session, 'clientId'>,
   held: HeldThing,
   startedAt: number,
 ): HoldPublication | null {
-  return holdEnded.hasSubscribers || holdBegun.hasSubscribers
-    ? new HoldPublication(held, clientId, startedAt)
-    : null
+  return isHoldSeen() ? new HoldPublication(held, clientId, startedAt) : null
 }

@@ -1,3 +1,4 @@
+import type { Answer } from '@holdfast/waiter'
 import type { LockKind } from '../diagnostics/messages.js'
 import { tokenKey } from '../keys.js'
 import type { Reading } from '../redis/script-call.js'
@@ -25,7 +26,7 @@ export class FencedProtocol extends ReentrantProtocol {
   }
 
   /** A re-entry has the token of its acquisition: only a first acquire counts. */
-  override acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Promise<T> {
+  override acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T> {
     if (change.holds > 1) {
       return super.acquire(change, wish, reading)
     }
@@ -34,7 +35,7 @@ export class FencedProtocol extends ReentrantProtocol {
     const { tokens, tokenTtlMs } = this.rule
     const latchKey = this.latchKey(owner)
     const lock = { lockName, key, latchKey, owner, holds, leaseMs: wish.leaseMs, stamp, note: wish.note }
-    return this.session.runner.run(acquireFencedCall({ ...lock, tokenKey, tokens, tokenTtlMs }), reading)
+    return this.session.runner.ask(acquireFencedCall({ ...lock, tokenKey, tokens, tokenTtlMs }), reading)
   }
 
   /** Redis gives every acquisition its token. */

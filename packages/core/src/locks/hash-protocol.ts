@@ -1,3 +1,4 @@
+import type { Answer } from '@holdfast/waiter'
 import { heldByAncestor, type Place } from '../context.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
@@ -39,7 +40,7 @@ export abstract class HashProtocol implements LockProtocol {
   abstract readonly kind: LockKind
   abstract readonly isAwaited: boolean
   abstract lineOf(standing: Standing): LocalLine
-  abstract acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Promise<T>
+  abstract acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T>
   abstract release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T>
   abstract forceRelease(): Promise<boolean>
 

@@ -1,3 +1,4 @@
+import type { Answer } from '@holdfast/waiter'
 import type { Place } from '../context.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { OwnerField } from '../owner-field.js'
@@ -90,7 +91,7 @@ export interface LockProtocol {
   readonly isAwaited: boolean
   /** How long a caller that was refused so many times waits before it asks again, ms. Absent: until it is woken. */
   pauseAfter?(refusals: number): number
-  acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Promise<T>
+  acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T>
   release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T>
   /** A release gave the lock to a waiter, perhaps of another client, and announced nothing. */
   wentToAnother?(): void

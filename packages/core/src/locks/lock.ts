@@ -1,6 +1,6 @@
-import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
+import type { AcquireOptions, Busy, Finish, Held } from '../acquire-call.js'
 import { BareCalls } from '../bare-calls.js'
-import type { Acquirer, Finish } from '../acquirer.js'
+import type { Acquirer } from '../acquirer.js'
 import { enclosing, placeToAcquire, placeToRelease, type Place } from '../context.js'
 import { NotLockOwnerError } from '../errors.js'
 import type { Hold } from '../hold.js'
@@ -146,8 +146,8 @@ export class Lock implements AnyLock<Hold> {
    * @throws as `acquire`
    */
   withLock<T>(callback: (hold: Hold) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
-    const { session, acquirer, protocol } = this
-    return withLock({ session, acquirer, protocol, place: this.place(), options }, callback)
+    const { acquirer, protocol } = this
+    return withLock({ acquirer, protocol, place: this.place(), options }, callback)
   }
 
   /** @internal Redisson's face. */

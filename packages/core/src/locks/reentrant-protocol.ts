@@ -1,3 +1,4 @@
+import type { Answer } from '@holdfast/waiter'
 import type { LockKind } from '../diagnostics/messages.js'
 import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
 import { readWith, type Reading } from '../redis/script-call.js'
@@ -45,12 +46,12 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     { owner, holds, stamp }: HoldChange,
     { leaseMs, note, waits }: Wish,
     reading: Reading<AcquireReply, T>,
-  ): Promise<T> {
+  ): Answer<T> {
     const { lockName, key, session } = this
     const command = { lockName, key, latchKey: this.latchKey(owner), owner, holds, leaseMs, stamp, note }
     return waits && session.standingHeads.mayStand(key, owner) && this.isGiven
       ? readWith(this.acquireOrStand(command), reading)
-      : session.runner.run(acquireCall(command), reading)
+      : session.runner.ask(acquireCall(command), reading)
   }
 
   /** Whether a release gives it to the first in line. Where nobody can count who listens, it is announced to all. */

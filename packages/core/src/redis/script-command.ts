@@ -1,3 +1,4 @@
+import type { Answer } from '@holdfast/waiter'
 import type { LockError } from '../errors.js'
 import type { InFlight } from './command-deadlines.js'
 import type { Acknowledged } from './acknowledged-transport.js'
@@ -5,23 +6,23 @@ import { unacknowledged, unanswered } from './failures.js'
 import type { Reading, ScriptCall } from './script-call.js'
 
 /** One run of a script on its way, until it is answered or given up. */
-export class ScriptCommand<R = unknown, T = R> implements InFlight {
+export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
   settled = false
   dueAt = 0
-  readonly answer: Promise<T>
-  private resolve!: (value: T | Promise<T>) => void
-  private reject!: (error: unknown) => void
+  private resolve: ((value: T) => void) | undefined = undefined
+  private reject: ((error: unknown) => void) | undefined = undefined
 
   constructor(
     readonly call: ScriptCall<R>,
     private readonly reading: Reading<R, T> | undefined,
     private readonly timeoutMs: number,
     private readonly onUnanswered: () => void,
-  ) {
-    this.answer = new Promise((resolve, reject) => {
-      this.resolve = resolve
-      this.reject = reject
-    })
+  ) {}
+
+  /** One can ask, before it is answered: who does is told in the turn in which it is. */
+  then(answered: (value: T) => void, failed: (error: unknown) => void): void {
+    this.resolve = answered
+    this.reject = failed
   }
 
   /** `acknowledged`: where replicas were waited for. */
@@ -35,11 +36,14 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight {
       this.fail(error)
       return
     }
+    let reading: T
     try {
-      this.resolve(this.reading ? this.reading.read(value) : (value as unknown as T))
+      reading = this.reading ? this.reading.read(value) : (value as unknown as T)
     } catch (error) {
-      this.reject(error)
+      this.reject?.(error)
+      return
     }
+    this.resolve?.(reading)
   }
 
   failed(error: LockError): void {
@@ -54,13 +58,20 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight {
 
   private fail(error: unknown): void {
     if (!this.reading) {
-      this.reject(error)
+      this.reject?.(error)
       return
     }
+    let reading: T | Promise<T>
     try {
-      this.resolve(this.reading.fail(error))
+      reading = this.reading.fail(error)
     } catch (failure) {
-      this.reject(failure)
+      this.reject?.(failure)
+      return
+    }
+    if (reading instanceof Promise) {
+      void reading.then(this.resolve, this.reject)
+    } else {
+      this.resolve?.(reading)
     }
   }
 

@@ -1,3 +1,4 @@
+import type { Answer } from '@holdfast/waiter'
 import { ClientClosedError } from '../errors.js'
 import type { Clock } from '../system-clock.js'
 import { AcknowledgedTransport, type ReplicaAcks } from './acknowledged-transport.js'
@@ -61,13 +62,17 @@ export class ScriptRunner {
   run<R>(call: ScriptCall<R>): Promise<R>
   run<R, T>(call: ScriptCall<R>, reading: Reading<R, T>): Promise<T>
   run<R, T>(call: ScriptCall<R>, reading?: Reading<R, T>): Promise<R | T> {
-    if (!this.closed && this.port.state === 'ready') {
-      return this.send(call, reading)
+    if (!this.isReady) {
+      const answer = this.sendLater(call)
+      return reading ? readWith(answer, reading) : answer
     }
-    const answer = this.closed
-      ? Promise.reject<R>(new ClientClosedError(call.lockName))
-      : this.sendWhenReady(call)
-    return reading ? readWith(answer, reading) : answer
+    const command = this.send(call, reading)
+    return new Promise((resolve, reject) => command.then(resolve, reject))
+  }
+
+  /** The same without a promise, for one who asks at once. */
+  ask<R, T>(call: ScriptCall<R>, reading: Reading<R, T>): Answer<T> {
+    return this.isReady ? this.send(call, reading) : readWith(this.sendLater(call), reading)
   }
 
   /** What `send` runs travels as one script, as far as it is transitions, whatever else is under way. */
@@ -84,16 +89,24 @@ export class ScriptRunner {
     }
   }
 
-  private send<R, T = R>(call: ScriptCall<R>, reading?: Reading<R, T>): Promise<T> {
+  private get isReady(): boolean {
+    return !this.closed && this.port.state === 'ready'
+  }
+
+  private send<R, T = R>(call: ScriptCall<R>, reading?: Reading<R, T>): ScriptCommand<R, T> {
     const timeoutMs = this.timeoutOf(call)
     const command = new ScriptCommand(call, reading, timeoutMs, this.onUnanswered)
     this.deadlinesOf(timeoutMs).add(command)
     const dispatch = call.granted && this.acknowledged ? this.acknowledged : this.dispatch
     dispatch.send(command as unknown as ScriptCommand)
-    return command.answer
+    return command
   }
 
   /** Without a connection nothing is sent: a command in the client's off-line queue would run late, and unasked. */
+  private sendLater<T>(call: ScriptCall<T>): Promise<T> {
+    return this.closed ? Promise.reject(new ClientClosedError(call.lockName)) : this.sendWhenReady(call)
+  }
+
   private sendWhenReady<T>(call: ScriptCall<T>): Promise<T> {
     const timeoutMs = this.timeoutOf(call)
     return new Promise<T>((resolve, reject) => {
@@ -106,7 +119,7 @@ export class ScriptRunner {
         if (this.closed) {
           finish(() => reject(new ClientClosedError(call.lockName)))
         } else if (this.port.state === 'ready') {
-          finish(() => resolve(this.send({ ...call, args: this.decide(call.args) })))
+          finish(() => this.send({ ...call, args: this.decide(call.args) }).then(resolve, reject))
         } else if (this.port.state === 'ended') {
           finish(() => reject(notSent('The Redis connection has ended.', false, call)))
         }

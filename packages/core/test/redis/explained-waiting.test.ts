@@ -46,6 +46,19 @@ describe('LOCK_TIMEOUT', () => {
     await (await soon(first)).release()
   })
 
+  it.each([
+    ['acquire', () => others.getLock(NAME).acquire({ waitMs: 20 })],
+    ['acquire without a wait', () => others.getLock(NAME).acquire({ waitMs: 0 })],
+    ['withLock', () => others.getLock(NAME).withLock(() => undefined, { waitMs: 20 })],
+    ['fair lock', () => others.getFairLock(`${NAME}:fair`).acquire({ waitMs: 20 })],
+  ])('has a stack that tells who called: %s', async (_, call) => {
+    const holds = [await locks.getLock(NAME).acquire(), await locks.getFairLock(`${NAME}:fair`).acquire()]
+    const takeStock = async (): Promise<unknown> => await call()
+    const { stack } = await timeoutOf(takeStock())
+    expect(stack).toMatch(/at (async )?takeStock/)
+    await Promise.all(holds.map((hold) => hold.release()))
+  })
+
   it('of a fair lock: the place in line', async () => {
     const hold = await locks.getFairLock(NAME).acquire()
     const first = others.getFairLock(NAME).acquire()

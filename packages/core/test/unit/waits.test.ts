@@ -121,7 +121,12 @@ describe('waits that are told of', () => {
       nextThreadId: () => 1,
     }
     const request = { options: {}, defaultWaitMs: undefined, place: null, ofCallback: false, bare: null }
-    const call = new AcquireCall({ lockName: 'a', key: 'key' } as LockProtocol, request, parts)
+    const call = new AcquireCall(
+      { lockName: 'a', key: 'key' } as LockProtocol,
+      request,
+      (obtained) => obtained,
+      parts,
+    )
     refusals.note('key', { holder: 'java:1', holds: 2, ttlMs: 30 })
     const ticket: Ticket<unknown> = {
       ahead: 1,

@@ -159,7 +159,7 @@ async function play(seed: number): Promise<Run> {
 }
 
 describe('200 callers that enter, abort, time out, leave and hang at random', () => {
-  it.each([1, 2, 3, 4, 5, 6])(
+  it.each([1, 2, 3, 4, 6, 9, 11])(
     'never own together, all end without a tick, in order, and return what came too late (seed %i)',
     async (seed) => {
       const run = await play(seed)
