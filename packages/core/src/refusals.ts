@@ -63,6 +63,11 @@ export class Refusals {
     return lockHolder({ ...facts, heldForMs, traceparent, others: owners - 1 })
   }
 
+  /** Whether anybody here was refused it, and waits. */
+  isKnown(key: string): boolean {
+    return this.byKey.has(key)
+  }
+
   forget(key: string): void {
     this.byKey.delete(key)
   }

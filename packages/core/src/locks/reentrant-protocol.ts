@@ -48,7 +48,9 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     reading: Reading<AcquireReply, T>,
   ): Answer<T> {
     const { lockName, key, session } = this
-    const command = { lockName, key, latchKey: this.latchKey(owner), owner, holds, leaseMs, stamp, note }
+    const latchKey = this.latchKey(owner)
+    const asksForNote = this.isNoted || !waits || session.refusals.isKnown(key)
+    const command = { lockName, key, latchKey, owner, holds, leaseMs, stamp, note, asksForNote }
     return waits && session.standingHeads.mayStand(key, owner) && this.isGiven
       ? readWith(this.acquireOrStand(command), reading)
       : session.runner.ask(acquireCall(command), reading)

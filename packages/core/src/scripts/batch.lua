@@ -24,19 +24,26 @@ local transitions = {
 redis.call('setrange', KEYS[1], 0, '')
 
 local forms, values = unpack(cjson.decode(ARGV[1]))
+-- Of a form: what it runs, number of KEYS, ARGV, places; and its KEYS. One table of each for all items of a form: no
+-- transition keeps it or changes it.
+for _, form in ipairs(forms) do
+  form[1] = transitions[form[1]].run
+  form[5] = {}
+end
 local answers = {}
 local item, key, value = 0, 1, 1
 while values[value] do
-  local name, count, argv, places = unpack(forms[values[value]])
-  -- One table for all items of a form: no transition keeps it or changes it.
-  for i, place in ipairs(places) do
-    argv[place] = values[value + i]
+  local run, count, argv, places, keys = unpack(forms[values[value]])
+  for i = 1, #places do
+    argv[places[i]] = values[value + i]
   end
   value = value + 1 + #places
-  local keys = { unpack(KEYS, key + 1, key + count) }
-  key = key + count
+  for i = 1, count do
+    keys[i] = KEYS[key + 1]
+    key = key + 1
+  end
   -- pcall: the error of one item is not the failure of its neighbours. Redis before 7 raises text.
-  local ran, answer = pcall(transitions[name].run, keys, argv)
+  local ran, answer = pcall(run, keys, argv)
   if not ran then
     answer = { err = type(answer) == 'table' and answer.err or answer }
   end

@@ -27,7 +27,7 @@ local transitions = {
       end
     end
     local function noteOf(key, owner)
-      local text = redis.call('get', key)
+      local text = key and redis.call('get', key)
       if isOf(owner, text) then
         local at, traceparent = string.match(text, '^(%d+) (%S+)')
         local time = redis.call('time')
@@ -108,7 +108,7 @@ local transitions = {
           end
         end
         local function noteOf(key, owner)
-          local text = redis.call('get', key)
+          local text = key and redis.call('get', key)
           if isOf(owner, text) then
             local at, traceparent = string.match(text, '^(%d+) (%S+)')
             local time = redis.call('time')
@@ -322,7 +322,7 @@ local transitions = {
       end
     end
     local function noteOf(key, owner)
-      local text = redis.call('get', key)
+      local text = key and redis.call('get', key)
       if isOf(owner, text) then
         local at, traceparent = string.match(text, '^(%d+) (%S+)')
         local time = redis.call('time')
@@ -534,7 +534,7 @@ local transitions = {
       end
     end
     local function noteOf(key, owner)
-      local text = redis.call('get', key)
+      local text = key and redis.call('get', key)
       if isOf(owner, text) then
         local at, traceparent = string.match(text, '^(%d+) (%S+)')
         local time = redis.call('time')
@@ -949,7 +949,7 @@ local transitions = {
       end
     end
     local function noteOf(key, owner)
-      local text = redis.call('get', key)
+      local text = key and redis.call('get', key)
       if isOf(owner, text) then
         local at, traceparent = string.match(text, '^(%d+) (%S+)')
         local time = redis.call('time')
@@ -1068,7 +1068,7 @@ local transitions = {
       end
     end
     local function noteOf(key, owner)
-      local text = redis.call('get', key)
+      local text = key and redis.call('get', key)
       if isOf(owner, text) then
         local at, traceparent = string.match(text, '^(%d+) (%S+)')
         local time = redis.call('time')
@@ -1167,17 +1167,23 @@ local transitions = {
 }
 redis.call('setrange', KEYS[1], 0, '')
 local forms, values = unpack(cjson.decode(ARGV[1]))
+for _, form in ipairs(forms) do
+  form[1] = transitions[form[1]].run
+  form[5] = {}
+end
 local answers = {}
 local item, key, value = 0, 1, 1
 while values[value] do
-  local name, count, argv, places = unpack(forms[values[value]])
-  for i, place in ipairs(places) do
-    argv[place] = values[value + i]
+  local run, count, argv, places, keys = unpack(forms[values[value]])
+  for i = 1, #places do
+    argv[places[i]] = values[value + i]
   end
   value = value + 1 + #places
-  local keys = { unpack(KEYS, key + 1, key + count) }
-  key = key + count
-  local ran, answer = pcall(transitions[name].run, keys, argv)
+  for i = 1, count do
+    keys[i] = KEYS[key + 1]
+    key = key + 1
+  end
+  local ran, answer = pcall(run, keys, argv)
   if not ran then
     answer = { err = type(answer) == 'table' and answer.err or answer }
   end
@@ -1471,7 +1477,7 @@ local function describe(key, owner, holds, wanted)
   end
 end
 local function noteOf(key, owner)
-  local text = redis.call('get', key)
+  local text = key and redis.call('get', key)
   if isOf(owner, text) then
     local at, traceparent = string.match(text, '^(%d+) (%S+)')
     local time = redis.call('time')
@@ -2188,7 +2194,7 @@ local lock = {
       end
     end
     local function noteOf(key, owner)
-      local text = redis.call('get', key)
+      local text = key and redis.call('get', key)
       if isOf(owner, text) then
         local at, traceparent = string.match(text, '^(%d+) (%S+)')
         local time = redis.call('time')
@@ -2413,7 +2419,7 @@ local function describe(key, owner, holds, wanted)
   end
 end
 local function noteOf(key, owner)
-  local text = redis.call('get', key)
+  local text = key and redis.call('get', key)
   if isOf(owner, text) then
     local at, traceparent = string.match(text, '^(%d+) (%S+)')
     local time = redis.call('time')
@@ -2485,7 +2491,7 @@ local function describe(key, owner, holds, wanted)
   end
 end
 local function noteOf(key, owner)
-  local text = redis.call('get', key)
+  local text = key and redis.call('get', key)
   if isOf(owner, text) then
     local at, traceparent = string.match(text, '^(%d+) (%S+)')
     local time = redis.call('time')
@@ -2696,7 +2702,7 @@ local function describe(key, owner, holds, wanted)
   end
 end
 local function noteOf(key, owner)
-  local text = redis.call('get', key)
+  local text = key and redis.call('get', key)
   if isOf(owner, text) then
     local at, traceparent = string.match(text, '^(%d+) (%S+)')
     local time = redis.call('time')
@@ -3153,7 +3159,7 @@ local function describe(key, owner, holds, wanted)
   end
 end
 local function noteOf(key, owner)
-  local text = redis.call('get', key)
+  local text = key and redis.call('get', key)
   if isOf(owner, text) then
     local at, traceparent = string.match(text, '^(%d+) (%S+)')
     local time = redis.call('time')
@@ -3650,7 +3656,7 @@ local function describe(key, owner, holds, wanted)
   end
 end
 local function noteOf(key, owner)
-  local text = redis.call('get', key)
+  local text = key and redis.call('get', key)
   if isOf(owner, text) then
     local at, traceparent = string.match(text, '^(%d+) (%S+)')
     local time = redis.call('time')

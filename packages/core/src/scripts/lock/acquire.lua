@@ -1,5 +1,6 @@
 -- acquire: take a free lock for an owner, or set the hold count of an owner that has it; refused, it may stand in line.
--- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner   [3] note of the hold
+-- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner
+--         [3] note of the hold, absent where it gets none and nobody would be told of that of another
 --         [4] line of those who are given the lock, absent where it does not stand there
 -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
 --         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms

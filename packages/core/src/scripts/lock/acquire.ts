@@ -17,6 +17,8 @@ export interface AcquireCommand {
   readonly leaseMs: number
   readonly stamp: CommandStamp
   readonly note?: NoteWish | undefined
+  /** Refused, it is to hear what is known of the hold; always where it gets a note itself, or stands in line. */
+  readonly asksForNote?: boolean
 }
 
 /** Of one owner of a client in the line of those who are given the lock. */
@@ -67,9 +69,9 @@ export function acquire(
 
 /** @param place in line, that it takes where it is refused */
 export function acquireCall(command: AcquireCommand, place?: PlaceInLine): ScriptCall<AcquireReply> {
-  const { lockName, key, latchKey, note } = command
+  const { lockName, key, latchKey, note, asksForNote } = command
   const args = argsOf(command)
-  const keys = [key, latchKey, noteKey(key)]
+  const keys = asksForNote === true || note || place ? [key, latchKey, noteKey(key)] : [key, latchKey]
   if (note || place) {
     args.push(note ? wantedNote(note) : '')
   }

@@ -20,9 +20,9 @@ local function describe(key, owner, holds, wanted)
   end
 end
 
--- How many ms the owner has had the lock, and the traceparent or '-'; nothing where there is no note of it.
+-- How many ms the owner has had the lock, and the traceparent or '-'; nothing where there is no note of it, or no key.
 local function noteOf(key, owner)
-  local text = redis.call('get', key)
+  local text = key and redis.call('get', key)
   if isOf(owner, text) then
     local at, traceparent = string.match(text, '^(%d+) (%S+)')
     local time = redis.call('time')
