@@ -128,7 +128,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   }
 
   /** The lock is passed on to it, and with it what there is in Redis. @returns false: it takes it in Redis */
-  takeOver({ possession, sentAt, ttlMs, renew, end }: PassedHold, { note }: LevelRequest): boolean {
+  takeOver({ possession, passedAt, sentAt, ttlMs, renew, end }: PassedHold, { note }: LevelRequest): boolean {
     if (!this.commands.isUntouched) {
       return false
     }
@@ -136,9 +136,8 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.note = note
     this.possession = possession
     this.commands = possession.commands
-    const now = this.session.clock.now()
-    this.handedOverAt = now
-    this.watch = watchLease(this, { sentAt, ttlMs, renew }, now)
+    this.handedOverAt = passedAt
+    this.watch = watchLease(this, { sentAt, ttlMs, renew }, passedAt)
     possession.passTo(this)
     return true
   }

@@ -38,7 +38,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const background = options.clock ?? backgroundClock
   // After a pause of the process answers and deadlines may come before the watchdog's timer: trust that ran out
   // meanwhile ends here, before anybody is resumed.
-  const beforeResume = (): void => watchdog.endOverdueTrust()
+  const beforeResume = (): void => void watchdog.endOverdueTrust()
   const runner = new ScriptRunner(port, background, {
     commandTimeoutMs: options.commandTimeout,
     batchSize: options.commandBatchSize,

@@ -19,6 +19,8 @@ const STAND_BACK_MS = 5
 export interface PassedHold {
   readonly kind: 'passed'
   readonly possession: Possession
+  /** Monotonic ms. */
+  readonly passedAt: number
   /** When a grant would have been sent that is worth the trust that is left. */
   readonly sentAt: number
   /** How long that grant lasts, ms. */
@@ -74,8 +76,8 @@ export class Possession {
   }
 
   /** Whether its bounds leave room for one more. */
-  get mayPass(): boolean {
-    return this.passes < MOST_PASSES && this.session.clock.now() < this.since + LONGEST_MS
+  private mayPassAt(now: number): boolean {
+    return this.passes < MOST_PASSES && now < this.since + LONGEST_MS
   }
 
   /**
@@ -84,22 +86,27 @@ export class Possession {
    * @param end ends the hold; called only when somebody takes it
    */
   offer(watch: Watch, end: () => void): boolean {
-    const { waiter, watchdog, clock } = this.session
+    const { waiter, watchdog } = this.session
     const { queue, holder } = this
     if (!this.commands.isAtRest) {
       return false
     }
     // I3: the next one is resumed before any timer is, after whatever pause of the process.
-    watchdog.endOverdueTrust()
-    const { trustedForMs } = watch
+    const now = watchdog.endOverdueTrust()
+    const isKept = watch.renewingAt(now) || this.isUnconfirmed
+    if (!isKept || !this.mayPassAt(now)) {
+      return false
+    }
+    const trustedForMs = watch.trustAt(now)
     const ttlMs = this.givenForMs ?? holder.ttlMs
     if (!isWellTrusted(trustedForMs, ttlMs)) {
       return false
     }
-    const sentAt = clock.now() + trustedForMs - ttlMs + trustMarginMs(ttlMs)
+    const sentAt = now + trustedForMs - ttlMs + trustMarginMs(ttlMs)
     const passed: PassedHold = {
       kind: 'passed',
       possession: this,
+      passedAt: now,
       sentAt,
       ttlMs,
       renew: !this.isUnconfirmed,
@@ -123,7 +130,7 @@ export class Possession {
   beginToEnd(): ((reply: ReleaseReply) => void) | null {
     const { queue } = this
     const { waiter } = this.session
-    if (this.passes === 0 || this.mayPass) {
+    if (this.passes === 0 || this.mayPassAt(this.session.clock.now())) {
       return null
     }
     waiter.standBack(queue, STAND_BACK_MS)

@@ -27,8 +27,7 @@ function passOn(acquisition: Acquisition, hold: Hold): boolean {
   if (!possession?.isWanted || !watch || levels.count !== 1 || !hold.watched) {
     return false
   }
-  const isKept = watch.renewing || possession.isUnconfirmed
-  return isKept && possession.mayPass && possession.offer(watch, () => endPassed(acquisition, hold))
+  return possession.offer(watch, () => endPassed(acquisition, hold))
 }
 
 function endPassed(acquisition: Acquisition, hold: Hold): void {

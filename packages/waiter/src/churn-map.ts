@@ -3,21 +3,25 @@ interface Entry<V> {
   value: V | undefined
 }
 
+/** So many places are kept for keys that went, beside one for each that is there. */
+const SPARE = 32
+
 /**
  * A Map for what comes and goes many thousand times a second. V8's Map makes a new table every so many changes, and the
  * old one points to it. One dead table that has outlived two collections of the young keeps all tables after it, and
  * with them whatever was in one when it was replaced, until the next full collection: the young would be copied instead
- * of dropped. So an entry is emptied when it goes.
+ * of dropped. So an entry is emptied when it goes. It keeps its place for a while, because the same keys often come back.
  */
 export class ChurnMap<K, V extends object> {
   private readonly entries = new Map<K, Entry<V>>()
+  private count = 0
 
   get size(): number {
-    return this.entries.size
+    return this.count
   }
 
   has(key: K): boolean {
-    return this.entries.has(key)
+    return this.get(key) !== undefined
   }
 
   get(key: K): V | undefined {
@@ -26,6 +30,9 @@ export class ChurnMap<K, V extends object> {
 
   set(key: K, value: V): void {
     const entry = this.entries.get(key)
+    if (entry?.value === undefined) {
+      this.count += 1
+    }
     if (entry) {
       entry.value = value
     } else {
@@ -35,10 +42,15 @@ export class ChurnMap<K, V extends object> {
 
   delete(key: K): boolean {
     const entry = this.entries.get(key)
-    if (entry) {
-      entry.value = undefined
+    if (entry?.value === undefined) {
+      return false
     }
-    return this.entries.delete(key)
+    entry.value = undefined
+    this.count -= 1
+    if (this.entries.size > 2 * this.count + SPARE) {
+      this.sweep()
+    }
+    return true
   }
 
   /** A copy: it may change while somebody walks through it. */
@@ -48,5 +60,11 @@ export class ChurnMap<K, V extends object> {
       if (value) values.push(value)
     }
     return values
+  }
+
+  private sweep(): void {
+    for (const [key, { value }] of this.entries) {
+      if (value === undefined) this.entries.delete(key)
+    }
   }
 }

@@ -12,6 +12,7 @@ export class SuspensionDetector {
   readonly #clock: WatchdogClock
   #offset: number | undefined
   #jumpedAt = -Infinity
+  #lookedAt = -Infinity
 
   constructor(clock: WatchdogClock) {
     this.#clock = clock
@@ -23,11 +24,17 @@ export class SuspensionDetector {
     return this.#jumpedAt
   }
 
+  /** Monotonic ms of the last look. */
+  get lookedAt(): number {
+    return this.#lookedAt
+  }
+
   /** True when the wall clock has jumped ahead since the last look. */
   look(): boolean {
     const before = this.#clock.now()
     const wall = this.#clock.wallNow()
     const after = this.#clock.now()
+    this.#lookedAt = after
     if (after - before > MAX_READ_GAP_MS) return false
     const offset = wall - after
     const jumped = this.#offset !== undefined && offset - this.#offset > MIN_JUMP_MS

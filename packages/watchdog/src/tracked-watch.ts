@@ -59,11 +59,19 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   get trustedForMs(): number {
     if (this.#ended) return 0
     this.#keeper.look()
-    return this.#suspect ? 0 : Math.max(0, this.#trustedUntil - this.#keeper.clock.now())
+    return this.trustAt(this.#keeper.clock.now())
+  }
+
+  trustAt(now: number): number {
+    return this.#ended || this.#suspect ? 0 : Math.max(0, this.#trustedUntil - now)
   }
 
   get renewing(): boolean {
-    return !this.#ended && this.renewsAt(this.#keeper.clock.now())
+    return this.renewingAt(this.#keeper.clock.now())
+  }
+
+  renewingAt(now: number): boolean {
+    return !this.#ended && this.renewsAt(now)
   }
 
   get suspect(): boolean {

@@ -4,8 +4,14 @@ import type { LossReason } from './renewable-lease.js'
 export interface Watch {
   /** Ms for which the lease may still be used; 0 when it ended, was lost, or is suspect. */
   readonly trustedForMs: number
+  /**
+   * The same for one who has just called `endOverdueTrust`, at the moment that it returned, in that turn: reads no clock.
+   */
+  trustAt(now: number): number
   /** Whether the watchdog still intends to renew it. */
   readonly renewing: boolean
+  /** The same at that moment. */
+  renewingAt(now: number): boolean
   /**
    * Off: trust stays as it is, and the answer to an attempt under way still counts. On: the next renewal is
    * planned from now, at once when less than a third of the lease is left; without effect after `renewForMs`.

@@ -81,7 +81,7 @@ export class Watchdog<L extends RenewableLease> {
     const { clock, random } = options
     const guard = (callback: () => void) => this.#guard(callback)
     this.#detector = new SuspensionDetector(clock)
-    this.#schedule = new Schedule(clock, () => this.#runDue())
+    this.#schedule = new Schedule(clock, () => void this.#runDue())
     this.#agenda = new Agenda(this.#schedule, {
       batchSize,
       portionSize: batchSize * batchesInARow,
@@ -124,9 +124,10 @@ export class Watchdog<L extends RenewableLease> {
    * Ends, synchronously, every watch whose trust is over, and sends the renewals that are due. To be called
    * before user code is resumed: after a pause of the process, promises are served before the timer is.
    * O(1) when nothing is due.
+   * @returns when that was, monotonic ms: see `Watch.trustAt`
    */
-  endOverdueTrust(): void {
-    this.#runDue()
+  endOverdueTrust(): number {
+    return this.#runDue()
   }
 
   /**
@@ -157,15 +158,17 @@ export class Watchdog<L extends RenewableLease> {
     return this.#closing
   }
 
-  #runDue(): void {
+  #runDue(): number {
     this.#look()
-    const now = this.#options.clock.now()
-    if (this.#schedule.earliest > now) return
+    const now = this.#detector.lookedAt
+    if (this.#schedule.earliest > now) return now
     for (const watch of this.#schedule.until(now)) if (watch.trustOverAt(now)) watch.lose('expired')
     for (const row of batches(this.#agenda.due(now), this.#batchesInARow, () => 'one row')) {
       this.#rounds.startInARow(this.#renewal, row)
     }
     this.#agenda.plan(now)
+    // Whoever was told of a loss may have taken his time.
+    return this.#options.clock.now()
   }
 
   #renew(watches: readonly TrackedWatch<L>[]): void {

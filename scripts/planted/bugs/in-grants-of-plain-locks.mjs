@@ -40,7 +40,7 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'a grant that is passed on is trusted as a whole lease': {
     file: 'core/src/acquisition.ts',
-    find: 'this.watch = watchLease(this, { sentAt, ttlMs, renew }, now)',
+    find: 'this.watch = watchLease(this, { sentAt, ttlMs, renew }, passedAt)',
     replace: 'this.watch = watchLease(this, { sentAt, ttlMs: this.ttlMs, renew }, now)',
     test: GRANTS,
     only: 'is passed on as it is',

@@ -15,29 +15,45 @@ const APART_S = 0.02
 describe('renewals of locks that were taken in one burst', () => {
   const rig = useRig()
 
-  /** Every renewal that reaches Redis: when, and how many locks it is about. */
-  const watchRenewals = async (): Promise<{ at: number; locks: number }[]> => {
-    const seen: { at: number; locks: number }[] = []
+  /**
+   * Every script that reaches Redis: when, and how many locks it is about. To be called while nobody sends anything: what
+   * arrives with the answer to MONITOR ioredis takes for answers.
+   */
+  const watchScripts = async () => {
+    let seen: { at: number; locks: number }[] = []
+    let forgotten = (): void => undefined
     const monitor: Redis = await rig.connection().monitor()
     rig.atEnd(() => monitor.disconnect())
     monitor.on('monitor', (time: string, args: string[], source: string) => {
       if (source !== 'lua' && /^evalsha$/i.test(args[0]!)) {
         seen.push({ at: Number(time), locks: Number(args[2]) })
       }
+      if (/^echo$/i.test(args[0]!)) {
+        seen = []
+        forgotten()
+      }
     })
-    return seen
+    return {
+      seen: () => seen,
+      /** What was sent up to now: the monitor tells of it later than Redis answers. */
+      forget: async () => {
+        const done = new Promise<void>((resolve) => (forgotten = resolve))
+        await Promise.all([rig.admin.echo('forget'), done])
+      },
+    }
   }
 
   it('leave in full scripts, some in a row, and the rows spread over the interval', async () => {
+    const scripts = await watchScripts()
     const locks = await rig.client({ lockWatchdogTimeout: LEASE_MS, watchdogBatchSize: SCRIPT_SIZE })
     let lost = 0
     locks.on('lost', () => (lost += 1))
     const names = Array.from({ length: SCRIPTS * SCRIPT_SIZE }, (_, i) => `order:${i}`)
     const holds = await Promise.all(names.map((name) => locks.getLock(name).acquire()))
-    const seen = await watchRenewals()
+    await scripts.forget()
     // Three thirds of the lease; each lock is renewed at least three times, and in the first one sooner than it has to.
-    await eventually(() => seen.length >= 4 * SCRIPTS, 10_000)
-    const renewals = seen.slice(0, 4 * SCRIPTS)
+    await eventually(() => scripts.seen().length >= 4 * SCRIPTS, 10_000)
+    const renewals = scripts.seen().slice(0, 4 * SCRIPTS)
     expect(renewals.every(({ locks: count }) => count === SCRIPT_SIZE)).toBe(true)
     const rows = renewals.filter(({ at }, i) => i === 0 || at - renewals[i - 1]!.at > APART_S)
     // Forty on a quiet machine. Without a plan there is one in each third of the lease.

@@ -91,6 +91,16 @@ describe('ManualClock', () => {
     expect(fired).toEqual(['zero', 'negative'])
   })
 
+  test('pass moves both clocks at once, and what is due then fires with the next advance', async () => {
+    const clock = new ManualClock(0)
+    let firedAt: number | undefined
+    clock.setTimer(10, () => (firedAt = clock.now()))
+    clock.pass(25)
+    expect([clock.now(), clock.wallNow(), firedAt]).toEqual([25, 25, undefined])
+    await clock.advance(0)
+    expect(firedAt).toBe(25)
+  })
+
   test('stepWall moves the wall clock alone, and timers follow the monotonic one', async () => {
     const clock = new ManualClock(1_000)
     const { fired, mark } = record()

@@ -24,6 +24,35 @@ describe('ChurnMap', () => {
     expect(map.all).toEqual([{ of: 3 }])
   })
 
+  it('has what it has, however often it is swept', () => {
+    const map = new ChurnMap<number, { of: number }>()
+    for (let i = 0; i < 1_000; i += 1) {
+      map.set(i, { of: i })
+      if (i >= 10) expect(map.delete(i - 10)).toBe(true)
+    }
+    expect(map.size).toBe(10)
+    expect(map.all.map(({ of }) => of)).toEqual([990, 991, 992, 993, 994, 995, 996, 997, 998, 999])
+    expect([map.has(989), map.get(989), map.get(999)]).toEqual([false, undefined, { of: 999 }])
+  })
+
+  it('keeps the place of a key that went, and has it again', () => {
+    const map = new ChurnMap<string, { of: number }>()
+    map.set('a', { of: 1 })
+    map.delete('a')
+    expect([map.size, map.has('a'), map.all]).toEqual([0, false, []])
+    map.set('a', { of: 2 })
+    expect([map.size, map.get('a'), map.all]).toEqual([1, { of: 2 }, [{ of: 2 }]])
+  })
+
+  it('forgets the names of those that do not come back', () => {
+    const map = new ChurnMap<string, object>()
+    for (let i = 0; i < 1_000; i += 1) {
+      map.set(`${i}`, {})
+      map.delete(`${i}`)
+    }
+    expect((map as unknown as { entries: Map<string, unknown> }).entries.size).toBeLessThan(40)
+  })
+
   it('lets go of what has gone, without a full collection', () => {
     const map = new ChurnMap<string, object>()
     collect()

@@ -16,6 +16,8 @@ describe('after the machine was suspended', () => {
     const watches = [bench.watch(renewing), bench.watch(fixed, { renew: false })]
     await suspend(bench)
     expect(watches.map((watch) => watch.trustedForMs)).toEqual([0, 0])
+    const now = bench.dog.endOverdueTrust()
+    expect(watches.map((watch) => watch.trustAt(now))).toEqual([0, 0])
     expect([renewing.losses, fixed.losses]).toEqual([[], []])
     expect(bench.store.batches).toEqual([['renewing']])
     expect(bench.store.remainders.map((call) => [call.leases[0]!.name, call.timeoutMs])).toEqual([

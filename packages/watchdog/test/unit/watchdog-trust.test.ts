@@ -25,6 +25,26 @@ describe('trust', () => {
     expect(lease.losses).toEqual(['expired'])
   })
 
+  it('at the moment that endOverdueTrust returns is what it is, and needs no clock', async () => {
+    const bench = new Bench()
+    const watch = bench.watch(new FakeLease())
+    await bench.clock.advance(1_000)
+    const now = bench.dog.endOverdueTrust()
+    expect(now).toBe(bench.clock.now())
+    expect([watch.trustAt(now), watch.renewingAt(now)]).toEqual([TRUST - 1_000, true])
+    watch.stop()
+    expect([watch.trustAt(now), watch.renewingAt(now)]).toEqual([0, false])
+  })
+
+  it('is not counted while those are told whose trust is over', () => {
+    const bench = new Bench()
+    const lease = new FakeLease()
+    lease.onLost = () => bench.clock.pass(3_000)
+    bench.watch(lease, { sentAt: bench.clock.now() - TTL, renew: false })
+    const other = bench.watch(new FakeLease(), { renew: false })
+    expect(other.trustAt(bench.dog.endOverdueTrust())).toBe(TRUST - 3_000)
+  })
+
   it('that is over on arrival ends the watch at the next tick, without a renewal', async () => {
     const bench = new Bench()
     const lease = new FakeLease()
