@@ -4,7 +4,7 @@ import type { BareCall, BareCalls } from './bare-calls.js'
 import type { Acquisition } from './acquisition.js'
 import type { LevelRequest } from './levels.js'
 import { Context, type Place, type Turn } from './context.js'
-import { CallPublication, isBeginningSeen, isCallSeen } from './diagnostics/call-publication.js'
+import { isCallSeen, publishCall, type CallPublication } from './diagnostics/call-publication.js'
 import { isHoldSeen } from './diagnostics/hold-publication.js'
 import type { AcquisitionPath } from './diagnostics/messages.js'
 import { LockError, LockTimeoutError, RedisUnavailableError } from './errors.js'
@@ -65,25 +65,39 @@ export interface Busy {
 /** Nothing yet: `look-again` at what encloses the call, or the lease was over before anybody could use it. */
 export type NotYet = 'look-again' | 'stillborn'
 
+interface Limits {
+  readonly waitMs: number | undefined
+  readonly leaseMs: number | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** Of most calls. */
+const NO_LIMITS: Limits = { waitMs: undefined, leaseMs: undefined, signal: undefined }
+
+function limitsOf(
+  waitMs: number | undefined,
+  leaseMs: number | undefined,
+  signal: AbortSignal | undefined,
+): Limits {
+  const hasNone = waitMs === undefined && leaseMs === undefined && !signal
+  return hasNone ? NO_LIMITS : { waitMs, leaseMs, signal }
+}
+
 /** What a caller makes of what it obtained. */
 export type Finish<T> = (obtained: Held | Busy) => T | Promise<T>
 
 /** One call for a lock, whatever it takes to answer it: its limits, counted from its beginning. */
 export class AcquireCall<T = unknown> implements LevelRequest, Wait {
   readonly place: Place | null
-  /** undefined: for ever; 0: one attempt. */
-  readonly waitMs: number | undefined
-  readonly leaseMs: number | undefined
   readonly ofCallback: boolean
   readonly note: NoteWish | undefined
   readonly startedAt: number
   bareCall: BareCall | null = null
-  /** Null: nobody looks on, or there has been nothing to tell. */
+  /** Null: nobody looks on. */
   publication: CallPublication | null = null
-  private isSeen = false
   /** The caller's own context, for those who look on: exporters ask what span is active. Null: nobody does. */
   readonly observer: AsyncResource | null
-  readonly signal: AbortSignal | undefined
+  private readonly limits: Limits
   private hasParked = false
   /** How often the lease was over before anybody could use it. */
   stillborn = 0
@@ -107,13 +121,24 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
     checkLevelLease(leaseMs)
     checkSignal(signal)
     this.place = place
-    this.waitMs = waitMs
-    this.leaseMs = leaseMs
+    this.limits = limitsOf(waitMs, leaseMs, session.contexts.signalBeside(signal))
     this.ofCallback = ofCallback
-    this.signal = session.contexts.signalBeside(signal)
     this.startedAt = session.clock.now()
     this.note = noteWish(session.options, leaseMs)
     this.observer = isCallSeen() || isHoldSeen() ? new AsyncResource('HoldfastCall') : null
+  }
+
+  /** undefined: for ever; 0: one attempt. */
+  get waitMs(): number | undefined {
+    return this.limits.waitMs
+  }
+
+  get leaseMs(): number | undefined {
+    return this.limits.leaseMs
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.limits.signal
   }
 
   get lockName(): string {
@@ -138,19 +163,7 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
 
   /** Whoever looks on now sees it. */
   begin(): void {
-    this.isSeen = isCallSeen()
-    if (isBeginningSeen()) {
-      this.observed()?.begun()
-    }
-  }
-
-  /** What there is to tell of it goes here; null: nobody looks on. Most calls are told only that they are over. */
-  observed(): CallPublication | null {
-    if (!this.publication && this.isSeen) {
-      const { lockName, kind } = this.protocol
-      this.publication = new CallPublication(lockName, kind, this.session.clientId, this.startedAt)
-    }
-    return this.publication
+    this.publication = publishCall(this.session, this.protocol, this.startedAt)
   }
 
   /** It has to wait. */
@@ -159,7 +172,7 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
       this.hasParked = true
       this.session.waits.parked(this, ticket)
     }
-    this.observed()?.parked(this.session.refusals.holderOf(this.protocol.key))
+    this.publication?.parked(this.session.refusals.holderOf(this.protocol.key))
     this.bareCall?.parked()
   }
 

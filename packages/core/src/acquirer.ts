@@ -96,7 +96,7 @@ export class Acquirer {
   }
 
   private publishEnd(call: AcquireCall, obtained: Held | Busy | NotYet, error?: unknown): void {
-    const publication = call.observed()
+    const { publication } = call
     if (!publication) {
       return
     }

@@ -171,7 +171,7 @@ export class Contention<T>
   }
 
   onWoken(): void {
-    this.call.observed()?.woken(this.session.clock.now())
+    this.call.publication?.woken(this.session.clock.now())
   }
 
   private tryNow(): Answer<Attempt<boolean>> {
@@ -197,7 +197,7 @@ export class Contention<T>
       return undefined
     }
     this.path = offer.kind
-    this.call.observed()?.handedOver()
+    this.call.publication?.handedOver()
     return true
   }
 

@@ -21,6 +21,12 @@ interface Limit {
   deadline: Deadline
 }
 
+/** What ends a wait beside its place. */
+interface Ends {
+  readonly limit: Limit | undefined
+  readonly stopListening: (() => void) | undefined
+}
+
 /**
  * One caller: settles once, by whichever comes first of its place, its deadline, its signal and `leave()`,
  * and leaves no timer and no listener behind. It is its own ticket, so that a caller costs one object.
@@ -32,10 +38,8 @@ export class ParkedCaller implements Ticket<unknown> {
   /** The flight that its attempt belongs to, while that is not answered. */
   flight: object | undefined = undefined
   private resolve!: (outcome: unknown) => void
-  private settled = false
-  private parked = false
-  private readonly limit: Limit | undefined
-  private readonly stopListening: (() => void) | undefined
+  private state: 'entered' | 'parked' | 'settled' = 'entered'
+  private readonly ends: Ends | undefined
 
   constructor(
     private readonly request: WaitRequest<unknown, unknown>,
@@ -45,18 +49,10 @@ export class ParkedCaller implements Ticket<unknown> {
       this.resolve = resolve
     })
     const { timeoutMs = Infinity, answerMs = 0, signal } = request
-    if (timeoutMs > 0 && timeoutMs < Infinity) {
-      const { clock } = place
-      const now = clock.now()
-      const dueAt = now + timeoutMs
-      const deadline = new Deadline(clock, dueAt, () => this.expire())
-      this.limit = { dueAt, patientUntil: now + Math.max(timeoutMs, answerMs), deadline }
-    }
-    if (signal) {
-      this.stopListening = onAbort(signal, () => {
-        this.reject(signal.reason)
-        place.departed(this)
-      })
+    const hasDeadline = timeoutMs > 0 && timeoutMs < Infinity
+    if (hasDeadline || signal) {
+      const limit = hasDeadline ? this.limitOf(timeoutMs, answerMs) : undefined
+      this.ends = { limit, stopListening: signal && this.endBy(signal) }
     }
   }
 
@@ -69,7 +65,7 @@ export class ParkedCaller implements Ticket<unknown> {
   }
 
   get isHere(): boolean {
-    return !this.settled
+    return this.state !== 'settled'
   }
 
   get ticks(): boolean {
@@ -77,7 +73,7 @@ export class ParkedCaller implements Ticket<unknown> {
   }
 
   get hasDeadline(): boolean {
-    return this.limit !== undefined
+    return this.ends?.limit !== undefined
   }
 
   get ahead(): number {
@@ -102,8 +98,8 @@ export class ParkedCaller implements Ticket<unknown> {
 
   /** Tells the caller, once, that it has to wait. Runs foreign code: call it last. */
   park(): void {
-    if (this.parked || this.settled) return
-    this.parked = true
+    if (this.state !== 'entered') return
+    this.state = 'parked'
     runQuietly(() => this.request.onParked?.(this))
   }
 
@@ -116,16 +112,17 @@ export class ParkedCaller implements Ticket<unknown> {
   }
 
   leave(): void {
-    if (this.settled) return
+    if (!this.isHere) return
     this.settle({ kind: 'left' })
     this.place.departed(this)
   }
 
   /** Ends the wait if the deadline has passed: after a pause of the process its timer may come too late. */
   expireIfDue(): boolean {
-    if (this.settled || !this.limit || this.place.clock.now() < this.limit.dueAt) return false
+    const limit = this.ends?.limit
+    if (!this.isHere || !limit || this.place.clock.now() < limit.dueAt) return false
     this.expire()
-    return this.settled
+    return !this.isHere
   }
 
   /** A success may run foreign code: call it last. */
@@ -148,9 +145,9 @@ export class ParkedCaller implements Ticket<unknown> {
 
   /** From now on nothing ends its wait but whoever settles it. */
   close(): void {
-    this.settled = true
-    this.limit?.deadline.cancel()
-    this.stopListening?.()
+    this.state = 'settled'
+    this.ends?.limit?.deadline.cancel()
+    this.ends?.stopListening?.()
   }
 
   private conclude(outcome: WaitOutcome<unknown>): void {
@@ -163,8 +160,24 @@ export class ParkedCaller implements Ticket<unknown> {
     this.resolve(concluded)
   }
 
+  private limitOf(timeoutMs: number, answerMs: number): Limit {
+    const { clock } = this.place
+    const now = clock.now()
+    const dueAt = now + timeoutMs
+    const deadline = new Deadline(clock, dueAt, () => this.expire())
+    return { dueAt, patientUntil: now + Math.max(timeoutMs, answerMs), deadline }
+  }
+
+  private endBy(signal: AbortSignal): () => void {
+    return onAbort(signal, () => {
+      this.reject(signal.reason)
+      this.place.departed(this)
+    })
+  }
+
   private expire(): void {
-    const { limit, place } = this
+    const { ends, place } = this
+    const limit = ends?.limit
     const outcome = place.outcomeAtDeadline()
     if (!outcome && limit && place.clock.now() < limit.patientUntil) {
       limit.deadline.cancel()

@@ -77,8 +77,8 @@ export const BUGS_IN_WAITING = {
   },
   'a wait that was served leaves its timer': {
     file: CALLER,
-    find: 'this.settled = true this.limit?.deadline.cancel()',
-    replace: 'this.settled = true',
+    find: "this.state = 'settled' this.ends?.limit?.deadline.cancel()",
+    replace: "this.state = 'settled'",
     torture: CROWD,
   },
 }

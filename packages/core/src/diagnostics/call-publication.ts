@@ -114,11 +114,6 @@ export function isCallSeen(): boolean {
   return callEnded.hasSubscribers || callBegun.hasSubscribers || callParked.hasSubscribers
 }
 
-/** Whether that it begins is a message. */
-export function isBeginningSeen(): boolean {
-  return callBegun.hasSubscribers
-}
-
 /** Of a call that begins. Null where nobody subscribes. */
 export function publishCall(
   { clientId }: Pick<Session, 'clientId'>,
