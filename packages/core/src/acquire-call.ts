@@ -65,6 +65,11 @@ export interface Busy {
 /** Nothing yet: `look-again` at what encloses the call, or the lease was over before anybody could use it. */
 export type NotYet = 'look-again' | 'stillborn'
 
+/** What is used of an `AsyncResource`, whose type a user of this package need not have. */
+interface AsyncContext {
+  runInAsyncScope<R>(run: () => R): R
+}
+
 interface Limits {
   readonly waitMs: number | undefined
   readonly leaseMs: number | undefined
@@ -96,7 +101,7 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
   /** Null: nobody looks on. */
   publication: CallPublication | null = null
   /** The caller's own context, for those who look on: exporters ask what span is active. Null: nobody does. */
-  readonly observer: AsyncResource | null
+  readonly observer: AsyncContext | null
   private readonly limits: Limits
   private hasParked = false
   /** How often the lease was over before anybody could use it. */

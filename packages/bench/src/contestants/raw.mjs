@@ -1,5 +1,5 @@
 import { LATCH_TTL_MS } from '../../../core/dist/esm/scripts/command-stamp.js'
-import { givenLine, INBOX_PREFIX, latchPrefix, noteKey, unlockChannel } from '../../../core/dist/esm/keys.js'
+import { givenLine, INBOX_PREFIX, latchPrefix, unlockChannel } from '../../../core/dist/esm/keys.js'
 import { acquireScript } from '../../../core/dist/esm/scripts/lock/acquire.js'
 import { releaseScript } from '../../../core/dist/esm/scripts/lock/release.js'
 import { connect } from '../connection.mjs'
@@ -14,22 +14,10 @@ const LEASE_MS = '30000'
  */
 export const rawCommands = (name) => {
   const latches = latchPrefix(name)
-  const [note, line, channel] = [noteKey(name), givenLine(name), unlockChannel(name)]
+  const [line, channel] = [givenLine(name), unlockChannel(name)]
   const [acquireSha, releaseSha] = [acquireScript.sha1, releaseScript.sha1]
   return {
-    acquire: (owner) => [
-      acquireSha,
-      3,
-      name,
-      latches + owner,
-      note,
-      owner,
-      '1',
-      LEASE_MS,
-      '1',
-      '0',
-      LATCH_TTL_MS,
-    ],
+    acquire: (owner) => [acquireSha, 2, name, latches + owner, owner, '1', LEASE_MS, '1', '0', LATCH_TTL_MS],
     release: (owner) => [
       releaseSha,
       2,
