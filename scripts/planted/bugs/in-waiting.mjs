@@ -81,4 +81,16 @@ export const BUGS_IN_WAITING = {
     replace: "this.state = 'settled'",
     torture: CROWD,
   },
+  'who was served can still be ended by a signal': {
+    file: 'waiter/src/caller-list.ts',
+    find: 'this.remove(caller) caller.close()',
+    replace: 'this.remove(caller)',
+    test: 'packages/waiter/test/unit/conclusions.test.ts',
+  },
+  'what was handed over is published in the context of who did': {
+    file: 'core/src/contention.ts',
+    find: 'return observer ? observer.runInAsyncScope(() => this.goOn(outcome)) : this.goOn(outcome)',
+    replace: 'return this.goOn(outcome)',
+    test: 'packages/otel/test/redis/spans.test.ts',
+  },
 }

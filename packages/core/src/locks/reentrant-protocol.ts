@@ -1,4 +1,5 @@
 import type { Answer } from '@holdfast/waiter'
+import { isCallSeen } from '../diagnostics/call-publication.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
 import { readWith, type Reading } from '../redis/script-call.js'
@@ -49,11 +50,20 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
   ): Answer<T> {
     const { lockName, key, session } = this
     const latchKey = this.latchKey(owner)
-    const asksForNote = this.isNoted || !waits || session.refusals.isKnown(key)
+    const asksForNote = !waits || this.isNoteWanted
     const command = { lockName, key, latchKey, owner, holds, leaseMs, stamp, note, asksForNote }
     return waits && session.standingHeads.mayStand(key, owner) && this.isGiven
       ? readWith(this.acquireOrStand(command), reading)
       : session.runner.ask(acquireCall(command), reading)
+  }
+
+  /**
+   * Whether anybody is told of the note of whoever has it, should the lock be refused now. A caller that waits asks again
+   * before it can tell of it in an error: the first time only those want it who look on.
+   */
+  private get isNoteWanted(): boolean {
+    const { refusals, events } = this.session
+    return this.isNoted || refusals.isKnown(this.key) || isCallSeen() || events.hasListeners('waiting')
   }
 
   /** Whether a release gives it to the first in line. Where nobody can count who listens, it is announced to all. */
