@@ -3,9 +3,9 @@ import { Taking, Writing, type CountChange, type CountKeeper } from './count-cha
 import { RedisUnavailableError } from './errors.js'
 import type { LockProtocol, Wish } from './locks/lock-protocol.js'
 import { OwnerField } from './owner-field.js'
-import { readWith, type Reading } from './redis/script-call.js'
+import { AS_IT_IS, readWith, type Reading } from './redis/script-call.js'
 import { Insisting, type Patience } from './insisting.js'
-import { isRefusal, isWorthRetrying, rethrow, untilKnown } from './redis/until-known.js'
+import { isRefusal, isWorthRetrying, untilKnown } from './redis/until-known.js'
 import { CommandLedger, type CommandStamp } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
@@ -14,8 +14,6 @@ import { Turns } from './turns.js'
 
 const RELEASED: ReleaseReply = { kind: 'released' }
 const STILL_HELD: ReleaseReply = { kind: 'still-held' }
-
-const AS_IT_IS = { read: <R>(reply: R): R => reply, fail: rethrow }
 
 /**
  * The commands of one owner: one at a time, numbered, each with the absolute hold count it wants. Keeps what is

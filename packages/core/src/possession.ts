@@ -59,7 +59,7 @@ export class Possession {
   }
 
   /** The lease that is wanted is still to be answered. */
-  get isUnconfirmed(): boolean {
+  private get isUnconfirmed(): boolean {
     return this.givenForMs !== null
   }
 

@@ -136,11 +136,7 @@ export class ParkedCaller implements Ticket<unknown> {
 
   reject(reason: unknown): void {
     this.close()
-    const { request } = this
-    const rejection = Promise.reject(reason)
-    this.resolve(
-      request.rejected ? rejection.catch((error: unknown) => request.rejected?.(error)) : rejection,
-    )
+    this.resolve(rejectionOf(this.request, reason))
   }
 
   /** From now on nothing ends its wait but whoever settles it. */
@@ -188,6 +184,15 @@ export class ParkedCaller implements Ticket<unknown> {
     this.settle(outcome ?? { kind: 'unavailable', error })
     place.departed(this)
   }
+}
+
+/** What the outcome of a request is that rejects. */
+export function rejectionOf<R>(
+  request: Pick<WaitRequest<unknown, R>, 'rejected'>,
+  reason: unknown,
+): Promise<R> {
+  const rejection = Promise.reject<R>(reason)
+  return request.rejected ? rejection.catch((error: unknown) => request.rejected?.(error) as R) : rejection
 }
 
 /** Not before the caller's promise has come to follow this one: the stack of an error tells then who awaits it. */

@@ -2,6 +2,7 @@ import { Barging } from './barging.js'
 import { ChurnMap } from './churn-map.js'
 import { longestDelayMs, type WaiterClock } from './clock.js'
 import type { LineSetting } from './line-setting.js'
+import { rejectionOf } from './parked-caller.js'
 import { TopicSubscriptions } from './topic-subscriptions.js'
 import { WaitLine } from './wait-line.js'
 import type { Ticket, WaitOutcome, WaitRequest } from './wait-request.js'
@@ -62,8 +63,8 @@ export class Waiter {
     if (!(timeoutMs >= 0))
       return refusedTicket(request, new RangeError(`timeoutMs must be 0 or more, not ${timeoutMs}`))
     // Callers of one line may expect different values; each gets only what its own attempt brought.
-    const any = request as WaitRequest<unknown, unknown>
-    const caller = timeoutMs === 0 ? this.barging.enter(any) : this.lineOf(queue).enter(any)
+    const untyped = request as WaitRequest<unknown, unknown>
+    const caller = timeoutMs === 0 ? this.barging.enter(untyped) : this.lineOf(queue).enter(untyped)
     return caller as Ticket<R>
   }
 
@@ -142,9 +143,5 @@ export class Waiter {
 }
 
 function refusedTicket<R>(request: Pick<WaitRequest<unknown, R>, 'rejected'>, reason: unknown): Ticket<R> {
-  const rejection = Promise.reject<R>(reason)
-  const outcome = request.rejected
-    ? rejection.catch((error: unknown) => request.rejected?.(error) as R)
-    : rejection
-  return { outcome, ahead: 0, leave: () => undefined }
+  return { outcome: rejectionOf(request, reason), ahead: 0, leave: () => undefined }
 }

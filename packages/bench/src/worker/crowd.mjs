@@ -2,14 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { collectGarbage } from '../garbage.mjs'
 import { flowsOf } from './opened.mjs'
 
-/** Those who wait for one lock, and in which order they had it. */
+/** Those who wait for one lock, and how many have had it. */
 let crowd = { had: 0, failed: 0, all: Promise.resolve() }
 
 /** Counts without a promise of its own for each of them, which would be measured with them. */
 const crowdOf = (count) => {
   const waiting = { had: 0, failed: 0 }
   waiting.all = new Promise((resolve) => {
-    waiting.settled = () => {
+    waiting.counts = (what) => () => {
+      waiting[what] += 1
       if (waiting.had + waiting.failed === count) resolve()
     }
   })
@@ -32,14 +33,7 @@ export const gather = async ({ variant, name, count, settleMs }) => {
   const before = await heap()
   const waiting = crowdOf(count)
   const work = async () => undefined
-  const had = () => {
-    waiting.had += 1
-    waiting.settled()
-  }
-  const failed = () => {
-    waiting.failed += 1
-    waiting.settled()
-  }
+  const [had, failed] = [waiting.counts('had'), waiting.counts('failed')]
   for (const flow of flowsOf({ variant, name }, count)) flow(work).then(had, failed)
   crowd = waiting
   await sleep(settleMs)

@@ -63,7 +63,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
    */
   private get isNoteWanted(): boolean {
     const { refusals, events } = this.session
-    return this.isNoted || refusals.isKnown(this.key) || isCallSeen() || events.hasListeners('waiting')
+    return refusals.isKnown(this.key) || isCallSeen() || events.hasListeners('waiting')
   }
 
   /** Whether a release gives it to the first in line. Where nobody can count who listens, it is announced to all. */

@@ -6,6 +6,14 @@ export interface Reading<R, T> {
   fail(error: unknown): T | Promise<T>
 }
 
+/** The answer is what the script says. */
+export const AS_IT_IS = {
+  read: <R>(value: R): R => value,
+  fail(error: unknown): never {
+    throw error
+  },
+}
+
 /** One run of a script. */
 export interface ScriptCall<T = unknown> {
   readonly script: Script

@@ -14,7 +14,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
 
   constructor(
     readonly call: ScriptCall<R>,
-    private readonly reading: Reading<R, T> | undefined,
+    private readonly reading: Reading<R, T>,
     private readonly timeoutMs: number,
     private readonly onUnanswered: () => void,
   ) {}
@@ -36,14 +36,14 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
       this.fail(error)
       return
     }
-    let reading: T
+    let read: T
     try {
-      reading = this.reading ? this.reading.read(value) : (value as unknown as T)
+      read = this.reading.read(value)
     } catch (error) {
       this.reject?.(error)
       return
     }
-    this.resolve?.(reading)
+    this.resolve?.(read)
   }
 
   failed(error: LockError): void {
@@ -57,21 +57,17 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
   }
 
   private fail(error: unknown): void {
-    if (!this.reading) {
-      this.reject?.(error)
-      return
-    }
-    let reading: T | Promise<T>
+    let read: T | Promise<T>
     try {
-      reading = this.reading.fail(error)
+      read = this.reading.fail(error)
     } catch (failure) {
       this.reject?.(failure)
       return
     }
-    if (reading instanceof Promise) {
-      void reading.then(this.resolve, this.reject)
+    if (read instanceof Promise) {
+      void read.then(this.resolve, this.reject)
     } else {
-      this.resolve?.(reading)
+      this.resolve?.(read)
     }
   }
 

@@ -6,7 +6,7 @@ import { announcementOn, decided, type Announcement } from './announcement.js'
 import { CommandDeadlines, type InFlight } from './command-deadlines.js'
 import { notSent } from './failures.js'
 import type { RedisPort } from './redis-port.js'
-import { readWith, type Reading, type ScriptCall } from './script-call.js'
+import { AS_IT_IS, readWith, type Reading, type ScriptCall } from './script-call.js'
 import { ScriptCommand } from './script-command.js'
 import { ScriptDispatch } from './script-dispatch.js'
 
@@ -61,18 +61,14 @@ export class ScriptRunner {
    */
   run<R>(call: ScriptCall<R>): Promise<R>
   run<R, T>(call: ScriptCall<R>, reading: Reading<R, T>): Promise<T>
-  run<R, T>(call: ScriptCall<R>, reading?: Reading<R, T>): Promise<R | T> {
-    if (!this.isReady) {
-      const answer = this.sendLater(call)
-      return reading ? readWith(answer, reading) : answer
-    }
-    const command = this.send(call, reading)
-    return new Promise((resolve, reject) => command.then(resolve, reject))
+  run<R>(call: ScriptCall<R>, reading: Reading<R, unknown> = AS_IT_IS): Promise<unknown> {
+    const answer = this.ask(call, reading)
+    return answer instanceof Promise ? answer : new Promise((resolve, reject) => answer.then(resolve, reject))
   }
 
   /** The same without a promise, for one who asks at once. */
   ask<R, T>(call: ScriptCall<R>, reading: Reading<R, T>): Answer<T> {
-    return this.isReady ? this.send(call, reading) : readWith(this.sendLater(call), reading)
+    return this.isReady ? this.send(call, reading) : readWith(this.sendWhenReady(call), reading)
   }
 
   /** What `send` runs travels as one script, as far as it is transitions, whatever else is under way. */
@@ -93,7 +89,7 @@ export class ScriptRunner {
     return !this.closed && this.port.state === 'ready'
   }
 
-  private send<R, T = R>(call: ScriptCall<R>, reading?: Reading<R, T>): ScriptCommand<R, T> {
+  private send<R, T>(call: ScriptCall<R>, reading: Reading<R, T>): ScriptCommand<R, T> {
     const timeoutMs = this.timeoutOf(call)
     const command = new ScriptCommand(call, reading, timeoutMs, this.onUnanswered)
     this.deadlinesOf(timeoutMs).add(command)
@@ -103,11 +99,10 @@ export class ScriptRunner {
   }
 
   /** Without a connection nothing is sent: a command in the client's off-line queue would run late, and unasked. */
-  private sendLater<T>(call: ScriptCall<T>): Promise<T> {
-    return this.closed ? Promise.reject(new ClientClosedError(call.lockName)) : this.sendWhenReady(call)
-  }
-
   private sendWhenReady<T>(call: ScriptCall<T>): Promise<T> {
+    if (this.closed) {
+      return Promise.reject(new ClientClosedError(call.lockName))
+    }
     const timeoutMs = this.timeoutOf(call)
     return new Promise<T>((resolve, reject) => {
       const finish = (proceed: () => void): void => {
@@ -119,7 +114,9 @@ export class ScriptRunner {
         if (this.closed) {
           finish(() => reject(new ClientClosedError(call.lockName)))
         } else if (this.port.state === 'ready') {
-          finish(() => this.send({ ...call, args: this.decide(call.args) }).then(resolve, reject))
+          finish(() =>
+            this.send<T, T>({ ...call, args: this.decide(call.args) }, AS_IT_IS).then(resolve, reject),
+          )
         } else if (this.port.state === 'ended') {
           finish(() => reject(notSent('The Redis connection has ended.', false, call)))
         }

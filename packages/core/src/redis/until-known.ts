@@ -19,10 +19,6 @@ export function isWorthRetrying(error: unknown): error is RedisUnavailableError 
   return error instanceof RedisUnavailableError && error.transient
 }
 
-export function rethrow(error: unknown): never {
-  throw error
-}
-
 /** Whether it is Redis's own answer. */
 export function isRefusal(error: unknown): boolean {
   return (

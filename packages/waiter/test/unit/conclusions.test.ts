@@ -37,7 +37,10 @@ const enter = (request: Partial<WaitRequest<string, string>>): Ticket<string> =>
   })
 
 /** An attempt that is answered by hand, to whoever asked, in that turn. */
-const byHand = (): { attempt: () => Answer<Attempt<string>>; answer: (with_: Attempt<string>) => void } => {
+const byHand = (): {
+  attempt: () => Answer<Attempt<string>>
+  answer: (answered: Attempt<string>) => void
+} => {
   let tell: (answer: Attempt<string>) => void = () => undefined
   return {
     attempt: () => ({ then: (answered) => (tell = answered) }),
