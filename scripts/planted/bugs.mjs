@@ -3,6 +3,7 @@ import { BUGS_IN_KINDS } from './bugs/in-kinds.mjs'
 import { BUGS_IN_GRANTS } from './bugs/in-grants.mjs'
 import { BUGS_IN_GRANTS_OF_PLAIN_LOCKS } from './bugs/in-grants-of-plain-locks.mjs'
 import { BUGS_IN_PASSING } from './bugs/in-passing.mjs'
+import { BUGS_IN_PASSING_ALONG_A_LINE } from './bugs/in-passing-along-a-line.mjs'
 import { BUGS_IN_PERMITS } from './bugs/in-permits.mjs'
 import { BUGS_IN_SCRIPTS } from './bugs/in-scripts.mjs'
 import { BUGS_IN_TOPOLOGIES } from './bugs/in-topologies.mjs'
@@ -22,6 +23,7 @@ export const PLANTED_BUGS = {
   ...BUGS_IN_WAITING,
   ...BUGS_IN_KINDS,
   ...BUGS_IN_PASSING,
+  ...BUGS_IN_PASSING_ALONG_A_LINE,
   ...BUGS_IN_GRANTS,
   ...BUGS_IN_GRANTS_OF_PLAIN_LOCKS,
   ...BUGS_IN_PERMITS,

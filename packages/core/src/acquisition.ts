@@ -129,7 +129,9 @@ export class Acquisition extends BoundToLock implements RenewableLease {
 
   /** The lock is passed on to it, and with it what there is in Redis. @returns false: it takes it in Redis */
   takeOver({ possession, passedAt, sentAt, ttlMs, renew, end }: PassedHold, { note }: LevelRequest): boolean {
-    if (!this.commands.isUntouched) {
+    const isFree =
+      this.protocol.passing?.localQueue === null ? this.commands.isOnlyInLine : this.commands.isUntouched
+    if (!isFree) {
       return false
     }
     end()
@@ -143,7 +145,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   }
 
   /** Redis gave it the lock while it waited. @returns false: it asks Redis */
-  takeGrant({ sentAt, ttlMs }: PushedGrant, request: LevelRequest): boolean {
+  takeGrant({ sentAt, ttlMs, behind }: PushedGrant, request: LevelRequest): boolean {
     const { commands, session } = this
     if (!commands.isWaiting) {
       return false
@@ -160,7 +162,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     commands.noteLease(sentAt, ttlMs)
     this.watch = watch
     this.handedOverAt = now
-    this.possession = this.protocol.passing && new Possession(this, now, ttlMs)
+    this.possession = this.protocol.passing && new Possession(this, now, ttlMs, behind)
     confirmGrantSoon(this, request)
     return true
   }
@@ -229,8 +231,9 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.loss.set(error)
     reportLoss(this.session, this, error)
     this.publication?.lost(reason, this.session.clock.now())
-    if (reason === 'expired') {
-      // Redis may still have it, and a renewal it never answered may have prolonged it by a whole lease.
+    if (reason === 'expired' || this.commands.field.passedTo.length > 0) {
+      // Redis may still have it, and a renewal it never answered may have prolonged it by a whole lease. Or it has in line
+      // whom the lock was passed on to, and would give it to them.
       this.writeInBackground({ count: 0 })
     }
   }

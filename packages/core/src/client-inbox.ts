@@ -4,7 +4,8 @@ import type { Session } from './session.js'
 
 // Before the owner whose turn it is; no client name has a colon in it.
 const TURN = 'turn:'
-// Before until when, ms of Redis, a colon, and an owner that has the lock.
+// Before until when, ms of Redis, a colon, and an owner that has the lock; behind each comma the thread id of one that
+// stands directly behind it.
 const GRANT = 'grant:'
 
 /**
@@ -43,11 +44,23 @@ export class ClientInbox {
     const { fairWaiters, grants } = this.session
     if (payload.startsWith(GRANT)) {
       const end = payload.indexOf(':', GRANT.length)
-      grants.given(payload.slice(end + 1), Number(payload.slice(GRANT.length, end)))
+      const [owner, behind] = ownersIn(payload.slice(end + 1))
+      grants.given(owner, Number(payload.slice(GRANT.length, end)), behind)
     } else if (payload.startsWith(TURN)) {
       fairWaiters.wake(payload.slice(TURN.length))
     } else {
       this.session.held.all.find((each) => each.commands.field.isNamed(payload))?.lose('forced')
     }
   }
+}
+
+/** `CLIENT:5,6,7`: the first of these, and those behind it. No client id has a colon. */
+function ownersIn(text: string): [owner: string, behind: string[]] {
+  const end = text.indexOf(',', text.indexOf(':'))
+  if (end === -1) {
+    return [text, []]
+  }
+  const client = text.slice(0, text.indexOf(':') + 1)
+  const threadIds = text.slice(end + 1).split(',')
+  return [text.slice(0, end), threadIds.map((id) => client + id)]
 }

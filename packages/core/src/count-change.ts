@@ -1,5 +1,6 @@
 import { WrongTypeError } from './errors.js'
 import type { HoldChange } from './locks/lock-protocol.js'
+import type { OwnerField } from './owner-field.js'
 import type { Reading } from './redis/script-call.js'
 import type { CommandStamp } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
@@ -10,8 +11,8 @@ const NOT_HELD: ReleaseReply = { kind: 'not-held' }
 
 /** Keeps what is known of the count of one owner in Redis, and hears of an answer before anybody reads it. */
 export interface CountKeeper {
-  /** As commands have to name the owner. */
-  readonly name: string
+  /** What stands for it in Redis. */
+  readonly field: Pick<OwnerField, 'name' | 'passedTo'>
   readonly connectionEpoch: number
   nextStamp(): CommandStamp
   /** A command is sent that may change the count: until its answer nobody knows it. @returns what was known */
@@ -30,6 +31,7 @@ export interface CountKeeper {
 export abstract class CountChange<R = unknown, T = unknown> implements HoldChange, Reading<R, T> {
   readonly owner: string
   readonly stamp: CommandStamp
+  readonly passedTo: readonly string[]
   readonly epochWhenSent: number
   /** What was known of the count when it was sent. */
   readonly known: number | null
@@ -39,7 +41,8 @@ export abstract class CountChange<R = unknown, T = unknown> implements HoldChang
     readonly holds: number,
     private readonly reading: Reading<R, T>,
   ) {
-    this.owner = keeper.name
+    this.owner = keeper.field.name
+    this.passedTo = keeper.field.passedTo
     this.stamp = keeper.nextStamp()
     this.epochWhenSent = keeper.connectionEpoch
     this.known = keeper.forgetCount()

@@ -1,4 +1,5 @@
 import type { Waiter } from '@holdfast/waiter'
+import type { FairReturns } from './fair-returns.js'
 import type { Grants } from './grants.js'
 import { JavaTurns } from './java-turns.js'
 import { localName } from './keys.js'
@@ -41,6 +42,8 @@ export interface FairWaitersParts {
   readonly heartbeatMs: number
   /** Whether a lock that a waiter is given is used before Redis is asked. */
   readonly takesGrants: boolean
+  /** Null where waiters that stand behind each other do not pass it on. */
+  readonly returns: FairReturns | null
   readonly grants: Grants
 }
 
@@ -69,11 +72,11 @@ export class FairWaiters {
 
   /** What this client says of itself whenever it asks. */
   get alive(): SignOfLife {
-    const { clientId, takesGrants } = this.parts
+    const { clientId, takesGrants, returns } = this.parts
     const { aliveForMs } = this
     // What comes as late as that would be over before anybody could use it, and its waiter has lost its place.
     const hears = this.roundTripMs <= aliveForMs / 8
-    return { clientId, aliveForMs, takesGrants: takesGrants && hears }
+    return { clientId, aliveForMs, takesGrants: takesGrants && hears, passesOn: returns !== null }
   }
 
   /** How long a heartbeat makes this client count as alive, ms. */
@@ -81,8 +84,13 @@ export class FairWaiters {
     return Math.ceil(2 * this.parts.heartbeatMs)
   }
 
-  isAwaited(lockKey: string): boolean {
-    return this.lines.has(lockKey)
+  /** How many of this client wait for it. */
+  countAt(lockKey: string): number {
+    return this.lines.get(lockKey)?.waits.size ?? 0
+  }
+
+  get returns(): FairReturns | null {
+    return this.parts.returns
   }
 
   /** Before the try that puts it in line: its turn may be announced before the answer arrives. */

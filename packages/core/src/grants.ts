@@ -1,5 +1,6 @@
 import type { Waiter } from '@holdfast/waiter'
 import type { OwnLives } from './own-lives.js'
+import type { PassedHold } from './possession.js'
 import type { Clock } from './system-clock.js'
 
 /** A waiter of this client that Redis may give a lock. */
@@ -19,6 +20,8 @@ export interface PushedGrant {
   /** Monotonic ms. */
   readonly sentAt: number
   readonly ttlMs: number
+  /** Those of this client that stand directly behind it in Redis's line, in that order. */
+  readonly behind: string[]
 }
 
 export interface GrantsParts {
@@ -50,7 +53,7 @@ export class Grants {
    * this is still so; else it tries, and finds itself the owner, or not. For one that has left, the release that takes it
    * out of the line gives the lock back.
    */
-  given(owner: string, until: number): void {
+  given(owner: string, until: number, behind: string[]): void {
     const { waiter, beforeResume, clock } = this.parts
     // I3: its caller is resumed before any timer is, after whatever pause of the process.
     beforeResume()
@@ -58,16 +61,23 @@ export class Grants {
     if (!candidate) {
       return
     }
-    const { queue, lives } = candidate
-    const life = lives.lifeUntil(until, clock.now())
-    if (life && waiter.offer(queue, grantOf(owner, life))) {
-      candidate.onTaken()
-    } else {
-      waiter.wake(queue)
+    const life = candidate.lives.lifeUntil(until, clock.now())
+    const { sentAt = 0, ttlMs = 0 } = life ?? {}
+    if (!life || !this.offer(owner, { kind: 'granted', owner, sentAt, ttlMs, behind })) {
+      waiter.wake(candidate.queue)
     }
   }
-}
 
-function grantOf(owner: string, { sentAt, ttlMs }: { sentAt: number; ttlMs: number }): PushedGrant {
-  return { kind: 'granted', owner, sentAt, ttlMs }
+  /** Hands it what it waits for. @returns whether it takes it, undefined: it waits no more */
+  offer(owner: string, offer: PushedGrant | PassedHold): boolean | undefined {
+    const candidate = this.candidates.get(owner)
+    if (!candidate) {
+      return undefined
+    }
+    const isTaken = this.parts.waiter.offer(candidate.queue, offer)
+    if (isTaken) {
+      candidate.onTaken()
+    }
+    return isTaken
+  }
 }

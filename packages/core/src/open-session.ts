@@ -8,6 +8,7 @@ import { Contexts } from './context.js'
 import { ClientClosedError } from './errors.js'
 import { EventHub } from './events.js'
 import { askForEviction } from './eviction.js'
+import { FairReturns } from './fair-returns.js'
 import { FairWaiters, type FairWaitersParts } from './fair-waiters.js'
 import { Grants } from './grants.js'
 import { HeldLocks } from './held-locks.js'
@@ -92,16 +93,17 @@ function watchPrimaries(session: OpenSession): void {
 function waitingInRedis(
   parts: Omit<
     FairWaitersParts & StandingHeadsParts,
-    'refusals' | 'heartbeatMs' | 'aliveForMs' | 'takesGrants'
+    'refusals' | 'heartbeatMs' | 'aliveForMs' | 'takesGrants' | 'returns'
   >,
-  { resyncInterval: heartbeatMs, lockWatchdogTimeout, pushedGrants, replicas }: ResolvedOptions,
+  { resyncInterval: heartbeatMs, lockWatchdogTimeout, localPassing, pushedGrants, replicas }: ResolvedOptions,
 ) {
   const refusals = new Refusals(parts.clock)
   // What only the primary has is no grant where replicas count.
   const takesGrants = pushedGrants && !replicas
+  const returns = localPassing && takesGrants ? new FairReturns(parts) : null
   return {
     refusals,
-    fairWaiters: new FairWaiters({ ...parts, refusals, heartbeatMs, takesGrants }),
+    fairWaiters: new FairWaiters({ ...parts, refusals, heartbeatMs, takesGrants, returns }),
     // What it is given is a lease for an owner that may be dead: not longer than any other.
     standingHeads: new StandingHeads({
       ...{ ...parts, takesGrants },

@@ -59,7 +59,8 @@ export interface LockClientOptions {
   describeHolds?: boolean | (() => string | undefined)
   /**
    * Whether a plain lock goes from a caller of this client to the next one that waits in it without asking Redis: at
-   * most 100 times, and for at most 5 ms, before others have their chance. Default true. Never with `replicas`.
+   * most 100 times, and for at most 5 ms, before others have their chance. A fair lock goes along its line: to those of
+   * this client that stand directly behind each other (with `pushedGrants`). Default true. Never with `replicas`.
    */
   localPassing?: boolean
   /**

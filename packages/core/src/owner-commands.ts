@@ -64,6 +64,11 @@ export class OwnerCommands extends Turns implements CountKeeper {
     return isQuiet && this.inRedis === 1 && !this.isExpected && !this.ledger.hasLateCopies
   }
 
+  /** It stands in line, which is all that is of it in Redis, or can still arrive there. */
+  get isOnlyInLine(): boolean {
+    return this.isWaiting && this.inRedis === 0 && !this.ledger.hasLateCopies
+  }
+
   /** One at a time, what changes no count: meanwhile the lock may be passed on. */
   besideHolds(work: () => Promise<void>): Promise<void> {
     return this.oneAtATime(async () => {
@@ -176,10 +181,6 @@ export class OwnerCommands extends Turns implements CountKeeper {
     return this.protocol.release(writing, writing)
   }
 
-  get name(): string {
-    return this.field.name
-  }
-
   get connectionEpoch(): number {
     return this.session.runner.connectionEpoch
   }
@@ -211,6 +212,9 @@ export class OwnerCommands extends Turns implements CountKeeper {
   noteWritten(writing: Writing, reply: ReleaseReply): ReleaseReply {
     this.noteLateCopy(writing)
     this.inRedis = reply.kind === 'not-held' ? 0 : writing.holds
+    if (writing.holds === 0) {
+      this.field.haveLeft(writing.passedTo.length)
+    }
     this.isExpected = false
     // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).
     const wasDone = reply.kind === 'not-held' && this.ledger.mayBeReleased

@@ -1,6 +1,8 @@
 import type { LocalPassing } from './locks/lock-protocol.js'
 import type { RenameReply, Successor } from './scripts/lock/rename.js'
 
+const NOBODY: readonly string[] = []
+
 /**
  * The field of the lock's hash that stands for a hold. It has the name of whoever took the lock in Redis; when the
  * hold is passed on inside the process, its name follows.
@@ -8,6 +10,8 @@ import type { RenameReply, Successor } from './scripts/lock/rename.js'
 export class OwnerField {
   /** What it was to be named by a command that has no answer: nobody knows which of the names it has. */
   inDoubt: Successor | null = null
+  /** Waiters that the hold was passed on to and that Redis has in line: they leave it with the name, or with the hold. */
+  private passed: string[] | null = null
   /** Every name that it may have in Redis, once there is more than one. */
   private names: Set<string> | null = null
 
@@ -16,6 +20,21 @@ export class OwnerField {
   /** As commands have to name it. */
   get name(): string {
     return this.current
+  }
+
+  /** Waiters that it was passed on to and that Redis may have in line. */
+  get passedTo(): readonly string[] {
+    return this.passed ?? NOBODY
+  }
+
+  passesTo(waiter: string): void {
+    const passed = (this.passed ??= [])
+    passed.push(waiter)
+  }
+
+  /** So many of them, the first ones, are not in line any more. */
+  haveLeft(count: number): void {
+    this.passed?.splice(0, count)
   }
 
   /** Whether the owner that Redis tells of is, or lately was, this one. */
@@ -42,8 +61,10 @@ export class OwnerField {
     const names = (this.names ??= new Set([this.current]))
     const from = [...names].filter((name) => name !== owner)
     names.add(owner)
-    this.inDoubt = { owner, note }
-    const reply = await passing?.rename(this.inDoubt, from)
+    const to = (this.inDoubt = { owner, note })
+    const passedTo = [...this.passedTo]
+    const reply = await passing?.rename({ to, from, passedTo })
+    this.haveLeft(passedTo.length)
     this.inDoubt = null
     this.current = owner
     return reply?.kind ?? 'renamed'

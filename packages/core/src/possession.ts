@@ -47,6 +47,8 @@ export class Possession {
     private readonly since: number,
     /** For how long Redis gave it to a waiter, ms; null once the lease that is wanted was asked for. */
     private givenForMs: number | null = null,
+    /** Who comes next in Redis's line, for as long as they are of this client. */
+    private readonly behind: string[] = [],
   ) {
     this.commands = holder.commands
     this.session = holder.session
@@ -55,7 +57,12 @@ export class Possession {
 
   /** Whether somebody here waits for it. */
   get isWanted(): boolean {
-    return this.protocol.isAwaited
+    return this.isAlongLine ? this.behind.length > 0 : this.protocol.isAwaited
+  }
+
+  /** Whoever it is passed on to has a place in Redis's line. */
+  private get isAlongLine(): boolean {
+    return this.protocol.passing?.localQueue === null
   }
 
   /** The lease that is wanted is still to be answered. */
@@ -86,8 +93,8 @@ export class Possession {
    * @param end ends the hold; called only when somebody takes it
    */
   offer(watch: Watch, end: () => void): boolean {
-    const { waiter, watchdog } = this.session
-    const { queue, holder } = this
+    const { watchdog } = this.session
+    const { holder, behind } = this
     if (!this.commands.isAtRest) {
       return false
     }
@@ -112,12 +119,15 @@ export class Possession {
       renew: !this.isUnconfirmed,
       end,
     }
-    return waiter.offer(queue, passed)
+    return this.protocol.passing?.offer(passed, behind) ?? false
   }
 
   passTo(next: Acquisition): void {
     this.passes += 1
     this.holder = next
+    if (this.isAlongLine) {
+      this.commands.field.passesTo(next.owner)
+    }
     this.session.refusals.passed(next.key, next.owner, next.note?.traceparent)
     this.followSoon()
   }
@@ -128,9 +138,9 @@ export class Possession {
    * @returns to be told what came of the release
    */
   beginToEnd(): ((reply: ReleaseReply) => void) | null {
-    const { queue } = this
     const { waiter } = this.session
-    if (this.passes === 0 || this.mayPassAt(this.session.clock.now())) {
+    const queue = this.protocol.passing?.localQueue ?? null
+    if (queue === null || this.passes === 0 || this.mayPassAt(this.session.clock.now())) {
       return null
     }
     waiter.standBack(queue, STAND_BACK_MS)
@@ -140,10 +150,6 @@ export class Possession {
         waiter.standBack(queue, 0)
       }
     }
-  }
-
-  private get queue(): string {
-    return this.protocol.lineOf(this.holder).queue
   }
 
   /** Once a tick at most, so that only who has it then is named in Redis. */

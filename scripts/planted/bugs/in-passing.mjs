@@ -41,8 +41,8 @@ export const BUGS_IN_PASSING = {
   },
   'a rename without an answer counts as none': {
     file: 'core/src/owner-field.ts',
-    find: 'this.inDoubt = { owner, note } const reply = await passing?.rename(this.inDoubt, from)',
-    replace: 'const reply = await passing?.rename({ owner, note }, from)',
+    find: 'const to = (this.inDoubt = { owner, note })',
+    replace: 'const to = { owner, note }',
     test: FAULTS,
     only: 'leaves the hold as good as it was',
   },

@@ -1,15 +1,18 @@
 import type { LockKind } from '../diagnostics/messages.js'
 import { RedisUnavailableError } from '../errors.js'
 import { fairQueue, NOT_IN_LINE } from '../fair-waiters.js'
+import type { PassedHold } from '../possession.js'
 import { readWith, type Reading } from '../redis/script-call.js'
 import { acquire, type FairAcquireReply } from '../scripts/fair-lock/acquire.js'
 import { forceRelease } from '../scripts/fair-lock/force-release.js'
 import { fairLine, type FairLine } from '../scripts/fair-lock/line.js'
 import { release } from '../scripts/fair-lock/release.js'
+import { rename } from '../scripts/fair-lock/rename.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
+import type { RenameReply, Renaming } from '../scripts/lock/rename.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
-import type { HoldChange, LocalLine, Standing, Wish } from './lock-protocol.js'
+import type { HoldChange, LocalLine, LocalPassing, Standing, Wish } from './lock-protocol.js'
 
 const DOES_NOT_WAIT = '-1'
 
@@ -17,8 +20,9 @@ const DOES_NOT_WAIT = '-1'
  * Redisson's RFairLock: its hash, its list of waiters and their times. What must be trusted is kept beside them in
  * Redis's time: who of our waiters came when, and which of our clients live.
  */
-export class FairProtocol extends HashProtocol {
+export class FairProtocol extends HashProtocol implements LocalPassing {
   readonly kind: LockKind = 'fair'
+  readonly localQueue = null
   private readonly line: FairLine
 
   constructor(session: Session, lockName: string) {
@@ -31,7 +35,7 @@ export class FairProtocol extends HashProtocol {
   }
 
   get isAwaited(): boolean {
-    return this.session.fairWaiters.isAwaited(this.key)
+    return this.session.fairWaiters.countAt(this.key) > 0
   }
 
   acquire<T>(change: HoldChange, wish: Wish, reading: Reading<FairAcquireReply, T>): Promise<T> {
@@ -48,8 +52,14 @@ export class FairProtocol extends HashProtocol {
     const { alive } = waiters
     const latchKey = this.latchKey(owner)
     const change = { line, latchKey, owner, holds, leaseMs, stamp, alive, arrival, note }
-    const sentAt = session.clock.now()
-    const reply = await acquire(session.runner, change).catch((error: unknown) => {
+    let sentAt = 0
+    const send = (): Promise<FairAcquireReply> => {
+      sentAt = session.clock.now()
+      return acquire(session.runner, change)
+    }
+    const returns = arrival === NOT_IN_LINE ? waiters.returns : null
+    const answer = returns ? returns.enter(this.key, waiters.countAt(this.key), send) : send()
+    const reply = await answer.catch((error: unknown) => {
       this.forgetUnsent(owner, arrival, error)
       throw error
     })
@@ -69,13 +79,41 @@ export class FairProtocol extends HashProtocol {
     }
   }
 
-  release<T>({ owner, holds, stamp }: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
-    const { line, session, isNoted } = this
-    if (holds === 0) {
-      session.fairWaiters.leave(owner)
+  override get passing(): LocalPassing | null {
+    return this.session.fairWaiters.returns ? this : null
+  }
+
+  /** Past those who have left; never past one that asks Redis at the moment. */
+  offer(passed: PassedHold, behind: string[]): boolean {
+    const { grants, fairWaiters } = this.session
+    let isTaken: boolean | undefined
+    while (isTaken === undefined && behind[0] !== undefined) {
+      isTaken = grants.offer(behind[0], passed)
+      if (isTaken !== false) {
+        behind.shift()
+      }
     }
-    const command = { line, latchKey: this.latchKey(owner), owner, holds, stamp, isNoted }
-    return readWith(release(session.runner, command), reading)
+    if (isTaken === true) {
+      fairWaiters.returns?.passedOn(this.key, passed.passedAt)
+    }
+    return isTaken === true
+  }
+
+  rename(renaming: Renaming): Promise<RenameReply> {
+    return rename(this.session.runner, { line: this.line, ...renaming })
+  }
+
+  release<T>({ owner, holds, stamp, passedTo }: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
+    const { line, session, isNoted } = this
+    const { fairWaiters, runner } = session
+    if (holds === 0) {
+      fairWaiters.leave(owner)
+    }
+    const command = { line, latchKey: this.latchKey(owner), owner, holds, stamp, passedTo, isNoted }
+    const send = (): Promise<ReleaseReply> => release(runner, command)
+    const returns = holds === 0 ? fairWaiters.returns : null
+    const answer = returns ? returns.release(this.key, fairWaiters.countAt(this.key), send) : send()
+    return readWith(answer, reading)
   }
 
   async forceRelease(): Promise<boolean> {

@@ -2,12 +2,13 @@ import type { Answer } from '@holdfast/waiter'
 import type { Place } from '../context.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { OwnerField } from '../owner-field.js'
+import type { PassedHold } from '../possession.js'
 import type { Reading } from '../redis/script-call.js'
 import type { CommandStamp } from '../scripts/command-stamp.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { LockFacts } from '../scripts/lock/explain.js'
 import type { LockState } from '../scripts/lock/inspect.js'
-import type { RenameReply, Successor } from '../scripts/lock/rename.js'
+import type { RenameReply, Renaming } from '../scripts/lock/rename.js'
 import type { NoteWish } from '../scripts/lock/note.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 
@@ -17,6 +18,8 @@ export interface HoldChange {
   /** The hold count to have afterwards. */
   readonly holds: number
   readonly stamp: CommandStamp
+  /** Waiters that it was passed on to and that Redis has in line. */
+  readonly passedTo: readonly string[]
 }
 
 /** What a caller holds already that matters to the kind of lock it asks for. */
@@ -58,8 +61,15 @@ export interface LocalLine {
 
 /** How a hold is passed on to the next caller of this client without Redis. */
 export interface LocalPassing {
+  /**
+   * The line of this client along which it goes. Null: the line that Redis keeps; whoever it is passed on to has a place
+   * there, which ends with the name of the one before.
+   */
+  readonly localQueue: string | null
+  /** @param behind who comes next in Redis's line; those who are past are taken out @returns whether somebody took it */
+  offer(passed: PassedHold, behind: string[]): boolean
   /** Lets the owner's name in Redis follow. */
-  rename(to: Successor, from: readonly string[]): Promise<RenameReply>
+  rename(renaming: Renaming): Promise<RenameReply>
 }
 
 /** What a kind of lock does in Redis. Waiting, watching, contexts and holds are the same for all kinds. */

@@ -2,10 +2,11 @@ import type { Answer } from '@holdfast/waiter'
 import { isCallSeen } from '../diagnostics/call-publication.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
+import type { PassedHold } from '../possession.js'
 import { readWith, type Reading } from '../redis/script-call.js'
 import { acquire, acquireCall, type AcquireCommand, type AcquireReply } from '../scripts/lock/acquire.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
-import { rename, type RenameReply, type Successor } from '../scripts/lock/rename.js'
+import { rename, type RenameReply, type Renaming } from '../scripts/lock/rename.js'
 import { releaseCall, type ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
@@ -128,7 +129,15 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     return this.passesOn ? this : null
   }
 
-  rename(to: Successor, from: readonly string[]): Promise<RenameReply> {
+  get localQueue(): string {
+    return this.key
+  }
+
+  offer(passed: PassedHold): boolean {
+    return this.session.waiter.offer(this.key, passed)
+  }
+
+  rename({ to, from }: Renaming): Promise<RenameReply> {
     const { lockName, key } = this
     return rename(this.session.runner, { lockName, key, to, from })
   }

@@ -13,6 +13,7 @@ local transitions = {
   -- include fair-lock/acquire
   -- include fair-lock/release
   -- include fair-lock/heartbeat
+  -- include fair-lock/rename
   -- include read-lock/acquire
   -- include read-lock/release
   -- include write-lock/acquire

@@ -239,11 +239,11 @@ local transitions = {
       redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
       return untilMs
     end
-    local function give(lock, owner, untilMs, inboxPrefix)
+    local function give(lock, owner, untilMs, inboxPrefix, behind)
       local untilText = string.format('%.0f', untilMs)
       redis.call('hset', lock, owner, 1)
       redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
     end
     local function firstOf(line)
       return redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
@@ -297,13 +297,17 @@ local transitions = {
     return 1
   end },
   ['lock/rename'] = { run = function(KEYS, ARGV)
+    local function move(lock, from, to)
+      local holds = redis.call('hget', lock, from)
+      if holds then
+        redis.call('hset', lock, to, holds)
+        redis.call('hdel', lock, from)
+      end
+      return holds
+    end
     redis.call('hdel', KEYS[1], '')
     for i = 1, #ARGV - 2 do
-      local from = ARGV[i + 2]
-      local holds = redis.call('hget', KEYS[1], from)
-      if holds then
-        redis.call('hset', KEYS[1], ARGV[1], holds)
-        redis.call('hdel', KEYS[1], from)
+      if move(KEYS[1], ARGV[i + 2], ARGV[1]) then
         if KEYS[2] then
     local function isOf(owner, text)
       return string.sub(text or '', -#owner - 1) == ' ' .. owner
@@ -337,6 +341,13 @@ local transitions = {
     return redis.call('hexists', KEYS[1], ARGV[1])
   end },
   ['fair-lock/acquire'] = { run = function(KEYS, ARGV)
+    local holds = tonumber(ARGV[2])
+    local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
+    if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
+      redis.call('hset', KEYS[1], ARGV[1], 1)
+      redis.call('pexpire', KEYS[1], ARGV[3])
+      return 1
+    end
     local function clock()
       local time = redis.call('time')
       return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -490,16 +501,27 @@ local transitions = {
       rank = rank or known and redis.call('zrank', q.arrivals, owner) or q.ours
       return tonumber(known or 0), rank + foreigners(q) + 1, foreigners(q)
     end
-    local function give(lock, owner, untilMs, inboxPrefix)
+    local function give(lock, owner, untilMs, inboxPrefix, behind)
       local untilText = string.format('%.0f', untilMs)
       redis.call('hset', lock, owner, 1)
       redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+    end
+    local function behindFirst(q, client)
+      local ids, prefix = '', client .. ':'
+      local next = q.listed > 1 and redis.call('lindex', q.list, 1)
+      if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
+      for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
+        if string.sub(owner, 1, #prefix) ~= prefix then break end
+        ids = ids .. ',' .. string.sub(owner, #prefix + 1)
+      end
+      return ids
     end
     local function callUp(q, lock, first, inboxPrefix, unlock, publish)
       local owner = first.owner
       if first.marks and string.find(first.marks, 'g', 1, true) then
-        give(lock, owner, first.untilMs, inboxPrefix)
+        local passesOn = string.find(first.marks, 'p', 1, true)
+        give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
         remove(q, owner)
         return
       end
@@ -509,13 +531,6 @@ local transitions = {
       else
         redis.call(publish, unlock .. ':' .. owner, '0')
       end
-    end
-    local holds = tonumber(ARGV[2])
-    local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
-    if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
-      redis.call('hset', KEYS[1], ARGV[1], 1)
-      redis.call('pexpire', KEYS[1], ARGV[3])
-      return 1
     end
     local function isOf(owner, text)
       return string.sub(text or '', -#owner - 1) == ' ' .. owner
@@ -690,16 +705,27 @@ local transitions = {
         end
       end
     end
-    local function give(lock, owner, untilMs, inboxPrefix)
+    local function give(lock, owner, untilMs, inboxPrefix, behind)
       local untilText = string.format('%.0f', untilMs)
       redis.call('hset', lock, owner, 1)
       redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+    end
+    local function behindFirst(q, client)
+      local ids, prefix = '', client .. ':'
+      local next = q.listed > 1 and redis.call('lindex', q.list, 1)
+      if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
+      for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
+        if string.sub(owner, 1, #prefix) ~= prefix then break end
+        ids = ids .. ',' .. string.sub(owner, #prefix + 1)
+      end
+      return ids
     end
     local function callUp(q, lock, first, inboxPrefix, unlock, publish)
       local owner = first.owner
       if first.marks and string.find(first.marks, 'g', 1, true) then
-        give(lock, owner, first.untilMs, inboxPrefix)
+        local passesOn = string.find(first.marks, 'p', 1, true)
+        give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
         remove(q, owner)
         return
       end
@@ -709,6 +735,15 @@ local transitions = {
       else
         redis.call(publish, unlock .. ':' .. owner, '0')
       end
+    end
+    local function leavePassed(q, lock, owners, isLost)
+      if not owners[1] then return end
+      for _, owner in ipairs(owners) do
+        q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
+      end
+      redis.call('zrem', q.scores, unpack(owners))
+      q.ours = q.ours - redis.call('zrem', q.arrivals, unpack(owners))
+      if isLost then redis.pcall('hdel', lock, unpack(owners)) end
     end
     local function forget(key, owner)
       if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
@@ -748,10 +783,11 @@ local transitions = {
     end
     q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
     if q.listed > 0 or q.ours > 0 then
+      local passed = {}
+      for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
+      leavePassed(q, KEYS[1], passed, not mine)
       local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
-      if first then
-        callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9])
-      end
+      if first then callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) end
       tidy(q)
     end
     return mine and 1 or 0
@@ -875,16 +911,27 @@ local transitions = {
         end
       end
     end
-    local function give(lock, owner, untilMs, inboxPrefix)
+    local function give(lock, owner, untilMs, inboxPrefix, behind)
       local untilText = string.format('%.0f', untilMs)
       redis.call('hset', lock, owner, 1)
       redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+    end
+    local function behindFirst(q, client)
+      local ids, prefix = '', client .. ':'
+      local next = q.listed > 1 and redis.call('lindex', q.list, 1)
+      if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
+      for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
+        if string.sub(owner, 1, #prefix) ~= prefix then break end
+        ids = ids .. ',' .. string.sub(owner, #prefix + 1)
+      end
+      return ids
     end
     local function callUp(q, lock, first, inboxPrefix, unlock, publish)
       local owner = first.owner
       if first.marks and string.find(first.marks, 'g', 1, true) then
-        give(lock, owner, first.untilMs, inboxPrefix)
+        local passesOn = string.find(first.marks, 'p', 1, true)
+        give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
         remove(q, owner)
         return
       end
@@ -923,6 +970,218 @@ local transitions = {
     return {
       lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs, left
     }
+  end },
+  ['fair-lock/rename'] = { run = function(KEYS, ARGV)
+    local function clock()
+      local time = redis.call('time')
+      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    end
+    local function lineAt(list, scores, arrivals, heartbeats, patience)
+      local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
+      q.now, q.patience = clock(), tonumber(patience)
+      q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+      return q
+    end
+    local function clientOf(owner)
+      return string.match(owner, '^(.*):') or owner
+    end
+    local function lifeIn(text)
+      local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
+      return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
+    end
+    local function listen(q, heard, span)
+      local wasDeaf = q.now - heard > 0.6 * span
+      if wasDeaf then
+        for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+          local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
+          if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
+          end
+        end
+      end
+      if q.now - heard > 0.02 * span then
+        redis.call('hset', q.heartbeats, ':heard', q.now)
+      end
+      return wasDeaf
+    end
+    local function lifeOf(q, client)
+      if q.hasListened then
+        return lifeIn(redis.call('hget', q.heartbeats, client))
+      end
+      q.hasListened = true
+      local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
+      if heard and listen(q, heard, span) then
+        return lifeOf(q, client)
+      end
+      return lifeIn(life)
+    end
+    local function lives(q, client, forMs, marks)
+      local untilMs, since, before = lifeOf(q, client)
+      local left = untilMs - q.now
+      q.keepMs = 2 * math.max(forMs, q.patience)
+      if left > 0.94 * forMs and left <= forMs and before == marks then
+        return since, untilMs, left
+      end
+      since = left > 0 and since or q.now
+      untilMs = q.now + forMs
+      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
+        ':heard', q.now, ':span', forMs)
+      return since, untilMs, forMs
+    end
+    local function restore(q)
+      local dropped = {}
+      local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
+      while owner and not redis.call('zscore', q.scores, owner) do
+        dropped[#dropped + 1] = owner
+        owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
+      end
+      for i = #dropped, 1, -1 do
+        redis.call('lpush', q.list, dropped[i])
+        redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
+      end
+      q.listed = q.listed + #dropped
+    end
+    local function remove(q, owner)
+      q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
+      redis.call('zrem', q.scores, owner)
+      q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
+    end
+    local function foreigners(q)
+      return q.listed - q.ours
+    end
+    local function waiterOf(q, owner, isOurs)
+      if isOurs or redis.call('zscore', q.arrivals, owner) then
+        local untilMs, _, marks = lifeOf(q, clientOf(owner))
+        return { owner = owner, untilMs = untilMs, marks = marks }
+      end
+      return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
+    end
+    local function head(q)
+      local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
+      local owner = redis.call('lindex', q.list, 0)
+      if earliest and owner ~= earliest then
+        restore(q)
+        owner = redis.call('lindex', q.list, 0)
+      end
+      while owner do
+        local first = waiterOf(q, owner, owner == earliest)
+        if first.untilMs > q.now then
+          return first
+        end
+        remove(q, owner)
+        owner = redis.call('lindex', q.list, 0)
+      end
+    end
+    local function tidy(q)
+      local hasStrangers = foreigners(q) > 0
+      if hasStrangers then
+        redis.call('persist', q.list)
+        redis.call('persist', q.scores)
+      end
+      local key = hasStrangers and q.heartbeats or q.list
+      if q.ours == 0 then
+        redis.call('del', q.heartbeats)
+      elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
+        redis.call('pexpire', q.arrivals, q.keepMs)
+        redis.call('pexpire', q.heartbeats, q.keepMs)
+        if not hasStrangers then
+          redis.call('pexpire', q.list, q.keepMs)
+          redis.call('pexpire', q.scores, q.keepMs)
+        end
+      end
+    end
+    local function give(lock, owner, untilMs, inboxPrefix, behind)
+      local untilText = string.format('%.0f', untilMs)
+      redis.call('hset', lock, owner, 1)
+      redis.call('pexpireat', lock, untilText)
+      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+    end
+    local function behindFirst(q, client)
+      local ids, prefix = '', client .. ':'
+      local next = q.listed > 1 and redis.call('lindex', q.list, 1)
+      if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
+      for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
+        if string.sub(owner, 1, #prefix) ~= prefix then break end
+        ids = ids .. ',' .. string.sub(owner, #prefix + 1)
+      end
+      return ids
+    end
+    local function callUp(q, lock, first, inboxPrefix, unlock, publish)
+      local owner = first.owner
+      if first.marks and string.find(first.marks, 'g', 1, true) then
+        local passesOn = string.find(first.marks, 'p', 1, true)
+        give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+        remove(q, owner)
+        return
+      end
+      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+      if first.marks then
+        redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+      else
+        redis.call(publish, unlock .. ':' .. owner, '0')
+      end
+    end
+    local function leavePassed(q, lock, owners, isLost)
+      if not owners[1] then return end
+      for _, owner in ipairs(owners) do
+        q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
+      end
+      redis.call('zrem', q.scores, unpack(owners))
+      q.ours = q.ours - redis.call('zrem', q.arrivals, unpack(owners))
+      if isLost then redis.pcall('hdel', lock, unpack(owners)) end
+    end
+    local function move(lock, from, to)
+      local holds = redis.call('hget', lock, from)
+      if holds then
+        redis.call('hset', lock, to, holds)
+        redis.call('hdel', lock, from)
+      end
+      return holds
+    end
+    local function isOf(owner, text)
+      return string.sub(text or '', -#owner - 1) == ' ' .. owner
+    end
+    local function describe(key, owner, holds, wanted)
+      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+      if not ttl then
+        return
+      end
+      if isOf(owner, redis.call('get', key)) then
+        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+      elseif holds == 1 then
+        local time = redis.call('time')
+        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+      end
+    end
+    local function noteOf(key, owner)
+      local text = key and redis.call('get', key)
+      if isOf(owner, text) then
+        local at, traceparent = string.match(text, '^(%d+) (%S+)')
+        local time = redis.call('time')
+        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+      end
+    end
+    redis.call('hdel', KEYS[1], '')
+    local earlier = tonumber(ARGV[7])
+    local moved
+    for i = 1, earlier do
+      moved = moved or move(KEYS[1], ARGV[i + 7], ARGV[1])
+    end
+    if moved and KEYS[6] then
+      describe(KEYS[6], ARGV[1], 1, ARGV[2])
+    end
+    local isNamed = moved or redis.call('hexists', KEYS[1], ARGV[1]) == 1
+    local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
+    local passed = {}
+    for i = earlier + 1, #ARGV - 7 do passed[i - earlier] = ARGV[i + 7] end
+    leavePassed(q, KEYS[1], passed, not isNamed)
+    local first = not isNamed and redis.call('exists', KEYS[1]) == 0 and head(q)
+    if first then
+      callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
+    end
+    tidy(q)
+    return isNamed and 1 or 0
   end },
   ['read-lock/acquire'] = { run = function(KEYS, ARGV)
     local function clock()
@@ -1280,6 +1539,13 @@ redis.call(ARGV[7], ARGV[6], ARGV[8])
 return keep(operation, 1)
 `,
   'fair-lock/acquire': `-- acquire: take a free lock for the first in line, else stand in line; or set the hold count of its owner.
+local holds = tonumber(ARGV[2])
+local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
+if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
+  redis.call('hset', KEYS[1], ARGV[1], 1)
+  redis.call('pexpire', KEYS[1], ARGV[3])
+  return 1
+end
 local function clock()
   local time = redis.call('time')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -1433,16 +1699,27 @@ local function join(q, owner, number, lease)
   rank = rank or known and redis.call('zrank', q.arrivals, owner) or q.ours
   return tonumber(known or 0), rank + foreigners(q) + 1, foreigners(q)
 end
-local function give(lock, owner, untilMs, inboxPrefix)
+local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+end
+local function behindFirst(q, client)
+  local ids, prefix = '', client .. ':'
+  local next = q.listed > 1 and redis.call('lindex', q.list, 1)
+  if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
+  for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
+    if string.sub(owner, 1, #prefix) ~= prefix then break end
+    ids = ids .. ',' .. string.sub(owner, #prefix + 1)
+  end
+  return ids
 end
 local function callUp(q, lock, first, inboxPrefix, unlock, publish)
   local owner = first.owner
   if first.marks and string.find(first.marks, 'g', 1, true) then
-    give(lock, owner, first.untilMs, inboxPrefix)
+    local passesOn = string.find(first.marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
     return
   end
@@ -1452,13 +1729,6 @@ local function callUp(q, lock, first, inboxPrefix, unlock, publish)
   else
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
-end
-local holds = tonumber(ARGV[2])
-local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
-if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
-  redis.call('hset', KEYS[1], ARGV[1], 1)
-  redis.call('pexpire', KEYS[1], ARGV[3])
-  return 1
 end
 local function isOf(owner, text)
   return string.sub(text or '', -#owner - 1) == ' ' .. owner
@@ -1633,16 +1903,27 @@ local function tidy(q)
     end
   end
 end
-local function give(lock, owner, untilMs, inboxPrefix)
+local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+end
+local function behindFirst(q, client)
+  local ids, prefix = '', client .. ':'
+  local next = q.listed > 1 and redis.call('lindex', q.list, 1)
+  if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
+  for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
+    if string.sub(owner, 1, #prefix) ~= prefix then break end
+    ids = ids .. ',' .. string.sub(owner, #prefix + 1)
+  end
+  return ids
 end
 local function callUp(q, lock, first, inboxPrefix, unlock, publish)
   local owner = first.owner
   if first.marks and string.find(first.marks, 'g', 1, true) then
-    give(lock, owner, first.untilMs, inboxPrefix)
+    local passesOn = string.find(first.marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
     return
   end
@@ -1785,16 +2066,27 @@ local function tidy(q)
     end
   end
 end
-local function give(lock, owner, untilMs, inboxPrefix)
+local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+end
+local function behindFirst(q, client)
+  local ids, prefix = '', client .. ':'
+  local next = q.listed > 1 and redis.call('lindex', q.list, 1)
+  if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
+  for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
+    if string.sub(owner, 1, #prefix) ~= prefix then break end
+    ids = ids .. ',' .. string.sub(owner, #prefix + 1)
+  end
+  return ids
 end
 local function callUp(q, lock, first, inboxPrefix, unlock, publish)
   local owner = first.owner
   if first.marks and string.find(first.marks, 'g', 1, true) then
-    give(lock, owner, first.untilMs, inboxPrefix)
+    local passesOn = string.find(first.marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
     return
   end
@@ -1953,16 +2245,27 @@ local function tidy(q)
     end
   end
 end
-local function give(lock, owner, untilMs, inboxPrefix)
+local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+end
+local function behindFirst(q, client)
+  local ids, prefix = '', client .. ':'
+  local next = q.listed > 1 and redis.call('lindex', q.list, 1)
+  if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
+  for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
+    if string.sub(owner, 1, #prefix) ~= prefix then break end
+    ids = ids .. ',' .. string.sub(owner, #prefix + 1)
+  end
+  return ids
 end
 local function callUp(q, lock, first, inboxPrefix, unlock, publish)
   local owner = first.owner
   if first.marks and string.find(first.marks, 'g', 1, true) then
-    give(lock, owner, first.untilMs, inboxPrefix)
+    local passesOn = string.find(first.marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
     return
   end
@@ -1972,6 +2275,15 @@ local function callUp(q, lock, first, inboxPrefix, unlock, publish)
   else
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
+end
+local function leavePassed(q, lock, owners, isLost)
+  if not owners[1] then return end
+  for _, owner in ipairs(owners) do
+    q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
+  end
+  redis.call('zrem', q.scores, unpack(owners))
+  q.ours = q.ours - redis.call('zrem', q.arrivals, unpack(owners))
+  if isLost then redis.pcall('hdel', lock, unpack(owners)) end
 end
 local function forget(key, owner)
   if string.sub(redis.call('get', key) or '', -#owner - 1) == ' ' .. owner then
@@ -2011,13 +2323,226 @@ if KEYS[7] then
 end
 q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
 if q.listed > 0 or q.ours > 0 then
+  local passed = {}
+  for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
+  leavePassed(q, KEYS[1], passed, not mine)
   local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
-  if first then
-    callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9])
-  end
+  if first then callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) end
   tidy(q)
 end
 return mine and 1 or 0
+`,
+  'fair-lock/rename': `-- rename: let the field of a lock that was passed on along its line follow the owner, who leaves the line with those before.
+local function clock()
+  local time = redis.call('time')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local function lineAt(list, scores, arrivals, heartbeats, patience)
+  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
+  q.now, q.patience = clock(), tonumber(patience)
+  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+  return q
+end
+local function clientOf(owner)
+  return string.match(owner, '^(.*):') or owner
+end
+local function lifeIn(text)
+  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
+  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
+end
+local function listen(q, heard, span)
+  local wasDeaf = q.now - heard > 0.6 * span
+  if wasDeaf then
+    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
+      if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
+      end
+    end
+  end
+  if q.now - heard > 0.02 * span then
+    redis.call('hset', q.heartbeats, ':heard', q.now)
+  end
+  return wasDeaf
+end
+local function lifeOf(q, client)
+  if q.hasListened then
+    return lifeIn(redis.call('hget', q.heartbeats, client))
+  end
+  q.hasListened = true
+  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
+  if heard and listen(q, heard, span) then
+    return lifeOf(q, client)
+  end
+  return lifeIn(life)
+end
+local function lives(q, client, forMs, marks)
+  local untilMs, since, before = lifeOf(q, client)
+  local left = untilMs - q.now
+  q.keepMs = 2 * math.max(forMs, q.patience)
+  if left > 0.94 * forMs and left <= forMs and before == marks then
+    return since, untilMs, left
+  end
+  since = left > 0 and since or q.now
+  untilMs = q.now + forMs
+  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
+    ':heard', q.now, ':span', forMs)
+  return since, untilMs, forMs
+end
+local function restore(q)
+  local dropped = {}
+  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
+  while owner and not redis.call('zscore', q.scores, owner) do
+    dropped[#dropped + 1] = owner
+    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
+  end
+  for i = #dropped, 1, -1 do
+    redis.call('lpush', q.list, dropped[i])
+    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
+  end
+  q.listed = q.listed + #dropped
+end
+local function remove(q, owner)
+  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
+  redis.call('zrem', q.scores, owner)
+  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
+end
+local function foreigners(q)
+  return q.listed - q.ours
+end
+local function waiterOf(q, owner, isOurs)
+  if isOurs or redis.call('zscore', q.arrivals, owner) then
+    local untilMs, _, marks = lifeOf(q, clientOf(owner))
+    return { owner = owner, untilMs = untilMs, marks = marks }
+  end
+  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
+end
+local function head(q)
+  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
+  local owner = redis.call('lindex', q.list, 0)
+  if earliest and owner ~= earliest then
+    restore(q)
+    owner = redis.call('lindex', q.list, 0)
+  end
+  while owner do
+    local first = waiterOf(q, owner, owner == earliest)
+    if first.untilMs > q.now then
+      return first
+    end
+    remove(q, owner)
+    owner = redis.call('lindex', q.list, 0)
+  end
+end
+local function tidy(q)
+  local hasStrangers = foreigners(q) > 0
+  if hasStrangers then
+    redis.call('persist', q.list)
+    redis.call('persist', q.scores)
+  end
+  local key = hasStrangers and q.heartbeats or q.list
+  if q.ours == 0 then
+    redis.call('del', q.heartbeats)
+  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
+    redis.call('pexpire', q.arrivals, q.keepMs)
+    redis.call('pexpire', q.heartbeats, q.keepMs)
+    if not hasStrangers then
+      redis.call('pexpire', q.list, q.keepMs)
+      redis.call('pexpire', q.scores, q.keepMs)
+    end
+  end
+end
+local function give(lock, owner, untilMs, inboxPrefix, behind)
+  local untilText = string.format('%.0f', untilMs)
+  redis.call('hset', lock, owner, 1)
+  redis.call('pexpireat', lock, untilText)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+end
+local function behindFirst(q, client)
+  local ids, prefix = '', client .. ':'
+  local next = q.listed > 1 and redis.call('lindex', q.list, 1)
+  if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
+  for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
+    if string.sub(owner, 1, #prefix) ~= prefix then break end
+    ids = ids .. ',' .. string.sub(owner, #prefix + 1)
+  end
+  return ids
+end
+local function callUp(q, lock, first, inboxPrefix, unlock, publish)
+  local owner = first.owner
+  if first.marks and string.find(first.marks, 'g', 1, true) then
+    local passesOn = string.find(first.marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+    remove(q, owner)
+    return
+  end
+  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+  if first.marks then
+    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  else
+    redis.call(publish, unlock .. ':' .. owner, '0')
+  end
+end
+local function leavePassed(q, lock, owners, isLost)
+  if not owners[1] then return end
+  for _, owner in ipairs(owners) do
+    q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
+  end
+  redis.call('zrem', q.scores, unpack(owners))
+  q.ours = q.ours - redis.call('zrem', q.arrivals, unpack(owners))
+  if isLost then redis.pcall('hdel', lock, unpack(owners)) end
+end
+local function move(lock, from, to)
+  local holds = redis.call('hget', lock, from)
+  if holds then
+    redis.call('hset', lock, to, holds)
+    redis.call('hdel', lock, from)
+  end
+  return holds
+end
+local function isOf(owner, text)
+  return string.sub(text or '', -#owner - 1) == ' ' .. owner
+end
+local function describe(key, owner, holds, wanted)
+  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+  if not ttl then
+    return
+  end
+  if isOf(owner, redis.call('get', key)) then
+    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+  elseif holds == 1 then
+    local time = redis.call('time')
+    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
+  end
+end
+local function noteOf(key, owner)
+  local text = key and redis.call('get', key)
+  if isOf(owner, text) then
+    local at, traceparent = string.match(text, '^(%d+) (%S+)')
+    local time = redis.call('time')
+    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
+  end
+end
+redis.call('hdel', KEYS[1], '')
+local earlier = tonumber(ARGV[7])
+local moved
+for i = 1, earlier do
+  moved = moved or move(KEYS[1], ARGV[i + 7], ARGV[1])
+end
+if moved and KEYS[6] then
+  describe(KEYS[6], ARGV[1], 1, ARGV[2])
+end
+local isNamed = moved or redis.call('hexists', KEYS[1], ARGV[1]) == 1
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
+local passed = {}
+for i = earlier + 1, #ARGV - 7 do passed[i - earlier] = ARGV[i + 7] end
+leavePassed(q, KEYS[1], passed, not isNamed)
+local first = not isNamed and redis.call('exists', KEYS[1]) == 0 and head(q)
+if first then
+  callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
+end
+tidy(q)
+return isNamed and 1 or 0
 `,
   'fair-lock/withdraw': `-- withdraw: take an owner that nobody waits for any more out of the line; its hold, if it has one, stays.
 local function clock()
@@ -2138,16 +2663,27 @@ local function tidy(q)
     end
   end
 end
-local function give(lock, owner, untilMs, inboxPrefix)
+local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+end
+local function behindFirst(q, client)
+  local ids, prefix = '', client .. ':'
+  local next = q.listed > 1 and redis.call('lindex', q.list, 1)
+  if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
+  for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
+    if string.sub(owner, 1, #prefix) ~= prefix then break end
+    ids = ids .. ',' .. string.sub(owner, #prefix + 1)
+  end
+  return ids
 end
 local function callUp(q, lock, first, inboxPrefix, unlock, publish)
   local owner = first.owner
   if first.marks and string.find(first.marks, 'g', 1, true) then
-    give(lock, owner, first.untilMs, inboxPrefix)
+    local passesOn = string.find(first.marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
     return
   end
@@ -2619,11 +3155,11 @@ local function stand(line, owner, forMs)
   redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
   return untilMs
 end
-local function give(lock, owner, untilMs, inboxPrefix)
+local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner)
+  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
 end
 local function firstOf(line)
   return redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
@@ -2677,13 +3213,17 @@ end
 return 1
 `,
   'lock/rename': `-- rename: let the field of a lock that was passed on inside its process follow the owner.
+local function move(lock, from, to)
+  local holds = redis.call('hget', lock, from)
+  if holds then
+    redis.call('hset', lock, to, holds)
+    redis.call('hdel', lock, from)
+  end
+  return holds
+end
 redis.call('hdel', KEYS[1], '')
 for i = 1, #ARGV - 2 do
-  local from = ARGV[i + 2]
-  local holds = redis.call('hget', KEYS[1], from)
-  if holds then
-    redis.call('hset', KEYS[1], ARGV[1], holds)
-    redis.call('hdel', KEYS[1], from)
+  if move(KEYS[1], ARGV[i + 2], ARGV[1]) then
     if KEYS[2] then
 local function isOf(owner, text)
   return string.sub(text or '', -#owner - 1) == ' ' .. owner
@@ -3754,4 +4294,4 @@ return 1
 `,
 } as const
 
-export const inBatches: readonly string[] = ['lock/acquire', 'fenced-lock/acquire', 'lock/release', 'lock/rename', 'fair-lock/acquire', 'fair-lock/release', 'fair-lock/heartbeat', 'read-lock/acquire', 'read-lock/release', 'write-lock/acquire', 'write-lock/release']
+export const inBatches: readonly string[] = ['lock/acquire', 'fenced-lock/acquire', 'lock/release', 'lock/rename', 'fair-lock/acquire', 'fair-lock/release', 'fair-lock/heartbeat', 'fair-lock/rename', 'read-lock/acquire', 'read-lock/release', 'write-lock/acquire', 'write-lock/release']

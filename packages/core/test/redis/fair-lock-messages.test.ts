@@ -29,7 +29,7 @@ describe('what a fair lock says', () => {
   ])(
     'a release towards a Node waiter: %s in the inbox of its client, and nothing else',
     async (_what, pushedGrants, before) => {
-      const waiters = await rig.client({ resyncInterval: 20_000, pushedGrants })
+      const waiters = await rig.client({ resyncInterval: 20_000, pushedGrants, localPassing: false })
       const hold = await line.lockOf(locks).acquire()
       const standing = await line.joinAll(['a', 'b'], () => waiters)
       expect(await log.take()).toEqual([])
@@ -43,6 +43,21 @@ describe('what a fair lock says', () => {
       )
     },
   )
+
+  it('a release towards a Node waiter that passes it on: who of its client stands directly behind, too', async () => {
+    const waiters = await rig.client({ resyncInterval: 20_000 })
+    const hold = await line.lockOf(locks).acquire()
+    const standing = await line.joinAll(['a', 'b', 'c', 'other', 'd'], (label) =>
+      label === 'other' ? others : waiters,
+    )
+    const [a, b, c, other, d] = standing.map(({ owner }) => owner)
+    const threadOf = (owner = ''): string => owner.slice(owner.indexOf(':') + 1)
+    expect(await log.take()).toEqual([])
+    await hold.release()
+    await soon(served(standing))
+    const said = (await log.take()).map(([, payload]) => payload.replace(/^grant:\d+:/, ''))
+    expect(said).toEqual([`${a},${threadOf(b)},${threadOf(c)}`, other, d])
+  })
 
   it('a release towards a Java waiter: "0" on its own channel, and nothing else', async () => {
     const hold = await line.lockOf(locks).acquire()

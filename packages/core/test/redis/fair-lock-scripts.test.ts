@@ -27,7 +27,7 @@ beforeEach(() => {
 })
 
 const stamp = (sequence: number, latchThrough = 0) => ({ sequence, latchThrough })
-const aliveAs = (clientId: string) => ({ clientId, aliveForMs: 60_000, takesGrants: false })
+const aliveAs = (clientId: string) => ({ clientId, aliveForMs: 60_000, takesGrants: false, passesOn: false })
 const acquireAs = (owner: string, change: Partial<FairAcquireCommand> = {}) =>
   acquire(runner, {
     line,
@@ -41,7 +41,15 @@ const acquireAs = (owner: string, change: Partial<FairAcquireCommand> = {}) =>
     ...change,
   })
 const releaseAs = (owner: string, change: Partial<FairReleaseCommand> = {}) =>
-  release(runner, { line, latchKey: latchOf(owner), owner, holds: 0, stamp: stamp(2), ...change })
+  release(runner, {
+    line,
+    latchKey: latchOf(owner),
+    owner,
+    holds: 0,
+    stamp: stamp(2),
+    passedTo: [],
+    ...change,
+  })
 const beatAs = (clientId: string) => heartbeat(runner, { line, alive: aliveAs(clientId) })
 const force = () => forceRelease(runner, line)
 

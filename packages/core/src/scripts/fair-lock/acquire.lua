@@ -3,16 +3,13 @@
 --         [6] latch of this owner   [7] note of the hold
 -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
 --         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
---         [7] client id   [8] ms it counts as alive   [9] ms that Redisson gives each waiter
---         [10] number this owner came at, 0 for none yet, -1 when it does not wait   [11] [12] [13] as fair-lock/release [7..9]
---         [14] 'g' when its client uses a lock that it is given, else ''   [15] note, or absent, as lock/acquire
+--         [7] client id   [8] ms it counts as alive   [9] ms that Redisson gives each waiter   [10] number this owner came
+--         at, 0 for none yet, -1 when it does not wait   [11] [12] [13] as fair-lock/release [7..9]   [14] marks, see `lifeIn`
+--         [15] note, or absent, as lock/acquire
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy), else {ttl ms, holder,
 --         holds, number it came at, place in line, Java clients in line, since when its client has lived without a
 --         gap, until when it counts as alive (ms of Redis), ms until then, and with a note as lock/acquire}: it waits
 -- RETRY   safe: writes the absolute count; an owner stands in line once; late copies meet the latch
--- insert fair-lock/queue
--- insert fair-lock/join
--- insert fair-lock/call-up
 local holds = tonumber(ARGV[2])
 local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
 if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
@@ -21,6 +18,9 @@ if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 the
   redis.call('pexpire', KEYS[1], ARGV[3])
   return 1
 end
+-- insert fair-lock/queue
+-- insert fair-lock/join
+-- insert fair-lock/call-up
 -- insert lock/note
 local latched = redis.call('get', KEYS[6])
 local holder = redis.call('hgetall', KEYS[1])

@@ -4,7 +4,7 @@ import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 import { granted, parseAcquired, type AcquireReply, type HeldReply } from '../lock/acquire.js'
 import { noteIn, wantedNote, type NoteWish } from '../lock/note.js'
-import { callUpArguments, lifeIn, markOf, type FairLine, type Life, type SignOfLife } from './line.js'
+import { callUpArguments, lifeIn, marksOf, type FairLine, type Life, type SignOfLife } from './line.js'
 
 export const acquireScript = defineScript('fair-lock/acquire')
 
@@ -47,7 +47,7 @@ export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Prom
     line.patience,
     arrival,
     ...callUpArguments(runner, line),
-    markOf(alive),
+    marksOf(alive),
     ...(note ? [wantedNote(note)] : []),
   ]
   const { lockName } = line

@@ -2,7 +2,7 @@
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 -- ARGV    [1] client id   [2] ms it counts as alive   [3] ms that Redisson gives each waiter
 --         [4] prefix of the inbox channels of clients   [5] unlock channel   [6] PUBLISH or SPUBLISH
---         [7] 'g' when it uses a lock that its waiter is given, else ''
+--         [7] marks of it, see `lifeIn`
 -- RETURNS {ttl ms, -2 when nobody has the lock; holder; holds; first in line; ms the first counts as alive;
 --         Java clients in line; since when this client has lived without a gap; until when it counts as alive, ms of Redis; ms until then}
 -- RETRY   safe: the same again

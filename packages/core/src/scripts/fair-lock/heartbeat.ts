@@ -1,7 +1,7 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
 import { isJava } from './acquire.js'
-import { callUpArguments, lifeIn, markOf, type FairLine, type Life, type SignOfLife } from './line.js'
+import { callUpArguments, lifeIn, marksOf, type FairLine, type Life, type SignOfLife } from './line.js'
 
 export const heartbeatScript = defineScript('fair-lock/heartbeat')
 
@@ -31,7 +31,7 @@ export function heartbeat(runner: ScriptRunner, command: HeartbeatCommand): Prom
     `${alive.aliveForMs}`,
     line.patience,
     ...callUpArguments(runner, line),
-    markOf(alive),
+    marksOf(alive),
   ]
   return runner.run({ script: heartbeatScript, keys: line.keys, args, parse, lockName: line.lockName })
 }

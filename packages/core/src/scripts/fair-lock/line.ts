@@ -19,6 +19,8 @@ export interface SignOfLife {
   readonly aliveForMs: number
   /** Whether it uses a lock that its waiter is given; else the waiter is told to try. */
   readonly takesGrants: boolean
+  /** Whether it passes what its waiter is given on to those of its own that stand directly behind. */
+  readonly passesOn: boolean
 }
 
 /** What Redis made of it. */
@@ -36,9 +38,9 @@ export function lifeIn([since, until, leftMs]: readonly unknown[]): Life {
   return { since: String(since), until: Number(until), leftMs: Number(leftMs) }
 }
 
-/** The same as a mark in Redis. */
-export function markOf({ takesGrants }: SignOfLife): string {
-  return takesGrants ? 'g' : ''
+/** The same as marks in Redis. */
+export function marksOf({ takesGrants, passesOn }: SignOfLife): string {
+  return `${takesGrants ? 'g' : ''}${takesGrants && passesOn ? 'p' : ''}`
 }
 
 export function fairLine(lockName: string, key: string, patienceMs: number): FairLine {

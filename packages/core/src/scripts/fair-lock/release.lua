@@ -5,10 +5,12 @@
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
 --         [6] ms that Redisson gives each waiter
 --         [7] prefix of the inbox channels of clients   [8] unlock channel   [9] PUBLISH or SPUBLISH
+--         [10..] waiters that it was passed on to inside their process, which stand in line still
 -- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 -- insert fair-lock/queue
 -- insert fair-lock/call-up
+-- insert fair-lock/leave-passed
 -- insert lock/forget
 local holds = tonumber(ARGV[2])
 -- pcall: the way out of line is open also when something of another type has the name of the lock.
@@ -48,10 +50,11 @@ if KEYS[7] then
 end
 q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
 if q.listed > 0 or q.ours > 0 then
+  local passed = {}
+  for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
+  leavePassed(q, KEYS[1], passed, not mine)
   local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
-  if first then
-    callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9])
-  end
+  if first then callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) end
   tidy(q)
 end
 return mine and 1 or 0

@@ -14,12 +14,14 @@ export interface FairReleaseCommand {
   /** The hold count to have afterwards: 0 gives the lock back, and the place in line. */
   readonly holds: number
   readonly stamp: CommandStamp
+  /** Waiters that it was passed on to and that Redis has in line. */
+  readonly passedTo: readonly string[]
   /** The hold may have a note. */
   readonly isNoted?: boolean
 }
 
 export function release(runner: ScriptRunner, command: FairReleaseCommand): Promise<ReleaseReply> {
-  const { line, latchKey, owner, holds, stamp, isNoted } = command
+  const { line, latchKey, owner, holds, stamp, passedTo, isNoted } = command
   const { sequence, latchThrough } = stamp
   const args = [
     owner,
@@ -29,6 +31,7 @@ export function release(runner: ScriptRunner, command: FairReleaseCommand): Prom
     LATCH_TTL_MS,
     line.patience,
     ...callUpArguments(runner, line),
+    ...passedTo,
   ]
   const keys = [...line.keys, latchKey, ...(isNoted ? [noteKey(line.keys[0] ?? '')] : [])]
   return runner.run({ script: releaseScript, keys, args, parse: parseReleased, lockName: line.lockName })

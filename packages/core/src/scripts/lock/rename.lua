@@ -4,16 +4,12 @@
 --         [3..] owners that may be named there still
 -- RETURNS 1 named so now, 0 none of them has the lock
 -- RETRY   safe: moves the count as it is and never creates; a late copy finds none of the earlier owners
+-- insert lock/move
 -- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the rest be
 -- written even when it is out of memory.
 redis.call('hdel', KEYS[1], '')
 for i = 1, #ARGV - 2 do
-  local from = ARGV[i + 2]
-  local holds = redis.call('hget', KEYS[1], from)
-  if holds then
-    -- In this order: without a field the key would go, and its time to live with it.
-    redis.call('hset', KEYS[1], ARGV[1], holds)
-    redis.call('hdel', KEYS[1], from)
+  if move(KEYS[1], ARGV[i + 2], ARGV[1]) then
     if KEYS[2] then
 -- Not before: a rename without a note shall not pay for it.
 -- insert lock/note

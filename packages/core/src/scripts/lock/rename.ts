@@ -11,12 +11,18 @@ export interface Successor {
   readonly note: NoteWish | undefined
 }
 
-export interface RenameCommand {
-  readonly lockName: string
-  readonly key: string
+/** Of a lock that was passed on. */
+export interface Renaming {
   readonly to: Successor
   /** Who may be named there still. */
   readonly from: readonly string[]
+  /** Waiters that it was passed on to and that Redis has in line. */
+  readonly passedTo: readonly string[]
+}
+
+export interface RenameCommand extends Omit<Renaming, 'passedTo'> {
+  readonly lockName: string
+  readonly key: string
 }
 
 export type RenameReply = { readonly kind: 'renamed' | 'lost' }
@@ -28,9 +34,9 @@ export function rename(
   const { owner, note } = to
   const keys = note ? [key, noteKey(key)] : [key]
   const args = [owner, note ? wantedNote(note) : '', ...from]
-  return runner.run({ script: renameScript, keys, args, parse, lockName })
+  return runner.run({ script: renameScript, keys, args, parse: parseRenamed, lockName })
 }
 
-function parse(reply: unknown): RenameReply {
+export function parseRenamed(reply: unknown): RenameReply {
   return { kind: Number(reply) === 1 ? 'renamed' : 'lost' }
 }

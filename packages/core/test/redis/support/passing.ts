@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Hold, LockClient, LockClientOptions } from '../../../src/index.js'
 import { acquireScript as acquireFairScript } from '../../../src/scripts/fair-lock/acquire.js'
 import { releaseScript as releaseFairScript } from '../../../src/scripts/fair-lock/release.js'
+import { renameScript as renameFairScript } from '../../../src/scripts/fair-lock/rename.js'
 import { acquireFencedScript } from '../../../src/scripts/fenced-lock/acquire.js'
 import { acquireScript } from '../../../src/scripts/lock/acquire.js'
 import { releaseScript } from '../../../src/scripts/lock/release.js'
@@ -20,6 +21,7 @@ const NAMES = new Map([
   [releaseScript.sha1, 'release'],
   [releaseFairScript.sha1, 'release'],
   [renameScript.sha1, 'rename'],
+  [renameFairScript.sha1, 'rename'],
   [renewScript.sha1, 'renew'],
 ])
 

@@ -4,7 +4,7 @@ const SLOWNESS = 100
 
 /**
  * A clock whose time passes slowly, so that bounds of milliseconds are not used up by the test's own round trips. Its
- * timers keep real time.
+ * timers keep real time, unless they are to be as slow.
  */
 export class SlowClock implements Clock {
   private readonly startedAt = backgroundClock.now()
@@ -14,8 +14,10 @@ export class SlowClock implements Clock {
   readonly now = (): number => this.elapsed
   readonly wallNow = (): number => this.elapsed + this.sleptMs
 
+  constructor(private readonly slowsTimers = false) {}
+
   setTimer(delayMs: number, fire: () => void): { cancel(): void } {
-    return backgroundClock.setTimer(delayMs, fire)
+    return backgroundClock.setTimer(this.slowsTimers ? delayMs * SLOWNESS : delayMs, fire)
   }
 
   skip(ms: number): void {

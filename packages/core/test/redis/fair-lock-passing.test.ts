@@ -1,0 +1,298 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { LockLostError, type Hold, type LockClient, type LockClientOptions } from '../../src/index.js'
+import { renameScript } from '../../src/scripts/fair-lock/rename.js'
+import { nextEvent } from './support/behind.js'
+import { FairLine, served } from './support/fair-line.js'
+import { eventually } from './support/harness.js'
+import { JavaFairClient } from './support/java-fair-client.js'
+import { passer, type Passer } from './support/passing.js'
+import { runsOf } from './support/requests.js'
+import { soon, useRig } from './support/rig.js'
+import { SlowClock } from './support/slow-clock.js'
+
+// A fair lock that goes, inside a process, to those who stand directly behind each other in line.
+
+const NAME = 'order:42'
+const HEARTBEAT_MS = 20_000
+
+const rig = useRig()
+let line: FairLine
+let others: LockClient
+let holder: Hold
+
+beforeEach(async () => {
+  line = new FairLine(rig.admin, NAME)
+  // No heartbeat helps within a test.
+  others = await rig.client({ resyncInterval: HEARTBEAT_MS })
+  holder = await line.lockOf(others).acquire()
+})
+
+const client = (options: LockClientOptions = {}, connection = rig.connection()) =>
+  passer(rig, { resyncInterval: HEARTBEAT_MS, ...options }, connection)
+
+const owners = () => rig.admin.hgetall(NAME)
+
+/** Work that lasts until it is let go, and the hold meanwhile. */
+function lasting() {
+  let end = (): void => undefined
+  let begin!: (hold: Hold) => void
+  const begun = new Promise<Hold>((resolve) => (begin = resolve))
+  const ended = new Promise<void>((resolve) => (end = resolve))
+  const work = (hold: Hold): Promise<void> => {
+    begin(hold)
+    return ended
+  }
+  return { begun, end, work }
+}
+
+describe('a fair lock that several of one client wait for', () => {
+  it('goes along the line without a command, and one release takes all of them out of it', async () => {
+    const { locks, sent } = await client()
+    const standing = await line.joinAll(['a', 'b', 'c', 'd'], () => locks)
+    sent()
+    await holder.release()
+    await soon(served(standing))
+    expect(line.served).toEqual(['a', 'b', 'c', 'd'])
+    expect(sent()).toEqual(['release'])
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('is named after who keeps it, who stands in line no more', async () => {
+    const { locks, sent } = await client()
+    const { begun, end, work } = lasting()
+    const [a] = await line.joinAll(['a'], () => locks)
+    const b = await line.join('b', locks, { work })
+    const c = await line.join('c', others)
+    sent()
+    await holder.release()
+    const hold = await soon(begun)
+    await eventually(async () => b.owner in (await owners()))
+    expect(await owners()).toEqual({ [b.owner]: '1' })
+    expect(await line.owners()).toEqual([c.owner])
+    expect(await line.arrivals()).toEqual([c.owner])
+    await eventually(() => hold.trustedForMs > 25_000)
+    expect(sent()).toEqual(['renew', 'rename'])
+    await hold.verify()
+    sent()
+    end()
+    await soon(served([a!, b, c]))
+    expect(line.served).toEqual(['a', 'b', 'c'])
+    expect(sent()).toEqual(['release'])
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('does not pass a waiter of another client that came between them (I10)', async () => {
+    const { locks, sent } = await client()
+    const standing = await line.joinAll(['a', 'b', 'other', 'c', 'd'], (label) =>
+      label === 'other' ? others : locks,
+    )
+    sent()
+    await holder.release()
+    await soon(served(standing))
+    expect(line.served).toEqual(['a', 'b', 'other', 'c', 'd'])
+    expect(sent()).toEqual(['release', 'release'])
+  })
+
+  it('does not pass a Java waiter that came between them (I10)', async () => {
+    const { locks } = await client()
+    const java = new JavaFairClient(rig.admin, NAME)
+    const first = await line.join('a', locks)
+    await java.acquire()
+    const last = await line.join('b', locks)
+    await holder.release()
+    await soon(first.done)
+    expect(await java.acquire()).toBeNull()
+    expect(line.served).toEqual(['a'])
+    await java.unlock()
+    await soon(last.done)
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('skips who has left meanwhile', async () => {
+    const { locks, sent } = await client()
+    const { begun, end, work } = lasting()
+    const abort = new AbortController()
+    const a = await line.join('a', locks, { work })
+    const b = await line.join('b', locks, { signal: abort.signal })
+    const c = await line.join('c', locks)
+    await holder.release()
+    await soon(begun)
+    abort.abort()
+    await expect(b.done).rejects.toBe(abort.signal.reason)
+    await eventually(async () => !(await line.owners()).includes(b.owner))
+    sent()
+    end()
+    await soon(served([a, c]))
+    expect(line.served).toEqual(['a', 'c'])
+    expect(sent()).toEqual(['release'])
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('is not passed on beyond one that asks Redis at that moment: it is given back', async () => {
+    const proxy = await rig.proxy()
+    const { locks, sent } = await client({}, rig.connection({}, proxy))
+    const { begun, end, work } = lasting()
+    const a = await line.join('a', locks, { work })
+    const b = await line.join('b', locks)
+    const c = await line.join('c', locks)
+    await holder.release()
+    await soon(begun)
+    await eventually(() => sent().includes('renew'))
+    proxy.delay(50)
+    await rig.admin.publish(`holdfast:client:${locks.clientId}`, `turn:${b.owner}`)
+    await eventually(() => sent().includes('acquire'))
+    end()
+    await soon(served([a, b, c]))
+    expect(line.served).toEqual(['a', 'b', 'c'])
+    proxy.pass()
+    expect(await rig.contents()).toEqual({})
+  })
+})
+
+describe('it is given back to Redis instead', () => {
+  it.each([
+    ['localPassing: false', { localPassing: false }],
+    ['pushedGrants: false', { pushedGrants: false }],
+  ])('with %s', async (_what, options) => {
+    const { locks, sent } = await client(options)
+    const standing = await line.joinAll(['a', 'b'], () => locks)
+    sent()
+    await holder.release()
+    await soon(served(standing))
+    expect(line.served).toEqual(['a', 'b'])
+    expect(sent().filter((script) => script === 'release')).toHaveLength(2)
+  })
+
+  it('for one who wants a lease of its own', async () => {
+    const { locks, sent } = await client()
+    const a = await line.join('a', locks)
+    const b = await line.join('b', locks, { leaseMs: 90_000 })
+    sent()
+    await holder.release()
+    await soon(served([a, b]))
+    expect(sent()).toEqual(['release', 'release'])
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('where less than a third of the lease can be trusted', async () => {
+    const { locks, clock, sent } = await client()
+    const { begun, end, work } = lasting()
+    const a = await line.join('a', locks, { work })
+    const b = await line.join('b', locks)
+    await holder.release()
+    await soon(begun)
+    await eventually(() => sent().includes('renew'))
+    clock.skip(25_000)
+    end()
+    await soon(served([a, b]))
+    expect(sent()).toContain('release')
+    expect(line.served).toEqual(['a', 'b'])
+  })
+})
+
+describe('a fair lock that was taken away while it was passed on', () => {
+  /** Passed on to the last of them, who keeps it. The first time its name does not follow. */
+  async function passedOn(labels: readonly string[]) {
+    const proxy = await rig.proxy()
+    const connection = rig.connection({ autoResendUnfulfilledCommands: false }, proxy)
+    const { locks } = await client({ commandTimeout: 5 }, connection)
+    const { begun, end, work } = lasting()
+    const before = await line.joinAll(labels.slice(0, -1), () => locks)
+    const last = await line.join(labels.at(-1)!, locks, { work })
+    const behind = await line.join('behind', others)
+    const fault = proxy.loseRequest(runsOf(renameScript))
+    await holder.release()
+    const hold = await soon(begun)
+    await eventually(() => fault.count === 1)
+    return { locks, hold, end, before, last, behind }
+  }
+
+  it.each([
+    ['who has it', ['a', 'b']],
+    ['who has had it', ['a', 'b', 'c']],
+  ])('by force, and given to one %s: it goes on to the next (I4)', async (_what, labels) => {
+    const { hold, end, last, behind } = await passedOn(labels)
+    expect(await line.lockOf(others).forceUnlock()).toBe(true)
+    await eventually(() => hold.signal.aborted)
+    await soon(behind.done)
+    expect(hold.signal.reason).toBeInstanceOf(LockLostError)
+    expect(line.served).toEqual([...labels, 'behind'])
+    end()
+    await soon(last.done.catch(() => undefined))
+    await eventually(async () => Object.keys(await rig.contents()).every((key) => key.includes('latch')))
+  })
+
+  it('and given to who has it: that one keeps it (I1)', async () => {
+    const { locks, hold, end, last, behind } = await passedOn(['a', 'b'])
+    await rig.admin.del(NAME)
+    const lost = nextEvent(locks, 'lost')
+    // Whoever comes finds it free, and `b` first in line, by what Redis knows.
+    expect(await line.lockOf(others).tryLock()).toBe(false)
+    await hold.extend(60_000).catch(() => undefined)
+    expect(Object.keys(await owners())).toEqual([last.owner])
+    end()
+    await soon(served([last, behind]))
+    expect(line.served).toEqual(['a', 'b', 'behind'])
+    expect(await Promise.race([lost, Promise.resolve('kept')])).toBe('kept')
+  })
+})
+
+describe('callers that come back to it at once', () => {
+  /** Each takes the lock so many times; all are in line, one after the other, before the first has it. */
+  async function flows(labels: readonly string[], locksOf: (label: string) => LockClient, rounds: number) {
+    const ends: Promise<void>[] = []
+    for (const label of labels) {
+      const flow = async (): Promise<void> => {
+        for (let round = 0; round < rounds; round += 1) {
+          await line.lockOf(locksOf(label)).withLock(() => line.served.push(label))
+        }
+      }
+      ends.push(flow())
+      await eventually(async () => (await line.length()) === ends.length)
+    }
+    return ends
+  }
+
+  const releases = (sent: readonly string[]): number => sent.filter((script) => script === 'release').length
+
+  it('go on in the order in which they came, as one', async () => {
+    const { locks, sent } = await client()
+    const ends = await flows(['a', 'b', 'c', 'd'], () => locks, 3)
+    await holder.release()
+    await soon(Promise.all(ends))
+    expect(line.served.join('')).toBe('abcdabcdabcd')
+    expect(releases(sent())).toBeLessThan(9)
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('come together behind each other, where those of another client stood between them', async () => {
+    // The time that they have to come together is not used up by the test's own round trips.
+    const slow = (): Promise<Passer> => client({ clock: new SlowClock(true) })
+    const [one, two] = [await slow(), await slow()]
+    const ends = await flows(
+      ['a', 'x', 'b', 'y', 'c', 'z'],
+      (label) => ('abc'.includes(label) ? one : two).locks,
+      6,
+    )
+    await holder.release()
+    await soon(Promise.all(ends))
+    expect(line.served.join('')).toBe('axbycz' + 'abcxyz'.repeat(5))
+    // Each by itself in the first round; then at most two: the first may find the lock free, and have it without a grant.
+    for (const { sent } of [one, two]) expect(releases(sent())).toBeLessThanOrEqual(3 + 5 * 2)
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('stand in line soon, whoever has the lock for long', async () => {
+    const { locks } = await client()
+    const { begun, end, work } = lasting()
+    const [coming] = await flows(['a'], () => locks, 2)
+    const other = await line.join('other', others, { work })
+    const last = await line.join('b', locks)
+    await holder.release()
+    await soon(begun)
+    await eventually(async () => (await line.length()) === 2)
+    end()
+    await soon(Promise.all([coming, other.done, last.done]))
+    expect(line.served).toEqual(['a', 'other', 'b', 'a'])
+  })
+})
