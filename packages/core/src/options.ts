@@ -24,6 +24,9 @@ export interface ReplicaOptions {
 
 export type ShardedPubSub = 'auto' | 'on' | 'off'
 
+/** Whether clients of other makes use the same locks. */
+export type Interop = 'redisson' | 'none'
+
 /** All durations in milliseconds. */
 export interface LockClientOptions {
   /** Who this is, in the lock's hash and in error messages. Default: `<hostname>-<pid>`. No `:`, `{` or `}`. */
@@ -70,6 +73,13 @@ export interface LockClientOptions {
    */
   pushedGrants?: boolean
   /**
+   * Who else uses these locks. 'none': Holdfast clients alone, all of them with this option. Then the release of a plain
+   * lock announces nothing while nobody stands in line for it: one command of Redis less. A waiter that is not in line (of
+   * a client without this option, of a fenced lock of the same name) hears of it after `resyncInterval`. Needs
+   * `pushedGrants`, and no `replicas`. Default 'redisson': every release is announced, or given to a waiter.
+   */
+  interop?: Interop
+  /**
    * Whether a re-entry into a renewed and trusted hold, and giving back a level that is not the last, is done here at once;
    * the count in Redis follows at the end of the tick. Default false: each has Redis's answer. Plain, fenced and spin
    * locks. Never with `replicas`.
@@ -107,6 +117,7 @@ export interface ResolvedOptions {
   readonly describeHolds: true | (() => string | undefined) | undefined
   readonly localPassing: boolean
   readonly pushedGrants: boolean
+  readonly interop: Interop
   readonly localReentry: boolean
   readonly replicas: ReplicaAcks | undefined
   readonly shardedPubSub: ShardedPubSub
@@ -132,6 +143,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     describeHolds: describing(options.describeHolds),
     localPassing: options.localPassing ?? true,
     pushedGrants: options.pushedGrants ?? true,
+    interop: options.interop ?? 'redisson',
     localReentry: options.localReentry ?? false,
     replicas: replicaAcks(options.replicas),
     shardedPubSub: options.shardedPubSub ?? 'auto',
@@ -169,8 +181,20 @@ function check(options: ResolvedOptions): void {
   checkDuration('waitingThreshold', options.waitingThreshold, 'zero')
   checkOneOf('localPassing', options.localPassing, [true, false])
   checkOneOf('pushedGrants', options.pushedGrants, [true, false])
+  checkInterop(options)
   checkOneOf('localReentry', options.localReentry, [true, false])
   checkOneOf('shardedPubSub', options.shardedPubSub, ['auto', 'on', 'off'])
+}
+
+/** Who is not given a lock hears of it by what is announced. */
+function checkInterop({ interop, pushedGrants, replicas }: ResolvedOptions): void {
+  checkOneOf('interop', interop, ['redisson', 'none'])
+  if (interop === 'none' && !pushedGrants) {
+    throw new InvalidArgumentError('pushedGrants', pushedGrants, "true, with interop: 'none'")
+  }
+  if (interop === 'none' && replicas) {
+    throw new InvalidArgumentError('replicas', replicas, "undefined, with interop: 'none'")
+  }
 }
 
 function describing(given: LockClientOptions['describeHolds'] = false): ResolvedOptions['describeHolds'] {

@@ -222,6 +222,9 @@ export class OwnerCommands extends Turns implements CountKeeper {
     if (reply.isGiven || wasDone) {
       this.protocol.wentToAnother?.()
     }
+    if (reply.heardBy === 0) {
+      this.protocol.wentUnheard?.()
+    }
     return wasDone ? RELEASED : reply
   }
 

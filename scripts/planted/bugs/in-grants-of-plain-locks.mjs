@@ -3,6 +3,13 @@ const GRANTS = 'packages/core/test/redis/lock-grants.test.ts'
 const RELEASE = 'core/src/scripts/lock/release.lua'
 
 export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
+  'a release that is announced to nobody wakes nobody here': {
+    file: 'core/src/locks/reentrant-protocol.ts',
+    find: 'if (this.isOurs && waiter.isWaiting(this.key)) {',
+    replace: 'if (this.isOurs && !waiter.isWaiting(this.key)) {',
+    test: 'packages/core/test/redis/interop-none.test.ts',
+    only: 'wakes a waiter of its own',
+  },
   'a lock is given although somebody listens who would never be told': {
     file: RELEASE,
     find: 'return not heard.err and heard[2] == standing + exempt',

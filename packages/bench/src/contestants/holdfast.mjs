@@ -77,11 +77,11 @@ export const holdfastDefault = {
   },
 }
 
-const feature = (name, getLock, face) => ({
+const feature = (name, getLock, face, settings) => ({
   ...common,
   name,
   calls: {},
-  load: onGivenClient(getLock, face),
+  load: onGivenClient(getLock, face, settings),
 })
 
 const withFixedLease = (lock, name) => async () => {
@@ -93,6 +93,7 @@ const withFixedLease = (lock, name) => async () => {
 export const FEATURES = [
   feature('lock, release', plain, byHand),
   feature('no watchdog: a lease of 30 s', plain, withFixedLease),
+  feature("interop: 'none'", plain, byHand, { interop: 'none' }),
   feature('in a process that uses AsyncLocalStorage', plain, (lock, name) => {
     new AsyncLocalStorage().run(true, () => undefined)
     return byHand(lock, name)

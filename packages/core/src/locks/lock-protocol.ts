@@ -105,6 +105,8 @@ export interface LockProtocol {
   release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T>
   /** A release gave the lock to a waiter, perhaps of another client, and announced nothing. */
   wentToAnother?(): void
+  /** A release freed the lock, and no connection heard of it. */
+  wentUnheard?(): void
   /** Makes the lease last at least this long from now, ms. */
   extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
   forceRelease(): Promise<boolean>

@@ -22,6 +22,8 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
   private readonly lineKey: string
   override readonly reentersLocally: boolean
   private readonly passesOn: boolean
+  /** Nobody but Holdfast clients uses it. */
+  private readonly isOurs: boolean
 
   constructor(session: Session, lockName: string, isAnnounced = true) {
     super(session, lockName)
@@ -29,7 +31,8 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     this.channel = isAnnounced ? topic : null
     this.line = { queue: this.key, topic }
     this.lineKey = givenLine(this.key)
-    const { localPassing, localReentry, replicas } = session.options
+    const { localPassing, localReentry, replicas, interop } = session.options
+    this.isOurs = interop === 'none'
     // What only the primary has would be a loss after a fail-over: where replicas count, Redis is asked.
     this.passesOn = isAnnounced && localPassing && !replicas
     this.reentersLocally = localReentry && !replicas
@@ -106,7 +109,20 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     const latchKey = this.latchKey(owner)
     const unseated = holds === 0 ? this.unseatedWithout(owner) : undefined
     // Each name by itself: to spread one object into another takes longer than all the rest of a release.
-    const command = { lockName, key, latchKey, lineKey, channel, owner, holds, stamp, isNoted, unseated }
+    const tellsLineAlone = this.isOurs && this.isGiven
+    const command = {
+      lockName,
+      key,
+      latchKey,
+      lineKey,
+      channel,
+      owner,
+      holds,
+      stamp,
+      isNoted,
+      unseated,
+      tellsLineAlone,
+    }
     return runner.run(releaseCall(runner, command), reading)
   }
 
@@ -122,6 +138,14 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
     const { session, key } = this
     if (session.standingHeads.ownerAt(key) === undefined) {
       session.waiter.standBack(key, 0)
+    }
+  }
+
+  /** The release was announced to nobody, so nobody here heard of it: the head looks for itself. */
+  wentUnheard(): void {
+    const { waiter } = this.session
+    if (this.isOurs && waiter.isWaiting(this.key)) {
+      waiter.wake(this.key)
     }
   }
 

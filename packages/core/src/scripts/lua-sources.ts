@@ -218,7 +218,8 @@ local transitions = {
     end
       forget(KEYS[4], ARGV[1])
     end
-    if redis.call('exists', KEYS[2]) == 1 then
+    local isAwaited = redis.call('exists', KEYS[2]) == 1
+    if isAwaited then
     local LIFE = 'alive:'
     local LEFT_FREE = 'left-free'
     local LONGEST_GIVING_MS = 100
@@ -292,7 +293,7 @@ local transitions = {
       return 0
     end
     if ARGV[7] ~= '' then
-      return 4 + redis.call(ARGV[7], ARGV[6], '0')
+      return 4 + (ARGV[10] and not isAwaited and 0 or redis.call(ARGV[7], ARGV[6], '0'))
     end
     return 1
   end },
@@ -3134,7 +3135,8 @@ local function forget(key, owner)
 end
   forget(KEYS[4], ARGV[1])
 end
-if redis.call('exists', KEYS[2]) == 1 then
+local isAwaited = redis.call('exists', KEYS[2]) == 1
+if isAwaited then
 local LIFE = 'alive:'
 local LEFT_FREE = 'left-free'
 local LONGEST_GIVING_MS = 100
@@ -3208,7 +3210,7 @@ if not mine then
   return 0
 end
 if ARGV[7] ~= '' then
-  return 4 + redis.call(ARGV[7], ARGV[6], '0')
+  return 4 + (ARGV[10] and not isAwaited and 0 or redis.call(ARGV[7], ARGV[6], '0'))
 end
 return 1
 `,

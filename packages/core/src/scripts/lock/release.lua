@@ -6,7 +6,7 @@
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
 --         [6] unlock channel   [7] PUBLISH or SPUBLISH, '' to tell nobody
 --         [8] connections of this client that listen to it and stand not in line, '' to give it to nobody
---         [9] prefix of the inbox channels of clients
+--         [9] prefix of the inbox channels of clients   [10] given where it is announced only while somebody stands in line
 -- RETURNS 1 released and announced nowhere, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing,
 --         4 + n released, and n connections to this server heard it, -1 released and given to a waiter
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
@@ -37,7 +37,8 @@ if KEYS[4] then
 -- insert lock/forget
   forget(KEYS[4], ARGV[1])
 end
-if redis.call('exists', KEYS[2]) == 1 then
+local isAwaited = redis.call('exists', KEYS[2]) == 1
+if isAwaited then
 -- Nor should one that nobody waits for.
 -- insert lock/call-up
   leave(KEYS[2], ARGV[1])
@@ -49,6 +50,6 @@ if not mine then
   return 0
 end
 if ARGV[7] ~= '' then
-  return 4 + redis.call(ARGV[7], ARGV[6], '0')
+  return 4 + (ARGV[10] and not isAwaited and 0 or redis.call(ARGV[7], ARGV[6], '0'))
 end
 return 1

@@ -22,6 +22,8 @@ export interface ReleaseCommand {
   readonly lineKey: string
   /** Connections of this client that hear of the release and stand not in line. Absent: nobody is given the lock. */
   readonly unseated?: number | undefined
+  /** Who waits and is not told otherwise stands in line: while nobody does, nothing is announced. */
+  readonly tellsLineAlone?: boolean
 }
 
 export interface ReleaseReply {
@@ -47,7 +49,19 @@ export function releaseCall(
   runner: Pick<ScriptRunner, 'announcementOn'>,
   command: ReleaseCommand,
 ): ScriptCall<ReleaseReply> {
-  const { lockName, key, latchKey, channel, owner, holds, stamp, isNoted, lineKey, unseated } = command
+  const {
+    lockName,
+    key,
+    latchKey,
+    channel,
+    owner,
+    holds,
+    stamp,
+    isNoted,
+    lineKey,
+    unseated,
+    tellsLineAlone,
+  } = command
   const args = [
     owner,
     `${holds}`,
@@ -59,6 +73,9 @@ export function releaseCall(
     unseated === undefined ? '' : `${unseated}`,
     INBOX_PREFIX,
   ]
+  if (tellsLineAlone === true) {
+    args.push('1')
+  }
   const keys = [key, lineKey]
   // Most releases have neither: what is not named costs nothing.
   if (holds > 0 || stamp.latchThrough > 0 || isNoted === true) {

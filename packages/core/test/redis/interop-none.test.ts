@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { LockClient, LockClientOptions } from '../../src/index.js'
+import { waitBehind } from './support/behind.js'
+import { eventually } from './support/harness.js'
+import { MessageLog } from './support/message-log.js'
+import { soon, useRig } from './support/rig.js'
+
+// Locks that nobody but Holdfast clients uses: a release tells only those who stand in line.
+
+const NAME = 'order:42'
+const CHANNEL = `redisson_lock__channel:{${NAME}}`
+
+const rig = useRig()
+let log: MessageLog
+
+beforeEach(async () => {
+  log = await MessageLog.open(rig.connection(), rig.admin)
+})
+
+// No resync helps within a test.
+const client = (options: LockClientOptions = {}): Promise<LockClient> =>
+  rig.client({ interop: 'none', resyncInterval: 20_000, ...options })
+
+const announced = async (): Promise<string[]> => (await log.take()).map(([channel]) => channel)
+
+/** Its head stands in line, to be given the lock. */
+const stands = () => eventually(async () => (await rig.admin.zcard(`holdfast:line:{${NAME}}`)) > 0)
+
+describe("a client with interop: 'none'", () => {
+  it('announces no release that nobody waits for', async () => {
+    const locks = await client()
+    await locks.getLock(NAME).withLock(() => undefined)
+    await locks.getNonReentrantLock(NAME).withLock(() => undefined)
+    expect(await announced()).toEqual([])
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('and by default every client does', async () => {
+    const locks = await rig.client()
+    await locks.getLock(NAME).withLock(() => undefined)
+    expect(await announced()).toEqual([CHANNEL])
+  })
+
+  it('gives the lock to a waiter of another client', async () => {
+    const [locks, others] = [await client(), await client()]
+    const hold = await locks.getLock(NAME).acquire()
+    const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())
+    await stands()
+    await hold.release()
+    expect(await (await soon(waiting)).release()).toBe('released')
+    await eventually(async () => Object.keys(await rig.contents()).length === 0)
+  })
+
+  it('wakes a waiter of its own that the lock is not passed on to', async () => {
+    const locks = await client()
+    const hold = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })
+    const waits = ['a', 'b'].map(() => locks.getLock(NAME).acquire({ leaseMs: 60_000 }))
+    await eventually(async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1] === 1)
+    await locks.getLock(NAME).isLocked()
+    await hold.release()
+    await (await soon(waits[0]!)).release()
+    await (await soon(waits[1]!)).release()
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('tells the others again once a waiter has left', async () => {
+    const [locks, others] = [await client(), await client()]
+    const abort = new AbortController()
+    const hold = await locks.getLock(NAME).acquire()
+    const leaving = others.getLock(NAME).acquire({ signal: abort.signal })
+    await stands()
+    abort.abort()
+    await expect(leaving).rejects.toBe(abort.signal.reason)
+    await hold.release()
+    await locks.getLock(NAME).withLock(() => undefined)
+    await eventually(async () => Object.keys(await rig.contents()).length === 0)
+  })
+
+  it('announces the release of a fenced lock, whose waiters do not stand in line', async () => {
+    const [locks, others] = [await client(), await client()]
+    const hold = await locks.getFencedLock(NAME).acquire()
+    const { waiting } = await waitBehind(rig.admin, NAME, () => others.getFencedLock(NAME).acquire())
+    await hold.release()
+    await (await soon(waiting)).release()
+    expect(await announced()).toEqual([CHANNEL, CHANNEL])
+  })
+
+  it.each([
+    ['pushedGrants: false', { pushedGrants: false }, /^pushedGrants must be true, with interop: 'none'/],
+    ['replicas', { replicas: { acks: 1 } }, /^replicas must be undefined, with interop: 'none'/],
+    ['another name', { interop: 'java' as 'none' }, /^interop must be/],
+  ])('is not to be had with %s', async (_what, options, message) => {
+    await expect(client(options)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringMatching(message),
+    })
+  })
+})
