@@ -292,8 +292,11 @@ local transitions = {
     if not mine then
       return 0
     end
+    if ARGV[10] and not isAwaited then
+      return 4
+    end
     if ARGV[7] ~= '' then
-      return 4 + (ARGV[10] and not isAwaited and 0 or redis.call(ARGV[7], ARGV[6], '0'))
+      return 4 + redis.call(ARGV[7], ARGV[6], '0')
     end
     return 1
   end },
@@ -3209,8 +3212,11 @@ end
 if not mine then
   return 0
 end
+if ARGV[10] and not isAwaited then
+  return 4
+end
 if ARGV[7] ~= '' then
-  return 4 + (ARGV[10] and not isAwaited and 0 or redis.call(ARGV[7], ARGV[6], '0'))
+  return 4 + redis.call(ARGV[7], ARGV[6], '0')
 end
 return 1
 `,

@@ -49,7 +49,10 @@ end
 if not mine then
   return 0
 end
+if ARGV[10] and not isAwaited then
+  return 4
+end
 if ARGV[7] ~= '' then
-  return 4 + (ARGV[10] and not isAwaited and 0 or redis.call(ARGV[7], ARGV[6], '0'))
+  return 4 + redis.call(ARGV[7], ARGV[6], '0')
 end
 return 1
