@@ -62,8 +62,7 @@ export class Grants {
       return
     }
     const life = candidate.lives.lifeUntil(until, clock.now())
-    const { sentAt = 0, ttlMs = 0 } = life ?? {}
-    if (!life || !this.offer(owner, { kind: 'granted', owner, sentAt, ttlMs, behind })) {
+    if (!life || !this.offer(owner, grantOf(owner, life, behind))) {
       waiter.wake(candidate.queue)
     }
   }
@@ -80,4 +79,12 @@ export class Grants {
     }
     return isTaken
   }
+}
+
+function grantOf(
+  owner: string,
+  { sentAt, ttlMs }: { sentAt: number; ttlMs: number },
+  behind: string[],
+): PushedGrant {
+  return { kind: 'granted', owner, sentAt, ttlMs, behind }
 }
