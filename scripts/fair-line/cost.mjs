@@ -7,14 +7,23 @@ const FEWEST_ROUNDS = 3
 const MOST_TIMES = 2.5
 
 /**
- * What a hand-over costs Redis, by the length of the line: scripts, and microseconds in scripts, by its own count. The
+ * What a hand-over to another client costs Redis, by the length of the line: scripts, and microseconds in scripts, by its own count. The
  * best of several rounds: whatever else runs on the machine only adds.
  *
  * @param {{ processes: number, sizes: number[] }} wanted
  * @param {{ interrupted: AbortSignal, log: (line: string) => void }} parts
  */
 export const cost = async ({ processes, sizes }, { interrupted, log }) => {
-  const crew = await Crew.start({ processes, resyncMs: RESYNC_MS, leaseMs: 60_000, holdMs: 0, interrupted })
+  // Nothing that is handed over inside a process costs Redis anything: the longer the line, the more of that there would be.
+  const settings = {
+    processes,
+    resyncMs: RESYNC_MS,
+    leaseMs: 60_000,
+    holdMs: 0,
+    localPassing: false,
+    interrupted,
+  }
+  const crew = await Crew.start(settings)
   try {
     const rows = []
     for (const waiters of sizes) {

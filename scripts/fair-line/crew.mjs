@@ -16,7 +16,10 @@ export class Crew {
   #holder
   #settings
 
-  /** @param {{ processes: number, resyncMs: number, leaseMs: number, holdMs: number, interrupted: AbortSignal }} settings */
+  /**
+   * @param {{ processes: number, resyncMs: number, leaseMs: number, holdMs: number, localPassing?: boolean,
+   *   interrupted: AbortSignal }} settings
+   */
   static async start(settings) {
     const crew = new Crew()
     crew.#settings = settings
@@ -118,7 +121,7 @@ export class Crew {
   }
 
   async #launch() {
-    const { resyncMs, leaseMs, holdMs } = this.#settings
+    const { resyncMs, leaseMs, holdMs, localPassing = true } = this.#settings
     const process = await WorkerProcess.start(WORKER)
     const worker = { process, clientId: '' }
     this.workers.push(worker)
@@ -128,6 +131,7 @@ export class Crew {
       resyncMs,
       leaseMs,
       holdMs,
+      localPassing,
       lock: LOCK,
       served: SERVED,
     })

@@ -47,6 +47,7 @@ serveWorker({
     locks = await LockClient.connect(redis, {
       resyncInterval: settings.resyncMs,
       lockWatchdogTimeout: settings.leaseMs,
+      localPassing: settings.localPassing,
       bareCalls: 'allow',
     })
     locks.on('lost', () => undefined)
