@@ -7,8 +7,8 @@ const FEWEST_ROUNDS = 3
 const MOST_TIMES = 2.5
 
 /**
- * What a hand-over to another client costs Redis, by the length of the line: scripts, and microseconds in scripts, by its own count. The
- * best of several rounds: whatever else runs on the machine only adds.
+ * What a hand-over to another client costs Redis, by the length of the line: scripts, and microseconds in scripts, by its
+ * own count. The best of several rounds: whatever else runs on the machine only adds.
  *
  * @param {{ processes: number, sizes: number[] }} wanted
  * @param {{ interrupted: AbortSignal, log: (line: string) => void }} parts

@@ -129,8 +129,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
 
   /** The lock is passed on to it, and with it what there is in Redis. @returns false: it takes it in Redis */
   takeOver({ possession, passedAt, sentAt, ttlMs, renew, end }: PassedHold, { note }: LevelRequest): boolean {
-    const isFree =
-      this.protocol.passing?.localQueue === null ? this.commands.isOnlyInLine : this.commands.isUntouched
+    const isFree = possession.isAlongLine ? this.commands.isOnlyInLine : this.commands.isUntouched
     if (!isFree) {
       return false
     }

@@ -1,5 +1,5 @@
 import type { TopicSubscriptions } from '@holdfast/waiter'
-import { INBOX_PREFIX } from './keys.js'
+import { INBOX_PREFIX, ownerField } from './keys.js'
 import type { Session } from './session.js'
 
 // Before the owner whose turn it is; no client name has a colon in it.
@@ -56,11 +56,12 @@ export class ClientInbox {
 
 /** `CLIENT:5,6,7`: the first of these, and those behind it. No client id has a colon. */
 function ownersIn(text: string): [owner: string, behind: string[]] {
-  const end = text.indexOf(',', text.indexOf(':'))
+  const colon = text.indexOf(':')
+  const end = text.indexOf(',', colon)
   if (end === -1) {
     return [text, []]
   }
-  const client = text.slice(0, text.indexOf(':') + 1)
+  const clientId = text.slice(0, colon)
   const threadIds = text.slice(end + 1).split(',')
-  return [text.slice(0, end), threadIds.map((id) => client + id)]
+  return [text.slice(0, end), threadIds.map((id) => ownerField(clientId, Number(id)))]
 }

@@ -31,7 +31,6 @@ export interface CountKeeper {
 export abstract class CountChange<R = unknown, T = unknown> implements HoldChange, Reading<R, T> {
   readonly owner: string
   readonly stamp: CommandStamp
-  readonly passedTo: readonly string[]
   readonly epochWhenSent: number
   /** What was known of the count when it was sent. */
   readonly known: number | null
@@ -42,10 +41,13 @@ export abstract class CountChange<R = unknown, T = unknown> implements HoldChang
     private readonly reading: Reading<R, T>,
   ) {
     this.owner = keeper.field.name
-    this.passedTo = keeper.field.passedTo
     this.stamp = keeper.nextStamp()
     this.epochWhenSent = keeper.connectionEpoch
     this.known = keeper.forgetCount()
+  }
+
+  get passedTo(): readonly string[] {
+    return this.keeper.field.passedTo
   }
 
   read(reply: R): T {

@@ -38,8 +38,8 @@ export class FairReturns {
   enter<T>(lockKey: string, waiting: number, send: () => Promise<T>): Promise<T> {
     const { clock, held } = this.parts
     const here = this.byLock.get(lockKey)
-    const isLate = !here || (!here.isReleasing && clock.now() >= here.endedAt + RETURN_MS)
-    if (isLate || !(here.isReleasing || waiting > 1 || held.isHeld(lockKey))) {
+    const hasCompany = waiting > 1 || held.isHeld(lockKey)
+    if (!here || !(here.isReleasing || (hasCompany && clock.now() < here.endedAt + RETURN_MS))) {
       return send()
     }
     here.timer ??= clock.setTimer(RETURN_MS, () => this.sendAll(here))

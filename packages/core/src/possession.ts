@@ -61,7 +61,7 @@ export class Possession {
   }
 
   /** Whoever it is passed on to has a place in Redis's line. */
-  private get isAlongLine(): boolean {
+  get isAlongLine(): boolean {
     return this.protocol.passing?.localQueue === null
   }
 

@@ -50,8 +50,8 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
   },
   'who comes back to a fair lock goes back alone': {
     file: RETURNS,
-    find: 'if (isLate ||',
-    replace: 'if (!isLate || isLate ||',
+    find: 'if (!here || !(here.isReleasing',
+    replace: 'if (!here || here.sends || !(here.isReleasing',
     test: PASSING,
     only: 'come together behind each other',
   },

@@ -3,6 +3,7 @@ import type { Hold, LockClient, LockClientOptions } from '../../src/index.js'
 import { releaseScript } from '../../src/scripts/fair-lock/release.js'
 import { FairLine, served, type Standing } from './support/fair-line.js'
 import { eventually } from './support/harness.js'
+import { lastingWork } from './support/lasting-work.js'
 import { staysByDesign } from './support/lasting-keys.js'
 import { outdatedLives, repeatedRuns } from './support/grant-cases.js'
 import { passer } from './support/passing.js'
@@ -39,14 +40,7 @@ async function receiver(options: LockClientOptions = {}, connection = rig.connec
 
 /** Its hold, as soon as it has the lock, and what lets it give the lock back. */
 async function waitFor(client: LockClient, options: { leaseMs?: number; signal?: AbortSignal } = {}) {
-  let finish = (): void => undefined
-  let begin!: (hold: Hold) => void
-  const begun = new Promise<Hold>((resolve) => (begin = resolve))
-  const finished = new Promise<void>((resolve) => (finish = resolve))
-  const work = (hold: Hold): Promise<void> => {
-    begin(hold)
-    return finished
-  }
+  const { begun, end: finish, work } = lastingWork()
   const standing: Standing = await line.join('waiting', client, { ...options, work })
   const end = async (): Promise<void> => {
     finish()

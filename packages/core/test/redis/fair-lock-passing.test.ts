@@ -5,6 +5,7 @@ import { nextEvent } from './support/behind.js'
 import { FairLine, served } from './support/fair-line.js'
 import { eventually } from './support/harness.js'
 import { JavaFairClient } from './support/java-fair-client.js'
+import { lastingWork } from './support/lasting-work.js'
 import { passer, type Passer } from './support/passing.js'
 import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
@@ -32,19 +33,6 @@ const client = (options: LockClientOptions = {}, connection = rig.connection()) 
 
 const owners = () => rig.admin.hgetall(NAME)
 
-/** Work that lasts until it is let go, and the hold meanwhile. */
-function lasting() {
-  let end = (): void => undefined
-  let begin!: (hold: Hold) => void
-  const begun = new Promise<Hold>((resolve) => (begin = resolve))
-  const ended = new Promise<void>((resolve) => (end = resolve))
-  const work = (hold: Hold): Promise<void> => {
-    begin(hold)
-    return ended
-  }
-  return { begun, end, work }
-}
-
 describe('a fair lock that several of one client wait for', () => {
   it('goes along the line without a command, and one release takes all of them out of it', async () => {
     const { locks, sent } = await client()
@@ -59,7 +47,7 @@ describe('a fair lock that several of one client wait for', () => {
 
   it('is named after who keeps it, who stands in line no more', async () => {
     const { locks, sent } = await client()
-    const { begun, end, work } = lasting()
+    const { begun, end, work } = lastingWork()
     const [a] = await line.joinAll(['a'], () => locks)
     const b = await line.join('b', locks, { work })
     const c = await line.join('c', others)
@@ -110,7 +98,7 @@ describe('a fair lock that several of one client wait for', () => {
 
   it('skips who has left meanwhile', async () => {
     const { locks, sent } = await client()
-    const { begun, end, work } = lasting()
+    const { begun, end, work } = lastingWork()
     const abort = new AbortController()
     const a = await line.join('a', locks, { work })
     const b = await line.join('b', locks, { signal: abort.signal })
@@ -131,7 +119,7 @@ describe('a fair lock that several of one client wait for', () => {
   it('is not passed on beyond one that asks Redis at that moment: it is given back', async () => {
     const proxy = await rig.proxy()
     const { locks, sent } = await client({}, rig.connection({}, proxy))
-    const { begun, end, work } = lasting()
+    const { begun, end, work } = lastingWork()
     const a = await line.join('a', locks, { work })
     const b = await line.join('b', locks)
     const c = await line.join('c', locks)
@@ -176,7 +164,7 @@ describe('it is given back to Redis instead', () => {
 
   it('where less than a third of the lease can be trusted', async () => {
     const { locks, clock, sent } = await client()
-    const { begun, end, work } = lasting()
+    const { begun, end, work } = lastingWork()
     const a = await line.join('a', locks, { work })
     const b = await line.join('b', locks)
     await holder.release()
@@ -196,7 +184,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
     const proxy = await rig.proxy()
     const connection = rig.connection({ autoResendUnfulfilledCommands: false }, proxy)
     const { locks } = await client({ commandTimeout: 5 }, connection)
-    const { begun, end, work } = lasting()
+    const { begun, end, work } = lastingWork()
     const before = await line.joinAll(labels.slice(0, -1), () => locks)
     const last = await line.join(labels.at(-1)!, locks, { work })
     const behind = await line.join('behind', others)
@@ -285,7 +273,7 @@ describe('callers that come back to it at once', () => {
 
   it('stand in line soon, whoever has the lock for long', async () => {
     const { locks } = await client()
-    const { begun, end, work } = lasting()
+    const { begun, end, work } = lastingWork()
     const [coming] = await flows(['a'], () => locks, 2)
     const other = await line.join('other', others, { work })
     const last = await line.join('b', locks)
