@@ -27,12 +27,13 @@ const torture = async (wanted) => {
   const register = await RedisServer.start()
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-torture-'))
   const locks = lockNames(wanted.locks, wanted.kinds)
-  const { flows, seed, leaseMs, resyncMs, delayMs, dropNth } = wanted
+  const { flows, seed, leaseMs, resyncMs, delayMs, dropNth, interop } = wanted
   const file = join(folder, 'faults.jsonl')
   const history = openHistory(file, 'torture')
   const fleet = new Fleet(redis, {
     ...{ folder, register, locks, flows, seed, history },
     ...{ leaseMs, resyncMs, delayMs, dropNth },
+    more: { interop },
   })
   try {
     await fleet.start(wanted.processes)
@@ -87,8 +88,8 @@ const fleetProgress = async ({ fleet }) => {
 
 await runScript({
   ...{ parseArguments, USAGE },
-  heading: ({ seed, minutes, kinds, processes, flows }) =>
-    `seed ${seed}, ${minutes} min, ${kinds.join(', ')}, ${processes} processes with ${flows} callers each`,
+  heading: ({ seed, minutes, kinds, processes, flows, interop }) =>
+    `seed ${seed}, ${minutes} min, ${kinds.join(', ')}, ${processes} processes with ${flows} callers each, interop ${interop}`,
   run: async (wanted) => {
     const { text, violations } = await torture(wanted)
     console.log(text)

@@ -3,6 +3,7 @@ import { FAULT_NAMES } from './faults.mjs'
 import { KINDS } from './lock-names.mjs'
 
 const MOST = 999_999_999
+const INTEROPS = ['redisson', 'none']
 const DEFAULTS = {
   minutes: 1,
   seed: 1,
@@ -30,6 +31,7 @@ export const USAGE = `Usage: npm run test:torture -- [options]
   --resync MS      how often a waiter asks without being woken, ms     (${DEFAULTS.resync})
   --delay MS       how long every chunk travels, faults apart, ms       (${DEFAULTS.delay})
   --drop N         of the messages to a subscriber every N-th is lost, faults apart (none)
+  --interop WHO    ${INTEROPS.join(' or ')}: who else uses the locks              (${INTEROPS[0]})
   --history FILE   keeps the events of the run as JSON lines
   --help
 
@@ -50,6 +52,7 @@ export const parseArguments = (args) => {
     'resync',
     'delay',
     'drop',
+    'interop',
     'history',
   ]
   const values = parseOptions(args, {
@@ -70,6 +73,7 @@ export const parseArguments = (args) => {
     dropNth: count('drop'),
     faults: listed('faults', values.faults, FAULT_NAMES),
     kinds: listed('kinds', values.kinds, KINDS),
+    interop: oneOf('interop', values.interop ?? INTEROPS[0], INTEROPS),
     history: values.history,
     help: values.help,
   }
@@ -84,6 +88,11 @@ const listed = (option, list, names) => {
     throw new UsageError(`--${option} knows no '${unknown.join("', '")}', only ${names.join(', ')}`)
   }
   return wanted
+}
+
+const oneOf = (option, given, known) => {
+  if (!known.includes(given)) throw new UsageError(`--${option} takes ${known.join(' or ')}, not '${given}'`)
+  return given
 }
 
 const positive = (name, given) => {

@@ -16,7 +16,7 @@ let running = []
 const failures = []
 
 serveWorker({
-  begin({ name, port, registerPort, file, leaseMs, resyncMs, locks: names, flows: count, seed }) {
+  begin({ name, port, registerPort, file, leaseMs, resyncMs, locks: names, flows: count, seed, interop }) {
     history = openHistory(file, name)
     redis = new Redis({ host: '127.0.0.1', port, retryStrategy: () => 30, disconnectTimeout: 50 })
     redis.on('error', () => undefined)
@@ -30,6 +30,7 @@ serveWorker({
       commandTimeout: 400,
       unavailableTimeoutMs: 2_000,
       resyncInterval: resyncMs,
+      interop,
       bareCalls: 'allow',
     })
     // What was lost is in the history; nobody has to read it on the terminal.
