@@ -5,6 +5,7 @@ import type { LockHold, ReleaseOutcome } from './lock-hold.js'
 import type { Loss } from './loss.js'
 import type { OwnerField } from './owner-field.js'
 import { releaseLevel } from './release-of-hold.js'
+import type { Session } from './session.js'
 import { checkDuration, checkLease, checkRequired } from './validate.js'
 
 /** One acquisition that has not been released: the proof that its owner has the lock. */
@@ -27,6 +28,11 @@ export class Hold implements LockHold {
   /** `<clientId>:<threadId>`, the field of the lock's hash in Redis. */
   get owner(): string {
     return this.acquisition.owner
+  }
+
+  /** @internal Whether a lock of that client and scope gave it. */
+  isOf(session: Session, scope: string): boolean {
+    return this.acquisition.session === session && this.acquisition.scope === scope
   }
 
   /** @internal What stands for it in Redis. */

@@ -6,7 +6,7 @@ import type { Clock } from '../system-clock.js'
 import { checkDuration, checkLease, checkRequired } from '../validate.js'
 import type { Part } from '../locks/while-held.js'
 import { enough, gather, reachedBy, type CompoundRule, type MemberFailure } from './compound-rule.js'
-import { together, type MemberHold } from './member.js'
+import { together, type Member, type MemberHold } from './member.js'
 
 const compoundOf = new WeakMap<Hold, CompoundHold>()
 
@@ -37,6 +37,13 @@ export class CompoundHold implements LockHold {
     const compound = first && compoundOf.get(first.hold)
     const isWhole = compound?.levels.length === levels.length
     return isWhole && levels.every(({ hold }) => compoundOf.get(hold) === compound) ? compound : undefined
+  }
+
+  /** @internal Whether a lock of these gave it. */
+  isOf(members: readonly Member[]): boolean {
+    return this.levels.every(({ hold }) =>
+      members.some(({ session, protocol }) => hold.isOf(session, protocol.scope)),
+    )
   }
 
   /** The members' holds, in the order of the members. */

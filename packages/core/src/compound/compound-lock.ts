@@ -4,7 +4,7 @@ import { BareCalls } from '../bare-calls.js'
 import { Context, placeToAcquire, placeToRelease, type Place } from '../context.js'
 import { LockTimeoutError, NotLockOwnerError } from '../errors.js'
 import type { AnyLock } from '../locks/any-lock.js'
-import { refuseIfNotHeld } from '../locks/unlock.js'
+import { notAHoldOf, refuseIfNotHeld } from '../locks/unlock.js'
 import { whileHeld, type Taken } from '../locks/while-held.js'
 import type { Session } from '../session.js'
 import { checkFunction } from '../validate.js'
@@ -67,11 +67,12 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
 
   /**
    * Gives back one level of every member: those of `hold`, else this caller's latest of each.
+   * @throws InvalidArgumentError `hold` is of another lock
    * @throws NotLockOwnerError this caller has too few members, or they were lost; whoever has them keeps them
    * @throws RedisUnavailableError see `Hold.release`
    */
   async unlock(hold?: CompoundHold): Promise<void> {
-    const mine = hold ?? this.latestHold()
+    const mine = hold === undefined ? this.latestHold() : this.ownHold(hold)
     refuseIfNotHeld(mine, await mine.release())
   }
 
@@ -179,6 +180,13 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
 
   private holdOf(levels: readonly MemberHold[]): CompoundHold {
     return new CompoundHold(this.name, levels, this.rule, this.session.clock)
+  }
+
+  private ownHold(given: unknown): CompoundHold {
+    if (given instanceof CompoundHold && given.isOf(this.members)) {
+      return given
+    }
+    throw notAHoldOf(this.name, given)
   }
 
   private latestHold(): CompoundHold {

@@ -3,14 +3,14 @@ import { BareCalls } from '../bare-calls.js'
 import type { Acquirer } from '../acquirer.js'
 import { enclosing, placeToAcquire, placeToRelease, type Place } from '../context.js'
 import { NotLockOwnerError } from '../errors.js'
-import type { Hold } from '../hold.js'
+import { Hold } from '../hold.js'
 import type { OwnerField } from '../owner-field.js'
 import { inspectionOf, type LockInspection } from '../lock-inspection.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { Session } from '../session.js'
 import type { AnyLock } from './any-lock.js'
 import type { LockProtocol } from './lock-protocol.js'
-import { refuseIfNotHeld } from './unlock.js'
+import { notAHoldOf, refuseIfNotHeld } from './unlock.js'
 import { withLock } from './with-lock.js'
 
 /**
@@ -63,11 +63,12 @@ export class Lock implements AnyLock<Hold> {
 
   /**
    * Gives back one level: the one of `hold`, else this caller's latest.
+   * @throws InvalidArgumentError `hold` is of another lock
    * @throws NotLockOwnerError this caller has none, or it was lost; whoever has the lock keeps it
    * @throws RedisUnavailableError see `Hold.release`
    */
   async unlock(hold?: Hold): Promise<void> {
-    const mine = hold ?? this.latestHold()
+    const mine = hold === undefined ? this.latestHold() : this.ownHold(hold)
     refuseIfNotHeld(mine, await mine.release())
   }
 
@@ -182,6 +183,13 @@ export class Lock implements AnyLock<Hold> {
 
   private place(): Place | null {
     return placeToAcquire(this.session.contexts, this.thread)
+  }
+
+  private ownHold(given: unknown): Hold {
+    if (given instanceof Hold && given.isOf(this.session, this.protocol.scope)) {
+      return given
+    }
+    throw notAHoldOf(this.name, given)
   }
 
   private latestHold(): Hold {

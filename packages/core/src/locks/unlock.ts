@@ -1,4 +1,4 @@
-import { NotLockOwnerError } from '../errors.js'
+import { InvalidArgumentError, NotLockOwnerError } from '../errors.js'
 import type { LockHold, ReleaseOutcome } from '../lock-hold.js'
 
 /** Redisson's `unlock`: a release that found nothing to give back is the caller's mistake. @throws NotLockOwnerError */
@@ -8,4 +8,11 @@ export function refuseIfNotHeld(hold: LockHold, outcome: ReleaseOutcome): void {
     const { lockName, owner, lossError: cause } = hold
     throw new NotLockOwnerError(lockName, why, cause ? { owner, cause } : { owner })
   }
+}
+
+/** Of another lock, what `unlock` is given would free that one. */
+export function notAHoldOf(name: string, given: unknown): InvalidArgumentError {
+  const other = (given as Partial<LockHold> | null)?.lockName
+  const value = other === undefined ? given : `a hold of ${other}`
+  return new InvalidArgumentError('hold', value, `a hold of ${JSON.stringify(name)}`)
 }

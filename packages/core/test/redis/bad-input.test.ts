@@ -6,9 +6,11 @@ import {
   LockLostError,
   NotLockOwnerError,
   WrongTypeError,
+  type CompoundHold,
   type Hold,
   type Lock,
   type LockClientOptions,
+  type LockHold,
 } from '../../src/index.js'
 import { carrierOf } from './support/carrier.js'
 import { eventually } from './support/harness.js'
@@ -436,5 +438,60 @@ describe('a key of another type under the lock’s name', () => {
     expect(await rig.admin.get(NAME)).toBe('mine')
     await rig.admin.del(NAME)
     expect(await holder.release()).toBe('lost')
+  })
+})
+
+describe('unlock(hold) refuses what its lock did not give, and frees nothing', () => {
+  const others: [string, () => Promise<LockHold>, string][] = [
+    ['a hold of another lock', () => locks.getLock('order:43').acquire(), '"a hold of order:43"'],
+    [
+      'a hold of another client',
+      async () => (await rig.client()).getLock(NAME).acquire(),
+      `"a hold of ${NAME}"`,
+    ],
+    [
+      'a hold of readers of the same name',
+      () => locks.getReadWriteLock(NAME).readLock().acquire(),
+      `"a hold of ${NAME}"`,
+    ],
+    [
+      'a hold of several locks',
+      () => locks.getMultiLock(lock, locks.getLock('order:43')).acquire(),
+      `"a hold of ${NAME}, order:43"`,
+    ],
+  ]
+  it.each(others)('%s', async (_what, take, shown) => {
+    const hold = await take()
+    await expectRefused(() => lock.unlock(hold as never), 'hold', shown)
+    await hold.verify()
+    await hold.release()
+  })
+
+  it.each<[unknown, string]>([
+    [null, 'null'],
+    [5, '5'],
+    [{}, '[object Object]'],
+  ])('%p', async (given, shown) => {
+    await expectRefused(() => lock.unlock(given as Hold), 'hold', shown)
+    const several = locks.getMultiLock(lock, locks.getLock('order:43'))
+    await expectRefused(() => several.unlock(given as CompoundHold), 'hold', shown)
+  })
+
+  it('a lock of several locks: a hold of one of them, and one of others', async () => {
+    const [second, third] = [locks.getLock('order:43'), locks.getLock('order:44')]
+    const several = locks.getMultiLock(lock, second)
+    const hold = await lock.acquire()
+    await expectRefused(() => several.unlock(hold as never), 'hold', `"a hold of ${NAME}"`)
+    await hold.release()
+    const both = await locks.getMultiLock(second, third).acquire()
+    await expectRefused(() => several.unlock(both), 'hold', '"a hold of order:43, order:44"')
+    await both.release()
+  })
+
+  it('but not one that another object of the same lock gave', async () => {
+    await lock.unlock(await locks.getLock(NAME).acquire())
+    const [one, other] = [0, 1].map(() => locks.getMultiLock(locks.getLock(NAME), locks.getLock('order:43')))
+    await one?.unlock(await other?.acquire())
+    expect(await lock.isLocked()).toBe(false)
   })
 })

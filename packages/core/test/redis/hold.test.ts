@@ -632,10 +632,16 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
   })
 
   it('a holder may finish during the grace: its lock is renewed until then', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 450 })
+    const locks = await harness.client({ lockWatchdogTimeout: 1_500 })
+    const seen = kind.of(await harness.client(), harness.name())
     const hold = await kind.of(locks, harness.name()).acquire()
     const closing = locks.close({ graceMs: 20_000 })
-    await sleep(900)
+    let left = await seen.remainTimeToLive()
+    await eventually(async () => {
+      const before = left
+      left = await seen.remainTimeToLive()
+      return left > before
+    })
     expect(hold.signal.aborted).toBe(false)
     await hold.verify()
     expect(await hold.release()).toBe('released')
