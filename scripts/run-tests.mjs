@@ -6,6 +6,8 @@ import { provideServerProgram } from './redis/server-program.mjs'
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 const EVERY_CLIENT = '--every-client'
+/** What tests bring about, hundreds of times: a failure would drown in it. Who listens for a warning still hears it. */
+const PROVOKED = ['ExperimentalWarning', 'HOLDFAST_LOST', 'HOLDFAST_BARE_CALLS']
 const WORKERS_CHOSEN = /^(-w|--maxWorkers|-i|--runInBand)(=|$)|^-w\d/
 
 /** @type {import('node:child_process').ChildProcess | undefined} */
@@ -32,7 +34,7 @@ const runJest = (redisUrl, path) => {
   const all = args.some((arg) => arg.startsWith('--selectProjects')) ? [] : ['--ignoreProjects', 'fleets']
   const workers = args.some((arg) => WORKERS_CHOSEN.test(arg)) ? [] : ['-w', '4']
   // Flags go on the command line and not into NODE_OPTIONS, which may hold something of the caller's.
-  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
+  const flags = ['--experimental-vm-modules', ...PROVOKED.map((warning) => `--disable-warning=${warning}`)]
   jest = spawn(process.execPath, [...flags, 'node_modules/jest/bin/jest.js', ...workers, ...args, ...all], {
     cwd: ROOT,
     env: { ...process.env, ...everyClient, PATH: path, HOLDFAST_TEST_REDIS_URL: redisUrl },

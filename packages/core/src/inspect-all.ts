@@ -5,6 +5,7 @@ import { inspectionOf, type LockInspection } from './lock-inspection.js'
 import type { OpenSession } from './open-session.js'
 import { brokenOff, notSent, refusal, unanswered } from './redis/failures.js'
 import type { KeyScan } from './redis/key-scan.js'
+import type { RedisPort } from './redis/redis-port.js'
 import { explain } from './scripts/lock/explain.js'
 import { checkInteger, checkObject, checkSignal } from './validate.js'
 
@@ -41,7 +42,7 @@ export async function inspectAll(session: OpenSession, options: InspectAllOption
   const pattern = keyPattern(keyPrefix, match)
   const locks = new Map<string, LockInspection>()
   let steps = 0
-  for (const scan of port.state === 'ready' ? port.scans() : refuseUnready(port.advice)) {
+  for (const scan of port.state === 'ready' ? port.scans() : refuseUnready(port)) {
     let cursor = '0'
     do {
       signal?.throwIfAborted()
@@ -72,8 +73,8 @@ function checked(options: InspectAllOptions): InspectAllOptions {
   return options
 }
 
-function refuseUnready(advice: string): never {
-  throw notSent(`There is no connection to Redis.${advice}`, true, ABOUT_NO_LOCK)
+function refuseUnready(port: RedisPort): never {
+  throw notSent('There is no connection to Redis', true, port)
 }
 
 const ABOUT_NO_LOCK = { keys: [] }

@@ -50,11 +50,12 @@ export function nameOf({ owner, clientName, threadId }: LockHolder): string {
 /** As `orders-7f9-12 (thread 42) has had it for 12.3 s, 17 s of lease left`. */
 export function inWords(holder: LockHolder): string {
   const { heldForMs, heldForAtLeastMs, leaseLeftMs, others = 0 } = holder
-  const bound = Math.round(heldForAtLeastMs) > 0 ? ` for at least ${spoken(heldForAtLeastMs)}` : ''
-  const howLong = heldForMs === undefined ? bound : ` for ${spoken(heldForMs)}`
+  const bound =
+    Math.round(heldForAtLeastMs) > 0 ? `has had it for at least ${spoken(heldForAtLeastMs)}` : 'has it'
+  const howLong = heldForMs === undefined ? bound : `has had it for ${spoken(heldForMs)}`
   const besides = others > 0 ? `, and ${others} other${others === 1 ? '' : 's'} with it` : ''
   const lease = leaseLeftMs < 0 ? 'its lease has no end' : `${spoken(leaseLeftMs)} of lease left`
-  return `${nameOf(holder)} has had it${howLong}${besides}, ${lease}`
+  return `${nameOf(holder)} ${howLong}${besides}, ${lease}`
 }
 
 /** A duration as people say it: 850 ms, 12.3 s, 17 s, 5 min 3 s. */

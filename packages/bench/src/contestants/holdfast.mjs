@@ -89,14 +89,17 @@ const withFixedLease = (lock, name) => async () => {
   if ((await hold.release()) !== 'released') throw new Error(`${name} was lost`)
 }
 
+/** Of the service around, for its logs: one, because Node asks each of them at every promise. */
+const requests = new AsyncLocalStorage()
+
 /** What each feature costs, beside the plain lock taken by hand. */
 export const FEATURES = [
   feature('lock, release', plain, byHand),
   feature('no watchdog: a lease of 30 s', plain, withFixedLease),
   feature("interop: 'none'", plain, byHand, { interop: 'none' }),
-  feature('in a process that uses AsyncLocalStorage', plain, (lock, name) => {
-    new AsyncLocalStorage().run(true, () => undefined)
-    return byHand(lock, name)
+  feature('in a request that AsyncLocalStorage follows', plain, (lock, name) => {
+    const pair = byHand(lock, name)
+    return () => requests.run(name, pair)
   }),
   feature('withLock', plain, byCallback),
   feature(

@@ -1,5 +1,7 @@
 import { RedisUnavailableError, WrongTypeError, type LockError } from '../errors.js'
+import { inWords } from './connection-trouble.js'
 import type { ReplicaAcks } from './acknowledged-transport.js'
+import type { RedisPort } from './redis-port.js'
 import type { ScriptCall } from './script-call.js'
 
 /** What failed. */
@@ -70,7 +72,14 @@ export function unacknowledged(replicas: number, { acks, timeoutMs }: ReplicaAck
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
 }
 
-/** Nothing was sent: there was no connection, for `timeoutMs` or for good. */
-export function notSent(message: string, transient: boolean, call: About): LockError {
-  return new RedisUnavailableError(message, { outcome: 'not-sent', transient, lockName: call.lockName })
+/** Nothing was sent: there is no connection, in time or for good. `what`: without the end of its sentence. */
+export function notSent(
+  what: string,
+  transient: boolean,
+  { trouble, advice }: Pick<RedisPort, 'trouble' | 'advice'>,
+  lockName?: string,
+): LockError {
+  const why = trouble ? `: ${inWords(trouble)}` : ''
+  const details = { outcome: 'not-sent', transient, lockName, cause: trouble } as const
+  return new RedisUnavailableError(`${what}${why}.${advice}`, details)
 }

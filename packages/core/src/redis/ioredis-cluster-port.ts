@@ -3,6 +3,7 @@ import { backgroundClock } from '../system-clock.js'
 import type { PublishCommand } from './announcement.js'
 import { nodeKey, primaryOf, type IoredisCluster, type IoredisNode } from './ioredis-cluster.js'
 import { IoredisClusterMessages } from './ioredis-cluster-messages.js'
+import { ConnectionTrouble } from './connection-trouble.js'
 import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
 import { IoredisAcknowledged } from './ioredis-acknowledged.js'
 import { ClusterPrimaries } from './cluster-primaries.js'
@@ -29,6 +30,7 @@ export class IoredisClusterPort implements RedisPort {
   private readonly listeners = new Listeners()
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
   private readonly primaries: ClusterPrimaries
+  private readonly troubles: ConnectionTrouble
   private readonly nodes = new Map<IoredisNode, () => void>()
   private isAsking = false
   private askAgain: { cancel(): void } | null = null
@@ -48,6 +50,7 @@ export class IoredisClusterPort implements RedisPort {
       publishCommand: () => this.publishCommand,
     })
     this.primaries = new ClusterPrimaries(cluster, slotOf, (verdict) => this.primaryListeners.tell(verdict))
+    this.troubles = new ConnectionTrouble(cluster)
     cluster.on('+node', this.onNode)
     cluster.on('-node', this.onNodeGone)
     cluster.on('close', this.onBreak)
@@ -58,6 +61,10 @@ export class IoredisClusterPort implements RedisPort {
       this.publishCommand = shardedPubSub === 'on' ? 'SPUBLISH' : 'PUBLISH'
     }
     this.onChange()
+  }
+
+  get trouble(): Error | undefined {
+    return this.troubles.latest
   }
 
   get state(): ConnectionState {
@@ -125,6 +132,7 @@ export class IoredisClusterPort implements RedisPort {
     this.cluster.off('ready', this.onChange)
     this.cluster.off('end', this.onChange)
     this.nodes.forEach((forget) => forget())
+    this.troubles.close()
     this.primaries.close()
     this.listeners.clear()
     this.primaryListeners.clear()

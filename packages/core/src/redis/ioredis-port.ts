@@ -1,5 +1,6 @@
 import { endConnection, type IoredisClient } from './ioredis-client.js'
 import { ignore, isReplyError, plainSender, type Sender } from './ioredis-sender.js'
+import { ConnectionTrouble } from './connection-trouble.js'
 import { IoredisMessages } from './ioredis-messages.js'
 import { IoredisAcknowledged } from './ioredis-acknowledged.js'
 import type { KeyScan } from './key-scan.js'
@@ -19,6 +20,7 @@ export class IoredisPort implements RedisPort {
   private readonly acknowledged = new IoredisAcknowledged()
   private readonly listeners = new Listeners()
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
+  private readonly troubles: ConnectionTrouble
   private readonly identity = new PrimaryIdentity(isReplyError)
 
   constructor(
@@ -29,6 +31,7 @@ export class IoredisPort implements RedisPort {
     this.keyPrefix = client.options.keyPrefix ?? ''
     this.sender = plainSender(client)
     this.messages = new Subscriptions((events) => new IoredisMessages(client, events))
+    this.troubles = new ConnectionTrouble(client)
     client.on('close', this.onClose)
     client.on('ready', this.onReady)
     client.on('end', this.onChange)
@@ -38,6 +41,10 @@ export class IoredisPort implements RedisPort {
     if (ownsClient) {
       client.on('error', ignore)
     }
+  }
+
+  get trouble(): Error | undefined {
+    return this.troubles.latest
   }
 
   get state(): ConnectionState {
@@ -99,6 +106,7 @@ export class IoredisPort implements RedisPort {
     this.client.off('ready', this.onReady)
     this.client.off('end', this.onChange)
     this.listeners.clear()
+    this.troubles.close()
     this.primaryListeners.clear()
     await this.messages.close()
     await this.acknowledged.close()

@@ -2,6 +2,7 @@ import { errorMonitor, setMaxListeners } from 'node:events'
 import type { NodeRedisClient, OwnNodeRedis } from './node-redis-client.js'
 import { NodeRedisMessages } from './node-redis-messages.js'
 import { NodeRedisAcknowledged } from './node-redis-acknowledged.js'
+import { ConnectionTrouble } from './connection-trouble.js'
 import { hashesIn, type KeyScan } from './key-scan.js'
 import { Listeners } from './listeners.js'
 import { PrimaryIdentity } from './primary-identity.js'
@@ -29,6 +30,7 @@ export class NodeRedisPort implements RedisPort {
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
   private readonly identity = new PrimaryIdentity((error) => this.isErrorReply(error))
   private readonly acknowledged: NodeRedisAcknowledged
+  private readonly troubles: ConnectionTrouble
   /** Aborts what has not been sent when the connection breaks. */
   private unsent = newSignal()
   /** What the last break cut off, in the order in which it was sent. */
@@ -44,6 +46,7 @@ export class NodeRedisPort implements RedisPort {
     this.wasOpen = client.isOpen || client.socketEpoch > 0
     this.messages = new Subscriptions((events) => new NodeRedisMessages(client, events))
     this.acknowledged = new NodeRedisAcknowledged(client)
+    this.troubles = new ConnectionTrouble(client)
     CHANGES.forEach((event) => client.on(event, this.onChange))
     client.on('ready', this.onReady)
     if (client.isReady) {
@@ -58,6 +61,10 @@ export class NodeRedisPort implements RedisPort {
       return this.client.isReady ? 'ready' : 'connecting'
     }
     return this.wasOpen ? 'ended' : 'connecting'
+  }
+
+  get trouble(): Error | undefined {
+    return this.troubles.latest
   }
 
   get advice(): string {
@@ -117,6 +124,7 @@ export class NodeRedisPort implements RedisPort {
     CHANGES.forEach((event) => this.client.off(event, this.onChange))
     this.client.off('ready', this.onReady)
     BREAKS.forEach((event) => this.client.off(event, this.onBreak))
+    this.troubles.close()
     this.listeners.clear()
     this.cut.splice(0).forEach(({ reject }) => reject())
     this.primaryListeners.clear()

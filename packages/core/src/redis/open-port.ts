@@ -1,5 +1,6 @@
-import { InvalidArgumentError, RedisUnavailableError } from '../errors.js'
+import { InvalidArgumentError } from '../errors.js'
 import type { Clock } from '../system-clock.js'
+import { notSent } from './failures.js'
 import { isIoredisClient } from './ioredis-client.js'
 import { isIoredisCluster } from './ioredis-cluster.js'
 import { IoredisClusterPort, type PortOptions } from './ioredis-cluster-port.js'
@@ -96,16 +97,14 @@ export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Pr
       stopListening()
       settle()
     }
-    const fail = (message: string): void =>
-      finish(() => reject(new RedisUnavailableError(message, { outcome: 'not-sent', transient: true })))
-    const timer = clock.setTimer(timeoutMs, () =>
-      fail(`No connection to Redis within ${timeoutMs} ms.${port.advice}`),
-    )
+    const fail = (what: string, transient: boolean): void =>
+      finish(() => reject(notSent(what, transient, port)))
+    const timer = clock.setTimer(timeoutMs, () => fail(`No connection to Redis within ${timeoutMs} ms`, true))
     const check = (): void => {
       if (port.state === 'ready') {
         finish(resolve)
       } else if (port.state === 'ended') {
-        fail('The Redis connection has ended.')
+        fail('The Redis connection has ended', false)
       }
     }
     const stopListening = port.onStateChange(check)

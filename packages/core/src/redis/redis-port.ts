@@ -55,6 +55,8 @@ export interface RedisPort extends ScriptTransport {
   readonly state: ConnectionState
   /** What may be wrong with a connection that does not come, for error messages: empty, or a space and a sentence. */
   readonly advice: string
+  /** What the connection failed with since it was last ready, as far as the client tells. */
+  readonly trouble: Error | undefined
   /** Calls back at every change of `state`; returns the un-listener. */
   onStateChange(listener: () => void): () => void
   /**

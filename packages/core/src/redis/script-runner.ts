@@ -118,7 +118,7 @@ export class ScriptRunner {
             this.send<T, T>({ ...call, args: this.decide(call.args) }, AS_IT_IS).then(resolve, reject),
           )
         } else if (this.port.state === 'ended') {
-          finish(() => reject(notSent('The Redis connection has ended.', false, call)))
+          finish(() => reject(notSent('The Redis connection has ended', false, this.port, call.lockName)))
         }
       }
       const stopListening = this.port.onStateChange(() => {
@@ -127,7 +127,7 @@ export class ScriptRunner {
       })
       const expire = (): void =>
         finish(() =>
-          reject(notSent(`No connection to Redis within ${timeoutMs} ms.${this.port.advice}`, true, call)),
+          reject(notSent(`No connection to Redis within ${timeoutMs} ms`, true, this.port, call.lockName)),
         )
       const unsent: InFlight = { settled: false, dueAt: 0, expire }
       this.deadlinesOf(timeoutMs).add(unsent)

@@ -171,18 +171,21 @@ it('what all of these hold at once is renewed', async () => {
 })
 
 describe('a client that Redis does not let in', () => {
-  it.each<[string, Settings]>([
+  it.each<[string, Settings, RegExp]>([
     [
       'a wrong password',
       { ioredis: { ...APP, password: 'x' }, nodeRedis: { ...APP, password: 'x' } as object },
+      /WRONGPASS/,
     ],
     [
       'a certificate that it does not trust',
       { ioredis: { tls: {} }, nodeRedis: { socket: { tls: true } }, port: tlsPort },
+      /self-signed certificate/,
     ],
-  ])('%s: REDIS_UNAVAILABLE', async (_why, given) => {
+  ])('%s: REDIS_UNAVAILABLE, which says so', async (_why, given, why) => {
     const opening = service(given, { unavailableTimeoutMs: 200 })
     await expect(opening).rejects.toThrow(RedisUnavailableError)
+    await expect(opening).rejects.toThrow(why)
   })
 })
 

@@ -183,7 +183,7 @@ describe('a note', () => {
       leaseLeftMs: expect.any(Number),
       heldForAtLeastMs: expect.any(Number),
     })
-    expect(message).toContain(`: ${java.owner} has had it`)
+    expect(message).toContain(`: ${java.owner} has it`)
     await java.unlock(NAME)
     await rig.admin.del(NOTE)
   })

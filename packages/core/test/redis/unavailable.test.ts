@@ -79,7 +79,12 @@ describe('Redis is down at the start', () => {
     async (_what, target) => {
       await rig.server.kill()
       const given = target()
-      await expectUnavailable(() => LockClient.connect(given, { unavailableTimeoutMs: 300 }), 300)
+      const opening = (): Promise<LockClient> => LockClient.connect(given, { unavailableTimeoutMs: 300 })
+      const refused = `connect ECONNREFUSED 127.0.0.1:${rig.server.port}`
+      expect(await expectUnavailable(opening, 300)).toMatchObject({
+        message: `No connection to Redis within 300 ms: ${refused}.`,
+        cause: expect.objectContaining({ code: 'ECONNREFUSED' }),
+      })
       await rig.server.restart()
       if (typeof given === 'object' && 'status' in given) {
         // A client it was given stays open.

@@ -31,14 +31,14 @@ describe('a holder in words', () => {
       { heldForAtLeastMs: 850 },
       'orders-7f9-12 (thread 42) has had it for at least 850 ms, 17 s of lease left',
     ],
-    [{}, 'orders-7f9-12 (thread 42) has had it, 17 s of lease left'],
+    [{}, 'orders-7f9-12 (thread 42) has it, 17 s of lease left'],
     [{ heldForMs: 303_400 }, 'orders-7f9-12 (thread 42) has had it for 5 min 3 s, 17 s of lease left'],
     [{ heldForMs: 59_960 }, 'orders-7f9-12 (thread 42) has had it for 1 min 0 s, 17 s of lease left'],
     [{ heldForMs: 999.6 }, 'orders-7f9-12 (thread 42) has had it for 1 s, 17 s of lease left'],
-    [{ leaseLeftMs: -1 }, 'orders-7f9-12 (thread 42) has had it, its lease has no end'],
-    [{ others: 1 }, 'orders-7f9-12 (thread 42) has had it, and 1 other with it, 17 s of lease left'],
-    [{ others: 3 }, 'orders-7f9-12 (thread 42) has had it, and 3 others with it, 17 s of lease left'],
-    [{ owner: 'java:57' }, 'java:57 has had it, 17 s of lease left'],
+    [{ leaseLeftMs: -1 }, 'orders-7f9-12 (thread 42) has it, its lease has no end'],
+    [{ others: 1 }, 'orders-7f9-12 (thread 42) has it, and 1 other with it, 17 s of lease left'],
+    [{ others: 3 }, 'orders-7f9-12 (thread 42) has it, and 3 others with it, 17 s of lease left'],
+    [{ owner: 'java:57' }, 'java:57 has it, 17 s of lease left'],
   ])('%j', (known, text) => {
     expect(inWords(lockHolder({ ...facts, ...known }))).toBe(text)
   })
