@@ -124,11 +124,29 @@ describe('README.md', () => {
     return typeof value === 'number' ? spaced(value) : value === undefined ? 'off' : `'${value}'`
   }
 
+  /** Whose defaults core's list leaves out. */
+  const UNTOLD = new Set(['clientName', 'clock', 'random'])
+
+  /** A default of core's list as the table has it: 30 s is 30 000. */
+  const inTables = (told: string): string => {
+    const [, number, unit] = /^(\d+)(?: (s|min))?$/.exec(told) ?? []
+    const factor = { s: 1_000, min: 60_000 }[unit ?? ''] ?? 1
+    return number === undefined ? told.replaceAll('`', '') : spaced(Number(number) * factor)
+  }
+
   it('lists exactly the options of LockClientOptions, with their defaults and trade-offs', () => {
     expect(names.length).toBeGreaterThan(5)
     const table = rows(section('README.md', 'Options'))
     expect(table.map(([name, value]) => [name, value])).toEqual(names.map((name) => [name, written(name)]))
     expect(table.filter((row) => row.length !== 3 || row[2] === '')).toEqual([])
+  })
+
+  it('of core lists exactly the same options, with the defaults that it tells', () => {
+    const [list = ''] = section('packages/core/README.md', 'Options').split(/(?<=for tests)\./)
+    const listed = [...list.matchAll(/`(\w+)`(?: \(([^)]+)\))?/g)]
+    expect(listed.map(([, name, told]) => [name, told && inTables(told)])).toEqual(
+      names.map((name) => [name, UNTOLD.has(name) ? undefined : written(name)]),
+    )
   })
 
   it('lists exactly the events', () => {
