@@ -211,9 +211,7 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
   /** Somebody else has the lock, or comes first. */
   refused(reply: HeldReply): void {
     this.placeInLine = reply.place
-    if (reply.holder !== '') {
-      this.session.refusals.note(this.protocol.key, reply)
-    }
+    this.session.refusals.note(this.protocol.key, reply)
   }
 }
 

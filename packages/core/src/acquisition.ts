@@ -230,9 +230,10 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.loss.set(error)
     reportLoss(this.session, this, error)
     this.publication?.lost(reason, this.session.clock.now())
-    if (reason === 'expired' || this.commands.field.passedTo.length > 0) {
-      // Redis may still have it, and a renewal it never answered may have prolonged it by a whole lease. Or it has in line
-      // whom the lock was passed on to, and would give it to them.
+    if (reason === 'expired' || reason === 'forced' || this.commands.field.wasPassedOn) {
+      // Redis may still have it: a renewal it never answered may have prolonged it by a whole lease, and what was on its
+      // way when the lock was taken away may have taken it anew. Or it has, or had, in line whom the lock was passed on
+      // to, and would give, or has given, it to them.
       this.writeInBackground({ count: 0 })
     }
   }

@@ -15,7 +15,7 @@ import type { LocalLine, Standing, Surroundings } from './locks/lock-protocol.js
 import type { PushedGrant } from './grants.js'
 import type { PassedHold } from './possession.js'
 import type { Reading } from './redis/script-call.js'
-import type { AcquireReply } from './scripts/lock/acquire.js'
+import type { AcquireReply, HeldReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
 
 /**
@@ -232,7 +232,12 @@ export class Contention<T>
     this.refusals += 1
     const leaseMs = reply.ttlMs >= 0 ? reply.ttlMs : Number.POSITIVE_INFINITY
     const pauseMs = this.call.protocol.pauseAfter?.(this.refusals) ?? Number.POSITIVE_INFINITY
-    return { kind: 'refused', retryAfterMs: Math.min(leaseMs, pauseMs) }
+    return { kind: 'refused', retryAfterMs: Math.min(leaseMs, pauseMs, this.lifeAfter(reply)) }
+  }
+
+  /** Who stands in Redis to be given the lock tries again while it counts as alive: where the dead wait nobody is told. */
+  private lifeAfter({ aliveUntil }: HeldReply): number {
+    return aliveUntil === undefined ? Number.POSITIVE_INFINITY : this.session.standingHeads.aliveForMs / 2
   }
 
   fail(error: unknown): Attempt<boolean> {

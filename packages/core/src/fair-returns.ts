@@ -39,7 +39,9 @@ export class FairReturns {
     const { clock, held } = this.parts
     const here = this.byLock.get(lockKey)
     const hasCompany = waiting > 1 || held.isHeld(lockKey)
-    if (!here || !(here.isReleasing || (hasCompany && clock.now() < here.endedAt + RETURN_MS))) {
+    const comesBack = here && (here.isReleasing || (hasCompany && clock.now() < here.endedAt + RETURN_MS))
+    // Who comes behind callers that wait here does not overtake them (I10).
+    if (!here || !(comesBack || here.sends.length > 0)) {
       return send()
     }
     here.timer ??= clock.setTimer(RETURN_MS, () => this.sendAll(here))

@@ -11,7 +11,7 @@ import { heartbeat, type HeartbeatReply } from './scripts/fair-lock/heartbeat.js
 import type { FairLine, Life, SignOfLife } from './scripts/fair-lock/line.js'
 import { withdraw } from './scripts/fair-lock/withdraw.js'
 import { SoonestTimer } from './soonest-timer.js'
-import type { Clock } from './system-clock.js'
+import { afterThisTick, type Clock } from './system-clock.js'
 
 export const NOT_IN_LINE = '0'
 
@@ -137,9 +137,22 @@ export class FairWaiters {
     wait.stopListening?.()
     if (here.waits.size === 0) {
       this.lines.delete(keyOf(here.line))
+      this.forgetHolderSoon(keyOf(here.line))
     }
     if (this.lines.size === 0) {
       this.timer.cancel()
+    }
+  }
+
+  /** Not before the caller has been told of the holder: it may be about to hear that its wait is over. */
+  private forgetHolderSoon(lockKey: string): void {
+    const { refusals } = this.parts
+    if (refusals.isKnown(lockKey)) {
+      afterThisTick(() => {
+        if (!this.lines.has(lockKey)) {
+          refusals.forget(lockKey)
+        }
+      })
     }
   }
 
@@ -170,6 +183,7 @@ export class FairWaiters {
         return
       }
       this.noteLife(lives, reply.life, sentAt)
+      this.parts.refusals.note(keyOf(line), reply)
       this.watch(line, waits.values(), reply)
       this.callUp(line, waits, reply)
     } catch {
@@ -210,14 +224,7 @@ export class FairWaiters {
   }
 
   /** What any answer about a line says about the next moment worth asking, and about who is there. */
-  private watch(
-    line: FairLine,
-    waits: Iterable<FairWait>,
-    { ttlMs, holder, holds, javaIsThere }: Seen,
-  ): void {
-    if (holder !== '') {
-      this.parts.refusals.note(keyOf(line), { ttlMs, holder, holds })
-    }
+  private watch(line: FairLine, waits: Iterable<FairWait>, { ttlMs, javaIsThere }: Seen): void {
     if (ttlMs >= 0) {
       this.timer.within(ttlMs)
     }
@@ -237,8 +244,6 @@ export class FairWaiters {
 
 interface Seen {
   readonly ttlMs: number
-  readonly holder: string
-  readonly holds: number
   readonly javaIsThere: boolean
 }
 

@@ -37,7 +37,8 @@ export function extendForHolder(holderNow: () => Acquisition, leaseMs: number): 
   })
 }
 
-async function extendNow(holderNow: () => Acquisition, leaseMs: number): Promise<void> {
+/** In a turn of its owner's commands. */
+export async function extendNow(holderNow: () => Acquisition, leaseMs: number): Promise<void> {
   const { commands, protocol, session } = holderNow()
   const owner = await commands.knownName()
   const sentAt = session.clock.now()

@@ -169,8 +169,12 @@ export class OwnerCommands extends Turns implements CountKeeper {
     return untilKnown(() => this.write<ReleaseReply>(levels.count, AS_IT_IS), limits)
   }
 
+  private isWritten(holds: number): boolean {
+    return this.inRedis === holds && !this.isExpected && (holds > 0 || this.field.passedTo.length === 0)
+  }
+
   private write<T>(holds: number, reading: Reading<ReleaseReply, T>): Promise<T> {
-    if (this.inRedis === holds && !this.isExpected) {
+    if (this.isWritten(holds)) {
       return Promise.resolve(reading.read(holds === 0 ? RELEASED : STILL_HELD))
     }
     if (this.field.inDoubt !== null) {

@@ -1,7 +1,9 @@
+import { WrongTypeError } from './errors.js'
 import type { LocalPassing } from './locks/lock-protocol.js'
 import type { RenameReply, Successor } from './scripts/lock/rename.js'
 
 const NOBODY: readonly string[] = []
+const LOST: RenameReply = { kind: 'lost' }
 
 /**
  * The field of the lock's hash that stands for a hold. It has the name of whoever took the lock in Redis; when the
@@ -25,6 +27,11 @@ export class OwnerField {
   /** Waiters that it was passed on to and that Redis may have in line. */
   get passedTo(): readonly string[] {
     return this.passed ?? NOBODY
+  }
+
+  /** Redis has, or had until lately, one in line that it was passed on to. */
+  get wasPassedOn(): boolean {
+    return this.passed !== null
   }
 
   passesTo(waiter: string): void {
@@ -63,8 +70,17 @@ export class OwnerField {
     names.add(owner)
     const to = (this.inDoubt = { owner, note })
     const passedTo = [...this.passedTo]
-    const reply = await passing?.rename({ to, from, passedTo })
-    this.haveLeft(passedTo.length)
+    let reply: RenameReply | undefined
+    try {
+      reply = await passing?.rename({ to, from, passedTo })
+      this.haveLeft(passedTo.length)
+    } catch (error) {
+      if (!(error instanceof WrongTypeError)) {
+        throw error
+      }
+      // Something else was written over it. Those in line leave with the release.
+      reply = LOST
+    }
     this.inDoubt = null
     this.current = owner
     return reply?.kind ?? 'renamed'

@@ -1,8 +1,9 @@
 import { trustMarginMs, type Watch } from '@holdfast/watchdog'
 import type { Acquisition } from './acquisition.js'
-import { isWellTrusted } from './lease-of-hold.js'
+import { extendNow, isWellTrusted } from './lease-of-hold.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import type { OwnerCommands } from './owner-commands.js'
+import { untilKnown } from './redis/until-known.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
 import type { Session } from './session.js'
 import { afterThisTick } from './system-clock.js'
@@ -162,8 +163,11 @@ export class Possession {
   }
 
   private async follow(): Promise<void> {
+    const { clock, options, abandoned } = this.session
+    const limits = { clock, random: options.random, giveUpAt: Infinity, signal: abandoned }
     try {
-      await this.commands.besideHolds(() => this.nameHolder())
+      // Until it is known, or the hold is over: a renewal of a name in doubt is answered by nothing it could trust.
+      await untilKnown(() => this.commands.besideHolds(() => this.nameHolder()), limits)
     } catch {
       // Nobody knows which name it has. Whatever is sent next for this possession finds out first.
     } finally {
@@ -181,8 +185,12 @@ export class Possession {
     if (holder.isOver || field.name === holder.owner) {
       return
     }
-    if ((await field.follow(holder, protocol.passing)) === 'lost') {
+    const found = await field.follow(holder, protocol.passing)
+    if (found === 'lost') {
       this.holder.lose('gone')
+    } else if (found === 'found') {
+      // Where it was taken away and given to who has it, it lasts for a life only (I1).
+      await extendNow(() => this.holder, holder.ttlMs)
     }
   }
 

@@ -4,6 +4,7 @@ import type { Clock } from './system-clock.js'
 
 /** What an answer of Redis tells of who has the lock. */
 export interface SeenHolder {
+  /** '' where nobody has it. */
   readonly holder: string
   readonly holds: number
   readonly ttlMs: number
@@ -27,6 +28,9 @@ export class Refusals {
   constructor(private readonly clock: Clock) {}
 
   note(key: string, seen: SeenHolder): void {
+    if (seen.holder === '') {
+      return
+    }
     const now = this.clock.now()
     const { holder, note } = seen
     const latest = this.byKey.get(key)

@@ -74,6 +74,19 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
     test: GRANTS,
     only: 'because another caller of its client came first',
   },
+  'a head counts as dead while it waits for a long lease': {
+    file: 'core/src/contention.ts',
+    find: 'Math.min(leaseMs, pauseMs, this.lifeAfter(reply))',
+    replace: 'Math.min(leaseMs, pauseMs)',
+    test: 'packages/core/test/redis/interop-none.test.ts',
+    only: 'longer than a short life',
+  },
+  'what was taken anew when it was released by force stays': {
+    file: 'core/src/acquisition.ts',
+    find: "|| reason === 'forced'",
+    replace: '',
+    test: 'packages/core/test/redis/fair-lock-forced.test.ts',
+  },
   'a caller that leaves stays in line': {
     file: RELEASE,
     find: 'leave(KEYS[2], ARGV[1])',

@@ -786,7 +786,7 @@ local transitions = {
       forget(KEYS[7], ARGV[1])
     end
     q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-    if q.listed > 0 or q.ours > 0 then
+    if q.listed > 0 or q.ours > 0 or #ARGV > 9 then
       local passed = {}
       for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
       leavePassed(q, KEYS[1], passed, not mine)
@@ -1185,7 +1185,7 @@ local transitions = {
       callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
     end
     tidy(q)
-    return isNamed and 1 or 0
+    return moved and 1 or isNamed and 2 or 0
   end },
   ['read-lock/acquire'] = { run = function(KEYS, ARGV)
     local function clock()
@@ -2326,7 +2326,7 @@ if KEYS[7] then
   forget(KEYS[7], ARGV[1])
 end
 q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-if q.listed > 0 or q.ours > 0 then
+if q.listed > 0 or q.ours > 0 or #ARGV > 9 then
   local passed = {}
   for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
   leavePassed(q, KEYS[1], passed, not mine)
@@ -2546,7 +2546,7 @@ if first then
   callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
 tidy(q)
-return isNamed and 1 or 0
+return moved and 1 or isNamed and 2 or 0
 `,
   'fair-lock/withdraw': `-- withdraw: take an owner that nobody waits for any more out of the line; its hold, if it has one, stays.
 local function clock()

@@ -78,7 +78,9 @@ describe('LOCK_TIMEOUT', () => {
     const error = await timeoutOf(writer.acquire({ waitMs: 0 }))
     expect(error.holder?.others).toBe(2)
     expect(reads.map(({ owner }) => owner)).toContain(error.holder?.owner)
-    expect(error.message).toMatch(/\(thread \d+\) has (it|had it for at least \d+ ms), and 2 others with it, /)
+    expect(error.message).toMatch(
+      /\(thread \d+\) has (it|had it for at least \d+ ms), and 2 others with it, /,
+    )
     await Promise.all(reads.map((hold) => hold.release()))
   })
 

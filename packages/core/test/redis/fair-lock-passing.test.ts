@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockLostError, type Hold, type LockClient, type LockClientOptions } from '../../src/index.js'
 import { renameScript } from '../../src/scripts/fair-lock/rename.js'
-import { nextEvent } from './support/behind.js'
+import { nextEvent, outcomeOf } from './support/behind.js'
 import { FairLine, served } from './support/fair-line.js'
 import { eventually } from './support/harness.js'
 import { JavaFairClient } from './support/java-fair-client.js'
@@ -179,28 +179,29 @@ describe('it is given back to Redis instead', () => {
 })
 
 describe('a fair lock that was taken away while it was passed on', () => {
-  /** Passed on to the last of them, who keeps it. The first time its name does not follow. */
-  async function passedOn(labels: readonly string[]) {
+  /** Passed on to the last of them, who keeps it. Its name cannot follow before the wire has healed. */
+  async function passedOn(labels: readonly string[], { isAwaited = true } = {}) {
     const proxy = await rig.proxy()
     const connection = rig.connection({ autoResendUnfulfilledCommands: false }, proxy)
     const { locks } = await client({ commandTimeout: 5 }, connection)
     const { begun, end, work } = lastingWork()
     const before = await line.joinAll(labels.slice(0, -1), () => locks)
     const last = await line.join(labels.at(-1)!, locks, { work })
-    const behind = await line.join('behind', others)
-    const fault = proxy.loseRequest(runsOf(renameScript))
+    const behind = isAwaited ? await line.join('behind', others) : last
+    const fault = proxy.loseRequest(runsOf(renameScript), 1_000)
     await holder.release()
     const hold = await soon(begun)
-    await eventually(() => fault.count === 1)
-    return { locks, hold, end, before, last, behind }
+    await eventually(() => fault.count > 0)
+    return { locks, hold, end, before, last, behind, heal: () => proxy.pass() }
   }
 
   it.each([
     ['who has it', ['a', 'b']],
     ['who has had it', ['a', 'b', 'c']],
   ])('by force, and given to one %s: it goes on to the next (I4)', async (_what, labels) => {
-    const { hold, end, last, behind } = await passedOn(labels)
+    const { hold, end, last, behind, heal } = await passedOn(labels)
     expect(await line.lockOf(others).forceUnlock()).toBe(true)
+    heal()
     await eventually(() => hold.signal.aborted)
     await soon(behind.done)
     expect(hold.signal.reason).toBeInstanceOf(LockLostError)
@@ -210,13 +211,91 @@ describe('a fair lock that was taken away while it was passed on', () => {
     await eventually(async () => Object.keys(await rig.contents()).every((key) => key.includes('latch')))
   })
 
-  it('and given to who has it: that one keeps it (I1)', async () => {
-    const { locks, hold, end, last, behind } = await passedOn(['a', 'b'])
+  it('by force, where nobody waits any more: it is free (I4)', async () => {
+    const { hold, end, last, heal } = await passedOn(['a', 'b'], { isAwaited: false })
+    expect(await line.lockOf(others).forceUnlock()).toBe(true)
+    heal()
+    await eventually(() => hold.signal.aborted)
+    await eventually(async () => Object.keys(await owners()).length === 0)
+    await line.lockOf(others).withLock(() => undefined)
+    end()
+    await soon(last.done.catch(() => undefined))
+  })
+
+  it('by force, before the grant was confirmed, where nobody waits any more: it is free (I4)', async () => {
+    const proxy = await rig.proxy()
+    const { locks } = await client({}, rig.connection({}, proxy))
+    const { begun, end, work } = lastingWork()
+    const silence = (): Promise<void> => {
+      proxy.blackHole()
+      return Promise.resolve()
+    }
+    const a = await line.join('a', locks, { work: silence })
+    const b = await line.join('b', locks, { work })
+    await holder.release()
+    const hold = await soon(begun)
+    expect(await line.lockOf(others).forceUnlock()).toBe(true)
+    proxy.pass()
+    await eventually(() => hold.signal.aborted)
+    await eventually(async () => Object.keys(await owners()).length === 0)
+    await line.lockOf(others).withLock(() => undefined)
+    end()
+    await soon(a.done)
+    await soon(b.done.catch(() => undefined))
+  })
+
+  it('by a key of another type: it is lost, and nobody it was passed on to stays in line', async () => {
+    const { hold, end, last, behind, heal } = await passedOn(['a', 'b'])
+    await rig.admin.set(NAME, 'somebody else')
+    heal()
+    await eventually(() => hold.signal.aborted)
+    expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'gone' })
+    expect(await hold.release()).toBe('lost')
+    await eventually(async () => (await line.owners()).join() === behind.owner)
+    await rig.admin.del(NAME)
+    expect(await line.lockOf(others).tryLock()).toBe(false)
+    await soon(behind.done)
+    end()
+    await soon(last.done.catch(() => undefined))
+  })
+
+  it('found by a re-entry: whoever waits has it at once (I4)', async () => {
+    const proxy = await rig.proxy()
+    const { locks, sent } = await client({}, rig.connection({}, proxy))
+    const thread = locks.thread()
+    const { begun, end, work } = lastingWork()
+    const a = await line.join('a', locks, { work })
+    const b = line.lockOf(thread).acquire()
+    await eventually(async () => (await line.length()) === 2)
+    await holder.release()
+    await soon(begun)
+    await eventually(() => sent().includes('renew'))
+    await line.lockOf(locks).isLocked()
+    proxy.blackHole()
+    end()
+    const hold = await soon(b)
+    const entering = outcomeOf(line.lockOf(thread).acquire())
+    await rig.admin.del(NAME)
+    // It is given to `b`, by what Redis knows.
+    const waiting = line.lockOf(others).acquire()
+    await eventually(async () => Object.keys(await owners()).length === 1)
+    proxy.pass()
+    await (await soon(waiting)).release()
+    expect(await entering).toBeInstanceOf(LockLostError)
+    expect(await hold.release()).toBe('lost')
+    await soon(a.done)
+  })
+
+  it('and given to who has it: that one keeps it, for as long as it is trusted (I1)', async () => {
+    const { locks, hold, end, last, behind, heal } = await passedOn(['a', 'b'])
     await rig.admin.del(NAME)
     const lost = nextEvent(locks, 'lost')
     // Whoever comes finds it free, and `b` first in line, by what Redis knows.
     expect(await line.lockOf(others).tryLock()).toBe(false)
-    await hold.extend(60_000).catch(() => undefined)
+    await rig.admin.pexpire(NAME, 2_000)
+    heal()
+    await eventually(async () => (await rig.admin.pttl(NAME)) > 25_000)
+    expect(hold.signal.aborted).toBe(false)
     expect(Object.keys(await owners())).toEqual([last.owner])
     end()
     await soon(served([last, behind]))

@@ -51,6 +51,22 @@ describe("a client with interop: 'none'", () => {
     await eventually(async () => Object.keys(await rig.contents()).length === 0)
   })
 
+  it('gives it to one that has waited for longer than a short life', async () => {
+    const [locks, others] = [await client(), await client({ lockWatchdogTimeout: 200 })]
+    const hold = await locks.getLock(NAME).acquire()
+    const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())
+    await stands()
+    const aliveUntil = async (): Promise<number> => {
+      const [, until] = await rig.admin.zrange(`holdfast:line:{${NAME}}`, '0', '0', 'WITHSCORES')
+      return -Number(until ?? Number.NaN)
+    }
+    const atFirst = await aliveUntil()
+    await eventually(async () => (await aliveUntil()) > atFirst + 200)
+    await hold.release()
+    expect(await (await soon(waiting)).release()).toBe('released')
+    await eventually(async () => Object.keys(await rig.contents()).length === 0)
+  })
+
   it('wakes a waiter of its own that the lock is not passed on to', async () => {
     const locks = await client()
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })

@@ -51,6 +51,14 @@ describe.each([
     await (await soon(client.locks.getLock(NAME).acquire())).release()
   })
 
+  it('is sent again until the name is known, so that renewals go on', async () => {
+    const { next, fault } = await passed(prepare)
+    await eventually(() => fault.count === 1)
+    await eventually(async () => next.owner in (await owners()))
+    expect(await soon(next.release())).toBe('released')
+    expect(await rig.contents()).toEqual({})
+  })
+
   it('is no loss when a renewal asks meanwhile (I3)', async () => {
     const { next, fault, client } = await passed(prepare)
     await eventually(() => fault.count === 1)

@@ -49,7 +49,7 @@ if KEYS[7] then
   forget(KEYS[7], ARGV[1])
 end
 q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-if q.listed > 0 or q.ours > 0 then
+if q.listed > 0 or q.ours > 0 or #ARGV > 9 then
   local passed = {}
   for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
   leavePassed(q, KEYS[1], passed, not mine)

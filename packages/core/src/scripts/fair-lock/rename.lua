@@ -5,7 +5,7 @@
 --         [3] ms that Redisson gives each waiter
 --         [4] prefix of the inbox channels of clients   [5] unlock channel   [6] PUBLISH or SPUBLISH
 --         [7] how many owners may be named there still   [8..] these, and the waiters that it was passed on to
--- RETURNS 1 named so now, 0 none of them has the lock
+-- RETURNS 1 named so now, 2 was named so already, perhaps because Redis gave it the lock for a life, 0 none of them has it
 -- RETRY   safe: moves the count as it is and never creates; a late copy finds none of them
 -- insert fair-lock/queue
 -- insert fair-lock/call-up
@@ -33,4 +33,4 @@ if first then
   callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
 tidy(q)
-return isNamed and 1 or 0
+return moved and 1 or isNamed and 2 or 0

@@ -25,7 +25,10 @@ export interface RenameCommand extends Omit<Renaming, 'passedTo'> {
   readonly key: string
 }
 
-export type RenameReply = { readonly kind: 'renamed' | 'lost' }
+/** `found`: it was named so already, and for how long nobody knows. */
+export type RenameReply = { readonly kind: 'renamed' | 'found' | 'lost' }
+
+const KINDS = ['lost', 'renamed', 'found'] as const
 
 export function rename(
   runner: ScriptRunner,
@@ -38,5 +41,5 @@ export function rename(
 }
 
 export function parseRenamed(reply: unknown): RenameReply {
-  return { kind: Number(reply) === 1 ? 'renamed' : 'lost' }
+  return { kind: KINDS[Number(reply)] ?? 'lost' }
 }

@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals'
+import type { Hold, Lock, LockClient, LockClientOptions } from '../../src/index.js'
+import { eventually } from './support/harness.js'
+import { soon, useRig } from './support/rig.js'
+
+// A forced release and the message that tells of it reach a client on connections of their own, in whatever order.
+
+const NAME = 'order:42'
+const rig = useRig()
+// No resync helps within a test.
+const client = (options: LockClientOptions = {}, connection = rig.connection()): Promise<LockClient> =>
+  rig.client({ resyncInterval: 20_000, ...options }, connection)
+
+const isFree = (): Promise<void> => eventually(async () => (await rig.admin.exists(NAME)) === 0)
+
+const KINDS: [string, (locks: LockClient) => Lock][] = [
+  ['lock', (locks) => locks.getLock(NAME)],
+  ['fair lock', (locks) => locks.getFairLock(NAME)],
+]
+
+describe.each(KINDS)('%s', (_kind, of) => {
+  async function forcedLate(locks: LockClient, hold: Hold): Promise<void> {
+    const inbox = `holdfast:client:${locks.clientId}`
+    await eventually(async () => (await rig.admin.pubsub('NUMSUB', inbox))[1] === 1)
+    await rig.admin.publish(inbox, hold.owner)
+    await eventually(() => hold.signal.aborted)
+  }
+
+  it('is free when the message comes late, to one who has taken it anew since (I4)', async () => {
+    const [locks, others] = [await client(), await client()]
+    const hold = await of(locks).acquire()
+    await forcedLate(locks, hold)
+    await isFree()
+    expect(await hold.release()).toBe('lost')
+    await of(others).withLock(() => undefined)
+  })
+
+  it('is free when it was forced before a waiter that was given it had confirmed that (I4)', async () => {
+    const proxy = await rig.proxy()
+    const others = await client()
+    const locks = await client({ describeHolds: true }, rig.connection({}, proxy))
+    const first = await of(others).acquire()
+    const given = of(locks)
+      .acquire()
+      .then((hold) => {
+        proxy.blackHole()
+        return hold
+      })
+    await eventually(
+      async () => (await rig.admin.exists(`holdfast:line:{${NAME}}`, `holdfast:arrivals:{${NAME}}`)) === 1,
+    )
+    await first.release()
+    const hold = await soon(given)
+    expect(await of(others).forceUnlock()).toBe(true)
+    proxy.pass()
+    await eventually(() => hold.signal.aborted)
+    await isFree()
+    await of(others).withLock(() => undefined)
+  })
+})

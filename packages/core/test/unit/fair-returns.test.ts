@@ -1,0 +1,29 @@
+import { expect, it } from '@jest/globals'
+import { ManualClock } from '@holdfast/testing'
+import { FairReturns } from '../../src/fair-returns.js'
+
+const NAME = 'order:42'
+
+it('who comes behind callers that come back does not overtake them (I10)', async () => {
+  const clock = new ManualClock()
+  const sent: string[] = []
+  const returns = new FairReturns({
+    runner: { together: (send) => send() },
+    clock,
+    held: { isHeld: () => false } as never,
+  })
+  const enter = (label: string): Promise<string> =>
+    returns.enter(NAME, 2, () => {
+      sent.push(label)
+      return Promise.resolve(label)
+    })
+  returns.passedOn(NAME, clock.now())
+  await clock.advance(4)
+  const first = enter('comes back')
+  await clock.advance(2)
+  const second = enter('comes behind')
+  expect(sent).toEqual([])
+  await clock.advance(3)
+  expect(await Promise.all([first, second])).toEqual(['comes back', 'comes behind'])
+  expect(sent).toEqual(['comes back', 'comes behind'])
+})
