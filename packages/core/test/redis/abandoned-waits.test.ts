@@ -37,6 +37,28 @@ const NOTHING = {
   ...{ standing: 0, candidates: 0 },
 }
 
+it('of a fair lock that was waited for nothing is remembered, whether it was had or not (I8)', async () => {
+  const [locks, others] = [await rig.client(), await rig.client()]
+  const hold = await others.getFairLock('order:42').acquire()
+  const standing = (): Promise<void> =>
+    eventually(async () => (await rig.admin.llen('redisson_lock_queue:{order:42}')) === 1)
+  const given = locks.getFairLock('order:42').acquire()
+  await standing()
+  await hold.release()
+  const next = await soon(given)
+  const leaving = new AbortController()
+  const gone = others.getFairLock('order:42').acquire({ signal: leaving.signal })
+  leaving.abort('enough')
+  await expect(gone).rejects.toBe('enough')
+  const waiting = others.getFairLock('order:42').acquire({ waitMs: 100 })
+  await standing()
+  await expect(waiting).rejects.toThrow(LockTimeoutError)
+  await next.release()
+  for (const each of [locks, others]) {
+    await eventually(() => JSON.stringify(keptBy(each)) === JSON.stringify(NOTHING))
+  }
+})
+
 describe('callers that go before they have the lock', () => {
   it('while they are being refused, are not remembered under the name of the lock (I8)', async () => {
     const hold = await (await rig.client()).getLock('order:42').acquire()
