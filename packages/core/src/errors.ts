@@ -1,3 +1,4 @@
+import { described } from './described.js'
 import { inWords, nameOf, type LockHolder } from './lock-holder.js'
 
 /** Stable codes; compare these rather than classes when two copies of the package may be installed. */
@@ -177,12 +178,14 @@ export class ContextRequiredError extends LockError {
 /** An argument or option that cannot be meant; says which, and what was given. */
 export class InvalidArgumentError extends LockError {
   readonly argument: string
+  /** Not enumerable: it may be large, or have a password in it, and errors are logged with all that is. */
   readonly value: unknown
 
   constructor(argument: string, value: unknown, rule: string) {
-    super('INVALID_ARGUMENT', `${argument} must be ${rule}; got ${describe(value)}.`)
+    super('INVALID_ARGUMENT', `${argument} must be ${rule}; got ${described(value)}.`)
     this.argument = argument
     this.value = value
+    Object.defineProperty(this, 'value', { enumerable: false })
   }
 }
 
@@ -241,11 +244,4 @@ function whatItDid({ outcome, holder, error }: NodeReport): string {
     return `failed (${error instanceof Error ? error.message : String(error)})`
   }
   return holder ? `is held by ${nameOf(holder)}` : outcome
-}
-
-function describe(value: unknown): string {
-  if (typeof value === 'string') {
-    return value.length > 60 ? `a string of ${value.length} characters` : JSON.stringify(value)
-  }
-  return typeof value === 'object' && value !== null ? Object.prototype.toString.call(value) : String(value)
 }

@@ -1,4 +1,5 @@
 import { ClientInbox } from './client-inbox.js'
+import { openTarget, targetOf } from './connect-target.js'
 import { Context, type Place } from './context.js'
 import type { MultiLock } from './compound/multi-lock.js'
 import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
@@ -17,7 +18,7 @@ import type { Semaphore } from './synchronizers/semaphore.js'
 import { SynchronizerFactory } from './synchronizers/synchronizer-factory.js'
 import { openSession, type OpenSession } from './open-session.js'
 import { resolveOptions, type LockClientOptions } from './options.js'
-import { connectPort, portOf, untilReady, type RedisTarget } from './redis/open-port.js'
+import { portOf, untilReady, type RedisTarget } from './redis/open-port.js'
 import type { IoredisClient } from './redis/ioredis-client.js'
 import type { IoredisCluster } from './redis/ioredis-cluster.js'
 import type { NodeRedisClient } from './redis/node-redis-client.js'
@@ -63,13 +64,15 @@ export class LockClient {
 
   /**
    * Opens a connection for a URL or options (closed again by `close`), or takes a client; one of node-redis that is
-   * not open yet it connects. A URL is for ioredis when that is installed, else for node-redis. Options with a `url`
-   * or a `socket` are those of node-redis, all others those of ioredis. Resolves when Redis answers.
+   * not open yet it connects. A URL is for ioredis when that is installed, else for node-redis. Options, a plain
+   * object, with a `url` or a `socket` are those of node-redis, all others those of ioredis. Resolves when Redis
+   * answers.
    * @throws RedisUnavailableError not within `unavailableTimeoutMs`; InvalidArgumentError
    */
   static async connect(target: RedisTarget, options?: LockClientOptions): Promise<LockClient> {
-    const port = await connectPort(target, resolveOptions(options))
-    const client = new LockClient(target, options, port)
+    const usable = targetOf(target)
+    const port = await openTarget(usable, resolveOptions(options))
+    const client = new LockClient(usable, options, port)
     const { clock, options: resolved } = client.session
     try {
       await untilReady(port, clock, resolved.unavailableTimeoutMs)

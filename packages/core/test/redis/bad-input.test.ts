@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { Cluster, type Redis } from 'ioredis'
+import { inspect } from 'node:util'
 import {
   InvalidArgumentError,
   LockClient,
@@ -58,7 +59,7 @@ const notDurations: [unknown, string][] = [
   [10n, '10'],
   [2 ** 31, '2147483648'],
   [Number.MAX_VALUE, '1.7976931348623157e+308'],
-  [{ ms: 5 }, '[object Object]'],
+  [{ ms: 5 }, '{ ms }'],
   [true, 'true'],
 ]
 const notLeases: [unknown, string][] = [...notDurations, [0, '0'], [-0, '0'], [1.5, '1.5'], [0.5, '0.5']]
@@ -69,8 +70,8 @@ describe('a name', () => {
     [42, '42'],
     [undefined, 'undefined'],
     [null, 'null'],
-    [{}, '[object Object]'],
-    [['a'], '[object Array]'],
+    [{}, '{}'],
+    [['a'], '["a"]'],
     [Symbol.iterator, 'Symbol(Symbol.iterator)'],
     ['x'.repeat(1_025), '1025 characters'],
     ['ß'.repeat(513), '513 characters'],
@@ -178,8 +179,8 @@ describe('what is neither name nor duration', () => {
   it.each([
     ['abort', '"abort"'],
     [null, 'null'],
-    [{ aborted: false }, '[object Object]'],
-    [new AbortController(), '[object AbortController]'],
+    [{ aborted: false }, '{ aborted }'],
+    [new AbortController(), 'AbortController {'],
     [5, '5'],
   ])('a signal cannot be %p', async (bad, shown) => {
     const signal = bad as unknown as AbortSignal
@@ -192,8 +193,8 @@ describe('what is neither name nor duration', () => {
   it.each([
     [undefined, 'undefined'],
     ['work', '"work"'],
-    [Promise.resolve(), '[object Promise]'],
-    [{}, '[object Object]'],
+    [Promise.resolve(), '[Promise]'],
+    [{}, '{}'],
   ])('a callback cannot be %p', async (bad, shown) => {
     const callback = bad as unknown as () => void
     await expectRefused(() => lock.withLock(callback), 'callback', shown)
@@ -228,7 +229,7 @@ describe('an option of LockClient', () => {
         ['a}', '"a}"'],
         ['x'.repeat(201), '201 characters'],
         [5, '5'],
-        [{}, '[object Object]'],
+        [{}, '{}'],
       ],
     ],
     ['lockWatchdogTimeout', notLeases.filter(([value]) => value !== null)],
@@ -269,7 +270,7 @@ describe('an option of LockClient', () => {
       [
         [5, '5'],
         ['system', '"system"'],
-        [{}, '[object Object]'],
+        [{}, '{}'],
       ],
     ],
     [
@@ -303,12 +304,13 @@ describe('an option of LockClient', () => {
 describe('what LockClient is built on', () => {
   it.each([
     ['redis://localhost:6379', '"redis://localhost:6379"'],
+    ['redis://:secret@localhost', '"redis://…@localhost"'],
     [undefined, 'undefined'],
     [null, 'null'],
     [5, '5'],
-    [{}, '[object Object]'],
-    [{ host: 'localhost' }, '[object Object]'],
-    [{ evalsha: () => undefined }, '[object Object]'],
+    [{}, '{}'],
+    [{ host: 'localhost', password: 'secret' }, '{ host, password }'],
+    [{ evalsha: () => undefined }, '{ evalsha }'],
   ])('the constructor refuses %p', async (value, shown) => {
     await expectRefused(() => new LockClient(value as never), 'redis', shown)
   })
@@ -318,9 +320,48 @@ describe('what LockClient is built on', () => {
     [null, 'null'],
     [5, '5'],
     [true, 'true'],
-    [() => undefined, '() => undefined'],
+    [() => undefined, '[Function'],
+    ['', '""'],
+    [' ', '" "'],
+    [[], '[]'],
+    [['redis://:secret@localhost'], '["redis://…@localhost"]'],
+    [new Date(0), '1970-01-01T00:00:00.000Z'],
+    [new Map(), 'Map(0) {}'],
+    [Object.create({ host: 'localhost' }), '{}'],
   ])('connect refuses %p', async (value, shown) => {
     await expectRefused(() => LockClient.connect(value as never), 'target', shown)
+  })
+
+  it.each([
+    'not a url',
+    'redis://:secret at localhost',
+    'redis://:secret@localhost:99999',
+    'redis://%zz:secret@h',
+  ])('connect refuses the text %p, and tells nobody what it was', async (text) => {
+    for (const target of [text, { url: text }]) {
+      await expectRefused(() => LockClient.connect(target), 'target', 'a text that is none')
+      const failure = await LockClient.connect(target).catch((error: unknown) => error)
+      expect(inspect(failure, { showHidden: true, depth: 9 })).not.toContain('secret')
+    }
+  })
+
+  it('connect takes a URL object, and options, also without a prototype', async () => {
+    const { port } = rig.server
+    const bare = Object.assign(Object.create(null) as object, { port })
+    for (const target of [new URL(rig.server.url), bare, { port }]) {
+      const client = await LockClient.connect(target)
+      expect(await client.getLock(NAME).tryLock()).toBe(true)
+      expect(await rig.admin.exists(NAME)).toBe(1)
+      await client.close({ graceMs: 0 })
+    }
+  })
+
+  it('a value is there to be asked for, and not printed with its error', () => {
+    const target = { host: 'localhost', password: 'secret' }
+    const failure = new InvalidArgumentError('target', target, 'another')
+    expect(failure.value).toBe(target)
+    expect(inspect(failure)).not.toContain('secret')
+    expect(failure.message).toBe('target must be another; got { host, password }.')
   })
 
   it('a Cluster of what is no cluster is unavailable, and its client can be closed', async () => {
@@ -470,7 +511,7 @@ describe('unlock(hold) refuses what its lock did not give, and frees nothing', (
   it.each<[unknown, string]>([
     [null, 'null'],
     [5, '5'],
-    [{}, '[object Object]'],
+    [{}, '{}'],
   ])('%p', async (given, shown) => {
     await expectRefused(() => lock.unlock(given as Hold), 'hold', shown)
     const several = locks.getMultiLock(lock, locks.getLock('order:43'))

@@ -1,0 +1,39 @@
+import { inspect } from 'node:util'
+import { isPlainObject } from './plain-object.js'
+
+const LONGEST = 60
+const MOST_KEYS = 8
+const MOST_ELEMENTS = 3
+
+/**
+ * A value as a message shows it, in one short line. Messages are logged: of an object the keys, of a URL all but its
+ * password.
+ */
+export function described(value: unknown): string {
+  if (Array.isArray(value)) {
+    return cut(`[${listed(value.slice(0, MOST_ELEMENTS).map(shallow), value.length)}]`)
+  }
+  if (!isPlainObject(value)) {
+    return shallow(value)
+  }
+  const keys = Object.keys(value)
+  return keys.length === 0 ? '{}' : cut(`{ ${listed(keys.slice(0, MOST_KEYS), keys.length)} }`)
+}
+
+function shallow(value: unknown): string {
+  if (typeof value !== 'string') {
+    const [firstLine = ''] = inspect(value, { depth: -1, customInspect: false }).split('\n')
+    return cut(firstLine)
+  }
+  return value.length > LONGEST
+    ? `a string of ${value.length} characters`
+    : JSON.stringify(value.replace(/\/\/.*@/s, '//…@'))
+}
+
+function listed(shown: readonly string[], length: number): string {
+  return [...shown, ...(length > shown.length ? ['…'] : [])].join(', ')
+}
+
+function cut(text: string): string {
+  return text.length > 2 * LONGEST ? `${text.slice(0, 2 * LONGEST)}…` : text
+}
