@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from './errors.js'
+import { unknownKey } from './known-keys.js'
 
 const MAX_NAME_BYTES = 1024
 // Node's timers wrap around above this, and no lease or wait is meant to last longer: 2^31 - 1 ms, 24 days.
@@ -55,9 +56,41 @@ export function checkSignal(value: unknown): void {
 }
 
 export function checkObject(argument: string, value: unknown): void {
-  if (typeof value !== 'object' || value === null) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidArgumentError(argument, value, 'an object')
   }
+}
+
+/** Options have no keys but those that are known: one that is misspelt would mean nothing, in silence. */
+export function checkOptions(
+  argument: string,
+  options: unknown,
+  known: Readonly<Record<string, true | undefined>>,
+): void {
+  checkObject(argument, options)
+  // Every call of a lock comes by here: nothing is made for options that are right.
+  for (const key in options as object) {
+    if (known[key] !== true && Object.hasOwn(options as object, key)) {
+      throw unknownKey(argument, options as object, key, Object.keys(known))
+    }
+  }
+}
+
+/** By its methods: it may come from another copy of this package. */
+export function checkMethods(
+  argument: string,
+  value: unknown,
+  methods: readonly string[],
+  rule: string,
+): void {
+  const given = value as Record<string, unknown> | null
+  if (typeof given !== 'object' || !methods.every((method) => typeof given?.[method] === 'function')) {
+    throw new InvalidArgumentError(argument, value, rule)
+  }
+}
+
+export function checkClient(argument: string, value: unknown): void {
+  checkMethods(argument, value, ['run', 'fork', 'getLock'], 'a LockClient')
 }
 
 export function checkFunction(argument: string, value: unknown): void {

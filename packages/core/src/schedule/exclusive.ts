@@ -1,13 +1,16 @@
 import { InvalidArgumentError } from '../errors.js'
+import type { KnownKeys } from '../known-keys.js'
 import type { LockClient } from '../lock-client.js'
 import type { LockHold } from '../lock-hold.js'
+import { isPlainObject } from '../plain-object.js'
 import {
+  checkClient,
   checkDuration,
   checkFunction,
   checkInteger,
   checkLease,
   checkName,
-  checkObject,
+  checkOptions,
 } from '../validate.js'
 import { BoundedRun } from './bounded-run.js'
 import { inRun } from './current-run.js'
@@ -34,6 +37,9 @@ export interface TickOptions {
   readonly tick?: Date | number | undefined
 }
 
+const EXCLUSIVE_OPTIONS: KnownKeys<ExclusiveOptions> = { locks: true, atMostForMs: true, atLeastForMs: true }
+const TICK_OPTIONS: KnownKeys<TickOptions> = { tick: true }
+
 /** What the task of a schedule is given. */
 export interface ExclusiveRun {
   readonly name: string
@@ -58,7 +64,10 @@ export type TickOutcome<T> =
   | { readonly kind: 'ran'; readonly result: T; readonly tick: Date; readonly missed: readonly Date[] }
   | { readonly kind: 'skipped'; readonly reason: SkipReason }
 
-/** For any scheduler to call, in every process. */
+/**
+ * For any scheduler to call, in every process. What a scheduler passes by itself, such as a date or a job, is refused:
+ * taken for nothing it would be a run without a tick.
+ */
 export type Scheduled<T> = (options?: TickOptions) => Promise<TickOutcome<T>>
 
 /**
@@ -66,7 +75,8 @@ export type Scheduled<T> = (options?: TickOptions) => Promise<TickOutcome<T>>
  * not wait. While it runs the watchdog keeps the lock of its name. ShedLock's semantics, with ticks.
  *
  * The function it returns rejects with what the task throws; with LockLostError when the lock was lost although the
- * task succeeded; and with RedisUnavailableError when Redis does not answer: then the task was not begun.
+ * task succeeded; with RedisUnavailableError when Redis does not answer, and with InvalidArgumentError for anything but
+ * `{ tick }` or nothing: then the task was not begun.
  * @throws InvalidArgumentError
  */
 export function exclusive<T>(
@@ -75,9 +85,9 @@ export function exclusive<T>(
   task: (run: ExclusiveRun) => Promise<T> | T,
 ): Scheduled<T> {
   checkName(name)
-  checkObject('options', options)
+  checkOptions('options', options, EXCLUSIVE_OPTIONS)
   const { locks, atMostForMs, atLeastForMs = 0 } = options
-  checkObject('locks', locks)
+  checkClient('locks', locks)
   checkFunction('task', task)
   checkLease('atMostForMs', atMostForMs)
   checkDuration('atLeastForMs', atLeastForMs, 'zero')
@@ -127,9 +137,16 @@ async function runOnce<T>(schedule: Schedule<T>, given: TickOptions | undefined)
   }
 }
 
-/** What a scheduler passes by itself, such as a job object, has no tick. */
+/** @throws InvalidArgumentError */
 function tickOf(given: TickOptions | undefined): number | undefined {
-  const tick = typeof given === 'object' ? (given as TickOptions | null)?.tick : undefined
+  if (given === undefined) {
+    return undefined
+  }
+  if (!isPlainObject(given)) {
+    throw new InvalidArgumentError('options', given, 'left out, or an object as in { tick: date }')
+  }
+  checkOptions('options', given, TICK_OPTIONS)
+  const { tick } = given
   if (tick === undefined) {
     return undefined
   }

@@ -3,6 +3,7 @@ import { ticksKey } from '../keys.js'
 import { read, type KeptTick } from '../scripts/schedule/read.js'
 import type { ScheduleCommand } from '../scripts/schedule/keys.js'
 import type { Session } from '../session.js'
+import { checkClient } from '../validate.js'
 
 /** What is known of one tick. Times are those of Redis's clock. */
 export interface TickRecord {
@@ -26,6 +27,7 @@ export interface TickRecord {
 
 /** @throws InvalidArgumentError, ClientClosedError */
 export function scheduleOf(locks: LockClient, name: string): { session: Session; command: ScheduleCommand } {
+  checkClient('locks', locks)
   const { session, protocol } = locks.getLock(name)
   return { session, command: { lockName: name, key: protocol.key, ticksKey: ticksKey(protocol.key) } }
 }

@@ -214,14 +214,16 @@ describe('exclusive', () => {
   it.each([
     ['name', ['', {}]],
     ['options', ['a', undefined]],
-    ['locks', ['a', {}]],
-    ['task', ['a', { locks: {} }, 'later']],
-    ['atMostForMs', ['a', { locks: {}, atMostForMs: 0 }]],
-    ['atLeastForMs', ['a', { locks: {}, atLeastForMs: -1 }]],
-    ['atLeastForMs', ['a', { locks: {}, atLeastForMs: 0.5 }]],
-    ['atLeastForMs', ['a', { locks: {}, atLeastForMs: 2, atMostForMs: 1 }]],
+    ['locks', ['a', { locks: {} }]],
+    ['task', ['a', {}, 'later']],
+    ['atMostForMs', ['a', { atMostForMs: 0 }]],
+    ['atLeastForMs', ['a', { atLeastForMs: -1 }]],
+    ['options', ['a', { atleastForMs: 1 }]],
+    ['atLeastForMs', ['a', { atLeastForMs: 0.5 }]],
+    ['atLeastForMs', ['a', { atLeastForMs: 2, atMostForMs: 1 }]],
   ])('refuses a wrong %s: %j', (argument, [given, options, task = () => undefined]) => {
-    expect(() => exclusive(given as string, options as never, task as never)).toThrow(
+    const all = typeof options === 'object' ? { locks, ...options } : options
+    expect(() => exclusive(given as string, all as never, task as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', argument }),
     )
   })
@@ -233,10 +235,30 @@ describe('exclusive', () => {
     })
   })
 
-  it('takes what a scheduler passes by itself for no tick', async () => {
+  it('refuses what a scheduler passes by itself, and a misspelt tick: no run without one in silence', async () => {
     const nightly = exclusive(name, { locks }, () => 'ran') as (...args: unknown[]) => Promise<unknown>
-    for (const passed of ['manual', new Date(), { name: 'job' }, null]) {
+    class Job {
+      readonly name = 'job'
+    }
+    for (const passed of ['manual', new Date(), { name: 'job' }, null, 5, [], new Job(), { tik: 5 }]) {
+      await expect(nightly(passed)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'options' })
+    }
+    await expect(nightly({ tik: 5 })).rejects.toThrow(
+      'options must be without the unknown key "tik" (did you mean tick?); got { tik }.',
+    )
+    expect(await ticksOf(locks, name)).toEqual([])
+    for (const passed of [undefined, {}, { tick: undefined }, { tick: Date.now() + 60_000 }]) {
       expect(await nightly(passed)).toMatchObject({ kind: 'ran' })
+    }
+  })
+
+  it('asks for a client', async () => {
+    for (const given of [5, null, {}, locks.getLock(name), locks.thread()]) {
+      const refused = { code: 'INVALID_ARGUMENT', argument: 'locks' }
+      await expect(ticksOf(given as never, name)).rejects.toMatchObject(refused)
+      expect(() => exclusive(name, { locks: given as never }, () => 1)).toThrow(
+        expect.objectContaining(refused),
+      )
     }
   })
 })
