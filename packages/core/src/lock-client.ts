@@ -26,8 +26,11 @@ import type { RedisPort } from './redis/redis-port.js'
 import { shutDown } from './shutdown.js'
 import { LockThread } from './thread.js'
 import { runIn } from './run-in-context.js'
-import { checkDuration, checkFunction, checkObject, checkOneOf, checkSignal } from './validate.js'
+import { checkDuration, checkFunction, checkOneOf, checkOptions, checkSignal } from './validate.js'
 
+const RUN_OPTIONS = { signal: true } as const
+const FORK_OPTIONS = { detached: true } as const
+const CLOSE_OPTIONS = { graceMs: true } as const
 const EVENTS: readonly LockEventName[] = [
   'lost',
   'renewal-failed',
@@ -191,10 +194,11 @@ export class LockClient {
    * context it joins that one.
    * @param options.signal ends every wait inside, for locks and permits, as if each call had been given it; what is
    *   held stays held
+   * @throws InvalidArgumentError
    */
   run<T>(callback: () => T, options: { signal?: AbortSignal | undefined } = {}): T {
     checkFunction('callback', callback)
-    checkObject('options', options)
+    checkOptions('options', options, RUN_OPTIONS)
     const { signal } = options
     checkSignal(signal)
     const { contexts } = this.session
@@ -209,9 +213,11 @@ export class LockClient {
    * Runs the callback as a new logical thread inside the current one, for fan-out: it excludes its siblings and
    * its parent. Waiting without a limit for what an enclosing context holds is a SelfDeadlockError, unless
    * `detached` says that nobody there waits for the callback: nor does a signal of theirs end its waits.
+   * @throws InvalidArgumentError
    */
-  fork<T>(callback: () => T, options: { detached?: boolean } = {}): T {
+  fork<T>(callback: () => T, options: { detached?: boolean | undefined } = {}): T {
     checkFunction('callback', callback)
+    checkOptions('options', options, FORK_OPTIONS)
     checkOneOf('detached', options.detached, [undefined, true, false])
     return options.detached === true
       ? this.open(null, callback, null)
@@ -250,7 +256,10 @@ export class LockClient {
     return this
   }
 
+  /** @throws InvalidArgumentError */
   off<E extends LockEventName>(event: E, listener: LockEventListener<E>): this {
+    checkOneOf('event', event, EVENTS)
+    checkFunction('listener', listener)
     this.session.events.off(event, listener)
     return this
   }
@@ -259,8 +268,10 @@ export class LockClient {
    * Refuses new calls, ends waits with ClientClosedError, waits for holders, then aborts their signals and gives
    * their locks back. Safe to call twice.
    * @param options.graceMs how long holders have to finish, default 5,000
+   * @throws InvalidArgumentError
    */
-  close(options: { graceMs?: number } = {}): Promise<void> {
+  close(options: { graceMs?: number | undefined } = {}): Promise<void> {
+    checkOptions('options', options, CLOSE_OPTIONS)
     const { graceMs = 5_000 } = options
     checkDuration('graceMs', graceMs, 'zero')
     this.closing ??= shutDown(this.session, graceMs)

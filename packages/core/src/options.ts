@@ -4,6 +4,7 @@ import {
   checkFunction,
   checkInteger,
   checkLease,
+  checkMethods,
   checkObject,
   checkOneOf,
 } from './validate.js'
@@ -216,9 +217,9 @@ function replicaAcks(given: ReplicaOptions | undefined): ReplicaAcks | undefined
   return { acks, timeoutMs }
 }
 
-function checkClock(clock: Partial<Clock> | undefined): void {
-  const methods = ['now', 'wallNow', 'setTimer'] as const
-  if (clock !== undefined && !methods.every((method) => typeof clock[method] === 'function')) {
-    throw new InvalidArgumentError('clock', clock, 'a clock with now(), wallNow() and setTimer()')
+function checkClock(clock: Clock | undefined): void {
+  if (clock !== undefined) {
+    const methods = ['now', 'wallNow', 'setTimer']
+    checkMethods('clock', clock, methods, 'a clock with now(), wallNow() and setTimer()')
   }
 }

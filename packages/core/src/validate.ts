@@ -115,3 +115,8 @@ export function checkInteger(argument: string, value: unknown, min: number, max 
     throw new InvalidArgumentError(argument, value, `an integer ${range}`)
   }
 }
+
+/** They count from 1. */
+export function checkThreadId(value: unknown): void {
+  checkInteger('threadId', value, 1)
+}

@@ -7,7 +7,7 @@ import type { AnyLock } from '../locks/any-lock.js'
 import { notAHoldOf, refuseIfNotHeld } from '../locks/unlock.js'
 import { whileHeld, type Taken } from '../locks/while-held.js'
 import type { Session } from '../session.js'
-import { checkFunction } from '../validate.js'
+import { checkFunction, checkThreadId } from '../validate.js'
 import { CompoundCall, type CompoundRequest } from './compound-call.js'
 import { CompoundHold } from './compound-hold.js'
 import { gather, reachedBy, type CompoundRule } from './compound-rule.js'
@@ -120,8 +120,12 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     return (await this.getHoldCount()) > 0
   }
 
-  /** @param threadId the `id` of a thread of the client that this lock was made with */
+  /**
+   * @param threadId the `id` of a thread of the client that this lock was made with
+   * @throws InvalidArgumentError; else as `isLocked`
+   */
   async isHeldByThread(threadId: number): Promise<boolean> {
+    checkThreadId(threadId)
     const owners = new Map(this.members.map((member) => [member, member.heldByThread(threadId)]))
     const counts = await this.countsOf((member) => owners.get(member) ?? [])
     return reachedBy(counts, this.rule.needed) > 0

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '../errors.js'
 import type { LockClient } from '../lock-client.js'
 import type { AnyLock } from '../locks/any-lock.js'
 import { checkLevelLease } from '../locks/lease-argument.js'
-import { checkDuration, checkFunction, checkName, checkObject, checkOneOf } from '../validate.js'
+import { checkClient, checkDuration, checkFunction, checkName, checkObject, checkOneOf } from '../validate.js'
 
 /** The lock of a name, where none of the kinds that have a word will do. */
 export type LockChoice = (locks: LockClient, name: string) => AnyLock
@@ -46,7 +46,7 @@ export function checkLockedOptions(options: LockedOptions<never>): void {
     checkName(name)
   }
   if (client !== undefined && typeof client !== 'function') {
-    checkObject('client', client)
+    checkClient('client', client)
   }
   if (typeof lock !== 'function') {
     checkOneOf('lock', lock, KINDS)

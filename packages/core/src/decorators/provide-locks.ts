@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from '../errors.js'
 import type { LockClient } from '../lock-client.js'
 import { oncePerProcess } from '../once-per-process.js'
-import { checkObject } from '../validate.js'
+import { checkClient, checkObject } from '../validate.js'
 
 interface Provided {
   /** For methods of an object or of a class; the latest stands first. */
@@ -21,7 +21,7 @@ const provided = oncePerProcess<Provided>('provided-locks', () => ({ ofTarget: n
  * @throws InvalidArgumentError
  */
 export function provideLocks(client: LockClient, target?: object): () => void {
-  checkObject('client', client)
+  checkClient('client', client)
   if (target !== undefined && typeof target !== 'function') {
     checkObject('target', target)
   }

@@ -1,5 +1,5 @@
 import { checkAnswers, lockHttpError, type LockErrorAnswers } from './http-error.js'
-import { runUntilAnswered, type ContextOpener, type NodeResponse } from './request-context.js'
+import { checkOpener, runUntilAnswered, type ContextOpener, type NodeResponse } from './request-context.js'
 
 export type ExpressMiddleware = (request: unknown, response: NodeResponse, next: () => void) => void
 export type ExpressErrorMiddleware = (
@@ -13,8 +13,10 @@ export type ExpressErrorMiddleware = (
  * A context for each request, for Express and whatever has its kind of middleware: `app.use(expressLocks(locks))`,
  * before all that takes locks. The context ends with the response; where the client goes before, the waits of the
  * request end with a RequestAbortedError.
+ * @throws InvalidArgumentError
  */
 export function expressLocks(locks: ContextOpener): ExpressMiddleware {
+  checkOpener(locks)
   return (_request, response, next) => runUntilAnswered(locks, response, next)
 }
 

@@ -1,6 +1,6 @@
 import { lockHttpError, type LockErrorAnswers } from './http-error.js'
 import { checkHttpOptions, type HttpLocksOptions } from './http-options.js'
-import { runUntilAnswered, type ContextOpener, type NodeResponse } from './request-context.js'
+import { checkOpener, runUntilAnswered, type ContextOpener, type NodeResponse } from './request-context.js'
 
 type Hook = (request: object, reply: { readonly raw: NodeResponse }, done: () => void) => void
 
@@ -22,6 +22,7 @@ export type FastifyLocksPlugin = (app: FastifyInstanceLike, options: unknown, do
  * @throws InvalidArgumentError
  */
 export function fastifyLocks(locks: ContextOpener, options: HttpLocksOptions = {}): FastifyLocksPlugin {
+  checkOpener(locks)
   checkHttpOptions(options)
   const { errors } = options
   const plugin: FastifyLocksPlugin = (app, _options, done) => {

@@ -1,6 +1,6 @@
 import { LockHttpError, RequestAbortedError, lockHttpError, type LockErrorAnswers } from './http-error.js'
 import { checkHttpOptions, type HttpLocksOptions } from './http-options.js'
-import type { ContextOpener } from './request-context.js'
+import { checkOpener, type ContextOpener } from './request-context.js'
 
 /** What is used of Hono's context. */
 export interface HonoContextLike {
@@ -18,6 +18,7 @@ export type HonoMiddleware = (c: HonoContextLike, next: () => Promise<void>) => 
  * @throws InvalidArgumentError
  */
 export function honoLocks(locks: ContextOpener, options: HttpLocksOptions = {}): HonoMiddleware {
+  checkOpener(locks)
   checkHttpOptions(options)
   const { errors } = options
   return (c, next) =>

@@ -1,8 +1,14 @@
 import type { LockClient } from '../lock-client.js'
+import { checkMethods } from '../validate.js'
 import { RequestAbortedError } from './http-error.js'
 
 /** What opens contexts: a `LockClient`. */
 export type ContextOpener = Pick<LockClient, 'run'>
+
+/** @throws InvalidArgumentError */
+export function checkOpener(locks: ContextOpener): void {
+  checkMethods('locks', locks, ['run'], 'a LockClient')
+}
 
 /** What is used of Node's response, of HTTP/1 and of HTTP/2. */
 export interface NodeResponse {

@@ -8,6 +8,7 @@ import type { OwnerField } from '../owner-field.js'
 import { inspectionOf, type LockInspection } from '../lock-inspection.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { Session } from '../session.js'
+import { checkThreadId } from '../validate.js'
 import type { AnyLock } from './any-lock.js'
 import type { LockProtocol } from './lock-protocol.js'
 import { notAHoldOf, refuseIfNotHeld } from './unlock.js'
@@ -93,8 +94,12 @@ export class Lock implements AnyLock<Hold> {
     return (await this.getHoldCount()) > 0
   }
 
-  /** @param threadId the `id` of a thread of this client */
+  /**
+   * @param threadId the `id` of a thread of this client
+   * @throws InvalidArgumentError; else as `isLocked`
+   */
   async isHeldByThread(threadId: number): Promise<boolean> {
+    checkThreadId(threadId)
     const owners = this.session.held
       .ofScope(this.protocol.scope)
       .filter((each) => each.thread?.id === threadId)

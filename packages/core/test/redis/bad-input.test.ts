@@ -201,6 +201,7 @@ describe('what is neither name nor duration', () => {
     await expectRefused(() => locks.run(callback), 'callback', shown)
     await expectRefused(() => locks.fork(callback), 'callback', shown)
     await expectRefused(() => locks.on('lost', callback), 'listener', shown)
+    await expectRefused(() => locks.off('lost', callback), 'listener', shown)
   })
 
   it.each([
@@ -210,10 +211,36 @@ describe('what is neither name nor duration', () => {
     [5, '5'],
   ])('an event cannot be %p', async (bad, shown) => {
     await expectRefused(() => locks.on(bad as 'lost', () => undefined), 'event', shown)
+    await expectRefused(() => locks.off(bad as 'lost', () => undefined), 'event', shown)
   })
 
   it('detached is true or false', async () => {
     await expectRefused(() => locks.fork(() => 1, { detached: 'yes' as never }), 'detached', '"yes"')
+  })
+
+  it.each([
+    [null, 'null'],
+    [5_000, '5000'],
+    ['now', '"now"'],
+    [[], '[]'],
+  ])('options of run, fork and close cannot be %p, and the client stays open', async (bad, shown) => {
+    await expectRefused(() => locks.run(() => 1, bad as never), 'options', shown)
+    await expectRefused(() => locks.fork(() => 1, bad as never), 'options', shown)
+    await expectRefused(() => locks.close(bad as never), 'options', shown)
+    expect(await lock.tryLock()).toBe(true)
+    await lock.unlock()
+  })
+
+  it.each([
+    ['x', '"x"'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [0, '0'],
+    [1.5, '1.5'],
+  ])('a thread id cannot be %p', async (bad, shown) => {
+    const both = locks.getMultiLock(lock, locks.getLock('another'))
+    await expectRefused(() => lock.isHeldByThread(bad as number), 'threadId', shown)
+    await expectRefused(() => both.isHeldByThread(bad as number), 'threadId', shown)
   })
 })
 
@@ -270,6 +297,7 @@ describe('an option of LockClient', () => {
       [
         [5, '5'],
         ['system', '"system"'],
+        [null, 'null'],
         [{}, '{}'],
       ],
     ],

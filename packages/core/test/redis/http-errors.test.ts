@@ -3,6 +3,7 @@ import Fastify from 'fastify'
 import {
   LockHttpError,
   expressLockErrors,
+  expressLocks,
   fastifyLocks,
   honoLocks,
   koaLocks,
@@ -54,6 +55,14 @@ describe('errors of locks as answers', () => {
     expect(() => expressLockErrors(bad)).toThrow(InvalidArgumentError)
     for (const make of [fastifyLocks, koaLocks, honoLocks]) {
       expect(() => make(locks, { errors: bad })).toThrow(InvalidArgumentError)
+    }
+  })
+
+  it.each([undefined, null, 5, {}, 'locks'])('a client cannot be %p', (locks) => {
+    for (const make of [expressLocks, fastifyLocks, koaLocks, honoLocks]) {
+      expect(() => make(locks as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT', argument: 'locks' }),
+      )
     }
   })
 
