@@ -1,10 +1,11 @@
 import { nanoid } from 'nanoid'
 import { InvalidArgumentError } from './errors.js'
+import type { KnownKeys } from './known-keys.js'
 import type { IoredisScripting } from './redis/ioredis-client.js'
 import type { NodeRedisScripting } from './redis/node-redis-client.js'
 import { scriptingOf } from './redis/scripting.js'
 import { setFenced } from './scripts/fenced-value/set.js'
-import { checkInteger, checkObject } from './validate.js'
+import { checkInteger, checkOptions } from './validate.js'
 
 /** One write under a fenced lock. */
 export interface FencedWrite {
@@ -16,6 +17,8 @@ export interface FencedWrite {
   /** Lifetime of the value, and of what is known of its tokens, in ms. Left out: no end, as with SET. */
   readonly pxMs?: number | undefined
 }
+
+const FENCED_WRITE: KnownKeys<FencedWrite> = { key: true, token: true, value: true, pxMs: true }
 
 export interface FencedWriteResult {
   /** False: somebody with a larger token has written, and nothing was changed. */
@@ -45,7 +48,7 @@ export async function fencedSet(
   if (!scripting) {
     throw new InvalidArgumentError('redis', redis, 'a client or Cluster of ioredis or node-redis')
   }
-  checkObject('write', write)
+  checkOptions('write', write, FENCED_WRITE)
   const { key, token, value, pxMs } = write
   checkText('key', key, /[^]/, 'a non-empty string')
   checkText('token', token, /^(0|[1-9]\d*)$/, 'a decimal number as text, such as hold.token')

@@ -17,7 +17,8 @@ export type {
   PermitExpirableSemaphore,
   PermitLeaseOptions,
 } from './synchronizers/permit-expirable-semaphore.js'
-export type { PermitOptions, Semaphore } from './synchronizers/semaphore.js'
+export type { PermitOptions } from './synchronizers/permit-arguments.js'
+export type { Semaphore } from './synchronizers/semaphore.js'
 export type { WaitOptions } from './synchronizers/wait-limits.js'
 export { fencedSet } from './fenced-set.js'
 export type { FencedWrite, FencedWriteResult } from './fenced-set.js'

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, RedisUnavailableError, WrongTypeError } from './errors.js'
 import { keyPattern, noteKey } from './keys.js'
+import type { KnownKeys } from './known-keys.js'
 import { limited } from './limited.js'
 import { inspectionOf, type LockInspection } from './lock-inspection.js'
 import type { OpenSession } from './open-session.js'
@@ -7,7 +8,7 @@ import { brokenOff, notSent, refusal, unanswered } from './redis/failures.js'
 import type { KeyScan } from './redis/key-scan.js'
 import type { RedisPort } from './redis/redis-port.js'
 import { explain } from './scripts/lock/explain.js'
-import { checkInteger, checkObject, checkSignal } from './validate.js'
+import { checkInteger, checkOptions, checkSignal } from './validate.js'
 
 export interface InspectAllOptions {
   /** Names of locks, as a pattern of Redis's SCAN: `order:*`. Default: all. */
@@ -18,6 +19,13 @@ export interface InspectAllOptions {
   maxSteps?: number | undefined
   /** Ends it between two steps; the call rejects with its reason. */
   signal?: AbortSignal | undefined
+}
+
+const INSPECT_ALL_OPTIONS: KnownKeys<InspectAllOptions> = {
+  match: true,
+  limit: true,
+  maxSteps: true,
+  signal: true,
 }
 
 export interface LocksInspection {
@@ -62,7 +70,7 @@ export async function inspectAll(session: OpenSession, options: InspectAllOption
 }
 
 function checked(options: InspectAllOptions): InspectAllOptions {
-  checkObject('options', options)
+  checkOptions('options', options, INSPECT_ALL_OPTIONS)
   const { match = '*', limit = 1, maxSteps = 1, signal } = options
   if (typeof (match as unknown) !== 'string' || match === '') {
     throw new InvalidArgumentError('match', match, 'a pattern of names')

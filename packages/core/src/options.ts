@@ -5,11 +5,12 @@ import {
   checkInteger,
   checkLease,
   checkMethods,
-  checkObject,
   checkOneOf,
+  checkOptions,
 } from './validate.js'
 import { InvalidArgumentError } from './errors.js'
 import { wellFormed } from './keys.js'
+import type { KnownKeys } from './known-keys.js'
 import type { ReplicaAcks } from './redis/acknowledged-transport.js'
 import { MOST_ITEMS, USUAL_ITEMS } from './scripts/batch.js'
 import { systemRandom, type Clock } from './system-clock.js'
@@ -102,6 +103,30 @@ export interface LockClientOptions {
   random?: () => number
 }
 
+const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {
+  clientName: true,
+  lockWatchdogTimeout: true,
+  watchdogBatchSize: true,
+  commandBatchSize: true,
+  fairLockWaitTimeout: true,
+  resyncInterval: true,
+  commandTimeout: true,
+  unavailableTimeoutMs: true,
+  maxHoldMs: true,
+  bareCalls: true,
+  waitingThreshold: true,
+  describeHolds: true,
+  localPassing: true,
+  pushedGrants: true,
+  interop: true,
+  localReentry: true,
+  replicas: true,
+  shardedPubSub: true,
+  clock: true,
+  random: true,
+}
+const REPLICA_OPTIONS: KnownKeys<ReplicaOptions> = { acks: true, timeoutMs: true }
+
 export interface ResolvedOptions {
   readonly clientName: string
   readonly lockWatchdogTimeout: number
@@ -128,7 +153,7 @@ export interface ResolvedOptions {
 
 /** @throws InvalidArgumentError naming the option and what was given */
 export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions {
-  checkObject('options', options)
+  checkOptions('options', options, CLIENT_OPTIONS)
   const resolved: ResolvedOptions = {
     clientName: options.clientName ?? `${hostname()}-${process.pid}`.replaceAll(/[:{}]/g, '-'),
     lockWatchdogTimeout: options.lockWatchdogTimeout ?? 30_000,
@@ -209,7 +234,7 @@ function replicaAcks(given: ReplicaOptions | undefined): ReplicaAcks | undefined
   if (given === undefined) {
     return undefined
   }
-  checkObject('replicas', given)
+  checkOptions('replicas', given, REPLICA_OPTIONS)
   const { acks, timeoutMs = 1_000 } = given
   checkInteger('replicas.acks', acks, 1)
   // Redis takes 0 for without end.

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, QuorumError, type LockTimeoutError } from '../errors.js'
 import type { Place } from '../context.js'
+import type { KnownKeys } from '../known-keys.js'
 import type { Lock } from '../locks/lock.js'
 import type { Session } from '../session.js'
 import { reportOf } from './ballot.js'
@@ -12,8 +13,10 @@ import { takeQuorum } from './take-quorum.js'
 /** All durations in milliseconds. */
 export interface RedLockOptions {
   /** How long each node has to answer. Default 200. Longer: slow nodes count; shorter: a dead one delays less. */
-  nodeTimeoutMs?: number
+  nodeTimeoutMs?: number | undefined
 }
+
+export const RED_LOCK_OPTIONS: KnownKeys<RedLockOptions> = { nodeTimeoutMs: true }
 
 /** The locks one by one; or a list of them, and options. */
 export type RedLockArguments = readonly (Lock | readonly Lock[] | RedLockOptions | undefined)[]

@@ -1,8 +1,16 @@
 import { InvalidArgumentError } from '../errors.js'
+import type { KnownKeys } from '../known-keys.js'
 import type { LockClient } from '../lock-client.js'
 import type { AnyLock } from '../locks/any-lock.js'
 import { checkLevelLease } from '../locks/lease-argument.js'
-import { checkClient, checkDuration, checkFunction, checkName, checkObject, checkOneOf } from '../validate.js'
+import {
+  checkClient,
+  checkDuration,
+  checkFunction,
+  checkName,
+  checkOneOf,
+  checkOptions,
+} from '../validate.js'
 
 /** The lock of a name, where none of the kinds that have a word will do. */
 export type LockChoice = (locks: LockClient, name: string) => AnyLock
@@ -36,11 +44,21 @@ export interface LockedOptions<Args extends readonly unknown[] = readonly []> {
   readonly onRedisError?: 'throw' | 'skip' | 'run' | undefined
 }
 
+const LOCKED_OPTIONS: KnownKeys<LockedOptions> = {
+  name: true,
+  client: true,
+  lock: true,
+  waitMs: true,
+  leaseMs: true,
+  signal: true,
+  onBusy: true,
+  onRedisError: true,
+}
 const KINDS = ['plain', 'fair', 'fenced', 'read', 'write']
 
 /** @throws InvalidArgumentError */
 export function checkLockedOptions(options: LockedOptions<never>): void {
-  checkObject('options', options)
+  checkOptions('options', options, LOCKED_OPTIONS)
   const { name, client, lock = 'plain', waitMs, leaseMs, signal, onBusy, onRedisError } = options
   if (name !== undefined && typeof name !== 'function') {
     checkName(name)

@@ -1,5 +1,6 @@
 import type { LockErrorCode } from '../errors.js'
-import { checkDuration, checkObject, checkOneOf } from '../validate.js'
+import type { KnownKeys } from '../known-keys.js'
+import { checkDuration, checkOneOf, checkOptions } from '../validate.js'
 
 /** How errors of locks become answers. */
 export interface LockErrorAnswers {
@@ -8,6 +9,8 @@ export interface LockErrorAnswers {
   /** What `Retry-After` says, ms, in whole seconds and rounded up. Default 1,000. */
   readonly retryAfterMs?: number | undefined
 }
+
+const LOCK_ERROR_ANSWERS: KnownKeys<LockErrorAnswers> = { busyStatus: true, retryAfterMs: true }
 
 interface Answer {
   readonly status: number
@@ -56,7 +59,7 @@ export class RequestAbortedError extends LockHttpError {
 
 /** @throws InvalidArgumentError */
 export function checkAnswers(answers: LockErrorAnswers): void {
-  checkObject('errors', answers)
+  checkOptions('errors', answers, LOCK_ERROR_ANSWERS)
   checkOneOf('busyStatus', answers.busyStatus, [undefined, 409, 423])
   checkDuration('retryAfterMs', answers.retryAfterMs, 'zero')
 }

@@ -1,4 +1,5 @@
-import { checkObject } from '../validate.js'
+import type { KnownKeys } from '../known-keys.js'
+import { checkOptions } from '../validate.js'
 import { checkAnswers, type LockErrorAnswers } from './http-error.js'
 
 export interface HttpLocksOptions {
@@ -6,9 +7,11 @@ export interface HttpLocksOptions {
   readonly errors?: LockErrorAnswers | undefined
 }
 
+const HTTP_LOCKS_OPTIONS: KnownKeys<HttpLocksOptions> = { errors: true }
+
 /** @throws InvalidArgumentError */
 export function checkHttpOptions(options: HttpLocksOptions): void {
-  checkObject('options', options)
+  checkOptions('options', options, HTTP_LOCKS_OPTIONS)
   if (options.errors !== undefined) {
     checkAnswers(options.errors)
   }

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '../errors.js'
-import { checkDuration, checkObject, checkOneOf } from '../validate.js'
+import type { KnownKeys } from '../known-keys.js'
+import { checkDuration, checkObject, checkOneOf, checkOptions } from '../validate.js'
 
 /**
  * Pauses that grow: after the n-th refusal in a row `initialMs * factor^(n-1)`, at most `maxMs`; of that between half
@@ -27,12 +28,21 @@ export interface SpinLockOptions {
   backoff?: ExponentialBackoff | ConstantBackoff | undefined
 }
 
+const SPIN_LOCK_OPTIONS: KnownKeys<SpinLockOptions> = { backoff: true }
+const CONSTANT_BACKOFF: KnownKeys<ConstantBackoff> = { kind: true, delayMs: true }
+const EXPONENTIAL_BACKOFF: KnownKeys<ExponentialBackoff> = {
+  kind: true,
+  initialMs: true,
+  maxMs: true,
+  factor: true,
+}
+
 /** How long to pause after so many refusals in a row, ms. `random`: uniform in [0, 1). */
 export type Backoff = (refusals: number, random: () => number) => number
 
 /** @throws InvalidArgumentError */
 export function backoffOf(options: SpinLockOptions = {}): Backoff {
-  checkObject('options', options)
+  checkOptions('options', options, SPIN_LOCK_OPTIONS)
   const { backoff } = options
   if (backoff === undefined) {
     return BY_DEFAULT
@@ -42,12 +52,16 @@ export function backoffOf(options: SpinLockOptions = {}): Backoff {
   return backoff.kind === 'constant' ? constant(backoff) : exponential(backoff)
 }
 
-function constant({ delayMs = 64 }: ConstantBackoff): Backoff {
+function constant(given: ConstantBackoff): Backoff {
+  checkOptions('backoff', given, CONSTANT_BACKOFF)
+  const { delayMs = 64 } = given
   checkDuration('delayMs', delayMs, 'positive')
   return () => delayMs
 }
 
-function exponential({ initialMs, maxMs, factor = 2 }: ExponentialBackoff): Backoff {
+function exponential(given: ExponentialBackoff): Backoff {
+  checkOptions('backoff', given, EXPONENTIAL_BACKOFF)
+  const { initialMs, maxMs, factor = 2 } = given
   checkDuration('initialMs', initialMs, 'positive')
   checkDuration('maxMs', maxMs, 'positive')
   const first = initialMs ?? Math.min(1, maxMs ?? 1)

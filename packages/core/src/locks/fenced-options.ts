@@ -1,4 +1,5 @@
-import { checkInteger, checkObject, checkOneOf } from '../validate.js'
+import type { KnownKeys } from '../known-keys.js'
+import { checkInteger, checkOneOf, checkOptions } from '../validate.js'
 
 /** Every client of one lock should be given the same. */
 export interface FencedLockOptions {
@@ -16,6 +17,8 @@ export interface FencedLockOptions {
   tokenTtlMs?: number | undefined
 }
 
+const FENCED_LOCK_OPTIONS: KnownKeys<FencedLockOptions> = { tokens: true, tokenTtlMs: true }
+
 /** Checked, with defaults. */
 export interface TokenRule {
   readonly tokens: 'counter' | 'time'
@@ -24,7 +27,7 @@ export interface TokenRule {
 
 /** @throws InvalidArgumentError */
 export function tokenRuleOf(options: FencedLockOptions = {}): TokenRule {
-  checkObject('options', options)
+  checkOptions('options', options, FENCED_LOCK_OPTIONS)
   const { tokens = 'counter', tokenTtlMs } = options
   checkOneOf('tokens', tokens, ['counter', 'time'])
   if (tokenTtlMs !== undefined) {

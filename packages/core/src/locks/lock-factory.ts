@@ -2,10 +2,10 @@ import { Acquirer } from '../acquirer.js'
 import type { ClientInbox } from '../client-inbox.js'
 import { membersOf, refuseSharedNodes } from '../compound/members-argument.js'
 import { MultiLock } from '../compound/multi-lock.js'
-import { locksAndOptions, RedLock, type RedLockArguments } from '../compound/red-lock.js'
+import { locksAndOptions, RED_LOCK_OPTIONS, RedLock, type RedLockArguments } from '../compound/red-lock.js'
 import type { Place } from '../context.js'
 import type { Session } from '../session.js'
-import { checkDuration, checkName, checkObject, checkOneOf } from '../validate.js'
+import { checkDuration, checkName, checkOneOf, checkOptions } from '../validate.js'
 import { backoffOf, type SpinLockOptions } from './backoff.js'
 import { FairProtocol } from './fair-protocol.js'
 import { FencedLock } from './fenced-lock.js'
@@ -14,7 +14,7 @@ import { FencedProtocol } from './fenced-protocol.js'
 import type { LockProtocol } from './lock-protocol.js'
 import { Lock } from './lock.js'
 import { NonReentrantFairProtocol, NonReentrantProtocol } from './non-reentrant-protocol.js'
-import { ReadWriteLock, type ReadWriteLockOptions } from './read-write-lock.js'
+import { READ_WRITE_LOCK_OPTIONS, ReadWriteLock, type ReadWriteLockOptions } from './read-write-lock.js'
 import { ReadProtocol, WriteProtocol } from './read-write-protocol.js'
 import { ReentrantProtocol } from './reentrant-protocol.js'
 import { SpinProtocol } from './spin-protocol.js'
@@ -41,7 +41,7 @@ export class LockFactory {
   }
 
   readWriteLock(name: string, options: ReadWriteLockOptions, thread: Place | null): ReadWriteLock {
-    checkObject('options', options)
+    checkOptions('options', options, READ_WRITE_LOCK_OPTIONS)
     const { readersStandBack = true } = options
     checkOneOf('readersStandBack', readersStandBack, [true, false])
     this.check(name)
@@ -84,7 +84,7 @@ export class LockFactory {
   /** @throws InvalidArgumentError, ClientClosedError */
   redLock(args: RedLockArguments, thread: Place | null): RedLock {
     const [locks, options = {}] = locksAndOptions(args)
-    checkObject('options', options)
+    checkOptions('options', options, RED_LOCK_OPTIONS)
     const { nodeTimeoutMs = 200 } = options
     checkDuration('nodeTimeoutMs', nodeTimeoutMs, 'positive')
     const { members, thread: bound } = membersOf(locks, this.session, thread)

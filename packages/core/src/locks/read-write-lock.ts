@@ -1,3 +1,4 @@
+import type { KnownKeys } from '../known-keys.js'
 import type { LockInspection } from '../lock-inspection.js'
 import type { Lock } from './lock.js'
 
@@ -38,5 +39,7 @@ export interface ReadWriteLockOptions {
    * Default true: new readers stand back behind a writer that waits, so that a stream of readers cannot keep it
    * out; those who read already, and what was forked from them, do not. False: readers join readers, always.
    */
-  readersStandBack?: boolean
+  readersStandBack?: boolean | undefined
 }
+
+export const READ_WRITE_LOCK_OPTIONS: KnownKeys<ReadWriteLockOptions> = { readersStandBack: true }

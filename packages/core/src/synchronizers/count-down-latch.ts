@@ -8,12 +8,12 @@ import { trySet } from '../scripts/counter/try-set.js'
 import { countDown } from '../scripts/latch/count-down.js'
 import { deleteLatch } from '../scripts/latch/delete.js'
 import type { Session } from '../session.js'
-import { checkObject } from '../validate.js'
+import { checkOptions } from '../validate.js'
 import type { Wait } from '../waits.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import type { OncePerTurn } from './once-per-turn.js'
 import { checkCount } from './permit-arguments.js'
-import { limitWait, waitLimits, type WaitOptions } from './wait-limits.js'
+import { limitWait, WAIT_OPTIONS, waitLimits, type WaitOptions } from './wait-limits.js'
 
 /** Waits until so many things have happened: Redisson's RCountDownLatch. A latch that is not there is open. */
 export class CountDownLatch {
@@ -66,7 +66,7 @@ export class CountDownLatch {
    */
   async await(request: number | WaitOptions = {}): Promise<boolean> {
     const options = typeof request === 'number' ? { waitMs: request } : request
-    checkObject('options', options)
+    checkOptions('options', options, WAIT_OPTIONS)
     const limits = waitLimits(options, this.session.contexts)
     const { waiter, waits, clock } = this.session
     const waiting: Wait = { lockName: this.name, startedAt: clock.now() }

@@ -1,5 +1,14 @@
 import { InvalidArgumentError } from '../errors.js'
-import { checkInteger, checkObject } from '../validate.js'
+import type { KnownKeys } from '../known-keys.js'
+import { checkInteger, checkOptions } from '../validate.js'
+import { WAIT_OPTIONS, type WaitOptions } from './wait-limits.js'
+
+export interface PermitOptions extends WaitOptions {
+  /** How many, all or none. Default 1. */
+  permits?: number | undefined
+}
+
+const PERMIT_OPTIONS: KnownKeys<PermitOptions> = { ...WAIT_OPTIONS, permits: true }
 
 // Redisson counts permits in an int of Java.
 const MOST = 2_147_483_647
@@ -13,11 +22,11 @@ export function checkCount(argument: string, value: unknown, min: number): void 
 }
 
 /** Redisson's number of permits, or options. @throws InvalidArgumentError */
-export function optionsOf<O extends { permits?: number | undefined }>(request: number | O): O {
+export function optionsOf(request: number | PermitOptions): PermitOptions {
   if (typeof request === 'number') {
-    return { permits: request } as O
+    return { permits: request }
   }
-  checkObject('options', request)
+  checkOptions('options', request, PERMIT_OPTIONS)
   return request
 }
 

@@ -6,12 +6,13 @@ import { cancelExpirable } from '../scripts/permit-semaphore/cancel.js'
 import { renewPermit } from '../scripts/permit-semaphore/renew.js'
 import { releaseExpirable } from '../scripts/permit-semaphore/release.js'
 import { updateLease } from '../scripts/permit-semaphore/update-lease.js'
-import { checkFunction, checkLease, checkObject, checkOneOf, checkRequired } from '../validate.js'
+import type { KnownKeys } from '../known-keys.js'
+import { checkFunction, checkLease, checkOneOf, checkOptions, checkRequired } from '../validate.js'
 import { ExpirablePermits } from './expirable-permits.js'
 import { checkCount, checkIds } from './permit-arguments.js'
 import { Permit, withPermit } from './permit.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
-import { waitLimits, type WaitOptions } from './wait-limits.js'
+import { WAIT_OPTIONS, waitLimits, type WaitOptions } from './wait-limits.js'
 
 export interface PermitLeaseOptions extends WaitOptions {
   /** The permit comes back by itself after this long, ms. Left out: never. */
@@ -23,6 +24,9 @@ export interface HeldPermitOptions extends PermitLeaseOptions {
   /** The watchdog renews it for as long as it is held, by `lockWatchdogTimeout`. */
   renew?: boolean | undefined
 }
+
+const PERMIT_LEASE_OPTIONS: KnownKeys<PermitLeaseOptions> = { ...WAIT_OPTIONS, leaseMs: true }
+const HELD_PERMIT_OPTIONS: KnownKeys<HeldPermitOptions> = { ...PERMIT_LEASE_OPTIONS, renew: true }
 
 /**
  * A semaphore whose permits have an id and may have an end: Redisson's RPermitExpirableSemaphore. What a process had
@@ -46,8 +50,9 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
    */
   async acquirePermit(options: HeldPermitOptions): Promise<Permit> {
     const { ttlMs, renew } = termsOf(options, this.session.options.lockWatchdogTimeout)
+    const { waitMs, signal } = options
     const sent = { number: 0, at: 0 }
-    const [id] = await this.take(1, { ...options, leaseMs: ttlMs }, (number) => {
+    const [id] = await this.take(1, { waitMs, signal, leaseMs: ttlMs }, (number) => {
       // Sent again it gives what the first one took: trust counts from that.
       if (number !== sent.number) Object.assign(sent, { number, at: this.session.clock.now() })
     })
@@ -68,8 +73,9 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
 
   /** @returns the ids; none: there were not enough */
   async tryAcquireMany(permits: number, options: PermitLeaseOptions = {}): Promise<string[]> {
-    checkObject('options', options)
-    return (await this.waitFor(permits, { waitMs: 0, ...options }).obtain())?.value ?? []
+    checkOptions('options', options, PERMIT_LEASE_OPTIONS)
+    const { waitMs = 0 } = options
+    return (await this.waitFor(permits, { ...options, waitMs }).obtain())?.value ?? []
   }
 
   /** Gives permits back, all or none. @throws InvalidArgumentError one of them has ended, or was given back */
@@ -116,7 +122,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     options: PermitLeaseOptions,
     onSend?: (number: number) => void,
   ): PermitWait<string[]> {
-    checkObject('options', options)
+    checkOptions('options', options, PERMIT_LEASE_OPTIONS)
     checkCount('permits', permits, 1)
     const limits = waitLimits(options, this.session.contexts)
     checkLease('leaseMs', options.leaseMs)
@@ -165,7 +171,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
 
 /** @throws InvalidArgumentError */
 function termsOf(options: HeldPermitOptions, watchdogMs: number): { ttlMs: number; renew: boolean } {
-  checkObject('options', options)
+  checkOptions('options', options, HELD_PERMIT_OPTIONS)
   const { leaseMs, renew = false } = options
   checkOneOf('renew', renew, [true, false])
   checkLease('leaseMs', leaseMs)

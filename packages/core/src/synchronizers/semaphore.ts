@@ -10,15 +10,10 @@ import { releasePermits } from '../scripts/semaphore/release.js'
 import type { Session } from '../session.js'
 import { checkFunction, checkLease } from '../validate.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
-import { checkCount, optionsOf } from './permit-arguments.js'
+import { checkCount, optionsOf, type PermitOptions } from './permit-arguments.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
-import { waitLimits, type WaitOptions } from './wait-limits.js'
+import { waitLimits } from './wait-limits.js'
 import { withPermits } from './with-permits.js'
-
-export interface PermitOptions extends WaitOptions {
-  /** How many, all or none. Default 1. */
-  permits?: number | undefined
-}
 
 /**
  * So many may do something at a time: Redisson's RSemaphore. A permit has no owner and no end: anybody may give one
@@ -59,7 +54,8 @@ export class Semaphore {
    * @returns false: there were not enough. Everything else is an error, as for `acquire`
    */
   async tryAcquire(request: number | PermitOptions = {}, waitMs = 0): Promise<boolean> {
-    const wait = this.waitFor({ waitMs, ...optionsOf(request) })
+    const { waitMs: limitMs = waitMs, ...others } = optionsOf(request)
+    const wait = this.waitFor({ ...others, waitMs: limitMs })
     return !wait || (await wait.obtain()) !== null
   }
 

@@ -1,6 +1,7 @@
 import type { WaitRequest } from '@holdfast/waiter'
 import { ANSWER_MS } from '../acquire-call.js'
 import type { Contexts } from '../context.js'
+import type { KnownKeys } from '../known-keys.js'
 import { checkDuration, checkSignal } from '../validate.js'
 
 export interface WaitOptions {
@@ -9,6 +10,8 @@ export interface WaitOptions {
   /** Ends the wait; the call rejects with its reason. */
   signal?: AbortSignal | undefined
 }
+
+export const WAIT_OPTIONS: KnownKeys<WaitOptions> = { waitMs: true, signal: true }
 
 /**
  * The limits of a call: its own, and what ends the waits around it.

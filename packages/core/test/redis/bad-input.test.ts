@@ -329,6 +329,100 @@ describe('an option of LockClient', () => {
   })
 })
 
+describe('a key that no option has', () => {
+  const never = (): void => expect('a callback').toBe('not run')
+  const calls: [string, object, string, (options: never) => unknown][] = [
+    ['acquire', { waitMS: 100 }, 'waitMs', (options) => lock.acquire(options)],
+    ['tryAcquire', { lease: 5 }, 'leaseMs', (options) => lock.tryAcquire(options)],
+    ['withLock', { Signal: undefined }, 'signal', (options) => lock.withLock(never, options)],
+    ['acquire of several', { waitMsec: 1 }, 'waitMs', (options) => locks.getMultiLock(lock).acquire(options)],
+    [
+      'withLock of several',
+      { wait: 1 },
+      'waitMs',
+      (options) => locks.getMultiLock(lock).withLock(never, options),
+    ],
+    ['run', { signals: 1 }, 'signal', (options) => locks.run(never, options)],
+    ['fork', { detatched: true }, 'detached', (options) => locks.fork(never, options)],
+    ['close', { grace: 1 }, 'graceMs', (options) => locks.close(options)],
+    ['getFencedLock', { token: 'time' }, 'tokens', (options) => locks.getFencedLock(NAME, options)],
+    ['getSpinLock', { backOff: {} }, 'backoff', (options) => locks.getSpinLock(NAME, options)],
+    [
+      'getReadWriteLock',
+      { readersStandsBack: true },
+      'readersStandBack',
+      (options) => locks.getReadWriteLock(NAME, options),
+    ],
+    ['getRedLock', { nodeTimeout: 5 }, 'nodeTimeoutMs', (options) => locks.getRedLock([lock], options)],
+    ['a semaphore', { permit: 5 }, 'permits', (options) => locks.getSemaphore(NAME).acquire(options)],
+    [
+      'tryAcquire of a semaphore',
+      { wait: 5 },
+      'waitMs',
+      (options) => locks.getSemaphore(NAME).tryAcquire(options),
+    ],
+    ['withPermits', { leaseMs: 5 }, '', (options) => locks.getSemaphore(NAME).withPermits(never, options)],
+    [
+      'a permit',
+      { leaseMS: 5 },
+      'leaseMs',
+      (options) => locks.getPermitExpirableSemaphore(NAME).acquire(options),
+    ],
+    [
+      'no permit',
+      { renew: true },
+      '',
+      (options) => locks.getPermitExpirableSemaphore(NAME).tryAcquire(options),
+    ],
+    [
+      'a held permit',
+      { leaseMs: 5, renews: true },
+      'renew',
+      (options) => locks.getPermitExpirableSemaphore(NAME).acquirePermit(options),
+    ],
+    ['a latch', { timeout: 5 }, '', (options) => locks.getCountDownLatch(NAME).await(options)],
+    ['inspectAll', { matches: '*' }, 'match', (options) => locks.inspectAll(options)],
+    [
+      'a client',
+      { lockWatchDogTimeout: 5 },
+      'lockWatchdogTimeout',
+      (options) => new LockClient(carrierOf(redis), options),
+    ],
+    ['connect', { password: 'secret' }, '', (options) => LockClient.connect(rig.server.url, options)],
+  ]
+
+  it.each(calls)('%s refuses %j and tells the nearest', async (_call, options, nearest, call) => {
+    const [key] = Object.keys(options).slice(-1)
+    const failure = await soon(Promise.resolve().then(() => call(options as never))).catch(
+      (error: unknown) => error,
+    )
+    await expectRefused(() => call(options as never), 'options', `{ ${Object.keys(options).join(', ')} }`)
+    expect((failure as Error).message).toMatch(
+      `must be without the unknown key "${key!}" (${nearest === '' ? 'known: ' : `did you mean ${nearest}?`}`,
+    )
+    expect((failure as Error).message).not.toContain('secret')
+  })
+
+  it('is refused in what stands inside options, too', async () => {
+    const client = (options: object) => new LockClient(carrierOf(redis), options)
+    await expectRefused(() => client({ replicas: { acks: 1, timeout: 5 } }), 'replicas', '{ acks, timeout }')
+    const backoff = { kind: 'constant', initialMs: 5 } as never
+    await expectRefused(() => locks.getSpinLock(NAME, { backoff }), 'backoff', '{ kind, initialMs }')
+  })
+
+  it('is none when it is inherited, a symbol, or not enumerable', async () => {
+    const options = Object.create({ waitMS: 5 }, { hidden: { value: 5 } }) as object
+    const hold = await lock.acquire(Object.assign(options, { [Symbol('mine')]: 5, waitMs: 5 }))
+    await hold.release()
+  })
+
+  it('is any name that every object has', async () => {
+    await expectRefused(() => lock.acquire({ constructor: 5 } as never), 'options', '{ constructor }')
+    const options = JSON.parse('{ "__proto__": 5 }') as object
+    await expectRefused(() => lock.acquire(options), 'options', '{ __proto__ }')
+  })
+})
+
 describe('what LockClient is built on', () => {
   it.each([
     ['redis://localhost:6379', '"redis://localhost:6379"'],

@@ -222,6 +222,16 @@ describe('@Locked', () => {
     await other.release()
   })
 
+  it.each([
+    ['options', { waitMS: 5 }, 'did you mean waitMs?'],
+    ['options', { timeout: 5 }, 'known: name, client'],
+    ['options', [], 'must be an object; got []'],
+    ['client', { client: {} }, 'must be a LockClient; got {}'],
+  ])('refuses wrong %s at once: %j', (argument, options, told) => {
+    const refused = { code: 'INVALID_ARGUMENT', argument, message: expect.stringContaining(told) as unknown }
+    expect(() => Locked(options as object)).toThrow(expect.objectContaining(refused))
+  })
+
   it('shows the hold inside, the innermost, and its signal tells of a loss', async () => {
     const client = await harness.client()
     const name = harness.name()

@@ -190,6 +190,7 @@ describe('what is refused otherwise', () => {
     ['value', 'redis', { value: { state: 'packed' } }],
     ['pxMs', 'redis', { pxMs: 0 }],
     ['pxMs', 'redis', { pxMs: 1.5 }],
+    ['write', 'redis', { px: 5 }],
   ])('a bad %s (%p, %p): InvalidArgumentError, and nothing is sent', async (argument, target, change) => {
     const given = target === 'redis' ? redis : (target as unknown as Redis)
     const write = { key: KEY, token: '1', value: 'x', ...change } as Parameters<typeof fencedSet>[1]

@@ -48,15 +48,19 @@ describe('errors of locks as answers', () => {
     }
   })
 
-  it.each([{ busyStatus: 400 }, { retryAfterMs: -1 }, 'all'])('%j is no way to answer', async (errors) => {
-    const locks = await harness.client()
-    const bad = errors as unknown as object
-    expect(() => lockHttpError(busy, bad)).toThrow(InvalidArgumentError)
-    expect(() => expressLockErrors(bad)).toThrow(InvalidArgumentError)
-    for (const make of [fastifyLocks, koaLocks, honoLocks]) {
-      expect(() => make(locks, { errors: bad })).toThrow(InvalidArgumentError)
-    }
-  })
+  it.each([{ busyStatus: 400 }, { retryAfterMs: -1 }, { retryAfter: 1 }, 'all', []])(
+    '%j is no way to answer',
+    async (errors) => {
+      const locks = await harness.client()
+      const bad = errors as unknown as object
+      expect(() => lockHttpError(busy, bad)).toThrow(InvalidArgumentError)
+      expect(() => expressLockErrors(bad)).toThrow(InvalidArgumentError)
+      for (const make of [fastifyLocks, koaLocks, honoLocks]) {
+        expect(() => make(locks, { errors: bad })).toThrow(InvalidArgumentError)
+        expect(() => make(locks, { error: {} } as never)).toThrow('did you mean errors?')
+      }
+    },
+  )
 
   it.each([undefined, null, 5, {}, 'locks'])('a client cannot be %p', (locks) => {
     for (const make of [expressLocks, fastifyLocks, koaLocks, honoLocks]) {

@@ -57,6 +57,7 @@ describe("Redisson's own cases", () => {
     await semaphore.trySetPermits(2)
     expect(await semaphore.tryAcquireMany(3)).toEqual([])
     expect(await semaphore.tryAcquireMany(3, { waitMs: 20 })).toEqual([])
+    expect(await semaphore.tryAcquireMany(3, { waitMs: undefined, leaseMs: undefined })).toEqual([])
     const ids = await semaphore.tryAcquireMany(2)
     expect(ids).toHaveLength(2)
     expect(await semaphore.tryAcquire()).toBeNull()

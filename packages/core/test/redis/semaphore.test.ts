@@ -142,7 +142,14 @@ describe("JavaScript's face", () => {
     await expectAtLast(1)
   })
 
+  it('a limit that is undefined is one that was left out: one attempt', async () => {
+    const undefinedLimits = { permits: undefined, waitMs: undefined, signal: undefined }
+    expect(await semaphore.tryAcquire(undefinedLimits)).toBe(false)
+    expect(await semaphore.tryAcquire(undefinedLimits, 20)).toBe(false)
+  })
+
   it.each([
+    ['waitMs', (s: Semaphore) => s.tryAcquire({ waitMs: null as never }), null],
     ['permits', (s: Semaphore) => s.acquire(-1), -1],
     ['permits', (s: Semaphore) => s.tryAcquire(1.5), 1.5],
     ['permits', (s: Semaphore) => s.release(2 ** 31), 2 ** 31],
