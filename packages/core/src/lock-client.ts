@@ -10,6 +10,7 @@ import type { SpinLockOptions } from './locks/backoff.js'
 import type { FencedLock } from './locks/fenced-lock.js'
 import type { FencedLockOptions } from './locks/fenced-options.js'
 import type { Lock } from './locks/lock.js'
+import { warnOfShortWatchdog } from './locks/lease-argument.js'
 import { LockFactory } from './locks/lock-factory.js'
 import type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
 import type { CountDownLatch } from './synchronizers/count-down-latch.js'
@@ -63,6 +64,7 @@ export class LockClient {
     this.inbox = new ClientInbox(this.session.waiter.topics, this.session)
     this.locks = new LockFactory(this.session, this.inbox)
     this.synchronizers = new SynchronizerFactory(this.session)
+    warnOfShortWatchdog(resolved.lockWatchdogTimeout)
   }
 
   /**

@@ -33,7 +33,7 @@ export type Interop = 'redisson' | 'none'
 export interface LockClientOptions {
   /** Who this is, in the lock's hash and in error messages. Default: `<hostname>-<pid>`. No `:`, `{` or `}`. */
   clientName?: string
-  /** Lease of a lock taken without one, renewed every third of it. Default 30,000. Longer: fewer renewals, but a crashed holder keeps others out longer. */
+  /** Lease of a lock taken without one, renewed every third of it. Default 30,000. Longer: fewer renewals, but a crashed holder keeps others out longer. Under 100: a process warning. */
   lockWatchdogTimeout?: number
   /** Locks renewed by one script. Default 25. Larger: fewer scripts, longer stalls of Redis. */
   watchdogBatchSize?: number
@@ -155,26 +155,26 @@ export interface ResolvedOptions {
 export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions {
   checkOptions('options', options, CLIENT_OPTIONS)
   const resolved: ResolvedOptions = {
-    clientName: options.clientName ?? `${hostname()}-${process.pid}`.replaceAll(/[:{}]/g, '-'),
-    lockWatchdogTimeout: options.lockWatchdogTimeout ?? 30_000,
-    watchdogBatchSize: options.watchdogBatchSize ?? 25,
-    commandBatchSize: options.commandBatchSize ?? USUAL_ITEMS,
-    fairLockWaitTimeout: options.fairLockWaitTimeout ?? 300_000,
-    resyncInterval: options.resyncInterval ?? 1_000,
-    commandTimeout: options.commandTimeout ?? 3_000,
-    unavailableTimeoutMs: options.unavailableTimeoutMs ?? 10_000,
+    clientName: givenOr(options.clientName, `${hostname()}-${process.pid}`.replaceAll(/[:{}]/g, '-')),
+    lockWatchdogTimeout: givenOr(options.lockWatchdogTimeout, 30_000),
+    watchdogBatchSize: givenOr(options.watchdogBatchSize, 25),
+    commandBatchSize: givenOr(options.commandBatchSize, USUAL_ITEMS),
+    fairLockWaitTimeout: givenOr(options.fairLockWaitTimeout, 300_000),
+    resyncInterval: givenOr(options.resyncInterval, 1_000),
+    commandTimeout: givenOr(options.commandTimeout, 3_000),
+    unavailableTimeoutMs: givenOr(options.unavailableTimeoutMs, 10_000),
     maxHoldMs: options.maxHoldMs,
-    bareCalls: options.bareCalls ?? 'warn',
-    waitingThreshold: options.waitingThreshold ?? 0,
+    bareCalls: givenOr(options.bareCalls, 'warn'),
+    waitingThreshold: givenOr(options.waitingThreshold, 0),
     describeHolds: describing(options.describeHolds),
-    localPassing: options.localPassing ?? true,
-    pushedGrants: options.pushedGrants ?? true,
-    interop: options.interop ?? 'redisson',
-    localReentry: options.localReentry ?? false,
+    localPassing: givenOr(options.localPassing, true),
+    pushedGrants: givenOr(options.pushedGrants, true),
+    interop: givenOr(options.interop, 'redisson'),
+    localReentry: givenOr(options.localReentry, false),
     replicas: replicaAcks(options.replicas),
-    shardedPubSub: options.shardedPubSub ?? 'auto',
+    shardedPubSub: givenOr(options.shardedPubSub, 'auto'),
     clock: options.clock,
-    random: options.random ?? systemRandom,
+    random: givenOr(options.random, systemRandom),
   }
   check(resolved)
   return {
@@ -182,6 +182,11 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     clientName: wellFormed(resolved.clientName),
     commandTimeout: Math.min(resolved.commandTimeout, resolved.unavailableTimeoutMs),
   }
+}
+
+/** null is no way to say nothing: it is refused as any other value. */
+function givenOr<T>(given: T | undefined, usual: T): T {
+  return given === undefined ? usual : given
 }
 
 function check(options: ResolvedOptions): void {

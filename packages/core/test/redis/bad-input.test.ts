@@ -13,12 +13,15 @@ import {
   type LockClientOptions,
   type LockHold,
 } from '../../src/index.js'
+import { resolveOptions } from '../../src/options.js'
 import { carrierOf } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
+import { useWarnings } from './support/warnings.js'
 
 const NAME = 'order:42'
 const rig = useRig()
+const warnings = useWarnings()
 let redis: Redis
 let locks: LockClient
 let lock: Lock
@@ -259,7 +262,7 @@ describe('an option of LockClient', () => {
         [{}, '{}'],
       ],
     ],
-    ['lockWatchdogTimeout', notLeases.filter(([value]) => value !== null)],
+    ['lockWatchdogTimeout', notLeases],
     [
       'watchdogBatchSize',
       [
@@ -281,9 +284,9 @@ describe('an option of LockClient', () => {
         ['32', '"32"'],
       ],
     ],
-    ['resyncInterval', positive.filter(([value]) => value !== null)],
-    ['commandTimeout', positive.filter(([value]) => value !== null)],
-    ['unavailableTimeoutMs', positive.filter(([value]) => value !== null)],
+    ['resyncInterval', positive],
+    ['commandTimeout', positive],
+    ['unavailableTimeoutMs', positive],
     ['maxHoldMs', positive],
     [
       'bareCalls',
@@ -318,6 +321,28 @@ describe('an option of LockClient', () => {
     await expectRefused(() => new LockClient(carrierOf(redis), options), option, shown)
     await expectRefused(() => LockClient.connect(carrierOf(redis), options), option, shown)
     await expectRefused(() => LockClient.connect(rig.server.url, options), option, shown)
+  })
+
+  it.each(Object.keys(resolveOptions()))(
+    '%s cannot be null, and undefined is its default',
+    async (option) => {
+      const client = (value: unknown) => new LockClient(carrierOf(redis), { [option]: value })
+      await expectRefused(() => client(null), option, 'null')
+      const unset = client(undefined)
+      expect(await unset.getLock(NAME).tryLock()).toBe(true)
+      await unset.close({ graceMs: 0 })
+    },
+  )
+
+  it('a watchdog timeout under 100 ms is a process warning for each client', async () => {
+    for (const lockWatchdogTimeout of [99, 100, 99]) {
+      const client = new LockClient(carrierOf(redis), { lockWatchdogTimeout })
+      await client.close()
+    }
+    const connected = await LockClient.connect(carrierOf(redis), { lockWatchdogTimeout: 98 })
+    await connected.close()
+    const told = (ms: number) => warnings.delivered('HOLDFAST_SHORT_LEASE', `lockWatchdogTimeout of ${ms} ms`)
+    expect(await Promise.all([99, 100, 98].map(told))).toMatchObject([[{}, {}], [], [{}]])
   })
 
   it.each([
