@@ -125,8 +125,11 @@ export class LockLostError extends LockError {
     reason: LossReason
     result?: unknown
     cause?: unknown
+    /** Default: the lock. */
+    what?: string | undefined
   }) {
-    super('LOCK_LOST', `Lock "${details.lockName}" was lost: ${LOSS_TEXT[details.reason]}.`, details)
+    const { lockName, reason, what = 'Lock' } = details
+    super('LOCK_LOST', `${what} "${lockName}" was lost: ${LOSS_TEXT[reason]}.`, details)
     this.reason = details.reason
     this.result = details.result
   }
@@ -134,8 +137,14 @@ export class LockLostError extends LockError {
 
 /** `unlock()` by somebody who does not hold the lock; whoever holds it keeps it. */
 export class NotLockOwnerError extends LockError {
-  constructor(lockName: string, why: string, details: { owner?: string; cause?: unknown } = {}) {
-    super('NOT_LOCK_OWNER', `Lock "${lockName}" is not held by this caller: ${why}.`, {
+  /** @param lockName undefined: any would have done */
+  constructor(
+    lockName: string | undefined,
+    why: string,
+    details: { owner?: string | undefined; cause?: unknown } = {},
+  ) {
+    const said = lockName === undefined ? 'No lock is held' : `Lock "${lockName}" is not held`
+    super('NOT_LOCK_OWNER', `${said} by this caller: ${why}.`, {
       lockName,
       ...details,
     })
@@ -189,12 +198,13 @@ export class InvalidArgumentError extends LockError {
   }
 }
 
-/** A key of the lock has something else in Redis. Nothing was changed. */
+/** A key of the lock, semaphore or latch has something else in Redis. Nothing was changed. */
 export class WrongTypeError extends LockError {
   readonly key: string
 
-  constructor(lockName: string, key: string, cause: Error) {
-    super('WRONG_TYPE', `Key "${key}" is not that of a lock: ${cause.message}`, { lockName, cause })
+  /** @param what it should be of */
+  constructor(lockName: string, key: string, cause: Error, what = 'a lock') {
+    super('WRONG_TYPE', `Key "${key}" is not that of ${what}: ${cause.message}`, { lockName, cause })
     this.key = key
   }
 }

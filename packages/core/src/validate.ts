@@ -101,11 +101,8 @@ export function checkFunction(argument: string, value: unknown): void {
 
 export function checkOneOf(argument: string, value: unknown, allowed: readonly unknown[]): void {
   if (!allowed.includes(value)) {
-    throw new InvalidArgumentError(
-      argument,
-      value,
-      `one of ${allowed.map((each) => JSON.stringify(each)).join(', ')}`,
-    )
+    const named = allowed.filter((each) => each !== undefined).map((each) => JSON.stringify(each))
+    throw new InvalidArgumentError(argument, value, `one of ${named.join(', ')}`)
   }
 }
 

@@ -15,9 +15,16 @@ export interface Members {
  * @throws InvalidArgumentError
  */
 export function membersOf(locks: readonly unknown[], home: Session, thread: Place | null): Members {
-  if (locks.length === 0 || !locks.every((each) => each instanceof Lock)) {
+  if (locks.length === 0) {
+    throw new InvalidArgumentError(
+      'locks',
+      locks,
+      'at least one lock of getLock() and the like: there is none',
+    )
+  }
+  if (!locks.every((each) => each instanceof Lock)) {
     const wrong = locks.find((each) => !(each instanceof Lock))
-    throw new InvalidArgumentError('locks', wrong, 'one or more locks of getLock() and the like')
+    throw new InvalidArgumentError('locks', wrong, 'locks of getLock() and the like')
   }
   refuseTwice(locks)
   const threads = new Map<Session, Place | null>(thread ? [[home, thread]] : [])

@@ -13,7 +13,10 @@ import type { Wait } from '../waits.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import type { OncePerTurn } from './once-per-turn.js'
 import { checkCount } from './permit-arguments.js'
+import { namingKind } from './wrong-kind.js'
 import { limitWait, WAIT_OPTIONS, waitLimits, type WaitOptions } from './wait-limits.js'
+
+const WHAT = 'a count-down latch'
 
 /** Waits until so many things have happened: Redisson's RCountDownLatch. A latch that is not there is open. */
 export class CountDownLatch {
@@ -52,10 +55,14 @@ export class CountDownLatch {
   }
 
   /** 0 where there is no latch. */
-  getCount(): Promise<number> {
+  async getCount(): Promise<number> {
     const { name: lockName, key } = this
     const operationsKey = this.commands.operations.keyOf(key)
-    return getCounter(this.session.runner, { lockName, key, operationsKey })
+    try {
+      return await getCounter(this.session.runner, { lockName, key, operationsKey })
+    } catch (error) {
+      throw namingKind(error, WHAT)
+    }
   }
 
   /**
@@ -108,7 +115,7 @@ export class CountDownLatch {
   }
 
   private get subject(): Subject {
-    return { lockName: this.name, key: this.key }
+    return { lockName: this.name, key: this.key, what: WHAT }
   }
 
   /** What has been counted stays. */

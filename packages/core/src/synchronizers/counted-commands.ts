@@ -4,6 +4,7 @@ import { LATCH_TTL_MS } from '../scripts/command-stamp.js'
 import type { OperationStamp } from '../scripts/counter/operation.js'
 import type { Session } from '../session.js'
 import type { Operation, Operations } from './operations.js'
+import { namingKind } from './wrong-kind.js'
 
 type Command<R> = (stamp: OperationStamp) => Promise<R>
 
@@ -11,6 +12,8 @@ type Command<R> = (stamp: OperationStamp) => Promise<R>
 export interface Subject {
   readonly lockName: string
   readonly key: string
+  /** What it is, for whoever finds something else at its key. */
+  readonly what: string
 }
 
 /** Sends commands that count once until their outcome is known. */
@@ -62,7 +65,7 @@ export class CountedCommands {
       return reply
     } catch (error) {
       onFailure(operation, error)
-      throw error
+      throw namingKind(error, subject.what)
     }
   }
 

@@ -10,6 +10,9 @@ import type { Session } from '../session.js'
 import { checkLease } from '../validate.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import { checkCount } from './permit-arguments.js'
+import { namingKind } from './wrong-kind.js'
+
+const WHAT = 'a permit-expirable semaphore'
 
 type Command<R> = (command: PermitCommand) => Promise<R>
 
@@ -67,10 +70,14 @@ export abstract class ExpirablePermits {
     return this.attempt((command) => addPermits(this.session.runner, { ...command, permits }))
   }
 
-  protected counts(): Promise<PermitCounts> {
+  protected async counts(): Promise<PermitCounts> {
     const { timeoutsKey, channel } = this
     const command = { ...this.subject, timeoutsKey, channel }
-    return countPermits(this.session.runner, command)
+    try {
+      return await countPermits(this.session.runner, command)
+    } catch (error) {
+      throw namingKind(error, WHAT)
+    }
   }
 
   protected attempt<R>(command: Command<R>): Promise<R> {
@@ -87,7 +94,7 @@ export abstract class ExpirablePermits {
   }
 
   protected get subject(): Subject {
-    return { lockName: this.name, key: this.key }
+    return { lockName: this.name, key: this.key, what: WHAT }
   }
 
   protected permits(stamp: OperationStamp): PermitCommand {

@@ -30,10 +30,22 @@ export function optionsOf(request: number | PermitOptions): PermitOptions {
   return request
 }
 
-/** Of permits. @throws InvalidArgumentError */
-export function checkIds(ids: unknown): void {
-  const isId = (each: unknown): boolean => typeof each === 'string' && /^[\da-f]{32}$/.test(each)
-  if (!Array.isArray(ids) || !ids.every(isId) || new Set(ids).size !== ids.length) {
-    throw new InvalidArgumentError('id', ids, 'an id of 32 hex characters, or a list of different ones')
+/** Of one permit. @throws InvalidArgumentError */
+export function checkId(id: unknown): void {
+  if (!isId(id)) {
+    throw new InvalidArgumentError('id', id, 'an id of 32 hex characters')
   }
+}
+
+/** Of permits. @throws InvalidArgumentError */
+export function idsOf(given: string | readonly string[]): readonly string[] {
+  const ids: unknown = typeof given === 'string' ? [given] : given
+  if (!Array.isArray(ids) || !ids.every(isId) || new Set(ids).size !== ids.length) {
+    throw new InvalidArgumentError('id', given, 'an id of 32 hex characters, or a list of different ones')
+  }
+  return ids
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && /^[\da-f]{32}$/.test(value)
 }

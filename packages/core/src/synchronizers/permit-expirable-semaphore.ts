@@ -9,7 +9,7 @@ import { updateLease } from '../scripts/permit-semaphore/update-lease.js'
 import type { KnownKeys } from '../known-keys.js'
 import { checkFunction, checkLease, checkOneOf, checkOptions, checkRequired } from '../validate.js'
 import { ExpirablePermits } from './expirable-permits.js'
-import { checkCount, checkIds } from './permit-arguments.js'
+import { checkCount, checkId, idsOf } from './permit-arguments.js'
 import { Permit, withPermit } from './permit.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
 import { WAIT_OPTIONS, waitLimits, type WaitOptions } from './wait-limits.js'
@@ -94,7 +94,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   async updateLeaseTime(id: string, leaseMs: number): Promise<boolean> {
     checkRequired('leaseMs', leaseMs)
     checkLease('leaseMs', leaseMs)
-    checkIds([id])
+    checkId(id)
     return this.attempt((command) => updateLease(this.session.runner, { ...command, id, leaseMs }))
   }
 
@@ -156,8 +156,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   }
 
   private async giveBack(id: string | readonly string[]): Promise<number> {
-    const ids = typeof id === 'string' ? [id] : id
-    checkIds(ids)
+    const ids = idsOf(id)
     if (ids.length === 0) {
       return 0
     }

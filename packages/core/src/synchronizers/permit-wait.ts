@@ -8,6 +8,7 @@ import type { CountedCommands, Subject } from './counted-commands.js'
 import type { Operation } from './operations.js'
 import type { Wait } from '../waits.js'
 import { limitWait, type WaitOptions } from './wait-limits.js'
+import { namingKind } from './wrong-kind.js'
 
 /** What one try found. */
 export type Take<T> =
@@ -122,7 +123,7 @@ export class PermitWait<T> implements Wait {
       this.publication?.trying()
       return this.read(await this.tryOnce())
     } catch (error) {
-      return unavailableOrThrow(error)
+      return unavailableOrThrow(namingKind(error, this.source.what))
     }
   }
 

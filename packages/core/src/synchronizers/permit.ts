@@ -5,6 +5,8 @@ import { Loss } from '../loss.js'
 import type { Session } from '../session.js'
 import { checkLease, checkRequired } from '../validate.js'
 
+const WHAT = 'Permit of'
+
 /** What a permit needs of its semaphore. */
 export interface PermitHome {
   readonly name: string
@@ -200,7 +202,7 @@ export class Permit {
   }
 
   private lostBy(reason: LossReason): LockLostError {
-    return new LockLostError({ lockName: this.home.name, owner: this.id, reason })
+    return new LockLostError({ lockName: this.home.name, owner: this.id, reason, what: WHAT })
   }
 }
 
@@ -222,7 +224,7 @@ export async function withPermit<T>(
     const { lossError } = permit
     const { name: lockName, id: owner } = permit
     const reason = lossError?.reason ?? 'gone'
-    throw new LockLostError({ lockName, owner, reason, result, cause: lossError })
+    throw new LockLostError({ lockName, owner, reason, result, cause: lossError, what: WHAT })
   }
   return result
 }

@@ -14,6 +14,9 @@ import { checkCount, optionsOf, type PermitOptions } from './permit-arguments.js
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
 import { waitLimits } from './wait-limits.js'
 import { withPermits } from './with-permits.js'
+import { namingKind } from './wrong-kind.js'
+
+const WHAT = 'a semaphore'
 
 /**
  * So many may do something at a time: Redisson's RSemaphore. A permit has no owner and no end: anybody may give one
@@ -86,10 +89,14 @@ export class Semaphore {
   }
 
   /** How many permits can be taken now. */
-  availablePermits(): Promise<number> {
+  async availablePermits(): Promise<number> {
     const { name: lockName, key } = this
     const operationsKey = this.commands.operations.keyOf(key)
-    return getCounter(this.session.runner, { lockName, key, operationsKey })
+    try {
+      return await getCounter(this.session.runner, { lockName, key, operationsKey })
+    } catch (error) {
+      throw namingKind(error, WHAT)
+    }
   }
 
   /** Takes all that are there. @returns how many */
@@ -134,8 +141,7 @@ export class Semaphore {
     const { session, name: lockName, key, channel } = this
     return {
       kind: 'semaphore',
-      lockName,
-      key,
+      ...this.subject,
       queue: localName('permits', key),
       topic: channel,
       take: async (stamp): Promise<Take<true>> => {
@@ -173,7 +179,7 @@ export class Semaphore {
   }
 
   private get subject(): Subject {
-    return { lockName: this.name, key: this.key }
+    return { lockName: this.name, key: this.key, what: WHAT }
   }
 
   private announced(stamp: OperationStamp): AnnouncedCommand {

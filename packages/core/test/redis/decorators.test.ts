@@ -226,6 +226,8 @@ describe('@Locked', () => {
     ['options', { waitMS: 5 }, 'did you mean waitMs?'],
     ['options', { timeout: 5 }, 'known: name, client'],
     ['options', [], 'must be an object; got []'],
+    ['onBusy', { onBusy: 'x' }, 'must be one of "throw", "skip", "wait"; got "x"'],
+    ['onRedisError', { onRedisError: 'x' }, 'must be one of "throw", "skip", "run"; got "x"'],
     ['client', { client: {} }, 'must be a LockClient; got {}'],
   ])('refuses wrong %s at once: %j', (argument, options, told) => {
     const refused = { code: 'INVALID_ARGUMENT', argument, message: expect.stringContaining(told) as unknown }

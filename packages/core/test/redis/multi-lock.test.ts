@@ -137,6 +137,9 @@ describe('multi lock', () => {
     for (const make of wrong) {
       expect(make).toThrow(InvalidArgumentError)
     }
+    expect(() => one.getMultiLock()).toThrow(
+      /^locks must be at least one lock .+: there is none; got \[\]\.$/,
+    )
   })
 
   it('refuses one lock by two clients of the same Redis, which would wait for itself for ever', async () => {

@@ -156,6 +156,7 @@ describe('withPermit', () => {
     )
     const id = await inside.promise
     await expect(untilLost).rejects.toMatchObject({ code: 'LOCK_LOST', result: 'done', owner: id })
+    await expect(untilLost).rejects.toThrow(/^Permit of "\w+" was lost: /)
     const error = new Error('mine')
     const failing = semaphore.withPermit(
       async (permit) => {

@@ -73,6 +73,9 @@ describe("Redisson's own cases", () => {
     await expect(semaphore.release(id)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'id' })
     expect(await semaphore.tryRelease(id)).toBe(false)
     await expect(semaphore.tryRelease('short')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    await expect(semaphore.release('short')).rejects.toThrow(/^id must be .+; got "short"\.$/)
+    await expect(semaphore.release(['short'])).rejects.toThrow(/^id must be .+; got \["short"\]\.$/)
+    await expect(semaphore.updateLeaseTime('short', 5)).rejects.toThrow(/^id must be .+; got "short"\.$/)
     expect(await counts()).toEqual([1, 0, 1])
     await clear()
   })
@@ -153,7 +156,11 @@ describe('refusals', () => {
       () => semaphore.setPermits(1),
       () => semaphore.availablePermits(),
     ]
-    for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'WRONG_TYPE' })
+    for (const call of calls) {
+      const error: unknown = await call().catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ code: 'WRONG_TYPE' })
+      expect(String(error)).toContain('is not that of a permit-expirable semaphore: WRONGTYPE')
+    }
     expect(await rig.contents()).toEqual(before)
     await clear()
   })

@@ -206,7 +206,12 @@ describe('exclusive', () => {
       assertLocked(name)
     }
     await exclusive(name, { locks }, inside)()
-    expect(() => assertLocked()).toThrow(expect.objectContaining({ code: 'NOT_LOCK_OWNER' }))
+    expect(() => assertLocked()).toThrow(
+      expect.objectContaining({
+        ...{ code: 'NOT_LOCK_OWNER', lockName: undefined },
+        message: 'No lock is held by this caller: this is outside any schedule.',
+      }),
+    )
     const other = exclusive(name, { locks }, () => assertLocked('another'))
     await expect(other()).rejects.toMatchObject({ code: 'NOT_LOCK_OWNER', lockName: 'another' })
   })

@@ -184,7 +184,8 @@ describe("JavaScript's face", () => {
     for (const call of calls) {
       const error = await call().catch((thrown: unknown) => thrown)
       expect(error).toBeInstanceOf(WrongTypeError)
-      expect(error).toMatchObject({ key: NAME })
+      expect(error).toMatchObject({ key: NAME, lockName: NAME })
+      expect(String(error)).toContain(`Key "${NAME}" is not that of a semaphore: WRONGTYPE`)
     }
     expect(await rig.contents()).toEqual(before)
     await rig.admin.del(NAME)

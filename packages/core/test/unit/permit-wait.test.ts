@@ -12,7 +12,7 @@ function answering(answers: (Take<string> | Error)[]) {
   const numbers: number[] = []
   const source = {
     kind: 'permit' as const,
-    ...{ lockName: 'pool', key: 'pool', queue: 'pool', topic: 'pool' },
+    ...{ lockName: 'pool', key: 'pool', what: 'a semaphore', queue: 'pool', topic: 'pool' },
     take: ({ number }: { number: number }) => {
       numbers.push(number)
       const answer = answers.shift()
