@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-export type { LockClientOptions, BareCallsPolicy } from './options.js'
+export type { BareCallsPolicy, Interop, LockClientOptions, ReplicaOptions, ShardedPubSub } from './options.js'
 export { LockClient } from './lock-client.js'
 export type { Lock } from './locks/lock.js'
 export type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
@@ -39,7 +39,9 @@ export type { AnyLock } from './locks/any-lock.js'
 export type { LockEventListener, LockEventName, LockEvents } from './events.js'
 export type { Clock } from './system-clock.js'
 export type { IoredisClient, IoredisScripting } from './redis/ioredis-client.js'
+export type { IoredisCluster, IoredisNode } from './redis/ioredis-cluster.js'
 export type { NodeRedisClient, NodeRedisScripting } from './redis/node-redis-client.js'
+export type { RedisTarget } from './redis/open-port.js'
 export {
   ClientClosedError,
   ContextRequiredError,

@@ -21,7 +21,7 @@ export type BareCallsPolicy = 'warn' | 'allow' | 'throw'
 /** How many replicas have to have a lease, and for how long they are waited for, ms. */
 export interface ReplicaOptions {
   acks: number
-  timeoutMs?: number
+  timeoutMs?: number | undefined
 }
 
 export type ShardedPubSub = 'auto' | 'on' | 'off'
@@ -32,61 +32,61 @@ export type Interop = 'redisson' | 'none'
 /** All durations in milliseconds. */
 export interface LockClientOptions {
   /** Who this is, in the lock's hash and in error messages. Default: `<hostname>-<pid>`. No `:`, `{` or `}`. */
-  clientName?: string
+  clientName?: string | undefined
   /** Lease of a lock taken without one, renewed every third of it. Default 30,000. Longer: fewer renewals, but a crashed holder keeps others out longer. Under 100: a process warning. */
-  lockWatchdogTimeout?: number
+  lockWatchdogTimeout?: number | undefined
   /** Locks renewed by one script. Default 25. Larger: fewer scripts, longer stalls of Redis. */
-  watchdogBatchSize?: number
+  watchdogBatchSize?: number | undefined
   /**
    * Acquires, releases and heartbeats of one turn of the event loop that travel as one script. Default 32, at most 64.
    * Larger: fewer commands, longer stalls of Redis; 1: each is a command of its own, several in one write.
    */
-  commandBatchSize?: number
+  commandBatchSize?: number | undefined
   /** How long a Java client lets a waiter of a fair lock stay in line, as Redisson's option of that name. Default 300,000. */
-  fairLockWaitTimeout?: number
+  fairLockWaitTimeout?: number | undefined
   /** How often the first waiter of a lock asks again without having been woken. Default 1,000. Shorter: faster recovery of a lost message. */
-  resyncInterval?: number
+  resyncInterval?: number | undefined
   /** After it the outcome of a command is unknown and the client finds out or compensates. Default 3,000; never longer than `unavailableTimeoutMs`. */
-  commandTimeout?: number
+  commandTimeout?: number | undefined
   /** How long a call without a limit of its own goes on while Redis is unreachable. Default 10,000. */
-  unavailableTimeoutMs?: number
+  unavailableTimeoutMs?: number | undefined
   /** Ends the renewal of a hold this old, so that a stuck holder loses its lock. Default: off. */
-  maxHoldMs?: number
+  maxHoldMs?: number | undefined
   /** Default 'warn'. */
-  bareCalls?: BareCallsPolicy
+  bareCalls?: BareCallsPolicy | undefined
   /** How long a call waits before the event `waiting` tells of it. Default 0: at once. Longer: only waits that matter. */
-  waitingThreshold?: number
+  waitingThreshold?: number | undefined
   /**
    * Notes beside each lock since when this client has it, for those who are refused; a function tells the trace that
    * the hold is part of (a W3C `traceparent`, or undefined), and runs when a call begins. Default false. On: each
    * acquire and release costs Redis a few commands more, in the same script.
    */
-  describeHolds?: boolean | (() => string | undefined)
+  describeHolds?: boolean | (() => string | undefined) | undefined
   /**
    * Whether a plain lock goes from a caller of this client to the next one that waits in it without asking Redis: at
    * most 100 times, and for at most 5 ms, before others have their chance. A fair lock goes along its line: to those of
    * this client that stand directly behind each other (with `pushedGrants`). Default true. Never with `replicas`.
    */
-  localPassing?: boolean
+  localPassing?: boolean | undefined
   /**
    * Whether a waiter of this client for a fair or a plain lock is given the lock by the release before it, and has it
    * when the message arrives; else it is woken, and takes it by a command of its own. Default true. Never with
    * `replicas`.
    */
-  pushedGrants?: boolean
+  pushedGrants?: boolean | undefined
   /**
    * Who else uses these locks. 'none': Holdfast clients alone, all of them with this option. Then the release of a plain
    * lock announces nothing while nobody stands in line for it: one command of Redis less. A waiter that is not in line (of
    * a client without this option, of a fenced lock of the same name) hears of it after `resyncInterval`. Needs
    * `pushedGrants`, and no `replicas`. Default 'redisson': every release is announced, or given to a waiter.
    */
-  interop?: Interop
+  interop?: Interop | undefined
   /**
    * Whether a re-entry into a renewed and trusted hold, and giving back a level that is not the last, is done here at once;
    * the count in Redis follows at the end of the tick. Default false: each has Redis's answer. Plain, fenced and spin
    * locks. Never with `replicas`.
    */
-  localReentry?: boolean
+  localReentry?: boolean | undefined
   /**
    * A lease counts, and a hold is trusted, when `acks` replicas have it (WAIT), which they are given `timeoutMs` for, default
    * 1,000. Default: off, the primary's answer is enough. More: fewer locks are lost by a fail-over, and none when all
@@ -97,10 +97,10 @@ export interface LockClientOptions {
    * On a Redis Cluster, whether messages of locks are sharded (SPUBLISH): every client of a lock has to do the same, Java
    * ones included. Default 'auto', Redisson's own way: where the servers can (Redis 7). Elsewhere it means nothing.
    */
-  shardedPubSub?: ShardedPubSub
+  shardedPubSub?: ShardedPubSub | undefined
   /** For tests: where time and chance come from. Default: the system's. */
-  clock?: Clock
-  random?: () => number
+  clock?: Clock | undefined
+  random?: (() => number) | undefined
 }
 
 const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {

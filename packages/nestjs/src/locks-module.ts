@@ -56,7 +56,7 @@ export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApp
   /** Before the server stops listening: a request that waits for a lock would keep it from that for ever. */
   beforeApplicationShutdown(): void {
     const { graceMs } = this.options
-    this.closing = this.locks.close(graceMs === undefined ? {} : { graceMs })
+    this.closing = this.locks.close({ graceMs })
     // Awaited below; until then nobody else hears of it.
     this.closing.catch(() => undefined)
   }
@@ -96,6 +96,7 @@ function describe(
 
 const healthOf = (locks: LockClient): LocksHealthIndicator => new LocksHealthIndicator(locks)
 
-function connect({ redis, options }: LocksModuleOptions): Promise<LockClient> {
-  return LockClient.connect(redis, { bareCalls: 'throw', ...options })
+function connect({ redis, options = {} }: LocksModuleOptions): Promise<LockClient> {
+  const { bareCalls = 'throw' } = options
+  return LockClient.connect(redis, { ...options, bareCalls })
 }

@@ -10,22 +10,22 @@ export type LockNaming = 'template' | 'raw' | 'omit' | ((lockName: string) => st
 
 export interface InstrumentationOptions {
   /** Default 'template'. */
-  lockName?: LockNaming
+  lockName?: LockNaming | undefined
   /** How many names there are at most; further ones count as `other`. Default 300. Larger: more series, more memory. */
-  maxLockNames?: number
+  maxLockNames?: number | undefined
   /**
    * Default 'api': through a meter, whatever SDK and readers there are. 'producer': counted here, which costs less, and
    * fetched by `collect()`; the instrumentation is then one of the `metricProducers` of a reader of the SDK.
    */
-  metrics?: 'api' | 'producer'
+  metrics?: 'api' | 'producer' | undefined
   /** Default 'all': of waits and of holds. 'waits': fewer spans, and no span for a lock that nobody had to wait for. */
-  spans?: 'all' | 'waits' | 'off'
+  spans?: 'all' | 'waits' | 'off' | undefined
   /** A wait that was shorter gets no span, ms. Default 0: each call that had to wait gets one. */
-  waitSpanAfterMs?: number
+  waitSpanAfterMs?: number | undefined
   /** Default: the global one, as it is when the instrumentation is made. */
-  meterProvider?: MeterProvider
+  meterProvider?: MeterProvider | undefined
   /** Default: the global one. */
-  tracerProvider?: TracerProvider
+  tracerProvider?: TracerProvider | undefined
 }
 
 export interface ResolvedOptions {

@@ -44,12 +44,12 @@ export interface WaitRequest<T, R = WaitOutcome<T>> {
    */
   attempt(): Answer<Attempt<T>>
   /** Milliseconds. Absent or Infinity: for ever. 0: exactly one attempt, past the line, no subscription. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
   /**
    * Milliseconds, default 0. A shorter `timeoutMs` is stretched to this while nobody in the line has been
    * answered at all: a wait of 1 ms should hear a no, not that nothing is known.
    */
-  answerMs?: number
+  answerMs?: number | undefined
   /** Ends the wait at any moment; the outcome rejects with `signal.reason`. */
   signal?: AbortSignal | undefined
   /**

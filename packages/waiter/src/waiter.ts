@@ -13,9 +13,9 @@ export interface WaiterOptions {
   /** Uniform in [0, 1), like the one of `Math`. */
   random: () => number
   /** Milliseconds, default 1000. How long a lost message can go unnoticed; each line tries that often. */
-  resyncIntervalMs?: number
+  resyncIntervalMs?: number | undefined
   /** Milliseconds, default 10000; Infinity: never. When waits without a deadline end while nobody answers. */
-  unavailableTimeoutMs?: number
+  unavailableTimeoutMs?: number | undefined
 }
 
 /** Parks callers in lines, one per queue, and lets the head of each try whenever it may be worth it. */

@@ -7,7 +7,7 @@ export interface Grant {
   /** Whether the watchdog renews it, or only says how long it may be trusted. */
   readonly renew: boolean
   /** No renewal starts later than this many ms after `sentAt`; trust then runs out by itself. Default: no end. */
-  readonly renewForMs?: number
+  readonly renewForMs?: number | undefined
 }
 
 /** Throws RangeError. */

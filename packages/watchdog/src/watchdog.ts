@@ -45,14 +45,14 @@ export interface WatchdogOptions {
   /** From 0 up to 1, for the jitter of retries. */
   readonly random: () => number
   /** Most leases in one `renew`. Default 100. Larger: fewer calls, each of them longer. */
-  readonly batchSize?: number
+  readonly batchSize?: number | undefined
   /**
    * How many calls of `renew` for renewals that come up together leave one on the answer of the other; but none later
    * than a tenth of the interval. Default 1: they are spread over the interval, one at a time.
    */
-  readonly batchesInARow?: number
+  readonly batchesInARow?: number | undefined
   /** What a callback of a lease threw. Default: ignored, because it must not harm the other leases. */
-  readonly onCallbackError?: (error: unknown) => void
+  readonly onCallbackError?: ((error: unknown) => void) | undefined
 }
 
 /** Keeps any number of leases of one store alive with one timer. */

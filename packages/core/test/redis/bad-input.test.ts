@@ -334,6 +334,17 @@ describe('an option of LockClient', () => {
     },
   )
 
+  it('all of them may be undefined in TypeScript as well: whoever passes on what is not set', async () => {
+    const undefinedOnes = Object.keys(resolveOptions()).map((option) => [option, undefined] as const)
+    const unset = Object.fromEntries(undefinedOnes) as Record<keyof LockClientOptions, undefined>
+    const options: LockClientOptions = unset
+    const client = new LockClient(carrierOf(redis), options)
+    const both = client.getRedLock([client.getLock(NAME)], { nodeTimeoutMs: undefined })
+    expect(await client.fork(() => both.tryLock(), { detached: undefined })).toBe(true)
+    client.getReadWriteLock(NAME, { readersStandBack: undefined })
+    await client.close({ graceMs: undefined })
+  })
+
   it('a watchdog timeout under 100 ms is a process warning for each client', async () => {
     for (const lockWatchdogTimeout of [99, 100, 99]) {
       const client = new LockClient(carrierOf(redis), { lockWatchdogTimeout })

@@ -118,13 +118,17 @@ describe('LocksModule', () => {
     )
 
   it('forRoot provides the client, refuses bare calls, and closes what it has opened', async () => {
-    await open([LocksModule.forRoot({ redis: redis.server.url })], async (app) => {
-      const { locks } = app.get(Orders)
-      expect(locks).toBe(app.get(LockClient))
-      await expect(locks.getLock('a').lock()).rejects.toBeInstanceOf(ContextRequiredError)
-      expect(await locks.getLock('a').withLock(() => 'in')).toBe('in')
-      expect((await app.get(Orders).pay('1')).startsWith(locks.clientId)).toBe(true)
-    })
+    const options = { bareCalls: undefined }
+    await open(
+      [LocksModule.forRoot({ redis: redis.server.url, options, graceMs: undefined })],
+      async (app) => {
+        const { locks } = app.get(Orders)
+        expect(locks).toBe(app.get(LockClient))
+        await expect(locks.getLock('a').lock()).rejects.toBeInstanceOf(ContextRequiredError)
+        expect(await locks.getLock('a').withLock(() => 'in')).toBe('in')
+        expect((await app.get(Orders).pay('1')).startsWith(locks.clientId)).toBe(true)
+      },
+    )
     const admin = redis.connection()
     await eventually(
       async () =>
