@@ -87,7 +87,7 @@ export function exclusive<T>(
   checkName(name)
   checkOptions('options', options, EXCLUSIVE_OPTIONS)
   const { locks, atMostForMs, atLeastForMs = 0 } = options
-  checkClient('locks', locks)
+  checkClient('locks', locks, ['getLock', 'fork'])
   checkFunction('task', task)
   checkLease('atMostForMs', atMostForMs)
   checkDuration('atLeastForMs', atLeastForMs, 'zero')

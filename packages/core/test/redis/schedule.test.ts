@@ -258,7 +258,7 @@ describe('exclusive', () => {
   })
 
   it('asks for a client', async () => {
-    for (const given of [5, null, {}, locks.getLock(name), locks.thread()]) {
+    for (const given of [5, null, {}, locks.getLock(name)]) {
       const refused = { code: 'INVALID_ARGUMENT', argument: 'locks' }
       await expect(ticksOf(given as never, name)).rejects.toMatchObject(refused)
       expect(() => exclusive(name, { locks: given as never }, () => 1)).toThrow(
