@@ -60,7 +60,14 @@ const CARRIED_BY_ANY = [
 // Several processes, or servers that go away, for long: `npm run test:fleets`.
 const FLEETS = [
   ...['demo', 'examples', 'http-outage', 'http-processes', 'schedule-processes', 'queue-of-processes'],
-  ...['semaphores-of-processes', 'telemetry-of-processes', 'processes', 'fair-line', 'red-lock-faults'],
+  ...[
+    'semaphores-of-processes',
+    'telemetry-of-processes',
+    'processes',
+    'fair-line',
+    'red-lock-faults',
+    'fencing-tokens',
+  ],
 ]
 // What ioredis 5 does as 6 does, and takes long.
 const SAME_IN_IOREDIS_5 = [
