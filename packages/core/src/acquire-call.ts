@@ -9,6 +9,7 @@ import { isHoldSeen } from './diagnostics/hold-publication.js'
 import type { AcquisitionPath } from './diagnostics/messages.js'
 import { LockError, LockTimeoutError, RedisUnavailableError } from './errors.js'
 import type { Hold } from './hold.js'
+import { checkAcquireOptions } from './locks/acquire-options.js'
 import { checkLevelLease } from './locks/lease-argument.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import { isWorthRetrying } from './redis/until-known.js'
@@ -16,7 +17,7 @@ import { noteWish } from './note-wish.js'
 import type { HeldReply } from './scripts/lock/acquire.js'
 import type { NoteWish } from './scripts/lock/note.js'
 import type { Session } from './session.js'
-import { checkDuration, checkObject, checkSignal } from './validate.js'
+import { checkDuration, checkSignal } from './validate.js'
 import type { Wait, WaitFacts } from './waits.js'
 
 // A wait shorter than a slow round trip should still end with a yes or a no.
@@ -120,7 +121,7 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
     >,
   ) {
     const { options, defaultWaitMs, place, ofCallback } = request
-    checkObject('options', options)
+    checkAcquireOptions(options)
     const { waitMs = defaultWaitMs, leaseMs, signal } = options
     checkDuration('waitMs', waitMs, 'zero')
     checkLevelLease(leaseMs)

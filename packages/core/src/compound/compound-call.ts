@@ -3,10 +3,11 @@ import type { Place } from '../context.js'
 import { publishCall, type CallPublication, type Wanted } from '../diagnostics/call-publication.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
 import { LockTimeoutError, type NodeReport } from '../errors.js'
+import { checkAcquireOptions } from '../locks/acquire-options.js'
 import { checkLevelLease } from '../locks/lease-argument.js'
 import { pause } from '../redis/until-known.js'
 import type { Session } from '../session.js'
-import { checkDuration, checkObject, checkSignal } from '../validate.js'
+import { checkDuration, checkSignal } from '../validate.js'
 import { together, type Answer, type Member, type MemberHold } from './member.js'
 import { TimeLimit } from './time-limit.js'
 
@@ -48,7 +49,7 @@ export class CompoundCall {
     private readonly request: CompoundRequest,
   ) {
     const { options, defaultWaitMs, origin, ofCallback } = request
-    checkObject('options', options)
+    checkAcquireOptions(options)
     const { waitMs = defaultWaitMs, leaseMs, signal } = options
     checkDuration('waitMs', waitMs, 'zero')
     checkLevelLease(leaseMs)

@@ -3,7 +3,6 @@ import type { AcquireOptions } from '../acquire-call.js'
 import { BareCalls } from '../bare-calls.js'
 import { Context, placeToAcquire, placeToRelease, type Place } from '../context.js'
 import { LockTimeoutError, NotLockOwnerError } from '../errors.js'
-import { checkAcquireOptions } from '../locks/acquire-options.js'
 import type { AnyLock } from '../locks/any-lock.js'
 import { notAHoldOf, refuseIfNotHeld } from '../locks/unlock.js'
 import { whileHeld, type Taken } from '../locks/while-held.js'
@@ -153,7 +152,6 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     { method, ...request }: CallRequest,
     finish: (obtained: Obtained) => T,
   ): Promise<T> {
-    checkAcquireOptions(options)
     const { session, bare, name } = this
     const onWait = (): void => {
       bareCall?.parked()

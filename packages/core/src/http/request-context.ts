@@ -1,5 +1,5 @@
 import type { LockClient } from '../lock-client.js'
-import { checkMethods } from '../validate.js'
+import { checkClient } from '../validate.js'
 import { RequestAbortedError } from './http-error.js'
 
 /** What opens contexts: a `LockClient`. */
@@ -7,7 +7,7 @@ export type ContextOpener = Pick<LockClient, 'run'>
 
 /** @throws InvalidArgumentError */
 export function checkOpener(locks: ContextOpener): void {
-  checkMethods('locks', locks, ['run'], 'a LockClient')
+  checkClient('locks', locks, ['run'])
 }
 
 /** What is used of Node's response, of HTTP/1 and of HTTP/2. */

@@ -9,7 +9,6 @@ import { inspectionOf, type LockInspection } from '../lock-inspection.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { Session } from '../session.js'
 import { checkThreadId } from '../validate.js'
-import { checkAcquireOptions } from './acquire-options.js'
 import type { AnyLock } from './any-lock.js'
 import type { LockProtocol } from './lock-protocol.js'
 import { notAHoldOf, refuseIfNotHeld } from './unlock.js'
@@ -170,11 +169,6 @@ export class Lock implements AnyLock<Hold> {
     defaultWaitMs: number | undefined,
     finish: Finish<T>,
   ): Promise<T> {
-    try {
-      checkAcquireOptions(options)
-    } catch (error) {
-      return Promise.reject<T>(error)
-    }
     const place = this.place()
     const request = { options, defaultWaitMs, place, ofCallback: false, bare: null }
     if (place) {

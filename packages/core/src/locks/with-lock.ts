@@ -3,7 +3,6 @@ import type { Acquirer } from '../acquirer.js'
 import type { Context, Place } from '../context.js'
 import type { Hold } from '../hold.js'
 import { checkFunction } from '../validate.js'
-import { checkAcquireOptions } from './acquire-options.js'
 import type { LockProtocol } from './lock-protocol.js'
 import { whileHeld } from './while-held.js'
 
@@ -19,7 +18,6 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
   const { acquirer, protocol, place: around, options } = call
   try {
     checkFunction('callback', callback)
-    checkAcquireOptions(options)
   } catch (error) {
     return Promise.reject<T>(error)
   }

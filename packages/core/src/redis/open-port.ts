@@ -44,9 +44,6 @@ export function portOf(client: unknown, options: PortOptions): RedisPort {
 
 /** Opens a connection of its own where the target is not one already. @throws InvalidArgumentError */
 export async function connectPort(target: RedisTarget, options: PortOptions): Promise<RedisPort> {
-  if (typeof target !== 'string' && (typeof target !== 'object' || (target as unknown) === null)) {
-    throw new InvalidArgumentError('target', target, 'a URL, options, or a client of ioredis or node-redis')
-  }
   if (isNodeRedisClient(target)) {
     if (!target.isOpen) {
       // That is what node-redis wants to be told, and what `connect` is for. How it goes is told by events.
