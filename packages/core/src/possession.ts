@@ -41,6 +41,8 @@ export class Possession {
   private readonly protocol: LockProtocol
   private passes = 0
   private isFollowing = false
+  /** A rename found its name in place: the lock was taken away, and given to who has it (I1). */
+  private mayLastForALife = false
 
   constructor(
     private holder: Acquisition,
@@ -178,19 +180,24 @@ export class Possession {
     }
   }
 
-  /** Whoever holds it by then. @throws LockError: the name is in doubt */
+  /** Whoever holds it by then. @throws LockError: the name is in doubt, or the lease */
   private async nameHolder(): Promise<void> {
     const { holder, protocol } = this
     const { field } = this.commands
-    if (holder.isOver || field.name === holder.owner) {
+    if (holder.isOver) {
       return
     }
-    const found = await field.follow(holder, protocol.passing)
-    if (found === 'lost') {
-      this.holder.lose('gone')
-    } else if (found === 'found') {
-      // Where it was taken away and given to who has it, it lasts for a life only (I1).
+    if (field.name !== holder.owner) {
+      const kind = await field.follow(holder, protocol.passing)
+      if (kind === 'lost') {
+        this.holder.lose('gone')
+        return
+      }
+      this.mayLastForALife ||= kind === 'found'
+    }
+    if (this.mayLastForALife) {
       await extendNow(() => this.holder, holder.ttlMs)
+      this.mayLastForALife = false
     }
   }
 

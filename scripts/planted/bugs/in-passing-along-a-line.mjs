@@ -69,6 +69,13 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
     test: PASSING,
     only: 'for as long as it is trusted',
   },
+  'a lease that was asked for and not answered is asked for no more': {
+    file: 'core/src/possession.ts',
+    find: 'if (this.mayLastForALife) {',
+    replace: 'if (this.mayLastForALife && !(this.mayLastForALife = false)) {',
+    test: PASSING,
+    only: 'though the question for its lease is lost',
+  },
   'who comes behind callers that come back to a fair lock overtakes them': {
     file: RETURNS,
     find: '|| here.sends.length > 0',

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockLostError, type Hold, type LockClient, type LockClientOptions } from '../../src/index.js'
 import { renameScript } from '../../src/scripts/fair-lock/rename.js'
+import { renewScript } from '../../src/scripts/lock/renew.js'
 import { nextEvent, outcomeOf } from './support/behind.js'
 import { FairLine, served } from './support/fair-line.js'
 import { eventually } from './support/harness.js'
@@ -192,7 +193,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
     await holder.release()
     const hold = await soon(begun)
     await eventually(() => fault.count > 0)
-    return { locks, hold, end, before, last, behind, heal: () => proxy.pass() }
+    return { proxy, locks, hold, end, before, last, behind, heal: () => proxy.pass() }
   }
 
   it.each([
@@ -286,22 +287,30 @@ describe('a fair lock that was taken away while it was passed on', () => {
     await soon(a.done)
   })
 
-  it('and given to who has it: that one keeps it, for as long as it is trusted (I1)', async () => {
-    const { locks, hold, end, last, behind, heal } = await passedOn(['a', 'b'])
-    await rig.admin.del(NAME)
-    const lost = nextEvent(locks, 'lost')
-    // Whoever comes finds it free, and `b` first in line, by what Redis knows.
-    expect(await line.lockOf(others).tryLock()).toBe(false)
-    await rig.admin.pexpire(NAME, 2_000)
-    heal()
-    await eventually(async () => (await rig.admin.pttl(NAME)) > 25_000)
-    expect(hold.signal.aborted).toBe(false)
-    expect(Object.keys(await owners())).toEqual([last.owner])
-    end()
-    await soon(served([last, behind]))
-    expect(line.served).toEqual(['a', 'b', 'behind'])
-    expect(await Promise.race([lost, Promise.resolve('kept')])).toBe('kept')
-  })
+  it.each([
+    ['', []],
+    [', though the question for its lease is lost', [renewScript]],
+  ])(
+    'and given to who has it: that one keeps it, for as long as it is trusted%s (I1)',
+    async (_what, lost) => {
+      const { proxy, locks, hold, end, last, behind, heal } = await passedOn(['a', 'b'])
+      await rig.admin.del(NAME)
+      const told = nextEvent(locks, 'lost')
+      // Whoever comes finds it free, and `b` first in line, by what Redis knows.
+      expect(await line.lockOf(others).tryLock()).toBe(false)
+      await rig.admin.pexpire(NAME, 2_000)
+      heal()
+      const faults = lost.map((script) => proxy.loseRequest(runsOf(script)))
+      await Promise.all(faults.map((fault) => soon(fault.happened)))
+      await eventually(async () => (await rig.admin.pttl(NAME)) > 25_000)
+      expect(hold.signal.aborted).toBe(false)
+      expect(Object.keys(await owners())).toEqual([last.owner])
+      end()
+      await soon(served([last, behind]))
+      expect(line.served).toEqual(['a', 'b', 'behind'])
+      expect(await Promise.race([told, Promise.resolve('kept')])).toBe('kept')
+    },
+  )
 })
 
 describe('callers that come back to it at once', () => {
