@@ -1,5 +1,5 @@
 import { described } from './described.js'
-import { inWords, nameOf, type LockHolder } from './lock-holder.js'
+import { holderInWords, nameOf, type LockHolder } from './lock-holder.js'
 
 /** Stable codes; compare these rather than classes when two copies of the package may be installed. */
 export type LockErrorCode =
@@ -96,7 +96,7 @@ function whatKeptIt({ holder, permitsLeft, nodes }: TimeoutDetails): string {
   if (permitsLeft !== undefined) {
     return `${permitsLeft} free`
   }
-  return holder ? inWords(holder) : 'somebody else has it'
+  return holder ? holderInWords(holder) : 'somebody else has it'
 }
 
 /**

@@ -48,7 +48,7 @@ export function nameOf({ owner, clientName, threadId }: LockHolder): string {
 }
 
 /** As `orders-7f9-12 (thread 42) has had it for 12.3 s, 17 s of lease left`. */
-export function inWords(holder: LockHolder): string {
+export function holderInWords(holder: LockHolder): string {
   const { heldForMs, heldForAtLeastMs, leaseLeftMs, others = 0 } = holder
   const bound =
     Math.round(heldForAtLeastMs) > 0 ? `has had it for at least ${spoken(heldForAtLeastMs)}` : 'has it'

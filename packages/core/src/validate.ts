@@ -68,6 +68,10 @@ export function checkOptions(
   known: Readonly<Record<string, true | undefined>>,
 ): void {
   checkObject(argument, options)
+  // It has no key that could be unknown, and a wait that it should end would go on for ever.
+  if (options instanceof AbortSignal) {
+    throw new InvalidArgumentError(argument, options, 'an object; a signal is its key signal')
+  }
   // Every call of a lock comes by here: nothing is made for options that are right.
   for (const key in options as object) {
     if (known[key] !== true && Object.hasOwn(options as object, key)) {

@@ -44,9 +44,9 @@ export class ConnectionTrouble {
 type OfSeveral = Error & { readonly errors?: readonly Error[]; readonly lastNodeError?: Error }
 
 /** As one sentence without its end. */
-export function inWords(error: OfSeveral): string {
+export function troubleInWords(error: OfSeveral): string {
   const inner = error.errors?.[0] ?? error.lastNodeError
-  const parts = inner ? [error.message, inWords(inner)] : [error.message]
+  const parts = inner ? [error.message, troubleInWords(inner)] : [error.message]
   return parts
     .filter((part) => part !== '')
     .map((part) => part.replace(/\.$/, ''))

@@ -1,5 +1,5 @@
 import { RedisUnavailableError, WrongTypeError, type LockError } from '../errors.js'
-import { inWords } from './connection-trouble.js'
+import { troubleInWords } from './connection-trouble.js'
 import type { ReplicaAcks } from './acknowledged-transport.js'
 import type { RedisPort } from './redis-port.js'
 import type { ScriptCall } from './script-call.js'
@@ -79,7 +79,7 @@ export function notSent(
   { trouble, advice }: Pick<RedisPort, 'trouble' | 'advice'>,
   lockName?: string,
 ): LockError {
-  const why = trouble ? `: ${inWords(trouble)}` : ''
+  const why = trouble ? `: ${troubleInWords(trouble)}` : ''
   const details = { outcome: 'not-sent', transient, lockName, cause: trouble } as const
   return new RedisUnavailableError(`${what}${why}.${advice}`, details)
 }

@@ -439,6 +439,13 @@ describe('a key that no option has', () => {
     expect((failure as Error).message).not.toContain('secret')
   })
 
+  it('is not what a signal in place of options is: it is refused', async () => {
+    const { signal } = new AbortController()
+    const shown = '[AbortSignal]'
+    await expectRefused(() => locks.getLock(NAME).acquire(signal as object), 'options', shown)
+    await expectRefused(() => locks.getSemaphore(NAME).acquire(signal as never), 'options', shown)
+  })
+
   it('is refused in what stands inside options, too', async () => {
     const client = (options: object) => new LockClient(carrierOf(redis), options)
     await expectRefused(() => client({ replicas: { acks: 1, timeout: 5 } }), 'replicas', '{ acks, timeout }')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockTimeoutError } from '../../src/index.js'
 import { keyPattern, partsOfOwner } from '../../src/keys.js'
-import { inWords, lockHolder } from '../../src/lock-holder.js'
+import { holderInWords, lockHolder } from '../../src/lock-holder.js'
 
 const RANDOM = 'uV1StGXR8Z5jdHi6Bmyt2'
 const OWNER = `orders-7f9-12~${RANDOM}:42`
@@ -40,7 +40,7 @@ describe('a holder in words', () => {
     [{ others: 3 }, 'orders-7f9-12 (thread 42) has it, and 3 others with it, 17 s of lease left'],
     [{ owner: 'java:57' }, 'java:57 has it, 17 s of lease left'],
   ])('%j', (known, text) => {
-    expect(inWords(lockHolder({ ...facts, ...known }))).toBe(text)
+    expect(holderInWords(lockHolder({ ...facts, ...known }))).toBe(text)
   })
 
   it('a LOCK_TIMEOUT says it, and the place in line', () => {
