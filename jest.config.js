@@ -37,10 +37,8 @@ const CARRIED_BY_ANY = [
     'fencing',
     'http',
     'identity',
-    'leaks',
     'lock-grants',
     'lost-data',
-    'many',
     'multi-lock',
     'primary-change',
     'read-write',
@@ -57,8 +55,9 @@ const CARRIED_BY_ANY = [
   ],
   ...['semaphores-of', 'suspend'],
 ]
-// Several processes, or servers that go away, for long: `npm run test:fleets`.
+// Several processes, servers that go away, or very many calls, for long: `npm run test:fleets`.
 const FLEETS = [
+  'leaks',
   ...['demo', 'examples', 'http-outage', 'http-processes', 'schedule-processes', 'queue-of-processes'],
   ...[
     'semaphores-of-processes',
@@ -69,6 +68,8 @@ const FLEETS = [
     'fencing-tokens',
   ],
 ]
+// Of every kind of lock there, and of the plain one with ioredis 5.
+const FOR_LONG = ['conformance-many']
 // What ioredis 5 does as 6 does, and takes long.
 const SAME_IN_IOREDIS_5 = [
   ...['hold', 'processes', 'unavailable', 'readme', 'trust', '/conditions-re[mn]', '/replay'],
@@ -113,7 +114,7 @@ const onRedis = (displayName, { carrier, only = '', without }) => ({
     ...(only ? [`/redis/(?!${only})`] : []),
   ],
   moduleNameMapper: { ...sources, [`^${carrier.replace('5', '')}$`]: carrier },
-  globals: { everyLockKind: everyClient || displayName === 'ioredis6', carrier },
+  globals: { everyLockKind: everyClient || ['ioredis6', 'fleets'].includes(displayName), carrier },
 })
 
 const onNodeRedis = (displayName, carrier, few) => {
@@ -130,7 +131,10 @@ export default {
       testMatch: ['<rootDir>/packages/*/test/unit/**/*.test.ts'],
       moduleNameMapper: sources,
     },
-    onRedis('ioredis6', { carrier: 'ioredis', without: OF_NODE_REDIS }),
+    onRedis('ioredis6', {
+      carrier: 'ioredis',
+      without: [...OF_NODE_REDIS, ...(everyClient ? [] : FOR_LONG)],
+    }),
     onRedis('ioredis5', {
       carrier: 'ioredis5',
       without: [...OF_NODE_REDIS, ...(everyClient ? [] : [...CARRIED_BY_ANY, ...SAME_IN_IOREDIS_5])],
@@ -148,7 +152,7 @@ export default {
     },
     {
       ...onRedis('fleets', { carrier: 'ioredis', without: [] }),
-      testMatch: FLEETS.map((name) => `<rootDir>/packages/*/test/redis/${name}.test.ts`),
+      testMatch: [...FLEETS, ...FOR_LONG].map((name) => `<rootDir>/packages/*/test/redis/${name}.test.ts`),
       testPathIgnorePatterns: ['/node_modules/'],
     },
   ],

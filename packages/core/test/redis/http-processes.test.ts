@@ -29,5 +29,5 @@ describe('services in several processes', () => {
     expect(await harness.admin.get(counter)).toBe(String(FRAMEWORKS.length * REQUESTS))
     await harness.admin.del(counter)
     await Promise.all(workers.map((worker) => worker.call('close')))
-  })
+  }, 120_000)
 })
