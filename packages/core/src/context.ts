@@ -23,10 +23,18 @@ export class Frame {
 
   constructor(
     readonly context: Context,
-    readonly outer: Frame | null,
+    private around: Frame | null,
     readonly scope: string,
     readonly acquisition: Acquisition,
   ) {}
+
+  /** The nearest one around it that has not ended: a task that starts the next one from inside would keep them all. */
+  get outer(): Frame | null {
+    while (this.around?.alive === false) {
+      this.around = this.around.outer
+    }
+    return this.around
+  }
 
   /** The turn that the callers inside it take. */
   get turn(): Turn {
@@ -57,15 +65,30 @@ export class Context {
 
   constructor(
     readonly id: number,
-    /** Where it was forked off; null for one that nothing encloses. */
-    readonly forkedFrom: Place | null,
+    private around: Place | null,
     /** The context of another client that it stands for in this one, and ends with. */
     readonly leader: Context | null = null,
   ) {}
 
+  /**
+   * Where it was forked off, or further out where there is nothing any more that it could wait for in vain: a task that
+   * forks the next one would keep them all. Null for one that nothing encloses.
+   */
+  get forkedFrom(): Place | null {
+    while (this.around && isOver(this.around)) {
+      this.around = this.around.context.forkedFrom
+    }
+    return this.around
+  }
+
   /** False once the callback that opened it has settled: a task that outlives it acquires nothing in its name. */
   get alive(): boolean {
     return !this.ended && this.leader?.alive !== false
+  }
+
+  /** Whether `lock()` or `acquire()` took something in it that is not given back. */
+  get keepsAny(): boolean {
+    return this.slots !== null && this.slots.size > 0
   }
 
   end(): void {
@@ -133,8 +156,14 @@ export interface Place {
   readonly frame: Frame | null
 }
 
+/** Nothing is held there, and nothing will be. */
+function isOver({ context, frame }: Place): boolean {
+  return !context.alive && !context.keepsAny && frame?.alive !== true && !frame?.outer
+}
+
 interface Ambient extends Place {
   readonly client: object
+  /** That of other clients, one of each: one further out of the same client is never asked for. */
   readonly outer: Ambient | undefined
   /** Ends the waits of this client inside. */
   readonly signal: AbortSignal | undefined
@@ -155,7 +184,7 @@ export class Contexts {
   enter<T>(place: Place, callback: () => T, signal?: AbortSignal | null): T {
     const { context, frame } = place
     const ending = signal === null ? undefined : this.signalBeside(signal)
-    const outer = contexts.getStore()
+    const outer = without(contexts.getStore(), this)
     return contexts.run({ context, frame, client: this, outer, signal: ending }, callback)
   }
 
@@ -177,6 +206,15 @@ export class Contexts {
   }
 }
 
+/** What a task that starts the next one from inside has around it does not grow with each. */
+function without(ambient: Ambient | undefined, client: object): Ambient | undefined {
+  if (!ambient || ambient.client === client) {
+    return ambient?.outer
+  }
+  const outer = without(ambient.outer, client)
+  return outer === ambient.outer ? ambient : { ...ambient, outer }
+}
+
 /**
  * Where a call that acquires stands; `thread`: whom its lock is bound to. A context that has ended acquires nothing
  * any more: such a call is bare.
@@ -192,6 +230,20 @@ export function placeToAcquire(contexts: Contexts, thread: Place | null): Place 
 /** Where a call that gives back stands: an ended context still can. */
 export function placeToRelease(contexts: Contexts, thread: Place | null): Place | null {
   return thread ? placeToAcquire(contexts, thread) : (contexts.current ?? null)
+}
+
+/** What encloses a context that is forked now. */
+export function placeToFork(contexts: Contexts): Place | null {
+  const place = contexts.current ?? null
+  // All of them, though the nearest is enough: those further out may be over since one of these was forked.
+  const [around = null] = place ? [...placesAround(place.context)] : []
+  return place && isOver(place) ? around : place
+}
+
+function* placesAround(context: Context): Iterable<Place> {
+  for (let place = context.forkedFrom; place; place = place.context.forkedFrom) {
+    yield place
+  }
 }
 
 /** What a caller at this place may re-enter, and the turn its siblings take there. */
@@ -213,7 +265,7 @@ export function enclosing(place: Place, scope: string): Enclosing | undefined {
 
 /** The hold of a key by a context that this one was forked from, or by one further out. */
 export function heldByAncestor(context: Context, scope: string): Acquisition | undefined {
-  for (let place = context.forkedFrom; place; place = place.context.forkedFrom) {
+  for (const place of placesAround(context)) {
     const found = enclosing(place, scope)
     if (found && !found.acquisition.isOver) {
       return found.acquisition

@@ -1,6 +1,6 @@
 import { ClientInbox } from './client-inbox.js'
 import { openTarget, targetOf } from './connect-target.js'
-import { Context, type Place } from './context.js'
+import { Context, placeToFork, type Place } from './context.js'
 import type { MultiLock } from './compound/multi-lock.js'
 import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
 import { inspectAll, type InspectAllOptions, type LocksInspection } from './inspect-all.js'
@@ -223,7 +223,7 @@ export class LockClient {
     checkOneOf('detached', options.detached, [undefined, true, false])
     return options.detached === true
       ? this.open(null, callback, null)
-      : this.open(this.session.contexts.current ?? null, callback)
+      : this.open(placeToFork(this.session.contexts), callback)
   }
 
   /** A logical thread that is passed by hand, without AsyncLocalStorage. */
