@@ -6,6 +6,8 @@ export interface InFlight {
   /** Monotonic ms; set by `CommandDeadlines.add`. */
   dueAt: number
   expire(): void
+  /** Its client is closed: there is no deadline any more, and perhaps no answer ever. */
+  abandon(): void
 }
 
 /**
@@ -34,8 +36,10 @@ export class CommandDeadlines {
   close(): void {
     this.timer?.cancel()
     this.timer = null
+    const left = this.commands.slice(this.first).filter((each) => !each.settled)
     this.commands = []
     this.first = 0
+    left.forEach((each) => each.abandon())
   }
 
   private dropSettled(): void {

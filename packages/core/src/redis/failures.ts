@@ -66,6 +66,12 @@ export function unanswered(timeoutMs: number, call: About): LockError {
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
 }
 
+/** Its client is closed, and hears no answer. */
+export function abandoned(call: About): LockError {
+  const message = 'The client was closed before Redis answered; whether the command ran is unknown.'
+  return new RedisUnavailableError(message, { outcome: 'unknown', transient: false, lockName: call.lockName })
+}
+
 /** The primary has it, and may be replaced by a replica that does not. */
 export function unacknowledged(replicas: number, { acks, timeoutMs }: ReplicaAcks, call: About): LockError {
   const message = `Only ${replicas} of ${acks} replicas had it within ${timeoutMs} ms; whether it outlives a fail-over is unknown.`

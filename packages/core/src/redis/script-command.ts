@@ -2,7 +2,7 @@ import type { Answer } from '@holdfast/waiter'
 import type { LockError } from '../errors.js'
 import type { InFlight } from './command-deadlines.js'
 import type { Acknowledged } from './acknowledged-transport.js'
-import { unacknowledged, unanswered } from './failures.js'
+import { abandoned, unacknowledged, unanswered } from './failures.js'
 import type { Reading, ScriptCall } from './script-call.js'
 
 /** One run of a script on its way, until it is answered or given up. */
@@ -54,6 +54,10 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
   expire(): void {
     this.onUnanswered()
     this.failed(unanswered(this.timeoutMs, this.call))
+  }
+
+  abandon(): void {
+    this.failed(abandoned(this.call))
   }
 
   private fail(error: unknown): void {

@@ -77,8 +77,10 @@ export class ScriptRunner {
     return dispatch.keepTogether(acknowledged ? () => acknowledged.keepTogether(send) : send)
   }
 
+  /** Whoever still waits for an answer, or for a connection, is told that there is none. */
   close(): void {
     this.closed = true
+    this.limits.beforeResume()
     this.usualDeadlines.close()
     for (const each of this.otherDeadlines.values()) {
       each.close()
@@ -129,7 +131,7 @@ export class ScriptRunner {
         finish(() =>
           reject(notSent(`No connection to Redis within ${timeoutMs} ms`, true, this.port, call.lockName)),
         )
-      const unsent: InFlight = { settled: false, dueAt: 0, expire }
+      const unsent: InFlight = { settled: false, dueAt: 0, expire, abandon: check }
       this.deadlinesOf(timeoutMs).add(unsent)
       check()
     })

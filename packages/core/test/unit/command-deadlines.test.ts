@@ -16,6 +16,7 @@ describe('deadlines of commands', () => {
         expired.push(name)
         then()
       },
+      abandon: () => undefined,
     }
     deadlines.add(command)
     return command
