@@ -26,7 +26,8 @@ function listenTo(signal: AbortSignal): Listeners {
   const listeners = {
     callbacks,
     listener: () => {
-      for (const callback of [...callbacks]) callback()
+      // One may end the wait of another, whose callback is removed then: a caller settles once.
+      for (const callback of [...callbacks]) if (callbacks.has(callback)) callback()
     },
   }
   bySignal.set(signal, listeners)

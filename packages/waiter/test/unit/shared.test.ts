@@ -111,6 +111,33 @@ describe('callers that share', () => {
   })
 })
 
+describe('callers that share a signal', () => {
+  it('of whom one ends the wait of the next: the line is as if each had left once', async () => {
+    const aborting = new AbortController()
+    const { signal } = aborting
+    const first = rig.enter()
+    const reader = { shared: true }
+    const head = rig.enter(reader)
+    rig.enter({ ...reader, signal })
+    const overdue = rig.enter({ timeoutMs: 1, answerMs: 250, signal })
+    // Now the readers try together, and nobody in the line has been answered.
+    first.ticket.leave()
+    await rig.clock.advance(1)
+    head.answer(refused())
+    await rig.clock.settle()
+    expect(overdue.result).toBeUndefined()
+    // The last answer that the flight waits for goes, and with it whoever waited for the first answer only.
+    aborting.abort('over')
+    await rig.clock.settle()
+    expect(overdue.result).toEqual({ kind: 'timeout' })
+    expect(rig.waiter.size).toBe(1)
+    rig.waiter.wake('q')
+    head.answer(done('v'))
+    await rig.clock.settle()
+    expect(head.result).toEqual({ kind: 'done', value: 'v' })
+  })
+})
+
 describe('a head without ticks', () => {
   const still = { ticks: false }
 
