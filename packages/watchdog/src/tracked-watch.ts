@@ -170,7 +170,8 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   /** What the watch knew before `since` is void, and so is every answer that is still on its way. */
   becomeSuspect(since: number): void {
     this.#suspect = true
-    this.#provenFrom = since
+    // A doubt may be heard after a jump that came after it.
+    this.#provenFrom = Math.max(this.#provenFrom, since)
     this.#round = undefined
     this.#reschedule()
   }

@@ -1,6 +1,7 @@
 import { Agenda } from './agenda.js'
 import { batches } from './batches.js'
 import type { WatchdogClock } from './clock.js'
+import { Doubts } from './doubts.js'
 import { requireGrant, type Grant } from './grant.js'
 import { remainder, renewal, type Question } from './question.js'
 import type { LeaseStore, RenewableLease, RenewalAnswer } from './renewable-lease.js'
@@ -68,8 +69,7 @@ export class Watchdog<L extends RenewableLease> {
   readonly #remainder: Question<L, number | null>
   #watched = 0
   #closing: Promise<void> | undefined
-  /** A grant that was asked for before it is as doubtful as those it was about. */
-  #lastDoubt = { at: -Infinity, isDoubted: (() => false) as (lease: L) => boolean }
+  readonly #doubts = new Doubts<L>()
 
   /** Throws RangeError when `batchSize` or `batchesInARow` is not a whole number above 0. */
   constructor(store: LeaseStore<L>, options: WatchdogOptions) {
@@ -111,7 +111,7 @@ export class Watchdog<L extends RenewableLease> {
     requireGrant(lease.ttlMs, grant)
     const watch = new TrackedWatch(this.#keeper, lease, grant, (this.#watched += 1))
     this.#schedule.add(watch)
-    const provenFrom = this.#provenFrom(lease)
+    const provenFrom = Math.max(this.#detector.jumpedAt, this.#doubts.provenFrom(lease, grant.sentAt))
     if (grant.sentAt < provenFrom) {
       // The machine slept between the request and now, or the store is another one: nobody knows what is left.
       watch.becomeSuspect(provenFrom)
@@ -139,12 +139,12 @@ export class Watchdog<L extends RenewableLease> {
    */
   doubt(isDoubted: (lease: L) => boolean, at = this.#options.clock.now()): number {
     if (this.#closing !== undefined) return 0
-    this.#lastDoubt = { at, isDoubted }
+    const now = this.#options.clock.now()
+    this.#doubts.add({ at, isDoubted }, now)
     const doubted = this.#schedule
       .until(Infinity)
       .filter((watch) => watch.provenAt < at && isDoubted(watch.lease))
     for (const watch of doubted) watch.becomeSuspect(at)
-    const now = this.#options.clock.now()
     this.#verify(doubted.filter((watch) => !watch.trustOverAt(now)))
     return doubted.length
   }
@@ -184,11 +184,6 @@ export class Watchdog<L extends RenewableLease> {
     // A watch whose trust is over anyway is left to the timer: a renewal would only keep others waiting.
     this.#verify(living.filter((watch) => !watch.trustOverAt(now)))
     return true
-  }
-
-  #provenFrom(lease: L): number {
-    const { at, isDoubted } = this.#lastDoubt
-    return Math.max(this.#detector.jumpedAt, isDoubted(lease) ? at : -Infinity)
   }
 
   #verify(watches: readonly TrackedWatch<L>[]): void {

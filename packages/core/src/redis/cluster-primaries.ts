@@ -59,9 +59,11 @@ export class ClusterPrimaries {
     const before = this.owners
     const now = this.seen()
     this.owners = now
-    const hasMoved = (slot: number): boolean => before[slot] !== undefined && before[slot] !== now[slot]
-    if (before.some((_, slot) => hasMoved(slot))) {
-      this.tell((key) => hasMoved(this.slotOf(key)))
+    const isMoved = (owner: string | undefined, slot: number): boolean =>
+      owner !== undefined && owner !== now[slot]
+    const moved = new Set(before.flatMap((owner, slot) => (isMoved(owner, slot) ? [slot] : [])))
+    if (moved.size > 0) {
+      this.tell((key) => moved.has(this.slotOf(key)))
     }
   }
 

@@ -47,6 +47,39 @@ describe('leases that are doubted', () => {
     expect(late.trustedForMs).toBeGreaterThan(0)
   })
 
+  it('one after the other: what was granted before the first of them is doubted still, and nothing else is', async () => {
+    const bench = new Bench()
+    const sentAt = bench.clock.now()
+    await bench.clock.advance(10)
+    const between = bench.clock.now()
+    await bench.clock.advance(10)
+    bench.dog.doubt(isNamed('one'), between)
+    bench.dog.doubt(isNamed('two'))
+    // Of which it was heard last.
+    bench.dog.doubt(isNamed('three'), between)
+    const late = ['one', 'two', 'three', 'four'].map((name) => bench.watch(new FakeLease(name), { sentAt }))
+    expect(late.map((watch) => watch.trustedForMs > 0)).toEqual([false, false, false, true])
+    const later = ['one', 'two', 'three'].map((name) => bench.watch(new FakeLease(name), { sentAt: between }))
+    expect(later.map((watch) => watch.trustedForMs > 0)).toEqual([true, false, true])
+    for (const watch of [...late, ...later]) watch.stop()
+  })
+
+  it('of which one is heard after a jump that came after it: what was sent before the jump proves nothing', async () => {
+    const bench = new Bench()
+    const watch = bench.watch(new FakeLease())
+    await bench.clock.advance(10)
+    const since = bench.clock.now()
+    await bench.clock.advance(10)
+    const sentAt = bench.clock.now()
+    await bench.clock.advance(10)
+    bench.clock.stepWall(60_000)
+    expect(watch.trustedForMs).toBe(0)
+    bench.dog.doubt(() => true, since)
+    watch.confirm(sentAt, TTL)
+    expect(watch.trustedForMs).toBe(0)
+    watch.stop()
+  })
+
   it('are not those whose answer was asked for after the time that is named', async () => {
     const bench = new Bench()
     const [asked, silent] = [bench.watch(new FakeLease('asked')), bench.watch(new FakeLease('silent'))]
