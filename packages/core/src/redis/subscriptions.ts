@@ -146,9 +146,13 @@ export class Subscriptions implements WakeSource {
   }
 
   private confirm(topic: string, subscription: Subscription): void {
-    if (this.subscriptions.get(topic) === subscription) {
+    const wanted = this.subscriptions.get(topic)
+    if (wanted === subscription) {
       subscription.confirmed = true
       subscription.waiting.splice(0).forEach(({ resolve }) => resolve())
+    } else if (!wanted && this.connection.isReady) {
+      // Given up while there was no connection, on which ioredis then sent again what was under way on the last one.
+      this.connection.unsubscribe(topic).catch(() => undefined)
     }
   }
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Redis } from 'ioredis'
 import { luaSources } from '../../src/scripts/lua-sources.js'
+import { setImmediate as nextLoop } from 'node:timers/promises'
+import { stateOf } from './support/carrier.js'
 import { eventually, sleep } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
 import { soon, useRig } from './support/rig.js'
@@ -86,6 +88,33 @@ describe('an unlock that races with a subscription', () => {
     // Nobody is subscribed now.
     await java.unlock(NAME)
     expect(await (await soon(wait)).release()).toBe('released')
+  })
+
+  it('which is cut off when it is made anew, by a wait that ends before the next one: none is left', async () => {
+    const proxy = await rig.proxy()
+    const connection = rig.connection({}, proxy)
+    const waiting = await rig.client({ resyncInterval: NEVER_MS }, connection)
+    await new JavaClient(rig.admin).hold(NAME, NEVER_MS)
+    const aborting = new AbortController()
+    const wait = waiting.getLock(NAME).acquire({ signal: aborting.signal })
+    await subscribed()
+    const fault = proxy.loseRequest(subscribes)
+    proxy.cutAll()
+    await soon(fault.happened)
+    proxy.refuse()
+    // The other one is cut later: then the client knows of both.
+    await eventually(() => stateOf(connection) !== 'ready')
+    aborting.abort('enough')
+    await expect(wait).rejects.toBe('enough')
+    // The unsubscribing waits for the end of a tick, and there is no connection that it could be sent on.
+    await nextLoop()
+    await nextLoop()
+    proxy.pass()
+    // That of the client itself, which is subscribed to with it, is back and alone.
+    await eventually(async () => (await rig.admin.pubsub('CHANNELS')).length > 0)
+    await eventually(async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1] === 0)
+    expect(await rig.admin.pubsub('CHANNELS')).toHaveLength(1)
+    await rig.admin.del(NAME)
   })
 })
 
