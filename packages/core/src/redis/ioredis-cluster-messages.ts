@@ -17,6 +17,8 @@ interface Topic {
   readonly waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[]
   /** Where it was asked for, or is heard; null: nowhere. */
   link: ClusterLink | null
+  /** Where it was heard before that, and may be still: of a node that has lost a slot nobody says which topics. */
+  former: ClusterLink | null
   /** It was heard once: messages may have been missed since. */
   wasHeard: boolean
 }
@@ -46,7 +48,7 @@ export class IoredisClusterMessages implements WakeSource {
     if (this.closed) {
       return Promise.reject(new Error('The subscriber is closed.'))
     }
-    const topic: Topic = { name, onMessage, waiting: [], link: null, wasHeard: false }
+    const topic: Topic = { name, onMessage, waiting: [], link: null, former: null, wasHeard: false }
     this.topics.set(name, topic)
     const confirmed = new Promise<void>((resolve, reject) => topic.waiting.push({ resolve, reject }))
     this.place(topic)
@@ -56,7 +58,7 @@ export class IoredisClusterMessages implements WakeSource {
   async unsubscribe(name: string): Promise<void> {
     const topic = this.topics.get(name)
     this.forget(topic, new Error('Unsubscribed before it was confirmed.'))
-    await topic?.link?.unlisten(name)
+    await (topic?.link ?? topic?.former)?.unlisten(name)
   }
 
   onResubscribed(listener: () => void): () => void {
@@ -114,6 +116,7 @@ export class IoredisClusterMessages implements WakeSource {
     for (const topic of this.topics.values()) {
       if (topic.link === link) {
         topic.link = null
+        topic.former = link
         this.placeLater()
       }
     }

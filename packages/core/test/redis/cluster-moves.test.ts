@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { RedisServer } from '@holdfast/testing'
 import type { Hold, Lock, LockClient } from '../../src/index.js'
 import { useClusterRig } from './support/cluster-rig.js'
-import { eventually } from './support/harness.js'
+import { eventually, sleep } from './support/harness.js'
 import { nextLoss } from './support/losses.js'
 import { soon } from './support/rig.js'
 
@@ -41,6 +41,15 @@ describe('a cluster that changes', () => {
       }
     }
   }
+  const namesAt = async (node: RedisServer, count: number): Promise<string[]> => {
+    const names: string[] = []
+    for (let i = 0; names.length < count; i += 1) {
+      if ((await rig.primaryOf(`here:${i}`)) === node) {
+        names.push(`here:${i}`)
+      }
+    }
+    return names
+  }
   const heldAndAwaited = async (): Promise<{
     hold: Hold
     others: LockClient
@@ -72,6 +81,32 @@ describe('a cluster that changes', () => {
     await eventually(async () => (await rig.listening(CHANNEL, 'SHARDNUMSUB')).includes(to))
     expect(await hold.release()).toBe('released')
     await (await soon(waiting)).release()
+  })
+
+  it('those who leave while a slot of their node moves leave no subscription (I8)', async () => {
+    const [locks, others] = await Promise.all([rig.client(PATIENT), rig.client(PATIENT)])
+    const from = await rig.primaryOf(NAME)
+    const names = await namesAt(from, 60)
+    const holds = await Promise.all([NAME, ...names].map((name) => locks.getLock(name).acquire()))
+    const waits = [NAME, ...names].map((name) => {
+      const aborting = new AbortController()
+      const done = others.getLock(name).acquire({ signal: aborting.signal })
+      return { name, leave: () => aborting.abort('enough'), done: done.catch((error: unknown) => error) }
+    })
+    const channelsOf = async (): Promise<number> =>
+      ((await from.command('PUBSUB', 'SHARDCHANNELS')) as unknown[]).length
+    await eventually(async () => (await channelsOf()) === waits.length)
+    const [moving, ...leaving] = waits
+    await rig.cluster.migrateSlot(rig.slotOf(NAME), await anotherPrimary(from))
+    for (const wait of leaving) {
+      // One after the other, while the client finds out: some of them between two looks.
+      await sleep(3)
+      wait.leave()
+      expect(await wait.done).toBe('enough')
+    }
+    await Promise.all(holds.map((hold) => hold.release()))
+    await (await soon(moving!.done as Promise<Hold>)).release()
+    await eventually(async () => (await channelsOf()) === 0)
   })
 
   it('while its slot is on its way a lock can be neither had nor lost (TRYAGAIN), and afterwards it can', async () => {
