@@ -16,8 +16,6 @@ export class Acknowledged {
   ) {}
 }
 
-type Command = (connection: AcknowledgedConnection) => Promise<unknown>
-
 /**
  * Scripts whose answer counts when replicas have what they wrote: each is followed by a WAIT on the same connection,
  * which carries nothing else, because Redis answers nothing behind a WAIT before that is over.
@@ -34,31 +32,45 @@ export class AcknowledgedTransport implements ScriptTransport {
     return this.port.slotOf
   }
 
-  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<Acknowledged> {
-    return this.send(keys, (connection) => connection.evalsha(sha1, keys, args))
+  evalsha(
+    sha1: string,
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Promise<Acknowledged> {
+    return this.send(keys, { command: (connection) => connection.evalsha(sha1, keys, args), isWanted })
   }
 
-  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<Acknowledged> {
-    return this.send(keys, (connection) => connection.eval(lua, keys, args))
+  eval(
+    lua: string,
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Promise<Acknowledged> {
+    return this.send(keys, { command: (connection) => connection.eval(lua, keys, args), isWanted })
   }
 
   isErrorReply(error: unknown): error is Error {
     return this.port.isErrorReply(error)
   }
 
-  private send([key = '']: readonly string[], command: Command): Promise<Acknowledged> {
+  private send([key = '']: readonly string[], wish: Wish): Promise<Acknowledged> {
     const connection = this.port.acknowledgedAt?.(key)
     if (!connection) {
       return Promise.reject(new Error('No primary is known that has the slot.'))
     }
     const lane = this.lanes.get(connection) ?? new Lane(connection, this.needed)
     this.lanes.set(connection, lane)
-    return lane.add(command)
+    return lane.add(wish)
   }
 }
 
-interface Passenger {
-  readonly command: Command
+interface Wish {
+  readonly command: (connection: AcknowledgedConnection) => Promise<unknown>
+  readonly isWanted: () => boolean
+}
+
+interface Passenger extends Wish {
   readonly resolve: (answer: Acknowledged) => void
   readonly reject: (error: unknown) => void
 }
@@ -73,9 +85,9 @@ class Lane {
     private readonly needed: ReplicaAcks,
   ) {}
 
-  add(command: Command): Promise<Acknowledged> {
+  add(wish: Wish): Promise<Acknowledged> {
     const answer = new Promise<Acknowledged>((resolve, reject) =>
-      this.queue.push({ command, resolve, reject }),
+      this.queue.push({ ...wish, resolve, reject }),
     )
     if (!this.isFlying) {
       this.isFlying = true
@@ -88,8 +100,10 @@ class Lane {
   private async fly(): Promise<void> {
     while (this.queue.length > 0) {
       const { connection, needed } = this
-      const passengers = this.queue
-      this.queue = []
+      const passengers = this.board()
+      if (passengers.length === 0) {
+        continue
+      }
       const answers = Promise.allSettled(passengers.map(({ command }) => command(connection)))
       const waited = connection.wait(needed.acks, needed.timeoutMs)
       const [settled, replicas] = await Promise.all([answers, settledAs(waited)])
@@ -105,6 +119,18 @@ class Lane {
       })
     }
     this.isFlying = false
+  }
+
+  /** Those who waited for longer than they could, behind replicas that are late, stay behind. */
+  private board(): Passenger[] {
+    const waiting = this.queue
+    this.queue = []
+    for (const { isWanted, reject } of waiting) {
+      if (!isWanted()) {
+        reject(new Error('Given up before it was sent.'))
+      }
+    }
+    return waiting.filter(({ isWanted }) => isWanted())
   }
 }
 

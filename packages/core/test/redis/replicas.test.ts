@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { RedisReplication } from '@holdfast/testing'
 import { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions, type LockHold } from '../../src/index.js'
+import { acquireScript } from '../../src/scripts/lock/acquire.js'
 import { carrierOf, connectionTo } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
@@ -160,6 +161,31 @@ describe('leases that replicas must have', () => {
     expect(holds.map(({ replicas }) => replicas)).toEqual(holds.map(() => 2))
     expect((await calls('wait')) - before).toBeLessThanOrEqual(4)
     await Promise.all(holds.map((hold) => hold.release()))
+  })
+
+  it('what is given up while others wait for replicas is not sent after them', async () => {
+    const locks = await client({ replicas: { acks: 2, timeoutMs: 2_000 }, commandTimeout: 300 })
+    await (await locks.getLock('warm').acquire()).release()
+    const admin = new Redis(group.primary.url)
+    const monitor = await admin.monitor()
+    closers.push(() => [admin, monitor].forEach((each) => each.disconnect()))
+    const acquired: string[] = []
+    monitor.on('monitor', (_, [, script, , key]: string[]) => {
+      if (script === acquireScript.sha1) acquired.push(key as string)
+    })
+    group.cutReplication()
+    const before = await calls('wait')
+    const first = locks
+      .getLock('first')
+      .tryAcquire()
+      .catch((error: unknown) => error)
+    await eventually(async () => (await calls('wait')) > before)
+    const second = locks.getLock(NAME).tryAcquire()
+    await expect(second).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE', outcome: 'unknown' })
+    await group.healReplication()
+    await (await soon(locks.getLock('third').acquire())).release()
+    expect(acquired).not.toContain(NAME)
+    expect(await first).toMatchObject({ code: 'REDIS_UNAVAILABLE' })
   })
 
   it.each([
