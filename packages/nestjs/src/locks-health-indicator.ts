@@ -18,8 +18,8 @@ export class LocksHealthIndicator {
     key: Key,
     { timeoutMs = 1_000 }: { timeoutMs?: number } = {},
   ): Promise<LocksHealth<Key>> {
-    const lock = this.locks.getLock(`health:${this.locks.clientId}`)
     try {
+      const lock = this.locks.getLock(`health:${this.locks.clientId}`)
       // Checks side by side are one after another, so the lock may be busy: Redis has answered then.
       await lock.tryAcquire({ waitMs: timeoutMs, leaseMs: LEASE_MS }).then((hold) => hold?.release())
       return { [key]: { status: 'up' } } as LocksHealth<Key>

@@ -257,6 +257,14 @@ describe('LocksModule', () => {
     connection.disconnect()
   })
 
+  it('tells that they cannot, while the application ends', async () => {
+    await open([LocksModule.forRoot({ redis: redis.server.url })], async (app) => {
+      await app.get(LockClient).close()
+      const down = { status: 'down', message: expect.stringContaining('closed') }
+      expect(await app.get(LocksHealthIndicator).check('locks')).toEqual({ locks: down })
+    })
+  })
+
   it('tells Terminus', async () => {
     const connection = new Redis(redis.server.url, { disconnectTimeout: 50 })
     connection.on('error', () => undefined)
