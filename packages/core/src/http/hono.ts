@@ -1,6 +1,6 @@
 import { LockHttpError, RequestAbortedError, lockHttpError, type LockErrorAnswers } from './http-error.js'
 import { checkHttpOptions, type HttpLocksOptions } from './http-options.js'
-import { checkOpener, type ContextOpener } from './request-context.js'
+import { checkOpener, runForRequest, type ContextOpener } from './request-context.js'
 
 /** What is used of Hono's context. */
 export interface HonoContextLike {
@@ -22,14 +22,16 @@ export function honoLocks(locks: ContextOpener, options: HttpLocksOptions = {}):
   checkHttpOptions(options)
   const { errors } = options
   return (c, next) =>
-    locks.run(
+    runForRequest(
+      locks,
+      c.req.raw,
       async () => {
         await next()
         if (errors) {
           answer(c, errors)
         }
       },
-      { signal: signalOf(c.req.raw.signal) },
+      signalOf(c.req.raw.signal),
     )
 }
 

@@ -1,6 +1,12 @@
 import { lockHttpError } from './http-error.js'
 import { checkHttpOptions, type HttpLocksOptions } from './http-options.js'
-import { checkOpener, signalOf, type ContextOpener, type NodeResponse } from './request-context.js'
+import {
+  checkOpener,
+  runForRequest,
+  signalOf,
+  type ContextOpener,
+  type NodeResponse,
+} from './request-context.js'
 
 export type KoaMiddleware = (
   ctx: { readonly res: NodeResponse },
@@ -11,14 +17,15 @@ export type KoaMiddleware = (
  * A context for each request: `app.use(koaLocks(locks))`, before all that takes locks. It ends when the middleware
  * below has ended; where the client goes before, the waits of the request end with a RequestAbortedError.
  * @throws InvalidArgumentError
- * @throws InvalidArgumentError
  */
 export function koaLocks(locks: ContextOpener, options: HttpLocksOptions = {}): KoaMiddleware {
   checkOpener(locks)
   checkHttpOptions(options)
   const { errors } = options
   return ({ res }, next) =>
-    locks.run(
+    runForRequest(
+      locks,
+      res,
       async () => {
         try {
           await next()
@@ -26,6 +33,6 @@ export function koaLocks(locks: ContextOpener, options: HttpLocksOptions = {}): 
           throw errors ? lockHttpError(error, errors) : error
         }
       },
-      { signal: signalOf(res) },
+      signalOf(res),
     )
 }

@@ -3,11 +3,11 @@ import { checkClient } from '../validate.js'
 import { RequestAbortedError } from './http-error.js'
 
 /** What opens contexts: a `LockClient`. */
-export type ContextOpener = Pick<LockClient, 'run'>
+export type ContextOpener = Pick<LockClient, 'run' | 'fork'>
 
 /** @throws InvalidArgumentError */
 export function checkOpener(locks: ContextOpener): void {
-  checkClient('locks', locks, ['run'])
+  checkClient('locks', locks, ['run', 'fork'])
 }
 
 /** What is used of Node's response, of HTTP/1 and of HTTP/2. */
@@ -33,6 +33,27 @@ export function signalOf(response: NodeResponse): AbortSignal {
   return controller.signal
 }
 
+const begun = new WeakMap<ContextOpener, WeakSet<object>>()
+
+/**
+ * In a context of the request's own, or in that which another middleware has opened for it. What else is around belongs
+ * to whoever started the server: inside a context of theirs, all requests would be one owner.
+ */
+export function runForRequest<T>(
+  locks: ContextOpener,
+  request: object,
+  callback: () => T,
+  signal: AbortSignal,
+): T {
+  const run = (): T => locks.run(callback, { signal })
+  const known = begun.get(locks) ?? new WeakSet()
+  if (known.has(request)) {
+    return run()
+  }
+  begun.set(locks, known.add(request))
+  return locks.fork(run, { detached: true })
+}
+
 /**
  * For frameworks that only say when the answer is out: the context ends with it. Where the client goes before, it
  * never does: the handler still runs, and what it asks for is refused by the signal instead of being a call outside
@@ -52,7 +73,7 @@ export function runUntilAnswered(locks: ContextOpener, response: NodeResponse, n
     next()
     return answered
   }
-  void locks.run(run, { signal: signalOf(response) })
+  void runForRequest(locks, response, run, signalOf(response))
 }
 
 // HTTP/2 responses do not say whether all is out.

@@ -42,6 +42,43 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
     return { answered: answered.promise, leave: () => request.destroy(new Error('left')) }
   }
 
+  it('a server that was started inside a context: each request has one of its own all the same (I1)', async () => {
+    const locks = await harness.client({ bareCalls: 'throw' })
+    const over = signalled()
+    const [inside, leave] = [signalled(), signalled()]
+    const ids = new Set<number | undefined>()
+    const started = signalled<string>()
+    const main = locks.run(async () => {
+      ids.add(locks.currentThreadId)
+      const handlers: Handlers = {
+        hold: async () => {
+          ids.add(locks.currentThreadId)
+          const lock = locks.getLock(harness.name())
+          await lock.lock()
+          inside.resolve()
+          await leave.promise
+          await lock.unlock()
+          return {}
+        },
+        try: async () => {
+          ids.add(locks.currentThreadId)
+          return { taken: await locks.getLock(harness.name()).tryLock() }
+        },
+      }
+      started.resolve(await serve(locks, handlers))
+      await over.promise
+    })
+    const url = await started.promise
+    const holding = post(`${url}/hold/1`)
+    await inside.promise
+    expect(await (await post(`${url}/try/1`)).json()).toEqual({ taken: false })
+    leave.resolve()
+    await holding
+    over.resolve()
+    await main
+    expect(ids.size).toBe(3)
+  })
+
   it(`${REQUESTS} parallel requests: each is an owner of its own, from its beginning to its end`, async () => {
     const locks = await harness.client({ bareCalls: 'throw' })
     const inside = new Map<string, number>()
