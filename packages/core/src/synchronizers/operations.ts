@@ -46,6 +46,7 @@ export class Operations {
 export class Operation {
   private doubtful = false
   private inFlight = 0
+  private answered = false
 
   constructor(
     private readonly runner: ScriptRunner,
@@ -61,16 +62,18 @@ export class Operation {
     return this.doubtful
   }
 
-  /** Nothing of it is in Redis, and nothing will be. */
+  /** Nothing of it is in Redis, and nothing will be. Not so once it was answered: whoever asked may not have looked yet. */
   get hasNoEffect(): boolean {
-    return !this.doubtful && this.inFlight === 0
+    return !this.doubtful && !this.answered && this.inFlight === 0
   }
 
   async send<R>(command: (stamp: OperationStamp) => Promise<R>): Promise<R> {
     const { connectionEpoch } = this.runner
     this.inFlight += 1
     try {
-      return await command(this.stamp)
+      const reply = await command(this.stamp)
+      this.answered = true
+      return reply
     } catch (error) {
       this.doubtful ||= error instanceof RedisUnavailableError && error.outcome === 'unknown'
       throw error
