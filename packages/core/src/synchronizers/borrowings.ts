@@ -1,3 +1,5 @@
+import type { Session } from '../session.js'
+
 /** What a client has to give back before it is closed. */
 export interface Borrowing {
   /** The client closes over it: whoever uses it is told first, and then it is given back. */
@@ -28,4 +30,41 @@ export class Borrowings {
   whenEmpty(): Promise<void> {
     return this.borrowed.size === 0 ? Promise.resolve() : new Promise((resolve) => (this.onEmpty = resolve))
   }
+}
+
+/** How something is borrowed, and how it goes back that nobody was given. */
+interface Borrow<T, B> {
+  readonly lockName: string
+  readonly obtain: () => Promise<T>
+  /** Adds to what is borrowed, in its turn. */
+  readonly begin: (obtained: T) => B
+  readonly giveBack: (obtained: T) => Promise<unknown>
+}
+
+/**
+ * Borrows something. Work that `close` waits for: between the answer of Redis and what is made of it `close` may look at
+ * what is borrowed, and nobody would give back what is added after that.
+ * @throws ClientClosedError; what `obtain` throws
+ */
+export function borrow<T, B>(
+  session: Pick<Session, 'assertOpen' | 'background'>,
+  how: Borrow<T, B>,
+): Promise<B> {
+  const borrowed = beginOrGiveBack(session, how)
+  session.background.run(borrowed)
+  return borrowed
+}
+
+async function beginOrGiveBack<T, B>(
+  { assertOpen, background }: Pick<Session, 'assertOpen' | 'background'>,
+  { lockName, obtain, begin, giveBack }: Borrow<T, B>,
+): Promise<B> {
+  const obtained = await obtain()
+  try {
+    assertOpen(lockName)
+  } catch (error) {
+    background.run(giveBack(obtained))
+    throw error
+  }
+  return begin(obtained)
 }

@@ -9,6 +9,7 @@ import { updateLease } from '../scripts/permit-semaphore/update-lease.js'
 import type { KnownKeys } from '../known-keys.js'
 import { checkFunction, checkLease, checkOneOf, checkOptions, checkRequired } from '../validate.js'
 import { ExpirablePermits } from './expirable-permits.js'
+import { borrow } from './borrowings.js'
 import { checkCount, checkId, idsOf } from './permit-arguments.js'
 import { Permit, withPermit } from './permit.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
@@ -52,11 +53,16 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     const { ttlMs, renew } = termsOf(options, this.session.options.lockWatchdogTimeout)
     const { waitMs, signal } = options
     const sent = { number: 0, at: 0 }
-    const [id] = await this.take(1, { waitMs, signal, leaseMs: ttlMs }, (number) => {
+    const onSend = (number: number): void => {
       // Sent again it gives what the first one took: trust counts from that.
       if (number !== sent.number) Object.assign(sent, { number, at: this.session.clock.now() })
+    }
+    return borrow(this.session, {
+      lockName: this.name,
+      obtain: () => this.take(1, { waitMs, signal, leaseMs: ttlMs }, onSend),
+      begin: ([id]) => new Permit(this.session, this, id as string, ttlMs).begin(sent.at, renew),
+      giveBack: (ids) => this.tryRelease(ids),
     })
-    return new Permit(this.session, this, id as string, ttlMs).begin(sent.at, renew)
   }
 
   /** Takes a permit, runs the callback, gives it back. @throws LockLostError it was lost meanwhile */

@@ -73,9 +73,9 @@ export class Semaphore {
   ): Promise<T> {
     checkFunction('callback', callback)
     const { permits = 1 } = optionsOf(options)
-    await this.acquire(options)
+    const acquire = (): Promise<void> => this.acquire(options)
     const giveBack = (): Promise<void> => this.release(permits)
-    return withPermits(this.session.borrowings, { lockName: this.name, giveBack }, callback)
+    return withPermits(this.session, { lockName: this.name, acquire, giveBack }, callback)
   }
 
   /** Gives permits back, taken by anybody or never taken. Creates the semaphore where there is none, as Redisson's. */

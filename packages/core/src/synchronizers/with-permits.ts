@@ -1,5 +1,6 @@
 import { ClientClosedError } from '../errors.js'
-import type { Borrowing, Borrowings } from './borrowings.js'
+import type { Session } from '../session.js'
+import { borrow, type Borrowing } from './borrowings.js'
 
 /** Permits that go back when a callback has settled, or when its client closes over it: once, whoever is first. */
 class ScopedPermits implements Borrowing {
@@ -26,17 +27,29 @@ class ScopedPermits implements Borrowing {
   }
 }
 
+/** Of one call. */
+interface Permits {
+  readonly lockName: string
+  readonly acquire: () => Promise<void>
+  readonly giveBack: () => Promise<unknown>
+}
+
 /**
- * Runs the callback and gives back. A giving back that fails hides neither its result nor its error: it is tried on in
- * the background, and 'release-failed' tells if it never came through.
+ * Takes permits, runs the callback and gives back. A giving back that fails hides neither its result nor its error: it
+ * is tried on in the background, and 'release-failed' tells if it never came through.
  */
 export async function withPermits<T>(
-  borrowings: Borrowings,
-  permits: { readonly lockName: string; readonly giveBack: () => Promise<unknown> },
+  session: Session,
+  { lockName, acquire, giveBack }: Permits,
   callback: (signal: AbortSignal) => Promise<T> | T,
 ): Promise<T> {
-  const scoped = new ScopedPermits(permits.lockName, permits.giveBack)
-  borrowings.add(scoped)
+  const { borrowings } = session
+  const begin = (): ScopedPermits => {
+    const scoped = new ScopedPermits(lockName, giveBack)
+    borrowings.add(scoped)
+    return scoped
+  }
+  const scoped = await borrow(session, { lockName, obtain: acquire, begin, giveBack })
   try {
     return await callback(scoped.signal)
   } finally {
