@@ -113,6 +113,7 @@ function waitingInRedis(
 }
 
 function lifecycle() {
+  const closing = new AbortController()
   const abandoning = new AbortController()
   // Whatever is tried again during an outage listens: many listeners are no leak here.
   setMaxListeners(0, abandoning.signal)
@@ -121,6 +122,7 @@ function lifecycle() {
   let threads = 0
   return {
     background,
+    closing: closing.signal,
     abandoned: abandoning.signal,
     assertOpen(lockName: string): void {
       if (!open) {
@@ -130,6 +132,7 @@ function lifecycle() {
     nextThreadId: (): number => (threads += 1),
     refuseNewCalls: (): void => {
       open = false
+      closing.abort(new ClientClosedError())
     },
     abandonEverything: (): void => abandoning.abort(),
   }

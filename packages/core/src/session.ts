@@ -35,6 +35,8 @@ export interface Session {
   readonly borrowings: Borrowings
   /** How many more calls outside contexts are recorded with where they come from. */
   readonly bareOrigins: { left: number }
+  /** Aborts when the client is being closed: it ends what waits elsewhere than in the client's own lines. */
+  readonly closing: AbortSignal
   /** Aborts when the client gives up everything that is still under way. */
   readonly abandoned: AbortSignal
   /** @throws ClientClosedError */

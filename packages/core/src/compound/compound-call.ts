@@ -10,6 +10,7 @@ import type { Session } from '../session.js'
 import { checkDuration, checkSignal } from '../validate.js'
 import { together, type Answer, type Member, type MemberHold } from './member.js'
 import { TimeLimit } from './time-limit.js'
+import { untilEnded } from './until-ended.js'
 
 // Rounds that chance alone brings about. After them callers in lockstep could refuse each other again and again.
 const ROUNDS_WITHOUT_PAUSE = 3
@@ -122,10 +123,11 @@ export class CompoundCall {
   /** Waits for one member, holding nothing; `limitMs` at most. */
   waitFor(member: Member, limitMs = Infinity): Promise<Answer> {
     this.parked()
-    const { leaseMs, signal, ofCallback, origin } = this
+    const { leaseMs, ofCallback, origin } = this
     const left = Math.min(this.leftMs, limitMs)
-    const waitMs = left === Infinity ? undefined : Math.max(1, left)
-    return member.take(member.placeFrom(origin), ofCallback, { waitMs, leaseMs, signal })
+    const limits = { leaseMs, waitMs: left === Infinity ? undefined : Math.max(1, left) }
+    const place = member.placeFrom(origin)
+    return untilEnded(this, (signal) => member.take(place, ofCallback, { ...limits, signal }))
   }
 
   /** It has to wait. */
@@ -142,11 +144,15 @@ export class CompoundCall {
    */
   async breakLockstep(round: number): Promise<void> {
     if (round > ROUNDS_WITHOUT_PAUSE) {
-      const { clock, options, abandoned } = this.session
       const grown = FIRST_PAUSE_MS * 2 ** (round - ROUNDS_WITHOUT_PAUSE)
       const longest = Math.max(0, Math.min(LONGEST_PAUSE_MS, grown, this.leftMs))
-      await pause(options.random() * longest, clock, this.signal ?? abandoned)
+      await this.pause(this.session.options.random() * longest)
     }
+  }
+
+  /** Resolves when the time is over, or the call ended from outside. */
+  pause(delayMs: number): Promise<void> {
+    return untilEnded(this, (signal) => pause(delayMs, this.session.clock, signal))
   }
 
   /** Somebody else has a member, for the whole of this call. */

@@ -1,5 +1,4 @@
 import type { LockTimeoutError } from '../errors.js'
-import { pause } from '../redis/until-known.js'
 import { Ballot } from './ballot.js'
 import type { CompoundCall } from './compound-call.js'
 import { membersHeld, oneByOne, type Wanted } from './local-line.js'
@@ -55,7 +54,7 @@ async function contend(call: CompoundCall, of: Electorate): Promise<Result> {
  * else the others. Where a node does not answer, at the next; where nobody is busy, for some time.
  */
 async function waitForOne(call: CompoundCall, ballot: Ballot): Promise<Answer[]> {
-  const { clock, options, abandoned } = call.session
+  const { options } = call.session
   const limitMs = options.resyncInterval * (0.5 + options.random() / 2)
   for (const { member } of ballot.busy) {
     const answer = await call.waitFor(member, limitMs)
@@ -64,7 +63,7 @@ async function waitForOne(call: CompoundCall, ballot: Ballot): Promise<Answer[]>
       return answer.kind === 'held' ? [answer] : []
     }
   }
-  await pause(Math.min(limitMs, call.leftMs), clock, call.signal ?? abandoned)
+  await call.pause(Math.min(limitMs, call.leftMs))
   call.throwIfEnded()
   return []
 }
