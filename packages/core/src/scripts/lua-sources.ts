@@ -3361,6 +3361,8 @@ if not outcome then
     local ttl = redis.call('pttl', KEYS[1])
     if ttl > 0 then
       redis.call('pexpire', KEYS[2], ttl)
+    else
+      redis.call('persist', KEYS[2])
     end
   else
     reclaim(permits)
@@ -4090,7 +4092,11 @@ if outcome then
   return outcome
 end
 free = free + tonumber(ARGV[4])
-redis.call('set', KEYS[1], free)
+if ARGV[7] == '1' then
+  redis.call('set', KEYS[1], free, 'keepttl')
+else
+  redis.call('set', KEYS[1], free)
+end
 if free >= 0 then
   redis.call(ARGV[6], ARGV[5], free)
 end

@@ -64,10 +64,10 @@ export abstract class ExpirablePermits {
     return this.attempt((command) => setPermits(this.session.runner, { ...command, permits }))
   }
 
-  /** More permits, or fewer. */
+  /** More permits, or fewer. A time to live stays. */
   async addPermits(permits: number): Promise<void> {
     checkCount('permits', permits, -2_147_483_648)
-    return this.attempt((command) => addPermits(this.session.runner, { ...command, permits }))
+    return this.attempt((command) => addPermits(this.session.runner, { ...command, permits, keepsTtl: true }))
   }
 
   protected async counts(): Promise<PermitCounts> {

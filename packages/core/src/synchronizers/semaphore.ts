@@ -121,7 +121,9 @@ export class Semaphore {
   /** More permits, or fewer: what is available may go below 0 until enough came back. Takes a time to live away. */
   async addPermits(permits: number): Promise<void> {
     checkCount('permits', permits, -2_147_483_648)
-    return this.attempt((command) => addPermits(this.session.runner, { ...command, permits }))
+    return this.attempt((command) =>
+      addPermits(this.session.runner, { ...command, permits, keepsTtl: false }),
+    )
   }
 
   /** Null: nothing is wanted. */

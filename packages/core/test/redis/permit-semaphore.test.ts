@@ -131,6 +131,25 @@ describe("Redisson's own cases", () => {
     await clear()
   })
 
+  it('addPermits leaves the time to live: a semaphore that outlived its permits would miss them for ever', async () => {
+    await semaphore.trySetPermits(2, 60_000)
+    await semaphore.acquire()
+    await semaphore.addPermits(1)
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(50_000)
+    expect(await counts()).toEqual([2, 1, 3])
+    await clear()
+  })
+
+  it('permits have no time to live any more once their semaphore has none, from the next acquire on', async () => {
+    await semaphore.trySetPermits(3, 60_000)
+    await semaphore.acquire()
+    await rig.admin.set(NAME, '3')
+    await semaphore.acquire()
+    expect(await rig.admin.pttl(`{${NAME}}:timeout`)).toBe(-1)
+    expect(await counts()).toEqual([2, 2, 4])
+    await clear()
+  })
+
   it('testConcurrencyMultiPermits, #6664: two that wait for 2 permits each pass by one message', async () => {
     await semaphore.trySetPermits(0)
     const waiting = Promise.all([semaphore.acquireMany(2), semaphore.acquireMany(2)])

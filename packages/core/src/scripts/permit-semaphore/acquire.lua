@@ -26,9 +26,12 @@ if not outcome then
     end
     reclaim(permits)
     redis.call('decrby', KEYS[1], wanted)
+    -- Or else one of the two would outlive the other, and the permits that are held would be missing for ever.
     local ttl = redis.call('pttl', KEYS[1])
     if ttl > 0 then
       redis.call('pexpire', KEYS[2], ttl)
+    else
+      redis.call('persist', KEYS[2])
     end
   else
     reclaim(permits)

@@ -1,7 +1,7 @@
 -- add: more permits, or fewer; what is free may go below 0.
 -- KEYS    [1] free permits (a number)   [2] operations of this client
 -- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
---         [4] permits, may be negative   [5] channel   [6] PUBLISH or SPUBLISH
+--         [4] permits, may be negative   [5] channel   [6] PUBLISH or SPUBLISH   [7] 1: its time to live stays
 -- RETURNS 1 done, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
 -- insert counter/once
@@ -16,7 +16,11 @@ if outcome then
   return outcome
 end
 free = free + tonumber(ARGV[4])
-redis.call('set', KEYS[1], free)
+if ARGV[7] == '1' then
+  redis.call('set', KEYS[1], free, 'keepttl')
+else
+  redis.call('set', KEYS[1], free)
+end
 if free >= 0 then
   -- A Java listener cannot read a negative number as permits, and nobody could take any.
   redis.call(ARGV[6], ARGV[5], free)
