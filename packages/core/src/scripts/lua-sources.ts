@@ -1265,6 +1265,22 @@ local transitions = {
     return heldBy(KEYS[1], KEYS[5])
   end },
   ['read-lock/release'] = { run = function(KEYS, ARGV)
+    local function leaveToReaders(lock, before, behind)
+      local longest = 0
+      local fields = redis.call('hgetall', lock)
+      for i = 1, #fields, 2 do
+        for n = 1, tonumber(fields[i + 1]) or 0 do
+          local key = before .. fields[i] .. behind .. n
+          longest = math.max(longest, redis.call('pttl', key))
+        end
+      end
+      if longest > 0 then
+        redis.call('pexpire', lock, longest)
+      else
+        redis.call('del', lock)
+      end
+      return longest > 0
+    end
     local holds = tonumber(ARGV[2])
     redis.call('hdel', KEYS[1], '')
     local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
@@ -1291,17 +1307,7 @@ local transitions = {
     if redis.call('hget', KEYS[1], 'mode') == 'write' then
       return 1
     end
-    local longest = 0
-    local fields = redis.call('hgetall', KEYS[1])
-    for i = 1, #fields, 2 do
-      for n = 1, tonumber(fields[i + 1]) or 0 do
-        longest = math.max(longest, redis.call('pttl', KEYS[4] .. fields[i] .. ARGV[8] .. n))
-      end
-    end
-    if longest > 0 then
-      redis.call('pexpire', KEYS[1], longest)
-    else
-      redis.call('del', KEYS[1])
+    if not leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
       redis.call(ARGV[7], ARGV[6], '0')
     end
     return 1
@@ -1389,6 +1395,22 @@ local transitions = {
         redis.call('del', key)
       end
     end
+    local function leaveToReaders(lock, before, behind)
+      local longest = 0
+      local fields = redis.call('hgetall', lock)
+      for i = 1, #fields, 2 do
+        for n = 1, tonumber(fields[i + 1]) or 0 do
+          local key = before .. fields[i] .. behind .. n
+          longest = math.max(longest, redis.call('pttl', key))
+        end
+      end
+      if longest > 0 then
+        redis.call('pexpire', lock, longest)
+      else
+        redis.call('del', lock)
+      end
+      return longest > 0
+    end
     local holds = tonumber(ARGV[2])
     redis.call('hdel', KEYS[1], '')
     local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
@@ -1407,8 +1429,8 @@ local transitions = {
       end
       return mine and 2 or 0
     end
-    if KEYS[4] then
-      forget(KEYS[4], ARGV[1])
+    if KEYS[5] then
+      forget(KEYS[5], ARGV[1])
     end
     local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1
     if not mine then
@@ -1418,11 +1440,8 @@ local transitions = {
       return 0
     end
     redis.call('hdel', KEYS[1], ARGV[1])
-    if redis.call('hlen', KEYS[1]) == 1 then
-      redis.call('del', KEYS[1])
-    else
-      redis.call('hset', KEYS[1], 'mode', 'read')
-    end
+    redis.call('hset', KEYS[1], 'mode', 'read')
+    leaveToReaders(KEYS[1], KEYS[4], ARGV[8])
     redis.call('del', KEYS[3])
     wakeAll(ARGV[7], ARGV[6])
     return 1
@@ -3790,6 +3809,22 @@ end
 return #fields / 2 - 1
 `,
   'read-lock/release': `-- release: lower the hold count of a reader; the last reader that is alive deletes the lock and wakes waiters.
+local function leaveToReaders(lock, before, behind)
+  local longest = 0
+  local fields = redis.call('hgetall', lock)
+  for i = 1, #fields, 2 do
+    for n = 1, tonumber(fields[i + 1]) or 0 do
+      local key = before .. fields[i] .. behind .. n
+      longest = math.max(longest, redis.call('pttl', key))
+    end
+  end
+  if longest > 0 then
+    redis.call('pexpire', lock, longest)
+  else
+    redis.call('del', lock)
+  end
+  return longest > 0
+end
 local holds = tonumber(ARGV[2])
 redis.call('hdel', KEYS[1], '')
 local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
@@ -3816,17 +3851,7 @@ redis.call('hdel', KEYS[1], ARGV[1])
 if redis.call('hget', KEYS[1], 'mode') == 'write' then
   return 1
 end
-local longest = 0
-local fields = redis.call('hgetall', KEYS[1])
-for i = 1, #fields, 2 do
-  for n = 1, tonumber(fields[i + 1]) or 0 do
-    longest = math.max(longest, redis.call('pttl', KEYS[4] .. fields[i] .. ARGV[8] .. n))
-  end
-end
-if longest > 0 then
-  redis.call('pexpire', KEYS[1], longest)
-else
-  redis.call('del', KEYS[1])
+if not leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
   redis.call(ARGV[7], ARGV[6], '0')
 end
 return 1
@@ -4268,6 +4293,22 @@ local function forget(key, owner)
     redis.call('del', key)
   end
 end
+local function leaveToReaders(lock, before, behind)
+  local longest = 0
+  local fields = redis.call('hgetall', lock)
+  for i = 1, #fields, 2 do
+    for n = 1, tonumber(fields[i + 1]) or 0 do
+      local key = before .. fields[i] .. behind .. n
+      longest = math.max(longest, redis.call('pttl', key))
+    end
+  end
+  if longest > 0 then
+    redis.call('pexpire', lock, longest)
+  else
+    redis.call('del', lock)
+  end
+  return longest > 0
+end
 local holds = tonumber(ARGV[2])
 redis.call('hdel', KEYS[1], '')
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
@@ -4286,8 +4327,8 @@ if holds > 0 then
   end
   return mine and 2 or 0
 end
-if KEYS[4] then
-  forget(KEYS[4], ARGV[1])
+if KEYS[5] then
+  forget(KEYS[5], ARGV[1])
 end
 local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1
 if not mine then
@@ -4297,11 +4338,8 @@ if not mine then
   return 0
 end
 redis.call('hdel', KEYS[1], ARGV[1])
-if redis.call('hlen', KEYS[1]) == 1 then
-  redis.call('del', KEYS[1])
-else
-  redis.call('hset', KEYS[1], 'mode', 'read')
-end
+redis.call('hset', KEYS[1], 'mode', 'read')
+leaveToReaders(KEYS[1], KEYS[4], ARGV[8])
 redis.call('del', KEYS[3])
 wakeAll(ARGV[7], ARGV[6])
 return 1

@@ -121,6 +121,27 @@ describe('a read-write lock on the wire', () => {
     await (await other.getReadWriteLock(harness.name()).writeLock().acquire({ waitMs: 2_000 })).release()
   })
 
+  it('a reader that is left by a writer has the lock for its own lease, and dead it has not (I1)', async () => {
+    const [one, other] = [await harness.client(settled), await harness.client()]
+    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(harness.name()))
+    const downgrade = (): Promise<void> =>
+      one.run(async () => {
+        const write = await mine!.writeLock().acquire({ leaseMs: 60_000 })
+        const read = await mine!.readLock().acquire({ leaseMs: 20_000 })
+        await beforeRelease(read.owner)
+        await write.release()
+      })
+    let beforeRelease: (reader: string) => unknown = () => undefined
+    await downgrade()
+    expect(await harness.admin.pttl(harness.name())).toBeLessThanOrEqual(20_000)
+    await harness.admin.del((await stateOf()).keys)
+    // Dead: its time-out key has run out.
+    beforeRelease = (reader) => harness.admin.del(timeout(reader, 1))
+    await downgrade()
+    expect(await theirs!.writeLock().tryLock()).toBe(true)
+    await theirs!.writeLock().unlock()
+  })
+
   it('a dead writer keeps everybody out for its lease', async () => {
     const lock = (await harness.client()).getReadWriteLock(harness.name())
     await java.write(400)

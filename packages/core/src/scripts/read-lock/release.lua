@@ -7,6 +7,7 @@
 --         [6] unlock channel   [7] PUBLISH or SPUBLISH   [8] how the time-out keys of an owner go on
 -- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
+-- insert read-lock/readers
 local holds = tonumber(ARGV[2])
 
 -- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the
@@ -37,19 +38,7 @@ redis.call('hdel', KEYS[1], ARGV[1])
 if redis.call('hget', KEYS[1], 'mode') == 'write' then
   return 1
 end
-
--- The lock lives as long as the readers that are left; those that have died have no time-out key any more.
-local longest = 0
-local fields = redis.call('hgetall', KEYS[1])
-for i = 1, #fields, 2 do
-  for n = 1, tonumber(fields[i + 1]) or 0 do
-    longest = math.max(longest, redis.call('pttl', KEYS[4] .. fields[i] .. ARGV[8] .. n))
-  end
-end
-if longest > 0 then
-  redis.call('pexpire', KEYS[1], longest)
-else
-  redis.call('del', KEYS[1])
+if not leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
   redis.call(ARGV[7], ARGV[6], '0')
 end
 return 1

@@ -1,13 +1,15 @@
 -- release: lower the hold count of the writer; at 0 only what it reads is left, and waiters of both kinds try.
 -- KEYS    [1] lock hash (mode, owner -> holds)   [2] latch of this owner   [3] waiting writers
---         [4] note of the hold, absent where it has none
+--         [4] what the time-out keys of any owner's holds begin with
+--         [5] note of the hold, absent where it has none
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
---         [6] unlock channel   [7] PUBLISH or SPUBLISH
+--         [6] unlock channel   [7] PUBLISH or SPUBLISH   [8] how the time-out keys of an owner go on
 -- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 -- insert read-lock/wake-all
 -- insert lock/forget
+-- insert read-lock/readers
 local holds = tonumber(ARGV[2])
 
 -- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the
@@ -30,8 +32,8 @@ if holds > 0 then
   end
   return mine and 2 or 0
 end
-if KEYS[4] then
-  forget(KEYS[4], ARGV[1])
+if KEYS[5] then
+  forget(KEYS[5], ARGV[1])
 end
 
 local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1
@@ -43,12 +45,9 @@ if not mine then
   return 0
 end
 redis.call('hdel', KEYS[1], ARGV[1])
-if redis.call('hlen', KEYS[1]) == 1 then
-  redis.call('del', KEYS[1])
-else
-  -- It reads on: readers that wait may join.
-  redis.call('hset', KEYS[1], 'mode', 'read')
-end
+-- Where it reads on, readers that wait may join.
+redis.call('hset', KEYS[1], 'mode', 'read')
+leaveToReaders(KEYS[1], KEYS[4], ARGV[8])
 -- After a writer it is the turn of the readers that wait: writers that wait say so again when they are refused.
 redis.call('del', KEYS[3])
 wakeAll(ARGV[7], ARGV[6])

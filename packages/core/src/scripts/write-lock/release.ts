@@ -1,5 +1,5 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { noteKey } from '../../keys.js'
+import { noteKey, strangersTimeouts } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
 import { parseReleased, type ReleaseReply } from '../lock/release.js'
@@ -21,13 +21,14 @@ export interface WriteReleaseCommand {
 export function release(runner: ScriptRunner, command: WriteReleaseCommand): Promise<ReleaseReply> {
   const { keys, latchKey, owner, holds, stamp, isNoted } = command
   const { lockName, lock, writers, channel } = keys
+  const strangers = strangersTimeouts(lock)
   const { sequence, latchThrough } = stamp
   return runner.run({
     script: releaseScript,
-    keys: [lock, latchKey, writers, ...(isNoted ? [noteKey(lock)] : [])],
+    keys: [lock, latchKey, writers, strangers.before, ...(isNoted ? [noteKey(lock)] : [])],
     args: [
       ...[owner, `${holds}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
-      ...[channel, runner.announcementOn(channel)],
+      ...[channel, runner.announcementOn(channel), strangers.behind],
     ],
     parse: parseReleased,
     lockName,
