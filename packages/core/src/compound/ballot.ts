@@ -1,7 +1,15 @@
 import { LockLostError, QuorumError, type LockTimeoutError, type NodeReport } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
 import type { CompoundCall } from './compound-call.js'
-import { giveBack, levelsIn, refuseTwins, type Answer, type Member, type MemberHold } from './member.js'
+import {
+  giveBack,
+  levelsIn,
+  lostMeanwhile,
+  refuseTwins,
+  type Answer,
+  type Member,
+  type MemberHold,
+} from './member.js'
 
 type Busy = Extract<Answer, { kind: 'busy' }>
 
@@ -24,8 +32,7 @@ export class Ballot {
    */
   count(answers: readonly Answer[]): MemberHold[] | null {
     const { call, needed } = this
-    // Of a node that was quick a lease may have ended while a slow one was waited for.
-    this.answers = answers.map((each) => lostMeanwhile(each) ?? each)
+    this.answers = answers.map((each) => (each.kind === 'held' && lostMeanwhile(each.held)) || each)
     const levels = levelsIn(answers)
     if (levelsIn(this.answers).length >= needed && call.signal?.aborted !== true) {
       return inOrderOf(this.members, levels)
@@ -100,12 +107,6 @@ export function reportOf(answer: Answer, members: readonly Member[]): NodeReport
     case 'failed':
       return { ...node, outcome: 'failed', error: answer.error }
   }
-}
-
-function lostMeanwhile(answer: Answer): Answer | undefined {
-  const { member } = answer
-  const error = answer.kind === 'held' ? answer.held.hold.lossError : null
-  return error ? { kind: 'failed', member, error } : undefined
 }
 
 function inOrderOf(members: readonly Member[], levels: readonly MemberHold[]): MemberHold[] {

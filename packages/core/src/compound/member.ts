@@ -21,7 +21,13 @@ export interface MemberHold {
 export type Answer =
   | { readonly kind: 'held'; readonly member: Member; readonly held: MemberHold }
   | { readonly kind: 'busy'; readonly member: Member; readonly error: LockTimeoutError }
-  | { readonly kind: 'failed'; readonly member: Member; readonly error: unknown }
+  | Failed
+
+interface Failed {
+  readonly kind: 'failed'
+  readonly member: Member
+  readonly error: unknown
+}
 
 /** One lock of a compound lock. */
 export class Member {
@@ -123,6 +129,12 @@ export function giveBack(levels: readonly MemberHold[]): void {
       endTurn(member.session, turn)
     }
   })
+}
+
+/** Of a member that was quick the lease may have ended while a slow one was waited for. */
+export function lostMeanwhile({ member, hold }: MemberHold): Failed | undefined {
+  const error = hold.lossError
+  return error ? { kind: 'failed', member, error } : undefined
 }
 
 export function levelsIn(answers: readonly Answer[]): MemberHold[] {

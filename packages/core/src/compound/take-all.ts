@@ -1,7 +1,18 @@
-import type { LockError, LockTimeoutError } from '../errors.js'
+import { LockLostError, type LockError, type LockTimeoutError } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
 import type { CompoundCall } from './compound-call.js'
-import { giveBack, levelsIn, refuseTwins, type Answer, type Member, type MemberHold } from './member.js'
+import {
+  giveBack,
+  levelsIn,
+  lostMeanwhile,
+  refuseTwins,
+  type Answer,
+  type Member,
+  type MemberHold,
+} from './member.js'
+
+// As of one lock: this often in a row a lease is too short for these connections.
+const MOST_STILLBORN = 3
 
 type Obstacle = Exclude<Answer, { kind: 'held' }>
 
@@ -19,10 +30,19 @@ export async function takeAll(
   members: readonly Member[],
 ): Promise<MemberHold[] | LockTimeoutError> {
   let answers = await call.tryAll(members)
-  for (let round = 1; ; round += 1) {
+  for (let round = 1, stillborn = 0; ; round += 1) {
     const obstacle = obstacleIn(call, answers)
     if (!obstacle) {
       return inOrderOf(members, levelsIn(answers))
+    }
+    stillborn = isLost(obstacle) ? stillborn + 1 : 0
+    if (stillborn > 0) {
+      if (stillborn === MOST_STILLBORN) {
+        return orThrow(call, obstacle)
+      }
+      // Asked at the same time all leases begin at the same time: with one in hand it would be the first to end again.
+      answers = await call.tryAll(members)
+      continue
     }
     if (call.isOver) {
       return orThrow(call, obstacle)
@@ -43,11 +63,12 @@ export async function takeAll(
  */
 function obstacleIn(call: CompoundCall, answers: readonly Answer[]): Obstacle | undefined {
   const obstacles = answers.filter((answer): answer is Obstacle => answer.kind !== 'held')
+  const levels = levelsIn(answers)
+  const [lost] = levels.flatMap((level) => lostMeanwhile(level) ?? [])
   const isAborted = call.signal?.aborted === true
-  if (obstacles.length === 0 && !isAborted) {
+  if (obstacles.length === 0 && !lost && !isAborted) {
     return undefined
   }
-  const levels = levelsIn(answers)
   giveBack(levels)
   call.throwIfEnded()
   const final = obstacles.find((each) => each.kind === 'failed' && !isWorthRetrying(each.error))
@@ -56,7 +77,11 @@ function obstacleIn(call: CompoundCall, answers: readonly Answer[]): Obstacle | 
   }
   refuseTwins(answers)
   // In the order of the members: who names them in the same order waits in the same line.
-  return obstacles.find((each) => each.kind === 'busy') ?? obstacles[0]
+  return obstacles.find((each) => each.kind === 'busy') ?? obstacles[0] ?? lost
+}
+
+function isLost(obstacle: Obstacle): boolean {
+  return obstacle.kind === 'failed' && obstacle.error instanceof LockLostError
 }
 
 /** @throws what a member failed with */

@@ -63,6 +63,20 @@ describe('multi lock over three servers', () => {
     await hold.release()
   })
 
+  it('with one of them silent until the lease of the other is over: taken anew, not given lost (I3)', async () => {
+    const clients = await nodes.participant({ commandTimeout: 8_000 })
+    await over(clients).withLock(() => undefined)
+    void nodes.at(1).server.pause()
+    const acquiring = over(clients).acquire({ leaseMs: 2_000 })
+    const isTaken = async (): Promise<boolean> => (await nodes.holders(NAME, [nodes.at(0)]))[0] !== undefined
+    await eventually(isTaken)
+    await eventually(async () => !(await isTaken()))
+    nodes.at(1).server.resume()
+    const hold = await soon(acquiring)
+    expect([hold.lossError, hold.trustedForMs > 0]).toEqual([null, true])
+    expect(await hold.release()).toBe('released')
+  })
+
   it('with one of them restarted empty: lost, told by the next renewal (I1)', async () => {
     const clients = await nodes.participant({ lockWatchdogTimeout: 900 })
     const hold = await over(clients).acquire()
