@@ -51,7 +51,18 @@ export class CountedCommands {
     }
   }
 
-  private async perform<R>(
+  /** `close` waits for it: sent again by nobody, what it gives back would be missing for ever. */
+  private perform<R>(
+    subject: Subject,
+    command: Command<R>,
+    onFailure: (operation: Operation, error: unknown) => void,
+  ): Promise<R> {
+    const outcome = this.untilOutcome(subject, command, onFailure)
+    this.session.background.run(outcome)
+    return outcome
+  }
+
+  private async untilOutcome<R>(
     subject: Subject,
     command: Command<R>,
     onFailure: (operation: Operation, error: unknown) => void,
