@@ -3390,7 +3390,7 @@ if not outcome then
 end
 local first = redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2]
 local wait = first and tonumber(first) < FOREVER and math.max(tonumber(first) - permits.now, 0) or -1
-return { outcome, numberAt(KEYS[1]), wait }
+return { outcome, numberAt(KEYS[1]), wait, redis.call('pttl', KEYS[1]) }
 `,
   'permit-semaphore/cancel': `-- cancel: undo an acquire whose caller has gone; one that has not run never will.
 local function outcomeOf(operation)

@@ -26,6 +26,12 @@ export interface HeldPermitOptions extends PermitLeaseOptions {
   renew?: boolean | undefined
 }
 
+/** Told when a try is sent, by the number of its operation, and what the one that took says of its semaphore. */
+interface TakeWatcher {
+  sent(number: number): unknown
+  taken(semaphoreEndsInMs: number): unknown
+}
+
 const PERMIT_LEASE_OPTIONS: KnownKeys<PermitLeaseOptions> = { ...WAIT_OPTIONS, leaseMs: true }
 const HELD_PERMIT_OPTIONS: KnownKeys<HeldPermitOptions> = { ...PERMIT_LEASE_OPTIONS, renew: true }
 
@@ -52,15 +58,17 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   async acquirePermit(options: HeldPermitOptions): Promise<Permit> {
     const { ttlMs, renew } = termsOf(options, this.session.options.lockWatchdogTimeout)
     const { waitMs, signal } = options
-    const sent = { number: 0, at: 0 }
-    const onSend = (number: number): void => {
+    const { clock } = this.session
+    const grant = { number: 0, sentAt: 0, semaphoreEndsInMs: Infinity }
+    const watcher: TakeWatcher = {
       // Sent again it gives what the first one took: trust counts from that.
-      if (number !== sent.number) Object.assign(sent, { number, at: this.session.clock.now() })
+      sent: (number) => number !== grant.number && Object.assign(grant, { number, sentAt: clock.now() }),
+      taken: (semaphoreEndsInMs) => Object.assign(grant, { semaphoreEndsInMs }),
     }
     return borrow(this.session, {
       lockName: this.name,
-      obtain: () => this.take(1, { waitMs, signal, leaseMs: ttlMs }, onSend),
-      begin: ([id]) => new Permit(this.session, this, id as string, ttlMs).begin(sent.at, renew),
+      obtain: () => this.take(1, { waitMs, signal, leaseMs: ttlMs }, watcher),
+      begin: ([id]) => new Permit(this.session, this, id as string, ttlMs).begin(grant, renew),
       giveBack: (ids) => this.tryRelease(ids),
     })
   }
@@ -110,12 +118,8 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     return renewPermit(this.session.runner, { lockName, timeoutsKey, id, leaseMs, timeoutMs })
   }
 
-  private async take(
-    permits: number,
-    options: PermitLeaseOptions,
-    onSend?: (number: number) => void,
-  ): Promise<string[]> {
-    const wait = this.waitFor(permits, options, onSend)
+  private async take(permits: number, options: PermitLeaseOptions, watcher?: TakeWatcher): Promise<string[]> {
+    const wait = this.waitFor(permits, options, watcher)
     const taken = await wait.obtain()
     if (!taken) {
       throw wait.timedOut(permits)
@@ -123,23 +127,19 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     return taken.value
   }
 
-  private waitFor(
-    permits: number,
-    options: PermitLeaseOptions,
-    onSend?: (number: number) => void,
-  ): PermitWait<string[]> {
+  private waitFor(permits: number, options: PermitLeaseOptions, watcher?: TakeWatcher): PermitWait<string[]> {
     checkOptions('options', options, PERMIT_LEASE_OPTIONS)
     checkCount('permits', permits, 1)
     const limits = waitLimits(options, this.session.contexts)
     checkLease('leaseMs', options.leaseMs)
-    const source = this.sourceOf(permits, options.leaseMs, onSend)
+    const source = this.sourceOf(permits, options.leaseMs, watcher)
     return new PermitWait(this.session, this.commands, source, limits)
   }
 
   private sourceOf(
     permits: number,
     leaseMs: number | undefined,
-    onSend?: (number: number) => void,
+    watcher?: TakeWatcher,
   ): PermitSource<string[]> {
     const { runner } = this.session
     const ids = Array.from({ length: permits }, () => randomBytes(16).toString('hex'))
@@ -149,9 +149,10 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
       queue: localName('permits', this.key),
       topic: this.channel,
       take: async (stamp): Promise<Take<string[]>> => {
-        onSend?.(stamp.number)
+        watcher?.sent(stamp.number)
         const reply = await acquireExpirable(runner, { ...this.permits(stamp), ids, leaseMs })
         if (reply.kind === 'taken') {
+          watcher?.taken(reply.semaphoreEndsInMs)
           return { kind: 'taken', value: ids, moreLeft: reply.left > 0 }
         }
         const { endsInMs, left } = reply

@@ -7,6 +7,13 @@ import { checkLease, checkRequired } from '../validate.js'
 
 const WHAT = 'Permit of'
 
+/** What Redis granted. */
+interface PermitGrant {
+  /** Monotonic ms. */
+  readonly sentAt: number
+  readonly semaphoreEndsInMs: number
+}
+
 /** What a permit needs of its semaphore. */
 export interface PermitHome {
   readonly name: string
@@ -25,6 +32,8 @@ export class Permit {
   private watch: Watch | null = null
   private renews = false
   private released = false
+  /** Monotonic ms. What is trusted ends by then, whatever lease it was given. */
+  private semaphoreEndsAt = Infinity
   private publication: HoldPublication | null = null
   private updates: Promise<unknown> = Promise.resolve()
   private readonly loss = new Loss()
@@ -117,7 +126,8 @@ export class Permit {
   }
 
   /** @internal */
-  begin(sentAt: number, renew: boolean): this {
+  begin({ sentAt, semaphoreEndsInMs }: PermitGrant, renew: boolean): this {
+    this.semaphoreEndsAt = sentAt + semaphoreEndsInMs
     this.session.borrowings.add(this)
     this.renews = renew
     this.trust(sentAt, this.ttlMs, renew)
@@ -132,7 +142,9 @@ export class Permit {
 
   /** @internal */
   async remaining(timeoutMs: number): Promise<number | null> {
-    return (await this.home.renew(this.id, 0, timeoutMs)) || null
+    const semaphoreLeftMs = this.semaphoreEndsAt - this.session.clock.now()
+    const leftMs = Math.min(await this.home.renew(this.id, 0, timeoutMs), semaphoreLeftMs)
+    return leftMs > 0 ? leftMs : null
   }
 
   /** @internal */
@@ -174,7 +186,12 @@ export class Permit {
   /** Answers to what was asked under the trust before are void with it. */
   private trust(sentAt: number, ttlMs: number, renew: boolean): void {
     this.watch?.stop()
-    this.watch = this.session.watchdog.watch(this, { sentAt, ttlMs, renew })
+    const leftMs = Math.max(0, this.semaphoreEndsAt - sentAt)
+    this.watch = this.session.watchdog.watch(this, {
+      ...{ sentAt, renew, ttlMs: Math.min(ttlMs, leftMs) },
+      // A renewal is trusted for all that it asks for (I3).
+      renewForMs: Math.max(0, leftMs - this.ttlMs),
+    })
   }
 
   private lose(reason: LossReason): void {

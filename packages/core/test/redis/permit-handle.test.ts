@@ -73,6 +73,21 @@ describe('a permit that is an object', () => {
     await expectFree()
   })
 
+  it.each([
+    ['a lease', { leaseMs: 60_000 }],
+    ['renewal', { renew: true }],
+  ])('with %s: is over before its semaphore ends, when another may begin (I3)', async (_what, terms) => {
+    await rig.admin.del(NAME)
+    await semaphore.trySetPermits(1, 900)
+    const permit = await semaphore.acquirePermit(terms)
+    expect(permit.trustedForMs).toBeLessThan(900)
+    await eventually(async () => (await rig.admin.exists(NAME)) === 0)
+    expect([permit.signal.aborted, permit.lossError?.reason]).toEqual([true, 'expired'])
+    await semaphore.trySetPermits(1)
+    await semaphore.release(await soon(semaphore.acquire()))
+    await expectFree()
+  })
+
   it('updateLease sets its end, and what it is trusted for', async () => {
     const permit = await semaphore.acquirePermit({ leaseMs: 60_000 })
     await permit.updateLease(10_000)

@@ -2,7 +2,8 @@
 -- KEYS    [1] free permits (a number)   [2] ends of permits (id -> ms)   [3] operations of this client
 -- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
 --         [4] channel   [5] PUBLISH or SPUBLISH   [6] lease ms, 0 for no end   [7..] ids, in hex
--- RETURNS {1 taken, 0 not enough, -1 over (a late copy, or cancelled); permits left; ms until one ends, -1 for never}
+-- RETURNS {1 taken, 0 not enough, -1 over (a late copy, or cancelled); permits left; ms until one ends, -1 for never;
+--         ms until the semaphore ends, negative for never}
 -- RETRY   safe: an operation counts once
 -- insert counter/once
 -- insert counter/number
@@ -40,4 +41,4 @@ if not outcome then
 end
 local first = redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2]
 local wait = first and tonumber(first) < FOREVER and math.max(tonumber(first) - permits.now, 0) or -1
-return { outcome, numberAt(KEYS[1]), wait }
+return { outcome, numberAt(KEYS[1]), wait, redis.call('pttl', KEYS[1]) }

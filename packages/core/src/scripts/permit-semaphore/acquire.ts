@@ -17,6 +17,8 @@ export interface AcquireExpirableReply {
   readonly left: number
   /** When the first permit ends, ms; -1: none does. */
   readonly endsInMs: number
+  /** When the whole semaphore ends, and with it every permit, ms; Infinity: never. */
+  readonly semaphoreEndsInMs: number
 }
 
 export function acquireExpirable(
@@ -33,7 +35,7 @@ export function acquireExpirable(
 }
 
 function parse(reply: unknown): AcquireExpirableReply {
-  const [outcome, left = 0, endsInMs = -1] = (reply as unknown[]).map(Number)
+  const [outcome, left = 0, endsInMs = -1, semaphoreTtlMs = -1] = (reply as unknown[]).map(Number)
   const kind = outcome === 1 ? 'taken' : outcome === 0 ? 'not-enough' : 'over'
-  return { kind, left, endsInMs }
+  return { kind, left, endsInMs, semaphoreEndsInMs: semaphoreTtlMs < 0 ? Infinity : semaphoreTtlMs }
 }
