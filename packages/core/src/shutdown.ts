@@ -14,7 +14,9 @@ export async function shutDown(session: OpenSession, graceMs: number): Promise<v
   for (const each of [...held.all, ...borrowings.all]) {
     session.background.run(each.surrender())
   }
-  await limited(Promise.allSettled([waitersGone, background.whenOver()]), options.commandTimeout, clock)
+  // What was asked for just before has its answer, too, or as much time for it as it would have had.
+  const ends = [waitersGone, background.whenOver(), runner.whenSettled()]
+  await limited(Promise.allSettled(ends), options.commandTimeout, clock)
   session.abandonEverything()
   runner.close()
   await watchdog.close()

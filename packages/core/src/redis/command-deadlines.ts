@@ -8,6 +8,8 @@ export interface InFlight {
   expire(): void
   /** Its client is closed: there is no deadline any more, and perhaps no answer ever. */
   abandon(): void
+  /** To be called when it is settled, if there is one by then. */
+  onSettled: (() => void) | undefined
 }
 
 /**
@@ -33,13 +35,24 @@ export class CommandDeadlines {
     this.timer ??= this.clock.setTimer(this.durationMs, () => this.fire())
   }
 
+  /** Resolves when nothing is under way. */
+  async whenSettled(): Promise<void> {
+    for (let left = this.unsettled; left.length > 0; left = this.unsettled) {
+      await Promise.all(left.map((each) => new Promise<void>((resolve) => (each.onSettled = resolve))))
+    }
+  }
+
   close(): void {
     this.timer?.cancel()
     this.timer = null
-    const left = this.commands.slice(this.first).filter((each) => !each.settled)
+    const left = this.unsettled
     this.commands = []
     this.first = 0
     left.forEach((each) => each.abandon())
+  }
+
+  private get unsettled(): readonly InFlight[] {
+    return this.commands.slice(this.first).filter((each) => !each.settled)
   }
 
   private dropSettled(): void {

@@ -9,6 +9,7 @@ import type { Reading, ScriptCall } from './script-call.js'
 export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
   settled = false
   dueAt = 0
+  onSettled: (() => void) | undefined = undefined
   private resolve: ((value: T) => void) | undefined = undefined
   private reject: ((error: unknown) => void) | undefined = undefined
 
@@ -27,7 +28,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
 
   /** `acknowledged`: where replicas were waited for. */
   answered(reply: unknown, acknowledged: Acknowledged | null): void {
-    this.settled = true
+    this.settle()
     let value: R
     try {
       const parsed = this.call.parse(reply)
@@ -47,7 +48,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
   }
 
   failed(error: LockError): void {
-    this.settled = true
+    this.settle()
     this.fail(error)
   }
 
@@ -58,6 +59,11 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
 
   abandon(): void {
     this.failed(abandoned(this.call))
+  }
+
+  private settle(): void {
+    this.settled = true
+    this.onSettled?.()
   }
 
   private fail(error: unknown): void {

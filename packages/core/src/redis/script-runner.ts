@@ -77,14 +77,20 @@ export class ScriptRunner {
     return dispatch.keepTogether(acknowledged ? () => acknowledged.keepTogether(send) : send)
   }
 
+  /** Resolves when nothing is under way. */
+  async whenSettled(): Promise<void> {
+    await Promise.all(this.deadlines.map((each) => each.whenSettled()))
+  }
+
   /** Whoever still waits for an answer, or for a connection, is told that there is none. */
   close(): void {
     this.closed = true
     this.limits.beforeResume()
-    this.usualDeadlines.close()
-    for (const each of this.otherDeadlines.values()) {
-      each.close()
-    }
+    this.deadlines.forEach((each) => each.close())
+  }
+
+  private get deadlines(): readonly CommandDeadlines[] {
+    return [this.usualDeadlines, ...this.otherDeadlines.values()]
   }
 
   private get isReady(): boolean {
@@ -111,6 +117,7 @@ export class ScriptRunner {
         unsent.settled = true
         stopListening()
         proceed()
+        unsent.onSettled?.()
       }
       const check = (): void => {
         if (this.closed) {
@@ -131,7 +138,7 @@ export class ScriptRunner {
         finish(() =>
           reject(notSent(`No connection to Redis within ${timeoutMs} ms`, true, this.port, call.lockName)),
         )
-      const unsent: InFlight = { settled: false, dueAt: 0, expire, abandon: check }
+      const unsent: InFlight = { settled: false, dueAt: 0, expire, abandon: check, onSettled: undefined }
       this.deadlinesOf(timeoutMs).add(unsent)
       check()
     })

@@ -17,6 +17,7 @@ describe('deadlines of commands', () => {
         then()
       },
       abandon: () => undefined,
+      onSettled: undefined,
     }
     deadlines.add(command)
     return command
