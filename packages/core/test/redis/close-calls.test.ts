@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { LockClient } from '../../src/index.js'
+import type { LockClient, LockError } from '../../src/index.js'
 import { stateOf } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { failureOf } from './support/losses.js'
@@ -47,9 +47,8 @@ describe('a client that is closed while a call waits for Redis', () => {
     const failure = failureOf(call(locks))
     await locks.close({ graceMs: 0 })
     // Its own time and that of close are over at the same moment.
-    expect(await soon(failure)).toMatchObject({
-      code: expect.stringMatching(/^(REDIS_UNAVAILABLE|CLIENT_CLOSED)$/) as string,
-    })
+    const { code } = (await soon(failure)) as LockError
+    expect(['REDIS_UNAVAILABLE', 'CLIENT_CLOSED']).toContain(code)
     proxy.pass()
   })
 
