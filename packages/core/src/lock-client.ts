@@ -1,6 +1,7 @@
 import { ClientInbox } from './client-inbox.js'
 import { openTarget, targetOf } from './connect-target.js'
-import { Context, placeToFork, type Place } from './context.js'
+import { Context, type Place } from './context.js'
+import { placeToFork } from './contexts.js'
 import type { MultiLock } from './compound/multi-lock.js'
 import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
 import { inspectAll, type InspectAllOptions, type LocksInspection } from './inspect-all.js'

@@ -1,6 +1,6 @@
 import type { Waiter } from '@holdfast/waiter'
 import type { Watchdog } from '@holdfast/watchdog'
-import type { Contexts } from './context.js'
+import type { Contexts } from './contexts.js'
 import type { Background } from './background.js'
 import type { EventHub } from './events.js'
 import type { FairWaiters } from './fair-waiters.js'

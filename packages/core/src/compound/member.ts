@@ -1,6 +1,7 @@
 import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
 import type { Acquisition } from '../acquisition.js'
-import { enclosing, placeToAcquire, placeToRelease, type Place, type Turn } from '../context.js'
+import { enclosing, type Place, type Turn } from '../context.js'
+import { placeToAcquire, placeToRelease } from '../contexts.js'
 import { InvalidArgumentError, SelfDeadlockError, type LockTimeoutError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { Lock } from '../locks/lock.js'

@@ -1,5 +1,6 @@
 import type { Acquisition } from '../acquisition.js'
-import { Frame, type Context, type Contexts, type Place, type Turn } from '../context.js'
+import { Frame, type Context, type Place, type Turn } from '../context.js'
+import type { Contexts } from '../contexts.js'
 import { LockLostError } from '../errors.js'
 import type { LockHold, ReleaseOutcome } from '../lock-hold.js'
 import { endTurn } from '../reentry.js'

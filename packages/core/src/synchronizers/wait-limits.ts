@@ -1,6 +1,6 @@
 import type { WaitRequest } from '@holdfast/waiter'
 import { ANSWER_MS } from '../acquire-call.js'
-import type { Contexts } from '../context.js'
+import type { Contexts } from '../contexts.js'
 import type { KnownKeys } from '../known-keys.js'
 import { checkDuration, checkSignal } from '../validate.js'
 
