@@ -112,4 +112,23 @@ export const BUGS_IN_HOLDING = {
     replace: '100 * shortestIntervalMs(chunks.flat())',
     test: 'packages/core/test/redis/renewals-in-a-row.test.ts',
   },
+  'a doubt makes the watchdog forget the one before': {
+    file: 'watchdog/src/doubts.ts',
+    find: 'this.#doubts.push(doubt)',
+    replace: 'this.#doubts = [doubt]',
+    test: 'packages/watchdog/test/unit/watchdog-doubt.test.ts',
+  },
+  'what was given up is sent behind replicas that are late': {
+    file: 'core/src/redis/acknowledged-transport.ts',
+    find: 'return waiting.filter(({ isWanted }) => isWanted())',
+    replace: 'return waiting',
+    test: 'packages/core/test/redis/replicas.test.ts',
+    only: 'is not sent after them',
+  },
+  'a call without an answer outlives its client': {
+    file: 'core/src/redis/command-deadlines.ts',
+    find: 'left.forEach((each) => each.abandon())',
+    replace: '',
+    test: 'packages/core/test/redis/close-calls.test.ts',
+  },
 }

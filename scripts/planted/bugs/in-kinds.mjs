@@ -93,4 +93,18 @@ export const BUGS_IN_KINDS = {
     test: 'packages/core/test/redis/non-reentrant-lock.test.ts',
     only: 'its owner is refused',
   },
+  'a multi lock is given with a member that is lost': {
+    file: 'core/src/compound/take-all.ts',
+    find: '&& !lost && !isAborted',
+    replace: '&& !isAborted',
+    test: 'packages/core/test/redis/multi-lock-servers.test.ts',
+    only: 'until the lease of the other is over',
+  },
+  'a reader that a writer leaves has the lock for as long as the writer had it': {
+    file: 'core/src/scripts/write-lock/release.lua',
+    find: 'leaveToReaders(KEYS[1], KEYS[4], ARGV[8])',
+    replace: "if redis.call('hlen', KEYS[1]) == 1 then redis.call('del', KEYS[1]) end",
+    test: 'packages/core/test/redis/read-write-wire.test.ts',
+    only: 'a reader that is left by a writer',
+  },
 }

@@ -93,4 +93,17 @@ export const BUGS_IN_WAITING = {
     replace: 'return this.goOn(outcome)',
     test: 'packages/otel/test/redis/spans.test.ts',
   },
+  'a caller that was ended by another with the same signal is ended again': {
+    file: 'waiter/src/abort-listeners.ts',
+    find: 'if (callbacks.has(callback)) callback()',
+    replace: 'callback()',
+    test: 'packages/waiter/test/unit/shared.test.ts',
+  },
+  'a subscription that was given up comes back with the connection': {
+    file: MESSAGES,
+    find: 'this.connection.unsubscribe(topic).catch(() => undefined)',
+    replace: '',
+    test: 'packages/core/test/redis/wake-ups.test.ts',
+    only: 'cut off when it is made anew',
+  },
 }
