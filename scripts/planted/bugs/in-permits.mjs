@@ -55,19 +55,6 @@ export const BUGS_IN_PERMITS = {
     replace: '',
     test: 'packages/core/test/redis/cancelled-permits.test.ts',
   },
-  'a permit that comes while its client is closed is not given back': {
-    file: 'core/src/synchronizers/borrowings.ts',
-    find: 'session.background.run(borrowed)',
-    replace: '',
-    test: 'packages/core/test/redis/close-permits.test.ts',
-  },
-  'close does not wait for a permit that goes back': {
-    file: 'core/src/synchronizers/counted-commands.ts',
-    find: 'this.session.background.run(outcome)',
-    replace: '',
-    test: 'packages/core/test/redis/close-releases.test.ts',
-    only: 'has to be sent again',
-  },
   'more permits make a semaphore outlive what is kept of them': {
     file: 'core/src/scripts/semaphore/add.lua',
     find: "redis.call('set', KEYS[1], free, 'keepttl')",
