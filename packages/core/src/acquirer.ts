@@ -14,7 +14,7 @@ import { Reentry } from './reentry.js'
 import type { Session } from './session.js'
 
 // A lease can be used up before its holder hears of it; this often in a row it is too short for this connection.
-const MOST_STILLBORN = 3
+export const MOST_STILLBORN = 3
 
 /** The one way to a hold, for every kind of lock: re-enter what encloses the call, or contend for it. */
 export class Acquirer {

@@ -102,8 +102,8 @@ export const BUGS_IN_KINDS = {
   },
   'a reader that a writer leaves has the lock for as long as the writer had it': {
     file: 'core/src/scripts/write-lock/release.lua',
-    find: 'leaveToReaders(KEYS[1], KEYS[4], ARGV[8])',
-    replace: "if redis.call('hlen', KEYS[1]) == 1 then redis.call('del', KEYS[1]) end",
+    find: 'if leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then',
+    replace: "if redis.call('hlen', KEYS[1]) == 1 then redis.call('del', KEYS[1]) else",
     test: 'packages/core/test/redis/read-write-wire.test.ts',
     only: 'a reader that is left by a writer',
   },

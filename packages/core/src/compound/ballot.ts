@@ -3,6 +3,7 @@ import { isWorthRetrying } from '../redis/until-known.js'
 import type { CompoundCall } from './compound-call.js'
 import {
   giveBack,
+  inOrderOf,
   levelsIn,
   lostMeanwhile,
   refuseTwins,
@@ -107,8 +108,4 @@ export function reportOf(answer: Answer, members: readonly Member[]): NodeReport
     case 'failed':
       return { ...node, outcome: 'failed', error: answer.error }
   }
-}
-
-function inOrderOf(members: readonly Member[], levels: readonly MemberHold[]): MemberHold[] {
-  return members.flatMap((member) => levels.filter((level) => level.member === member))
 }

@@ -142,6 +142,10 @@ export function levelsIn(answers: readonly Answer[]): MemberHold[] {
   return answers.flatMap((answer) => (answer.kind === 'held' ? [answer.held] : []))
 }
 
+export function inOrderOf(members: readonly Member[], levels: readonly MemberHold[]): MemberHold[] {
+  return members.flatMap((member) => levels.filter((level) => level.member === member))
+}
+
 /**
  * Two clients on one Redis: such a member would be refused by the other for ever.
  * @throws InvalidArgumentError

@@ -1,8 +1,10 @@
+import { MOST_STILLBORN } from '../acquirer.js'
 import { LockLostError, type LockError, type LockTimeoutError } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
 import type { CompoundCall } from './compound-call.js'
 import {
   giveBack,
+  inOrderOf,
   levelsIn,
   lostMeanwhile,
   refuseTwins,
@@ -10,9 +12,6 @@ import {
   type Member,
   type MemberHold,
 } from './member.js'
-
-// As of one lock: this often in a row a lease is too short for these connections.
-const MOST_STILLBORN = 3
 
 type Obstacle = Exclude<Answer, { kind: 'held' }>
 
@@ -90,8 +89,4 @@ function orThrow(call: CompoundCall, obstacle: Obstacle): LockTimeoutError {
     throw obstacle.error as LockError
   }
   return call.timeout('Member', obstacle.error)
-}
-
-function inOrderOf(members: readonly Member[], levels: readonly MemberHold[]): MemberHold[] {
-  return members.flatMap((member) => levels.filter((level) => level.member === member))
 }

@@ -1,12 +1,12 @@
-import { onAbort } from '@holdfast/waiter'
 import type { Clock } from '../system-clock.js'
+import { abortWith } from './abort-with.js'
 
 /** A signal that aborts after some time, or with the caller's own. End it, or its timer and listener stay. */
 export class TimeLimit {
   isUp = false
   private readonly controller = new AbortController()
   private readonly timer: { cancel(): void }
-  private readonly stopListening: (() => void) | null
+  private readonly stopListening: () => void
 
   /** @param limitMs from now */
   constructor(clock: Clock, limitMs: number, outer: AbortSignal | undefined) {
@@ -14,11 +14,7 @@ export class TimeLimit {
       this.isUp = true
       this.controller.abort()
     })
-    const forward = (): void => this.controller.abort(outer?.reason)
-    this.stopListening = outer ? onAbort(outer, forward) : null
-    if (outer?.aborted === true) {
-      forward()
-    }
+    this.stopListening = abortWith(this.controller, outer ? [outer] : [])
   }
 
   get signal(): AbortSignal {
@@ -27,6 +23,6 @@ export class TimeLimit {
 
   end(): void {
     this.timer.cancel()
-    this.stopListening?.()
+    this.stopListening()
   }
 }

@@ -1,5 +1,5 @@
-import { onAbort } from '@holdfast/waiter'
 import type { Session } from '../session.js'
+import { abortWith } from './abort-with.js'
 
 /**
  * Waits for something that knows nothing of the client of the call, such as a member of another client: its signal
@@ -10,15 +10,10 @@ export async function untilEnded<T>(
   wait: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController()
-  const sources = signal ? [signal, session.closing] : [session.closing]
-  const stops = sources.map((source) => onAbort(source, () => controller.abort(source.reason)))
-  const ended = sources.find((source) => source.aborted)
-  if (ended) {
-    controller.abort(ended.reason)
-  }
+  const stop = abortWith(controller, signal ? [signal, session.closing] : [session.closing])
   try {
     return await wait(controller.signal)
   } finally {
-    stops.forEach((stop) => stop())
+    stop()
   }
 }

@@ -1440,8 +1440,9 @@ local transitions = {
       return 0
     end
     redis.call('hdel', KEYS[1], ARGV[1])
-    redis.call('hset', KEYS[1], 'mode', 'read')
-    leaveToReaders(KEYS[1], KEYS[4], ARGV[8])
+    if leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
+      redis.call('hset', KEYS[1], 'mode', 'read')
+    end
     redis.call('del', KEYS[3])
     wakeAll(ARGV[7], ARGV[6])
     return 1
@@ -3366,6 +3367,7 @@ if not free then
   return NOT_A_NUMBER
 end
 local ended = redis.call('zcount', KEYS[2], '-inf', permits.now)
+local ttl = redis.call('pttl', KEYS[1])
 local outcome = outcomeOf(operation)
 if not outcome then
   local wanted = #ARGV - 6
@@ -3377,7 +3379,6 @@ if not outcome then
     end
     reclaim(permits)
     redis.call('decrby', KEYS[1], wanted)
-    local ttl = redis.call('pttl', KEYS[1])
     if ttl > 0 then
       redis.call('pexpire', KEYS[2], ttl)
     else
@@ -3390,7 +3391,7 @@ if not outcome then
 end
 local first = redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2]
 local wait = first and tonumber(first) < FOREVER and math.max(tonumber(first) - permits.now, 0) or -1
-return { outcome, numberAt(KEYS[1]), wait, redis.call('pttl', KEYS[1]) }
+return { outcome, numberAt(KEYS[1]), wait, ttl }
 `,
   'permit-semaphore/cancel': `-- cancel: undo an acquire whose caller has gone; one that has not run never will.
 local function outcomeOf(operation)
@@ -4338,8 +4339,9 @@ if not mine then
   return 0
 end
 redis.call('hdel', KEYS[1], ARGV[1])
-redis.call('hset', KEYS[1], 'mode', 'read')
-leaveToReaders(KEYS[1], KEYS[4], ARGV[8])
+if leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
+  redis.call('hset', KEYS[1], 'mode', 'read')
+end
 redis.call('del', KEYS[3])
 wakeAll(ARGV[7], ARGV[6])
 return 1

@@ -11,7 +11,7 @@ import { checkFunction, checkLease, checkOneOf, checkOptions, checkRequired } fr
 import { ExpirablePermits } from './expirable-permits.js'
 import { borrow } from './borrowings.js'
 import { checkCount, checkId, idsOf } from './permit-arguments.js'
-import { Permit, withPermit } from './permit.js'
+import { Permit, withPermit, type PermitGrant } from './permit.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
 import { WAIT_OPTIONS, waitLimits, type WaitOptions } from './wait-limits.js'
 
@@ -26,10 +26,8 @@ export interface HeldPermitOptions extends PermitLeaseOptions {
   renew?: boolean | undefined
 }
 
-/** Told when a try is sent, by the number of its operation, and what the one that took says of its semaphore. */
-interface TakeWatcher {
-  sent(number: number): unknown
-  taken(semaphoreEndsInMs: number): unknown
+interface TakenPermits extends PermitGrant {
+  readonly ids: string[]
 }
 
 const PERMIT_LEASE_OPTIONS: KnownKeys<PermitLeaseOptions> = { ...WAIT_OPTIONS, leaseMs: true }
@@ -47,8 +45,8 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   }
 
   /** Waits for so many, all or none. @returns their ids. @throws LockTimeoutError the wait ended */
-  acquireMany(permits: number, options: PermitLeaseOptions = {}): Promise<string[]> {
-    return this.take(permits, options)
+  async acquireMany(permits: number, options: PermitLeaseOptions = {}): Promise<string[]> {
+    return (await this.take(permits, options)).ids
   }
 
   /**
@@ -58,18 +56,11 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   async acquirePermit(options: HeldPermitOptions): Promise<Permit> {
     const { ttlMs, renew } = termsOf(options, this.session.options.lockWatchdogTimeout)
     const { waitMs, signal } = options
-    const { clock } = this.session
-    const grant = { number: 0, sentAt: 0, semaphoreEndsInMs: Infinity }
-    const watcher: TakeWatcher = {
-      // Sent again it gives what the first one took: trust counts from that.
-      sent: (number) => number !== grant.number && Object.assign(grant, { number, sentAt: clock.now() }),
-      taken: (semaphoreEndsInMs) => Object.assign(grant, { semaphoreEndsInMs }),
-    }
     return borrow(this.session, {
       lockName: this.name,
-      obtain: () => this.take(1, { waitMs, signal, leaseMs: ttlMs }, watcher),
-      begin: ([id]) => new Permit(this.session, this, id as string, ttlMs).begin(grant, renew),
-      giveBack: (ids) => this.tryRelease(ids),
+      obtain: () => this.take(1, { waitMs, signal, leaseMs: ttlMs }),
+      begin: (taken) => new Permit(this.session, this, taken.ids[0] as string, ttlMs).begin(taken, renew),
+      giveBack: ({ ids }) => this.tryRelease(ids),
     })
   }
 
@@ -89,7 +80,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   async tryAcquireMany(permits: number, options: PermitLeaseOptions = {}): Promise<string[]> {
     checkOptions('options', options, PERMIT_LEASE_OPTIONS)
     const { waitMs = 0 } = options
-    return (await this.waitFor(permits, { ...options, waitMs }).obtain())?.value ?? []
+    return (await this.waitFor(permits, { ...options, waitMs }).obtain())?.value.ids ?? []
   }
 
   /** Gives permits back, all or none. @throws InvalidArgumentError one of them has ended, or was given back */
@@ -118,8 +109,8 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     return renewPermit(this.session.runner, { lockName, timeoutsKey, id, leaseMs, timeoutMs })
   }
 
-  private async take(permits: number, options: PermitLeaseOptions, watcher?: TakeWatcher): Promise<string[]> {
-    const wait = this.waitFor(permits, options, watcher)
+  private async take(permits: number, options: PermitLeaseOptions): Promise<TakenPermits> {
+    const wait = this.waitFor(permits, options)
     const taken = await wait.obtain()
     if (!taken) {
       throw wait.timedOut(permits)
@@ -127,33 +118,31 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     return taken.value
   }
 
-  private waitFor(permits: number, options: PermitLeaseOptions, watcher?: TakeWatcher): PermitWait<string[]> {
+  private waitFor(permits: number, options: PermitLeaseOptions): PermitWait<TakenPermits> {
     checkOptions('options', options, PERMIT_LEASE_OPTIONS)
     checkCount('permits', permits, 1)
     const limits = waitLimits(options, this.session.contexts)
     checkLease('leaseMs', options.leaseMs)
-    const source = this.sourceOf(permits, options.leaseMs, watcher)
+    const source = this.sourceOf(permits, options.leaseMs)
     return new PermitWait(this.session, this.commands, source, limits)
   }
 
-  private sourceOf(
-    permits: number,
-    leaseMs: number | undefined,
-    watcher?: TakeWatcher,
-  ): PermitSource<string[]> {
-    const { runner } = this.session
+  private sourceOf(permits: number, leaseMs: number | undefined): PermitSource<TakenPermits> {
+    const { runner, clock } = this.session
+    let sent = { number: 0, at: 0 }
     const ids = Array.from({ length: permits }, () => randomBytes(16).toString('hex'))
     return {
       ...this.subject,
       kind: 'permit',
       queue: localName('permits', this.key),
       topic: this.channel,
-      take: async (stamp): Promise<Take<string[]>> => {
-        watcher?.sent(stamp.number)
+      take: async (stamp): Promise<Take<TakenPermits>> => {
+        // Sent again it gives what the first one took: trust counts from that.
+        sent = sent.number === stamp.number ? sent : { number: stamp.number, at: clock.now() }
         const reply = await acquireExpirable(runner, { ...this.permits(stamp), ids, leaseMs })
         if (reply.kind === 'taken') {
-          watcher?.taken(reply.semaphoreEndsInMs)
-          return { kind: 'taken', value: ids, moreLeft: reply.left > 0 }
+          const value = { ids, sentAt: sent.at, semaphoreEndsInMs: reply.semaphoreEndsInMs }
+          return { kind: 'taken', value, moreLeft: reply.left > 0 }
         }
         const { endsInMs, left } = reply
         return { kind: 'refused', left, ...(endsInMs >= 0 && { retryAfterMs: endsInMs }) }

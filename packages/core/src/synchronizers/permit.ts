@@ -8,7 +8,7 @@ import { checkLease, checkRequired } from '../validate.js'
 const WHAT = 'Permit of'
 
 /** What Redis granted. */
-interface PermitGrant {
+export interface PermitGrant {
   /** Monotonic ms. */
   readonly sentAt: number
   readonly semaphoreEndsInMs: number

@@ -15,6 +15,7 @@ if not free then
   return NOT_A_NUMBER
 end
 local ended = redis.call('zcount', KEYS[2], '-inf', permits.now)
+local ttl = redis.call('pttl', KEYS[1])
 local outcome = outcomeOf(operation)
 if not outcome then
   local wanted = #ARGV - 6
@@ -28,7 +29,6 @@ if not outcome then
     reclaim(permits)
     redis.call('decrby', KEYS[1], wanted)
     -- Or else one of the two would outlive the other, and the permits that are held would be missing for ever.
-    local ttl = redis.call('pttl', KEYS[1])
     if ttl > 0 then
       redis.call('pexpire', KEYS[2], ttl)
     else
@@ -41,4 +41,4 @@ if not outcome then
 end
 local first = redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2]
 local wait = first and tonumber(first) < FOREVER and math.max(tonumber(first) - permits.now, 0) or -1
-return { outcome, numberAt(KEYS[1]), wait, redis.call('pttl', KEYS[1]) }
+return { outcome, numberAt(KEYS[1]), wait, ttl }

@@ -45,9 +45,10 @@ if not mine then
   return 0
 end
 redis.call('hdel', KEYS[1], ARGV[1])
--- Where it reads on, readers that wait may join.
-redis.call('hset', KEYS[1], 'mode', 'read')
-leaveToReaders(KEYS[1], KEYS[4], ARGV[8])
+if leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
+  -- It reads on: readers that wait may join.
+  redis.call('hset', KEYS[1], 'mode', 'read')
+end
 -- After a writer it is the turn of the readers that wait: writers that wait say so again when they are refused.
 redis.call('del', KEYS[3])
 wakeAll(ARGV[7], ARGV[6])
