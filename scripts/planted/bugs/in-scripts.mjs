@@ -26,9 +26,16 @@ export const BUGS_IN_SCRIPTS = {
   },
   'no latch against late copies': {
     file: ACQUIRE,
-    find: 'local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)',
+    find: 'local superseded = isLate(KEYS[2], ARGV[4])',
     replace: 'local superseded = false',
     torture: COPIED,
+  },
+  'a key of another type under the name keeps the latch away': {
+    file: RELEASE,
+    find: "if not isCopy and through ~= '0' then",
+    replace: "if not isCopy and through ~= '0' and type(redis.pcall('hlen', KEYS[1])) ~= 'table' then",
+    test: 'packages/core/test/redis/latches.test.ts',
+    only: 'lock, a string, down to 0: a late copy of the acquire takes nothing',
   },
   're-entry shortens the lease': {
     file: ACQUIRE,

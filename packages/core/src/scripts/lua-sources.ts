@@ -10,6 +10,20 @@ local transitions = {
       redis.call('pexpire', KEYS[1], ARGV[3])
       return 1
     end
+    local function isLate(latch, sequence)
+      local through = tonumber(redis.call('get', latch) or '')
+      return through ~= nil and tonumber(sequence) <= through
+    end
+    local function refuseCopies(latch, holds, sequence, through, ttl)
+      local isCopy = holds > 0 and isLate(latch, sequence)
+      if isCopy or through ~= '0' then
+        redis.call('pexpire', latch, ttl)
+      end
+      if not isCopy and through ~= '0' then
+        redis.call('set', latch, through, 'px', ttl)
+      end
+      return isCopy
+    end
     local function isOf(owner, text)
       return string.sub(text or '', -#owner - 1) == ' ' .. owner
     end
@@ -54,10 +68,9 @@ local transitions = {
       redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
       return untilMs
     end
-    local latched = redis.call('get', KEYS[2])
     local mine = redis.call('hget', KEYS[1], ARGV[1])
     local free = not mine and redis.call('exists', KEYS[1]) == 0
-    local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+    local superseded = isLate(KEYS[2], ARGV[4])
     if not superseded and (mine or (free and holds == 1)) then
       redis.call('hset', KEYS[1], ARGV[1], holds)
       redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -90,6 +103,20 @@ local transitions = {
           redis.call('hset', KEYS[1], ARGV[1], 1)
           redis.call('pexpire', KEYS[1], ARGV[3])
           return 1
+        end
+        local function isLate(latch, sequence)
+          local through = tonumber(redis.call('get', latch) or '')
+          return through ~= nil and tonumber(sequence) <= through
+        end
+        local function refuseCopies(latch, holds, sequence, through, ttl)
+          local isCopy = holds > 0 and isLate(latch, sequence)
+          if isCopy or through ~= '0' then
+            redis.call('pexpire', latch, ttl)
+          end
+          if not isCopy and through ~= '0' then
+            redis.call('set', latch, through, 'px', ttl)
+          end
+          return isCopy
         end
         local function isOf(owner, text)
           return string.sub(text or '', -#owner - 1) == ' ' .. owner
@@ -135,10 +162,9 @@ local transitions = {
           redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
           return untilMs
         end
-        local latched = redis.call('get', KEYS[2])
         local mine = redis.call('hget', KEYS[1], ARGV[1])
         local free = not mine and redis.call('exists', KEYS[1]) == 0
-        local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+        local superseded = isLate(KEYS[2], ARGV[4])
         if not superseded and (mine or (free and holds == 1)) then
           redis.call('hset', KEYS[1], ARGV[1], holds)
           redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -192,17 +218,27 @@ local transitions = {
   end },
   ['lock/release'] = { run = function(KEYS, ARGV)
     local holds = tonumber(ARGV[2])
-    local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
-    local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
-    if holds > 0 then
-      local latched = redis.call('get', KEYS[3])
-      if latched and tonumber(ARGV[3]) <= tonumber(latched) then
+    if holds > 0 or ARGV[4] ~= '0' then
+    local function isLate(latch, sequence)
+      local through = tonumber(redis.call('get', latch) or '')
+      return through ~= nil and tonumber(sequence) <= through
+    end
+    local function refuseCopies(latch, holds, sequence, through, ttl)
+      local isCopy = holds > 0 and isLate(latch, sequence)
+      if isCopy or through ~= '0' then
+        redis.call('pexpire', latch, ttl)
+      end
+      if not isCopy and through ~= '0' then
+        redis.call('set', latch, through, 'px', ttl)
+      end
+      return isCopy
+    end
+      if refuseCopies(KEYS[3], holds, ARGV[3], ARGV[4], ARGV[5]) then
         return 3
       end
     end
-    if ARGV[4] ~= '0' then
-      redis.call('set', KEYS[3], ARGV[4], 'px', ARGV[5])
-    end
+    local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
+    local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
     if holds > 0 then
       if not mine then
         return 0
@@ -536,6 +572,20 @@ local transitions = {
         redis.call(publish, unlock .. ':' .. owner, '0')
       end
     end
+    local function isLate(latch, sequence)
+      local through = tonumber(redis.call('get', latch) or '')
+      return through ~= nil and tonumber(sequence) <= through
+    end
+    local function refuseCopies(latch, holds, sequence, through, ttl)
+      local isCopy = holds > 0 and isLate(latch, sequence)
+      if isCopy or through ~= '0' then
+        redis.call('pexpire', latch, ttl)
+      end
+      if not isCopy and through ~= '0' then
+        redis.call('set', latch, through, 'px', ttl)
+      end
+      return isCopy
+    end
     local function isOf(owner, text)
       return string.sub(text or '', -#owner - 1) == ' ' .. owner
     end
@@ -560,10 +610,9 @@ local transitions = {
         return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
       end
     end
-    local latched = redis.call('get', KEYS[6])
     local holder = redis.call('hgetall', KEYS[1])
     local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
-    local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+    local superseded = isLate(KEYS[6], ARGV[4])
     if superseded or (holds > 1 and not mine) then
       redis.call('hdel', KEYS[1], '')
       return superseded and 3 or 2
@@ -754,7 +803,24 @@ local transitions = {
         redis.call('del', key)
       end
     end
+    local function isLate(latch, sequence)
+      local through = tonumber(redis.call('get', latch) or '')
+      return through ~= nil and tonumber(sequence) <= through
+    end
+    local function refuseCopies(latch, holds, sequence, through, ttl)
+      local isCopy = holds > 0 and isLate(latch, sequence)
+      if isCopy or through ~= '0' then
+        redis.call('pexpire', latch, ttl)
+      end
+      if not isCopy and through ~= '0' then
+        redis.call('set', latch, through, 'px', ttl)
+      end
+      return isCopy
+    end
     local holds = tonumber(ARGV[2])
+    if refuseCopies(KEYS[6], holds, ARGV[3], ARGV[4], ARGV[5]) then
+      return 3
+    end
     local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
     local q
     if mine and holds == 0 then
@@ -766,15 +832,6 @@ local transitions = {
         tidy(q)
       end
       redis.call('hdel', KEYS[1], '')
-    end
-    if holds > 0 then
-      local latched = redis.call('get', KEYS[6])
-      if latched and tonumber(ARGV[3]) <= tonumber(latched) then
-        return 3
-      end
-    end
-    if ARGV[4] ~= '0' then
-      redis.call('set', KEYS[6], ARGV[4], 'px', ARGV[5])
     end
     if holds > 0 then
       if mine then
@@ -1195,6 +1252,20 @@ local transitions = {
     local function writersWait(writers)
       return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
     end
+    local function isLate(latch, sequence)
+      local through = tonumber(redis.call('get', latch) or '')
+      return through ~= nil and tonumber(sequence) <= through
+    end
+    local function refuseCopies(latch, holds, sequence, through, ttl)
+      local isCopy = holds > 0 and isLate(latch, sequence)
+      if isCopy or through ~= '0' then
+        redis.call('pexpire', latch, ttl)
+      end
+      if not isCopy and through ~= '0' then
+        redis.call('set', latch, through, 'px', ttl)
+      end
+      return isCopy
+    end
     local function isOf(owner, text)
       return string.sub(text or '', -#owner - 1) == ' ' .. owner
     end
@@ -1233,8 +1304,7 @@ local transitions = {
       return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
     end
     local holds = tonumber(ARGV[2])
-    local latched = redis.call('get', KEYS[2])
-    local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+    local superseded = isLate(KEYS[2], ARGV[4])
     local mode = redis.call('hget', KEYS[1], 'mode')
     local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
     local open = mode == 'read' or redis.call('exists', KEYS[1]) == 0
@@ -1281,18 +1351,26 @@ local transitions = {
       end
       return longest > 0
     end
+    local function isLate(latch, sequence)
+      local through = tonumber(redis.call('get', latch) or '')
+      return through ~= nil and tonumber(sequence) <= through
+    end
+    local function refuseCopies(latch, holds, sequence, through, ttl)
+      local isCopy = holds > 0 and isLate(latch, sequence)
+      if isCopy or through ~= '0' then
+        redis.call('pexpire', latch, ttl)
+      end
+      if not isCopy and through ~= '0' then
+        redis.call('set', latch, through, 'px', ttl)
+      end
+      return isCopy
+    end
     local holds = tonumber(ARGV[2])
+    if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
+      return 3
+    end
     redis.call('hdel', KEYS[1], '')
     local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
-    if holds > 0 then
-      local latched = redis.call('get', KEYS[2])
-      if latched and tonumber(ARGV[3]) <= tonumber(latched) then
-        return 3
-      end
-    end
-    if ARGV[4] ~= '0' then
-      redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
-    end
     if mine == 0 then
       return 0
     end
@@ -1319,6 +1397,20 @@ local transitions = {
     end
     local function writersWait(writers)
       return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
+    end
+    local function isLate(latch, sequence)
+      local through = tonumber(redis.call('get', latch) or '')
+      return through ~= nil and tonumber(sequence) <= through
+    end
+    local function refuseCopies(latch, holds, sequence, through, ttl)
+      local isCopy = holds > 0 and isLate(latch, sequence)
+      if isCopy or through ~= '0' then
+        redis.call('pexpire', latch, ttl)
+      end
+      if not isCopy and through ~= '0' then
+        redis.call('set', latch, through, 'px', ttl)
+      end
+      return isCopy
     end
     local function isOf(owner, text)
       return string.sub(text or '', -#owner - 1) == ' ' .. owner
@@ -1358,8 +1450,7 @@ local transitions = {
       return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
     end
     local holds = tonumber(ARGV[2])
-    local latched = redis.call('get', KEYS[2])
-    local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+    local superseded = isLate(KEYS[2], ARGV[4])
     local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
     local free = not mine and redis.call('exists', KEYS[1]) == 0
     if not superseded and (mine or (free and holds == 1)) then
@@ -1411,18 +1502,26 @@ local transitions = {
       end
       return longest > 0
     end
+    local function isLate(latch, sequence)
+      local through = tonumber(redis.call('get', latch) or '')
+      return through ~= nil and tonumber(sequence) <= through
+    end
+    local function refuseCopies(latch, holds, sequence, through, ttl)
+      local isCopy = holds > 0 and isLate(latch, sequence)
+      if isCopy or through ~= '0' then
+        redis.call('pexpire', latch, ttl)
+      end
+      if not isCopy and through ~= '0' then
+        redis.call('set', latch, through, 'px', ttl)
+      end
+      return isCopy
+    end
     local holds = tonumber(ARGV[2])
+    if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
+      return 3
+    end
     redis.call('hdel', KEYS[1], '')
     local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-    if holds > 0 then
-      local latched = redis.call('get', KEYS[2])
-      if latched and tonumber(ARGV[3]) <= tonumber(latched) then
-        return 3
-      end
-    end
-    if ARGV[4] ~= '0' then
-      redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
-    end
     if holds > 0 then
       if mine then
         redis.call('hset', KEYS[1], ARGV[1], holds)
@@ -1754,6 +1853,20 @@ local function callUp(q, lock, first, inboxPrefix, unlock, publish)
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
 end
+local function isLate(latch, sequence)
+  local through = tonumber(redis.call('get', latch) or '')
+  return through ~= nil and tonumber(sequence) <= through
+end
+local function refuseCopies(latch, holds, sequence, through, ttl)
+  local isCopy = holds > 0 and isLate(latch, sequence)
+  if isCopy or through ~= '0' then
+    redis.call('pexpire', latch, ttl)
+  end
+  if not isCopy and through ~= '0' then
+    redis.call('set', latch, through, 'px', ttl)
+  end
+  return isCopy
+end
 local function isOf(owner, text)
   return string.sub(text or '', -#owner - 1) == ' ' .. owner
 end
@@ -1778,10 +1891,9 @@ local function noteOf(key, owner)
     return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
   end
 end
-local latched = redis.call('get', KEYS[6])
 local holder = redis.call('hgetall', KEYS[1])
 local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+local superseded = isLate(KEYS[6], ARGV[4])
 if superseded or (holds > 1 and not mine) then
   redis.call('hdel', KEYS[1], '')
   return superseded and 3 or 2
@@ -2314,7 +2426,24 @@ local function forget(key, owner)
     redis.call('del', key)
   end
 end
+local function isLate(latch, sequence)
+  local through = tonumber(redis.call('get', latch) or '')
+  return through ~= nil and tonumber(sequence) <= through
+end
+local function refuseCopies(latch, holds, sequence, through, ttl)
+  local isCopy = holds > 0 and isLate(latch, sequence)
+  if isCopy or through ~= '0' then
+    redis.call('pexpire', latch, ttl)
+  end
+  if not isCopy and through ~= '0' then
+    redis.call('set', latch, through, 'px', ttl)
+  end
+  return isCopy
+end
 local holds = tonumber(ARGV[2])
+if refuseCopies(KEYS[6], holds, ARGV[3], ARGV[4], ARGV[5]) then
+  return 3
+end
 local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
 local q
 if mine and holds == 0 then
@@ -2326,15 +2455,6 @@ else
     tidy(q)
   end
   redis.call('hdel', KEYS[1], '')
-end
-if holds > 0 then
-  local latched = redis.call('get', KEYS[6])
-  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
-    return 3
-  end
-end
-if ARGV[4] ~= '0' then
-  redis.call('set', KEYS[6], ARGV[4], 'px', ARGV[5])
 end
 if holds > 0 then
   if mine then
@@ -2737,6 +2857,20 @@ local lock = {
       redis.call('pexpire', KEYS[1], ARGV[3])
       return 1
     end
+    local function isLate(latch, sequence)
+      local through = tonumber(redis.call('get', latch) or '')
+      return through ~= nil and tonumber(sequence) <= through
+    end
+    local function refuseCopies(latch, holds, sequence, through, ttl)
+      local isCopy = holds > 0 and isLate(latch, sequence)
+      if isCopy or through ~= '0' then
+        redis.call('pexpire', latch, ttl)
+      end
+      if not isCopy and through ~= '0' then
+        redis.call('set', latch, through, 'px', ttl)
+      end
+      return isCopy
+    end
     local function isOf(owner, text)
       return string.sub(text or '', -#owner - 1) == ' ' .. owner
     end
@@ -2781,10 +2915,9 @@ local lock = {
       redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
       return untilMs
     end
-    local latched = redis.call('get', KEYS[2])
     local mine = redis.call('hget', KEYS[1], ARGV[1])
     local free = not mine and redis.call('exists', KEYS[1]) == 0
-    local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+    local superseded = isLate(KEYS[2], ARGV[4])
     if not superseded and (mine or (free and holds == 1)) then
       redis.call('hset', KEYS[1], ARGV[1], holds)
       redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -2962,6 +3095,20 @@ if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
   redis.call('pexpire', KEYS[1], ARGV[3])
   return 1
 end
+local function isLate(latch, sequence)
+  local through = tonumber(redis.call('get', latch) or '')
+  return through ~= nil and tonumber(sequence) <= through
+end
+local function refuseCopies(latch, holds, sequence, through, ttl)
+  local isCopy = holds > 0 and isLate(latch, sequence)
+  if isCopy or through ~= '0' then
+    redis.call('pexpire', latch, ttl)
+  end
+  if not isCopy and through ~= '0' then
+    redis.call('set', latch, through, 'px', ttl)
+  end
+  return isCopy
+end
 local function isOf(owner, text)
   return string.sub(text or '', -#owner - 1) == ' ' .. owner
 end
@@ -3006,10 +3153,9 @@ local function stand(line, owner, forMs)
   redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
   return untilMs
 end
-local latched = redis.call('get', KEYS[2])
 local mine = redis.call('hget', KEYS[1], ARGV[1])
 local free = not mine and redis.call('exists', KEYS[1]) == 0
-local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+local superseded = isLate(KEYS[2], ARGV[4])
 if not superseded and (mine or (free and holds == 1)) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
@@ -3132,17 +3278,27 @@ return answer
 `,
   'lock/release': `-- release: lower the hold count of an owner; at 0 give the lock to the first in line, or delete it and wake waiters.
 local holds = tonumber(ARGV[2])
-local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
-local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
-if holds > 0 then
-  local latched = redis.call('get', KEYS[3])
-  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
+if holds > 0 or ARGV[4] ~= '0' then
+local function isLate(latch, sequence)
+  local through = tonumber(redis.call('get', latch) or '')
+  return through ~= nil and tonumber(sequence) <= through
+end
+local function refuseCopies(latch, holds, sequence, through, ttl)
+  local isCopy = holds > 0 and isLate(latch, sequence)
+  if isCopy or through ~= '0' then
+    redis.call('pexpire', latch, ttl)
+  end
+  if not isCopy and through ~= '0' then
+    redis.call('set', latch, through, 'px', ttl)
+  end
+  return isCopy
+end
+  if refuseCopies(KEYS[3], holds, ARGV[3], ARGV[4], ARGV[5]) then
     return 3
   end
 end
-if ARGV[4] ~= '0' then
-  redis.call('set', KEYS[3], ARGV[4], 'px', ARGV[5])
-end
+local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
+local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
 if holds > 0 then
   if not mine then
     return 0
@@ -3712,6 +3868,20 @@ end
 local function writersWait(writers)
   return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
 end
+local function isLate(latch, sequence)
+  local through = tonumber(redis.call('get', latch) or '')
+  return through ~= nil and tonumber(sequence) <= through
+end
+local function refuseCopies(latch, holds, sequence, through, ttl)
+  local isCopy = holds > 0 and isLate(latch, sequence)
+  if isCopy or through ~= '0' then
+    redis.call('pexpire', latch, ttl)
+  end
+  if not isCopy and through ~= '0' then
+    redis.call('set', latch, through, 'px', ttl)
+  end
+  return isCopy
+end
 local function isOf(owner, text)
   return string.sub(text or '', -#owner - 1) == ' ' .. owner
 end
@@ -3750,8 +3920,7 @@ local function heldBy(lock, note)
   return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
 end
 local holds = tonumber(ARGV[2])
-local latched = redis.call('get', KEYS[2])
-local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+local superseded = isLate(KEYS[2], ARGV[4])
 local mode = redis.call('hget', KEYS[1], 'mode')
 local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local open = mode == 'read' or redis.call('exists', KEYS[1]) == 0
@@ -3826,18 +3995,26 @@ local function leaveToReaders(lock, before, behind)
   end
   return longest > 0
 end
+local function isLate(latch, sequence)
+  local through = tonumber(redis.call('get', latch) or '')
+  return through ~= nil and tonumber(sequence) <= through
+end
+local function refuseCopies(latch, holds, sequence, through, ttl)
+  local isCopy = holds > 0 and isLate(latch, sequence)
+  if isCopy or through ~= '0' then
+    redis.call('pexpire', latch, ttl)
+  end
+  if not isCopy and through ~= '0' then
+    redis.call('set', latch, through, 'px', ttl)
+  end
+  return isCopy
+end
 local holds = tonumber(ARGV[2])
+if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
+  return 3
+end
 redis.call('hdel', KEYS[1], '')
 local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
-if holds > 0 then
-  local latched = redis.call('get', KEYS[2])
-  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
-    return 3
-  end
-end
-if ARGV[4] ~= '0' then
-  redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
-end
 if mine == 0 then
   return 0
 end
@@ -4219,6 +4396,20 @@ end
 local function writersWait(writers)
   return redis.call('exists', writers) == 1 and redis.call('zcount', writers, clock(), '+inf') > 0
 end
+local function isLate(latch, sequence)
+  local through = tonumber(redis.call('get', latch) or '')
+  return through ~= nil and tonumber(sequence) <= through
+end
+local function refuseCopies(latch, holds, sequence, through, ttl)
+  local isCopy = holds > 0 and isLate(latch, sequence)
+  if isCopy or through ~= '0' then
+    redis.call('pexpire', latch, ttl)
+  end
+  if not isCopy and through ~= '0' then
+    redis.call('set', latch, through, 'px', ttl)
+  end
+  return isCopy
+end
 local function isOf(owner, text)
   return string.sub(text or '', -#owner - 1) == ' ' .. owner
 end
@@ -4257,8 +4448,7 @@ local function heldBy(lock, note)
   return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
 end
 local holds = tonumber(ARGV[2])
-local latched = redis.call('get', KEYS[2])
-local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+local superseded = isLate(KEYS[2], ARGV[4])
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local free = not mine and redis.call('exists', KEYS[1]) == 0
 if not superseded and (mine or (free and holds == 1)) then
@@ -4310,18 +4500,26 @@ local function leaveToReaders(lock, before, behind)
   end
   return longest > 0
 end
+local function isLate(latch, sequence)
+  local through = tonumber(redis.call('get', latch) or '')
+  return through ~= nil and tonumber(sequence) <= through
+end
+local function refuseCopies(latch, holds, sequence, through, ttl)
+  local isCopy = holds > 0 and isLate(latch, sequence)
+  if isCopy or through ~= '0' then
+    redis.call('pexpire', latch, ttl)
+  end
+  if not isCopy and through ~= '0' then
+    redis.call('set', latch, through, 'px', ttl)
+  end
+  return isCopy
+end
 local holds = tonumber(ARGV[2])
+if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
+  return 3
+end
 redis.call('hdel', KEYS[1], '')
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-if holds > 0 then
-  local latched = redis.call('get', KEYS[2])
-  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
-    return 3
-  end
-end
-if ARGV[4] ~= '0' then
-  redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
-end
 if holds > 0 then
   if mine then
     redis.call('hset', KEYS[1], ARGV[1], holds)

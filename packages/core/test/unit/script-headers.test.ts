@@ -140,7 +140,7 @@ describe.each(parts)('%s', (file) => {
     )
     for (const [, , key] of keyed) {
       expect(key).toMatch(
-        /^(q\.(list|scores|arrivals|heartbeats)|writers|lock|line|key|operation\.key|counter|permits\.(counter|timeouts))$/,
+        /^(q\.(list|scores|arrivals|heartbeats)|writers|lock|latch|line|key|operation\.key|counter|permits\.(counter|timeouts))$/,
       )
     }
   })

@@ -21,11 +21,11 @@ end
 -- insert fair-lock/queue
 -- insert fair-lock/join
 -- insert fair-lock/call-up
+-- insert lock/latch
 -- insert lock/note
-local latched = redis.call('get', KEYS[6])
 local holder = redis.call('hgetall', KEYS[1])
 local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+local superseded = isLate(KEYS[6], ARGV[4])
 if superseded or (holds > 1 and not mine) then
   -- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
   redis.call('hdel', KEYS[1], '')

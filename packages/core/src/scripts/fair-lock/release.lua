@@ -12,13 +12,18 @@
 -- insert fair-lock/call-up
 -- insert fair-lock/leave-passed
 -- insert lock/forget
+-- insert lock/latch
 local holds = tonumber(ARGV[2])
+if refuseCopies(KEYS[6], holds, ARGV[3], ARGV[4], ARGV[5]) then
+  return 3
+end
+
 -- pcall: the way out of line is open also when something of another type has the name of the lock.
 local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
 
 local q
--- A write comes first. On a demoted primary it fails, and after it Redis lets the count, the latch and the line be
--- written even when it is out of memory.
+-- A write, also where nothing is given back. On a demoted primary it fails, and after it Redis lets the count and the
+-- line be written even when it is out of memory.
 if mine and holds == 0 then
   redis.call('del', KEYS[1])
 else
@@ -30,15 +35,6 @@ else
   redis.call('hdel', KEYS[1], '')
 end
 
-if holds > 0 then
-  local latched = redis.call('get', KEYS[6])
-  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
-    return 3
-  end
-end
-if ARGV[4] ~= '0' then
-  redis.call('set', KEYS[6], ARGV[4], 'px', ARGV[5])
-end
 if holds > 0 then
   if mine then
     redis.call('hset', KEYS[1], ARGV[1], holds)

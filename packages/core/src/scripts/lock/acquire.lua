@@ -20,12 +20,12 @@ if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
 end
 
 -- Not before: what takes a free lock without a note shall not pay for it.
+-- insert lock/latch
 -- insert lock/note
 -- insert lock/line
-local latched = redis.call('get', KEYS[2])
 local mine = redis.call('hget', KEYS[1], ARGV[1])
 local free = not mine and redis.call('exists', KEYS[1]) == 0
-local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+local superseded = isLate(KEYS[2], ARGV[4])
 
 if not superseded and (mine or (free and holds == 1)) then
   redis.call('hset', KEYS[1], ARGV[1], holds)

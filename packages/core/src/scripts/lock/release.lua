@@ -12,19 +12,18 @@
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 local holds = tonumber(ARGV[2])
 
--- A write comes first. On a demoted primary it fails, and after it Redis lets the count and the latch be written even
--- when it is out of memory. The last field of a hash takes the hash with it.
-local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
-local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
-if holds > 0 then
-  local latched = redis.call('get', KEYS[3])
-  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
+if holds > 0 or ARGV[4] ~= '0' then
+-- Not otherwise: most releases have no latch, and shall not pay for it.
+-- insert lock/latch
+  if refuseCopies(KEYS[3], holds, ARGV[3], ARGV[4], ARGV[5]) then
     return 3
   end
 end
-if ARGV[4] ~= '0' then
-  redis.call('set', KEYS[3], ARGV[4], 'px', ARGV[5])
-end
+
+-- A write, also where nothing is given back. On a demoted primary it fails, and after it Redis lets the count be written
+-- even when it is out of memory. The last field of a hash takes the hash with it.
+local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
+local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
 if holds > 0 then
   if not mine then
     return 0

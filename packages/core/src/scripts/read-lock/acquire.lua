@@ -8,11 +8,11 @@
 --         {ttl ms, a holder, its holds, owners, and with a note its ms and traceparent} when a writer has it, or waits for it
 -- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the latch
 -- insert read-lock/writers
+-- insert lock/latch
 -- insert lock/note
 -- insert read-lock/holder
 local holds = tonumber(ARGV[2])
-local latched = redis.call('get', KEYS[2])
-local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+local superseded = isLate(KEYS[2], ARGV[4])
 local mode = redis.call('hget', KEYS[1], 'mode')
 local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local open = mode == 'read' or redis.call('exists', KEYS[1]) == 0

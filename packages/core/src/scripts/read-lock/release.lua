@@ -8,22 +8,18 @@
 -- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 -- insert read-lock/readers
+-- insert lock/latch
 local holds = tonumber(ARGV[2])
 
--- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the
--- count and the latch be written even when it is out of memory.
+if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
+  return 3
+end
+
+-- A write that changes nothing. On a demoted primary it fails, and after it Redis lets the count be written even when it
+-- is out of memory.
 redis.call('hdel', KEYS[1], '')
 
 local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
-if holds > 0 then
-  local latched = redis.call('get', KEYS[2])
-  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
-    return 3
-  end
-end
-if ARGV[4] ~= '0' then
-  redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
-end
 if mine == 0 then
   return 0
 end

@@ -9,11 +9,11 @@
 --         {ttl ms, a holder, its holds, owners, and with a note its ms and traceparent} when somebody else has it
 -- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the latch
 -- insert read-lock/writers
+-- insert lock/latch
 -- insert lock/note
 -- insert read-lock/holder
 local holds = tonumber(ARGV[2])
-local latched = redis.call('get', KEYS[2])
-local superseded = latched and tonumber(ARGV[4]) <= tonumber(latched)
+local superseded = isLate(KEYS[2], ARGV[4])
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local free = not mine and redis.call('exists', KEYS[1]) == 0
 

@@ -10,22 +10,18 @@
 -- insert read-lock/wake-all
 -- insert lock/forget
 -- insert read-lock/readers
+-- insert lock/latch
 local holds = tonumber(ARGV[2])
 
--- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the
--- count and the latch be written even when it is out of memory.
+if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
+  return 3
+end
+
+-- A write that changes nothing. On a demoted primary it fails, and after it Redis lets the count be written even when it
+-- is out of memory.
 redis.call('hdel', KEYS[1], '')
 
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-if holds > 0 then
-  local latched = redis.call('get', KEYS[2])
-  if latched and tonumber(ARGV[3]) <= tonumber(latched) then
-    return 3
-  end
-end
-if ARGV[4] ~= '0' then
-  redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
-end
 if holds > 0 then
   if mine then
     redis.call('hset', KEYS[1], ARGV[1], holds)

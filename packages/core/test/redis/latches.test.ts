@@ -1,0 +1,196 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { readFileSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { permitsChannel, permitTimeouts } from '../../src/keys.js'
+import type { ScriptRunner } from '../../src/redis/script-runner.js'
+import { cancel } from '../../src/scripts/counter/cancel.js'
+import { acquire as acquireFair } from '../../src/scripts/fair-lock/acquire.js'
+import { fairLine } from '../../src/scripts/fair-lock/line.js'
+import { release as releaseFair } from '../../src/scripts/fair-lock/release.js'
+import { acquireFencedCall } from '../../src/scripts/fenced-lock/acquire.js'
+import { acquireExpirable } from '../../src/scripts/permit-semaphore/acquire.js'
+import { cancelExpirable } from '../../src/scripts/permit-semaphore/cancel.js'
+import { acquire as acquireRead } from '../../src/scripts/read-lock/acquire.js'
+import { readWriteKeys } from '../../src/scripts/read-lock/keys.js'
+import { release as releaseRead } from '../../src/scripts/read-lock/release.js'
+import { acquirePermits } from '../../src/scripts/semaphore/acquire.js'
+import { acquire as acquireWrite } from '../../src/scripts/write-lock/acquire.js'
+import { release as releaseWrite } from '../../src/scripts/write-lock/release.js'
+import { CHANNEL, LATCH, LEASE_MS, NAME, OWNER, plainScripts, stamp } from './support/plain-scripts.js'
+import { useRig } from './support/rig.js'
+
+const rig = useRig()
+let runner: ScriptRunner
+
+beforeEach(() => {
+  runner = rig.runner()
+})
+
+type Stamp = ReturnType<typeof stamp>
+
+/** The scripts of one kind of lock, as the client runs them: the one that takes it, and the one that undoes that. */
+interface Kind {
+  readonly scripts: readonly string[]
+  acquire(stamp: Stamp): Promise<unknown>
+  giveBack(stamp: Stamp, holds: number): Promise<unknown>
+}
+
+const { acquireAs, releaseAs } = plainScripts(() => runner)
+const keys = readWriteKeys(NAME, NAME)
+const lock = { latchKey: LATCH, owner: OWNER, holds: 1, leaseMs: LEASE_MS }
+const line = fairLine(NAME, NAME, 300_000)
+const alive = { clientId: 'a~1', aliveForMs: 60_000, takesGrants: true, passesOn: true }
+const operationOf = ({ sequence, latchThrough }: Stamp) => ({
+  lockName: NAME,
+  key: NAME,
+  timeoutsKey: permitTimeouts(NAME),
+  channel: permitsChannel(NAME),
+  stamp: { key: LATCH, number: sequence, floor: latchThrough },
+})
+
+const kinds: Record<string, Kind> = {
+  lock: {
+    scripts: ['lock/acquire', 'lock/release'],
+    acquire: (stamp) => acquireAs({ stamp }),
+    giveBack: (stamp, holds) => releaseAs({ stamp, holds, channel: CHANNEL }),
+  },
+  'fenced lock': {
+    scripts: ['fenced-lock/acquire', 'lock/release'],
+    acquire: (stamp) => {
+      const token = { tokenKey: 'token', tokens: 'counter', tokenTtlMs: undefined } as const
+      return runner.run(acquireFencedCall({ ...lock, ...token, lockName: NAME, key: NAME, stamp }))
+    },
+    giveBack: (stamp, holds) => releaseAs({ stamp, holds }),
+  },
+  'fair lock': {
+    scripts: ['fair-lock/acquire', 'fair-lock/release'],
+    acquire: (stamp) => acquireFair(runner, { ...lock, line, stamp, alive, arrival: '0' }),
+    giveBack: (stamp, holds) => releaseFair(runner, { ...lock, line, stamp, holds, passedTo: [] }),
+  },
+  'read lock': {
+    scripts: ['read-lock/acquire', 'read-lock/release'],
+    acquire: (stamp) => acquireRead(runner, { ...lock, keys, stamp, joins: '', standsBack: false }),
+    giveBack: (stamp, holds) => releaseRead(runner, { ...lock, keys, stamp, holds }),
+  },
+  'write lock': {
+    scripts: ['write-lock/acquire', 'write-lock/release'],
+    acquire: (stamp) => acquireWrite(runner, { ...lock, keys, stamp, announceForMs: 0 }),
+    giveBack: (stamp, holds) => releaseWrite(runner, { ...lock, keys, stamp, holds }),
+  },
+}
+
+/** Of those the operations of a client stand for the latch. */
+const counters: Record<string, Kind> = {
+  semaphore: {
+    scripts: ['semaphore/acquire', 'counter/cancel'],
+    acquire: (stamp) => acquirePermits(runner, { ...operationOf(stamp), permits: 1 }),
+    giveBack: (stamp) => cancel(runner, { ...operationOf(stamp), unit: 1 }),
+  },
+  'permit-expirable semaphore': {
+    scripts: ['permit-semaphore/acquire', 'permit-semaphore/cancel'],
+    acquire: (stamp) =>
+      acquireExpirable(runner, { ...operationOf(stamp), ids: ['00'.repeat(16)], leaseMs: LEASE_MS }),
+    giveBack: (stamp) => cancelExpirable(runner, { ...operationOf(stamp), ids: ['00'.repeat(16)] }),
+  },
+}
+
+const strangers: [string, () => Promise<unknown>][] = [
+  ['a string', () => rig.admin.set(NAME, 'mine')],
+  ['a list', () => rig.admin.rpush(NAME, 'mine')],
+]
+
+const quietly = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error)
+
+/** Only the latch, and the counter of the fenced lock, may be there. */
+const expectFree = async (): Promise<void> => {
+  expect(await rig.admin.exists(NAME)).toBe(0)
+  expect(Object.keys(await rig.contents()).filter((key) => key !== LATCH)).toEqual([])
+}
+
+describe('something of another type has the name of the lock while it is given back', () => {
+  const cases = Object.entries(kinds).flatMap(([name, kind]) =>
+    strangers.flatMap(([what, put]) => [0, 1].map((holds) => [name, what, holds, kind, put] as const)),
+  )
+
+  it.each(cases)('%s, %s, down to %i: a late copy of the acquire takes nothing', async (...each) => {
+    const [, , holds, kind, put] = each
+    await put()
+    await quietly(kind.giveBack(stamp(2, 1), holds))
+    await rig.admin.del(NAME)
+    expect(await kind.acquire(stamp(1))).toEqual({ kind: 'superseded' })
+    await expectFree()
+    expect(await rig.admin.get(LATCH)).toBe('1')
+    expect(await rig.admin.pttl(LATCH)).toBeGreaterThan(60_000)
+  })
+
+  it.each(Object.entries(kinds))('%s: so does a copy of an acquire that met it', async (_name, kind) => {
+    await rig.admin.set(NAME, 'mine')
+    await expect(kind.acquire(stamp(3, 2))).rejects.toMatchObject({ code: 'WRONG_TYPE' })
+    await quietly(kind.giveBack(stamp(4, 3), 0))
+    await rig.admin.del(NAME)
+    for (const sequence of [1, 2, 3]) {
+      expect(await kind.acquire(stamp(sequence))).toEqual({ kind: 'superseded' })
+    }
+    await expectFree()
+  })
+
+  it.each(Object.entries(kinds))('%s: out of memory the latch is written', async (_name, kind) => {
+    await rig.admin.set(NAME, 'mine')
+    await rig.admin.config('SET', 'maxmemory', '1')
+    await quietly(kind.giveBack(stamp(2, 1), 0))
+    await rig.admin.config('SET', 'maxmemory', '0')
+    await rig.admin.del(NAME)
+    expect(await kind.acquire(stamp(1))).toEqual({ kind: 'superseded' })
+    await expectFree()
+  })
+
+  it.each(Object.entries(counters))('%s: a cancelled operation takes nothing', async (_name, kind) => {
+    await rig.admin.hset(NAME, 'mine', 1)
+    await quietly(kind.giveBack(stamp(1), 0))
+    await rig.admin.del(NAME)
+    await rig.admin.set(NAME, '5')
+    expect(await kind.acquire(stamp(1))).toMatchObject({ kind: 'over' })
+    expect(await rig.admin.get(NAME)).toBe('5')
+    await rig.admin.del(NAME, LATCH)
+  })
+})
+
+describe('the latch', () => {
+  it.each(Object.entries(kinds))(
+    '%s: is written out of memory when the lock is given back',
+    async (...each) => {
+      const [, kind] = each
+      expect(await kind.acquire(stamp(1))).toMatchObject({ kind: 'acquired' })
+      await rig.admin.config('SET', 'maxmemory', '1')
+      expect(await kind.giveBack(stamp(3, 2), 1)).toEqual({ kind: 'still-held' })
+      expect(await kind.giveBack(stamp(4, 3), 0)).toMatchObject({ kind: 'released' })
+      await rig.admin.config('SET', 'maxmemory', '0')
+      expect(await rig.admin.get(LATCH)).toBe('3')
+      expect(await rig.admin.exists(NAME)).toBe(0)
+      await rig.admin.del('token')
+    },
+  )
+
+  it.each(Object.entries(kinds))('%s: refuses nothing where it is no number', async (_name, kind) => {
+    await rig.admin.set(LATCH, 'someone else’s')
+    expect(await kind.acquire(stamp(1))).toMatchObject({ kind: 'acquired' })
+    expect(await kind.giveBack(stamp(2), 1)).toEqual({ kind: 'still-held' })
+    expect(await kind.giveBack(stamp(3), 0)).toMatchObject({ kind: 'released' })
+    await rig.admin.del(LATCH, 'token')
+  })
+
+  it('no script that has one is forgotten here', () => {
+    const folder = fileURLToPath(new URL('../../src/scripts/', import.meta.url))
+    const names = readdirSync(folder, { recursive: true })
+      .map(String)
+      .filter((file) => file.endsWith('.lua') && !file.endsWith('.part.lua'))
+      .map((file) => file.slice(0, -'.lua'.length))
+    const textOf = (name: string): string => readFileSync(`${folder}${name}.lua`, 'utf8')
+    const latched = names.filter((name) => /latch of this owner|insert lock\/latch/.test(textOf(name)))
+    const cancelling = names.filter((name) => name.endsWith('/cancel'))
+    const tested = (table: Record<string, Kind>): Set<string> =>
+      new Set(Object.values(table).flatMap(({ scripts }) => scripts))
+    expect([...tested(kinds)].sort()).toEqual(latched.sort())
+    expect([...tested(counters)].filter((name) => name.endsWith('/cancel')).sort()).toEqual(cancelling.sort())
+  })
+})
