@@ -216,7 +216,9 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   async surrender(): Promise<void> {
     this.lose('closed')
     const { commands, session } = this
-    await commands.oneAtATime(() => commands.writeUntilKnown({ count: 0 }, session.options.commandTimeout))
+    await commands
+      .oneAtATime(() => commands.writeUntilKnown({ count: 0 }, session.options.commandTimeout))
+      .catch((error: unknown) => reportFailedRelease(session, this, error))
   }
 
   /** Every level is over, as soon as this client can know. */

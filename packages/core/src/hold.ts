@@ -143,11 +143,13 @@ export class Hold implements LockHold {
   }
 
   /**
-   * `await using`: gives the level back.
-   * @throws LockLostError the hold had been lost
+   * `await using`: gives the level back, as `withLock` does: it waits for `releaseWaitMs` at most.
+   * @throws LockLostError the hold had been lost; RedisUnavailableError as `release`, when that is known in time
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    if ((await this.release()) === 'lost') {
+    const { releaseWaits } = this.acquisition.session
+    const outcome = await releaseWaits.outcomeOf(this.release())
+    if (outcome === 'lost' || (outcome === null && this.isLost)) {
       throw (
         this.lossError ?? new LockLostError({ lockName: this.lockName, owner: this.owner, reason: 'gone' })
       )

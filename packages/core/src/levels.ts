@@ -21,9 +21,9 @@ export class Levels {
     return this.holds.length
   }
 
-  /** Whether a `withLock` that has not ended is among them. */
+  /** Whether a `withLock` that is still inside is among them. */
   get anyOfCallback(): boolean {
-    return this.holds.some((hold) => hold.ofCallback)
+    return this.holds.some((hold) => hold.ofCallback && !hold.wasReleased)
   }
 
   get anyWatched(): boolean {

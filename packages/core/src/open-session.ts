@@ -17,6 +17,7 @@ import type { ResolvedOptions } from './options.js'
 import type { PrimaryVerdict, RedisPort } from './redis/redis-port.js'
 import { ScriptRunner } from './redis/script-runner.js'
 import { Refusals } from './refusals.js'
+import { ReleaseWaits } from './release-waits.js'
 import type { Session } from './session.js'
 import { StandingHeads, type StandingHeadsParts } from './standing-heads.js'
 import { Borrowings } from './synchronizers/borrowings.js'
@@ -68,6 +69,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     events,
     waits: new Waits(events, background, options.waitingThreshold, beforeResume),
     borrowings: new Borrowings(),
+    releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
     bareOrigins: { left: MOST_ORIGINS },
   }
   watchPrimaries(session)

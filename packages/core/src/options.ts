@@ -50,6 +50,12 @@ export interface LockClientOptions {
   commandTimeout?: number | undefined
   /** How long a call without a limit of its own goes on while Redis is unreachable. Default 10,000. */
   unavailableTimeoutMs?: number | undefined
+  /**
+   * How long `withLock`, and whatever else gives back when its work is done, waits for the answer to the release. Default
+   * 1,000. After it the result is returned, and the release goes on in the background. Longer: in an outage the lock is
+   * known to be free when the call returns, or `release-failed` has told.
+   */
+  releaseWaitMs?: number | undefined
   /** Ends the renewal of a hold this old, so that a stuck holder loses its lock. Default: off. */
   maxHoldMs?: number | undefined
   /** Default 'warn'. */
@@ -112,6 +118,7 @@ const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {
   resyncInterval: true,
   commandTimeout: true,
   unavailableTimeoutMs: true,
+  releaseWaitMs: true,
   maxHoldMs: true,
   bareCalls: true,
   waitingThreshold: true,
@@ -136,6 +143,7 @@ export interface ResolvedOptions {
   readonly resyncInterval: number
   readonly commandTimeout: number
   readonly unavailableTimeoutMs: number
+  readonly releaseWaitMs: number
   readonly maxHoldMs: number | undefined
   readonly bareCalls: BareCallsPolicy
   readonly waitingThreshold: number
@@ -163,6 +171,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     resyncInterval: givenOr(options.resyncInterval, 1_000),
     commandTimeout: givenOr(options.commandTimeout, 3_000),
     unavailableTimeoutMs: givenOr(options.unavailableTimeoutMs, 10_000),
+    releaseWaitMs: givenOr(options.releaseWaitMs, 1_000),
     maxHoldMs: options.maxHoldMs,
     bareCalls: givenOr(options.bareCalls, 'warn'),
     waitingThreshold: givenOr(options.waitingThreshold, 0),
@@ -205,6 +214,7 @@ function check(options: ResolvedOptions): void {
   checkDuration('resyncInterval', options.resyncInterval, 'positive')
   checkDuration('commandTimeout', options.commandTimeout, 'positive')
   checkDuration('unavailableTimeoutMs', options.unavailableTimeoutMs, 'positive')
+  checkDuration('releaseWaitMs', options.releaseWaitMs, 'zero')
   checkDuration('maxHoldMs', options.maxHoldMs, 'positive')
   checkClock(options.clock)
   checkFunction('random', options.random)

@@ -7,7 +7,8 @@ import type { ReleaseReply } from './scripts/lock/release.js'
 type Outcome = 'released' | 'still-held' | 'lost'
 type Released = Promise<Outcome>
 
-const RELEASED: Released = Promise.resolve('released')
+/** Passed on to the next in line here. */
+export const RELEASED: Released = Promise.resolve('released')
 const STILL_HELD: Released = Promise.resolve('still-held')
 const LOST: Released = Promise.resolve('lost')
 

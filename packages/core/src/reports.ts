@@ -1,5 +1,5 @@
 import type { Acquisition } from './acquisition.js'
-import { RedisUnavailableError, type LockLostError } from './errors.js'
+import { ClientClosedError, RedisUnavailableError, type LockLostError } from './errors.js'
 import { OncePerName, warn } from './events.js'
 import type { Session } from './session.js'
 
@@ -23,8 +23,19 @@ export function reportFailedRenewal(session: Session, of: Acquisition, error: un
   }
 }
 
-export function reportFailedRelease(session: Session, of: Acquisition, error: unknown): void {
+/** Nobody tries it any more. */
+export function reportFailedRelease(
+  { events }: Pick<Session, 'events'>,
+  { lockName, owner }: { readonly lockName: string; readonly owner: string },
+  failure: unknown,
+): void {
+  const error = failure instanceof ClientClosedError ? cutOff(lockName, failure) : failure
   if (error instanceof RedisUnavailableError) {
-    session.events.emit('release-failed', { lockName: of.lockName, owner: of.owner, error })
+    events.emit('release-failed', { lockName, owner, error })
   }
+}
+
+function cutOff(lockName: string, cause: ClientClosedError): RedisUnavailableError {
+  const message = 'The client was closed before Redis took the release.'
+  return new RedisUnavailableError(message, { outcome: 'not-sent', transient: false, lockName, cause })
 }

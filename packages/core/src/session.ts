@@ -10,6 +10,7 @@ import type { Leased } from './lease-store.js'
 import type { ResolvedOptions } from './options.js'
 import type { ScriptRunner } from './redis/script-runner.js'
 import type { Refusals } from './refusals.js'
+import type { ReleaseWaits } from './release-waits.js'
 import type { StandingHeads } from './standing-heads.js'
 import type { Borrowings } from './synchronizers/borrowings.js'
 import type { Clock } from './system-clock.js'
@@ -28,6 +29,7 @@ export interface Session {
   readonly standingHeads: StandingHeads
   readonly grants: Grants
   readonly refusals: Refusals
+  readonly releaseWaits: ReleaseWaits
   readonly contexts: Contexts
   readonly events: EventHub
   readonly waits: Waits

@@ -21,7 +21,9 @@ export class LocksHealthIndicator {
     try {
       const lock = this.locks.getLock(`health:${this.locks.clientId}`)
       // Checks side by side are one after another, so the lock may be busy: Redis has answered then.
-      await lock.tryAcquire({ waitMs: timeoutMs, leaseMs: LEASE_MS }).then((hold) => hold?.release())
+      const hold = await lock.tryAcquire({ waitMs: timeoutMs, leaseMs: LEASE_MS })
+      // Waits for `releaseWaitMs` at most: a Redis that has just gone down is for the next check to tell.
+      await hold?.[Symbol.asyncDispose]()
       return { [key]: { status: 'up' } } as LocksHealth<Key>
     } catch (error) {
       const { message } = error as Error

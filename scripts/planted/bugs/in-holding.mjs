@@ -13,6 +13,20 @@ export const BUGS_IN_HOLDING = {
     replace: '(threads = 1)',
     torture: CROWD,
   },
+  'the result of withLock waits for its release': {
+    file: 'core/src/locks/while-held.ts',
+    find: 'released = await session.releaseWaits.outcomeOf(hold.release())',
+    replace: 'released = await hold.release()',
+    test: 'packages/core/test/redis/release-waits.test.ts',
+    only: 'the result comes while it is down',
+  },
+  'a release that close cut off is told to nobody': {
+    file: 'core/src/reports.ts',
+    find: 'failure instanceof ClientClosedError ? cutOff(lockName, failure) : failure',
+    replace: 'failure',
+    test: 'packages/core/test/redis/release-waits.test.ts',
+    only: 'ends with the grace',
+  },
   'trust for two leases': {
     file: 'watchdog/src/trusted-until.ts',
     find: 'sentAt + ttlMs - trustMarginMs(ttlMs)',

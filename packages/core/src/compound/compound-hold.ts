@@ -2,7 +2,7 @@ import type { Place } from '../context.js'
 import { LockLostError, NotLockOwnerError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { LockHold, ReleaseOutcome } from '../lock-hold.js'
-import type { Clock } from '../system-clock.js'
+import type { Session } from '../session.js'
 import { checkDuration, checkLease, checkRequired } from '../validate.js'
 import type { Part } from '../locks/while-held.js'
 import { enough, gather, reachedBy, type CompoundRule, type MemberFailure } from './compound-rule.js'
@@ -26,7 +26,7 @@ export class CompoundHold implements LockHold {
     /** @internal */
     readonly levels: readonly MemberHold[],
     private readonly rule: CompoundRule,
-    private readonly clock: Clock,
+    private readonly session: Session,
   ) {
     levels.forEach(({ hold }) => compoundOf.set(hold, this))
   }
@@ -148,14 +148,15 @@ export class CompoundHold implements LockHold {
       () => this.levels.map(({ member, hold }) => ({ member, answer: hold.release() })),
     )
     releases.forEach(({ member, answer }) => member.session.background.run(answer))
-    const { values, failures } = await gather(releases, this.rule, this.clock)
+    const { values, failures } = await gather(releases, this.rule, this.session.clock)
     this.stopListening.splice(0).forEach((stop) => stop())
     return this.conclude(values, failures)
   }
 
-  /** `await using`: gives the level back. @throws LockLostError the hold had been lost */
+  /** `await using`: gives the level back. @throws as `Hold` does */
   async [Symbol.asyncDispose](): Promise<void> {
-    if ((await this.release()) === 'lost') {
+    const outcome = await this.session.releaseWaits.outcomeOf(this.release())
+    if (outcome === 'lost' || (outcome === null && this.isLost)) {
       const { lockName, owner } = this
       throw this.lossError ?? new LockLostError({ lockName, owner, reason: 'gone' })
     }

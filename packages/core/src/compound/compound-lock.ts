@@ -99,7 +99,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     const call = { method: null, defaultWaitMs: undefined, ofCallback: true, origin }
     const toTaken = (taken: Obtained): Taken<CompoundHold> => {
       const hold = holdOrThrow(taken)
-      return { hold, parts: hold.partsFrom(origin) }
+      return { session: this.session, hold, parts: hold.partsFrom(origin) }
     }
     return whileHeld(await this.obtain(options, call, toTaken), own, callback)
   }
@@ -184,7 +184,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   }
 
   private holdOf(levels: readonly MemberHold[]): CompoundHold {
-    return new CompoundHold(this.name, levels, this.rule, this.session.clock)
+    return new CompoundHold(this.name, levels, this.rule, this.session)
   }
 
   private ownHold(given: unknown): CompoundHold {

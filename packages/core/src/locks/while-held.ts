@@ -19,17 +19,20 @@ export interface Part {
 
 /** What `withLock` obtained: one hold, of one lock or of several. */
 export interface Taken<H> {
+  /** Of the lock whose `withLock` was called. */
+  readonly session: Session
   readonly hold: H
   readonly parts: readonly Part[]
 }
 
 /**
- * Runs the callback inside what was obtained, and gives that back.
+ * Runs the callback inside what was obtained, and gives that back. Settles when the release is known, but at most
+ * `releaseWaitMs` after the callback.
  * @param own the context that was opened for the callback, when nothing enclosed the call
  * @throws the error of the callback; LockLostError, which has its result
  */
 export async function whileHeld<H extends LockHold, T>(
-  { hold, parts }: Taken<H>,
+  { session, hold, parts }: Taken<H>,
   own: Context | null,
   callback: (hold: H) => Promise<T> | T,
 ): Promise<T> {
@@ -47,16 +50,16 @@ export async function whileHeld<H extends LockHold, T>(
   own?.end()
   let released: ReleaseOutcome | null = null
   try {
-    released = await hold.release()
+    released = await session.releaseWaits.outcomeOf(hold.release())
   } catch {
-    // A release that fails hides neither the result nor the error of the callback: the work was done under the
-    // lock, which becomes free when its lease ends. 'release-failed' tells.
+    // A release that fails, or that nobody knows in time, hides neither the result nor the error of the callback: the
+    // work was done under the lock. It is tried on in the background, and 'release-failed' tells.
   }
   parts.forEach(leave)
   if (failure) {
     throw failure.error
   }
-  if (released === 'lost') {
+  if (released === 'lost' || (released === null && hold.lossError)) {
     throw lostWith(hold, result)
   }
   return result as T
@@ -92,7 +95,9 @@ function enter<T>(parts: readonly Part[], frames: Frame[], callback: () => T): T
  * another withLock is still inside it: that would let its siblings in.
  */
 function leave({ session, acquisition, turn, place }: Part): void {
-  if (!acquisition.isReleased && !acquisition.levels.anyOfCallback) {
+  const { levels } = acquisition
+  // Also while a release has no answer, or waits for its turn.
+  if (!acquisition.isReleased && levels.latest && !levels.anyOfCallback) {
     acquisition.keepIn(place.context)
   }
   endTurn(session, turn)

@@ -32,8 +32,9 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
   return acquirer.obtain(protocol, request, heldOrThrow).then(({ hold, acquisition, turn }) => {
     const own = around ? null : acquisition.thread
     const place = around ?? { context: own as Context, frame: null }
-    const parts = [{ session: acquisition.session, acquisition, turn, place }]
-    return whileHeld({ hold, parts }, own, callback)
+    const { session } = acquisition
+    const parts = [{ session, acquisition, turn, place }]
+    return whileHeld({ session, hold, parts }, own, callback)
   })
 }
 

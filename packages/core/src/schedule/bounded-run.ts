@@ -1,7 +1,7 @@
 import { LockLostError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { ReleaseOutcome } from '../lock-hold.js'
-import type { Clock } from '../system-clock.js'
+import type { Session } from '../session.js'
 import type { TickCommands } from './tick-commands.js'
 
 /** One run of a task: from the acquisition of its lock to its release, which comes when its time is over at the latest. */
@@ -17,7 +17,7 @@ export class BoundedRun {
     readonly name: string,
     readonly hold: Hold,
     private readonly commands: TickCommands,
-    private readonly clock: Clock,
+    private readonly session: Pick<Session, 'clock' | 'releaseWaits'>,
   ) {
     this.signal = AbortSignal.any([hold.signal, this.overrun.signal])
   }
@@ -29,7 +29,7 @@ export class BoundedRun {
     this.tick = new Date(tick)
     this.missed = missed.map((each) => new Date(each))
     if (atMostForMs !== undefined) {
-      this.timer = this.clock.setTimer(atMostForMs, () => this.cutShort(atMostForMs))
+      this.timer = this.session.clock.setTimer(atMostForMs, () => this.cutShort(atMostForMs))
     }
   }
 
@@ -50,15 +50,21 @@ export class BoundedRun {
     if (this.signal.aborted) {
       throw this.lossError(result)
     }
-    if ((await this.end('done')) === 'lost') {
+    const outcome = await this.end('done')
+    if (outcome === 'lost' || (outcome === null && this.hold.isLost)) {
       throw this.lossError(result)
     }
     return result
   }
 
-  /** Notes the outcome while the lock still keeps others out, then gives it back. The first call counts. */
+  /**
+   * Notes the outcome while the lock still keeps others out, then gives it back. The first call counts. It waits for
+   * that as `withLock` does; null: nobody knows in time, or the release failed.
+   */
   end(outcome?: 'done' | 'failed' | 'lost', error?: unknown): Promise<ReleaseOutcome | null> {
-    this.ending ??= this.finish(outcome ?? (this.signal.aborted ? 'lost' : undefined), error)
+    this.ending ??= this.session.releaseWaits.outcomeOf(
+      this.finish(outcome ?? (this.signal.aborted ? 'lost' : undefined), error),
+    )
     return this.ending
   }
 

@@ -120,7 +120,7 @@ async function runOnce<T>(schedule: Schedule<T>, given: TickOptions | undefined)
     }
     return { kind: 'skipped', reason: 'busy' }
   }
-  const run = new BoundedRun(name, hold, commands, session.clock)
+  const run = new BoundedRun(name, hold, commands, session)
   try {
     const begun = await commands.begin(hold.owner, tick, limits.atLeastForMs)
     if (begun.kind === 'lost') {

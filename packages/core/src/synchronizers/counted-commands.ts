@@ -1,5 +1,5 @@
-import { RedisUnavailableError } from '../errors.js'
 import { isWorthRetrying, untilKnown } from '../redis/until-known.js'
+import { reportFailedRelease } from '../reports.js'
 import { LATCH_TTL_MS } from '../scripts/command-stamp.js'
 import type { OperationStamp } from '../scripts/counter/operation.js'
 import type { Session } from '../session.js'
@@ -81,16 +81,14 @@ export class CountedCommands {
   }
 
   private finish(subject: Subject, operation: Operation, send: () => Promise<unknown>): void {
-    const { clock, events, clientId } = this.session
+    const { clock, clientId: owner } = this.session
     // What Redis keeps of the first copy ends after this long: from then on another one would count again.
     const giveUpAt = clock.now() + Number(LATCH_TTL_MS) - 2 * this.session.options.unavailableTimeoutMs
     const work = send()
       .catch((error: unknown) => this.untilKnown(send, error, giveUpAt))
-      .catch((error: unknown) => {
-        if (error instanceof RedisUnavailableError) {
-          events.emit('release-failed', { lockName: subject.lockName, owner: clientId, error })
-        }
-      })
+      .catch((error: unknown) =>
+        reportFailedRelease(this.session, { lockName: subject.lockName, owner }, error),
+      )
       .finally(() => operation.end())
     this.session.background.run(work)
   }

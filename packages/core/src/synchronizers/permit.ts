@@ -118,11 +118,19 @@ export class Permit {
     }
   }
 
-  /** `await using`: gives it back. @throws LockLostError it had been lost */
+  /**
+   * `await using`: gives it back, and waits for that as `withLock` does.
+   * @throws LockLostError it had been lost; RedisUnavailableError as `release`, when that is known in time
+   */
   async [Symbol.asyncDispose](): Promise<void> {
-    if ((await this.release()) === 'lost') {
+    if ((await this.releaseInTime()) === 'lost') {
       throw this.loss.error ?? this.lostBy('gone')
     }
+  }
+
+  /** @internal What became of it; null: nobody knows within `releaseWaitMs`, and it goes on in the background. */
+  releaseInTime(): Promise<'released' | 'lost' | 'already-released' | null> {
+    return this.session.releaseWaits.outcomeOf(this.release())
   }
 
   /** @internal */
@@ -232,11 +240,11 @@ export async function withPermit<T>(
   try {
     result = await callback(permit)
   } catch (error) {
-    await permit.release().catch(() => undefined)
+    await permit.releaseInTime().catch(() => undefined)
     throw error
   }
   // As with withLock: a release that fails does not hide the result.
-  const outcome = await permit.release().catch(() => null)
+  const outcome = await permit.releaseInTime().catch(() => null)
   if (outcome === 'lost') {
     const { lossError } = permit
     const { name: lockName, id: owner } = permit

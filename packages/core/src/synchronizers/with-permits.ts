@@ -35,8 +35,9 @@ interface Permits {
 }
 
 /**
- * Takes permits, runs the callback and gives back. A giving back that fails hides neither its result nor its error: it
- * is tried on in the background, and 'release-failed' tells if it never came through.
+ * Takes permits, runs the callback and gives back, which it waits for as `withLock` does. A giving back that fails, or
+ * that nobody knows in time, hides neither its result nor its error: it is tried on in the background, and
+ * 'release-failed' tells if it never came through.
  */
 export async function withPermits<T>(
   session: Session,
@@ -53,7 +54,7 @@ export async function withPermits<T>(
   try {
     return await callback(scoped.signal)
   } finally {
-    await scoped.returned().catch(() => undefined)
+    await session.releaseWaits.outcomeOf(scoped.returned()).catch(() => undefined)
     borrowings.remove(scoped)
   }
 }
