@@ -44,8 +44,14 @@ export interface AcquireRequest {
   readonly ofCallback: boolean
   /** Redisson's face outside any context: the callers of this lock object, and the method that was called. */
   readonly bare: { readonly calls: BareCalls; readonly method: string } | null
-  /** Part of a call for several locks, which is seen instead of it. */
-  readonly isPart?: true
+  /** The call for several locks that it is a part of, which is seen instead of it. */
+  readonly whole?: WholeCall
+}
+
+/** A call for several locks, as one of its parts sees it. */
+export interface WholeCall {
+  /** What a part may have in Redis, although its caller has left, is being given back. */
+  givesBack(work: Promise<unknown>): void
 }
 
 export interface Held {
@@ -96,6 +102,7 @@ export type Finish<T> = (obtained: Held | Busy) => T | Promise<T>
 export class AcquireCall<T = unknown> implements LevelRequest, Wait {
   readonly place: Place | null
   readonly ofCallback: boolean
+  readonly whole: WholeCall | undefined
   readonly note: NoteWish | undefined
   readonly startedAt: number
   bareCall: BareCall | null = null
@@ -127,6 +134,7 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
     checkLevelLease(leaseMs)
     checkSignal(signal)
     this.place = place
+    this.whole = request.whole
     this.limits = limitsOf(waitMs, leaseMs, session.contexts.signalBeside(signal))
     this.ofCallback = ofCallback
     this.startedAt = session.clock.now()

@@ -71,9 +71,9 @@ export class Acquirer {
     throw error
   }
 
-  private begin(call: AcquireCall, { bare, isPart }: AcquireRequest): void {
+  private begin(call: AcquireCall, { bare, whole }: AcquireRequest): void {
     call.bareCall = bare && bare.calls.begin(bare.method)
-    if (!isPart) {
+    if (!whole) {
       call.begin()
     }
   }

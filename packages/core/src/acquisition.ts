@@ -1,4 +1,5 @@
 import type { Answer } from '@holdfast/waiter'
+import type { WholeCall } from './acquire-call.js'
 import { trustedUntil, type RenewableLease, type Watch } from '@holdfast/watchdog'
 import { BoundToLock } from './bound-to-lock.js'
 import { newTurn, type Context, type Turn } from './context.js'
@@ -205,10 +206,12 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   /**
    * A caller has gone, or a command had no answer: whatever a late or unanswered one may have done in Redis is
    * undone, in the background.
+   * @param whole the call for several locks that it was a part of: it may answer its own caller when that is done
    */
-  giveBack(): void {
+  giveBack(whole?: WholeCall): void {
     if (!this.commands.hasNothingInRedis) {
-      this.writeInBackground(this.levels)
+      const work = this.writeInBackground(this.levels)
+      whole?.givesBack(work)
     }
   }
 
@@ -236,7 +239,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
       // Redis may still have it: a renewal it never answered may have prolonged it by a whole lease, and what was on its
       // way when the lock was taken away may have taken it anew. Or it has, or had, in line whom the lock was passed on
       // to, and would give, or has given, it to them.
-      this.writeInBackground({ count: 0 })
+      void this.writeInBackground({ count: 0 })
     }
   }
 
@@ -248,10 +251,13 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     reportFailedRenewal(this.session, this, error)
   }
 
-  private writeInBackground(levels: { readonly count: number }): void {
+  private writeInBackground(levels: { readonly count: number }): Promise<unknown> {
     const { commands, session } = this
-    const work = commands.oneAtATime(() => commands.writeUntilKnown(levels, Number.POSITIVE_INFINITY))
-    session.background.run(work.catch((error: unknown) => reportFailedRelease(session, this, error)))
+    const work = commands
+      .oneAtATime(() => commands.writeUntilKnown(levels, Number.POSITIVE_INFINITY))
+      .catch((error: unknown) => reportFailedRelease(session, this, error))
+    session.background.run(work)
+    return work
   }
 
   /**

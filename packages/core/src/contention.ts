@@ -141,7 +141,7 @@ export class Contention<T>
   /** Whatever a late or unanswered try may have done in Redis is undone. */
   leaveNothing<T = undefined>(result?: T): T {
     this.over = true
-    this.made?.giveBack()
+    this.made?.giveBack(this.call.whole)
     return result as T
   }
 

@@ -38,7 +38,7 @@ export class Reentry {
     } finally {
       if (!hold) {
         this.over = true
-        acquisition.giveBack()
+        acquisition.giveBack(this.call.whole)
         endTurn(this.session, mine)
       }
     }
@@ -74,8 +74,11 @@ export class Reentry {
           .tryReenter(this.call, () => this.over)
           .then((value): Attempt<Hold | null> => ({ kind: 'done', value }), unavailableOrThrow),
       // It came too late for its caller: the level goes again.
-      giveBack: (hold) =>
-        this.session.background.run(Promise.resolve(hold?.release()).catch(() => undefined)),
+      giveBack: (hold) => {
+        const work = Promise.resolve(hold?.release()).catch(() => undefined)
+        this.session.background.run(work)
+        this.call.whole?.givesBack(work)
+      },
     })
   }
 

@@ -5,6 +5,7 @@ const SPIN = 'core/src/locks/spin-protocol.ts'
 const SPIN_TEST = 'packages/core/test/redis/spin-lock.test.ts'
 
 const MULTI_LINE = 'packages/core/test/redis/multi-lock-line.test.ts'
+const REFUSED = 'packages/core/test/redis/compound-refused.test.ts'
 
 export const BUGS_IN_KINDS = {
   'callers that want the same locks all ask for them': {
@@ -27,6 +28,20 @@ export const BUGS_IN_KINDS = {
     replace: '',
     test: MULTI_LINE,
     only: 'not one after the other',
+  },
+  'who is refused several locks is told before they are free': {
+    file: 'core/src/compound/compound-lock.ts',
+    find: 'await call.whenGivenBack(rule.patienceMs)',
+    replace: '',
+    test: REFUSED,
+    only: 'one attempt',
+  },
+  'who stops wanting several locks is told before what was on its way is undone': {
+    file: 'core/src/acquisition.ts',
+    find: 'whole?.givesBack(work)',
+    replace: '',
+    test: REFUSED,
+    only: 'aborted while it asks',
   },
   'a fair lock goes to whoever asks first': {
     file: 'core/src/scripts/fair-lock/acquire.lua',

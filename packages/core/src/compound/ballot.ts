@@ -2,7 +2,6 @@ import { LockLostError, QuorumError, type LockTimeoutError, type NodeReport } fr
 import { isWorthRetrying } from '../redis/until-known.js'
 import type { CompoundCall } from './compound-call.js'
 import {
-  giveBack,
   inOrderOf,
   levelsIn,
   lostMeanwhile,
@@ -38,7 +37,7 @@ export class Ballot {
     if (levelsIn(this.answers).length >= needed && call.signal?.aborted !== true) {
       return inOrderOf(this.members, levels)
     }
-    giveBack(levels)
+    call.giveBack(levels)
     call.throwIfEnded()
     refuseTwins(answers)
     this.giveUpWhereHopeless()

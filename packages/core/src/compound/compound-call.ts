@@ -5,10 +5,11 @@ import type { AcquisitionPath } from '../diagnostics/messages.js'
 import { LockTimeoutError, type NodeReport } from '../errors.js'
 import { checkAcquireOptions } from '../locks/acquire-options.js'
 import { checkLevelLease } from '../locks/lease-argument.js'
-import { pause } from '../redis/until-known.js'
+import { limited } from '../limited.js'
+import { isWorthRetrying, pause } from '../redis/until-known.js'
 import type { Session } from '../session.js'
 import { checkDuration, checkSignal } from '../validate.js'
-import { together, type Answer, type Member, type MemberHold } from './member.js'
+import { giveBack, together, type Answer, type Member, type MemberHold } from './member.js'
 import { TimeLimit } from './time-limit.js'
 import { untilEnded } from './until-ended.js'
 
@@ -43,6 +44,10 @@ export class CompoundCall {
   publication: CallPublication | null = null
   readonly startedAt: number
   private hasWaited = false
+  /** What it may still have in Redis and is giving back, and of which member. */
+  private readonly debts = new Map<Promise<unknown>, Member>()
+  /** Members that left it without an answer: their debts may last as long as their silence. */
+  private readonly silent = new Set<Member>()
 
   /** @throws InvalidArgumentError */
   constructor(
@@ -108,13 +113,10 @@ export class CompoundCall {
   async tryAll(members: readonly Member[], limitMs = this.patienceMs): Promise<Answer[]> {
     const limit = limitMs === Infinity ? null : new TimeLimit(this.session.clock, limitMs, this.signal)
     const signal = limit?.signal ?? this.signal
-    const { leaseMs, ofCallback, origin } = this
     const take = (member: Member): Promise<Answer> =>
-      member
-        .take(member.placeFrom(origin), ofCallback, { waitMs: 0, leaseMs, signal })
-        .then((answer) =>
-          limit?.isUp === true && answer.kind === 'failed' ? unanswered(answer, limitMs) : answer,
-        )
+      this.ask(member, { waitMs: 0, signal }).then((answer) =>
+        limit?.isUp === true && answer.kind === 'failed' ? this.unanswered(member, limitMs) : answer,
+      )
     const all = await Promise.all(together(members, () => members.map(take)))
     limit?.end()
     return all
@@ -123,11 +125,27 @@ export class CompoundCall {
   /** Waits for one member, holding nothing; `limitMs` at most. */
   waitFor(member: Member, limitMs = Infinity): Promise<Answer> {
     this.parked()
-    const { leaseMs, ofCallback, origin } = this
     const left = Math.min(this.leftMs, limitMs)
-    const limits = { leaseMs, waitMs: left === Infinity ? undefined : Math.max(1, left) }
-    const place = member.placeFrom(origin)
-    return untilEnded(this, (signal) => member.take(place, ofCallback, { ...limits, signal }))
+    const waitMs = left === Infinity ? undefined : Math.max(1, left)
+    return untilEnded(this, (signal) => this.ask(member, { waitMs, signal }))
+  }
+
+  /** Gives levels back that the caller will not have. */
+  giveBack(levels: readonly MemberHold[]): void {
+    giveBack(levels, (work, member) => this.owes(work, member))
+  }
+
+  /**
+   * Resolves when nothing of it is left in Redis: a caller that is told "no" may end its process at once, and what was
+   * not sent by then would keep others out for a lease. Not of members that are silent, and not for ever: what they
+   * may have goes on being given back in the background.
+   * @param limitMs that members have for it. Default: as for any answer
+   */
+  async whenGivenBack(limitMs = Infinity): Promise<void> {
+    if (this.owed.length > 0) {
+      const { clock, options } = this.session
+      await limited(this.untilNothingOwed(), Math.min(limitMs, this.graceMs, options.commandTimeout), clock)
+    }
   }
 
   /** It has to wait. */
@@ -184,15 +202,47 @@ export class CompoundCall {
     }
   }
 
+  private async ask(member: Member, limits: Pick<AcquireOptions, 'waitMs' | 'signal'>): Promise<Answer> {
+    const { leaseMs, ofCallback, origin } = this
+    const whole = { givesBack: (work: Promise<unknown>) => this.owes(work, member) }
+    const answer = await member.take({ ...limits, leaseMs }, { origin, ofCallback, whole })
+    if (answer.kind === 'failed' && isWorthRetrying(answer.error)) {
+      this.silent.add(member)
+    }
+    return answer
+  }
+
+  private unanswered(member: Member, limitMs: number): Answer {
+    this.silent.add(member)
+    return { kind: 'failed', member, error: unansweredWait(undefined, limitMs, member.lockName) }
+  }
+
+  private owes(work: Promise<unknown>, member: Member): void {
+    this.debts.set(work, member)
+    const paid = (): void => void this.debts.delete(work)
+    work.then(paid, paid)
+  }
+
+  private get owed(): Promise<unknown>[] {
+    return [...this.debts].filter(([, member]) => !this.silent.has(member)).map(([work]) => work)
+  }
+
+  private async untilNothingOwed(): Promise<void> {
+    for (let owed = this.owed; owed.length > 0; owed = this.owed) {
+      await Promise.allSettled(owed)
+    }
+  }
+
+  /** What is left of the wait, but time for an answer; nobody waits longer than that for a call that was ended. */
+  private get graceMs(): number {
+    const hasEnded = this.signal?.aborted === true || this.session.closing.aborted
+    return hasEnded ? ANSWER_MS : this.patienceMs
+  }
+
   private get patienceMs(): number {
     // 0 stays exactly one attempt, with the time that any command has.
     return this.waitMs === undefined || this.waitMs === 0 ? Infinity : Math.max(this.leftMs, ANSWER_MS)
   }
-}
-
-function unanswered(answer: Answer, limitMs: number): Answer {
-  const { member } = answer
-  return { kind: 'failed', member, error: unansweredWait(undefined, limitMs, member.lockName) }
 }
 
 function pathOf(levels: readonly MemberHold[]): AcquisitionPath {

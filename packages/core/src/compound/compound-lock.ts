@@ -164,7 +164,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     const bareCall = isBare && method !== null ? bare.begin(method) : null
     let hold: CompoundHold | null = null
     try {
-      const taken = await call.seenAs({ lockName: name, kind: this.kind }, () => this.take(call))
+      const taken = await this.takeOrLeaveNothing(call)
       if (taken instanceof LockTimeoutError) {
         return finish(taken)
       }
@@ -175,6 +175,21 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
       return finish(hold)
     } finally {
       bareCall?.end(hold)
+    }
+  }
+
+  /** No answer but a hold before members are free again, as far as they answer. */
+  private async takeOrLeaveNothing(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
+    const { name: lockName, kind, rule } = this
+    let isTaken = false
+    try {
+      const taken = await call.seenAs({ lockName, kind }, () => this.take(call))
+      isTaken = !(taken instanceof LockTimeoutError)
+      return taken
+    } finally {
+      if (!isTaken) {
+        await call.whenGivenBack(rule.patienceMs)
+      }
     }
   }
 

@@ -1,4 +1,4 @@
-import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
+import type { AcquireOptions, Busy, Held, WholeCall } from '../acquire-call.js'
 import type { Acquisition } from '../acquisition.js'
 import { enclosing, type Place, type Turn } from '../context.js'
 import { placeToAcquire, placeToRelease } from '../contexts.js'
@@ -28,6 +28,15 @@ interface Failed {
   readonly kind: 'failed'
   readonly member: Member
   readonly error: unknown
+}
+
+/** What a call for several locks asks of each. */
+export interface MemberRequest {
+  /** Where it stands in the home client; null outside any context. */
+  readonly origin: Place | null
+  /** Taken by `withLock`. */
+  readonly ofCallback: boolean
+  readonly whole: WholeCall
 }
 
 /** One lock of a compound lock. */
@@ -90,15 +99,9 @@ export class Member {
   }
 
   /** Takes a level, or finds out why not. Never rejects. */
-  async take(place: Place | null, ofCallback: boolean, options: AcquireOptions): Promise<Answer> {
-    const request = {
-      options,
-      defaultWaitMs: undefined,
-      place,
-      ofCallback,
-      bare: null,
-      isPart: true as const,
-    }
+  async take(options: AcquireOptions, { origin, ofCallback, whole }: MemberRequest): Promise<Answer> {
+    const place = this.placeFrom(origin)
+    const request = { options, defaultWaitMs: undefined, place, ofCallback, bare: null, whole }
     try {
       return await this.lock.acquirer.obtain(this.protocol, request, (obtained) => this.read(obtained))
     } catch (error) {
@@ -121,12 +124,20 @@ export function together<T>(members: readonly Member[], send: () => T): T {
   return [...runners].reduce<() => T>((inner, runner) => () => runner.together(inner), send)()
 }
 
-/** Gives levels back that no caller will have, in this turn; what Redis does not take at once, in the background. */
-export function giveBack(levels: readonly MemberHold[]): void {
+/**
+ * Gives levels back that no caller will have, in this turn; what Redis does not take at once, in the background.
+ * @param onWork is told what is under way for each
+ */
+export function giveBack(
+  levels: readonly MemberHold[],
+  onWork: (work: Promise<unknown>, member: Member) => void,
+): void {
   const members = levels.map(({ member }) => member)
   together(members, () => {
     for (const { member, hold, turn } of levels) {
-      member.session.background.run(hold.release())
+      const work = hold.release()
+      member.session.background.run(work)
+      onWork(work, member)
       endTurn(member.session, turn)
     }
   })

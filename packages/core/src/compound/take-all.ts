@@ -3,7 +3,6 @@ import { LockLostError, type LockError, type LockTimeoutError } from '../errors.
 import { isWorthRetrying } from '../redis/until-known.js'
 import type { CompoundCall } from './compound-call.js'
 import {
-  giveBack,
   inOrderOf,
   levelsIn,
   lostMeanwhile,
@@ -68,7 +67,7 @@ function obstacleIn(call: CompoundCall, answers: readonly Answer[]): Obstacle | 
   if (obstacles.length === 0 && !lost && !isAborted) {
     return undefined
   }
-  giveBack(levels)
+  call.giveBack(levels)
   call.throwIfEnded()
   const final = obstacles.find((each) => each.kind === 'failed' && !isWorthRetrying(each.error))
   if (final) {
