@@ -154,8 +154,8 @@ export class NotLockOwnerError extends LockError {
 const HELD_OUTSIDE = 'an enclosing context holds it. Give the wait a limit, or fork with { detached: true }'
 
 /**
- * A wait that would never end: without a limit, for a lock that an enclosing context holds; or for the write lock of
- * what the caller reads.
+ * A wait without a limit that would never end: for a lock that an enclosing context holds under another owner, or for
+ * the write lock of what the caller reads.
  */
 export class SelfDeadlockError extends LockError {
   constructor(lockName: string, owner: string, why = HELD_OUTSIDE) {

@@ -38,10 +38,10 @@ export async function oneByOne(
   wanted: Wanted,
   ask: () => Promise<Result>,
 ): Promise<Result> {
+  refuseEndlessWait(call, wanted)
   if (call.waitMs === 0 || membersHeld(call, wanted).length > 0) {
     return ask()
   }
-  refuseEndlessWait(call, wanted)
   const line = new LocalLine(call, wanted)
   try {
     // Not its turn: its wait is over, which one look has to say of whom, or there is something to re-enter.

@@ -82,7 +82,8 @@ export class Member {
       return null
     } catch (error) {
       if (error instanceof SelfDeadlockError) {
-        return error
+        // What the caller has already is re-entered, and not waited for.
+        return this.heldFrom(origin) ? null : error
       }
       throw error
     }

@@ -20,8 +20,9 @@ export class ReadWriteLock {
   }
 
   /**
-   * Held by one owner, while nobody reads but itself. Taking it with the read lock in hand is a SelfDeadlockError at
-   * once, whatever the wait: two readers that both did it would wait for each other.
+   * Held by one owner, while nobody reads but itself. A caller that has the read lock does not get it: a try is refused,
+   * a wait with a limit ends at its limit, and a wait without one is a SelfDeadlockError at once, because two readers
+   * that both did it would wait for each other.
    */
   writeLock(): Lock {
     return this.writer

@@ -152,15 +152,13 @@ export class WriteProtocol extends ReadWriteProtocol {
   }
 
   override surroundings(place: Place | null, isEndless: boolean): Surroundings {
-    if (!place) {
-      return ALONE
-    }
-    const { read, write } = this.scopes
-    const reader = enclosing(place, read)?.acquisition
-    if (reader && !reader.isOver) {
-      throw new SelfDeadlockError(this.lockName, reader.owner, UPGRADE)
-    }
-    if (isEndless) {
+    // A try, or a wait with a limit, ends by itself: it is answered as if another caller had the lock.
+    if (place && isEndless) {
+      const { read, write } = this.scopes
+      const reader = enclosing(place, read)?.acquisition
+      if (reader && !reader.isOver) {
+        throw new SelfDeadlockError(this.lockName, reader.owner, UPGRADE)
+      }
       this.refuseEndlessWait(place, read, write)
     }
     return ALONE

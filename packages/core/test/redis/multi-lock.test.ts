@@ -318,6 +318,29 @@ describe('multi lock: who is the owner', () => {
     expect(most).toBe(1)
   })
 
+  it('the write lock of what its caller reads: a try is refused, only an endless wait is told so, holding a part or not', async () => {
+    const locks = await harness.client()
+    const shared = locks.getReadWriteLock(harness.name('rw'))
+    const both = (): MultiLock => locks.getMultiLock(lockOf(locks, 'a'), shared.writeLock())
+    await locks.run(async () => {
+      const reading = await shared.readLock().acquire()
+      const check = async (): Promise<void> => {
+        expect(await both().tryLock()).toBe(false)
+        expect(await both().tryLock(60)).toBe(false)
+        await expect(both().lock()).rejects.toThrow(SelfDeadlockError)
+      }
+      await check()
+      await lockOf(locks, 'a').withLock(check)
+      await reading.release()
+      // With both in hand it re-enters, also while it reads.
+      await both().withLock(async () => {
+        const inside = await shared.readLock().acquire()
+        await both().withLock((hold) => expect(hold.count).toBe(2))
+        await inside.release()
+      })
+    })
+  })
+
   it('has a place in the other clients for each context: re-enters there, and a fork waits for itself never', async () => {
     const [locks, second] = [await harness.client(), await harness.client()]
     const both = (): MultiLock => locks.getMultiLock(lockOf(locks, 'a'), lockOf(second, 'b'))

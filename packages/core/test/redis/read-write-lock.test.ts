@@ -176,25 +176,56 @@ describe('a read-write lock', () => {
     expect(counts.write).toBeGreaterThanOrEqual(20)
   })
 
-  it('from read to write is refused at once, whatever the wait, and the read lock stays', async () => {
+  it('from read to write: a try and a limited wait are refused, an endless one is refused at once', async () => {
     const locks = await harness.client()
     const lock = locks.getReadWriteLock(harness.name())
     await locks.run(async () => {
       const hold = await lock.readLock().acquire()
       for (const ask of [
         () => lock.writeLock().lock(),
-        () => lock.writeLock().tryLock(5_000),
-        () => lock.writeLock().tryAcquire(),
+        () => lock.writeLock().acquire(),
+        () => lock.writeLock().withLock(() => undefined),
       ]) {
         await expect(ask()).rejects.toThrow(SelfDeadlockError)
         await expect(ask()).rejects.toThrow(/read lock cannot become a write lock/)
       }
+      expect(await lock.writeLock().tryLock()).toBe(false)
+      expect(await lock.writeLock().tryAcquire()).toBeNull()
+      expect(await lock.writeLock().tryLock(80)).toBe(false)
+      expect(await lock.writeLock().tryAcquire({ waitMs: 80 })).toBeNull()
+      const failure: unknown = await lock
+        .writeLock()
+        .acquire({ waitMs: 80 })
+        .catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(LockTimeoutError)
+      expect((failure as LockTimeoutError).waitedMs).toBeGreaterThanOrEqual(80)
+      expect((failure as LockTimeoutError).holder?.owner).toBe(hold.owner)
       await expect(locks.fork(() => lock.writeLock().lock())).rejects.toThrow(SelfDeadlockError)
+      expect(await locks.fork(() => lock.writeLock().tryLock())).toBe(false)
       await expect(locks.fork(() => lock.writeLock().acquire({ waitMs: 50 }))).rejects.toThrow(
         LockTimeoutError,
       )
       hold.ensure()
       expect(await hold.release()).toBe('released')
+      expect(await lock.writeLock().tryLock()).toBe(true)
+      await lock.writeLock().unlock()
+    })
+  })
+
+  it('a limited wait for the write lock gets it when its own context gives the read lock back', async () => {
+    const locks = await harness.client()
+    const lock = locks.getReadWriteLock(harness.name())
+    const waiting = signalled()
+    locks.on('waiting', () => waiting.resolve())
+    await locks.run(async () => {
+      const reading = await lock.readLock().acquire()
+      const writing = lock.writeLock().acquire({ waitMs: 20_000 })
+      await waiting.promise
+      // It passes its own writer, who waits for it.
+      expect(await lock.readLock().tryLock()).toBe(true)
+      await lock.readLock().unlock()
+      expect(await reading.release()).toBe('released')
+      await releaseAll([await writing])
     })
   })
 

@@ -6,6 +6,7 @@ import {
   NotLockOwnerError,
   QuorumError,
   SelfDeadlockError,
+  type CompoundHold,
   type LockClient,
   type RedLock,
   type RedLockOptions,
@@ -211,6 +212,23 @@ describe('RedLock: re-entry', () => {
       expect(await outer.release()).toBe('lost')
     })
     expect(await nodes.keys()).toEqual([])
+  })
+
+  it('tells a wait that would never end to a fork that has a node itself, where its parent has the others', async () => {
+    const one = await nodes.participant()
+    const only = (...at: number[]): Promise<CompoundHold> =>
+      one[0]!.getMultiLock(...at.map((i) => one[i]!.getLock(NAME))).acquire()
+    await one[0]!.run(async () => {
+      const parts = await only(0, 1)
+      await one[0]!.fork(async () => {
+        const own = await only(2)
+        expect(await over(one).tryLock()).toBe(false)
+        expect(await soon(failureOf(over(one).lock()))).toBeInstanceOf(SelfDeadlockError)
+        await own.release()
+      })
+      await parts.release()
+    })
+    await eventually(async () => (await nodes.keys()).length === 0)
   })
 
   it('nests, passes those who wait, and tells a wait that would never end', async () => {
