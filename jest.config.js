@@ -73,7 +73,16 @@ const FOR_LONG = ['conformance-many']
 // What ioredis 5 does as 6 does, and takes long.
 const SAME_IN_IOREDIS_5 = [
   ...['hold', 'processes', 'unavailable', 'readme', 'trust', '/conditions-re[mn]', '/replay'],
-  ...['semaphore', 'permit', 'spin-lock', 'count-down', 'cancelled', 'abandoned', 'close-releases'],
+  ...[
+    'semaphore',
+    'permit',
+    'spin-lock',
+    'count-down',
+    'cancelled',
+    'abandoned',
+    'close-releases',
+    'iovalkey',
+  ],
 ]
 // What depends most on what a client does when its connection breaks, and the contract of the plain lock.
 const LEFT_TO_CLIENTS = [
@@ -94,6 +103,7 @@ const OF_IOREDIS = [
   'sentinel',
   'eviction',
   'readme',
+  'iovalkey',
 ]
 const OF_NODE_REDIS = ['node-redis']
 

@@ -4,6 +4,7 @@ import type { KnownKeys } from './known-keys.js'
 import type { IoredisScripting } from './redis/ioredis-client.js'
 import type { NodeRedisScripting } from './redis/node-redis-client.js'
 import { scriptingOf } from './redis/scripting.js'
+import { withoutScripting } from './redis/unusable-client.js'
 import { setFenced } from './scripts/fenced-value/set.js'
 import { checkInteger, checkOptions } from './validate.js'
 
@@ -44,9 +45,10 @@ export async function fencedSet(
   redis: IoredisScripting | NodeRedisScripting,
   write: FencedWrite,
 ): Promise<FencedWriteResult> {
-  const scripting = scriptingOf(redis)
+  const rule = withoutScripting(redis)
+  const scripting = rule === null ? scriptingOf(redis) : null
   if (!scripting) {
-    throw new InvalidArgumentError('redis', redis, 'a client or Cluster of ioredis or node-redis')
+    throw new InvalidArgumentError('redis', redis, rule ?? 'a client or Cluster of ioredis or node-redis')
   }
   checkOptions('write', write, FENCED_WRITE)
   const { key, token, value, pxMs } = write

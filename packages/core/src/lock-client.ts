@@ -70,9 +70,9 @@ export class LockClient {
 
   /**
    * Opens a connection for a URL or options (closed again by `close`), or takes a client; one of node-redis that is
-   * not open yet it connects. A URL is for ioredis when that is installed, else for node-redis. Options, a plain
-   * object, with a `url` or a `socket` are those of node-redis, all others those of ioredis. Resolves when Redis
-   * answers.
+   * not open yet it connects. A URL (`redis:`, `rediss:`, `valkey:`, `valkeys:`) is for ioredis when that is
+   * installed, else for node-redis, else for iovalkey. Options, a plain object, with a `url` or a `socket` are those of
+   * node-redis, all others those of ioredis or iovalkey. Resolves when Redis answers.
    * @throws RedisUnavailableError not within `unavailableTimeoutMs`; InvalidArgumentError
    */
   static async connect(target: RedisTarget, options?: LockClientOptions): Promise<LockClient> {

@@ -1,12 +1,12 @@
 import type { IoredisClient } from './ioredis-client.js'
-import type { NodeRedisClient } from './node-redis-client.js'
 
 interface Ioredis {
   readonly Redis: new (target: string | object) => IoredisClient
 }
 
-interface NodeRedis {
-  createClient(options: object): NodeRedisClient
+/** Of any version: an old one is told from what it makes. */
+export interface NodeRedis {
+  createClient(options: object): object
 }
 
 // Each import is spelled out, and inside a `try`: bundlers then know what is meant and that it may be missing.
@@ -17,6 +17,15 @@ export async function loadIoredis(): Promise<Ioredis | null> {
     return await import('ioredis')
   } catch (error) {
     return nullIfMissing(error, 'ioredis')
+  }
+}
+
+/** null: not installed. */
+export async function loadIovalkey(): Promise<Ioredis | null> {
+  try {
+    return await import('iovalkey')
+  } catch (error) {
+    return nullIfMissing(error, 'iovalkey')
   }
 }
 

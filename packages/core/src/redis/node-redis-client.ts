@@ -14,7 +14,8 @@ export interface NodeRedisClient extends NodeRedisScripting {
   readonly isReady: boolean
   /** How often it has been ready. */
   readonly socketEpoch: number
-  readonly options: object
+  /** @redis/client 5 has none where it was given none. */
+  readonly options?: object | undefined
   connect(): Promise<unknown>
   destroy(): void
   duplicate(overrides?: object): NodeRedisClient
@@ -44,27 +45,12 @@ export function isNodeRedisClient(value: unknown): value is NodeRedisClient {
   )
 }
 
-/** Which of node-redis's other objects it is, by the function that makes it. */
-export function otherNodeRedisKind(value: unknown): string | null {
-  const other = value as Like | null
-  if (typeof other !== 'object' || other === null || typeof other.evalSha !== 'function') {
-    return null
-  }
-  if (typeof other.nodeClient === 'function') {
-    return 'createCluster'
-  }
-  if (typeof other.getSentinelNode === 'function') {
-    return 'createSentinel'
-  }
-  return typeof other.execute === 'function' ? 'createClientPool' : 'legacy'
-}
-
 /**
  * Another client with the options of the user's, but for those that only fit a connection of many uses. It never
  * reconnects. Not connected yet: see OwnNodeRedis.
  */
 export function duplicateForOnce(client: NodeRedisClient, socketOptions: object = {}): NodeRedisClient {
-  const { socket } = client.options as { readonly socket?: object }
+  const { socket } = (client.options ?? {}) as { readonly socket?: object }
   return client.duplicate({
     socket: { ...socket, reconnectStrategy: false, ...socketOptions },
     disableOfflineQueue: false,

@@ -42,7 +42,8 @@ export class NodeRedisPort implements RedisPort {
     /** The same client, where `close` ends its connection too. */
     private readonly own: OwnNodeRedis | null,
   ) {
-    this.keyPrefix = (client.options as { keyPrefix?: string | Buffer }).keyPrefix?.toString() ?? ''
+    this.keyPrefix =
+      (client.options as { keyPrefix?: string | Buffer } | undefined)?.keyPrefix?.toString() ?? ''
     this.wasOpen = client.isOpen || client.socketEpoch > 0
     this.messages = new Subscriptions((events) => new NodeRedisMessages(client, events))
     this.acknowledged = new NodeRedisAcknowledged(client)

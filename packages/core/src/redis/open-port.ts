@@ -5,14 +5,15 @@ import { isIoredisClient } from './ioredis-client.js'
 import { isIoredisCluster } from './ioredis-cluster.js'
 import { IoredisClusterPort, type PortOptions } from './ioredis-cluster-port.js'
 import { IoredisPort } from './ioredis-port.js'
-import { loadIoredis, loadNodeRedis } from './load-client.js'
-import { isNodeRedisClient, otherNodeRedisKind, OwnNodeRedis } from './node-redis-client.js'
+import { loadIoredis, loadIovalkey, loadNodeRedis, type NodeRedis } from './load-client.js'
+import { isNodeRedisClient, OwnNodeRedis } from './node-redis-client.js'
 import { NodeRedisPort } from './node-redis-port.js'
 import type { RedisPort } from './redis-port.js'
+import { olderThanSupported, unusableClient } from './unusable-client.js'
 
 /**
- * A URL, options, or a client of your own, which stays yours. Options that have a `url` or a `socket` are those of
- * node-redis, all others those of ioredis.
+ * A URL (`redis:`, `rediss:`, `valkey:` or `valkeys:`), options, or a client of your own, which stays yours. Options that
+ * have a `url` or a `socket` are those of node-redis, all others those of ioredis.
  */
 export type RedisTarget = string | object
 
@@ -24,19 +25,15 @@ export function portOf(client: unknown, options: PortOptions): RedisPort {
   if (isNodeRedisClient(client)) {
     return new NodeRedisPort(client, null)
   }
-  const other = otherNodeRedisKind(client)
-  if (other) {
-    throw new InvalidArgumentError(
-      'redis',
-      client,
-      `a client of one connection: createClient instead of node-redis's ${other}, which Holdfast cannot use`,
-    )
+  const rule = unusableClient(client)
+  if (rule !== null) {
+    throw new InvalidArgumentError('redis', client, rule)
   }
   if (!isIoredisClient(client)) {
     throw new InvalidArgumentError(
       'redis',
       client,
-      'an ioredis Redis or Cluster, 5 or 6, or a node-redis client, 5 or 6 (a URL or options: LockClient.connect)',
+      'an ioredis Redis or Cluster, 5 or 6, one of iovalkey, or a node-redis client, 5 or 6 (a URL or options: LockClient.connect)',
     )
   }
   return new IoredisPort(client, false)
@@ -51,7 +48,7 @@ export async function connectPort(target: RedisTarget, options: PortOptions): Pr
     }
     return portOf(target, options)
   }
-  if (isIoredisCluster(target) || isIoredisClient(target) || otherNodeRedisKind(target)) {
+  if (isIoredisCluster(target) || isIoredisClient(target) || unusableClient(target) !== null) {
     return portOf(target, options)
   }
   return openPort(target)
@@ -65,16 +62,35 @@ async function openPort(target: RedisTarget): Promise<RedisPort> {
   }
   const nodeRedis = isForNodeRedis || typeof target === 'string' ? await loadNodeRedis() : null
   if (nodeRedis) {
-    const client = nodeRedis.createClient(typeof target === 'string' ? { url: target } : target)
-    return new NodeRedisPort(client, new OwnNodeRedis(client))
+    return openNodeRedis(nodeRedis, typeof target === 'string' ? { url: target } : target)
+  }
+  const iovalkey = isForNodeRedis ? null : await loadIovalkey()
+  if (iovalkey) {
+    return new IoredisPort(new iovalkey.Redis(target), true)
   }
   throw notInstalled(target, isForNodeRedis)
+}
+
+/** @throws InvalidArgumentError what is installed is too old */
+export function openNodeRedis(nodeRedis: NodeRedis, options: object): RedisPort {
+  // That of node-redis 3 would begin to connect by being made; it has none of the functions that came later.
+  const client = 'createClientPool' in nodeRedis ? nodeRedis.createClient(options) : null
+  if (!isNodeRedisClient(client)) {
+    // Without the options, which may have a password.
+    throw new InvalidArgumentError(
+      'target',
+      'a target for the node-redis that is installed',
+      olderThanSupported('a client'),
+    )
+  }
+  return new NodeRedisPort(client, new OwnNodeRedis(client))
 }
 
 /** Without the URL itself, which may have a password. */
 function notInstalled(target: RedisTarget, isForNodeRedis: boolean): InvalidArgumentError {
   if (typeof target === 'string') {
-    const rule = 'a client of your own unless ioredis or redis (node-redis) is installed, and neither is'
+    const rule =
+      'a client of your own unless ioredis, redis (node-redis) or iovalkey is installed, and none is'
     return new InvalidArgumentError('target', 'a URL', rule)
   }
   return new InvalidArgumentError(
@@ -82,7 +98,7 @@ function notInstalled(target: RedisTarget, isForNodeRedis: boolean): InvalidArgu
     target,
     isForNodeRedis
       ? 'a client, or a URL, unless redis (node-redis) is installed: `url` and `socket` are options of node-redis'
-      : 'a client, or { url } or { socket } for node-redis, unless ioredis is installed: these are options of ioredis',
+      : 'a client, or { url } or { socket } for node-redis, unless ioredis is installed, or iovalkey: these are options of ioredis',
   )
 }
 

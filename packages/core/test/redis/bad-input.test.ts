@@ -1,12 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { Cluster, type Redis } from 'ioredis'
 import { inspect } from 'node:util'
+import * as nodeRedis4 from 'redis4'
+import { createClient as createClient4 } from 'redis4'
 import {
   InvalidArgumentError,
   LockClient,
   LockLostError,
   NotLockOwnerError,
   WrongTypeError,
+  fencedSet,
   type CompoundHold,
   type Hold,
   type Lock,
@@ -14,6 +17,7 @@ import {
   type LockHold,
 } from '../../src/index.js'
 import { resolveOptions } from '../../src/options.js'
+import { openNodeRedis } from '../../src/redis/open-port.js'
 import { carrierOf } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
@@ -507,6 +511,69 @@ describe('what LockClient is built on', () => {
       await expectRefused(() => LockClient.connect(target), 'target', 'a text that is none')
       const failure = await LockClient.connect(target).catch((error: unknown) => error)
       expect(inspect(failure, { showHidden: true, depth: 9 })).not.toContain('secret')
+    }
+  })
+
+  it.each(['http://:secret@localhost', 'redis+sentinel://:secret@localhost', new URL('https://:secret@h')])(
+    'connect refuses the scheme of %p, which ioredis would take for a host, and tells nobody the rest',
+    async (target) => {
+      const scheme = /^[a-z+]+:/.exec(String(target))![0]
+      await expectRefused(() => LockClient.connect(target), 'target', `"a URL that begins with ${scheme}//"`)
+      const failure = await LockClient.connect(target).catch((error: unknown) => error)
+      expect(inspect(failure, { showHidden: true, depth: 9 })).not.toContain('secret')
+    },
+  )
+
+  it.each([
+    [{ addresses: [{ host: 'localhost' }] }, '`addresses` is one of Valkey GLIDE'],
+    [{ rootNodes: [{ url: 'redis://localhost' }] }, "node-redis's createCluster"],
+    [{ name: 'primary', sentinelRootNodes: [] }, "node-redis's createSentinel"],
+  ])('connect refuses the options %p, with which ioredis would go to localhost', async (target, named) => {
+    await expectRefused(() => LockClient.connect(target), 'target', `{ ${Object.keys(target)[0]!}`)
+    await expect(LockClient.connect(target)).rejects.toThrow(named)
+  })
+
+  it.each([
+    // As @valkey/valkey-glide 2 has them; its clients are no plain objects.
+    ['Valkey GLIDE', new (class Glide { invokeScript(): void {} customCommand(): void {} })()], // prettier-ignore
+    ['an older node-redis', new (class Old { evalsha(): void {} internal_send_command(): void {} })()], // prettier-ignore
+    ['an older node-redis', createClient4()],
+  ])('a client of %s is refused by name wherever a client is taken', async (named, client) => {
+    await expect(LockClient.connect(client)).rejects.toThrow(named)
+    await expectRefused(() => new LockClient(client as never), 'redis', '')
+    expect(() => new LockClient(client as never)).toThrow(named)
+  })
+
+  it('a node-redis that is installed and too old is named, and opens nothing', async () => {
+    const options = { url: 'redis://:secret@localhost' }
+    await expectRefused(
+      () => openNodeRedis(nodeRedis4, options),
+      'target',
+      'the node-redis that is installed',
+    )
+    expect(() => openNodeRedis(nodeRedis4, options)).toThrow(/5\.5\.5 or newer.*this is an older node-redis/)
+    // 5.0 had the function, and no count of its sockets.
+    const early = { ...nodeRedis4, createClientPool: () => undefined }
+    await expectRefused(() => openNodeRedis(early, options), 'target', 'the node-redis that is installed')
+  })
+
+  it('fencedSet takes a client of node-redis 4, and refuses what runs no scripts as it does', async () => {
+    const client = await createClient4({ url: rig.server.url }).connect()
+    rig.atEnd(() => client.disconnect())
+    const write = { key: NAME, token: '7', value: 'paid' }
+    expect(await fencedSet(client, write)).toEqual({ accepted: true, highestToken: '7' })
+    await rig.admin.del(NAME)
+    const glide = { invokeScript: () => undefined, customCommand: () => undefined }
+    await expectRefused(() => fencedSet(glide as never, write), 'redis', '{ invokeScript')
+  })
+
+  it.each(['valkey', 'VALKEY'])("connect takes Valkey's own scheme: %s://", async (scheme) => {
+    const url = rig.server.url.replace(/^redis/, scheme)
+    for (const target of [url, ` ${url} `, new URL(url), { url }]) {
+      const client = await LockClient.connect(target)
+      expect(await client.getLock(NAME).tryLock()).toBe(true)
+      expect(await rig.admin.exists(NAME)).toBe(1)
+      await client.close({ graceMs: 0 })
     }
   })
 

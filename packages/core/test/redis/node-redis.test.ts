@@ -292,6 +292,14 @@ describe('LockClient.connect with options of node-redis', () => {
   })
 })
 
+describe('a client that was made without options', () => {
+  it('has none in @redis/client 5.5, and is one as well', async () => {
+    const client = Object.defineProperty(made(), 'options', { value: undefined })
+    const locks = locksOn(client, { commandTimeout: 50 })
+    await expect(locks.getLock(NAME).tryLock()).rejects.toThrow('call its connect()')
+  })
+})
+
 describe('what Holdfast cannot use of node-redis', () => {
   it.each([
     ['createCluster', () => createCluster({ rootNodes: [{ url: rig.server.url }] })],

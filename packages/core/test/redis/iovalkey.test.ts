@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals'
+import { Redis as Iovalkey } from 'iovalkey'
+import { LockClient, fencedSet, type IoredisClient } from '../../src/index.js'
+import { soon, useRig } from './support/rig.js'
+
+// A fork of ioredis, used through the port of ioredis. Its whole contract was run by hand: docs/clients.md.
+
+const NAME = 'order:42'
+const rig = useRig()
+
+function made(): IoredisClient {
+  const client = new Iovalkey(rig.server.url)
+  rig.atEnd(() => client.disconnect())
+  return client
+}
+
+const locksOn = async (client: IoredisClient): Promise<LockClient> => {
+  const locks = await LockClient.connect(client, { bareCalls: 'allow' })
+  rig.atEnd(() => locks.close({ graceMs: 0 }))
+  return locks
+}
+
+describe('a client of iovalkey', () => {
+  it('carries locks: one at a time, a waiter is woken, an error of Redis is read, and the client stays open', async () => {
+    const client = made()
+    const [one, other] = [await locksOn(client), await locksOn(made())]
+    const hold = await one.getLock(NAME).acquire()
+    expect(await other.getLock(NAME).tryLock()).toBe(false)
+    const waiting = other.getLock(NAME).acquire({ waitMs: 20_000 })
+    await hold.release()
+    await (await soon(waiting)).release()
+    await rig.admin.set(NAME, 'text')
+    await expect(one.getLock(NAME).tryLock()).rejects.toMatchObject({ code: 'WRONG_TYPE' })
+    await rig.admin.del(NAME)
+    await one.close()
+    expect(client.status).toBe('ready')
+  })
+
+  it('carries fencedSet', async () => {
+    const written = await fencedSet(made(), { key: NAME, token: '7', value: 'paid' })
+    expect(written).toEqual({ accepted: true, highestToken: '7' })
+    expect(await rig.admin.hget(NAME, 'value')).toBe('paid')
+    await rig.admin.del(NAME)
+  })
+})
