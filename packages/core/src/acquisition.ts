@@ -49,6 +49,8 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   private released = false
   /** Levels were added or given back here that Redis has not heard of. */
   countIsBehind = false
+  /** A message said that it was released by force. What Redis answered tells whether it was: see `onLost`. */
+  private isSaidForced = false
   readonly loss = new Loss()
   private context: Context | null = null
   private siblings: Turn | null = null
@@ -243,8 +245,18 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     }
   }
 
+  /**
+   * A message says that it was released by force. Whoever may publish can say so: nothing is trusted from now on, Redis is
+   * asked, and its answer alone ends the hold.
+   */
+  doubtForced(): void {
+    this.isSaidForced = true
+    this.watch?.doubt()
+  }
+
   onLost(why: 'expired' | 'refused'): void {
-    this.lose(why === 'expired' ? why : 'gone')
+    const wasForced = this.isSaidForced && this.watch?.suspect === true
+    this.lose(why === 'expired' ? why : wasForced ? 'forced' : 'gone')
   }
 
   onRenewalFailed(error: unknown): void {

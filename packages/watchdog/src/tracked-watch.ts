@@ -123,6 +123,12 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     this.#reschedule()
   }
 
+  doubt(): void {
+    if (this.#ended || this.#suspect) return
+    this.becomeSuspect(this.#keeper.clock.now())
+    this.#keeper.verify(this)
+  }
+
   lose(reason: LossReason): void {
     if (this.#ended) return
     this.stop()

@@ -4,6 +4,8 @@ import type { LossReason } from './renewable-lease.js'
 export interface Watch {
   /** Ms for which the lease may still be used; 0 when it ended, was lost, or is suspect. */
   readonly trustedForMs: number
+  /** Whether the store has to speak before anything is trusted again. */
+  readonly suspect: boolean
   /**
    * The same for one who has just called `endOverdueTrust`, at the moment that it returned, in that turn: reads no clock.
    */
@@ -24,6 +26,11 @@ export interface Watch {
    * Without `mayGrow` (default true) it never grows, unless the watch was suspect. RangeError.
    */
   correct(sentAt: number, remainingMs: number, options?: { readonly mayGrow: boolean }): void
+  /**
+   * Somebody says that it may be gone. Nothing is trusted until the store has been asked, which happens at once; its
+   * answer alone decides. Without effect while it is suspect.
+   */
+  doubt(): void
   /** The owner learnt of the loss by itself: ends the watch and calls `onLost`. */
   lose(reason: LossReason): void
   /** Ended on purpose: no callback ever again, and a late answer of the store is ignored. */

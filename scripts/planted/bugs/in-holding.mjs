@@ -126,6 +126,20 @@ export const BUGS_IN_HOLDING = {
     replace: '100 * shortestIntervalMs(chunks.flat())',
     test: 'packages/core/test/redis/renewals-in-a-row.test.ts',
   },
+  'a message about a forced release ends the hold': {
+    file: 'core/src/client-inbox.ts',
+    find: '?.doubtForced()',
+    replace: "?.lose('forced')",
+    test: 'packages/core/test/redis/forged-messages.test.ts',
+    only: 'ends no hold: Redis is asked once',
+  },
+  'what is doubted is trusted while the store is asked': {
+    file: 'core/src/acquisition.ts',
+    find: 'this.watch?.doubt()',
+    replace: 'void this.session.watchdog.size',
+    test: 'packages/core/test/redis/forged-messages.test.ts',
+    only: 'is refused by `ensure` until Redis has answered',
+  },
   'a doubt makes the watchdog forget the one before': {
     file: 'watchdog/src/doubts.ts',
     find: 'this.#doubts.push(doubt)',

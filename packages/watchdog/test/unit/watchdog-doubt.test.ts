@@ -136,3 +136,31 @@ describe('what the store says without mayGrow', () => {
     watch.stop()
   })
 })
+
+describe('a watch that is doubted by itself', () => {
+  it('is asked about at once, one question at a time, and trusted again when the store has answered', async () => {
+    const bench = new Bench()
+    const [one, other] = [bench.watch(new FakeLease('one')), bench.watch(new FakeLease('other'))]
+    await bench.clock.advance(1_000)
+    one.doubt()
+    one.doubt()
+    expect([one.trustedForMs, one.suspect, other.suspect]).toEqual([0, true, false])
+    expect(bench.store.batches).toEqual([['one']])
+    bench.store.renewals[0]!.answer(['renewed'])
+    await bench.clock.settle()
+    expect([one.trustedForMs, one.suspect]).toEqual([TRUST, false])
+  })
+
+  it('is lost when the store says so, and suspect still; doubted afterwards it asks nothing', async () => {
+    const bench = new Bench()
+    const lease = new FakeLease('one')
+    const watch = bench.watch(lease)
+    watch.doubt()
+    bench.store.renewals[0]!.answer(['lost'])
+    await bench.clock.settle()
+    expect(lease.losses).toEqual(['refused'])
+    expect(watch.suspect).toBe(true)
+    watch.doubt()
+    expect(bench.store.batches).toEqual([['one']])
+  })
+})
