@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { Cluster, type Redis } from 'ioredis'
+import { createRequire } from 'node:module'
 import { inspect } from 'node:util'
-import * as nodeRedis4 from 'redis4'
-import { createClient as createClient4 } from 'redis4'
 import {
   InvalidArgumentError,
   LockClient,
@@ -15,6 +14,7 @@ import {
   type Lock,
   type LockClientOptions,
   type LockHold,
+  type NodeRedisScripting,
 } from '../../src/index.js'
 import { resolveOptions } from '../../src/options.js'
 import { openNodeRedis } from '../../src/redis/open-port.js'
@@ -24,6 +24,9 @@ import { soon, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
 const NAME = 'order:42'
+// Nothing here is typed by it: its types are not those that a client has to fit.
+const nodeRedis4 = createRequire(import.meta.url)('redis4') as NodeRedis4
+const createClient4 = nodeRedis4.createClient
 const rig = useRig()
 const warnings = useWarnings()
 let redis: Redis
@@ -35,6 +38,12 @@ beforeEach(async () => {
   locks = await rig.client({}, redis)
   lock = locks.getLock(NAME)
 })
+
+interface NodeRedis4 {
+  createClient(
+    options?: object,
+  ): NodeRedisScripting & { connect(): Promise<void>; disconnect(): Promise<void> }
+}
 
 /** What was asked of Redis, whoever asked. */
 async function commands(): Promise<Map<string, number>> {
@@ -558,7 +567,8 @@ describe('what LockClient is built on', () => {
   })
 
   it('fencedSet takes a client of node-redis 4, and refuses what runs no scripts as it does', async () => {
-    const client = await createClient4({ url: rig.server.url }).connect()
+    const client = createClient4({ url: rig.server.url })
+    await client.connect()
     rig.atEnd(() => client.disconnect())
     const write = { key: NAME, token: '7', value: 'paid' }
     expect(await fencedSet(client, write)).toEqual({ accepted: true, highestToken: '7' })
