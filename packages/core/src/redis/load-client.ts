@@ -1,3 +1,4 @@
+/// <reference path="./iovalkey.d.ts" />
 import type { IoredisClient } from './ioredis-client.js'
 
 interface Ioredis {

@@ -26,7 +26,7 @@ import { useWarnings } from './support/warnings.js'
 const NAME = 'order:42'
 // Nothing here is typed by it: its types are not those that a client has to fit.
 const nodeRedis4 = createRequire(import.meta.url)('redis4') as NodeRedis4
-const createClient4 = nodeRedis4.createClient
+const createClient4 = (options?: object) => nodeRedis4.createClient(options)
 const rig = useRig()
 const warnings = useWarnings()
 let redis: Redis
