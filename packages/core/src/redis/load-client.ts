@@ -1,4 +1,3 @@
-/// <reference path="./iovalkey.d.ts" />
 import type { IoredisClient } from './ioredis-client.js'
 
 interface Ioredis {
@@ -24,7 +23,7 @@ export async function loadIoredis(): Promise<Ioredis | null> {
 /** null: not installed. */
 export async function loadIovalkey(): Promise<Ioredis | null> {
   try {
-    return await import('iovalkey')
+    return (await import('iovalkey')) as Ioredis
   } catch (error) {
     return nullIfMissing(error, 'iovalkey')
   }

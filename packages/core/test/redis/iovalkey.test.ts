@@ -1,15 +1,20 @@
 import { describe, expect, it } from '@jest/globals'
-import { Redis as Iovalkey } from 'iovalkey'
+import { createRequire } from 'node:module'
 import { LockClient, fencedSet, type IoredisClient } from '../../src/index.js'
 import { soon, useRig } from './support/rig.js'
 
 // A fork of ioredis, used through the port of ioredis. Its whole contract was run by hand: docs/clients.md.
 
+interface Iovalkey {
+  readonly Redis: new (url: string) => IoredisClient
+}
+
+const iovalkey = createRequire(import.meta.url)('iovalkey') as Iovalkey
 const NAME = 'order:42'
 const rig = useRig()
 
 function made(): IoredisClient {
-  const client = new Iovalkey(rig.server.url)
+  const client = new iovalkey.Redis(rig.server.url)
   rig.atEnd(() => client.disconnect())
   return client
 }
