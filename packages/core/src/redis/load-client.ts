@@ -23,7 +23,8 @@ export async function loadIoredis(): Promise<Ioredis | null> {
 /** null: not installed. */
 export async function loadIovalkey(): Promise<Ioredis | null> {
   try {
-    return (await import('iovalkey')) as Ioredis
+    const iovalkey: unknown = await import('iovalkey')
+    return iovalkey as Ioredis
   } catch (error) {
     return nullIfMissing(error, 'iovalkey')
   }
