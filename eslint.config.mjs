@@ -31,7 +31,13 @@ const imports = (...patterns) => ({ 'no-restricted-imports': ['error', { pattern
 
 export default tseslint.config(
   {
-    ignores: ['**/dist/**', '**/node_modules/**', 'coverage/**', 'packages/core/src/scripts/lua-sources.ts'],
+    ignores: [
+      '**/dist/**',
+      'packages/*/build/**',
+      '**/node_modules/**',
+      'coverage/**',
+      'packages/core/src/scripts/lua-sources.ts',
+    ],
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,

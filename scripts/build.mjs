@@ -1,9 +1,9 @@
-// Lua into TypeScript, TypeScript into dist/esm, that into dist/cjs.
+// Lua into TypeScript, TypeScript into build, that into the bundles of dist.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import './embed-lua.mjs'
-import { buildCommonJs } from './packages/build-commonjs.mjs'
+import { bundle } from './packages/bundle.mjs'
 import { copyLicense } from './packages/copy-license.mjs'
 import { publishedPackages } from './packages/published-packages.mjs'
 import { pruneOrphans } from './packages/prune-orphans.mjs'
@@ -16,6 +16,6 @@ for (const each of published) pruneOrphans(each.folder)
 const { status } = spawnSync(process.execPath, [tsc, '-b'], { cwd: root, stdio: 'inherit' })
 if (status !== 0) process.exit(status ?? 1)
 for (const each of published) {
-  await buildCommonJs(each)
+  await bundle(each)
   copyLicense(each.folder)
 }

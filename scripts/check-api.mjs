@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { apiReport } from './packages/api-report.mjs'
+import { apiReport, lostInRollUp } from './packages/api-report.mjs'
 import { lineDiff } from './packages/line-diff.mjs'
 import { entriesOf, publishedPackages } from './packages/published-packages.mjs'
 import { writeIfChanged } from './packages/write-if-changed.mjs'
@@ -18,17 +18,21 @@ if (built.status !== 0) process.exit(built.status ?? 1)
 
 const all = publishedPackages()
 const reports = new Map()
+let stale = 0
 for (const each of all) {
   for (const entry of entriesOf(each)) {
     reports.set(
       `${entry.name.replace(/^@/, '').replaceAll('/', '-')}.api.md`,
       await apiReport(each, entry, all),
     )
+    const lost = lostInRollUp(each, entry, all)
+    if (lost === '') continue
+    stale += 1
+    console.error(`${entry.name}: the published declarations say something else:\n${lost}\n`)
   }
 }
 
 mkdirSync(folder, { recursive: true })
-let stale = 0
 for (const [file, report] of reports) {
   const path = join(folder, file)
   if (isWriting) {

@@ -4,12 +4,14 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { checkFileList, checkImports, checkManifest } from './packages/check-contents.mjs'
+import * as check from './packages/check-contents.mjs'
 import { lintManifest, lintTypes } from './packages/check-lint.mjs'
 import * as projects from './packages/check-projects.mjs'
 import { command } from './packages/command.mjs'
 import { Report } from './packages/report.mjs'
+import { entriesOf, publishedPackages } from './packages/published-packages.mjs'
 import { packAll } from './packages/tarballs.mjs'
+import { LIMITS } from './packages/weight.mjs'
 import { provideRedis } from './redis/provide-redis.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -52,7 +54,9 @@ const checkAll = async (folder, redisUrl, report) => {
   if (!isPacked) return
   for (const tarball of packed) {
     const { name, file } = tarball
-    await report.check(`${name}: what the tarball holds`, () => checkFileList(tarball))
+    const entries = entriesOf(publishedPackages().find((each) => each.name === name))
+    await report.check(`${name}: what the tarball holds`, () => check.checkFileList(tarball, entries))
+    await report.check(`${name}: what it weighs`, () => check.checkSize(tarball, LIMITS[name]))
     await report.check(`${name}: publint, strict`, () => lintManifest(file))
     await report.check(`${name}: attw, strict`, () => lintTypes(file, signal))
   }
@@ -71,10 +75,16 @@ const checkAll = async (folder, redisUrl, report) => {
   for (const { name, contents } of packed) {
     const installed = join(folder, PROJECT_OF[name] ?? 'esm', 'node_modules', name)
     await report.check(`${name}: package.json`, () =>
-      checkManifest(readManifest(installed), readManifest(ROOT)),
+      check.checkManifest(readManifest(installed), readManifest(ROOT)),
     )
     await report.check(`${name}: imports what it declares, and only that`, () =>
-      checkImports(installed, readManifest(installed), contents),
+      check.checkImports(installed, readManifest(installed), contents),
+    )
+    await report.check(`${name}: an entry is one file or two, in no circle`, () =>
+      check.checkLoaded(installed, readManifest(installed), contents),
+    )
+    await report.check(`${name}: the licences of what is inside`, () =>
+      check.checkNotices(installed, contents),
     )
   }
 }

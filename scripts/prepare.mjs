@@ -1,6 +1,6 @@
 // What `npm start` and `npm test` need on a machine that has only Node: the dependencies and a build. Does nothing
 // twice: installed dependencies are kept, and the build is incremental.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -24,7 +24,10 @@ function run(what, command, args) {
   }
 }
 
-if (!existsSync(`${root}node_modules/.package-lock.json`)) {
+// Also where a checkout needs a tool that an earlier one did not.
+const { devDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+const needed = ['.package-lock.json', ...Object.keys(devDependencies)]
+if (!needed.every((name) => existsSync(`${root}node_modules/${name}`))) {
   run('Installing dependencies ...', 'npm', ['ci', '--no-audit', '--no-fund'])
 }
 run('Building ...', process.execPath, ['scripts/build.mjs'])

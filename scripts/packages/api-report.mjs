@@ -3,11 +3,16 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import prettier from 'prettier'
 import ts from 'typescript'
+import { lineDiff } from './line-diff.mjs'
 import { eachTypeName, publicText } from './public-text.mjs'
 import { entriesOf } from './published-packages.mjs'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const STYLE = JSON.parse(readFileSync(join(ROOT, '.prettierrc.json'), 'utf8'))
+
+// As the compiler leaves them, module by module; and as they are published, in one file.
+const BUILT = ({ module }) => `build/${module}.d.ts`
+const ROLLED_UP = ({ file }) => `dist/${file}.d.ts`
 
 /**
  * The public API of an entry of a built package: what it exports, then what the signatures of that mention without
@@ -19,7 +24,7 @@ const STYLE = JSON.parse(readFileSync(join(ROOT, '.prettierrc.json'), 'utf8'))
  * @returns {Promise<string>}
  */
 export const apiReport = async (published, entry, all) => {
-  const surface = new Surface(published, entry, all)
+  const surface = new Surface(published, { entry, all, place: BUILT })
   const sections = [`# Public API of ${entry.name}`, 'Written by `npm run check:api -- --write`.']
   sections.push(await code([surface.reExports().join('\n'), ...surface.exported()]))
   const mentioned = surface.mentioned()
@@ -27,6 +32,27 @@ export const apiReport = async (published, entry, all) => {
     sections.push('## Not exported, but part of the signatures above', await code(mentioned))
   }
   return `${sections.join('\n\n')}\n`
+}
+
+/**
+ * What the roll-up of an entry made of its API, in lines to remove and to add: nothing, unless it is broken.
+ *
+ * @param {import('./published-packages.mjs').PublishedPackage} published
+ * @param {import('./published-packages.mjs').Entry} entry
+ * @param {import('./published-packages.mjs').PublishedPackage[]} all
+ * @returns {string}
+ */
+export const lostInRollUp = (published, entry, all) => {
+  const [before, after] = [BUILT, ROLLED_UP].map((place) => {
+    const surface = new Surface(published, { entry, all, place })
+    const texts = [...surface.reExports(), ...surface.exported(), ...surface.mentioned()]
+    // Alone in a file, a declaration need not be exported, and may need another name than in a module of its own.
+    const plain = texts.map((text) =>
+      text.replaceAll(/^export (?!\{|type \{)/gm, '').replaceAll(/\$\d+\b/g, ''),
+    )
+    return plain.sort().join('\n')
+  })
+  return lineDiff(before, after)
 }
 
 const code = async (declarations) => {
@@ -42,9 +68,9 @@ class Surface {
   #elsewhere
   #typeOnly = new Set()
 
-  constructor(published, entry, all) {
+  constructor(published, { entry, all, place }) {
     const { folder } = published
-    const declarationsOf = ({ module }) => join(folder, `dist/esm/${module}.d.ts`)
+    const declarationsOf = (each) => join(folder, place(each))
     const entries = entriesOf(published)
     const program = ts.createProgram(entries.map(declarationsOf), compilerOptions())
     this.#checker = program.getTypeChecker()
@@ -116,7 +142,7 @@ class Surface {
   }
 
   #isOwn(symbol) {
-    return symbol.declarations?.[0].getSourceFile().fileName.startsWith(`${this.#folder}/dist/`) === true
+    return symbol.declarations?.[0].getSourceFile().fileName.startsWith(`${this.#folder}/`) === true
   }
 
   #packageOf(symbol) {
@@ -129,6 +155,8 @@ class Surface {
 
 const compilerOptions = () => {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.base.json'), ts.sys.readFile)
+  // A user's compiler finds the declarations where package.json says, not in the sources.
+  delete config.compilerOptions.paths
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT)
   return { ...options, composite: false, noEmit: true }
 }

@@ -1,22 +1,93 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import ts from 'typescript'
 
-const ALWAYS = ['LICENSE', 'README.md', 'package.json', 'dist/cjs/package.json']
-const BUILT = /^dist\/((esm|cjs)\/.+\.(js|js\.map|d\.ts)|cjs\/THIRD-PARTY-LICENSES\.txt)$/
+const ALWAYS = ['LICENSE', 'README.md', 'package.json']
+const NOTICES = 'dist/THIRD-PARTY-LICENSES.txt'
 
-/** @param {import('./tarballs.mjs').Tarball} tarball */
-export const checkFileList = ({ contents }) => {
-  for (const file of ALWAYS) assert.ok(contents.includes(file), `${file} is missing`)
-  const foreign = contents.filter((file) => !ALWAYS.includes(file) && !BUILT.test(file))
-  assert.deepEqual(foreign, [], 'files that do not belong there')
-  const tests = contents.filter((file) => /(^|\/)(tests?|fixtures)\/|\.(test|spec)\./.test(file))
-  assert.deepEqual(tests, [], 'tests')
-  for (const format of ['esm', 'cjs']) {
-    for (const file of ['index.js', 'index.d.ts']) assert.ok(contents.includes(`dist/${format}/${file}`))
+/**
+ * The four files of each entry, the common code of several, the licences of what is inside, and nothing else.
+ *
+ * @param {import('./tarballs.mjs').Tarball} tarball
+ * @param {import('./published-packages.mjs').Entry[]} entries
+ */
+export const checkFileList = ({ contents }, entries) => {
+  const built = entries.flatMap(({ file }) =>
+    ['js', 'cjs', 'd.ts', 'd.cts'].map((each) => `dist/${file}.${each}`),
+  )
+  const common = entries.length > 1 ? ['dist/internal.js', 'dist/internal.cjs'] : []
+  const notices = contents.includes(NOTICES) ? [NOTICES] : []
+  assert.deepEqual(contents.toSorted(), [...ALWAYS, ...built, ...common, ...notices].sort(), 'the files')
+}
+
+/**
+ * @param {import('./tarballs.mjs').Tarball} tarball
+ * @param {{ packed: number, unpacked: number, files: number }} most bytes, and how many files
+ */
+export const checkSize = ({ size, unpackedSize, contents }, most) => {
+  const is = { packed: size, unpacked: unpackedSize, files: contents.length }
+  for (const [what, value] of Object.entries(is)) {
+    assert.ok(value <= most[what], `${what}: ${value}, more than ${most[what]}`)
   }
+}
+
+/**
+ * What is inside a bundle names the package it is of, and has its licence in the tarball.
+ *
+ * @param {string} folder of the installed package
+ * @param {string[]} contents
+ */
+export const checkNotices = (folder, contents) => {
+  const texts = contents
+    .filter((file) => /\.c?js$/.test(file))
+    .map((file) => readFileSync(join(folder, file), 'utf8'))
+  const inside = texts.flatMap((text) =>
+    [...text.matchAll(/^\s*\/\/ \S*node_modules\/((?:@[^/]+\/)?[^/]+)/gm)].map(([, name]) => name),
+  )
+  const notices = contents.includes(NOTICES) ? readFileSync(join(folder, NOTICES), 'utf8') : ''
+  const named = [...notices.matchAll(/^(?:---\n\n)?([@a-z][\w@/-]*)\n\n/gm)].map(([, name]) => name)
+  assert.deepEqual([...new Set(inside)].sort(), named.sort(), 'bundled packages and their licences')
+}
+
+/**
+ * Which files of the package an entry loads, in either format. Throws where files require each other in a circle: in
+ * CommonJS one of them would see the other half done.
+ *
+ * @param {string} folder of the installed package
+ * @param {string} file below it
+ * @returns {Set<string>}
+ */
+export const loadedBy = (folder, file, above = []) => {
+  assert.ok(!above.includes(file), `a circle: ${[...above, file].join(' > ')}`)
+  const { importedFiles } = ts.preProcessFile(readFileSync(join(folder, file), 'utf8'), true, true)
+  const own = importedFiles.map(({ fileName }) => fileName).filter((name) => name.startsWith('.'))
+  const below = own.flatMap((name) => [...loadedBy(folder, join(dirname(file), name), [...above, file])])
+  return new Set([file, ...below])
+}
+
+/**
+ * An entry is at most two files, in both formats; no file is left that no entry loads.
+ *
+ * @param {string} folder of the installed package
+ * @param {Record<string, any>} manifest
+ * @param {string[]} contents
+ */
+export const checkLoaded = (folder, manifest, contents) => {
+  const files = new Set()
+  for (const conditions of Object.values(manifest.exports).filter((each) => typeof each === 'object')) {
+    for (const kind of ['import', 'require']) {
+      const loaded = loadedBy(folder, join(conditions[kind].default))
+      assert.ok(loaded.size <= 2, `${[...loaded].join(', ')}: more than two files`)
+      for (const each of loaded) files.add(each)
+    }
+  }
+  assert.deepEqual(
+    [...files].sort(),
+    contents.filter((file) => /\.c?js$/.test(file)).sort(),
+    'all are loaded',
+  )
 }
 
 /**
@@ -35,8 +106,7 @@ export const checkManifest = (manifest, root) => {
 }
 
 /**
- * Whoever installs the package has what it imports, and nothing it does not. The CommonJS half may need less,
- * never more.
+ * Whoever installs the package has what it imports, and nothing it does not, in both formats.
  *
  * @param {string} folder of the installed package
  * @param {Record<string, any>} manifest
@@ -50,12 +120,12 @@ export const checkImports = (folder, manifest, contents) => {
       folder,
       contents.filter((file) => pattern.test(file)),
     )
-  const esm = imported(/^dist\/esm\/.*\.js$/)
-  const types = imported(/\.d\.ts$/)
-  const cjs = imported(/^dist\/cjs\/.*\.js$/)
+  const esm = imported(/\.js$/)
+  const types = imported(/\.d\.c?ts$/)
+  const cjs = imported(/\.cjs$/)
   for (const name of [...esm, ...types, ...cjs]) assert.ok(declared.has(name), `${name} is not declared`)
   for (const name of needed) assert.ok(esm.has(name), `${name} is declared, but nothing imports it`)
-  for (const name of cjs) assert.ok(esm.has(name), `only the CommonJS half imports ${name}`)
+  assert.deepEqual([...cjs].sort(), [...esm].sort(), 'both formats import the same')
   // What users bring they have in the format that they can load.
   for (const name of needed.filter((each) => cjs.has(each)))
     assert.ok(isRequirable(folder, name), `${name} is ESM only; CommonJS needs it bundled`)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { checkInstallScripts } from './check-contents.mjs'
 import { Project, asInstalledHere } from './project.mjs'
+import { LIMITS, gzippedSize, loadTimes } from './weight.mjs'
 
 const README = fileURLToPath(new URL('../../README.md', import.meta.url))
 const EXPECTED = 'Ann: bought it, Bob: sold out'
@@ -95,6 +96,29 @@ export const checkNodeRedisProject = async (setting) => {
       prints(project, 'out/node-redis.mjs'),
     )
   }
+}
+
+/**
+ * How long it takes is printed: on a busy machine it says little. `npm run measure:packages` has the whole table.
+ *
+ * @param {Setting} setting
+ */
+export const checkWeight = async (setting) => {
+  const { report, tarballs } = setting
+  const [core, peer] = ['@holdfast/core', 'redis-semaphore']
+  const project = new Project(join(setting.folder, 'weight'), { ...setting, type: 'module' })
+  const install = () => project.install(['--omit=peer', ...tarballs, asInstalledHere(peer)])
+  if (!(await report.check(`project with ${peer}: npm install, without a client`, install))) return
+  await report.check(`${core}: what it adds to a bundle`, async () => {
+    const gzipped = await gzippedSize(project.folder, core)
+    assert.ok(gzipped <= LIMITS[core].gzipped, `${gzipped} bytes, more than ${LIMITS[core].gzipped}`)
+  })
+  await report.check(`${core}: loads`, () => {
+    const times = loadTimes(project.folder, [core, peer], { rounds: 5, node: process.execPath })
+    for (const { way, name, wall } of times.filter((each) => each.name)) {
+      console.log(`        ${way} ${name}: ${wall.toFixed(1)} ms above Node`)
+    }
+  })
 }
 
 /** @param {Setting} setting */

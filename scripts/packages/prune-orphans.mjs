@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { filesBelow } from './files-below.mjs'
 
 /**
- * Removes what earlier builds made of sources that are gone: tsc never does, and the tarball would carry it.
+ * Removes what earlier builds made of sources that are gone: tsc never does.
  *
  * @param {string} folder
  */
 export const pruneOrphans = (folder) => {
   const sources = new Set(filesBelow(join(folder, 'src')).map((file) => file.replace(/\.ts$/, '')))
-  for (const file of filesBelow(join(folder, 'dist/esm'))) {
-    const origin = file.replace(/(\.d\.ts|\.js)$/, '').replace(/\.js\.map$/, '')
-    if (!sources.has(origin)) rmSync(join(folder, 'dist/esm', file))
+  for (const file of filesBelow(join(folder, 'build'))) {
+    const origin = file.replace(/(\.d\.ts|\.js)$/, '')
+    if (!sources.has(origin) && !file.endsWith('.tsbuildinfo')) rmSync(join(folder, 'build', file))
   }
 }

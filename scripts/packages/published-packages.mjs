@@ -28,7 +28,8 @@ export const publishedPackages = () =>
 /**
  * @typedef {object} Entry
  * @property {string} name what a user imports, as in `@holdfast/core/decorators`
- * @property {string} module its path below src and dist/esm without an extension, as in `decorators/index`
+ * @property {string} file its name in dist without an extension, as in `decorators`
+ * @property {string} module its path below src and build without an extension, as in `decorators/index`
  */
 
 /**
@@ -38,25 +39,19 @@ export const publishedPackages = () =>
  * @returns {Entry[]}
  */
 export const entriesOf = ({ name, manifest }) =>
-  Object.entries(manifest.exports)
-    .filter(([, conditions]) => typeof conditions === 'object')
-    .map(
-      ([
-        subpath,
-        {
-          import: { default: file },
-        },
-      ]) => ({
-        name: name + subpath.slice(1),
-        module: file.replace(/^\.\/dist\/esm\//, '').replace(/\.js$/, ''),
-      }),
+  Object.keys(manifest.exports)
+    .filter((subpath) => !subpath.endsWith('.json'))
+    .map((subpath) =>
+      subpath === '.'
+        ? { name, file: 'index', module: 'index' }
+        : { name: name + subpath.slice(1), file: subpath.slice(2), module: `${subpath.slice(2)}/index` },
     )
 
 const manifestIn = (folder) => {
   try {
     return JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'))
   } catch (error) {
-    // A folder that only holds the dist/ of a package of another branch is no package.
+    // A folder that only holds what was built of a package of another branch is no package.
     if (error.code === 'ENOENT') return undefined
     throw error
   }

@@ -7,6 +7,8 @@ import { publishedPackages } from './published-packages.mjs'
  * @property {string} name
  * @property {string} file
  * @property {string[]} contents paths inside the package
+ * @property {number} size of the file, in bytes
+ * @property {number} unpackedSize
  */
 
 /**
@@ -21,9 +23,11 @@ export const packAll = async (root, folder, signal) => {
   const workspaces = publishedPackages().flatMap(({ name }) => ['--workspace', name])
   const args = ['pack', '--json', '--pack-destination', folder, ...workspaces]
   const { stdout } = await command('npm', args, { cwd: root, signal })
-  return Object.values(JSON.parse(stdout)).map(({ name, filename, files }) => ({
+  return Object.values(JSON.parse(stdout)).map(({ name, filename, files, size, unpackedSize }) => ({
     name,
     file: join(folder, filename),
     contents: files.map(({ path }) => path),
+    size,
+    unpackedSize,
   }))
 }

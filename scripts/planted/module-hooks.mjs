@@ -1,11 +1,20 @@
-// Module hooks (node:module, `register`) that change one place of one module as it is loaded.
+// Module hooks (node:module, `register`) that change one place of one module as it is loaded. The packages are loaded
+// as the compiler leaves them, module by module: a bundle no longer has the text that a bug is looked for in.
 import { PLANTED_BUGS } from './bugs.mjs'
 import { builtModuleOf, plant } from './planting.mjs'
+
+const ENTRY = /(\/packages\/[^/]+)\/dist\/([^/]+)\.js$/
+const unbundled = (_, folder, entry) => `${folder}/build/${entry === 'index' ? '' : `${entry}/`}index.js`
 
 let bug
 
 export const initialize = (name) => {
   bug = PLANTED_BUGS[name]
+}
+
+export const resolve = async (specifier, context, nextResolve) => {
+  const resolved = await nextResolve(specifier, context)
+  return { ...resolved, url: resolved.url.replace(ENTRY, unbundled) }
 }
 
 export const load = async (url, context, nextLoad) => {

@@ -12,8 +12,8 @@ const isLua = ({ file }) => file.endsWith('.lua')
 /** The TypeScript module that a bug changes. Lua reaches a process only as it is embedded in one. */
 export const moduleOf = (bug) => (isLua(bug) ? EMBEDDED_LUA : bug.file)
 
-/** What the compiler makes of that module. */
-export const builtModuleOf = (bug) => moduleOf(bug).replace('/src/', '/dist/esm/').replace(/\.ts$/, '.js')
+/** What the compiler makes of that module. The bundles in dist are made of it. */
+export const builtModuleOf = (bug) => moduleOf(bug).replace('/src/', '/build/').replace(/\.ts$/, '.js')
 
 /** The compiler indents as it likes and ends statements with a semicolon. */
 const patternOf = (find) => {

@@ -1,4 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -14,6 +16,12 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc')
 let locks = []
 let onlooker = { start() {}, stop() {} }
+
+/** The ES module that users of a built package import. */
+const entryOf = (folder) => {
+  const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  return join(folder, exports['.'].import.default)
+}
 
 const onlookerOf = async (way) => {
   if (way.startsWith('a listener')) {
@@ -59,7 +67,7 @@ const measure = async (leadInMs, ms) => {
 
 serveWorker({
   async begin({ name, way, url, flows, before }) {
-    const earlier = () => import(pathToFileURL(`${before}/packages/core/dist/esm/index.js`).href)
+    const earlier = () => import(pathToFileURL(entryOf(`${before}/packages/core`)).href)
     const { LockClient } = way === 'before' ? await earlier() : await import('@holdfast/core')
     onlooker = await onlookerOf(way)
     const client = await LockClient.connect(url, { bareCalls: 'allow' })

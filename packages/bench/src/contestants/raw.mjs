@@ -1,7 +1,7 @@
-import { LATCH_TTL_MS } from '../../../core/dist/esm/scripts/command-stamp.js'
-import { givenLine, INBOX_PREFIX, latchPrefix, unlockChannel } from '../../../core/dist/esm/keys.js'
-import { acquireScript } from '../../../core/dist/esm/scripts/lock/acquire.js'
-import { releaseScript } from '../../../core/dist/esm/scripts/lock/release.js'
+import { LATCH_TTL_MS } from '../../../core/build/scripts/command-stamp.js'
+import { givenLine, INBOX_PREFIX, latchPrefix, unlockChannel } from '../../../core/build/keys.js'
+import { acquireScript } from '../../../core/build/scripts/lock/acquire.js'
+import { releaseScript } from '../../../core/build/scripts/lock/release.js'
 import { connect } from '../connection.mjs'
 
 const LEASE_MS = '30000'

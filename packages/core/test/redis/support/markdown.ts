@@ -17,7 +17,7 @@ export function filesBelow(folder: string): string[] {
     if (!entry.isDirectory()) {
       return [path]
     }
-    return /^(node_modules|dist|coverage|\..*)$/.test(entry.name) ? [] : filesBelow(path)
+    return /^(node_modules|dist|build|coverage|\..*)$/.test(entry.name) ? [] : filesBelow(path)
   })
 }
 

@@ -1,0 +1,150 @@
+import { readFileSync, readdirSync, rmSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { build } from 'esbuild'
+import ts from 'typescript'
+import { filesBelow } from './files-below.mjs'
+import { entriesOf } from './published-packages.mjs'
+import { rollUpTypes } from './roll-up-types.mjs'
+import { thirdPartyLicenses } from './third-party-licenses.mjs'
+import { writeIfChanged } from './write-if-changed.mjs'
+
+const FORMATS = { esm: 'js', cjs: 'cjs' }
+const NOTICES = 'THIRD-PARTY-LICENSES.txt'
+
+/**
+ * Makes dist of build: one file for each entry and format, one of declarations for each, and the licences of what is
+ * inside. A package of several entries has its common code in `internal`, once for each format: a class must be the
+ * same whichever entry it comes from.
+ *
+ * @param {import('./published-packages.mjs').PublishedPackage} published
+ */
+export const bundle = async (published) => {
+  const { folder } = published
+  const entries = entriesOf(published)
+  const [files, inputs] = [new Map(), new Set()]
+  for (const format of Object.keys(FORMATS)) {
+    const built = await Promise.all(
+      scriptsOf(folder, entries).map((each) => bundleScript(published, format, each)),
+    )
+    for (const { file, text, metafile } of built) {
+      files.set(file, text)
+      for (const input of Object.keys(metafile.inputs)) inputs.add(input)
+    }
+  }
+  for (const [file, text] of await rollUpTypes(published, entries)) {
+    files.set(`${file}.d.ts`, text)
+    files.set(`${file}.d.cts`, text.replaceAll(/(from ')(\.\/\w+)\.js'/g, "$1$2.cjs'"))
+  }
+  const licenses = thirdPartyLicenses(folder, [...inputs])
+  if (licenses) files.set(NOTICES, licenses)
+
+  const target = join(folder, 'dist')
+  for (const [file, contents] of files) writeIfChanged(join(target, file), contents)
+  for (const file of readdirSync(target)) {
+    if (!files.has(file)) rmSync(join(target, file), { recursive: true })
+  }
+}
+
+/**
+ * @typedef {object} BundledScript
+ * @property {string} file in dist, without its extension
+ * @property {object} input what it is made of, as esbuild takes it
+ * @property {string} [own] the folder below build whose modules it contains; others come from `internal`
+ */
+
+/** @returns {BundledScript[]} */
+const scriptsOf = (folder, entries) => {
+  const root = join(folder, 'build')
+  const scripts = entries.map(({ file, module }) => ({
+    file,
+    input: { entryPoints: [join(root, `${module}.js`)] },
+    own: dirname(join(root, module)),
+  }))
+  if (entries.length === 1) return scripts.map(({ file, input }) => ({ file, input }))
+  const lines = [...sharedNames(root, entries)].map(
+    ([module, names]) => `export { ${[...names].sort().join(', ')} } from '${module}'`,
+  )
+  return [
+    { file: 'internal', input: { stdin: { contents: lines.join('\n'), resolveDir: root } } },
+    ...scripts,
+  ]
+}
+
+/**
+ * What the entries import of the common code, module by module.
+ *
+ * @returns {Map<string, Set<string>>}
+ */
+const sharedNames = (root, entries) => {
+  const shared = new Map()
+  const homes = new Map()
+  for (const { module } of entries) {
+    const own = dirname(join(root, module))
+    const isMain = own === root
+    const modules = isMain ? ['index.js'] : filesBelow(own).filter((file) => file.endsWith('.js'))
+    for (const file of modules) {
+      for (const { from, names } of importsIn(join(own, file))) {
+        if (!from.startsWith('.')) continue
+        const target = join(dirname(join(own, file)), from)
+        if (!isMain && target.startsWith(own + sep)) continue
+        const path = `./${relative(root, target).split(sep).join('/')}`
+        for (const name of names) {
+          if ((homes.get(name) ?? path) !== path)
+            throw new Error(`${name} of ${path} and of ${homes.get(name)}`)
+          homes.set(name, path)
+          shared.set(path, (shared.get(path) ?? new Set()).add(name))
+        }
+      }
+    }
+  }
+  return shared
+}
+
+/** What a module imports or exports of others, by name. */
+const importsIn = (file) => {
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest)
+  return source.statements.flatMap((statement) => {
+    const { moduleSpecifier } = statement
+    if (!moduleSpecifier) return []
+    const bindings = ts.isImportDeclaration(statement)
+      ? statement.importClause?.namedBindings
+      : statement.exportClause
+    if (!bindings?.elements)
+      throw new Error(`${file}: only names can be imported from ${moduleSpecifier.text}`)
+    const names = bindings.elements.map(({ propertyName, name }) => (propertyName ?? name).text)
+    return [{ from: moduleSpecifier.text, names }]
+  })
+}
+
+const bundleScript = async ({ folder, manifest }, format, { file, input, own }) => {
+  const { dependencies = {}, peerDependencies = {} } = manifest
+  const extension = FORMATS[format]
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: folder,
+    ...input,
+    bundle: true,
+    format,
+    platform: 'node',
+    target: 'node20',
+    charset: 'utf8',
+    external: Object.keys({ ...dependencies, ...peerDependencies }),
+    plugins: own === undefined ? [] : [commonCodeApart(own, join(folder, 'build'), extension)],
+    // Jest in CommonJS mode has no import(); the one of an optional Redis client becomes a late require().
+    supported: format === 'cjs' ? { 'dynamic-import': false } : {},
+    metafile: true,
+    write: false,
+    logLevel: 'warning',
+  })
+  return { file: `${file}.${extension}`, text: outputFiles[0].text, metafile }
+}
+
+/** What an entry imports from outside its own folder is in `internal`; the main entry has nothing of its own. */
+const commonCodeApart = (own, root, extension) => ({
+  name: 'common-code-apart',
+  setup: (builder) =>
+    builder.onResolve({ filter: /^\.{1,2}\// }, ({ path, importer, resolveDir }) => {
+      if (importer === '') return undefined
+      const isOwn = own !== root && join(resolveDir, path).startsWith(own + sep)
+      return isOwn ? undefined : { path: `./internal.${extension}`, external: true }
+    }),
+})

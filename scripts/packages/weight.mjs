@@ -1,0 +1,88 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+
+/**
+ * What a package costs whoever installs it, in bytes and files. Core has the limits that its users were promised;
+ * those of the others are what they were, with some room.
+ */
+export const LIMITS = {
+  '@holdfast/core': { packed: 320_000, unpacked: 1_450_000, files: 25, gzipped: 84_000 },
+  '@holdfast/waiter': { packed: 26_000, unpacked: 100_000, files: 8 },
+  '@holdfast/watchdog': { packed: 30_000, unpacked: 110_000, files: 8 },
+  '@holdfast/nestjs': { packed: 12_000, unpacked: 40_000, files: 8 },
+  '@holdfast/bullmq': { packed: 12_000, unpacked: 40_000, files: 8 },
+  '@holdfast/otel': { packed: 22_000, unpacked: 80_000, files: 8 },
+  holdfast: { packed: 5_000, unpacked: 12_000, files: 8 },
+}
+
+/**
+ * What everything that an entry exports adds to a user's own bundle: minified, gzipped, peers left out.
+ *
+ * @param {string} folder of a project that has the package
+ * @param {string} entry
+ */
+export const gzippedSize = async (folder, entry) => {
+  const [, name] = /^((?:@[^/]+\/)?[^/]+)/.exec(entry)
+  const { peerDependencies } = JSON.parse(
+    readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8'),
+  )
+  const { outputFiles } = await build({
+    stdin: { contents: `export * from '${entry}'`, resolveDir: folder },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    external: Object.keys(peerDependencies),
+    write: false,
+    logLevel: 'warning',
+  })
+  return gzipSync(outputFiles[0].contents).length
+}
+
+const PRINT_CPU =
+  'const { user, system } = process.cpuUsage(); process.stdout.write(String((user + system) / 1_000))'
+
+/**
+ * Starts Node once for each package and way, in turns, so that what else the machine does is shared by all.
+ *
+ * @param {string} folder of a project that has the packages
+ * @param {string[]} packages
+ * @param {{ rounds: number, node: string }} options
+ * @returns medians in milliseconds, those of packages above those of a bare Node
+ */
+export const loadTimes = (folder, packages, { rounds, node }) => {
+  const ways = {
+    import: (name) => ['--input-type=module', '-e', `${name ? `await import('${name}')` : ''};${PRINT_CPU}`],
+    require: (name) => ['-e', `${name ? `require('${name}')` : ''};${PRINT_CPU}`],
+  }
+  const cases = Object.entries(ways).flatMap(([way, argsFor]) =>
+    ['', ...packages].map((name) => ({ way, name, args: argsFor(name), wall: [], cpu: [] })),
+  )
+  // The first round fills the cache of the file system, and does not count.
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const each of cases) {
+      const { wall, cpu } = startOnce(node, each.args, folder)
+      if (round === 0) continue
+      each.wall.push(wall)
+      each.cpu.push(cpu)
+    }
+  }
+  return cases.map(({ way, name, wall, cpu }) => {
+    const bare = cases.find((each) => each.way === way && each.name === '')
+    const above = (kind) => (name ? median(bare[kind]) : 0)
+    return { way, name, wall: median(wall) - above('wall'), cpu: median(cpu) - above('cpu') }
+  })
+}
+
+const startOnce = (node, args, cwd) => {
+  const startedAt = performance.now()
+  const { status, stdout, stderr } = spawnSync(node, args, { cwd, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${node} ${args.join(' ')}\n${stderr}`)
+  return { wall: performance.now() - startedAt, cpu: Number(stdout) }
+}
+
+const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
