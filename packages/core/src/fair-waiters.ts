@@ -72,11 +72,18 @@ export class FairWaiters {
 
   /** What this client says of itself whenever it asks. */
   get alive(): SignOfLife {
-    const { clientId, takesGrants, returns } = this.parts
+    const { clientId, takesGrants, returns, grants, runner } = this.parts
     const { aliveForMs } = this
     // What comes as late as that would be over before anybody could use it, and its waiter has lost its place.
-    const hears = this.roundTripMs <= aliveForMs / 8
-    return { clientId, aliveForMs, takesGrants: takesGrants && hears, passesOn: returns !== null }
+    const isInTime = this.roundTripMs <= aliveForMs / 8
+    return {
+      clientId,
+      aliveForMs,
+      // A client of a cluster may listen at any node.
+      hears: grants.areHeard && runner.slotOf(clientId) === undefined,
+      takesGrants: takesGrants && isInTime,
+      passesOn: returns !== null,
+    }
   }
 
   /** How long a heartbeat makes this client count as alive, ms. */

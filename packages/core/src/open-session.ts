@@ -10,6 +10,7 @@ import { EventHub } from './events.js'
 import { askForEviction } from './eviction.js'
 import { FairReturns } from './fair-returns.js'
 import { FairWaiters, type FairWaitersParts } from './fair-waiters.js'
+import { GivenLocks } from './given-locks.js'
 import { Grants } from './grants.js'
 import { HeldLocks } from './held-locks.js'
 import { RedisLeaseStore, type Leased } from './lease-store.js'
@@ -60,10 +61,17 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const events = new EventHub()
   const held = new HeldLocks()
   const grants = new Grants({ waiter, clock, beforeResume })
+  const looks = { pauseMs: resyncInterval, patienceMs: lockWatchdogTimeout }
+  const givenLocks = new GivenLocks({ runner, clock: background, ...looks })
   const session = {
     ...services,
     ...lifecycle(),
-    ...{ held, grants, ...waitingInRedis({ clientId, runner, waiter, clock, grants, held }, options) },
+    ...{
+      held,
+      grants,
+      givenLocks,
+      ...waitingInRedis({ clientId, runner, waiter, clock, grants, held }, options),
+    },
     port,
     contexts: new Contexts(),
     events,

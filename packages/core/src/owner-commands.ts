@@ -223,8 +223,8 @@ export class OwnerCommands extends Turns implements CountKeeper {
     // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).
     const wasDone = reply.kind === 'not-held' && this.ledger.mayBeReleased
     // What came of an earlier copy nobody knows.
-    if (reply.isGiven || wasDone) {
-      this.protocol.wentToAnother?.()
+    if (reply.givenForMs !== undefined || wasDone) {
+      this.protocol.wentToAnother?.(reply.givenForMs)
     }
     if (reply.heardBy === 0) {
       this.protocol.wentUnheard?.()

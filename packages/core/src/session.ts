@@ -4,6 +4,7 @@ import type { Contexts } from './contexts.js'
 import type { Background } from './background.js'
 import type { EventHub } from './events.js'
 import type { FairWaiters } from './fair-waiters.js'
+import type { GivenLocks } from './given-locks.js'
 import type { Grants } from './grants.js'
 import type { HeldLocks } from './held-locks.js'
 import type { Leased } from './lease-store.js'
@@ -28,6 +29,7 @@ export interface Session {
   readonly fairWaiters: FairWaiters
   readonly standingHeads: StandingHeads
   readonly grants: Grants
+  readonly givenLocks: GivenLocks
   readonly refusals: Refusals
   readonly releaseWaits: ReleaseWaits
   readonly contexts: Contexts

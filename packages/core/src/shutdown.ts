@@ -24,6 +24,7 @@ export async function shutDown(session: OpenSession, graceMs: number): Promise<v
   const ends = [waitersGone, background.whenOver(), runner.whenSettled()]
   await limited(Promise.allSettled(ends), patienceMs, clock)
   session.abandonEverything()
+  session.givenLocks.close()
   runner.close()
   session.releaseWaits.close()
   // What was cut off tells of it: 'release-failed'.

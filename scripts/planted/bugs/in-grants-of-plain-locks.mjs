@@ -1,5 +1,6 @@
 // Mistakes in giving a plain lock to the next client that waits.
 const GRANTS = 'packages/core/test/redis/lock-grants.test.ts'
+const UNTAKEN = 'packages/core/test/redis/grants-nobody-took.test.ts'
 const RELEASE = 'core/src/scripts/lock/release.lua'
 
 export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
@@ -12,17 +13,38 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'a lock is given although somebody listens who would never be told': {
     file: RELEASE,
-    find: 'return not heard.err and heard[2] == standing + exempt',
-    replace: 'return not heard.err and heard[2] < standing + exempt + 2',
+    find: 'return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0',
+    replace: 'return not heard.err and heard[2] < standing + exempt + 2 and heard[4] ~= 0',
     test: GRANTS,
     only: 'where somebody listens who does not stand in line',
   },
   'a lock is given although somebody in line has died': {
     file: RELEASE,
-    find: 'return not heard.err and heard[2] == standing + exempt',
+    find: 'return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0',
     replace: 'return not heard.err and heard[2] <= standing + exempt',
     test: GRANTS,
     only: 'where somebody who stands in line has died',
+  },
+  'a Java client is counted in place of a waiter that has died': {
+    file: RELEASE,
+    find: 'return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0',
+    replace: 'return not heard.err and heard[2] == standing + exempt',
+    test: UNTAKEN,
+    only: 'is announced at once, when the waiter in front of it was killed',
+  },
+  'nobody looks after a lock that was given to a waiter which is stopped': {
+    file: 'core/src/given-locks.ts',
+    find: 'this.byKey.set(watched.lock.key, watched)',
+    replace: '',
+    test: UNTAKEN,
+    only: 'is stopped',
+  },
+  'a look without an answer was one': {
+    file: 'core/src/given-locks.ts',
+    find: 'if (clock.now() < giveUpAt && !this.byKey.has(lock.key)) {',
+    replace: 'if (clock.now() > giveUpAt && !this.byKey.has(lock.key)) {',
+    test: UNTAKEN,
+    only: 'is looked at again after an outage',
   },
   'a lock is given for ever': {
     file: RELEASE,
@@ -40,7 +62,7 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'whoever gave a lock away does not stand in line': {
     file: 'core/src/owner-commands.ts',
-    find: 'this.protocol.wentToAnother?.()',
+    find: 'this.protocol.wentToAnother?.(reply.givenForMs)',
     replace: '',
     test: GRANTS,
     only: 'its own callers stand in line again',
@@ -62,8 +84,8 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'a release that runs again gives a plain lock again': {
     file: RELEASE,
-    find: "if mine and ARGV[8] ~= '' and giveToFirst(",
-    replace: "if ARGV[8] ~= '' and giveToFirst(",
+    find: "local givenForMs = mine and ARGV[8] ~= '' and giveToFirst(",
+    replace: "local givenForMs = ARGV[8] ~= '' and giveToFirst(",
     test: GRANTS,
     only: 'gives the lock once',
   },

@@ -1,5 +1,6 @@
 // Mistakes in giving a fair lock to its next waiter.
 const GRANTS = 'packages/core/test/redis/fair-lock-grants.test.ts'
+const UNTAKEN = 'packages/core/test/redis/grants-nobody-took.test.ts'
 const RELEASE = 'core/src/scripts/fair-lock/release.lua'
 
 export const BUGS_IN_GRANTS = {
@@ -16,6 +17,20 @@ export const BUGS_IN_GRANTS = {
     replace: 'if (watch.trustedForMs < 0) {',
     test: GRANTS,
     only: 'the machine was suspended since then',
+  },
+  'a lock is given to a waiter whose client hears nothing any more': {
+    file: RELEASE,
+    find: 'if isDeaf(first, inboxes) then first = passOverDeaf(q, first, inboxes) end',
+    replace: '',
+    test: UNTAKEN,
+    only: 'calls it up at once, when the waiter in front of it was killed',
+  },
+  'whoever hears nothing is passed over though nobody hears': {
+    file: RELEASE,
+    find: 'if not deaf[client] then for _, before',
+    replace: 'if not deaf[client] or place > 1 then for _, before',
+    test: UNTAKEN,
+    only: 'keeps its order where nobody hears',
   },
   'a grant that never ends': {
     file: RELEASE,

@@ -1,5 +1,6 @@
 import type { LockKind } from '../diagnostics/messages.js'
 import { RedisUnavailableError } from '../errors.js'
+import type { GivenLock } from '../given-locks.js'
 import { fairQueue, NOT_IN_LINE } from '../fair-waiters.js'
 import type { PassedHold } from '../possession.js'
 import { readWith, type Reading } from '../redis/script-call.js'
@@ -7,6 +8,7 @@ import { acquire, type FairAcquireReply } from '../scripts/fair-lock/acquire.js'
 import { forceRelease } from '../scripts/fair-lock/force-release.js'
 import { fairLine, type FairLine } from '../scripts/fair-lock/line.js'
 import { release } from '../scripts/fair-lock/release.js'
+import { withdraw } from '../scripts/fair-lock/withdraw.js'
 import { rename } from '../scripts/fair-lock/rename.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import type { RenameReply, Renaming } from '../scripts/lock/rename.js'
@@ -20,7 +22,7 @@ const DOES_NOT_WAIT = '-1'
  * Redisson's RFairLock: its hash, its list of waiters and their times. What must be trusted is kept beside them in
  * Redis's time: who of our waiters came when, and which of our clients live.
  */
-export class FairProtocol extends HashProtocol implements LocalPassing {
+export class FairProtocol extends HashProtocol implements LocalPassing, GivenLock {
   readonly kind: LockKind = 'fair'
   readonly localQueue = null
   private readonly line: FairLine
@@ -116,7 +118,20 @@ export class FairProtocol extends HashProtocol implements LocalPassing {
     return readWith(answer, reading)
   }
 
+  wentToAnother(forMs: number | undefined): void {
+    const { givenLocks, fairWaiters } = this.session
+    givenLocks.watch(this, forMs ?? fairWaiters.alive.aliveForMs)
+  }
+
+  lookAgain(): Promise<number> {
+    return withdraw(this.session.runner, { line: this.line, owner: '' })
+  }
+
   async forceRelease(): Promise<boolean> {
-    return (await forceRelease(this.session.runner, this.line)).kind === 'released'
+    const isReleased = (await forceRelease(this.session.runner, this.line)).kind === 'released'
+    if (isReleased) {
+      this.wentToAnother(undefined)
+    }
+    return isReleased
   }
 }

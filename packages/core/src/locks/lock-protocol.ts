@@ -103,8 +103,11 @@ export interface LockProtocol {
   pauseAfter?(refusals: number): number
   acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T>
   release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T>
-  /** A release gave the lock to a waiter, perhaps of another client, and announced nothing. */
-  wentToAnother?(): void
+  /**
+   * A release gave the lock to a waiter, perhaps of another client, and announced nothing.
+   * @param forMs how long that one has it without a word of its own; undefined: nobody knows whether it was given
+   */
+  wentToAnother?(forMs: number | undefined): void
   /** A release freed the lock, and no connection heard of it. */
   wentUnheard?(): void
   /** Makes the lease last at least this long from now, ms. */

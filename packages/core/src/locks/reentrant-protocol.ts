@@ -1,10 +1,12 @@
 import type { Answer } from '@holdfast/waiter'
 import { isCallSeen } from '../diagnostics/call-publication.js'
 import type { LockKind } from '../diagnostics/messages.js'
+import type { GivenLock } from '../given-locks.js'
 import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
 import type { PassedHold } from '../possession.js'
 import { readWith, type Reading } from '../redis/script-call.js'
 import { acquire, acquireCall, type AcquireCommand, type AcquireReply } from '../scripts/lock/acquire.js'
+import { announce } from '../scripts/lock/announce.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
 import { rename, type RenameReply, type Renaming } from '../scripts/lock/rename.js'
 import { releaseCall, type ReleaseReply } from '../scripts/lock/release.js'
@@ -13,7 +15,7 @@ import { HashProtocol } from './hash-protocol.js'
 import type { HoldChange, LocalLine, LocalPassing, Wish } from './lock-protocol.js'
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
-export class ReentrantProtocol extends HashProtocol implements LocalPassing {
+export class ReentrantProtocol extends HashProtocol implements LocalPassing, GivenLock {
   readonly kind: LockKind = 'reentrant'
   /** Where releases are announced; null: nowhere. */
   private readonly channel: string | null
@@ -134,11 +136,22 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing {
   }
 
   /** Somebody elsewhere was given the lock, and nothing was announced: the head here stands in line from now on. */
-  wentToAnother(): void {
+  wentToAnother(forMs: number | undefined): void {
     const { session, key } = this
+    if (!this.isOurs) {
+      session.givenLocks.watch(this, forMs ?? session.standingHeads.aliveForMs)
+    }
     if (session.standingHeads.ownerAt(key) === undefined) {
       session.waiter.standBack(key, 0)
     }
+  }
+
+  async lookAgain(): Promise<number> {
+    const { lockName, key, channel, session } = this
+    if (channel !== null) {
+      await announce(session.runner, { lockName, key, channel })
+    }
+    return 0
   }
 
   /** The release was announced to nobody, so nobody here heard of it: the head looks for itself. */

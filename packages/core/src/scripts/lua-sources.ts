@@ -276,11 +276,14 @@ local transitions = {
       redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
       return untilMs
     end
+    local function inboxOf(owner, prefix)
+      return prefix .. string.match(owner, '^(.*):')
+    end
     local function give(lock, owner, untilMs, inboxPrefix, behind)
       local untilText = string.format('%.0f', untilMs)
       redis.call('hset', lock, owner, 1)
       redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+      redis.call('publish', inboxOf(owner, inboxPrefix), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
     end
     local function firstOf(line)
       return redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
@@ -296,10 +299,11 @@ local transitions = {
         owner = firstOf(line)
       end
     end
-    local function allStand(line, now, publish, channel, exempt)
-      local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
+    local function allStand(line, now, publish, channel, exempt, inbox)
+      local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
+        or redis.pcall('pubsub', 'numsub', channel, inbox)
       local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-      return not heard.err and heard[2] == standing + exempt
+      return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
     end
     local function wasLeftFreeLately(line, now)
       local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
@@ -309,20 +313,22 @@ local transitions = {
       local now = math.floor(micros() / 1000)
       local first, untilMs = firstAlive(line, now)
       if not first then
-        return false
+        return nil
       end
-      if allStand(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
+      if allStand(line, now, publish, channel, exempt, inboxOf(first, inboxPrefix)) and wasLeftFreeLately(line, now) then
         redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
         give(lock, first, untilMs, inboxPrefix)
         leave(line, first)
-        return true
+        return untilMs - now
       end
       redis.call('zadd', line, string.format('%.0f', -now), LEFT_FREE)
-      return false
+      return nil
     end
       leave(KEYS[2], ARGV[1])
-      if mine and ARGV[8] ~= '' and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
-        return -1
+      local givenForMs = mine and ARGV[8] ~= ''
+        and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
+      if givenForMs then
+        return -givenForMs
       end
     end
     if not mine then
@@ -541,11 +547,14 @@ local transitions = {
       rank = rank or known and redis.call('zrank', q.arrivals, owner) or q.ours
       return tonumber(known or 0), rank + foreigners(q) + 1, foreigners(q)
     end
+    local function inboxOf(owner, prefix)
+      return prefix .. string.match(owner, '^(.*):')
+    end
     local function give(lock, owner, untilMs, inboxPrefix, behind)
       local untilText = string.format('%.0f', untilMs)
       redis.call('hset', lock, owner, 1)
       redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+      redis.call('publish', inboxOf(owner, inboxPrefix), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
     end
     local function behindFirst(q, client)
       local ids, prefix = '', client .. ':'
@@ -557,20 +566,49 @@ local transitions = {
       end
       return ids
     end
-    local function callUp(q, lock, first, inboxPrefix, unlock, publish)
-      local owner = first.owner
-      if first.marks and string.find(first.marks, 'g', 1, true) then
-        local passesOn = string.find(first.marks, 'p', 1, true)
-        give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+    local function isDeaf(waiter, inboxes)
+      if not string.find(waiter.marks or '', 'h', 1, true) then
+        return false
+      end
+      local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
+      return not heard.err and heard[2] == 0
+    end
+    local function passOverDeaf(q, first, inboxes)
+      local deaf = {}
+      for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
+        local client, waiter = clientOf(owner), waiterOf(q, owner)
+        if deaf[client] == nil then
+          deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+        end
+        if not deaf[client] then
+          for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
+            redis.call('hdel', q.heartbeats, clientOf(before))
+            remove(q, before)
+          end
+          return waiter
+        end
+      end
+      return first
+    end
+    local function callUp(q, lock, first, inboxes, unlock, publish)
+      if isDeaf(first, inboxes) then
+        first = passOverDeaf(q, first, inboxes)
+      end
+      local owner, marks = first.owner, first.marks
+      local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
+      if marks and string.find(marks, 'g', 1, true) then
+        local passesOn = string.find(marks, 'p', 1, true)
+        give(lock, owner, first.untilMs, inboxes, passesOn and behindFirst(q, clientOf(owner)))
         remove(q, owner)
-        return
+        return q.listed > 0 and aliveMs or 0
       end
       redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if first.marks then
-        redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+      if marks then
+        redis.call('publish', inboxOf(owner, inboxes), 'turn:' .. owner)
       else
         redis.call(publish, unlock .. ':' .. owner, '0')
       end
+      return q.listed > 1 and aliveMs or 0
     end
     local function isLate(latch, sequence)
       local through = tonumber(redis.call('get', latch) or '')
@@ -758,11 +796,14 @@ local transitions = {
         end
       end
     end
+    local function inboxOf(owner, prefix)
+      return prefix .. string.match(owner, '^(.*):')
+    end
     local function give(lock, owner, untilMs, inboxPrefix, behind)
       local untilText = string.format('%.0f', untilMs)
       redis.call('hset', lock, owner, 1)
       redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+      redis.call('publish', inboxOf(owner, inboxPrefix), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
     end
     local function behindFirst(q, client)
       local ids, prefix = '', client .. ':'
@@ -774,20 +815,49 @@ local transitions = {
       end
       return ids
     end
-    local function callUp(q, lock, first, inboxPrefix, unlock, publish)
-      local owner = first.owner
-      if first.marks and string.find(first.marks, 'g', 1, true) then
-        local passesOn = string.find(first.marks, 'p', 1, true)
-        give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+    local function isDeaf(waiter, inboxes)
+      if not string.find(waiter.marks or '', 'h', 1, true) then
+        return false
+      end
+      local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
+      return not heard.err and heard[2] == 0
+    end
+    local function passOverDeaf(q, first, inboxes)
+      local deaf = {}
+      for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
+        local client, waiter = clientOf(owner), waiterOf(q, owner)
+        if deaf[client] == nil then
+          deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+        end
+        if not deaf[client] then
+          for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
+            redis.call('hdel', q.heartbeats, clientOf(before))
+            remove(q, before)
+          end
+          return waiter
+        end
+      end
+      return first
+    end
+    local function callUp(q, lock, first, inboxes, unlock, publish)
+      if isDeaf(first, inboxes) then
+        first = passOverDeaf(q, first, inboxes)
+      end
+      local owner, marks = first.owner, first.marks
+      local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
+      if marks and string.find(marks, 'g', 1, true) then
+        local passesOn = string.find(marks, 'p', 1, true)
+        give(lock, owner, first.untilMs, inboxes, passesOn and behindFirst(q, clientOf(owner)))
         remove(q, owner)
-        return
+        return q.listed > 0 and aliveMs or 0
       end
       redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if first.marks then
-        redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+      if marks then
+        redis.call('publish', inboxOf(owner, inboxes), 'turn:' .. owner)
       else
         redis.call(publish, unlock .. ':' .. owner, '0')
       end
+      return q.listed > 1 and aliveMs or 0
     end
     local function leavePassed(q, lock, owners, isLost)
       if not owners[1] then return end
@@ -848,8 +918,9 @@ local transitions = {
       for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
       leavePassed(q, KEYS[1], passed, not mine)
       local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
-      if first then callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) end
+      local usedWithinMs = first and callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
       tidy(q)
+      if mine and usedWithinMs > 0 then return -usedWithinMs end
     end
     return mine and 1 or 0
   end },
@@ -972,11 +1043,14 @@ local transitions = {
         end
       end
     end
+    local function inboxOf(owner, prefix)
+      return prefix .. string.match(owner, '^(.*):')
+    end
     local function give(lock, owner, untilMs, inboxPrefix, behind)
       local untilText = string.format('%.0f', untilMs)
       redis.call('hset', lock, owner, 1)
       redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+      redis.call('publish', inboxOf(owner, inboxPrefix), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
     end
     local function behindFirst(q, client)
       local ids, prefix = '', client .. ':'
@@ -988,20 +1062,49 @@ local transitions = {
       end
       return ids
     end
-    local function callUp(q, lock, first, inboxPrefix, unlock, publish)
-      local owner = first.owner
-      if first.marks and string.find(first.marks, 'g', 1, true) then
-        local passesOn = string.find(first.marks, 'p', 1, true)
-        give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+    local function isDeaf(waiter, inboxes)
+      if not string.find(waiter.marks or '', 'h', 1, true) then
+        return false
+      end
+      local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
+      return not heard.err and heard[2] == 0
+    end
+    local function passOverDeaf(q, first, inboxes)
+      local deaf = {}
+      for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
+        local client, waiter = clientOf(owner), waiterOf(q, owner)
+        if deaf[client] == nil then
+          deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+        end
+        if not deaf[client] then
+          for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
+            redis.call('hdel', q.heartbeats, clientOf(before))
+            remove(q, before)
+          end
+          return waiter
+        end
+      end
+      return first
+    end
+    local function callUp(q, lock, first, inboxes, unlock, publish)
+      if isDeaf(first, inboxes) then
+        first = passOverDeaf(q, first, inboxes)
+      end
+      local owner, marks = first.owner, first.marks
+      local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
+      if marks and string.find(marks, 'g', 1, true) then
+        local passesOn = string.find(marks, 'p', 1, true)
+        give(lock, owner, first.untilMs, inboxes, passesOn and behindFirst(q, clientOf(owner)))
         remove(q, owner)
-        return
+        return q.listed > 0 and aliveMs or 0
       end
       redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if first.marks then
-        redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+      if marks then
+        redis.call('publish', inboxOf(owner, inboxes), 'turn:' .. owner)
       else
         redis.call(publish, unlock .. ':' .. owner, '0')
       end
+      return q.listed > 1 and aliveMs or 0
     end
     redis.call('hdel', KEYS[5], '')
     local lease = redis.call('pttl', KEYS[1])
@@ -1151,11 +1254,14 @@ local transitions = {
         end
       end
     end
+    local function inboxOf(owner, prefix)
+      return prefix .. string.match(owner, '^(.*):')
+    end
     local function give(lock, owner, untilMs, inboxPrefix, behind)
       local untilText = string.format('%.0f', untilMs)
       redis.call('hset', lock, owner, 1)
       redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+      redis.call('publish', inboxOf(owner, inboxPrefix), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
     end
     local function behindFirst(q, client)
       local ids, prefix = '', client .. ':'
@@ -1167,20 +1273,49 @@ local transitions = {
       end
       return ids
     end
-    local function callUp(q, lock, first, inboxPrefix, unlock, publish)
-      local owner = first.owner
-      if first.marks and string.find(first.marks, 'g', 1, true) then
-        local passesOn = string.find(first.marks, 'p', 1, true)
-        give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+    local function isDeaf(waiter, inboxes)
+      if not string.find(waiter.marks or '', 'h', 1, true) then
+        return false
+      end
+      local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
+      return not heard.err and heard[2] == 0
+    end
+    local function passOverDeaf(q, first, inboxes)
+      local deaf = {}
+      for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
+        local client, waiter = clientOf(owner), waiterOf(q, owner)
+        if deaf[client] == nil then
+          deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+        end
+        if not deaf[client] then
+          for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
+            redis.call('hdel', q.heartbeats, clientOf(before))
+            remove(q, before)
+          end
+          return waiter
+        end
+      end
+      return first
+    end
+    local function callUp(q, lock, first, inboxes, unlock, publish)
+      if isDeaf(first, inboxes) then
+        first = passOverDeaf(q, first, inboxes)
+      end
+      local owner, marks = first.owner, first.marks
+      local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
+      if marks and string.find(marks, 'g', 1, true) then
+        local passesOn = string.find(marks, 'p', 1, true)
+        give(lock, owner, first.untilMs, inboxes, passesOn and behindFirst(q, clientOf(owner)))
         remove(q, owner)
-        return
+        return q.listed > 0 and aliveMs or 0
       end
       redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if first.marks then
-        redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+      if marks then
+        redis.call('publish', inboxOf(owner, inboxes), 'turn:' .. owner)
       else
         redis.call(publish, unlock .. ':' .. owner, '0')
       end
+      return q.listed > 1 and aliveMs or 0
     end
     local function leavePassed(q, lock, owners, isLost)
       if not owners[1] then return end
@@ -1822,11 +1957,14 @@ local function join(q, owner, number, lease)
   rank = rank or known and redis.call('zrank', q.arrivals, owner) or q.ours
   return tonumber(known or 0), rank + foreigners(q) + 1, foreigners(q)
 end
+local function inboxOf(owner, prefix)
+  return prefix .. string.match(owner, '^(.*):')
+end
 local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+  redis.call('publish', inboxOf(owner, inboxPrefix), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
 end
 local function behindFirst(q, client)
   local ids, prefix = '', client .. ':'
@@ -1838,20 +1976,49 @@ local function behindFirst(q, client)
   end
   return ids
 end
-local function callUp(q, lock, first, inboxPrefix, unlock, publish)
-  local owner = first.owner
-  if first.marks and string.find(first.marks, 'g', 1, true) then
-    local passesOn = string.find(first.marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+local function isDeaf(waiter, inboxes)
+  if not string.find(waiter.marks or '', 'h', 1, true) then
+    return false
+  end
+  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
+  return not heard.err and heard[2] == 0
+end
+local function passOverDeaf(q, first, inboxes)
+  local deaf = {}
+  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
+    local client, waiter = clientOf(owner), waiterOf(q, owner)
+    if deaf[client] == nil then
+      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+    end
+    if not deaf[client] then
+      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
+        redis.call('hdel', q.heartbeats, clientOf(before))
+        remove(q, before)
+      end
+      return waiter
+    end
+  end
+  return first
+end
+local function callUp(q, lock, first, inboxes, unlock, publish)
+  if isDeaf(first, inboxes) then
+    first = passOverDeaf(q, first, inboxes)
+  end
+  local owner, marks = first.owner, first.marks
+  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
+  if marks and string.find(marks, 'g', 1, true) then
+    local passesOn = string.find(marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxes, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
-    return
+    return q.listed > 0 and aliveMs or 0
   end
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if first.marks then
-    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  if marks then
+    redis.call('publish', inboxOf(owner, inboxes), 'turn:' .. owner)
   else
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
+  return q.listed > 1 and aliveMs or 0
 end
 local function isLate(latch, sequence)
   local through = tonumber(redis.call('get', latch) or '')
@@ -2039,11 +2206,14 @@ local function tidy(q)
     end
   end
 end
+local function inboxOf(owner, prefix)
+  return prefix .. string.match(owner, '^(.*):')
+end
 local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+  redis.call('publish', inboxOf(owner, inboxPrefix), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
 end
 local function behindFirst(q, client)
   local ids, prefix = '', client .. ':'
@@ -2055,20 +2225,49 @@ local function behindFirst(q, client)
   end
   return ids
 end
-local function callUp(q, lock, first, inboxPrefix, unlock, publish)
-  local owner = first.owner
-  if first.marks and string.find(first.marks, 'g', 1, true) then
-    local passesOn = string.find(first.marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+local function isDeaf(waiter, inboxes)
+  if not string.find(waiter.marks or '', 'h', 1, true) then
+    return false
+  end
+  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
+  return not heard.err and heard[2] == 0
+end
+local function passOverDeaf(q, first, inboxes)
+  local deaf = {}
+  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
+    local client, waiter = clientOf(owner), waiterOf(q, owner)
+    if deaf[client] == nil then
+      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+    end
+    if not deaf[client] then
+      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
+        redis.call('hdel', q.heartbeats, clientOf(before))
+        remove(q, before)
+      end
+      return waiter
+    end
+  end
+  return first
+end
+local function callUp(q, lock, first, inboxes, unlock, publish)
+  if isDeaf(first, inboxes) then
+    first = passOverDeaf(q, first, inboxes)
+  end
+  local owner, marks = first.owner, first.marks
+  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
+  if marks and string.find(marks, 'g', 1, true) then
+    local passesOn = string.find(marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxes, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
-    return
+    return q.listed > 0 and aliveMs or 0
   end
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if first.marks then
-    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  if marks then
+    redis.call('publish', inboxOf(owner, inboxes), 'turn:' .. owner)
   else
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
+  return q.listed > 1 and aliveMs or 0
 end
 local owners = redis.call('hkeys', KEYS[1])
 redis.call('del', KEYS[1], KEYS[6])
@@ -2202,11 +2401,14 @@ local function tidy(q)
     end
   end
 end
+local function inboxOf(owner, prefix)
+  return prefix .. string.match(owner, '^(.*):')
+end
 local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+  redis.call('publish', inboxOf(owner, inboxPrefix), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
 end
 local function behindFirst(q, client)
   local ids, prefix = '', client .. ':'
@@ -2218,20 +2420,49 @@ local function behindFirst(q, client)
   end
   return ids
 end
-local function callUp(q, lock, first, inboxPrefix, unlock, publish)
-  local owner = first.owner
-  if first.marks and string.find(first.marks, 'g', 1, true) then
-    local passesOn = string.find(first.marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+local function isDeaf(waiter, inboxes)
+  if not string.find(waiter.marks or '', 'h', 1, true) then
+    return false
+  end
+  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
+  return not heard.err and heard[2] == 0
+end
+local function passOverDeaf(q, first, inboxes)
+  local deaf = {}
+  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
+    local client, waiter = clientOf(owner), waiterOf(q, owner)
+    if deaf[client] == nil then
+      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+    end
+    if not deaf[client] then
+      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
+        redis.call('hdel', q.heartbeats, clientOf(before))
+        remove(q, before)
+      end
+      return waiter
+    end
+  end
+  return first
+end
+local function callUp(q, lock, first, inboxes, unlock, publish)
+  if isDeaf(first, inboxes) then
+    first = passOverDeaf(q, first, inboxes)
+  end
+  local owner, marks = first.owner, first.marks
+  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
+  if marks and string.find(marks, 'g', 1, true) then
+    local passesOn = string.find(marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxes, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
-    return
+    return q.listed > 0 and aliveMs or 0
   end
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if first.marks then
-    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  if marks then
+    redis.call('publish', inboxOf(owner, inboxes), 'turn:' .. owner)
   else
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
+  return q.listed > 1 and aliveMs or 0
 end
 redis.call('hdel', KEYS[5], '')
 local lease = redis.call('pttl', KEYS[1])
@@ -2381,11 +2612,14 @@ local function tidy(q)
     end
   end
 end
+local function inboxOf(owner, prefix)
+  return prefix .. string.match(owner, '^(.*):')
+end
 local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+  redis.call('publish', inboxOf(owner, inboxPrefix), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
 end
 local function behindFirst(q, client)
   local ids, prefix = '', client .. ':'
@@ -2397,20 +2631,49 @@ local function behindFirst(q, client)
   end
   return ids
 end
-local function callUp(q, lock, first, inboxPrefix, unlock, publish)
-  local owner = first.owner
-  if first.marks and string.find(first.marks, 'g', 1, true) then
-    local passesOn = string.find(first.marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+local function isDeaf(waiter, inboxes)
+  if not string.find(waiter.marks or '', 'h', 1, true) then
+    return false
+  end
+  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
+  return not heard.err and heard[2] == 0
+end
+local function passOverDeaf(q, first, inboxes)
+  local deaf = {}
+  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
+    local client, waiter = clientOf(owner), waiterOf(q, owner)
+    if deaf[client] == nil then
+      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+    end
+    if not deaf[client] then
+      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
+        redis.call('hdel', q.heartbeats, clientOf(before))
+        remove(q, before)
+      end
+      return waiter
+    end
+  end
+  return first
+end
+local function callUp(q, lock, first, inboxes, unlock, publish)
+  if isDeaf(first, inboxes) then
+    first = passOverDeaf(q, first, inboxes)
+  end
+  local owner, marks = first.owner, first.marks
+  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
+  if marks and string.find(marks, 'g', 1, true) then
+    local passesOn = string.find(marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxes, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
-    return
+    return q.listed > 0 and aliveMs or 0
   end
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if first.marks then
-    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  if marks then
+    redis.call('publish', inboxOf(owner, inboxes), 'turn:' .. owner)
   else
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
+  return q.listed > 1 and aliveMs or 0
 end
 local function leavePassed(q, lock, owners, isLost)
   if not owners[1] then return end
@@ -2471,8 +2734,9 @@ if q.listed > 0 or q.ours > 0 or #ARGV > 9 then
   for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
   leavePassed(q, KEYS[1], passed, not mine)
   local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
-  if first then callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) end
+  local usedWithinMs = first and callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
   tidy(q)
+  if mine and usedWithinMs > 0 then return -usedWithinMs end
 end
 return mine and 1 or 0
 `,
@@ -2595,11 +2859,14 @@ local function tidy(q)
     end
   end
 end
+local function inboxOf(owner, prefix)
+  return prefix .. string.match(owner, '^(.*):')
+end
 local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+  redis.call('publish', inboxOf(owner, inboxPrefix), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
 end
 local function behindFirst(q, client)
   local ids, prefix = '', client .. ':'
@@ -2611,20 +2878,49 @@ local function behindFirst(q, client)
   end
   return ids
 end
-local function callUp(q, lock, first, inboxPrefix, unlock, publish)
-  local owner = first.owner
-  if first.marks and string.find(first.marks, 'g', 1, true) then
-    local passesOn = string.find(first.marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+local function isDeaf(waiter, inboxes)
+  if not string.find(waiter.marks or '', 'h', 1, true) then
+    return false
+  end
+  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
+  return not heard.err and heard[2] == 0
+end
+local function passOverDeaf(q, first, inboxes)
+  local deaf = {}
+  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
+    local client, waiter = clientOf(owner), waiterOf(q, owner)
+    if deaf[client] == nil then
+      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+    end
+    if not deaf[client] then
+      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
+        redis.call('hdel', q.heartbeats, clientOf(before))
+        remove(q, before)
+      end
+      return waiter
+    end
+  end
+  return first
+end
+local function callUp(q, lock, first, inboxes, unlock, publish)
+  if isDeaf(first, inboxes) then
+    first = passOverDeaf(q, first, inboxes)
+  end
+  local owner, marks = first.owner, first.marks
+  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
+  if marks and string.find(marks, 'g', 1, true) then
+    local passesOn = string.find(marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxes, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
-    return
+    return q.listed > 0 and aliveMs or 0
   end
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if first.marks then
-    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  if marks then
+    redis.call('publish', inboxOf(owner, inboxes), 'turn:' .. owner)
   else
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
+  return q.listed > 1 and aliveMs or 0
 end
 local function leavePassed(q, lock, owners, isLost)
   if not owners[1] then return end
@@ -2688,7 +2984,7 @@ end
 tidy(q)
 return moved and 1 or isNamed and 2 or 0
 `,
-  'fair-lock/withdraw': `-- withdraw: take an owner that nobody waits for any more out of the line; its hold, if it has one, stays.
+  'fair-lock/withdraw': `-- withdraw: take an owner that nobody waits for out of the line, not its hold; a free lock goes to the first in line.
 local function clock()
   local time = redis.call('time')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -2807,11 +3103,14 @@ local function tidy(q)
     end
   end
 end
+local function inboxOf(owner, prefix)
+  return prefix .. string.match(owner, '^(.*):')
+end
 local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+  redis.call('publish', inboxOf(owner, inboxPrefix), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
 end
 local function behindFirst(q, client)
   local ids, prefix = '', client .. ':'
@@ -2823,29 +3122,56 @@ local function behindFirst(q, client)
   end
   return ids
 end
-local function callUp(q, lock, first, inboxPrefix, unlock, publish)
-  local owner = first.owner
-  if first.marks and string.find(first.marks, 'g', 1, true) then
-    local passesOn = string.find(first.marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+local function isDeaf(waiter, inboxes)
+  if not string.find(waiter.marks or '', 'h', 1, true) then
+    return false
+  end
+  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
+  return not heard.err and heard[2] == 0
+end
+local function passOverDeaf(q, first, inboxes)
+  local deaf = {}
+  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
+    local client, waiter = clientOf(owner), waiterOf(q, owner)
+    if deaf[client] == nil then
+      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+    end
+    if not deaf[client] then
+      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
+        redis.call('hdel', q.heartbeats, clientOf(before))
+        remove(q, before)
+      end
+      return waiter
+    end
+  end
+  return first
+end
+local function callUp(q, lock, first, inboxes, unlock, publish)
+  if isDeaf(first, inboxes) then
+    first = passOverDeaf(q, first, inboxes)
+  end
+  local owner, marks = first.owner, first.marks
+  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
+  if marks and string.find(marks, 'g', 1, true) then
+    local passesOn = string.find(marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxes, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
-    return
+    return q.listed > 0 and aliveMs or 0
   end
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if first.marks then
-    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  if marks then
+    redis.call('publish', inboxOf(owner, inboxes), 'turn:' .. owner)
   else
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
+  return q.listed > 1 and aliveMs or 0
 end
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
 remove(q, ARGV[1])
 local first = redis.call('exists', KEYS[1]) == 0 and head(q)
-if first then
-  callUp(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5])
-end
+local usedWithinMs = first and callUp(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5]) or 0
 tidy(q)
-return 1
+return usedWithinMs
 `,
   'fenced-lock/acquire': `-- acquire: take a lock as lock/acquire does, with a token larger than that of any acquisition before.
 local lock = {
@@ -3179,6 +3505,14 @@ local untilMs = KEYS[4] and stand(KEYS[4], ARGV[1], tonumber(ARGV[8])) or 0
 local holder = redis.call('hgetall', KEYS[1])
 return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
 `,
+  'lock/announce': `-- announce: tell everybody that a lock is free, if it is: a waiter that was given it may have died before it heard of it.
+redis.call('hdel', KEYS[1], '')
+if redis.call('exists', KEYS[1]) == 1 then
+  return 0
+end
+redis.call(ARGV[2], ARGV[1], '0')
+return 1
+`,
   'lock/explain': `-- explain: all that Redis has about a lock, of whatever kind; or that the key is none.
 local function isOf(owner, text)
   return string.sub(text or '', -#owner - 1) == ' ' .. owner
@@ -3336,11 +3670,14 @@ local function stand(line, owner, forMs)
   redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
   return untilMs
 end
+local function inboxOf(owner, prefix)
+  return prefix .. string.match(owner, '^(.*):')
+end
 local function give(lock, owner, untilMs, inboxPrefix, behind)
   local untilText = string.format('%.0f', untilMs)
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxPrefix .. string.match(owner, '^(.*):'), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
+  redis.call('publish', inboxOf(owner, inboxPrefix), 'grant:' .. untilText .. ':' .. owner .. (behind or ''))
 end
 local function firstOf(line)
   return redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
@@ -3356,10 +3693,11 @@ local function firstAlive(line, now)
     owner = firstOf(line)
   end
 end
-local function allStand(line, now, publish, channel, exempt)
-  local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
+local function allStand(line, now, publish, channel, exempt, inbox)
+  local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
+    or redis.pcall('pubsub', 'numsub', channel, inbox)
   local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-  return not heard.err and heard[2] == standing + exempt
+  return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
 end
 local function wasLeftFreeLately(line, now)
   local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
@@ -3369,20 +3707,22 @@ local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   local now = math.floor(micros() / 1000)
   local first, untilMs = firstAlive(line, now)
   if not first then
-    return false
+    return nil
   end
-  if allStand(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
+  if allStand(line, now, publish, channel, exempt, inboxOf(first, inboxPrefix)) and wasLeftFreeLately(line, now) then
     redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
     give(lock, first, untilMs, inboxPrefix)
     leave(line, first)
-    return true
+    return untilMs - now
   end
   redis.call('zadd', line, string.format('%.0f', -now), LEFT_FREE)
-  return false
+  return nil
 end
   leave(KEYS[2], ARGV[1])
-  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
-    return -1
+  local givenForMs = mine and ARGV[8] ~= ''
+    and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
+  if givenForMs then
+    return -givenForMs
   end
 end
 if not mine then

@@ -27,7 +27,13 @@ beforeEach(() => {
 })
 
 const stamp = (sequence: number, latchThrough = 0) => ({ sequence, latchThrough })
-const aliveAs = (clientId: string) => ({ clientId, aliveForMs: 60_000, takesGrants: false, passesOn: false })
+const aliveAs = (clientId: string) => ({
+  clientId,
+  aliveForMs: 60_000,
+  hears: false,
+  takesGrants: false,
+  passesOn: false,
+})
 const acquireAs = (owner: string, change: Partial<FairAcquireCommand> = {}) =>
   acquire(runner, {
     line,
@@ -124,6 +130,20 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
     await releaseAs(B)
     await releaseAs(A)
     expect(await beatAs('b~1')).toMatchObject({ ttlMs: -2, first: '', holder: '' })
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('release, withdraw: how long whoever is called up has, where somebody waits behind it', async () => {
+    await acquireAs(C)
+    await acquireAs(A)
+    await acquireAs(B)
+    const { givenForMs } = await releaseAs(C)
+    expect(givenForMs).toBeGreaterThan(55_000)
+    expect(givenForMs).toBeLessThanOrEqual(60_000)
+    expect(await withdraw(runner, { line, owner: '' })).toBeGreaterThan(55_000)
+    expect(await seen.owners()).toEqual([A, B])
+    expect(await withdraw(runner, { line, owner: A })).toBe(0)
+    expect(await withdraw(runner, { line, owner: B })).toBe(0)
     expect(await rig.contents()).toEqual({})
   })
 

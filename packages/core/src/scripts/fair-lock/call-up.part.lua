@@ -14,22 +14,60 @@ local function behindFirst(q, client)
   return ids
 end
 
+-- Whether nobody listens to the inbox of a client that listened once: it has died, or its connection has.
+local function isDeaf(waiter, inboxes)
+  if not string.find(waiter.marks or '', 'h', 1, true) then
+    return false
+  end
+  -- pcall: a user whom Redis does not let ask takes nobody for dead.
+  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
+  return not heard.err and heard[2] == 0
+end
+
+-- The first in line who is not deaf. Those in front of it are as dead as if their heartbeat was overdue: a client that
+-- lives after all finds at its next heartbeat that its life has begun anew, and its waiters come back by their numbers.
+-- Where nobody hears, nobody is taken for dead: the line keeps its order until somebody is back.
+local function passOverDeaf(q, first, inboxes)
+  local deaf = {}
+  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
+    local client, waiter = clientOf(owner), waiterOf(q, owner)
+    if deaf[client] == nil then
+      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+    end
+    if not deaf[client] then
+      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
+        redis.call('hdel', q.heartbeats, clientOf(before))
+        remove(q, before)
+      end
+      return waiter
+    end
+  end
+  return first
+end
+
+-- Returns how many ms it has from now whom we told, where others stand in line behind it: should it be dead or stopped,
+-- they might hear of nothing. 0 for a Java client, whom nobody of ours takes for dead before Redisson does.
 -- A Java waiter hears on its own channel that it may try; a client that does not use what it is given lets its waiters
 -- try as well.
 -- unlock: Redisson's channel; publish: PUBLISH or SPUBLISH on it.
-local function callUp(q, lock, first, inboxPrefix, unlock, publish)
-  local owner = first.owner
-  if first.marks and string.find(first.marks, 'g', 1, true) then
-    local passesOn = string.find(first.marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxPrefix, passesOn and behindFirst(q, clientOf(owner)))
+local function callUp(q, lock, first, inboxes, unlock, publish)
+  if isDeaf(first, inboxes) then
+    first = passOverDeaf(q, first, inboxes)
+  end
+  local owner, marks = first.owner, first.marks
+  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
+  if marks and string.find(marks, 'g', 1, true) then
+    local passesOn = string.find(marks, 'p', 1, true)
+    give(lock, owner, first.untilMs, inboxes, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
-    return
+    return q.listed > 0 and aliveMs or 0
   end
   -- It has come at a far place, perhaps, and got the patience of all before it: now its own is left.
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if first.marks then
-    redis.call('publish', inboxPrefix .. clientOf(owner), 'turn:' .. owner)
+  if marks then
+    redis.call('publish', inboxOf(owner, inboxes), 'turn:' .. owner)
   else
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
+  return q.listed > 1 and aliveMs or 0
 end

@@ -17,6 +17,8 @@ export interface SignOfLife {
   readonly clientId: string
   /** How long the client counts as alive without another heartbeat, ms. */
   readonly aliveForMs: number
+  /** Whether it listens to its inbox, as this very server confirmed: where nobody does any more, it is gone. */
+  readonly hears: boolean
   /** Whether it uses a lock that its waiter is given; else the waiter is told to try. */
   readonly takesGrants: boolean
   /** Whether it passes what its waiter is given on to those of its own that stand directly behind. */
@@ -39,8 +41,8 @@ export function lifeIn([since, until, leftMs]: readonly unknown[]): Life {
 }
 
 /** The same as marks in Redis. */
-export function marksOf({ takesGrants, passesOn }: SignOfLife): string {
-  return `${takesGrants ? 'g' : ''}${takesGrants && passesOn ? 'p' : ''}`
+export function marksOf({ hears, takesGrants, passesOn }: SignOfLife): string {
+  return `${takesGrants ? 'g' : ''}${takesGrants && passesOn ? 'p' : ''}${hears ? 'h' : ''}`
 }
 
 export function fairLine(lockName: string, key: string, patienceMs: number): FairLine {

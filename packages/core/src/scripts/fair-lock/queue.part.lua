@@ -19,7 +19,8 @@ local function clientOf(owner)
 end
 
 -- Until when a client counts as alive, since when it has without a gap, and its marks: `s` it was spared, see `listen`;
--- `g` it uses a lock that its waiter is given, `p` and passes it on along the line.
+-- `g` it uses a lock that its waiter is given, `p` and passes it on along the line; `h` it listens to its inbox
+-- at this very server: clients on a cluster listen at any node, and do not say so.
 local function lifeIn(text)
   local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
   return tonumber(untilMs or 0), tonumber(since or 0), marks or ''

@@ -6,7 +6,8 @@
 --         [6] ms that Redisson gives each waiter
 --         [7] prefix of the inbox channels of clients   [8] unlock channel   [9] PUBLISH or SPUBLISH
 --         [10..] waiters that it was passed on to inside their process, which stand in line still
--- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
+-- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing,
+--         -n released, and a waiter of ours has n ms to use it while others wait
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 -- insert fair-lock/queue
 -- insert fair-lock/call-up
@@ -50,7 +51,8 @@ if q.listed > 0 or q.ours > 0 or #ARGV > 9 then
   for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
   leavePassed(q, KEYS[1], passed, not mine)
   local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
-  if first then callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) end
+  local usedWithinMs = first and callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
   tidy(q)
+  if mine and usedWithinMs > 0 then return -usedWithinMs end
 end
 return mine and 1 or 0

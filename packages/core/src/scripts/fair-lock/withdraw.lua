@@ -1,16 +1,14 @@
--- withdraw: take an owner that nobody waits for any more out of the line; its hold, if it has one, stays.
+-- withdraw: take an owner that nobody waits for out of the line, not its hold; a free lock goes to the first in line.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
--- ARGV    [1] owner   [2] ms that Redisson gives each waiter
+-- ARGV    [1] owner, '' for none   [2] ms that Redisson gives each waiter
 --         [3] prefix of the inbox channels of clients   [4] unlock channel   [5] PUBLISH or SPUBLISH
--- RETURNS 1
+-- RETURNS ms that a waiter of ours has to use it while others wait, 0 for nothing of that
 -- RETRY   safe: finds nothing
 -- insert fair-lock/queue
 -- insert fair-lock/call-up
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
 remove(q, ARGV[1])
 local first = redis.call('exists', KEYS[1]) == 0 and head(q)
-if first then
-  callUp(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5])
-end
+local usedWithinMs = first and callUp(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5]) or 0
 tidy(q)
-return 1
+return usedWithinMs

@@ -6,11 +6,12 @@ export const withdrawScript = defineScript('fair-lock/withdraw')
 
 export interface WithdrawCommand {
   readonly line: FairLine
+  /** '': none. A free lock goes to the first in line. */
   readonly owner: string
 }
 
-export function withdraw(runner: ScriptRunner, { line, owner }: WithdrawCommand): Promise<void> {
+/** @returns ms that a waiter has to use a lock that it was given, while others wait; 0 for nothing of that */
+export function withdraw(runner: ScriptRunner, { line, owner }: WithdrawCommand): Promise<number> {
   const args = [owner, line.patience, ...callUpArguments(runner, line)]
-  const parse = (): void => undefined
-  return runner.run({ script: withdrawScript, keys: line.keys, args, parse, lockName: line.lockName })
+  return runner.run({ script: withdrawScript, keys: line.keys, args, parse: Number, lockName: line.lockName })
 }

@@ -19,12 +19,15 @@ local function firstAlive(line, now)
 end
 
 -- Whether those who listen are those who stand in line, but for so many of the client that asks. Somebody more, a Java
--- client above all, would never be told of anything; where there is one less, somebody who stands there has died.
-local function allStand(line, now, publish, channel, exempt)
+-- client above all, would never be told of anything; where there is one less, somebody who stands there has died. Both at
+-- once look like neither: so the client that is to be given the lock has to listen to its inbox as well. On a cluster,
+-- where messages are sharded, nobody can tell that: an inbox may be heard at any node.
+local function allStand(line, now, publish, channel, exempt, inbox)
   -- pcall: a user whom Redis does not let ask gives to nobody.
-  local heard = redis.pcall('pubsub', publish == 'SPUBLISH' and 'shardnumsub' or 'numsub', channel)
+  local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
+    or redis.pcall('pubsub', 'numsub', channel, inbox)
   local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-  return not heard.err and heard[2] == standing + exempt
+  return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
 end
 
 -- Or is given for the first time.
@@ -33,19 +36,19 @@ local function wasLeftFreeLately(line, now)
   return leftFree > now - LONGEST_GIVING_MS
 end
 
--- Returns whether it did.
+-- Returns for how many ms it did, nil when it did not.
 local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   local now = math.floor(micros() / 1000)
   local first, untilMs = firstAlive(line, now)
   if not first then
-    return false
+    return nil
   end
-  if allStand(line, now, publish, channel, exempt) and wasLeftFreeLately(line, now) then
+  if allStand(line, now, publish, channel, exempt, inboxOf(first, inboxPrefix)) and wasLeftFreeLately(line, now) then
     redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
     give(lock, first, untilMs, inboxPrefix)
     leave(line, first)
-    return true
+    return untilMs - now
   end
   redis.call('zadd', line, string.format('%.0f', -now), LEFT_FREE)
-  return false
+  return nil
 end

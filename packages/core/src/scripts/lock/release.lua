@@ -8,7 +8,7 @@
 --         [8] connections of this client that listen to it and stand not in line, '' to give it to nobody
 --         [9] prefix of the inbox channels of clients   [10] given where it is announced only while somebody stands in line
 -- RETURNS 1 released and announced nowhere, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing,
---         4 + n released, and n connections to this server heard it, -1 released and given to a waiter
+--         4 + n released, and n connections to this server heard it, -n released and given to a waiter for n ms
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 local holds = tonumber(ARGV[2])
 
@@ -41,8 +41,10 @@ if isAwaited then
 -- Nor should one that nobody waits for.
 -- insert lock/call-up
   leave(KEYS[2], ARGV[1])
-  if mine and ARGV[8] ~= '' and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9]) then
-    return -1
+  local givenForMs = mine and ARGV[8] ~= ''
+    and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
+  if givenForMs then
+    return -givenForMs
   end
 end
 if not mine then

@@ -30,13 +30,11 @@ export interface ReleaseReply {
   readonly kind: 'released' | 'still-held' | 'superseded' | 'not-held'
   /** Connections to that server that listened to the unlock channel, where that is known. */
   readonly heardBy?: number
-  /** Somebody who waited has it now, and nothing was announced. */
-  readonly isGiven?: boolean
+  /** Somebody who waited has it now, for so long without a word of its own, ms; not everybody was told. */
+  readonly givenForMs?: number
 }
 
 const RELEASED_UNHEARD: ReleaseReply = { kind: 'released', heardBy: 0 }
-
-const GIVEN: ReleaseReply = { kind: 'released', isGiven: true }
 
 const REPLIES: readonly ReleaseReply[] = [
   { kind: 'not-held' },
@@ -90,7 +88,7 @@ export function releaseCall(
 export function parseReleased(reply: unknown): ReleaseReply {
   const number = Number(reply)
   if (number < 0) {
-    return GIVEN
+    return { kind: 'released', givenForMs: -number }
   }
   if (number <= REPLIES.length) {
     return number === REPLIES.length ? RELEASED_UNHEARD : (REPLIES[number] as ReleaseReply)

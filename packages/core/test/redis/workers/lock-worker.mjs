@@ -11,6 +11,7 @@ const carrier = await openCarrier(url)
 const locks = await LockClient.connect(carrier.client, {
   bareCalls: 'allow',
   lockWatchdogTimeout: Number(process.env.HOLDFAST_TEST_WATCHDOG ?? 30_000),
+  resyncInterval: Number(process.env.HOLDFAST_TEST_RESYNC ?? 1_000),
 })
 locks.on('lost', () => undefined)
 const holds = new Map()
@@ -61,6 +62,11 @@ serveWorker({
   },
   async acquire(lockName, leaseMs) {
     const hold = await locks.getLock(lockName).acquire({ leaseMs })
+    holds.set(lockName, hold)
+    return hold.owner
+  },
+  async acquireFair(lockName) {
+    const hold = await locks.getFairLock(lockName).acquire()
     holds.set(lockName, hold)
     return hold.owner
   },

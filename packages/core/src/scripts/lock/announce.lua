@@ -1,0 +1,12 @@
+-- announce: tell everybody that a lock is free, if it is: a waiter that was given it may have died before it heard of it.
+-- KEYS    [1] lock hash (owner -> holds)
+-- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH
+-- RETURNS 1 announced, 0 somebody has it
+-- RETRY   safe: announces it again
+-- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
+redis.call('hdel', KEYS[1], '')
+if redis.call('exists', KEYS[1]) == 1 then
+  return 0
+end
+redis.call(ARGV[2], ARGV[1], '0')
+return 1
