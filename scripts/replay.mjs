@@ -21,10 +21,10 @@ const undisturbed = async (run) => {
   }
 }
 
-const describe = ({ operations, rests, unanswered, longestMs, copies, latches, pulse, ...counts }) =>
+const describe = ({ operations, rests, unanswered, longestMs, passes, copies, latches, pulse, ...counts }) =>
   [
     `  ${operations} operations, compared after each and at ${rests} rests; ${unanswered} were told that nobody knows`,
-    `  done: ${list(counts.done)}`,
+    `  done: ${list(counts.done)}; passed on in memory ${passes}`,
     `  broken: ${list(counts.kinds)}`,
     `  hit: ${list(counts.hits)}`,
     `  ${copies} late copies delivered, ${latches} latches; longest call ${Math.round(longestMs)} ms`,

@@ -69,7 +69,7 @@ export class Flow {
     const mine = model.namesHeldBy(this)
     const name = mine.length > 0 && random.chance(0.75) ? random.pick(mine) : random.pick(names)
     const levels = model.holdsOf(name, this).length
-    if (levels === 0) return this.#perform('acquire', name, this.#acquire)
+    if (levels === 0) return this.#stay(name)
     const choices = [
       ...(levels < MOST_LEVELS ? Array(7).fill(['re-entry', this.#reenter]) : []),
       ...(levels > 1 ? Array(6).fill(['partial release', this.#partialRelease]) : []),
@@ -80,6 +80,14 @@ export class Flow {
     ]
     const [operation, move] = random.pick(choices)
     return this.#perform(operation, name, move)
+  }
+
+  /** Often so short that the lock may be passed on in memory. */
+  async #stay(name) {
+    const { model, random } = this.#parts
+    await this.#perform('acquire', name, this.#acquire)
+    const isHeld = model.holdsOf(name, this).length > 0
+    if (isHeld && random.chance(0.5)) await this.#perform('full release', name, this.#fullRelease)
   }
 
   /** With a fault now and then, and a look at Redis after it. */

@@ -32,3 +32,27 @@ export class Grace {
     return this.#over
   }
 }
+
+// A name follows at the end of the tick, behind what is under way for the same hold.
+const NAME_MS = 250
+
+/** How long Redis may name an owner that has passed its hold on: longer only where the wire has been broken lately. */
+export class Lag {
+  #wire
+  #from
+
+  /** @param {Wire} wire @param {number} from monotonic ms of the latest pass */
+  constructor(wire, from) {
+    this.#wire = wire
+    this.#from = from
+  }
+
+  get isOver() {
+    const { answersSince } = this.#wire
+    const wasBroken = answersSince > this.#from - ORPHAN_MS
+    const [from, limitMs] = wasBroken
+      ? [Math.max(this.#from, answersSince), ORPHAN_MS]
+      : [this.#from, NAME_MS]
+    return performance.now() - from >= limitMs
+  }
+}

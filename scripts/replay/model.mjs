@@ -1,3 +1,6 @@
+import { Lag } from './grace.mjs'
+import { Possessions } from './possessions.mjs'
+
 const KEPT_LINES = 20
 
 /** Redis, or an answer, is not what an owner was told before. */
@@ -21,6 +24,10 @@ export class Difference extends Error {
 export class Model {
   #locks
   #startedAt = performance.now()
+  #wires = new Map()
+  #possessions = new Possessions((name, what) => (this.failure ??= this.difference(name, what)))
+  /** What was passed on by nobody. */
+  failure = null
 
   /** @param {string[]} names */
   constructor(names) {
@@ -31,6 +38,37 @@ export class Model {
 
   get names() {
     return [...this.#locks.keys()]
+  }
+
+  get passes() {
+    return this.#possessions.passes
+  }
+
+  close() {
+    this.#possessions.close()
+  }
+
+  /** @param {string} clientId @param {import('./grace.mjs').Wire} wire the client's */
+  connected(clientId, wire) {
+    this.#wires.set(clientId, wire)
+  }
+
+  /** While it lasts Redis may name `named` instead of the holder, who was passed what that one had; null: never. */
+  lagOf(holder, named) {
+    const possession = this.#possessions.of(holder)
+    const isEarlier = named !== holder && possession?.holder === holder && possession.owners.includes(named)
+    return isEarlier ? this.#lag(possession) : null
+  }
+
+  /** While it lasts Redis may name an owner that has released what somebody else has now; null: never, or no more. */
+  lagAfter(released) {
+    const possession = this.#possessions.of(released)
+    const wasPassedOn = possession && possession.holder !== released && !possession.isOver
+    return wasPassedOn ? this.#lag(possession) : null
+  }
+
+  #lag({ holder, since }) {
+    return new Lag(this.#wires.get(holder.split(':')[0]), since)
   }
 
   note(name, line) {

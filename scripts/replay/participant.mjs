@@ -48,6 +48,7 @@ export class Participant {
       watchdogBatchSize: number % 2 === 0 ? 1 : 100,
     })
     opened.wire = new Wire(opened.#redis)
+    model.connected(opened.#locks.clientId, opened.wire)
     opened.#locks.on('lost', onLost)
     opened.#locks.on('renewal-failed', ({ lockName, owner, error, trustedForMs }) => {
       model.note(

@@ -125,11 +125,13 @@ class Run {
   async stop() {
     this.#stopped.abort()
     this.pulse.stop()
+    this.#model.close()
     await Promise.all(this.#participants.map((each) => each.stop()))
     this.#parts.direct.disconnect()
   }
 
   async #compare() {
+    this.#failure ??= this.#model.failure
     if (this.#failure) throw this.#failure
     const wires = this.#participants.map(({ wire }) => wire)
     await compareAtRest({ ...this.#parts, wires })
@@ -182,6 +184,7 @@ class Run {
       hits: total(saboteurs.map(({ hits }) => hits)),
       copies: sum(saboteurs.map(({ copiesDelivered }) => copiesDelivered)),
       rests: this.#rests,
+      passes: this.#model.passes,
       latches,
       pulse: this.pulse,
     }

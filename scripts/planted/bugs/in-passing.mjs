@@ -1,6 +1,8 @@
 // Mistakes in passing a lock on inside the process.
 const POSSESSION = 'core/src/possession.ts'
 const PASSING = 'packages/core/test/redis/local-passing.test.ts'
+// Until each of twelve locks has been passed on some times.
+const REPLAY = '--operations 3000'
 const FAULTS = 'packages/core/test/redis/local-passing-faults.test.ts'
 
 export const BUGS_IN_PASSING = {
@@ -59,5 +61,23 @@ export const BUGS_IN_PASSING = {
     replace: "answer === 'lost' && owner === '' ?",
     test: FAULTS,
     only: 'is no loss when a renewal asks meanwhile',
+  },
+  'the name never follows a lock that is passed on': {
+    file: POSSESSION,
+    find: 'if (!this.isFollowing && !this.isUnconfirmed) {',
+    replace: 'if (this.isFollowing) {',
+    replay: REPLAY,
+  },
+  'a release that is told and not sent': {
+    file: 'core/src/release-of-hold.ts',
+    find: 'if (acquisition.loss.error) { commands.passTurn() return LOST',
+    replace: 'if (acquisition.isReleased || acquisition.loss.error) { commands.passTurn(); return RELEASED',
+    replay: REPLAY,
+  },
+  'what was passed on is released under the name of its holder': {
+    file: 'core/src/possession.ts',
+    find: 'this.holder = next',
+    replace: 'this.holder = next; this.commands.field.current = next.owner',
+    replay: REPLAY,
   },
 }
