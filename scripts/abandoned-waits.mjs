@@ -8,19 +8,20 @@ import { runScript } from './script-main.mjs'
 const log = (line) => console.error(line)
 const interrupted = interruption()
 
-const describe = ({ aborted, timedOut, won, unanswered, parked, late, taken, longestMs, growth }) =>
+const describe = ({ aborted, timedOut, won, unanswered, parked, late, taken, ...more }) =>
   [
     `  ${aborted} aborted, ${timedOut} timed out, ${won} won, ${unanswered} without an answer; ${parked} had begun to wait`,
     `  ${late} came too late for their caller and were given back; others took the locks ${taken} times`,
-    `  longest call ${Math.round(longestMs)} ms; heap after to heap before ${growth.toFixed(3)}`,
+    `  ${more.passed} were passed on in memory, ${more.renamed} times a name followed, ${more.repeated} times who was given a lock tried too`,
+    `  longest call ${Math.round(more.longestMs)} ms; heap after to heap before ${more.growth.toFixed(3)}`,
   ].join('\n')
 
 await runScript({
   ...{ parseArguments, USAGE },
-  run: async ({ waits, seed, kind }) => {
+  run: async ({ waits, seed, kind, passing }) => {
     const startedAt = performance.now()
-    console.log(`${waits} waits for a ${kind}, seed ${seed}`)
-    const figures = await abandonWaits({ waits, seed, kind }, { interrupted, log })
+    console.log(`${waits} waits for a ${kind}, local passing ${passing ? 'on' : 'off'}, seed ${seed}`)
+    const figures = await abandonWaits({ waits, seed, kind, passing }, { interrupted, log })
     console.log(`${describe(figures)}\n  ${Math.round((performance.now() - startedAt) / 1000)} s`)
     console.log('Nothing was left behind.')
     return true

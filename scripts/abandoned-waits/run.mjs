@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FaultProxy, RedisServer, WorkerProcess } from '@holdfast/testing'
-import { KINDS } from './kinds.mjs'
+import { Ledger } from './ledger.mjs'
 import { Violation } from './violation.mjs'
 
 const WORKER = new URL('./worker.mjs', import.meta.url)
-const LOCKS = 6
+const NAMES = Array.from({ length: 6 }, (_, i) => `abandoned:${i}`)
 const ROUNDS = 10
 // Of the rounds: what the heap is compared with afterwards.
 const WARM_AFTER = 2
@@ -14,7 +14,7 @@ const GRACE_MS = 1_000
 const INBOX = 'holdfast:client:'
 
 /**
- * @param {{ waits: number, seed: number, kind: string }} settings
+ * @param {{ waits: number, seed: number, kind: string, passing: boolean }} settings
  * @param {{ interrupted: AbortSignal, log: (line: string) => void }} surroundings
  * @throws {import('./violation.mjs').Violation}
  */
@@ -35,7 +35,7 @@ export const abandonWaits = async (settings, surroundings) => {
 }
 
 class Run {
-  figures = { taken: 0, late: 0, growth: 0 }
+  figures = { taken: 0, late: 0, growth: 0, renamed: 0, repeated: 0 }
   #settings
   #surroundings
   #redis
@@ -44,6 +44,7 @@ class Run {
   #far
   #holder
   #warm
+  #ledger
 
   constructor(settings, surroundings, { redis, proxy }) {
     this.#settings = settings
@@ -62,7 +63,7 @@ class Run {
     this.#near = await this.#launch('near', this.#redis, 0)
     this.#far = await this.#launch('far', this.#proxy, 1)
     this.#holder = await this.#launch('holder', this.#redis, 2)
-    await this.#redis.resetStats()
+    this.#ledger = await Ledger.open(this.#redis, NAMES)
   }
 
   async round(number) {
@@ -94,20 +95,20 @@ class Run {
 
   /** Whatever state they are in. */
   async stop() {
+    this.#ledger?.close()
     await Promise.all(this.#workers.map((worker) => worker.kill()))
   }
 
   async #launch(name, { port }, number) {
-    const { seed, kind } = this.#settings
-    const names = Array.from({ length: LOCKS }, (_, i) => `abandoned:${i}`)
+    const { seed, kind, passing } = this.#settings
     const worker = await WorkerProcess.start(WORKER)
-    await worker.call('begin', { name, port, kind, names, seed: seed * 3 + number })
+    await worker.call('begin', { name, port, kind, passing, names: NAMES, seed: seed * 3 + number })
     return worker
   }
 
   #add(told) {
     const sum = (what) => told.reduce((total, each) => total + each[what], 0)
-    const outcomes = ['won', 'aborted', 'timedOut', 'unanswered', 'parked']
+    const outcomes = ['won', 'aborted', 'timedOut', 'unanswered', 'parked', 'passed']
     Object.assign(this.figures, Object.fromEntries(outcomes.map((what) => [what, sum(what)])))
     this.figures.longestMs = Math.max(...told.map(({ longestMs }) => longestMs))
   }
@@ -133,16 +134,14 @@ class Run {
     return [...keys, ...others, ...(patterns > 0 ? [`${patterns} patterns`] : [])]
   }
 
-  /** What Redis gave and what it got back are the same, and at least what callers were told. */
+  /** What Redis gave, once each, it got back; and callers were told of no hold that was neither taken nor passed on. */
   async #uncounted() {
-    const { taking, givingBack } = KINDS[this.#settings.kind]
-    const calls = await this.#redis.commandStats()
-    const [taken, givenBack] = [calls.get(taking) ?? 0, calls.get(givingBack) ?? 0]
-    this.figures.late = taken - this.figures.won - this.figures.taken
-    if (taken !== givenBack) return [`${taken} holds were taken and ${givenBack} given back`]
-    return this.figures.late < 0
-      ? [`${-this.figures.late} callers were told that they had what nobody took`]
-      : []
+    const wrong = await this.#ledger.atRest()
+    const { taken, renamed, repeated } = this.#ledger
+    const told = this.figures.won + this.figures.taken
+    Object.assign(this.figures, { late: taken + this.figures.passed - told, renamed, repeated })
+    if (this.figures.late >= 0) return wrong
+    return [...wrong, `${-this.figures.late} callers were told that they had what nobody took (I1)`]
   }
 
   async #heaps() {

@@ -1,6 +1,7 @@
+import diagnostics from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LockClient } from '@holdfast/core'
+import { LOCK_CHANNELS, LockClient } from '@holdfast/core'
 import { serveWorker } from '@holdfast/testing'
 import { Redis } from 'ioredis'
 import { seededRandom } from '../torture/random.mjs'
@@ -23,9 +24,11 @@ let callers
 let holders
 let timersBefore
 let parked = 0
+// Held without a command to Redis.
+let passed = 0
 
 serveWorker({
-  async begin({ name, port, kind, names, seed }) {
+  async begin({ name, port, kind, passing, names, seed }) {
     redis = new Redis({ port })
     await once(redis, 'ready')
     client = await LockClient.connect(redis, {
@@ -33,11 +36,11 @@ serveWorker({
       lockWatchdogTimeout: LEASE_MS,
       resyncInterval: RESYNC_MS,
       bareCalls: 'allow',
-      // What is passed on in the process is taken and given back without a command, and those are counted.
-      localPassing: false,
+      localPassing: passing,
     })
     client.on('waiting', () => (parked += 1))
-    const lockOf = (lock) => KINDS[kind].of(client, lock)
+    diagnostics.subscribe(LOCK_CHANNELS.callEnded, ({ path }) => (passed += path === 'passed' ? 1 : 0))
+    const lockOf = (lock) => KINDS[kind](client, lock)
     parts = { client, lockOf, names, random: seededRandom(seed) }
     callers = new Callers(parts)
     timersBefore = timers()
@@ -45,7 +48,7 @@ serveWorker({
 
   async wait(count) {
     await callers.wait(count)
-    return { ...callers.figures, parked }
+    return { ...callers.figures, parked, passed }
   },
 
   hold() {

@@ -43,7 +43,9 @@ export class Participant {
       clientName: `replay-${number}`,
       lockWatchdogTimeout: LEASE_MS,
       commandTimeout: COMMAND_TIMEOUT_MS,
-      resyncInterval: 300,
+      // What a release gives to a waiter lasts for two of them, until its client has asked for the lease: as long as a
+      // lease, so that it outlasts what is broken, too. A shorter one is lost rightly.
+      resyncInterval: LEASE_MS / 2,
       // Alone in its script, or together with others.
       watchdogBatchSize: number % 2 === 0 ? 1 : 100,
     })
