@@ -124,7 +124,7 @@ export class Callers {
     this.#note('timedOut', startedAt)
     if (performance.now() - startedAt >= FAR_TOO_LONG_MS) {
       throw new Violation(
-        `nobody let go of a lock for ${FAR_TOO_LONG_MS} ms: a hold was left behind, or a caller forgotten`,
+        `nobody let go of a lock for ${FAR_TOO_LONG_MS} ms: a hold was left behind, or a caller forgotten (I4)`,
       )
     }
   }

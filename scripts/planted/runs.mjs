@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const TORTURE = ['scripts/torture.mjs', '--seed', '1', '--minutes', '0.1', '--kinds', 'lock']
-const REPLAY = ['scripts/replay.mjs', '--seed', '1', '--client', 'ioredis6', '--auto-pipelining', 'off']
 const SEMAPHORES = ['scripts/semaphores.mjs', '--seed', '1', '--seconds', '5']
 const PRELOAD = `--import ${new URL('./preload.mjs', import.meta.url).href}`
 const JEST = [
@@ -17,13 +16,13 @@ const LONGEST_RUN_MS = 180_000
 const LAST_WORDS_MS = 15_000
 
 /**
- * @typedef {{ torture?: string, semaphores?: string, replay?: string, test?: string, only?: string }} Finder
+ * @typedef {{ torture?: string, semaphores?: string, script?: string, test?: string, only?: string }} Finder
  * @typedef {{ found: boolean, evidence: string }} Finding
  */
 
 /** @param {Finder} finder */
-export const nameOf = ({ torture, semaphores, replay, test, only }) =>
-  torture ?? semaphores ?? replay ?? (only ? `${test} (${only})` : test)
+export const nameOf = ({ torture, semaphores, script, test, only }) =>
+  torture ?? semaphores ?? script ?? (only ? `${test} (${only})` : test)
 
 /**
  * Lets a finder look at Holdfast, with a bug in it or without. Where it can tell neither, because it did not come to
@@ -38,9 +37,9 @@ export const look = (finder, how) => {
   return lookByScript(commandOf(finder), how)
 }
 
-const commandOf = ({ torture, semaphores, replay }) => {
+const commandOf = ({ torture, semaphores, script }) => {
   if (torture) return [...TORTURE, ...torture.split(' ')]
-  return semaphores ? [...SEMAPHORES, ...semaphores.split(' ')] : [...REPLAY, ...replay.split(' ')]
+  return semaphores ? [...SEMAPHORES, ...semaphores.split(' ')] : script.split(' ')
 }
 
 const lookByScript = async (command, { bug, signal }) => {

@@ -2,7 +2,8 @@
 const POSSESSION = 'core/src/possession.ts'
 const PASSING = 'packages/core/test/redis/local-passing.test.ts'
 // Until each of twelve locks has been passed on some times.
-const REPLAY = '--operations 3000'
+const REPLAY = 'scripts/replay.mjs --operations 3000 --seed 1 --client ioredis6 --auto-pipelining off'
+const ABANDONED = 'scripts/abandoned-waits.mjs --waits 3000'
 const FAULTS = 'packages/core/test/redis/local-passing-faults.test.ts'
 
 export const BUGS_IN_PASSING = {
@@ -66,18 +67,30 @@ export const BUGS_IN_PASSING = {
     file: POSSESSION,
     find: 'if (!this.isFollowing && !this.isUnconfirmed) {',
     replace: 'if (this.isFollowing) {',
-    replay: REPLAY,
+    script: REPLAY,
   },
   'a release that is told and not sent': {
     file: 'core/src/release-of-hold.ts',
     find: 'if (acquisition.loss.error) { commands.passTurn() return LOST',
     replace: 'if (acquisition.isReleased || acquisition.loss.error) { commands.passTurn(); return RELEASED',
-    replay: REPLAY,
+    script: REPLAY,
   },
   'what was passed on is released under the name of its holder': {
     file: 'core/src/possession.ts',
     find: 'this.holder = next',
     replace: 'this.holder = next; this.commands.field.current = next.owner',
-    replay: REPLAY,
+    script: REPLAY,
+  },
+  'a rename leaves the old name beside the new one': {
+    file: 'core/src/scripts/lock/rename.lua',
+    find: "redis.call('hdel', lock, from)",
+    replace: '',
+    script: ABANDONED,
+  },
+  'a plain lock that is given to a caller that has left stays with it': {
+    file: 'core/src/owner-commands.ts',
+    find: 'return !this.isTaken && this.inRedis === 0 && !this.isExpected',
+    replace: 'return !this.isTaken && this.inRedis === 0',
+    script: ABANDONED,
   },
 }
