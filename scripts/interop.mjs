@@ -12,6 +12,7 @@ const USAGE = `Usage: npm run test:interop -- [--smoke] [options of Jest]
 
   --smoke     the plain and the fair lock only, and five seconds of contention
   --bench     no test: Holdfast beside Redisson, measured
+  --brief     the bench for a moment: whether it works, its figures mean nothing
   --help
 
 Exit code: 0 all held, or there is no JDK, Maven or Redisson; 1 otherwise.`
@@ -43,10 +44,10 @@ const buildDriver = () => {
   throw new Error(`The driver in Java does not build:\n${stdout}`)
 }
 
-const runTests = (args, { path, mode, signal }) => {
+const runTests = (args, { path, mode, brief, signal }) => {
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
   const jest = ['node_modules/jest/bin/jest.js', '-c', 'packages/interop/jest.config.js', '-i']
-  const env = { ...process.env, PATH: path, HOLDFAST_INTEROP: mode }
+  const env = { ...process.env, PATH: path, HOLDFAST_INTEROP: mode, HOLDFAST_INTEROP_BRIEF: brief }
   return run(process.execPath, [...flags, ...jest, ...args], { env, signal })
 }
 
@@ -58,9 +59,10 @@ const main = async (args) => {
   }
   const program = await provideServerProgram({ log: (line) => console.error(line) })
   const mode = MODES.find((each) => args.includes(`--${each}`)) ?? 'all'
-  const rest = args.filter((arg) => arg !== `--${mode}`)
+  const brief = args.includes('--brief') ? '1' : ''
+  const rest = args.filter((arg) => ![`--${mode}`, '--brief'].includes(arg))
   try {
-    return await runTests(rest, { path: program.path, mode, signal: interruption() })
+    return await runTests(rest, { path: program.path, mode, brief, signal: interruption() })
   } finally {
     await program.remove()
   }

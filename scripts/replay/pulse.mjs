@@ -9,13 +9,24 @@ const LARGE_STEP_MS = 500
 export class Pulse {
   longestStallMs = 0
   largestStepMs = 0
+  /** Of all stalls within the time of one lease, at most: many short ones keep renewals as one long one does. */
+  mostStalledMs = 0
+  #leaseMs
+  /** Of the latest lease, the oldest first. */
+  #stalls = []
+  #stalledMs = 0
   #last = performance.now()
   #offset = Date.now() - performance.now()
   #timer = setTimeout(() => this.#beat(), BEAT_MS)
 
-  /** Whether a lease this long may have ended before its time. */
-  stumbled(leaseMs) {
-    return this.largestStepMs > LARGE_STEP_MS || this.longestStallMs > leaseMs / 3
+  /** @param {number} leaseMs */
+  constructor(leaseMs) {
+    this.#leaseMs = leaseMs
+  }
+
+  /** Whether a lease may have ended before its time. */
+  get stumbled() {
+    return this.largestStepMs > LARGE_STEP_MS || this.mostStalledMs > this.#leaseMs / 3
   }
 
   stop() {
@@ -23,15 +34,23 @@ export class Pulse {
   }
 
   toString() {
-    return `longest stall of this process ${Math.round(this.longestStallMs)} ms, largest step of the wall clock ${Math.round(this.largestStepMs)} ms`
+    return `longest stall of this process ${Math.round(this.longestStallMs)} ms (${Math.round(this.mostStalledMs)} ms in one lease), largest step of the wall clock ${Math.round(this.largestStepMs)} ms`
   }
 
   #beat() {
     const [now, offset] = [performance.now(), Date.now() - performance.now()]
-    this.longestStallMs = Math.max(this.longestStallMs, now - this.#last - BEAT_MS)
+    this.#stalled(now, Math.max(0, now - this.#last - BEAT_MS))
     this.largestStepMs = Math.max(this.largestStepMs, Math.abs(offset - this.#offset))
     this.#last = now
     this.#offset = offset
     this.#timer.refresh()
+  }
+
+  #stalled(at, ms) {
+    this.longestStallMs = Math.max(this.longestStallMs, ms)
+    this.#stalls.push({ at, ms })
+    this.#stalledMs += ms
+    while (this.#stalls[0].at < at - this.#leaseMs) this.#stalledMs -= this.#stalls.shift().ms
+    this.mostStalledMs = Math.max(this.mostStalledMs, this.#stalledMs)
   }
 }

@@ -36,7 +36,7 @@ export const replay = async (settings, surroundings) => {
     await run.batches()
     return await run.end()
   } catch (error) {
-    if (error.name === 'Difference' && run.pulse.stumbled(LEASE_MS)) error.isVoid = true
+    if (error.name === 'Difference' && run.pulse.stumbled) error.isVoid = true
     surroundings.log(`  ${run.pulse}`)
     throw error
   } finally {
@@ -53,7 +53,7 @@ class Run {
   #model = new Model([...this.#names, ...clients.flatMap(keptBy)])
   #participants = []
   #stopped = new AbortController()
-  pulse = new Pulse()
+  pulse = new Pulse(LEASE_MS)
   #failure = null
   #rests = 0
 

@@ -3,9 +3,10 @@ import { Matrix } from './support/matrix.js'
 import type { Side } from './support/side.js'
 import { eventually, median, useSides } from './support/sides.js'
 
-const ROUNDS = 5
-const ROUND_MS = 2_000
-const WARM_UP_MS = 8_000
+const isBrief = Boolean(process.env.HOLDFAST_INTEROP_BRIEF)
+const ROUNDS = isBrief ? 1 : 5
+const ROUND_MS = isBrief ? 100 : 2_000
+const WARM_UP_MS = isBrief ? 100 : 8_000
 
 interface Load {
   readonly pairs: number
@@ -150,7 +151,8 @@ describe('Holdfast beside Redisson', () => {
     note('wake-up, to the same language', 'from the unlock', 'ms', within)
     note('wake-up, to the other language', 'from the unlock', 'ms', across)
     for (const language of ['java', 'node'] as const) {
-      expect(median(across[language])).toBeLessThanOrEqual(2 * median(within.node))
+      // A few rounds beside other programs tell nothing about time.
+      if (!isBrief) expect(median(across[language])).toBeLessThanOrEqual(2 * median(within.node))
     }
   }, 120_000)
 

@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { pages, read, root } from '../redis/support/markdown.js'
+
+interface Run {
+  readonly smoke?: string
+  readonly step?: string
+  readonly test?: string
+}
+
+// Not a string of its own: whoever compiles this has no types of it.
+const list = new URL('../../../../scripts/smokes/commands.mjs', import.meta.url).href
+const { COMMANDS, SCRIPTS } = (await import(list)) as Record<'COMMANDS' | 'SCRIPTS', Record<string, Run>>
+
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+/** Lines that do something. A failing step before it does not keep any from being run. */
+const steps = read('.ci/run')
+  .replaceAll('\\\n', ' ')
+  .split('\n')
+  .filter((line) => /^(step|together) /.test(line))
+
+// Decisions tell of what was measured once; their commands need not be there any more.
+const current = pages.filter((page) => !/^docs\/decisions\/|CHANGELOG|^\.changeset/.test(page))
+const commandsIn = (page: string): string[] =>
+  [...read(page).matchAll(/\bnpm (?:run ([\w:-]*\w)|(test|start)\b)/g)].map(([, run, short]) => run ?? short!)
+const scriptsIn = (page: string): string[] =>
+  [...read(page).matchAll(/\bnode ((?:scripts|packages)\/[\w/-]+\.mjs)/g)].map(([, script]) => script!)
+const named = [...new Set(current.flatMap(commandsIn))].sort()
+const runs = { ...COMMANDS, ...SCRIPTS }
+const scriptOf = (command: string): string =>
+  /scripts\/[\w/-]+\.mjs(?=[^&]*$)/.exec(scripts[command] ?? '')?.[0] ?? ''
+
+describe('the commands that pages name', () => {
+  it('are there', () => {
+    expect(named.length).toBeGreaterThan(25)
+    expect(named.filter((name) => !(name in scripts))).toEqual([])
+    expect(current.flatMap(scriptsIn).filter((file) => !existsSync(join(root, file)))).toEqual([])
+  })
+
+  it('are each run by CI, in some form', () => {
+    expect(named.filter((name) => !(name in COMMANDS))).toEqual([])
+    const files = Object.values(scripts).flatMap((script) => script.split(' '))
+    const alone = [...new Set(current.flatMap(scriptsIn))].filter((file) => !files.includes(file))
+    expect(alone.filter((file) => !(file in SCRIPTS))).toEqual([])
+  })
+
+  it('are run as the list says', () => {
+    expect(Object.keys(COMMANDS).filter((name) => !(name in scripts))).toEqual([])
+    expect(steps.some((line) => line.includes('scripts/smokes.mjs'))).toBe(true)
+    const wrong = Object.entries(runs).filter(([name, { smoke, step, test }]) => {
+      if (smoke) return !existsSync(join(root, smoke.split(' ')[0]!))
+      if (step) return !steps.some((line) => line.includes(step))
+      return !test || !read(test).includes(scriptOf(name).replace('scripts/', ''))
+    })
+    expect(wrong.map(([name]) => name)).toEqual([])
+  })
+
+  it('are each the script that their smoke runs', () => {
+    const others = Object.entries(COMMANDS).filter(
+      ([name, { smoke }]) =>
+        smoke !== undefined && !smoke.includes('smokes/release.mjs') && !smoke.startsWith(scriptOf(name)),
+    )
+    expect(others.map(([name]) => name)).toEqual([])
+  })
+})

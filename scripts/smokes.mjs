@@ -1,0 +1,83 @@
+// Every program that a page names and that no test and no other step of CI runs, in its smallest form, several at a time.
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { availableParallelism } from 'node:os'
+import { parseOptionsAndTexts, UsageError, wholeNumber } from './command-line.mjs'
+import { interruption } from './interruption.mjs'
+import { provideServerProgram } from './redis/server-program.mjs'
+import { COMMANDS } from './smokes/commands.mjs'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+// They wait for most of their time, but on a machine that is busy leases end rightly.
+const JOBS = Math.min(4, availableParallelism())
+const LONGEST_MS = 180_000
+const USAGE = `Usage: node scripts/smokes.mjs [--jobs N] [TEXT ...]
+
+  TEXT        only the commands whose name has one of the texts
+  --jobs N    how many at a time                               (${JOBS})
+  --help
+
+Exit code: 0 all of them ended well, 1 otherwise, 2 the arguments are wrong.`
+
+const signal = interruption()
+
+/** @returns {Promise<{ code: number | null, output: string }>} */
+const run = (command) =>
+  new Promise((resolve, reject) => {
+    const stdio = ['ignore', 'pipe', 'pipe']
+    const child = spawn(process.execPath, command.split(' '), { cwd: ROOT, stdio })
+    const end = () => child.kill('SIGTERM')
+    const limit = setTimeout(end, LONGEST_MS)
+    signal.addEventListener('abort', end, { once: true })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += String(text)))
+    child.on('error', reject)
+    child.on('close', (code) => {
+      clearTimeout(limit)
+      signal.removeEventListener('abort', end)
+      resolve({ code, output })
+    })
+  })
+
+const runAll = async (commands, jobs) => {
+  let failed = 0
+  const worker = async () => {
+    for (let next = commands.shift(); next && !signal.aborted; next = commands.shift()) {
+      const startedAt = performance.now()
+      const { code, output } = await run(next)
+      const seconds = Math.round((performance.now() - startedAt) / 1_000)
+      console.log(`${code === 0 ? 'ok    ' : 'FAILED'}  ${next}  (${seconds} s)`)
+      if (code !== 0) console.log(output)
+      failed += code === 0 ? 0 : 1
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, worker))
+  return failed
+}
+
+const main = async ({ values, texts }) => {
+  const jobs = values.jobs === undefined ? JOBS : wholeNumber('jobs', values.jobs, 64)
+  const wanted = Object.entries(COMMANDS).filter(
+    ([name, { smoke }]) => smoke && (texts.length === 0 || texts.some((text) => name.includes(text))),
+  )
+  if (wanted.length === 0) throw new UsageError(`no smoke has '${texts.join("' or '")}' in its name`)
+  const program = await provideServerProgram({ log: (line) => console.error(line) })
+  process.env.PATH = program.path
+  try {
+    const failed = await runAll([...new Set(wanted.map(([, { smoke }]) => smoke))], jobs)
+    process.exitCode ||= failed === 0 && !signal.aborted ? 0 : 1
+  } finally {
+    await program.remove()
+  }
+}
+
+try {
+  const flag = { type: 'boolean', default: false }
+  const options = { jobs: { type: 'string' }, help: flag }
+  const given = parseOptionsAndTexts(process.argv.slice(2), options)
+  if (given.values.help) console.log(USAGE)
+  else await main(given)
+} catch (error) {
+  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
+  process.exitCode ||= error instanceof UsageError ? 2 : 1
+}

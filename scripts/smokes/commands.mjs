@@ -1,0 +1,54 @@
+/**
+ * How `.ci/run` runs each command that a page names, in a form of seconds: what nobody runs rots. One of
+ * `smoke` (what `smokes.mjs` runs: a script and its arguments), `step` (a part of a line of `.ci/run`) or `test` (a test
+ * file that starts the script). A test checks that every command of every page is here, and that each is run as it says.
+ *
+ * @type {Record<string, { smoke?: string, step?: string, test?: string }>}
+ */
+export const COMMANDS = {
+  start: { test: 'packages/core/test/redis/demo.test.ts' },
+  example: { smoke: 'scripts/example.mjs recursion' },
+  build: { step: 'npm test' },
+  test: { step: 'npm test' },
+  'test:unit': { step: 'npm test' },
+  'test:fleets': { step: 'scripts/run-tests.mjs --selectProjects fleets' },
+  'test:clients': {
+    smoke:
+      'scripts/run-tests.mjs --every-client --selectProjects ioredis5 noderedis5 --testPathPatterns redis/trust',
+  },
+  'test:torture': { step: 'scripts/torture.mjs --minutes 1' },
+  'test:failover': { smoke: 'scripts/failover.mjs --rounds 1' },
+  'test:read-write': { test: 'packages/core/test/redis/readers-and-writers.test.ts' },
+  'test:wake-ups': { smoke: 'scripts/wake-ups.mjs --waits 1000' },
+  'test:pauses': { smoke: 'scripts/pauses.mjs --rounds 1 --holders 2 --lease 500' },
+  'test:replay': { smoke: 'scripts/replay.mjs --operations 500' },
+  'test:abandoned': { smoke: 'scripts/abandoned-waits.mjs --waits 2000' },
+  'test:topologies': { step: 'scripts/topologies.mjs --smoke' },
+  'test:under-load': { smoke: 'scripts/under-load.mjs --only sentinel-planned --rounds 1 --held 500' },
+  'test:fair': { test: 'packages/core/test/redis/fair-line.test.ts' },
+  'test:interop': { step: 'scripts/interop.mjs --smoke' },
+  'test:tokens': { test: 'packages/core/test/redis/fencing-tokens.test.ts' },
+  'test:semaphores': { test: 'packages/core/test/redis/semaphores-of-processes.test.ts' },
+  'test:queue': { test: 'packages/bullmq/test/redis/queue-of-processes.test.ts' },
+  'test:telemetry': { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },
+  'measure:failures': { smoke: 'scripts/measure-failures.mjs --rounds 1' },
+  'test:planted': { step: 'scripts/planted-bugs.mjs ' },
+  bench: { step: 'packages/bench/bench.mjs --smoke' },
+  'bench:telemetry': { smoke: 'scripts/telemetry-overhead.mjs --rounds 1 --ms 20 --processes 1' },
+  // Skipped where there is no JDK, and says so.
+  'bench:redisson': { smoke: 'scripts/interop.mjs --bench --brief' },
+  types: { step: 'npm run types' },
+  lint: { step: 'npm run lint' },
+  // Without writing: what it would write is a failure of the lint.
+  format: { step: 'npm run lint' },
+  'check:packages': { step: 'npm run check:packages' },
+  'check:api': { step: 'npm run check:api' },
+  // In a copy: reads every changeset, as `version` does.
+  changeset: { smoke: 'scripts/smokes/release.mjs' },
+  version: { smoke: 'scripts/smokes/release.mjs' },
+}
+
+/** Commands of the pages that are a script, without a name in package.json. */
+export const SCRIPTS = {
+  'scripts/embed-lua.mjs': { step: 'npm test' },
+}
