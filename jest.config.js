@@ -93,6 +93,7 @@ const LEFT_TO_CLIENTS = [
     'conditions-resubscribe',
     'client-settings',
     'inspect-all',
+    'connecting',
   ],
 ]
 // Options and ways of one client.

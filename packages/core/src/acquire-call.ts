@@ -7,11 +7,13 @@ import { Context, type Place, type Turn } from './context.js'
 import { isCallSeen, publishCall, type CallPublication } from './diagnostics/call-publication.js'
 import { isHoldSeen } from './diagnostics/hold-publication.js'
 import type { AcquisitionPath } from './diagnostics/messages.js'
-import { LockError, LockTimeoutError, RedisUnavailableError } from './errors.js'
+import { LockTimeoutError } from './errors.js'
 import type { Hold } from './hold.js'
 import { checkAcquireOptions } from './locks/acquire-options.js'
 import { checkLevelLease } from './locks/lease-argument.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
+import { unansweredWait } from './redis/failures.js'
+import type { ScriptRunner } from './redis/script-runner.js'
 import { isWorthRetrying } from './redis/until-known.js'
 import { noteWish } from './note-wish.js'
 import type { HeldReply } from './scripts/lock/acquire.js'
@@ -125,7 +127,7 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
     private readonly session: Pick<
       Session,
       'clientId' | 'clock' | 'contexts' | 'refusals' | 'options' | 'waits' | 'nextThreadId'
-    >,
+    > & { readonly runner: Pick<ScriptRunner, 'plight'> },
   ) {
     const { options, defaultWaitMs, place, ofCallback } = request
     checkAcquireOptions(options)
@@ -208,11 +210,14 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
 
   /** The wait ended without a yes: somebody else has it, or nobody can tell. */
   giveUp(outcome: WaitOutcome<unknown>): Busy {
-    if (outcome.kind === 'unavailable') {
-      throw unansweredWait(outcome.error, this.waitMs, this.protocol.lockName)
-    }
     const { lockName } = this
     const waitedMs = this.session.clock.now() - this.startedAt
+    if (outcome.kind === 'unavailable') {
+      // One attempt says itself how long it was tried.
+      throw this.waitMs === 0
+        ? outcome.error
+        : unansweredWait(this.session.runner.plight, { lockName, waitedMs }, outcome.error)
+    }
     const known = this.explain()
     return { kind: 'busy', error: () => new LockTimeoutError({ lockName, waitedMs, ...known }) }
   }
@@ -222,15 +227,6 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
     this.placeInLine = reply.place
     this.session.refusals.note(this.protocol.key, reply)
   }
-}
-
-/** What a wait ends with when nobody answered. */
-export function unansweredWait(error: unknown, waitMs: number | undefined, lockName: string): unknown {
-  if (error instanceof LockError) {
-    return error
-  }
-  const message = `Redis did not answer within the wait of ${waitMs ?? Infinity} ms.`
-  return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName, cause: error })
 }
 
 /** An attempt that failed: no answer yet, or an error of its caller's. */

@@ -224,11 +224,21 @@ export class RedisUnavailableError extends LockError {
   readonly outcome: CommandOutcome
   /** Whether the same command may succeed when it is tried again (a lost connection, a fail-over, a loading server). */
   readonly transient: boolean
+  /** How long the call had waited, ms; undefined where it did not wait: one attempt, or a question. */
+  readonly waitedMs: number | undefined
 
-  constructor(message: string, details: LockErrorDetails & { outcome: CommandOutcome; transient: boolean }) {
+  constructor(
+    message: string,
+    details: LockErrorDetails & {
+      outcome: CommandOutcome
+      transient: boolean
+      waitedMs?: number | undefined
+    },
+  ) {
     super('REDIS_UNAVAILABLE', message, details)
     this.outcome = details.outcome
     this.transient = details.transient
+    this.waitedMs = details.waitedMs
   }
 }
 

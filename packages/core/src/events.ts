@@ -60,7 +60,12 @@ export class EventHub {
 }
 
 export type WarningCode =
-  'HOLDFAST_LISTENER' | 'HOLDFAST_LOST' | 'HOLDFAST_BARE_CALLS' | 'HOLDFAST_SHORT_LEASE' | 'HOLDFAST_EVICTION'
+  | 'HOLDFAST_LISTENER'
+  | 'HOLDFAST_LOST'
+  | 'HOLDFAST_BARE_CALLS'
+  | 'HOLDFAST_SHORT_LEASE'
+  | 'HOLDFAST_EVICTION'
+  | 'HOLDFAST_CONNECTING'
 
 /** A process warning; `node --trace-warnings` shows where, `process.on('warning')` catches it. */
 export function warn(code: WarningCode, message: string): void {

@@ -20,7 +20,7 @@ import type { Semaphore } from './synchronizers/semaphore.js'
 import { SynchronizerFactory } from './synchronizers/synchronizer-factory.js'
 import { openSession, type OpenSession } from './open-session.js'
 import { resolveOptions, type LockClientOptions } from './options.js'
-import { portOf, untilReady, type RedisTarget } from './redis/open-port.js'
+import { portOf, refusalOfScripts, untilReady, type RedisTarget } from './redis/open-port.js'
 import type { IoredisClient } from './redis/ioredis-client.js'
 import type { IoredisCluster } from './redis/ioredis-cluster.js'
 import type { NodeRedisClient } from './redis/node-redis-client.js'
@@ -73,7 +73,8 @@ export class LockClient {
    * not open yet it connects. A URL (`redis:`, `rediss:`, `valkey:`, `valkeys:`) is for ioredis when that is
    * installed, else for node-redis, else for iovalkey. Options, a plain object, with a `url` or a `socket` are those of
    * node-redis, all others those of ioredis or iovalkey. Resolves when Redis answers.
-   * @throws RedisUnavailableError not within `unavailableTimeoutMs`; InvalidArgumentError
+   * @throws RedisUnavailableError not within `unavailableTimeoutMs`; at once for a wrong password or user, an unknown
+   *   host, a certificate, or a user that may not run scripts. InvalidArgumentError
    */
   static async connect(target: RedisTarget, options?: LockClientOptions): Promise<LockClient> {
     const usable = targetOf(target)
@@ -82,11 +83,11 @@ export class LockClient {
     const { clock, options: resolved } = client.session
     try {
       await untilReady(port, clock, resolved.unavailableTimeoutMs)
+      await client.begin(port)
     } catch (error) {
       await client.close({ graceMs: 0 })
       throw error
     }
-    await limited(client.inbox.open(), resolved.commandTimeout, clock)
     return client
   }
 
@@ -283,6 +284,17 @@ export class LockClient {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** @throws RedisUnavailableError this user may not do what every lock needs */
+  private async begin(port: RedisPort): Promise<void> {
+    const { clock, options } = this.session
+    const refusals: (Error | null)[] = []
+    const looking = refusalOfScripts(port).then((refusal) => refusals.push(refusal))
+    await limited(Promise.all([this.inbox.open(), looking]), options.commandTimeout, clock)
+    if (refusals[0]) {
+      throw refusals[0]
+    }
   }
 
   private open<T>(forkedFrom: Place | null, callback: () => T, signal?: AbortSignal | null): T {

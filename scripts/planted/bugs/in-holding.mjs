@@ -27,6 +27,27 @@ export const BUGS_IN_HOLDING = {
     test: 'packages/core/test/redis/release-waits.test.ts',
     only: 'ends with the grace',
   },
+  'a wrong password is tried again': {
+    file: 'core/src/redis/open-port.ts',
+    find: 'port.trouble && lastsForGood(port.trouble)',
+    replace: 'port.trouble && !port.trouble',
+    test: 'packages/core/test/redis/connecting.test.ts',
+    only: 'a wrong password',
+  },
+  'who has no listener of errors is told no reason': {
+    file: 'core/src/redis/connection-trouble.ts',
+    find: "this.event = kind === 'ioredis' ? 'error' : errorMonitor",
+    replace: 'this.event = errorMonitor',
+    test: 'packages/core/test/redis/connecting.test.ts',
+    only: 'its error has why',
+  },
+  'a wait tells the time of its last try': {
+    file: 'core/src/acquire-call.ts',
+    find: 'throw this.waitMs === 0',
+    replace: 'throw this.waitMs !== -1',
+    test: 'packages/core/test/redis/connecting.test.ts',
+    only: 'its error has why',
+  },
   'trust for two leases': {
     file: 'watchdog/src/trusted-until.ts',
     find: 'sentAt + ttlMs - trustMarginMs(ttlMs)',

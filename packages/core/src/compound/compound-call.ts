@@ -1,4 +1,4 @@
-import { ANSWER_MS, unansweredWait, type AcquireOptions } from '../acquire-call.js'
+import { ANSWER_MS, type AcquireOptions } from '../acquire-call.js'
 import type { Place } from '../context.js'
 import { publishCall, type CallPublication, type Wanted } from '../diagnostics/call-publication.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
@@ -6,9 +6,11 @@ import { LockTimeoutError, type NodeReport } from '../errors.js'
 import { checkAcquireOptions } from '../locks/acquire-options.js'
 import { checkLevelLease } from '../locks/lease-argument.js'
 import { limited } from '../limited.js'
+import { unansweredWait } from '../redis/failures.js'
 import { isWorthRetrying, pause } from '../redis/until-known.js'
 import type { Session } from '../session.js'
 import { checkDuration, checkSignal } from '../validate.js'
+import { silenceOf } from './compound-rule.js'
 import { giveBack, together, type Answer, type Member, type MemberHold } from './member.js'
 import { TimeLimit } from './time-limit.js'
 import { untilEnded } from './until-ended.js'
@@ -173,6 +175,13 @@ export class CompoundCall {
     return untilEnded(this, (signal) => pause(delayMs, this.session.clock, signal))
   }
 
+  /** What it ends with because of a member that failed. */
+  failure({ member: { session, lockName }, error }: Extract<Answer, { kind: 'failed' }>): unknown {
+    return this.waitMs === 0
+      ? error
+      : unansweredWait(session.runner.plight, { lockName, waitedMs: this.waitedMs }, error)
+  }
+
   /** Somebody else has a member, for the whole of this call. */
   timeout(
     what: string,
@@ -214,7 +223,7 @@ export class CompoundCall {
 
   private unanswered(member: Member, limitMs: number): Answer {
     this.silent.add(member)
-    return { kind: 'failed', member, error: unansweredWait(undefined, limitMs, member.lockName) }
+    return { kind: 'failed', member, error: silenceOf(member, limitMs) }
   }
 
   private owes(work: Promise<unknown>, member: Member): void {

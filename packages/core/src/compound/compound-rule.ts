@@ -1,4 +1,4 @@
-import { unansweredWait } from '../acquire-call.js'
+import { unansweredWait } from '../redis/failures.js'
 import type { Clock } from '../system-clock.js'
 import { limited } from '../limited.js'
 import type { Member } from './member.js'
@@ -46,7 +46,7 @@ export async function gather<T>(
   const { gathered, all } = collect(asked, (_, { member }) => silent.delete(member))
   await (patienceMs === Infinity ? all : limited(all, patienceMs, clock))
   const unanswered = [...silent].map((member) => {
-    return { member, error: unansweredWait(undefined, patienceMs, member.lockName) }
+    return { member, error: silenceOf(member, patienceMs) }
   })
   // What still comes belongs to nobody.
   return { values: [...gathered.values], failures: [...gathered.failures, ...unanswered] }
@@ -82,4 +82,9 @@ function collect<T>(
       .then(() => onAnswer(gathered, each)),
   )
   return { gathered, all: Promise.all(all) }
+}
+
+/** The error of a member that has not answered for so long. */
+export function silenceOf({ session, lockName }: Member, waitedMs: number): unknown {
+  return unansweredWait(session.runner.plight, { lockName, waitedMs }, undefined)
 }

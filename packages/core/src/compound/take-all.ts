@@ -1,5 +1,5 @@
 import { MOST_STILLBORN } from '../acquirer.js'
-import { LockLostError, type LockError, type LockTimeoutError } from '../errors.js'
+import { LockLostError, type LockTimeoutError } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
 import type { CompoundCall } from './compound-call.js'
 import {
@@ -85,7 +85,7 @@ function isLost(obstacle: Obstacle): boolean {
 /** @throws what a member failed with */
 function orThrow(call: CompoundCall, obstacle: Obstacle): LockTimeoutError {
   if (obstacle.kind === 'failed') {
-    throw obstacle.error as LockError
+    throw call.failure(obstacle)
   }
   return call.timeout('Member', obstacle.error)
 }

@@ -1,4 +1,5 @@
-import { RedisUnavailableError, WrongTypeError, type LockError } from '../errors.js'
+import { isNativeError } from 'node:util/types'
+import { LockError, RedisUnavailableError, WrongTypeError } from '../errors.js'
 import { troubleInWords } from './connection-trouble.js'
 import type { ReplicaAcks } from './acknowledged-transport.js'
 import type { RedisPort } from './redis-port.js'
@@ -88,4 +89,38 @@ export function notSent(
   const why = trouble ? `: ${troubleInWords(trouble)}` : ''
   const details = { outcome: 'not-sent', transient, lockName, cause: trouble } as const
   return new RedisUnavailableError(`${what}${why}.${advice}`, details)
+}
+
+/** The state of a connection. */
+export interface Plight extends Pick<RedisPort, 'trouble' | 'advice'> {
+  readonly isConnected: boolean
+}
+
+/**
+ * What a wait ends with that had no answer for so long, or none but refusals that pass.
+ * @param error what its latest try failed with; undefined: it had not failed yet
+ */
+export function unansweredWait(
+  { isConnected, trouble, advice }: Plight,
+  { lockName, waitedMs }: { readonly lockName: string; readonly waitedMs: number },
+  error: unknown,
+): unknown {
+  const failure = error instanceof RedisUnavailableError ? error : undefined
+  if (error instanceof LockError && !failure) {
+    return error
+  }
+  const { outcome = 'unknown', transient = true } = failure ?? {}
+  const ms = `${Math.round(waitedMs)} ms`
+  if (failure && outcome === 'refused') {
+    const { cause } = failure
+    const message = `Redis refused the command: ${isNativeError(cause) ? troubleInWords(cause) : ''}. It was tried for ${ms}.`
+    return new RedisUnavailableError(message, { outcome, transient, lockName, waitedMs, cause })
+  }
+  // A connection that broke and does not come back says more than the command that it broke under.
+  const cause = trouble ?? failure?.cause
+  const why = isNativeError(cause) ? `: ${troubleInWords(cause)}` : ''
+  const what = isConnected ? `Redis did not answer within ${ms}` : `No connection to Redis within ${ms}`
+  const unknown = outcome === 'unknown' && failure ? ' Whether the last command ran is unknown.' : ''
+  const message = `${what}${why}.${unknown}${advice}`
+  return new RedisUnavailableError(message, { outcome, transient, lockName, waitedMs, cause })
 }

@@ -50,7 +50,7 @@ export class IoredisClusterPort implements RedisPort {
       publishCommand: () => this.publishCommand,
     })
     this.primaries = new ClusterPrimaries(cluster, slotOf, (verdict) => this.primaryListeners.tell(verdict))
-    this.troubles = new ConnectionTrouble(cluster)
+    this.troubles = new ConnectionTrouble(cluster, 'ioredis', () => this.listeners.tell())
     cluster.on('+node', this.onNode)
     cluster.on('-node', this.onNodeGone)
     cluster.on('close', this.onBreak)

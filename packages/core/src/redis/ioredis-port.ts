@@ -31,7 +31,7 @@ export class IoredisPort implements RedisPort {
     this.keyPrefix = client.options.keyPrefix ?? ''
     this.sender = plainSender(client)
     this.messages = new Subscriptions((events) => new IoredisMessages(client, events))
-    this.troubles = new ConnectionTrouble(client)
+    this.troubles = new ConnectionTrouble(client, 'ioredis', this.onChange)
     client.on('close', this.onClose)
     client.on('ready', this.onReady)
     client.on('end', this.onChange)

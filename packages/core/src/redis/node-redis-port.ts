@@ -47,7 +47,7 @@ export class NodeRedisPort implements RedisPort {
     this.wasOpen = client.isOpen || client.socketEpoch > 0
     this.messages = new Subscriptions((events) => new NodeRedisMessages(client, events))
     this.acknowledged = new NodeRedisAcknowledged(client)
-    this.troubles = new ConnectionTrouble(client)
+    this.troubles = new ConnectionTrouble(client, 'node-redis')
     CHANGES.forEach((event) => client.on(event, this.onChange))
     client.on('ready', this.onReady)
     if (client.isReady) {

@@ -1,6 +1,8 @@
-import { InvalidArgumentError } from '../errors.js'
+import { InvalidArgumentError, type LockError } from '../errors.js'
+import { warn } from '../events.js'
 import type { Clock } from '../system-clock.js'
-import { notSent } from './failures.js'
+import { lastsForGood, troubleInWords } from './connection-trouble.js'
+import { notSent, refusal } from './failures.js'
 import { isIoredisClient } from './ioredis-client.js'
 import { isIoredisCluster } from './ioredis-cluster.js'
 import { IoredisClusterPort, type PortOptions } from './ioredis-cluster-port.js'
@@ -102,20 +104,31 @@ function notInstalled(target: RedisTarget, isForNodeRedis: boolean): InvalidArgu
   )
 }
 
-/** @throws RedisUnavailableError not ready within `timeoutMs` */
+// Long enough for a Redis that is started beside its clients.
+const SILENT_MS = 2_000
+
+/**
+ * Whoever waits in vain is told so after 2 s: nobody sees what a connection does.
+ * @throws RedisUnavailableError not ready within `timeoutMs`; at once, when no attempt can succeed
+ */
 export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void): void => {
-      timer.cancel()
+      timers.forEach((timer) => timer.cancel())
       stopListening()
       settle()
     }
     const fail = (what: string, transient: boolean): void =>
       finish(() => reject(notSent(what, transient, port)))
-    const timer = clock.setTimer(timeoutMs, () => fail(`No connection to Redis within ${timeoutMs} ms`, true))
+    const timers = [
+      clock.setTimer(timeoutMs, () => fail(`No connection to Redis within ${timeoutMs} ms`, true)),
+      ...(timeoutMs > SILENT_MS ? [clock.setTimer(SILENT_MS, () => warnOfSilence(port, timeoutMs))] : []),
+    ]
     const check = (): void => {
       if (port.state === 'ready') {
         finish(resolve)
+      } else if (port.trouble && lastsForGood(port.trouble)) {
+        fail('Redis cannot be connected to', false)
       } else if (port.state === 'ended') {
         fail('The Redis connection has ended', false)
       }
@@ -124,3 +137,24 @@ export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Pr
     check()
   })
 }
+
+function warnOfSilence({ trouble, advice }: RedisPort, timeoutMs: number): void {
+  const why = trouble ? `: ${troubleInWords(trouble)}` : ''
+  const until = `It is tried on until ${timeoutMs} ms are over (unavailableTimeoutMs).`
+  warn('HOLDFAST_CONNECTING', `No connection to Redis for ${SILENT_MS} ms${why}.${advice} ${until}`)
+}
+
+/** Why this user may not run scripts, without which there is no lock; null: it may, or Redis does not say. */
+export async function refusalOfScripts(port: RedisPort): Promise<LockError | null> {
+  const wanted = (): boolean => true
+  const tries = [port.evalsha(NO_SCRIPT, [], [], wanted), port.eval(HARMLESS, [], [], wanted)]
+  for (const { reason } of (await Promise.allSettled(tries)) as { reason?: unknown }[]) {
+    if (port.isErrorReply(reason) && reason.message.startsWith('NOPERM')) {
+      return refusal(reason, { keys: [] })
+    }
+  }
+  return null
+}
+
+const NO_SCRIPT = '0'.repeat(40)
+const HARMLESS = 'return 1'

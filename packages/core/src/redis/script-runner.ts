@@ -4,7 +4,7 @@ import type { Clock } from '../system-clock.js'
 import { AcknowledgedTransport, type ReplicaAcks } from './acknowledged-transport.js'
 import { announcementOn, decided, type Announcement } from './announcement.js'
 import { CommandDeadlines, type InFlight } from './command-deadlines.js'
-import { notSent } from './failures.js'
+import { notSent, type Plight } from './failures.js'
 import type { RedisPort } from './redis-port.js'
 import { AS_IT_IS, readWith, type Reading, type ScriptCall } from './script-call.js'
 import { ScriptCommand } from './script-command.js'
@@ -43,6 +43,12 @@ export class ScriptRunner {
   /** See `RedisPort.connectionEpoch`. */
   get connectionEpoch(): number {
     return this.port.connectionEpoch
+  }
+
+  /** What is wrong with the connection, for error messages. */
+  get plight(): Plight {
+    const { state, trouble, advice } = this.port
+    return { isConnected: state === 'ready', trouble, advice }
   }
 
   /** How scripts announce something on a channel. */

@@ -1,6 +1,7 @@
 import type { Attempt, WaitRequest } from '@holdfast/waiter'
-import { unansweredWait, unavailableOrThrow } from '../acquire-call.js'
+import { unavailableOrThrow } from '../acquire-call.js'
 import { latchChannel, localName } from '../keys.js'
+import { unansweredWait } from '../redis/failures.js'
 import { cancel } from '../scripts/counter/cancel.js'
 import { getCounter } from '../scripts/counter/get.js'
 import type { AnnouncedCommand, OperationStamp } from '../scripts/counter/operation.js'
@@ -87,7 +88,9 @@ export class CountDownLatch {
     try {
       const outcome = await waiter.enter(limitWait(wait, limits)).outcome
       if (outcome.kind === 'unavailable') {
-        throw unansweredWait(outcome.error, options.waitMs, this.name)
+        const waitedMs = clock.now() - waiting.startedAt
+        const { plight } = this.session.runner
+        throw unansweredWait(plight, { lockName: this.name, waitedMs }, outcome.error)
       }
       return outcome.kind === 'done'
     } finally {

@@ -1,7 +1,8 @@
 import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
-import { unansweredWait, unavailableOrThrow } from '../acquire-call.js'
+import { unavailableOrThrow } from '../acquire-call.js'
 import { LockTimeoutError } from '../errors.js'
 import { publishCall, type CallPublication } from '../diagnostics/call-publication.js'
+import { unansweredWait } from '../redis/failures.js'
 import type { OperationStamp } from '../scripts/counter/operation.js'
 import type { Session } from '../session.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
@@ -85,7 +86,11 @@ export class PermitWait<T> implements Wait {
     }
     this.leaveNothing()
     if (outcome.kind === 'unavailable') {
-      throw unansweredWait(outcome.error, this.options.waitMs, this.source.lockName)
+      const { lockName, startedAt, session } = this
+      const waitedMs = session.clock.now() - startedAt
+      throw this.options.waitMs === 0
+        ? outcome.error
+        : unansweredWait(session.runner.plight, { lockName, waitedMs }, outcome.error)
     }
     return null
   }

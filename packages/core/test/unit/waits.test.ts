@@ -118,6 +118,7 @@ describe('waits that are told of', () => {
       contexts: new Contexts(),
       options: resolveOptions(),
       waits: waitsOf(0),
+      runner: { plight: { isConnected: true, trouble: undefined, advice: '' } },
       nextThreadId: () => 1,
     }
     const request = { options: {}, defaultWaitMs: undefined, place: null, ofCallback: false, bare: null }
