@@ -49,7 +49,7 @@ export class ClientInbox {
     } else if (payload.startsWith(TURN)) {
       fairWaiters.wake(payload.slice(TURN.length))
     } else {
-      this.session.held.all.find((each) => each.commands.field.isNamed(payload))?.doubtForced()
+      this.session.held.all.find((each) => each.field.isNamed(payload))?.doubtForced()
     }
   }
 }
