@@ -1,11 +1,15 @@
 import type { TopicSubscriptions } from '@holdfast/waiter'
-import { INBOX_PREFIX, ownerField } from './keys.js'
+import type { ToldGrant } from './grants.js'
+import { INBOX_PREFIX, ownerField, PROTOCOL } from './keys.js'
 import type { Session } from './session.js'
 
+// The number of a protocol before anything else. An owner alone, which has no number, begins with the name of a client, and
+// has a ~ before its first colon.
+const NUMBER = /^(\d+):/
 // Before the owner whose turn it is; no client name has a colon in it.
 const TURN = 'turn:'
-// Before until when, ms of Redis, a colon, and an owner that has the lock; behind each comma the thread id of one that
-// stands directly behind it.
+// Before a proof and a colon (the first protocol has neither), until when, ms of Redis, a colon, and an owner that has the
+// lock; behind each comma the thread id of one that stands directly behind it.
 const GRANT = 'grant:'
 
 /**
@@ -40,18 +44,35 @@ export class ClientInbox {
     return this.opening
   }
 
+  /** What a later version says in a protocol of its own is nothing to this one. */
   private read(payload: string): void {
-    const { fairWaiters, grants } = this.session
-    if (payload.startsWith(GRANT)) {
-      const end = payload.indexOf(':', GRANT.length)
-      const [owner, behind] = ownersIn(payload.slice(end + 1))
-      grants.given(owner, Number(payload.slice(GRANT.length, end)), behind)
-    } else if (payload.startsWith(TURN)) {
-      fairWaiters.wake(payload.slice(TURN.length))
-    } else {
-      this.session.held.all.find((each) => each.field.isNamed(payload))?.doubtForced()
+    const [before = '', number] = NUMBER.exec(payload) ?? []
+    if (number === undefined) {
+      this.readText(payload, false)
+    } else if (Number(number) === PROTOCOL) {
+      this.readText(payload.slice(before.length), true)
     }
   }
+
+  private readText(text: string, hasProof: boolean): void {
+    const { fairWaiters, grants } = this.session
+    if (text.startsWith(GRANT)) {
+      grants.given(grantIn(text.slice(GRANT.length), hasProof))
+    } else if (text.startsWith(TURN)) {
+      fairWaiters.wake(text.slice(TURN.length))
+    } else {
+      this.session.held.all.find((each) => each.commands.field.isNamed(text))?.doubtForced()
+    }
+  }
+}
+
+function grantIn(told: string, hasProof: boolean): ToldGrant {
+  const start = hasProof ? told.indexOf(':') + 1 : 0
+  const text = told.slice(start)
+  const end = text.indexOf(':')
+  const [owner, behind] = ownersIn(text.slice(end + 1))
+  const proof = told.slice(0, Math.max(0, start - 1))
+  return { owner, until: Number(text.slice(0, end)), behind, text, proof }
 }
 
 /** `CLIENT:5,6,7`: the first of these, and those behind it. No client id has a colon. */

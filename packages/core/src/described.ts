@@ -20,6 +20,13 @@ export function described(value: unknown): string {
   return keys.length === 0 ? '{}' : cut(`{ ${listed(keys.slice(0, MOST_KEYS), keys.length)} }`)
 }
 
+const LONGEST_FOREIGN = 200
+
+/** What somebody else wrote, in Redis or in an error: as an error or an event shows it, which is logged. */
+export function foreign(text: string): string {
+  return text.length > LONGEST_FOREIGN ? `${text.slice(0, LONGEST_FOREIGN - 1)}…` : text
+}
+
 function shallow(value: unknown): string {
   if (typeof value !== 'string') {
     const [firstLine = ''] = inspect(value, { depth: -1, customInspect: false }).split('\n')

@@ -1,4 +1,4 @@
-import { described } from './described.js'
+import { described, foreign } from './described.js'
 import { holderInWords, nameOf, type LockHolder } from './lock-holder.js'
 
 /** Stable codes; compare these rather than classes when two copies of the package may be installed. */
@@ -204,7 +204,7 @@ export class WrongTypeError extends LockError {
 
   /** @param what it should be of */
   constructor(lockName: string, key: string, cause: Error, what = 'a lock') {
-    super('WRONG_TYPE', `Key "${key}" is not that of ${what}: ${cause.message}`, { lockName, cause })
+    super('WRONG_TYPE', `Key "${key}" is not that of ${what}: ${foreign(cause.message)}`, { lockName, cause })
     this.key = key
   }
 }

@@ -34,6 +34,8 @@ interface Line {
 
 export interface FairWaitersParts {
   readonly clientId: string
+  /** See `SignOfLife`. */
+  readonly nonce: string
   readonly runner: ScriptRunner
   readonly waiter: Waiter
   readonly refusals: Refusals
@@ -72,12 +74,13 @@ export class FairWaiters {
 
   /** What this client says of itself whenever it asks. */
   get alive(): SignOfLife {
-    const { clientId, takesGrants, returns, grants, runner } = this.parts
+    const { clientId, nonce, takesGrants, returns, grants, runner } = this.parts
     const { aliveForMs } = this
     // What comes as late as that would be over before anybody could use it, and its waiter has lost its place.
     const isInTime = this.roundTripMs <= aliveForMs / 8
     return {
       clientId,
+      nonce,
       aliveForMs,
       // A client of a cluster may listen at any node.
       hears: grants.areHeard && runner.slotOf(clientId) === undefined,
@@ -114,7 +117,8 @@ export class FairWaiters {
     here.waits.set(owner, wait)
     this.lineOf.set(owner, here)
     const { lives } = here
-    this.parts.grants.expect(owner, { queue: fairQueue(owner), lives, onTaken: () => this.leave(owner) })
+    const { grants, nonce } = this.parts
+    grants.expect(owner, { queue: fairQueue(owner), lives, nonce, onTaken: () => this.leave(owner) })
     return wait
   }
 

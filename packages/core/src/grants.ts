@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Waiter } from '@holdfast/waiter'
 import type { OwnLives } from './own-lives.js'
 import type { PassedHold } from './possession.js'
@@ -9,8 +10,22 @@ export interface Candidate {
   readonly queue: string
   /** What Redis said of its life, or of that of its client. */
   readonly lives: OwnLives
+  /** What Redis has with its place in line: whoever tells of a grant proves by it that it has read that. */
+  readonly nonce: string
   /** It has the lock. */
   readonly onTaken: () => void
+}
+
+/** A message that a lock was given to a waiter. */
+export interface ToldGrant {
+  readonly owner: string
+  /** Ms of Redis. */
+  readonly until: number
+  /** Who stands behind it, as in `PushedGrant`. */
+  readonly behind: string[]
+  /** What it says, and the proof that whoever says it can read the line; '' where it has none. */
+  readonly text: string
+  readonly proof: string
 }
 
 /** A lock that Redis gave to a waiter, for a life that a request sent at `sentAt` began. */
@@ -49,11 +64,12 @@ export class Grants {
   }
 
   /**
-   * A message says that it has the lock, until then (ms of Redis). It uses it if this client knows by its own clock that
-   * this is still so; else it tries, and finds itself the owner, or not. For one that has left, the release that takes it
-   * out of the line gives the lock back.
+   * A message says that it has the lock, until then. It uses it if whoever says so has read its nonce in Redis, and this
+   * client knows by its own clock that this is still so; else it tries, and finds itself the owner, or not: anybody may
+   * ring, and nobody gets in by that. For one that has left, the release that takes it out of the line gives the lock back.
    */
-  given(owner: string, until: number, behind: string[]): void {
+  given(told: ToldGrant): void {
+    const { owner, until, behind } = told
     const { waiter, beforeResume, clock } = this.parts
     // I3: its caller is resumed before any timer is, after whatever pause of the process.
     beforeResume()
@@ -61,7 +77,7 @@ export class Grants {
     if (!candidate) {
       return
     }
-    const life = candidate.lives.lifeUntil(until, clock.now())
+    const life = isProven(told, candidate) ? candidate.lives.lifeUntil(until, clock.now()) : undefined
     if (!life || !this.offer(owner, grantOf(owner, life, behind))) {
       waiter.wake(candidate.queue)
     }
@@ -79,6 +95,11 @@ export class Grants {
     }
     return isTaken
   }
+}
+
+/** As `give.part.lua` makes it; the nonce at both ends, so that nobody can go on with what somebody else has begun. */
+function isProven({ text, proof }: ToldGrant, { nonce }: Candidate): boolean {
+  return proof === createHash('sha1').update(`${nonce}${text}${nonce}`).digest('hex')
 }
 
 function grantOf(

@@ -140,6 +140,12 @@ export function probeKey(rawName: string): string {
 /** A message that only Redisson heeds, as its `0`. */
 export const FOR_REDISSON = '00'
 
+/**
+ * The number of the protocol that this version speaks, in lines and in messages to an inbox. What has none is of the first.
+ * See docs/decisions/0037-what-anybody-can-say.md.
+ */
+export const PROTOCOL = 2
+
 /** What a client hears about its own holds on; the client id is appended. */
 export const INBOX_PREFIX = 'holdfast:client:'
 

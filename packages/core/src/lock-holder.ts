@@ -1,3 +1,4 @@
+import { foreign } from './described.js'
 import { partsOfOwner } from './keys.js'
 
 /** Who had the lock when it was last looked at. All durations in milliseconds. */
@@ -21,6 +22,9 @@ export interface LockHolder {
   readonly others?: number
 }
 
+/** The longest name of a client, what is made for it, and a thread. */
+const LONGEST_OWNER = 240
+
 /** What an answer of Redis tells of a holder; an undefined part is unknown. */
 export interface HolderFacts {
   readonly owner: string
@@ -33,9 +37,11 @@ export interface HolderFacts {
 }
 
 export function lockHolder({ heldForMs, traceparent, others = 0, ...facts }: HolderFacts): LockHolder {
+  const parts = facts.owner.length <= LONGEST_OWNER ? partsOfOwner(facts.owner) : undefined
   return {
     ...facts,
-    ...partsOfOwner(facts.owner),
+    owner: parts ? facts.owner : foreign(facts.owner),
+    ...parts,
     ...(heldForMs !== undefined && { heldForMs }),
     ...(traceparent !== undefined && { traceparent }),
     ...(others > 0 && { others }),

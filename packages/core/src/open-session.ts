@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { Waiter } from '@holdfast/waiter'
 import { Watchdog } from '@holdfast/watchdog'
@@ -103,7 +104,7 @@ function watchPrimaries(session: OpenSession): void {
 function waitingInRedis(
   parts: Omit<
     FairWaitersParts & StandingHeadsParts,
-    'refusals' | 'heartbeatMs' | 'aliveForMs' | 'takesGrants' | 'returns'
+    'refusals' | 'heartbeatMs' | 'aliveForMs' | 'takesGrants' | 'returns' | 'nonce'
   >,
   { resyncInterval: heartbeatMs, lockWatchdogTimeout, localPassing, pushedGrants, replicas }: ResolvedOptions,
 ) {
@@ -111,9 +112,11 @@ function waitingInRedis(
   // What only the primary has is no grant where replicas count.
   const takesGrants = pushedGrants && !replicas
   const returns = localPassing && takesGrants ? new FairReturns(parts) : null
+  // With no more digits than these a sign of life has less than 64 bytes, and Redis keeps such a hash in little room.
+  const nonce = randomBytes(12).toString('hex')
   return {
     refusals,
-    fairWaiters: new FairWaiters({ ...parts, refusals, heartbeatMs, takesGrants, returns }),
+    fairWaiters: new FairWaiters({ ...parts, nonce, refusals, heartbeatMs, takesGrants, returns }),
     // What it is given is a lease for an owner that may be dead: not longer than any other.
     standingHeads: new StandingHeads({
       ...{ ...parts, takesGrants },

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { Waiter } from '@holdfast/waiter'
 import type { Grants } from './grants.js'
 import type { HeldLocks } from './held-locks.js'
@@ -13,12 +14,23 @@ export interface StandingHeadsParts {
   readonly takesGrants: boolean
 }
 
+/** The head of one line, as Redis has it. */
+interface Standing {
+  readonly owner: string
+  readonly lives: OwnLives
+  /** Of this place: see `PlaceInLine`. */
+  readonly nonce: string
+}
+
+// Kept as a score, where lives and times are far beyond it.
+const NONCES = 2 ** 40
+
 /**
  * The heads of this client's lines of plain locks that stand in Redis to be given the lock, one for each lock. Their
  * tries say that they live. See docs/decisions/0030-grants-of-plain-locks.md.
  */
 export class StandingHeads {
-  private readonly byKey = new Map<string, { readonly owner: string; readonly lives: OwnLives }>()
+  private readonly byKey = new Map<string, Standing>()
 
   constructor(private readonly parts: StandingHeadsParts) {}
 
@@ -55,19 +67,19 @@ export class StandingHeads {
   }
 
   /** Before the try that puts it there: it may be given the lock before the answer arrives. */
-  enter(key: string, owner: string): OwnLives {
+  enter(key: string, owner: string): Standing {
     const { grants, aliveForMs } = this.parts
     const here = this.byKey.get(key)
     if (here?.owner === owner) {
-      return here.lives
+      return here
     }
     if (here) {
       grants.forget(here.owner)
     }
-    const lives = new OwnLives(aliveForMs)
-    this.byKey.set(key, { owner, lives })
-    grants.expect(owner, { queue: key, lives, onTaken: () => this.leave(key, owner) })
-    return lives
+    const standing = { owner, lives: new OwnLives(aliveForMs), nonce: `${randomInt(1, NONCES)}` }
+    this.byKey.set(key, standing)
+    grants.expect(owner, { queue: key, ...standing, onTaken: () => this.leave(key, owner) })
+    return standing
   }
 
   /** It has the lock, or does not want it any more. */

@@ -48,14 +48,14 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'a lock is given for ever': {
     file: RELEASE,
-    find: 'return leftFree > now - LONGEST_GIVING_MS',
+    find: 'return leftFree > now - LONGEST_GIVING_MS and leftFree <= now',
     replace: 'return true',
     test: GRANTS,
     only: 'when it has gone from one to the next for a while',
   },
   'a plain lock is given to the dead': {
     file: RELEASE,
-    find: 'if untilMs > now then return owner, untilMs end',
+    find: 'if untilMs > now and untilMs <= now + LONGEST_LIFE_MS and isOwner(owner) then return owner, untilMs end',
     replace: 'do return owner, untilMs end',
     test: GRANTS,
     only: 'because it is known to be dead',
@@ -69,8 +69,8 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'a grant that is passed on is trusted as a whole lease': {
     file: 'core/src/acquisition.ts',
-    find: 'this.watch = this.watchLease({ sentAt, ttlMs, renew }, passedAt)',
-    replace: 'this.watch = this.watchLease({ sentAt, ttlMs: this.ttlMs, renew }, now)',
+    find: 'this.watch = watchLease(this, { sentAt, ttlMs, renew }, passedAt)',
+    replace: 'this.watch = watchLease(this, { sentAt, ttlMs: this.ttlMs, renew }, now)',
     test: GRANTS,
     only: 'is passed on as it is',
   },

@@ -4,6 +4,20 @@ const UNTAKEN = 'packages/core/test/redis/grants-nobody-took.test.ts'
 const RELEASE = 'core/src/scripts/fair-lock/release.lua'
 
 export const BUGS_IN_GRANTS = {
+  'a grant is believed without proof': {
+    file: 'core/src/grants.ts',
+    find: 'const life = isProven(told, candidate) ?',
+    replace: 'const life = told.proof !== null ?',
+    test: 'packages/core/test/redis/forged-grants.test.ts',
+    only: 'a grant with no proof',
+  },
+  'something of another type in the line of a fair lock makes its release a loss': {
+    file: 'core/src/scripts/fair-lock/release.lua',
+    find: "if failure and not string.find(failure, 'WRONGTYPE', 1, true) then",
+    replace: 'if failure then',
+    test: 'packages/core/test/redis/foreign-lines.test.ts',
+    only: 'put there while the fair lock is held',
+  },
   'a grant is trusted from its message': {
     file: 'core/src/own-lives.ts',
     find: 'const sentAt = this.known.findLast((life) => life.until <= until)?.sentAt',

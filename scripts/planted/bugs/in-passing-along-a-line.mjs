@@ -50,8 +50,8 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
   },
   'a release leaves the lock with one that has had it, where nobody waits any more': {
     file: RELEASE,
-    find: 'if q.listed > 0 or q.ours > 0 or #ARGV > 9 then',
-    replace: 'if q.listed > 0 or q.ours > 0 then',
+    find: 'if q.listed == 0 and q.ours == 0 and #ARGV <= 9 then return 0 end',
+    replace: 'if q.listed == 0 and q.ours == 0 then return 0 end',
     test: PASSING,
     only: 'before the grant was confirmed',
   },

@@ -1,5 +1,5 @@
 import type { LockHolder } from '../lock-holder.js'
-import type { Clock } from '../system-clock.js'
+import type { Session } from '../session.js'
 import { callBegun, callEnded, callParked } from './channels.js'
 import type { AcquisitionPath, CallOutcome, LockKind, ObservedCall } from './messages.js'
 
@@ -66,7 +66,7 @@ export class CallPublication implements ObservedCall {
   }
 
   /** A try succeeded. */
-  succeeded(clock: Clock): void {
+  succeeded(clock: Session['clock']): void {
     if (this.answering !== null) {
       this.handOffMs = clock.now() - this.answering
     }
@@ -116,7 +116,7 @@ export function isCallSeen(): boolean {
 
 /** Of a call that begins. Null where nobody subscribes. */
 export function publishCall(
-  { clientId }: { readonly clientId: string },
+  { clientId }: Pick<Session, 'clientId'>,
   { lockName, kind }: Wanted,
   startedAt: number,
 ): CallPublication | null {

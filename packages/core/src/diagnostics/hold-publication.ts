@@ -1,4 +1,5 @@
 import type { LossReason } from '../errors.js'
+import type { Session } from '../session.js'
 import { oncePerProcess } from '../once-per-process.js'
 import { holdBegun, holdEnded } from './channels.js'
 import type { LockKind, ObservedHold } from './messages.js'
@@ -67,7 +68,7 @@ export function isHoldSeen(): boolean {
 
 /** Null where nobody subscribes. */
 export function publishHold(
-  { clientId }: { readonly clientId: string },
+  { clientId }: Pick<Session, 'clientId'>,
   held: HeldThing,
   startedAt: number,
 ): HoldPublication | null {

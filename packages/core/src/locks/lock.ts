@@ -1,12 +1,11 @@
 import type { AcquireOptions, Busy, Finish, Held } from '../acquire-call.js'
 import { BareCalls } from '../bare-calls.js'
 import type { Acquirer } from '../acquirer.js'
-import { enclosingAcquisition } from '../acquisition.js'
-import type { Place } from '../context.js'
+import { enclosing, type Place } from '../context.js'
 import { placeToAcquire, placeToRelease } from '../contexts.js'
 import { NotLockOwnerError } from '../errors.js'
-import type { FieldNames } from '../held-locks.js'
 import { Hold } from '../hold.js'
+import type { OwnerField } from '../owner-field.js'
 import { inspectionOf, type LockInspection } from '../lock-inspection.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { Session } from '../session.js'
@@ -109,7 +108,7 @@ export class Lock implements AnyLock<Hold> {
       return false
     }
     const { holds } = await this.state()
-    return owners.some((each) => each.field.find(holds) !== undefined)
+    return owners.some((each) => each.commands.field.find(holds) !== undefined)
   }
 
   /** How many levels this caller holds, as Redis has it. */
@@ -201,7 +200,7 @@ export class Lock implements AnyLock<Hold> {
 
   private latestHold(): Hold {
     const place = placeToRelease(this.session.contexts, this.thread)
-    const hold = place && enclosingAcquisition(place, this.protocol.scope)?.acquisition.levels.latest
+    const hold = place && enclosing(place, this.protocol.scope)?.acquisition.levels.latest
     if (hold) {
       return hold
     }
@@ -211,10 +210,10 @@ export class Lock implements AnyLock<Hold> {
     return this.bare.take()
   }
 
-  private fieldHere(): FieldNames | undefined {
+  private fieldHere(): OwnerField | undefined {
     const place = this.place()
     return place
-      ? enclosingAcquisition(place, this.protocol.scope)?.acquisition.field
+      ? enclosing(place, this.protocol.scope)?.acquisition.commands.field
       : this.bare.current?.field
   }
 }

@@ -12,9 +12,7 @@ import { rename, type RenameReply, type Renaming } from '../scripts/lock/rename.
 import { releaseCall, type ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
-import type { HoldChange, Wish } from '../count-change.js'
-import type { LocalLine } from './lock-protocol.js'
-import type { LocalPassing } from '../possession.js'
+import type { HoldChange, LocalLine, LocalPassing, Wish } from './lock-protocol.js'
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
 export class ReentrantProtocol extends HashProtocol implements LocalPassing, GivenLock {
@@ -89,10 +87,10 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Giv
     const { owner } = command
     const { aliveForMs } = standingHeads
     const stoodBefore = standingHeads.ownerAt(key) === owner
-    const lives = standingHeads.enter(key, owner)
+    const { lives, nonce } = standingHeads.enter(key, owner)
     const sentAt = clock.now()
     try {
-      const reply = await acquire(runner, command, { lineKey, aliveForMs })
+      const reply = await acquire(runner, command, { lineKey, aliveForMs, nonce })
       if (reply.kind === 'held' && reply.aliveUntil !== undefined) {
         lives.add({ until: reply.aliveUntil, leftMs: aliveForMs }, sentAt)
       } else {

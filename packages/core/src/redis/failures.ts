@@ -1,4 +1,5 @@
 import { isNativeError } from 'node:util/types'
+import { foreign } from '../described.js'
 import { LockError, RedisUnavailableError, WrongTypeError } from '../errors.js'
 import { troubleInWords } from './connection-trouble.js'
 import type { ReplicaAcks } from './acknowledged-transport.js'
@@ -42,7 +43,7 @@ export function refusal(error: Error, call: About): LockError {
     const named = keys.find((key) => error.message.includes(`(key "${key}")`))
     return new WrongTypeError(lockName ?? '', named ?? keys[0] ?? '', error)
   }
-  return new RedisUnavailableError(`Redis refused the command: ${error.message}`, {
+  return new RedisUnavailableError(`Redis refused the command: ${foreign(error.message)}`, {
     outcome: 'refused',
     transient: TRANSIENT.has(code),
     lockName,
@@ -53,7 +54,7 @@ export function refusal(error: Error, call: About): LockError {
 /** The connection failed while the command was under way. */
 export function brokenOff(error: unknown, call: About): LockError {
   const cause = error instanceof Error ? error : new Error(String(error))
-  const message = `The connection to Redis failed; whether the command ran is unknown: ${cause.message}`
+  const message = `The connection to Redis failed; whether the command ran is unknown: ${foreign(cause.message)}`
   return new RedisUnavailableError(message, {
     outcome: 'unknown',
     transient: true,
@@ -86,7 +87,7 @@ export function notSent(
   { trouble, advice }: Pick<RedisPort, 'trouble' | 'advice'>,
   lockName?: string,
 ): LockError {
-  const why = trouble ? `: ${troubleInWords(trouble)}` : ''
+  const why = trouble ? `: ${foreign(troubleInWords(trouble))}` : ''
   const details = { outcome: 'not-sent', transient, lockName, cause: trouble } as const
   return new RedisUnavailableError(`${what}${why}.${advice}`, details)
 }
@@ -113,12 +114,12 @@ export function unansweredWait(
   const ms = `${Math.round(waitedMs)} ms`
   if (failure && outcome === 'refused') {
     const { cause } = failure
-    const message = `Redis refused the command: ${isNativeError(cause) ? troubleInWords(cause) : ''}. It was tried for ${ms}.`
+    const message = `Redis refused the command: ${isNativeError(cause) ? foreign(troubleInWords(cause)) : ''}. It was tried for ${ms}.`
     return new RedisUnavailableError(message, { outcome, transient, lockName, waitedMs, cause })
   }
   // A connection that broke and does not come back says more than the command that it broke under.
   const cause = trouble ?? failure?.cause
-  const why = isNativeError(cause) ? `: ${troubleInWords(cause)}` : ''
+  const why = isNativeError(cause) ? `: ${foreign(troubleInWords(cause))}` : ''
   const what = isConnected ? `Redis did not answer within ${ms}` : `No connection to Redis within ${ms}`
   const unknown = outcome === 'unknown' && failure ? ' Whether the last command ran is unknown.' : ''
   const message = `${what}${why}.${unknown}${advice}`

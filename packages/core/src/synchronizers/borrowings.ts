@@ -1,11 +1,4 @@
-import type { Background } from '../background.js'
-
-/** What borrowing needs of its client. */
-interface Lender {
-  readonly background: Background
-  /** @throws ClientClosedError */
-  assertOpen(lockName: string): void
-}
+import type { Session } from '../session.js'
 
 /** What a client has to give back before it is closed. */
 export interface Borrowing {
@@ -53,21 +46,24 @@ interface Borrow<T, B> {
  * what is borrowed, and nobody would give back what is added after that.
  * @throws ClientClosedError; what `obtain` throws
  */
-export function borrow<T, B>(session: Lender, how: Borrow<T, B>): Promise<B> {
+export function borrow<T, B>(
+  session: Pick<Session, 'assertOpen' | 'background'>,
+  how: Borrow<T, B>,
+): Promise<B> {
   const borrowed = beginOrGiveBack(session, how)
   session.background.run(borrowed)
   return borrowed
 }
 
 async function beginOrGiveBack<T, B>(
-  lender: Lender,
+  { assertOpen, background }: Pick<Session, 'assertOpen' | 'background'>,
   { lockName, obtain, begin, giveBack }: Borrow<T, B>,
 ): Promise<B> {
   const obtained = await obtain()
   try {
-    lender.assertOpen(lockName)
+    assertOpen(lockName)
   } catch (error) {
-    lender.background.run(giveBack(obtained))
+    background.run(giveBack(obtained))
     throw error
   }
   return begin(obtained)

@@ -25,8 +25,8 @@ beforeEach(async () => {
 
 describe('what a fair lock says', () => {
   it.each([
-    ['that it has the lock', true, /^grant:\d+:/],
-    ['its turn, without pushed grants,', false, /^turn:/],
+    ['that it has the lock', true, /^2:grant:[0-9a-f]{40}:\d+:/],
+    ['its turn, without pushed grants,', false, /^2:turn:/],
   ])(
     'a release towards a Node waiter: %s in the inbox of its client, and nothing else',
     async (_what, pushedGrants, before) => {
@@ -57,7 +57,7 @@ describe('what a fair lock says', () => {
     expect(await log.take()).toEqual([])
     await hold.release()
     await soon(served(standing))
-    const said = (await log.take()).map(([, payload]) => payload.replace(/^grant:\d+:/, ''))
+    const said = (await log.take()).map(([, payload]) => payload.replace(/^2:grant:[0-9a-f]{40}:\d+:/, ''))
     expect(said).toEqual([`${a},${threadOf(b)},${threadOf(c)}`, other, d])
   })
 
@@ -89,7 +89,10 @@ describe('what a fair lock says', () => {
     expect(await line.lockOf(others).forceUnlock()).toBe(true)
     await soon(waiting.done)
     expect(await log.take()).toEqual([
-      [`holdfast:client:${others.clientId}`, expect.stringMatching(`^grant:\\d+:${waiting.owner}$`)],
+      [
+        `holdfast:client:${others.clientId}`,
+        expect.stringMatching(`^2:grant:[0-9a-f]{40}:\\d+:${waiting.owner}$`),
+      ],
       [`holdfast:client:${locks.clientId}`, hold.owner],
     ])
     expect(hold.signal.aborted).toBe(true)

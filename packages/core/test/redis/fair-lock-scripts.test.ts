@@ -32,6 +32,7 @@ const aliveAs = (clientId: string) => ({
   aliveForMs: 60_000,
   hears: false,
   takesGrants: false,
+  nonce: '0f',
   passesOn: false,
 })
 const acquireAs = (owner: string, change: Partial<FairAcquireCommand> = {}) =>

@@ -39,7 +39,14 @@ const { acquireAs, releaseAs } = plainScripts(() => runner)
 const keys = readWriteKeys(NAME, NAME)
 const lock = { latchKey: LATCH, owner: OWNER, holds: 1, leaseMs: LEASE_MS }
 const line = fairLine(NAME, NAME, 300_000)
-const alive = { clientId: 'a~1', aliveForMs: 60_000, hears: true, takesGrants: true, passesOn: true }
+const alive = {
+  clientId: 'a~1',
+  aliveForMs: 60_000,
+  hears: true,
+  takesGrants: true,
+  passesOn: true,
+  nonce: '0f',
+}
 const operationOf = ({ sequence, latchThrough }: Stamp) => ({
   lockName: NAME,
   key: NAME,

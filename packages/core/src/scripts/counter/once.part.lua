@@ -3,7 +3,7 @@
 -- them, and a copy does nothing. -1: over, or cancelled.
 local function outcomeOf(operation)
   local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and tonumber(kept[2] or 0) < tonumber(operation.number) then
+  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
     return nil
   end
   -- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
@@ -13,13 +13,13 @@ end
 
 local function keep(operation, outcome)
   -- A command that was late on its way knows an older floor: lowered to that, it would let copies in again.
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0))
+  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
   redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
   redis.call('pexpire', operation.key, operation.ttl)
   -- Not each time: one look at all of them for every sixteen that came.
   if redis.call('hlen', operation.key) % 16 == 0 then
     for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and tonumber(field) <= floor then
+      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
         redis.call('hdel', operation.key, field)
       end
     end

@@ -36,7 +36,11 @@ redis.call('setrange', KEYS[6], 0, '')
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[9])
 local since, untilMs, left, answer = 0, 0, 0, 1
 -- Who does not wait says nothing about those who do: a waiter that nobody awaits must not live on it.
-if not mine and ARGV[10] ~= '-1' then since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14]) end
+if not mine and ARGV[10] ~= '-1' then
+  -- ZCARD fails where something of another type has that name, before anything of this waiter is in line.
+  redis.call('zcard', KEYS[3])
+  since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14])
+end
 local isFree = not holder[1]
 -- While somebody has the lock it need not be known who is first, except where Java clients may have changed that: the
 -- heartbeats of those who wait drop the dead, and the tries of those who do not wait.

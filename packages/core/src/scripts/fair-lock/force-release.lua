@@ -10,12 +10,14 @@
 local owners = redis.call('hkeys', KEYS[1])
 -- DEL also of nothing: on a demoted primary it fails, instead of an answer from stale data.
 redis.call('del', KEYS[1], KEYS[6])
-local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
-local first = head(q)
-if first then
-  callUp(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
-end
-tidy(q)
+besideLock(function()
+  local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
+  local first = head(q)
+  if first then
+    callUp(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
+  end
+  tidy(q)
+end)
 for _, owner in ipairs(owners) do
   redis.call('publish', ARGV[2] .. clientOf(owner), owner)
 end

@@ -25,8 +25,10 @@ local function join(q, owner, number, lease)
   local known, rank
   if number == 0 then
     local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
-    -- The time, so that a number is never given twice, also when the line was empty in between.
-    number = math.max(tonumber(newest or 0) + 1, q.now * 1000)
+    -- The time, so that a number is never given twice, also when the line was empty in between. Beyond 2^53 nobody counts
+    -- any more, so nobody of ours came then.
+    newest = tonumber(newest or 0)
+    number = math.max(newest < 9e15 and newest + 1 or 0, q.now * 1000)
     if redis.call('zadd', q.arrivals, 'nx', number, owner) == 1 then
       known, rank = number, q.ours
       lineUp(q, owner, lease)

@@ -1,5 +1,5 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { fairQueueKeys, INBOX_PREFIX, unlockChannel } from '../../keys.js'
+import { fairQueueKeys, INBOX_PREFIX, PROTOCOL, unlockChannel } from '../../keys.js'
 
 /** What the scripts of one fair lock share. Durations in milliseconds. */
 export interface FairLine {
@@ -15,6 +15,8 @@ export interface FairLine {
 /** What a client says of itself in the line of its waiters. */
 export interface SignOfLife {
   readonly clientId: string
+  /** What proves a message that one of its waiters was given a lock, in hexadecimal. Nobody learns it who cannot read. */
+  readonly nonce: string
   /** How long the client counts as alive without another heartbeat, ms. */
   readonly aliveForMs: number
   /** Whether it listens to its inbox, as this very server confirmed: where nobody does any more, it is gone. */
@@ -41,8 +43,8 @@ export function lifeIn([since, until, leftMs]: readonly unknown[]): Life {
 }
 
 /** The same as marks in Redis. */
-export function marksOf({ hears, takesGrants, passesOn }: SignOfLife): string {
-  return `${takesGrants ? 'g' : ''}${takesGrants && passesOn ? 'p' : ''}${hears ? 'h' : ''}`
+export function marksOf({ hears, takesGrants, passesOn, nonce }: SignOfLife): string {
+  return `${takesGrants ? 'g' : ''}${takesGrants && passesOn ? 'p' : ''}${hears ? 'h' : ''}${PROTOCOL}:${nonce}`
 }
 
 export function fairLine(lockName: string, key: string, patienceMs: number): FairLine {

@@ -7,6 +7,7 @@
 --        listed, ours: how many are in the list, and in arrivals; keepMs: how long our keys live from now, if
 --        somebody lives; hasListened: see `lifeOf` }
 -- insert clock
+-- insert lock/give
 local function lineAt(list, scores, arrivals, heartbeats, patience)
   local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
   q.now, q.patience = clock(), tonumber(patience)
@@ -26,6 +27,11 @@ local function lifeIn(text)
   return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
 
+-- The nonce of a client: behind the number of the protocol that it speaks. Hexadecimal, so that it has no mark in it.
+local function nonceIn(marks)
+  return string.match(marks or '', '2:(%x+)')
+end
+
 -- Nobody at all was heard for longer than any heartbeat takes: it was Redis that did not listen. Whoever lived then
 -- is given time to say so, once: who does not use it is dead after all. Returns whether it was so.
 local function listen(q, heard, span)
@@ -33,7 +39,7 @@ local function listen(q, heard, span)
   if wasDeaf then
     for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
       local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
-      if untilMs > tonumber(heard) and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+      if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
         redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
       end
     end
@@ -52,7 +58,8 @@ local function lifeOf(q, client)
   end
   q.hasListened = true
   local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-  if heard and listen(q, heard, span) then
+  heard, span = tonumber(heard), tonumber(span)
+  if heard and span and listen(q, heard, span) then
     return lifeOf(q, client)
   end
   return lifeIn(life)
@@ -106,7 +113,8 @@ end
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
     local untilMs, _, marks = lifeOf(q, clientOf(owner))
-    return { owner = owner, untilMs = untilMs, marks = marks }
+    -- What no client of ours wrote is dead.
+    return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
   end
   return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
@@ -127,6 +135,18 @@ local function head(q)
     remove(q, owner)
     owner = redis.call('lindex', q.list, 0)
   end
+end
+
+-- Work on the line that a lock does not depend on: what is given back is given back, also where something of another
+-- type has the name of one of the line's keys. Returns what the work does, nil where it could not be done.
+local function besideLock(work)
+  local isDone, result = pcall(work)
+  -- Redis before 7 raises text.
+  local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
+  if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
+    error(result, 0)
+  end
+  return isDone and result or nil
 end
 
 -- Comes last. What is ours goes with the last waiter of ours, or ends some time after the last heartbeat. So do the

@@ -29,9 +29,12 @@ if mine and holds == 0 then
   redis.call('del', KEYS[1])
 else
   if holds == 0 then
-    q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-    remove(q, ARGV[1])
-    tidy(q)
+    q = besideLock(function()
+      local line = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
+      remove(line, ARGV[1])
+      tidy(line)
+      return line
+    end)
   end
   redis.call('hdel', KEYS[1], '')
 end
@@ -45,14 +48,16 @@ end
 if KEYS[7] then
   forget(KEYS[7], ARGV[1])
 end
-q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-if q.listed > 0 or q.ours > 0 or #ARGV > 9 then
+local usedWithinMs = besideLock(function()
+  q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
+  if q.listed == 0 and q.ours == 0 and #ARGV <= 9 then return 0 end
   local passed = {}
   for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
   leavePassed(q, KEYS[1], passed, not mine)
   local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
-  local usedWithinMs = first and callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
+  local ms = first and callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
   tidy(q)
-  if mine and usedWithinMs > 0 then return -usedWithinMs end
-end
+  return ms
+end)
+if mine and (usedWithinMs or 0) > 0 then return -usedWithinMs end
 return mine and 1 or 0

@@ -24,13 +24,15 @@ if moved and KEYS[6] then
   describe(KEYS[6], ARGV[1], 1, ARGV[2])
 end
 local isNamed = moved or redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
-local passed = {}
-for i = earlier + 1, #ARGV - 7 do passed[i - earlier] = ARGV[i + 7] end
-leavePassed(q, KEYS[1], passed, not isNamed)
-local first = not isNamed and redis.call('exists', KEYS[1]) == 0 and head(q)
-if first then
-  callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
-end
-tidy(q)
+besideLock(function()
+  local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
+  local passed = {}
+  for i = earlier + 1, #ARGV - 7 do passed[i - earlier] = ARGV[i + 7] end
+  leavePassed(q, KEYS[1], passed, not isNamed)
+  local first = not isNamed and redis.call('exists', KEYS[1]) == 0 and head(q)
+  if first then
+    callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
+  end
+  tidy(q)
+end)
 return moved and 1 or isNamed and 2 or 0

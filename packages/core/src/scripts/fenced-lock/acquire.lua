@@ -21,10 +21,11 @@ local token = mine and redis.call('get', KEYS[4])
 if not token then
   -- Only now, when the lock is taken: a refused caller must not count, and HSET is what fails without memory.
   local counted = redis.pcall('incr', KEYS[4])
-  if type(counted) == 'table' then
+  if type(counted) == 'table' or counted < 1 then
     -- Something that is no counter: a lock without a token would be half an acquisition.
     redis.call('del', KEYS[1], KEYS[3])
-    return redis.error_reply(counted.err .. ' (key "' .. KEYS[4] .. '")')
+    local failure = type(counted) == 'table' and counted.err or 'WRONGTYPE A token is never negative'
+    return redis.error_reply(failure .. ' (key "' .. KEYS[4] .. '")')
   end
   -- Read again: Lua's numbers are exact up to 2^53 only. For the same reason tokens are compared as text.
   token = redis.call('get', KEYS[4])

@@ -4,7 +4,7 @@
 --         [4] line of those who are given the lock, absent where it does not stand there
 -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
 --         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
---         [7] absent or '' for no note, else its ttl ms and a traceparent or '-'   [8] ms it counts as alive in line
+--         [7] absent or '' for no note, else its ttl ms and a traceparent or '-'   [8] ms it counts as alive in line   [9] nonce of its place there
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
 --         {ttl ms, holder, holds, until when it counts as alive in line (ms of Redis) or 0, and with a note its ms and
 --         traceparent} when somebody else has it
@@ -25,6 +25,8 @@ end
 -- insert lock/line
 local mine = redis.call('hget', KEYS[1], ARGV[1])
 local free = not mine and redis.call('exists', KEYS[1]) == 0
+-- pcall: without a line it waits for messages.
+local line = KEYS[4] and type(redis.pcall('zcard', KEYS[4])) == 'number' and KEYS[4]
 local superseded = isLate(KEYS[2], ARGV[4])
 
 if not superseded and (mine or (free and holds == 1)) then
@@ -33,8 +35,8 @@ if not superseded and (mine or (free and holds == 1)) then
   if ARGV[5] ~= '0' then
     redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
   end
-  if KEYS[4] then
-    leave(KEYS[4], ARGV[1])
+  if line then
+    leave(line, ARGV[1])
   end
   describe(KEYS[3], ARGV[1], holds, ARGV[7])
   return 1
@@ -48,6 +50,6 @@ end
 if holds > 1 then
   return 2
 end
-local untilMs = KEYS[4] and stand(KEYS[4], ARGV[1], tonumber(ARGV[8])) or 0
+local untilMs = line and stand(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
 local holder = redis.call('hgetall', KEYS[1])
 return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }

@@ -26,6 +26,8 @@ export interface PlaceInLine {
   readonly lineKey: string
   /** How long it counts as alive without another try, ms. */
   readonly aliveForMs: number
+  /** What proves a message that it was given the lock: digits of a number above 0 and below 2^40. */
+  readonly nonce: string
 }
 
 export type AcquireReply =
@@ -77,7 +79,7 @@ export function acquireCall(command: AcquireCommand, place?: PlaceInLine): Scrip
   }
   if (place) {
     keys.push(place.lineKey)
-    args.push(`${place.aliveForMs}`)
+    args.push(`${place.aliveForMs}`, place.nonce)
   }
   return { script: acquireScript, keys, args, parse: parseAcquire, granted, lockName }
 }

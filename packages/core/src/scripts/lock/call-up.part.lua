@@ -5,17 +5,22 @@ local function firstOf(line)
   return redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
 end
 
--- The first who is alive, and until when. The dead before it go.
+-- The first who is alive, and until when. The dead before it go, and what no client of ours has put there.
 local function firstAlive(line, now)
   local owner = firstOf(line)
   while owner do
     local untilMs = -tonumber(redis.call('zscore', line, LIFE .. owner) or 0)
-    if untilMs > now then
+    if untilMs > now and untilMs <= now + LONGEST_LIFE_MS and isOwner(owner) then
       return owner, untilMs
     end
     leave(line, owner)
     owner = firstOf(line)
   end
+end
+
+-- Nil for a client that speaks another protocol: it is told what everybody is told, and tries.
+local function nonceOf(line, owner)
+  return string.match(redis.call('zscore', line, NONCE .. owner) or '', '^-(%d+)$')
 end
 
 -- Whether those who listen are those who stand in line, but for so many of the client that asks. Somebody more, a Java
@@ -33,7 +38,7 @@ end
 -- Or is given for the first time.
 local function wasLeftFreeLately(line, now)
   local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
-  return leftFree > now - LONGEST_GIVING_MS
+  return leftFree > now - LONGEST_GIVING_MS and leftFree <= now
 end
 
 -- Returns for how many ms it did, nil when it did not.
@@ -43,9 +48,11 @@ local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   if not first then
     return nil
   end
-  if allStand(line, now, publish, channel, exempt, inboxOf(first, inboxPrefix)) and wasLeftFreeLately(line, now) then
+  local nonce = nonceOf(line, first)
+  local isHeard = nonce and allStand(line, now, publish, channel, exempt, inboxOf(first, inboxPrefix))
+  if isHeard and wasLeftFreeLately(line, now) then
     redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
-    give(lock, first, untilMs, inboxPrefix)
+    give(lock, first, untilMs, inboxPrefix, nonce)
     leave(line, first)
     return untilMs - now
   end

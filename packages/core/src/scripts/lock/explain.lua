@@ -16,14 +16,19 @@ if ttl == -2 or (ARGV[1] == '1' and not (ttl > 0 and looksLikeLock(KEYS[1]))) th
   return 0
 end
 local fields = redis.call('hgetall', KEYS[1])
+-- pcall: what is beside the lock and is of another type is nothing that is known of it.
+local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), 0
+if redis.call('exists', KEYS[5]) == 1 then
+  writers = redis.pcall('zcount', KEYS[5], clock(), '+inf')
+end
 local answer = {
   ttl,
   fields,
-  redis.call('get', KEYS[3]) or '',
-  redis.call('llen', KEYS[4]),
-  redis.call('exists', KEYS[5]) == 1 and redis.call('zcount', KEYS[5], clock(), '+inf') or 0,
+  type(token) == 'string' and token or '',
+  type(inLine) == 'number' and inLine or 0,
+  type(writers) == 'number' and writers or 0,
 }
-local note = redis.call('get', KEYS[2])
+local note = noteAt(KEYS[2])
 for i = 1, #fields, 2 do
   if isOf(fields[i], note) then
     answer[6], answer[7], answer[8] = fields[i], noteOf(KEYS[2], fields[i])

@@ -1,4 +1,5 @@
 // What `note.part.lua` writes and reads.
+import { foreign } from '../../described.js'
 
 /** A note that a hold shall have. */
 export interface NoteWish {
@@ -27,5 +28,5 @@ export function noteIn([ms, traceparent]: readonly unknown[]): HoldNote | undefi
   }
   // The clock of Redis may have been set back.
   const heldForMs = Math.max(0, Number(ms))
-  return traceparent === NO_TRACE ? { heldForMs } : { heldForMs, traceparent: String(traceparent) }
+  return traceparent === NO_TRACE ? { heldForMs } : { heldForMs, traceparent: foreign(String(traceparent)) }
 }

@@ -36,8 +36,10 @@ if KEYS[4] then
 -- insert lock/forget
   forget(KEYS[4], ARGV[1])
 end
-local isAwaited = redis.call('exists', KEYS[2]) == 1
-if isAwaited then
+-- pcall: something of another type is no line, and the release is told to everybody.
+local inLine = redis.pcall('zcard', KEYS[2])
+local isAwaited = inLine ~= 0
+if isAwaited and type(inLine) == 'number' then
 -- Nor should one that nobody waits for.
 -- insert lock/call-up
   leave(KEYS[2], ARGV[1])

@@ -20,7 +20,8 @@ local free = not mine and redis.call('exists', KEYS[1]) == 0
 if not superseded and (mine or (free and holds == 1)) then
   redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-  redis.call('zrem', KEYS[3], ARGV[1])
+  -- pcall: what is no line of writers shall not look as if the lock had not been taken.
+  redis.pcall('zrem', KEYS[3], ARGV[1])
   if ARGV[5] ~= '0' then
     redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
   end
@@ -37,7 +38,9 @@ if holds > 1 then
   return 2
 end
 if ARGV[7] ~= '0' then
-  redis.call('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
-  redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
+  local stands = redis.pcall('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
+  if type(stands) == 'number' then
+    redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
+  end
 end
 return heldBy(KEYS[1], KEYS[4])

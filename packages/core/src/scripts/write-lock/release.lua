@@ -32,9 +32,10 @@ if KEYS[5] then
   forget(KEYS[5], ARGV[1])
 end
 
-local waited = redis.call('zrem', KEYS[3], ARGV[1]) == 1
+-- pcall: what is no line of writers keeps no lock, and is left as it is.
+local left = redis.pcall('zrem', KEYS[3], ARGV[1])
 if not mine then
-  if waited and redis.call('exists', KEYS[3]) == 0 then
+  if left == 1 and redis.call('exists', KEYS[3]) == 0 then
     -- Readers that stood back for it alone would sleep on.
     wakeAll(ARGV[7], ARGV[6])
   end
@@ -46,6 +47,8 @@ if leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
   redis.call('hset', KEYS[1], 'mode', 'read')
 end
 -- After a writer it is the turn of the readers that wait: writers that wait say so again when they are refused.
-redis.call('del', KEYS[3])
+if type(left) == 'number' then
+  redis.call('del', KEYS[3])
+end
 wakeAll(ARGV[7], ARGV[6])
 return 1

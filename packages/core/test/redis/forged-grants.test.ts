@@ -1,0 +1,166 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { AnyLock, LockClient, LockHold } from '../../src/index.js'
+import { eventually } from './support/harness.js'
+import { MessageLog } from './support/message-log.js'
+import { soon, useRig } from './support/rig.js'
+
+// A message that a lock was given to a waiter counts only with what the waiter put in line. Without it, it is a doorbell.
+
+const NAME = 'order:42'
+const LINE = `holdfast:line:{${NAME}}`
+const ARRIVALS = `holdfast:arrivals:{${NAME}}`
+const HEARTBEATS = `holdfast:heartbeats:{${NAME}}`
+const CHANNEL = `redisson_lock__channel:{${NAME}}`
+const LIFE_MS = 40_000
+
+const rig = useRig()
+let locks: LockClient
+let others: LockClient
+let holder: LockHold
+
+const tries = async (): Promise<number> => (await rig.server.commandStats()).get('evalsha') ?? 0
+
+/** Redis's clock, ms. */
+const redisNow = async (): Promise<number> => {
+  const [seconds, micros] = await rig.admin.time()
+  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+}
+
+const kinds: [string, (locks: LockClient) => AnyLock, () => Promise<string | undefined>][] = [
+  ['lock', (of) => of.getLock(NAME), async () => (await rig.admin.zrangebyscore(LINE, 0, '+inf'))[0]],
+  ['fair lock', (of) => of.getFairLock(NAME), async () => (await rig.admin.zrange(ARRIVALS, '0', '0'))[0]],
+]
+
+describe.each(kinds)('%s', (kind, of, firstInLine) => {
+  const isFair = kind === 'fair lock'
+  let waiting: Promise<LockHold>
+  let owner: string
+  let given: LockHold | undefined
+
+  beforeEach(async () => {
+    locks = await rig.client({ resyncInterval: LIFE_MS / 2 })
+    others = await rig.client({ resyncInterval: LIFE_MS / 2 })
+    holder = await of(others).acquire()
+    given = undefined
+    waiting = of(locks).acquire()
+    waiting.then(
+      (hold) => (given = hold),
+      () => undefined,
+    )
+    await eventually(async () => (await firstInLine()) !== undefined)
+    owner = (await firstInLine())!
+    await of(locks).isLocked()
+    await rig.server.resetStats()
+  })
+
+  const say = (payload: string) => rig.admin.publish(`holdfast:client:${locks.clientId}`, payload)
+  const releaseAll = async (): Promise<void> => {
+    await holder.release()
+    expect(await (await soon(waiting)).release()).toBe('released')
+  }
+
+  it.each([
+    ['no proof, as an older version', (until: number) => `grant:${until}:${owner}`],
+    ['a wrong proof', (until: number) => `2:grant:${'0'.repeat(40)}:${until}:${owner}`],
+    ['an empty proof', (until: number) => `2:grant::${until}:${owner}`],
+    ['no end', () => `2:grant:${'0'.repeat(40)}::${owner}`],
+  ])('a grant with %s is a doorbell: a try, and no hold', async (_what, payload) => {
+    expect(await say(payload((await redisNow()) + LIFE_MS))).toBe(1)
+    await eventually(async () => (await tries()) > 0)
+    await of(locks).isLocked()
+    expect(given).toBeUndefined()
+    await releaseAll()
+  })
+
+  it.each(['3:grant:0:1:', '3:turn:', '17:forced:', '99999999999999999999:'])(
+    'what a later version says (%s) is nothing to this one',
+    async (before) => {
+      expect(await say(before + owner)).toBe(1)
+      expect(await say(before + holder.owner)).toBe(1)
+      await of(locks).isLocked()
+      await of(locks).isLocked()
+      // Those two questions alone.
+      expect(await tries()).toBe(2)
+      expect(given).toBeUndefined()
+      await releaseAll()
+    },
+  )
+
+  it('a proof is of one grant: it proves no other end, and no other owner', async () => {
+    const log = await MessageLog.open(rig.connection(), rig.admin)
+    await holder.release()
+    const first = await soon(waiting)
+    const told = (await log.take()).map(([, payload]) => payload).find((each) => each.includes('grant'))!
+    const again = of(locks).acquire()
+    let second: LockHold | undefined
+    again.then(
+      (hold) => (second = hold),
+      () => undefined,
+    )
+    // A caller of the client that has the lock stands in its line here, and in Redis where that keeps the order.
+    await eventually(async () => !isFair || (await firstInLine()) !== undefined)
+    for (const each of [told, told.replace(/:\d+:/, `:${(await redisNow()) + LIFE_MS}:`)]) {
+      await say(each)
+      await say(each.replaceAll(first.owner, `${locks.clientId}:${Number(first.owner.split(':')[1]) + 1}`))
+    }
+    await of(locks).isLocked()
+    expect(second).toBeUndefined()
+    await first.release()
+    expect(await (await soon(again)).release()).toBe('released')
+  })
+
+  it('given by an older version: it hears a doorbell, tries, and finds itself the owner', async () => {
+    const until = (await redisNow()) + LIFE_MS
+    await rig.admin.multi().del(NAME).hset(NAME, owner, 1).pexpireat(NAME, until).exec()
+    if (isFair) {
+      await rig.admin.lrem(`redisson_lock_queue:{${NAME}}`, 1, owner)
+      await rig.admin.zrem(`redisson_lock_timeout:{${NAME}}`, owner)
+      await rig.admin.zrem(ARRIVALS, owner)
+    }
+    await say(`grant:${until}:${owner}`)
+    const hold = await soon(waiting)
+    expect(hold.owner).toBe(owner)
+    await hold.verify()
+    expect(await hold.release()).toBe('released')
+    expect(await holder.release()).toBe('lost')
+  })
+})
+
+describe('a waiter of an older version', () => {
+  const OLD = 'old~123456789012345678901:7'
+  const inbox = 'holdfast:client:old~123456789012345678901'
+
+  beforeEach(async () => {
+    others = await rig.client({ resyncInterval: LIFE_MS / 2 })
+  })
+
+  it('in the line of a plain lock is given nothing, and hears what everybody hears', async () => {
+    const hold = await others.getLock(NAME).acquire()
+    const listener = rig.connection()
+    await listener.subscribe(CHANNEL, inbox)
+    const log = await MessageLog.open(rig.connection(), rig.admin)
+    const now = await redisNow()
+    await rig.admin.zadd(LINE, now * 1000, OLD, -(now + LIFE_MS), `alive:${OLD}`)
+    await rig.admin.pexpire(LINE, LIFE_MS)
+    await hold.release()
+    expect(await rig.admin.exists(NAME)).toBe(0)
+    expect(await log.take()).toEqual([[CHANNEL, '0']])
+    await rig.admin.del(LINE)
+  })
+
+  it('in the line of a fair lock is told that it is its turn, in its own words', async () => {
+    const hold = await others.getFairLock(NAME).acquire()
+    const listener = rig.connection()
+    await listener.subscribe(inbox)
+    const log = await MessageLog.open(rig.connection(), rig.admin)
+    const now = await redisNow()
+    await rig.admin.rpush(`redisson_lock_queue:{${NAME}}`, OLD)
+    await rig.admin.zadd(`redisson_lock_timeout:{${NAME}}`, now + LIFE_MS, OLD)
+    await rig.admin.zadd(ARRIVALS, now * 1000, OLD)
+    await rig.admin.hset(HEARTBEATS, OLD.split(':')[0]!, `${now + LIFE_MS} ${now} gp`)
+    await hold.release()
+    expect(await rig.admin.exists(NAME)).toBe(0)
+    expect(await log.take()).toEqual([[inbox, `turn:${OLD}`]])
+    await rig.admin.flushall()
+  })
+})
