@@ -231,8 +231,13 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     if (this.loss.error) {
       return
     }
-    this.watch?.stop()
-    const error = new LockLostError({ lockName: this.lockName, owner: this.owner, reason })
+    const { watch, levels, lockName, owner } = this
+    watch?.stop()
+    const end =
+      watch && reason === 'expired'
+        ? this.loss.endOfLease(watch, this.session.clock.now(), levels.anyWatched)
+        : {}
+    const error = new LockLostError({ lockName, owner, reason, ...end })
     this.session.held.remove(this)
     this.loss.set(error)
     reportLoss(this.session, this, error)
@@ -260,6 +265,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   }
 
   onRenewalFailed(error: unknown): void {
+    this.loss.renewalFailed(error, this.session.clock.now())
     reportFailedRenewal(this.session, this, error)
   }
 

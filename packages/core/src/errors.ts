@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types'
 import { described, foreign } from './described.js'
 import { holderInWords, nameOf, type LockHolder } from './lock-holder.js'
 
@@ -20,6 +21,27 @@ export interface LockErrorDetails {
   readonly lockName?: string | undefined
   readonly owner?: string | undefined
   readonly cause?: unknown
+}
+
+/** How the lease of a hold ran out. */
+export interface LeaseEnd {
+  readonly leaseMs: number
+  /** How long before the loss the request was sent that Redis last confirmed it for. */
+  readonly confirmedMsAgo: number
+  /** Whether it was to be renewed; else it was a fixed lease. */
+  readonly renewed: boolean
+}
+
+/** @param failure what the latest renewal failed with, if one did since the lease was confirmed */
+function leaseInWords({ leaseMs, confirmedMsAgo, renewed }: LeaseEnd, failure: unknown): string {
+  const ago = Math.round(confirmedMsAgo)
+  if (!renewed) {
+    return `its lease of ${leaseMs} ms, taken ${ago} ms ago, has ended`
+  }
+  const lease = `its lease of ${leaseMs} ms, last confirmed ${ago} ms ago`
+  return isNativeError(failure)
+    ? `renewals failed, and ${lease}, has ended: ${failure.message.replace(/\.$/, '')}`
+    : `${lease}, has ended without another renewal`
 }
 
 /** Every error Holdfast throws on purpose. */
@@ -118,6 +140,8 @@ export class LockLostError extends LockError {
   readonly reason: LossReason
   /** What the callback of `withLock` returned, when it had succeeded although the lock was lost meanwhile. */
   readonly result: unknown
+  /** Where trust ran out: of how long a lease, and when that was last confirmed. `cause` is what a renewal failed with. */
+  readonly lease: LeaseEnd | undefined
 
   constructor(details: {
     lockName: string
@@ -125,13 +149,18 @@ export class LockLostError extends LockError {
     reason: LossReason
     result?: unknown
     cause?: unknown
+    lease?: LeaseEnd | undefined
     /** Default: the lock. */
     what?: string | undefined
   }) {
-    const { lockName, reason, what = 'Lock' } = details
-    super('LOCK_LOST', `${what} "${lockName}" was lost: ${LOSS_TEXT[reason]}.`, details)
+    const { lockName, reason, cause, what = 'Lock' } = details
+    // With a result, its cause is the loss itself, which knows.
+    const { lease = details.lease, cause: failure = cause } = cause instanceof LockLostError ? cause : {}
+    const why = lease ? leaseInWords(lease, failure) : LOSS_TEXT[reason]
+    super('LOCK_LOST', `${what} "${lockName}" was lost: ${why}.`, details)
     this.reason = details.reason
     this.result = details.result
+    this.lease = lease
   }
 }
 

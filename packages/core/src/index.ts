@@ -60,6 +60,7 @@ export type {
   CommandOutcome,
   LockErrorCode,
   LockErrorDetails,
+  LeaseEnd,
   LossReason,
   NodeReport,
   TimeoutDetails,

@@ -1,9 +1,11 @@
-import type { LockLostError } from './errors.js'
+import type { Watch } from '@holdfast/watchdog'
+import type { LeaseEnd, LockLostError } from './errors.js'
 
 /** Whether and why an acquisition was lost, and the signal that says so. */
 export class Loss {
   error: LockLostError | null = null
   private controller: AbortController | null = null
+  private failed: { readonly error: unknown; readonly at: number } | null = null
   private listeners: Set<() => void> | null = null
 
   /** Whether anybody would hear of it, through the signal or otherwise. */
@@ -35,6 +37,22 @@ export class Loss {
     const listeners = (this.listeners ??= new Set())
     listeners.add(listener)
     return () => listeners.delete(listener)
+  }
+
+  /** A renewal had no answer. @param at monotonic ms */
+  renewalFailed(error: unknown, at: number): void {
+    this.failed = { error, at }
+  }
+
+  /** How trust in a lease ran out: what an error tells of it. */
+  endOfLease(
+    { provenAt, leaseMs }: Pick<Watch, 'provenAt' | 'leaseMs'>,
+    now: number,
+    renewed: boolean,
+  ): { readonly lease: LeaseEnd; readonly cause?: unknown } {
+    const lease = { leaseMs, confirmedMsAgo: now - provenAt, renewed }
+    // One that failed before another came through is no reason.
+    return this.failed && this.failed.at > provenAt ? { lease, cause: this.failed.error } : { lease }
   }
 
   throwIfSet(): void {

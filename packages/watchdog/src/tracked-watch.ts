@@ -39,6 +39,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   #provenFrom = -Infinity
   /** When the latest request was sent whose answer trust rests on. */
   provenAt: number
+  leaseMs: number
   #ended = false
   /** Whose answers count: those of an earlier round, or to a watch that has ended, match nothing. */
   #round: object | undefined
@@ -48,6 +49,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     this.ordinal = ordinal
     this.#keeper = keeper
     this.provenAt = grant.sentAt
+    this.leaseMs = grant.ttlMs
     this.#trustedUntil = trustedUntil(grant.sentAt, grant.ttlMs)
     this.intervalMs = this.#intervalFor(grant.ttlMs)
     this.#renewing = grant.renew
@@ -94,6 +96,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     const grows = this.#suspect || until > this.#trustedUntil
     if (grows) {
       this.#trustedUntil = until
+      this.leaseMs = ttlMs
       this.intervalMs = this.#intervalFor(ttlMs)
     }
     // Also when trust did not grow: a renewed lease that stayed due would be renewed again at once, for ever.

@@ -10,6 +10,10 @@ export interface Watch {
    * The same for one who has just called `endOverdueTrust`, at the moment that it returned, in that turn: reads no clock.
    */
   trustAt(now: number): number
+  /** When the latest request was sent that trust rests on, monotonic ms. Stays when the watch has ended. */
+  readonly provenAt: number
+  /** How long the lease is that trust rests on, ms. Stays when the watch has ended. */
+  readonly leaseMs: number
   /** Whether the watchdog still intends to renew it. */
   readonly renewing: boolean
   /** The same at that moment. */

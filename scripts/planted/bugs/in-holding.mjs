@@ -48,6 +48,13 @@ export const BUGS_IN_HOLDING = {
     test: 'packages/core/test/redis/connecting.test.ts',
     only: 'its error has why',
   },
+  'a renewal that failed before another came through is the reason of a loss': {
+    file: 'core/src/loss.ts',
+    find: 'this.failed && this.failed.at > provenAt ?',
+    replace: 'this.failed && this.failed.at < provenAt ?',
+    test: 'packages/core/test/redis/unavailable.test.ts',
+    only: 'the loss tells',
+  },
   'trust for two leases': {
     file: 'watchdog/src/trusted-until.ts',
     find: 'sentAt + ttlMs - trustMarginMs(ttlMs)',

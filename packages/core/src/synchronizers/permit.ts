@@ -1,6 +1,6 @@
 import type { Watch } from '@holdfast/watchdog'
 import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
-import { LockLostError, type LossReason } from '../errors.js'
+import { LockLostError, type LeaseEnd, type LossReason } from '../errors.js'
 import { Loss } from '../loss.js'
 import type { Session } from '../session.js'
 import { checkLease, checkRequired } from '../validate.js'
@@ -161,6 +161,11 @@ export class Permit {
   }
 
   /** @internal */
+  onRenewalFailed(error: unknown): void {
+    this.loss.renewalFailed(error, this.session.clock.now())
+  }
+
+  /** @internal */
   async surrender(): Promise<void> {
     this.lose('closed')
     await this.home.tryRelease(this.id)
@@ -208,7 +213,10 @@ export class Permit {
     }
     this.watch?.stop()
     this.session.borrowings.remove(this)
-    const error = this.lostBy(reason)
+    const { watch, session } = this
+    const end =
+      watch && reason === 'expired' ? this.loss.endOfLease(watch, session.clock.now(), this.renews) : {}
+    const error = this.lostBy(reason, end)
     this.loss.set(error)
     this.session.events.emit('lost', { lockName: this.home.name, owner: this.id, error })
     this.publication?.lost(reason, this.session.clock.now())
@@ -226,8 +234,8 @@ export class Permit {
     this.publication?.over(this.session.clock.now())
   }
 
-  private lostBy(reason: LossReason): LockLostError {
-    return new LockLostError({ lockName: this.home.name, owner: this.id, reason, what: WHAT })
+  private lostBy(reason: LossReason, end: { lease?: LeaseEnd; cause?: unknown } = {}): LockLostError {
+    return new LockLostError({ lockName: this.home.name, owner: this.id, reason, what: WHAT, ...end })
   }
 }
 

@@ -267,6 +267,45 @@ describe('Redis goes down while a lock is held', () => {
     await eventually(free)
   })
 
+  it('the loss tells a lease whose renewals failed from one that was fixed, with durations', async () => {
+    const locks = await rig.client({ lockWatchdogTimeout: 1_500, commandTimeout: 200 })
+    const lost: LockLostError[] = []
+    locks.on('lost', ({ error }) => lost.push(error))
+    const fixed = await locks.getLock('fixed').acquire({ leaseMs: 300 })
+    await eventually(() => lost.length === 1)
+    expect(lost[0]).toMatchObject({ reason: 'expired', lease: { leaseMs: 300, renewed: false } })
+    expect(lost[0]!.cause).toBeUndefined()
+    expect(lost[0]!.message).toMatch(
+      /^Lock "fixed" was lost: its lease of 300 ms, taken \d+ ms ago, has ended\.$/,
+    )
+    expect(fixed.lossError).toBe(lost[0])
+
+    const work = locks.getLock(NAME).withLock(async ({ signal }) => {
+      await rig.server.kill()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      return 'done'
+    })
+    const withResult = await soon(work).catch((error: unknown) => error)
+    const [, renewed] = lost
+    expect(renewed).toMatchObject({ reason: 'expired', lease: { leaseMs: 1_500, renewed: true } })
+    expect(renewed!.cause).toBeInstanceOf(RedisUnavailableError)
+    // Trust ends before the lease does, by a margin of 65 ms.
+    expect(renewed!.lease!.confirmedMsAgo).toBeGreaterThanOrEqual(1_500 - 65)
+    const ago = Math.round(renewed!.lease!.confirmedMsAgo)
+    const why = (renewed!.cause as Error).message
+    const message = `renewals failed, and its lease of 1500 ms, last confirmed ${ago} ms ago, has ended: ${why}`
+    expect(renewed!.message).toBe(`Lock "${NAME}" was lost: ${message}`)
+    expect(withResult).toMatchObject({
+      result: 'done',
+      cause: renewed,
+      lease: renewed!.lease,
+      message: renewed!.message,
+    })
+    await rig.server.restart()
+    await eventually(free)
+    await rig.admin.del('fixed')
+  })
+
   it('it goes on in time: renewal goes on and nothing is lost', async () => {
     const locks = await rig.client({ lockWatchdogTimeout: 3_000, commandTimeout: 200 })
     const failed = next(locks, 'renewal-failed')
