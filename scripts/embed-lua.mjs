@@ -1,60 +1,53 @@
 // Writes packages/core/src/scripts/lua-sources.ts from the .lua files beside it, so that neither a bundler
-// nor a published package has to find files at run time. `--check` only compares, for CI and a test.
+// nor a published package has to find files at run time. Each text is there once; `compose-lua.ts` puts the scripts
+// together. `--check` only compares, for CI and a test.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { withParts } from './lua-parts.mjs'
+import { DIRECTIVE, embeddable } from './lua-parts.mjs'
 
 const folder = fileURLToPath(new URL('../packages/core/src/scripts/', import.meta.url))
 const target = join(folder, 'lua-sources.ts')
 
 const names = readdirSync(folder, { recursive: true })
-  .filter((file) => file.endsWith('.lua') && !file.endsWith('.part.lua'))
+  .filter((file) => file.endsWith('.lua'))
   .map((file) =>
-    relative(folder, join(folder, file))
+    file
       .split(sep)
       .join('/')
       .replace(/\.lua$/, ''),
   )
   .sort()
 
-const textOf = (name) => readFileSync(join(folder, `${name}.lua`), 'utf8')
+const texts = new Map(
+  names.map((name) => [name, embeddable(readFileSync(join(folder, `${name}.lua`), 'utf8'))]),
+)
 
-const read = (name) => withParts(textOf(name), textOf)
+const usedBy = (name) =>
+  [...texts.get(name).matchAll(DIRECTIVE)].map(([, how, other]) =>
+    how === 'insert' ? `${other}.part` : other,
+  )
 
-// `-- include NAME` in a table of transitions becomes the script as a function of its KEYS and ARGV. What is
-// included may include in turn; everything reads its own parameters, never those of the script around it.
-const INCLUDE = /^( *)-- include (\S+)$/gm
-
-const expanded = (name, around = []) => {
-  if (around.includes(name))
-    throw new Error(`Lua scripts include each other: ${[...around, name].join(' > ')}`)
-  return read(name).replaceAll(INCLUDE, (_, indent, other) => included(indent, other, [...around, name]))
+const checkUses = (name, around = []) => {
+  const path = [...around, name]
+  if (!texts.has(name)) throw new Error(`there is no Lua file ${path.join(' > ')}`)
+  if (around.includes(name)) throw new Error(`Lua scripts include each other: ${path.join(' > ')}`)
+  for (const other of usedBy(name)) checkUses(other, path)
 }
-
-const included = (indent, name, around) => {
-  const body = expanded(name, around)
-    .trimEnd()
-    .replaceAll(/^(?=.)/gm, `${indent}  `)
-  return [`${indent}['${name}'] = { run = function(KEYS, ARGV)`, body, `${indent}end },`].join('\n')
-}
-
-// Comments are for readers of the .lua files; what is embedded travels in every package, and to Redis.
-const withoutComments = (lua) =>
-  lua.replaceAll(/^ *--.*\n/gm, (line, at) => (at === 0 ? line : '')).replaceAll(/\n{2,}/g, '\n')
-
-const sources = new Map(names.map((name) => [name, withoutComments(expanded(name))]))
-const inBatches = [...read('batch').matchAll(INCLUDE)].map(([, , name]) => name)
+for (const name of names) checkUses(name)
 
 const literal = (text) =>
   '`' + text.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${') + '`'
-const entries = [...sources].map(([name, lua]) => `  '${name}': ${literal(lua)},`)
+const entries = [...texts].map(([name, lua]) => `  '${name}': ${literal(lua)},`)
+const inBatches = usedBy('batch').map((name) => `'${name}'`)
 const text = `// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
-export const luaSources = {
-${entries.join('\n')}
-} as const
+import { composed } from './compose-lua.js'
 
-export const inBatches: readonly string[] = ${JSON.stringify(inBatches).replaceAll('"', "'").replaceAll(',', ', ')}
+export const luaSources = composed({
+${entries.join('\n')}
+})
+
+export const inBatches: readonly string[] = [${inBatches.join(', ')}]
 `
 
 const present = readdirSync(folder).includes('lua-sources.ts') ? readFileSync(target, 'utf8') : ''

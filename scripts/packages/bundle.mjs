@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
-import { build } from 'esbuild'
+import { build, transform } from 'esbuild'
 import ts from 'typescript'
 import { filesBelow } from './files-below.mjs'
 import { entriesOf } from './published-packages.mjs'
@@ -127,8 +127,13 @@ const bundleScript = async ({ folder, manifest }, format, { file, input, own }) 
     platform: 'node',
     target: 'node20',
     charset: 'utf8',
+    // Its paths lead to the sources of other packages.
+    tsconfigRaw: {},
     external: Object.keys({ ...dependencies, ...peerDependencies }),
-    plugins: own === undefined ? [] : [commonCodeApart(own, join(folder, 'build'), extension)],
+    plugins: [
+      withoutComments,
+      ...(own === undefined ? [] : [commonCodeApart(own, join(folder, 'build'), extension)]),
+    ],
     // Jest in CommonJS mode has no import(); the one of an optional Redis client becomes a late require().
     supported: format === 'cjs' ? { 'dynamic-import': false } : {},
     metafile: true,
@@ -137,6 +142,19 @@ const bundleScript = async ({ folder, manifest }, format, { file, input, own }) 
   })
   return { file: `${file}.${extension}`, text: outputFiles[0].text, metafile }
 }
+
+/** They are for readers of the sources, and a fifth of what would be downloaded. */
+const withoutComments = {
+  name: 'without-comments',
+  setup: (builder) =>
+    builder.onLoad({ filter: /\.js$/ }, async ({ path }) => {
+      if (!stripped.has(path))
+        stripped.set(path, transform(readFileSync(path, 'utf8'), { minifyWhitespace: true }))
+      // A bundle is printed with its white space again.
+      return { contents: (await stripped.get(path)).code, resolveDir: dirname(path) }
+    }),
+}
+const stripped = new Map()
 
 /** What an entry imports from outside its own folder is in `internal`; the main entry has nothing of its own. */
 const commonCodeApart = (own, root, extension) => ({

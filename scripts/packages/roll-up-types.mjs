@@ -34,7 +34,8 @@ const rollUp = async (entry, plugins) => {
   const { output } = await bundle.generate({ format: 'es' })
   await bundle.close()
   const source = readFileSync(entry, 'utf8')
-  return referencesIn(source) + withTypeOnlyExports(output[0].code, typeOnlyNames(source))
+  const code = withTypeOnlyExports(output[0].code, typeOnlyNames(source))
+  return referencesIn(source) + withPublicComments(code)
 }
 
 /** The modules whose names the main entry exports stay there; what else a subpath needs goes into its own file. */
@@ -75,6 +76,22 @@ const withTypeOnlyExports = (code, typeOnly) => {
   }
   return text
 }
+
+/** What an entry does not export is there for the compiler alone. */
+const withPublicComments = (code) => {
+  const exported = new Set(exportsIn(code).flatMap(({ names }) => names))
+  const file = ts.createSourceFile('entry.d.ts', code, ts.ScriptTarget.Latest)
+  const nameOf = ({ name, declarationList }) => (name ?? declarationList?.declarations[0].name)?.text
+  return file.statements
+    .map((each) => {
+      const text = each.getFullText(file)
+      const name = nameOf(each)
+      return name === undefined || exported.has(name) ? text : text.replaceAll(COMMENT, '')
+    })
+    .join('')
+    .concat('\n')
+}
+const COMMENT = /\n? *\/\*\*.*?\*\//gs
 
 const exportsIn = (text) => {
   const file = ts.createSourceFile('entry.d.ts', text, ts.ScriptTarget.Latest)

@@ -1,6 +1,6 @@
 // Where a planted bug goes: into the source that Jest reads, and into the build that the torture runs on.
 import { readFileSync } from 'node:fs'
-import { withParts } from '../lua-parts.mjs'
+import { embeddable, withParts } from '../lua-parts.mjs'
 
 const PACKAGES = new URL('../../packages/', import.meta.url)
 const EMBEDDED_LUA = 'core/src/scripts/lua-sources.ts'
@@ -33,20 +33,23 @@ const replaceOnce = (what, text, bug) => {
 /** With the parts that a script shares with others. */
 const sourceOf = ({ file }) => withParts(read(file), (name) => read(`${SCRIPTS}${name}.lua`))
 
-/** A script is embedded without its comments: alone, in the batch if it may travel in one, and in what includes it. */
-const replaceInCopies = (what, text, bug) => {
-  const copies = patternOf(sourceOf(bug).replaceAll(/^ *--.*\n/gm, ''))
-  if (!copies.test(text)) throw new Error(`${what} has no copy of ${bug.file}: build first`)
-  return text.replaceAll(copies, (copy) => replaceOnce(what, copy, bug))
+/**
+ * A script is embedded once, apart from its parts. One with a bug takes its own parts along: the bug may be in one,
+ * and is to be in this script alone, and in what includes it.
+ */
+const replaceEmbedded = (what, text, bug) => {
+  const present = embeddable(read(bug.file))
+  if (!text.includes(present)) throw new Error(`${what} has no ${bug.file}: build first`)
+  const planted = replaceOnce(bug.file, embeddable(sourceOf(bug)), bug)
+  return text.replace(present, () => planted)
 }
 
-const replaceIn = (what, text, bug) => (isLua(bug) ? replaceInCopies : replaceOnce)(what, text, bug)
+const replaceIn = (what, text, bug) => (isLua(bug) ? replaceEmbedded : replaceOnce)(what, text, bug)
 
 /** @param {{ file: string, find: string, replace: string }} bug @param {string} text of its module, built or not */
 export const plant = (bug, text) => replaceIn(moduleOf(bug), text, bug)
 
 /** @throws Error what the bug changes is not there, or is there more than once */
 export const requirePlantable = (bug) => {
-  replaceOnce(bug.file, sourceOf(bug), bug)
   for (const file of [moduleOf(bug), builtModuleOf(bug)]) replaceIn(file, read(file), bug)
 }

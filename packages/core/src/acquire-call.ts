@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import type { BareCall, BareCalls } from './bare-calls.js'
-import type { Acquisition } from './acquisition.js'
+import type { Acquisition, WholeCall } from './acquisition.js'
 import type { LevelRequest } from './levels.js'
 import { Context, type Place, type Turn } from './context.js'
 import { isCallSeen, publishCall, type CallPublication } from './diagnostics/call-publication.js'
@@ -9,7 +9,7 @@ import { isHoldSeen } from './diagnostics/hold-publication.js'
 import type { AcquisitionPath } from './diagnostics/messages.js'
 import { LockTimeoutError } from './errors.js'
 import type { Hold } from './hold.js'
-import { checkAcquireOptions } from './locks/acquire-options.js'
+import type { KnownKeys } from './known-keys.js'
 import { checkLevelLease } from './locks/lease-argument.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import { unansweredWait } from './redis/failures.js'
@@ -19,7 +19,7 @@ import { noteWish } from './note-wish.js'
 import type { HeldReply } from './scripts/lock/acquire.js'
 import type { NoteWish } from './scripts/lock/note.js'
 import type { Session } from './session.js'
-import { checkDuration, checkSignal } from './validate.js'
+import { checkDuration, checkOptions, checkSignal } from './validate.js'
 import type { Wait, WaitFacts } from './waits.js'
 
 // A wait shorter than a slow round trip should still end with a yes or a no.
@@ -35,6 +35,13 @@ export interface AcquireOptions {
   signal?: AbortSignal | undefined
 }
 
+const ACQUIRE_OPTIONS: KnownKeys<AcquireOptions> = { waitMs: true, leaseMs: true, signal: true }
+
+/** What is in them is checked by the call. @throws InvalidArgumentError */
+export function checkAcquireOptions(options: AcquireOptions): void {
+  checkOptions('options', options, ACQUIRE_OPTIONS)
+}
+
 /** What a caller asks for, as it was given. */
 export interface AcquireRequest {
   readonly options: AcquireOptions
@@ -48,12 +55,6 @@ export interface AcquireRequest {
   readonly bare: { readonly calls: BareCalls; readonly method: string } | null
   /** The call for several locks that it is a part of, which is seen instead of it. */
   readonly whole?: WholeCall
-}
-
-/** A call for several locks, as one of its parts sees it. */
-export interface WholeCall {
-  /** What a part may have in Redis, although its caller has left, is being given back. */
-  givesBack(work: Promise<unknown>): void
 }
 
 export interface Held {

@@ -7,7 +7,7 @@ import {
   type NotYet,
 } from './acquire-call.js'
 import { Contention } from './contention.js'
-import { enclosing, type Enclosing } from './context.js'
+import { enclosingAcquisition, type EnclosingAcquisition } from './acquisition.js'
 import { LockLostError } from './errors.js'
 import type { LockProtocol } from './locks/lock-protocol.js'
 import { Reentry } from './reentry.js'
@@ -39,14 +39,14 @@ export class Acquirer {
   private look<T>(call: AcquireCall<T>): Promise<T> {
     const { place, protocol } = call
     try {
-      const outer = place ? enclosing(place, protocol.scope) : undefined
+      const outer = place ? enclosingAcquisition(place, protocol.scope) : undefined
       return outer ? this.reenter(outer, call) : new Contention(this, call).standInLine()
     } catch (error) {
       return this.fail(call, error)
     }
   }
 
-  private reenter<T>(outer: Enclosing, call: AcquireCall<T>): Promise<T> {
+  private reenter<T>(outer: EnclosingAcquisition, call: AcquireCall<T>): Promise<T> {
     return new Reentry(this.session, call).into(outer).then(
       (obtained) => this.goOn(call, obtained),
       (error: unknown) => this.fail(call, error),

@@ -1,25 +1,61 @@
 import type { Answer } from '@holdfast/waiter'
-import type { WholeCall } from './acquire-call.js'
-import { trustedUntil, type RenewableLease, type Watch } from '@holdfast/watchdog'
-import { BoundToLock } from './bound-to-lock.js'
-import { newTurn, type Context, type Turn } from './context.js'
+import { trustedUntil, type Grant, type RenewableLease, type Watch } from '@holdfast/watchdog'
+import {
+  enclosing,
+  newTurn,
+  type Context,
+  type Enclosing,
+  type Place,
+  type Reenterable,
+  type Turn,
+} from './context.js'
 import { publishHold, type HoldPublication } from './diagnostics/hold-publication.js'
 import { LockLostError, type LossReason } from './errors.js'
 import type { PushedGrant } from './grants.js'
-import type { Hold } from './hold.js'
+import type { HeldLock } from './held-locks.js'
+import type { Hold, HoldOwner } from './hold.js'
 import { confirmGrantSoon } from './confirmation.js'
-import type { LockProtocol, Surroundings } from './locks/lock-protocol.js'
+import type { Surroundings } from './count-change.js'
+import type { LockKind } from './diagnostics/messages.js'
+import type { LockProtocol } from './locks/lock-protocol.js'
 import { Levels, type LevelRequest } from './levels.js'
-import { watchLease } from './lease-of-hold.js'
-import { followCountSoon, reentersLocally } from './local-reentry.js'
+import { extendLease, isWellTrusted, verifyLease } from './lease-of-hold.js'
 import { Loss } from './loss.js'
 import { OwnerCommands } from './owner-commands.js'
-import { Possession, type PassedHold } from './possession.js'
+import type { OwnerField } from './owner-field.js'
+import { RELEASED } from './release-waits.js'
+import { Possession, type PassedHold, type PassingHolder } from './possession.js'
 import type { Reading } from './redis/script-call.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from './reports.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
+import type { ReleaseReply } from './scripts/lock/release.js'
 import type { NoteWish } from './scripts/lock/note.js'
 import type { Session } from './session.js'
+import { afterThisTick } from './system-clock.js'
+
+/** A call for several locks, as one of its parts sees it. */
+export interface WholeCall {
+  /** What a part may have in Redis, although its caller has left, is being given back. */
+  givesBack(work: Promise<unknown>): void
+}
+
+type Outcome = 'released' | 'still-held' | 'lost'
+type Released = Promise<Outcome>
+
+const STILL_HELD: Released = Promise.resolve('still-held')
+const LOST: Released = Promise.resolve('lost')
+
+/*
+ * Re-entry without a round trip (option `localReentry`). Levels are added and given back in memory; the count in Redis
+ * follows once a tick. What could go wrong, and what holds:
+ *
+ * - The lock is gone, and nobody here knows yet: as for any hold between two answers. The count finds nothing to
+ *   follow to, and every level is told. So trust is looked at first, and a round trip is made where little is left.
+ * - The count has no answer: it is absolute, and is written again until it has one (I2).
+ * - The last level is released while the count is on its way: the release waits for its turn, and deletes whatever
+ *   count there is.
+ * - The lock is passed on while the count is behind: it is not; that needs a count of one, for certain.
+ */
 
 /**
  * One outermost acquisition of one lock by one context, from its first try to its last release.
@@ -35,7 +71,7 @@ import type { Session } from './session.js'
  *
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
-export class Acquisition extends BoundToLock implements RenewableLease {
+export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldOwner, PassingHolder {
   readonly owner: string
   /** Its own, or those of the acquisition that passed the lock on to it. */
   commands: OwnerCommands
@@ -48,7 +84,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   private handedOverAt = 0
   private released = false
   /** Levels were added or given back here that Redis has not heard of. */
-  countIsBehind = false
+  private countIsBehind = false
   /** A message said that it was released by force. What Redis answered tells whether it was: see `onLost`. */
   private isSaidForced = false
   readonly loss = new Loss()
@@ -58,12 +94,11 @@ export class Acquisition extends BoundToLock implements RenewableLease {
 
   constructor(
     readonly session: Session,
-    protocol: LockProtocol,
+    readonly protocol: LockProtocol,
     /** The logical thread it belongs to; null outside any context. */
     readonly thread: Context | null,
     readonly around: Surroundings,
   ) {
-    super(protocol)
     this.owner = protocol.ownerOf(session.nextThreadId())
     this.commands = new OwnerCommands(session, protocol, this.owner)
   }
@@ -72,6 +107,48 @@ export class Acquisition extends BoundToLock implements RenewableLease {
   keepIn(context: Context | null): void {
     this.context = context
     context?.keep(this)
+  }
+
+  get key(): string {
+    return this.protocol.key
+  }
+
+  get scope(): string {
+    return this.protocol.scope
+  }
+
+  get shared(): boolean {
+    return this.protocol.shared
+  }
+
+  get lockName(): string {
+    return this.protocol.lockName
+  }
+
+  get kind(): LockKind {
+    return this.protocol.kind
+  }
+
+  get token(): string | undefined {
+    return this.commands.token
+  }
+
+  get replicas(): number | undefined {
+    return this.commands.replicas
+  }
+
+  get levelCount(): number {
+    return this.levels.count
+  }
+
+  get lossByNow(): Loss {
+    this.session.watchdog.endOverdueTrust()
+    return this.loss
+  }
+
+  /** What stands for it in Redis. */
+  get field(): OwnerField {
+    return this.commands.field
   }
 
   /** What a renewal sets, ms. */
@@ -120,7 +197,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
       return null
     }
     this.possession = this.protocol.passing && new Possession(this, now)
-    this.watch = watchLease(this, { sentAt, ttlMs, renew: request.leaseMs === undefined }, sentAt)
+    this.watch = this.watchLease({ sentAt, ttlMs, renew: request.leaseMs === undefined }, sentAt)
     return this.beHeld(request, now)
   }
 
@@ -141,7 +218,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.possession = possession
     this.commands = possession.commands
     this.handedOverAt = passedAt
-    this.watch = watchLease(this, { sentAt, ttlMs, renew }, passedAt)
+    this.watch = this.watchLease({ sentAt, ttlMs, renew }, passedAt)
     possession.passTo(this)
     return true
   }
@@ -153,7 +230,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
       return false
     }
     const now = session.clock.now()
-    const watch = watchLease(this, { sentAt, ttlMs, renew: false }, now)
+    const watch = this.watchLease({ sentAt, ttlMs, renew: false }, now)
     if (watch.trustedForMs === 0) {
       // Since that life began the machine was suspended, or another primary took over.
       watch.stop()
@@ -165,7 +242,7 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.watch = watch
     this.handedOverAt = now
     this.possession = this.protocol.passing && new Possession(this, now, ttlMs, behind)
-    confirmGrantSoon(this, request)
+    confirmGrantSoon(this, this.possession, request)
     return true
   }
 
@@ -176,8 +253,8 @@ export class Acquisition extends BoundToLock implements RenewableLease {
    * @throws LockLostError the lock is gone, and with it every level
    */
   tryReenter(request: LevelRequest, hasLeft: () => boolean): Promise<Hold | null> {
-    if (request.leaseMs === undefined && reentersLocally(this)) {
-      followCountSoon(this)
+    if (request.leaseMs === undefined && this.reentersLocally) {
+      this.followCountSoon()
       return Promise.resolve(this.levels.add(this, request))
     }
     return this.commands.oneAtATime(async () => {
@@ -278,11 +355,107 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     return work
   }
 
+  verify(): Promise<void> {
+    return verifyLease(this)
+  }
+
+  extend(leaseMs: number): Promise<void> {
+    return extendLease(this, leaseMs)
+  }
+
+  /** Gives back one level. @throws RedisUnavailableError nobody answered; it is tried on in the background */
+  release(hold: Hold): Released {
+    if (this.levels.count > 1 && this.reentersLocally) {
+      this.end(hold)
+      this.followCountSoon()
+      return STILL_HELD
+    }
+    return this.passOn(hold) ? RELEASED : this.releaseInRedis(hold)
+  }
+
+  /** The last level of a renewed lock may go to the next in line here, past Redis. */
+  private passOn(hold: Hold): boolean {
+    const { possession, watch, levels } = this
+    if (!possession?.isWanted || !watch || levels.count !== 1 || !hold.watched) {
+      return false
+    }
+    return possession.offer(watch, () => {
+      this.end(hold)
+      this.publication?.ended('released')
+    })
+  }
+
+  private releaseInRedis(hold: Hold): Released {
+    const turn = this.commands.takeTurn()
+    return turn ? turn.then(() => this.releaseNow(hold)) : this.releaseNow(hold)
+  }
+
+  /** In its turn, which ends with the answer. */
+  private releaseNow(hold: Hold): Released {
+    const { commands, levels, session } = this
+    const startedAt = session.clock.now()
+    this.end(hold, startedAt)
+    if (this.loss.error) {
+      commands.passTurn()
+      return LOST
+    }
+    const ending = this.released ? this.possession?.beginToEnd() : null
+    const patience = { limitMs: session.options.unavailableTimeoutMs, startedAt }
+    return commands.writeAndRead(levels, patience, new ReleaseUnderWay(this, ending ?? null))
+  }
+
+  /** Whether a level may be had, or given back, without asking Redis. */
+  private get reentersLocally(): boolean {
+    const { protocol, watch, ttlMs } = this
+    return (
+      protocol.reentersLocally &&
+      !this.isOver &&
+      watch?.renewing === true &&
+      isWellTrusted(watch.trustedForMs, ttlMs)
+    )
+  }
+
+  /** Lets the count in Redis follow that of the levels: once for all of a tick. */
+  private followCountSoon(): void {
+    if (!this.countIsBehind) {
+      this.countIsBehind = true
+      afterThisTick(() => this.session.background.run(this.followCount()))
+    }
+  }
+
+  private async followCount(): Promise<void> {
+    const { commands, levels } = this
+    try {
+      const reply = await commands.oneAtATime(() => {
+        this.countIsBehind = false
+        return this.isOver
+          ? Promise.resolve(null)
+          : commands.writeUntilKnown(levels, Number.POSITIVE_INFINITY)
+      })
+      if (reply?.kind === 'not-held') {
+        this.lose('gone')
+      }
+    } catch {
+      // Every lease must have ended by then, and with it the trust in the hold.
+    }
+  }
+
+  /** From now on this client has it, since then (monotonic ms). */
+  private watchLease(grant: Grant, since: number): Watch {
+    const { watchdog, held, options } = this.session
+    const { maxHoldMs } = options
+    const limited =
+      maxHoldMs === undefined ? grant : { ...grant, renewForMs: since - grant.sentAt + maxHoldMs }
+    const watch = watchdog.watch(this, limited)
+    held.add(this)
+    return watch
+  }
+
   /**
    * Renewal ends before the command is sent, whatever its outcome: no renewal can outlive the last hold.
    * @param now where the caller has read the clock
    */
-  end(hold: Hold, now?: number): void {
+  private end(hold: Hold, now?: number): void {
     this.levels.remove(hold)
     if (this.levels.count > 0) {
       if (!this.levels.anyWatched) {
@@ -295,5 +468,50 @@ export class Acquisition extends BoundToLock implements RenewableLease {
     this.session.held.remove(this)
     this.context?.forget(this)
     this.publication?.over(now ?? this.session.clock.now())
+  }
+}
+
+export interface EnclosingAcquisition extends Enclosing {
+  readonly acquisition: Acquisition
+}
+
+/** The nearest acquisition of a lock around a place. Nothing but an acquisition is ever put into a context. */
+export function enclosingAcquisition(place: Place, scope: string): EnclosingAcquisition | undefined {
+  return enclosing(place, scope) as EnclosingAcquisition | undefined
+}
+
+/** What comes of giving back a level in Redis. */
+class ReleaseUnderWay implements Reading<ReleaseReply, Outcome> {
+  constructor(
+    private readonly acquisition: Acquisition,
+    private readonly ending: ((reply: ReleaseReply) => void) | null,
+  ) {}
+
+  read(reply: ReleaseReply): Outcome {
+    const { acquisition } = this
+    try {
+      this.ending?.(reply)
+      if (reply.kind === 'not-held') {
+        acquisition.lose('gone')
+        return 'lost'
+      }
+      if (!acquisition.isReleased) {
+        return 'still-held'
+      }
+      acquisition.publication?.ended('released')
+      return 'released'
+    } finally {
+      acquisition.commands.passTurn()
+    }
+  }
+
+  fail(error: unknown): never {
+    const { acquisition } = this
+    acquisition.giveBack()
+    if (acquisition.isReleased) {
+      acquisition.publication?.ended('unknown')
+    }
+    acquisition.commands.passTurn()
+    throw error
   }
 }

@@ -61,7 +61,7 @@ export class ClientInbox {
     } else if (text.startsWith(TURN)) {
       fairWaiters.wake(text.slice(TURN.length))
     } else {
-      this.session.held.all.find((each) => each.commands.field.isNamed(text))?.doubtForced()
+      this.session.held.all.find((each) => each.field.isNamed(text))?.doubtForced()
     }
   }
 }

@@ -1,26 +1,35 @@
-import type { Acquisition } from './acquisition.js'
-import { extendForHolder } from './lease-of-hold.js'
-import type { LevelRequest } from './levels.js'
+import { extendForHolder, type Holder } from './lease-of-hold.js'
+import type { Possession } from './possession.js'
 import { untilKnown } from './redis/until-known.js'
 import type { NoteWish } from './scripts/lock/note.js'
 import { afterThisTick } from './system-clock.js'
+
+/** What its caller wants; without `leaseMs` the watchdog renews. */
+interface LeaseRequest {
+  readonly leaseMs: number | undefined
+  readonly note?: NoteWish | undefined
+}
 
 /**
  * Asks for the lease that is wanted, of what Redis gave to a waiter for a short one. Not before this tick is over: who
  * has given the lock back by then needs no lease, and its release does not wait for the answer.
  */
-export function confirmGrantSoon(acquisition: Acquisition, request: LevelRequest): void {
-  const { possession, session } = acquisition
+export function confirmGrantSoon(holder: Holder, possession: Possession | null, request: LeaseRequest): void {
+  const { session } = holder
   // It may be passed on before and meanwhile.
-  const holderNow = (): Acquisition => possession?.holderNow ?? acquisition
+  const holderNow = (): Holder => possession?.holderNow ?? holder
   afterThisTick(() => {
     if (!holderNow().isOver) {
-      session.background.run(confirmGrant(holderNow, request))
+      session.background.run(confirmGrant(holderNow, possession, request))
     }
   })
 }
 
-async function confirmGrant(holderNow: () => Acquisition, request: LevelRequest): Promise<void> {
+async function confirmGrant(
+  holderNow: () => Holder,
+  possession: Possession | null,
+  request: LeaseRequest,
+): Promise<void> {
   const { session, trustedForMs } = holderNow()
   const { clock, options, abandoned } = session
   const giveUpAt = clock.now() + trustedForMs
@@ -30,14 +39,14 @@ async function confirmGrant(holderNow: () => Acquisition, request: LevelRequest)
   } catch {
     // Lost, which its signal tells; or nobody answered, and its renewals ask again.
   }
-  const { levels, watch, possession } = holderNow()
+  const { levels, watch } = holderNow()
   possession?.confirmed()
   if (levels.anyWatched) {
     watch?.setRenewing(true)
   }
 }
 
-function confirm(holderNow: () => Acquisition, { leaseMs, note }: LevelRequest): Promise<void> {
+function confirm(holderNow: () => Holder, { leaseMs, note }: LeaseRequest): Promise<void> {
   const { commands, ttlMs } = holderNow()
   const wanted = leaseMs ?? ttlMs
   return note
@@ -47,7 +56,7 @@ function confirm(holderNow: () => Acquisition, { leaseMs, note }: LevelRequest):
 
 /** Nobody but an acquire leaves a note of a hold. */
 async function describe(
-  { commands, levels, loss, around, watch }: Acquisition,
+  { commands, levels, loss, around, watch }: Holder,
   leaseMs: number,
   note: NoteWish,
 ): Promise<void> {

@@ -7,16 +7,25 @@ import {
   type Held,
   type NotYet,
 } from './acquire-call.js'
-import type { Acquirer } from './acquirer.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from './context.js'
 import type { AcquisitionPath } from './diagnostics/messages.js'
-import type { LocalLine, Standing, Surroundings } from './locks/lock-protocol.js'
+import type { LocalLine, Standing } from './locks/lock-protocol.js'
+import type { Surroundings } from './count-change.js'
 import type { PushedGrant } from './grants.js'
 import type { PassedHold } from './possession.js'
 import type { Reading } from './redis/script-call.js'
 import type { AcquireReply, HeldReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
+
+/** What a contention serves, and tells how it ended. */
+export interface Inquirer {
+  readonly session: Session
+  /** It has come to something. */
+  goOn<T>(call: AcquireCall<T>, obtained: Held | Busy | NotYet): T | Promise<T>
+  /** It failed. */
+  fail(call: AcquireCall, error: unknown): never
+}
 
 /**
  * Taking a lock that nothing around the call holds: one acquisition, in the line of its name. It is its own request to
@@ -36,7 +45,7 @@ export class Contention<T>
 
   /** @throws SelfDeadlockError its wait would never end */
   constructor(
-    private readonly acquirer: Acquirer,
+    private readonly acquirer: Inquirer,
     private readonly call: AcquireCall<T>,
   ) {
     const { protocol, place, waitMs } = call

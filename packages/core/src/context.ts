@@ -1,4 +1,3 @@
-import type { Acquisition } from './acquisition.js'
 import { localName } from './keys.js'
 
 // Who is asking. JavaScript has no threads: a Context is one logical thread, what runs inside it is one owner.
@@ -14,6 +13,19 @@ export interface Turn {
   readonly queue: string
 }
 
+/** What a call inside a context may re-enter: an acquisition, as a context sees it. */
+export interface Reenterable {
+  /** The lock that it is of, see `LockProtocol.scope`. */
+  readonly scope: string
+  readonly owner: string
+  /** Every level was given back. */
+  readonly isReleased: boolean
+  /** Released or lost. */
+  readonly isOver: boolean
+  /** The turn that siblings take. */
+  readonly turn: Turn
+}
+
 /** The inside of one `withLock` callback. */
 export class Frame {
   alive = true
@@ -23,7 +35,7 @@ export class Frame {
     readonly context: Context,
     private around: Frame | null,
     readonly scope: string,
-    readonly acquisition: Acquisition,
+    readonly acquisition: Reenterable,
   ) {}
 
   /** The nearest one around it that has not ended: a task that starts the next one from inside would keep them all. */
@@ -57,7 +69,7 @@ export function newTurn(): Turn {
 export class Context {
   private ended = false
   // Made when they are needed: most contexts are those of one withLock and take nothing else.
-  private slots: Map<string, Acquisition> | null = null
+  private slots: Map<string, Reenterable> | null = null
   private parked: Map<string, Set<() => void>> | null = null
   private attempts: Map<string, Promise<unknown>> | null = null
 
@@ -125,13 +137,13 @@ export class Context {
   }
 
   /** What `lock()` or `acquire()` took in this context. */
-  heldByHand(scope: string): Acquisition | undefined {
+  heldByHand(scope: string): Reenterable | undefined {
     return this.slots?.get(scope)
   }
 
   /** The context's own hold of a key, for every sibling to re-enter, those already waiting included. */
-  keep(acquisition: Acquisition): void {
-    const slots = (this.slots ??= new Map<string, Acquisition>())
+  keep(acquisition: Reenterable): void {
+    const slots = (this.slots ??= new Map<string, Reenterable>())
     slots.set(acquisition.scope, acquisition)
     const listeners = this.parked?.get(acquisition.scope)
     if (listeners) {
@@ -141,7 +153,7 @@ export class Context {
     }
   }
 
-  forget(acquisition: Acquisition): void {
+  forget(acquisition: Reenterable): void {
     if (this.slots?.get(acquisition.scope) === acquisition) {
       this.slots.delete(acquisition.scope)
     }
@@ -168,7 +180,7 @@ export function* placesAround(context: Context): Iterable<Place> {
 
 /** What a caller at this place may re-enter, and the turn its siblings take there. */
 export interface Enclosing {
-  readonly acquisition: Acquisition
+  readonly acquisition: Reenterable
   readonly within: { readonly turn: Turn }
 }
 
@@ -184,7 +196,7 @@ export function enclosing(place: Place, scope: string): Enclosing | undefined {
 }
 
 /** The hold of a key by a context that this one was forked from, or by one further out. */
-export function heldByAncestor(context: Context, scope: string): Acquisition | undefined {
+export function heldByAncestor(context: Context, scope: string): Reenterable | undefined {
   for (const place of placesAround(context)) {
     const found = enclosing(place, scope)
     if (found && !found.acquisition.isOver) {

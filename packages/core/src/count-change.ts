@@ -1,10 +1,40 @@
 import { WrongTypeError } from './errors.js'
-import type { HoldChange } from './locks/lock-protocol.js'
 import type { OwnerField } from './owner-field.js'
 import type { Reading } from './redis/script-call.js'
 import type { CommandStamp } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
+import type { NoteWish } from './scripts/lock/note.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
+
+/** One change of one acquisition. */
+export interface HoldChange {
+  readonly owner: string
+  /** The hold count to have afterwards. */
+  readonly holds: number
+  readonly stamp: CommandStamp
+  /** Waiters that it was passed on to and that Redis has in line. */
+  readonly passedTo: readonly string[]
+}
+
+/** What a caller holds already that matters to the kind of lock it asks for. */
+export interface Surroundings {
+  /** The owner that it takes the lock beside; '' for none. */
+  readonly joins: string
+  /** It does not stand behind those who wait for it. */
+  readonly passes: boolean
+}
+
+export const ALONE: Surroundings = { joins: '', passes: false }
+
+/** How an owner wants the lock. */
+export interface Wish {
+  readonly around: Surroundings
+  readonly leaseMs: number
+  /** Refused, it will wait: a fair lock gives it a place in line, readers stand back for it. */
+  readonly waits: boolean
+  /** For those who are refused meanwhile, where the client describes its holds. */
+  readonly note?: NoteWish | undefined
+}
 
 const LOST: AcquireReply = { kind: 'lost' }
 const NOT_HELD: ReleaseReply = { kind: 'not-held' }

@@ -1,8 +1,11 @@
 import { warn } from './events.js'
-import type { OpenSession } from './open-session.js'
+import type { Session } from './session.js'
+import type { RedisPort } from './redis/redis-port.js'
 
 /** Once per client, as soon as there is a connection; nothing waits for the answer but `close`. */
-export function askForEviction(session: OpenSession): void {
+export function askForEviction(
+  session: Pick<Session, 'abandoned' | 'background'> & { readonly port: RedisPort },
+): void {
   const { port, abandoned } = session
   const ask = (): void => {
     const answer = port.info('memory')

@@ -1,14 +1,42 @@
 import { ChurnMap } from '@holdfast/waiter'
-import type { Acquisition } from './acquisition.js'
+import type { Context } from './context.js'
+import type { LossReason } from './errors.js'
+
+/** The names that a hold may have in Redis: it may have been passed on inside its process. */
+export interface FieldNames {
+  /** Whether the owner that Redis tells of is, or lately was, this one. */
+  isNamed(owner: string): boolean
+  /** @returns what Redis says of any of its names */
+  find<T>(holds: ReadonlyMap<string, T>): T | undefined
+}
+
+/** A lock that is held, as its client sees it. */
+export interface HeldLock {
+  readonly key: string
+  /** See `LockProtocol.scope`. */
+  readonly scope: string
+  readonly shared: boolean
+  readonly owner: string
+  /** What its holder had already that matters to this kind of lock. */
+  readonly around: { readonly joins: string }
+  /** The logical thread it belongs to; null outside any context. */
+  readonly thread: Context | null
+  readonly field: FieldNames
+  lose(reason: LossReason): void
+  /** A message says that it was released by force: Redis is asked. */
+  doubtForced(): void
+  /** The client closes over it: every level is over first, and only then is the lock given back. */
+  surrender(): Promise<void>
+}
 
 /** Every acquisition of one client that is held and not known to be lost. A lock has one owner, or readers (I1). */
 export class HeldLocks {
-  private readonly exclusive = new ChurnMap<string, Acquisition>()
-  private readonly shared = new ChurnMap<string, Set<Acquisition>>()
+  private readonly exclusive = new ChurnMap<string, HeldLock>()
+  private readonly shared = new ChurnMap<string, Set<HeldLock>>()
   private onEmpty: (() => void) | null = null
 
   /** Whoever of this client had the lock before must have lost it, and is told before the new owner runs. */
-  add(acquisition: Acquisition): void {
+  add(acquisition: HeldLock): void {
     const { key } = acquisition
     const owner = this.exclusive.get(key)
     if (owner?.owner !== acquisition.around.joins) {
@@ -21,7 +49,7 @@ export class HeldLocks {
       this.exclusive.set(key, acquisition)
       return
     }
-    const readers = this.shared.get(key) ?? new Set<Acquisition>()
+    const readers = this.shared.get(key) ?? new Set<HeldLock>()
     this.shared.set(key, readers.add(acquisition))
   }
 
@@ -30,7 +58,7 @@ export class HeldLocks {
     return this.exclusive.has(key)
   }
 
-  remove(acquisition: Acquisition): void {
+  remove(acquisition: HeldLock): void {
     const { key } = acquisition
     if (this.exclusive.get(key) === acquisition) {
       this.exclusive.delete(key)
@@ -48,11 +76,11 @@ export class HeldLocks {
     }
   }
 
-  ofScope(scope: string): Acquisition[] {
+  ofScope(scope: string): HeldLock[] {
     return this.all.filter((each) => each.scope === scope)
   }
 
-  get all(): Acquisition[] {
+  get all(): HeldLock[] {
     return [...this.exclusive.all, ...this.shared.all.flatMap((readers) => [...readers])]
   }
 

@@ -1,12 +1,37 @@
-import type { Acquisition } from './acquisition.js'
 import { LockLostError, NotLockOwnerError } from './errors.js'
-import { extendLease, verifyLease } from './lease-of-hold.js'
+import type { FieldNames } from './held-locks.js'
 import type { LockHold, ReleaseOutcome } from './lock-hold.js'
 import type { Loss } from './loss.js'
-import type { OwnerField } from './owner-field.js'
-import { releaseLevel } from './release-of-hold.js'
-import type { Session } from './session.js'
 import { checkDuration, checkLease, checkRequired } from './validate.js'
+
+/** What holds are levels of: an acquisition, as its holds see it. */
+export interface HoldOwner {
+  readonly lockName: string
+  /** `<clientId>:<threadId>`. */
+  readonly owner: string
+  /** The lock that it is of, see `LockProtocol.scope`. */
+  readonly scope: string
+  /** The parts that its client is made of: each client has its own. */
+  readonly session: {
+    readonly releaseWaits: { outcomeOf<T>(release: Promise<T>): Promise<T | null> }
+  }
+  /** What stands for it in Redis. */
+  readonly field: FieldNames
+  readonly token: string | undefined
+  readonly replicas: number | undefined
+  /** How many levels it has. */
+  readonly levelCount: number
+  readonly trustedForMs: number
+  readonly loss: Loss
+  /** `loss`, after a pause of the process whose end the watchdog's timer may not have seen yet. */
+  readonly lossByNow: Loss
+  /** Asks Redis. @throws LockLostError, RedisUnavailableError */
+  verify(): Promise<void>
+  /** Lives at least this long from now. @throws LockLostError, RedisUnavailableError */
+  extend(leaseMs: number): Promise<void>
+  /** Gives back one level. @throws RedisUnavailableError nobody answered; it is tried on in the background */
+  release(hold: Hold): Promise<'released' | 'still-held' | 'lost'>
+}
 
 /** One acquisition that has not been released: the proof that its owner has the lock. */
 export class Hold implements LockHold {
@@ -14,7 +39,7 @@ export class Hold implements LockHold {
 
   /** @internal Holds come from a lock. */
   constructor(
-    private readonly acquisition: Acquisition,
+    private readonly acquisition: HoldOwner,
     /** @internal Whether the watchdog renews because of this level. */
     readonly watched: boolean,
     /** @internal Whether `withLock` gives it back. */
@@ -31,13 +56,13 @@ export class Hold implements LockHold {
   }
 
   /** @internal Whether a lock of that client and scope gave it. */
-  isOf(session: Session, scope: string): boolean {
+  isOf(session: object, scope: string): boolean {
     return this.acquisition.session === session && this.acquisition.scope === scope
   }
 
   /** @internal What stands for it in Redis. */
-  get field(): OwnerField {
-    return this.acquisition.commands.field
+  get field(): FieldNames {
+    return this.acquisition.field
   }
 
   /**
@@ -45,7 +70,7 @@ export class Hold implements LockHold {
    * levels of one acquisition have the same. Undefined for a lock without tokens: see `getFencedLock`.
    */
   get token(): string | undefined {
-    return this.acquisition.commands.token
+    return this.acquisition.token
   }
 
   /**
@@ -53,12 +78,12 @@ export class Hold implements LockHold {
    * asks for. Undefined where the client has no such option.
    */
   get replicas(): number | undefined {
-    return this.acquisition.commands.replicas
+    return this.acquisition.replicas
   }
 
   /** How many levels this owner holds now, this one included. */
   get count(): number {
-    return this.acquisition.levels.count
+    return this.acquisition.levelCount
   }
 
   /**
@@ -67,7 +92,7 @@ export class Hold implements LockHold {
    * (`signal`, `trustedForMs`, `ensure`): only a check at the resource protects against that.
    */
   get signal(): AbortSignal {
-    return this.lossByNow.signal
+    return this.acquisition.lossByNow.signal
   }
 
   /** How long this client may still act as the owner without asking again, ms; 0 when it may not. */
@@ -100,7 +125,7 @@ export class Hold implements LockHold {
    */
   async verify(): Promise<void> {
     this.throwIfReleased()
-    await verifyLease(this.acquisition)
+    await this.acquisition.verify()
   }
 
   /**
@@ -111,7 +136,7 @@ export class Hold implements LockHold {
     checkRequired('ms', ms)
     checkLease('ms', ms)
     this.throwIfReleased()
-    await extendLease(this.acquisition, ms)
+    await this.acquisition.extend(ms)
   }
 
   /**
@@ -124,12 +149,12 @@ export class Hold implements LockHold {
       return Promise.resolve('already-released')
     }
     this.isReleased = true
-    return releaseLevel(this.acquisition, this)
+    return this.acquisition.release(this)
   }
 
   /** Why it was lost; null while it was not. */
   get lossError(): LockLostError | null {
-    return this.lossByNow.error
+    return this.acquisition.lossByNow.error
   }
 
   /** Whether it was lost: what `signal` tells, without one. */
@@ -154,13 +179,6 @@ export class Hold implements LockHold {
         this.lossError ?? new LockLostError({ lockName: this.lockName, owner: this.owner, reason: 'gone' })
       )
     }
-  }
-
-  /** A pause of the process may be over whose end the watchdog's timer has not seen yet. */
-  private get lossByNow(): Loss {
-    const { session, loss } = this.acquisition
-    session.watchdog.endOverdueTrust()
-    return loss
   }
 
   private throwIfReleased(): void {

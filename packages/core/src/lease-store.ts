@@ -1,5 +1,4 @@
 import type { LeaseStore, RenewableLease, RenewalAnswer } from '@holdfast/watchdog'
-import type { Acquisition } from './acquisition.js'
 import { publishRenewals, type Renewed } from './diagnostics/renewal-publication.js'
 import type { ScriptRunner } from './redis/script-runner.js'
 import { renew } from './scripts/lock/renew.js'
@@ -13,8 +12,19 @@ export interface SelfRenewing extends RenewableLease, Renewed {
   remaining(timeoutMs: number): Promise<number | null>
 }
 
+/** The lease of a lock, which is renewed together with those of others. */
+export interface LeasedLock extends RenewableLease, Renewed {
+  /** In Redis. */
+  readonly key: string
+  /** Of readers: each has a key of its own, and another script renews it. */
+  readonly shared: boolean
+  /** What stands for its owner in the hash. */
+  readonly field: { readonly name: string; readonly inDoubt: unknown }
+  remaining(timeoutMs?: number): Promise<number | null>
+}
+
 /** What the watchdog of a client watches. */
-export type Leased = Acquisition | SelfRenewing
+export type Leased = LeasedLock | SelfRenewing
 
 function isSelfRenewing(lease: Leased): lease is SelfRenewing {
   return 'renewItself' in lease
@@ -53,19 +63,21 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
       // No answer to one is no answer about the others.
       return Promise.all(alone.map((each) => each.renewItself(timeoutMs).catch(() => 'unknown' as const)))
     }
-    return this.renewLocks(leases as readonly Acquisition[], timeoutMs)
+    return this.renewLocks(leases as readonly LeasedLock[], timeoutMs)
   }
 
   private async renewLocks(
-    acquisitions: readonly Acquisition[],
+    leases: readonly LeasedLock[],
     timeoutMs: number,
   ): Promise<readonly RenewalAnswer[]> {
     const { runner, leaseMs } = this
-    const ofReaders = acquisitions[0]?.shared === true
-    const locks = acquisitions.map(({ key, commands }) => {
-      const { field } = commands
-      return { key, field, owner: field.name, inDoubt: field.inDoubt !== null }
-    })
+    const ofReaders = leases[0]?.shared === true
+    const locks = leases.map(({ key, field }) => ({
+      key,
+      field,
+      owner: field.name,
+      inDoubt: field.inDoubt !== null,
+    }))
     const answers = await (ofReaders ? renewRead : renew)(runner, { locks, leaseMs, timeoutMs })
     return locks.map(({ field, owner, inDoubt }, i) => {
       // Of a name that was or is being followed by another: it may be that one that Redis has.

@@ -1,5 +1,4 @@
-import type { Acquisition } from './acquisition.js'
-import { Hold } from './hold.js'
+import { Hold, type HoldOwner } from './hold.js'
 import type { NoteWish } from './scripts/lock/note.js'
 
 /** How a level is wanted: without `leaseMs` the watchdog renews. */
@@ -39,8 +38,8 @@ export class Levels {
     return held.findLast((hold) => !hold.ofCallback) ?? held.at(-1)
   }
 
-  add(acquisition: Acquisition, { leaseMs, ofCallback }: LevelRequest): Hold {
-    const hold = new Hold(acquisition, leaseMs === undefined, ofCallback)
+  add(owner: HoldOwner, { leaseMs, ofCallback }: LevelRequest): Hold {
+    const hold = new Hold(owner, leaseMs === undefined, ofCallback)
     if (this.holds.length === 0) {
       // An empty array would make room for sixteen: most acquisitions have one level.
       this.holds = [hold]

@@ -1,16 +1,50 @@
 import type { Answer } from '@holdfast/waiter'
-import { Taking, Writing, type CountChange, type CountKeeper } from './count-change.js'
+import {
+  Taking,
+  Writing,
+  type CountChange,
+  type CountKeeper,
+  type HoldChange,
+  type Wish,
+} from './count-change.js'
+import type { Background } from './background.js'
 import { RedisUnavailableError } from './errors.js'
-import type { LockProtocol, Wish } from './locks/lock-protocol.js'
-import { OwnerField } from './owner-field.js'
+import type { ResolvedOptions } from './options.js'
+import type { ScriptRunner } from './redis/script-runner.js'
+import type { Clock } from './system-clock.js'
+import { OwnerField, type Renamer } from './owner-field.js'
 import { AS_IT_IS, readWith, type Reading } from './redis/script-call.js'
 import { Insisting, type Patience } from './insisting.js'
 import { isRefusal, isWorthRetrying, untilKnown } from './redis/until-known.js'
 import { CommandLedger, type CommandStamp } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
-import type { Session } from './session.js'
 import { Turns } from './turns.js'
+
+/** The transitions of a kind of lock that change what one owner has in Redis. */
+export interface EntryCommands {
+  acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T>
+  release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T>
+  /** Null where every holder has to take it in Redis. */
+  readonly passing: Renamer | null
+  /**
+   * A release gave the lock to a waiter, perhaps of another client, and announced nothing.
+   * @param forMs how long that one has it without a word of its own; undefined: nobody knows whether it was given
+   */
+  wentToAnother?(forMs: number | undefined): void
+  /** A release freed the lock, and no connection heard of it. */
+  wentUnheard?(): void
+}
+
+/** What the commands of an owner need of their client. */
+export interface EntryServices {
+  readonly options: ResolvedOptions
+  readonly clock: Clock
+  readonly runner: Pick<ScriptRunner, 'connectionEpoch'>
+  readonly background: Background
+  /** Aborts when the client gives up everything that is still under way. */
+  readonly abandoned: AbortSignal
+}
 
 const RELEASED: ReleaseReply = { kind: 'released' }
 const STILL_HELD: ReleaseReply = { kind: 'still-held' }
@@ -39,8 +73,8 @@ export class OwnerCommands extends Turns implements CountKeeper {
   private longestLeaseMs: number
 
   constructor(
-    private readonly session: Session,
-    private readonly protocol: LockProtocol,
+    private readonly session: EntryServices,
+    private readonly protocol: EntryCommands,
     owner: string,
   ) {
     super()

@@ -1,9 +1,13 @@
 import { WrongTypeError } from './errors.js'
-import type { LocalPassing } from './locks/lock-protocol.js'
-import type { RenameReply, Successor } from './scripts/lock/rename.js'
+import type { RenameReply, Renaming, Successor } from './scripts/lock/rename.js'
 
 const NOBODY: readonly string[] = []
 const LOST: RenameReply = { kind: 'lost' }
+
+/** Lets the owner's name in Redis follow a hold that is passed on. */
+export interface Renamer {
+  rename(renaming: Renaming): Promise<RenameReply>
+}
 
 /**
  * The field of the lock's hash that stands for a hold. It has the name of whoever took the lock in Redis; when the
@@ -64,7 +68,7 @@ export class OwnerField {
    * Gives it the name, or finds out that it has it.
    * @throws LockError its name is in doubt then
    */
-  async follow({ owner, note }: Successor, passing: LocalPassing | null): Promise<RenameReply['kind']> {
+  async follow({ owner, note }: Successor, passing: Renamer | null): Promise<RenameReply['kind']> {
     const names = (this.names ??= new Set([this.current]))
     const from = [...names].filter((name) => name !== owner)
     names.add(owner)

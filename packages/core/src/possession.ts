@@ -1,11 +1,11 @@
+import type { Waiter } from '@holdfast/waiter'
 import { trustMarginMs, type Watch } from '@holdfast/watchdog'
-import type { Acquisition } from './acquisition.js'
-import { extendNow, isWellTrusted } from './lease-of-hold.js'
-import type { LockProtocol } from './locks/lock-protocol.js'
-import type { OwnerCommands } from './owner-commands.js'
+import { extendNow, isWellTrusted, type Holder } from './lease-of-hold.js'
+import type { EntryServices, OwnerCommands } from './owner-commands.js'
+import type { Renamer } from './owner-field.js'
 import { untilKnown } from './redis/until-known.js'
+import type { NoteWish } from './scripts/lock/note.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
-import type { Session } from './session.js'
 import { afterThisTick } from './system-clock.js'
 
 // Local passing is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): what a process has in Redis goes
@@ -31,21 +31,51 @@ export interface PassedHold {
   readonly end: () => void
 }
 
+/** How a hold is passed on to the next caller of this client without Redis. */
+export interface LocalPassing extends Renamer {
+  /**
+   * The line of this client along which it goes. Null: the line that Redis keeps; whoever it is passed on to has a place
+   * there, which ends with the name of the one before.
+   */
+  readonly localQueue: string | null
+  /** @param behind who comes next in Redis's line; those who are past are taken out @returns whether somebody took it */
+  offer(passed: PassedHold, behind: string[]): boolean
+}
+
+/** What passing on needs of its client. */
+export interface PassingServices extends EntryServices {
+  readonly watchdog: { endOverdueTrust(): number }
+  readonly waiter: Pick<Waiter, 'standBack' | 'isListening'>
+  readonly refusals: { passed(key: string, owner: string, traceparent: string | undefined): void }
+}
+
+/** An acquisition that may pass on what it holds, or have it passed on to it. */
+export interface PassingHolder extends Holder {
+  readonly session: PassingServices
+  readonly note: NoteWish | undefined
+  readonly protocol: Holder['protocol'] & {
+    /** Null where every holder has to take it in Redis. */
+    readonly passing: LocalPassing | null
+    /** Whether anybody in this client waits for it. */
+    readonly isAwaited: boolean
+  }
+}
+
 /**
  * What this client has in Redis from one acquire to the release that ends it, while acquisitions of its own follow
  * each other in it. See docs/decisions/0028-local-passing.md for the races.
  */
 export class Possession {
   readonly commands: OwnerCommands
-  private readonly session: Session
-  private readonly protocol: LockProtocol
+  private readonly session: PassingServices
+  private readonly protocol: PassingHolder['protocol']
   private passes = 0
   private isFollowing = false
   /** A rename found its name in place: the lock was taken away, and given to who has it (I1). */
   private mayLastForALife = false
 
   constructor(
-    private holder: Acquisition,
+    private holder: PassingHolder,
     /** Monotonic ms. */
     private readonly since: number,
     /** For how long Redis gave it to a waiter, ms; null once the lease that is wanted was asked for. */
@@ -73,7 +103,7 @@ export class Possession {
     return this.givenForMs !== null
   }
 
-  get holderNow(): Acquisition {
+  get holderNow(): PassingHolder {
     return this.holder
   }
 
@@ -125,7 +155,7 @@ export class Possession {
     return this.protocol.passing?.offer(passed, behind) ?? false
   }
 
-  passTo(next: Acquisition): void {
+  passTo(next: PassingHolder): void {
     this.passes += 1
     this.holder = next
     if (this.isAlongLine) {

@@ -1,7 +1,7 @@
 import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
-import type { Acquisition } from './acquisition.js'
-import { newQueue, type Enclosing, type Turn } from './context.js'
+import type { Acquisition, EnclosingAcquisition } from './acquisition.js'
+import { newQueue, type Turn } from './context.js'
 import { InvalidArgumentError, NotReentrantError } from './errors.js'
 import type { Hold } from './hold.js'
 import type { Session } from './session.js'
@@ -19,7 +19,7 @@ export class Reentry {
     private readonly call: AcquireCall,
   ) {}
 
-  async into({ acquisition, within }: Enclosing): Promise<Held | Busy | NotYet> {
+  async into({ acquisition, within }: EnclosingAcquisition): Promise<Held | Busy | NotYet> {
     this.refuseWhereForbidden(acquisition)
     this.refuseWithoutToken(acquisition)
     const mine = this.call.ofCallback ? within.turn : null

@@ -1,6 +1,8 @@
 import { CommandDeadlines, type InFlight } from './redis/command-deadlines.js'
-import { RELEASED } from './release-of-hold.js'
 import type { Clock } from './system-clock.js'
+
+/** Of what was passed on inside the process. */
+export const RELEASED: Promise<'released'> = Promise.resolve('released')
 
 /**
  * How long a call waits that ends by giving something back: the work is done, and Redis may be down. One timer for all

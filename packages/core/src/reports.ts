@@ -1,13 +1,23 @@
-import type { Acquisition } from './acquisition.js'
 import { ClientClosedError, RedisUnavailableError, type LockLostError } from './errors.js'
-import { OncePerName, warn } from './events.js'
-import type { Session } from './session.js'
+import { OncePerName, warn, type EventHub } from './events.js'
+import type { Loss } from './loss.js'
 
 // What a client tells about one acquisition: as events, and as a process warning where silence would hide a loss.
 
+interface Reporting {
+  readonly events: EventHub
+}
+
+interface Reported {
+  readonly lockName: string
+  readonly owner: string
+  readonly trustedForMs: number
+  readonly loss: Pick<Loss, 'isObserved'>
+}
+
 const warnedOfLoss = new OncePerName()
 
-export function reportLoss(session: Session, of: Acquisition, error: LockLostError): void {
+export function reportLoss(session: Reporting, of: Reported, error: LockLostError): void {
   const { lockName, owner } = of
   if (session.events.hasListeners('lost')) {
     session.events.emit('lost', { lockName, owner, error })
@@ -16,7 +26,7 @@ export function reportLoss(session: Session, of: Acquisition, error: LockLostErr
   }
 }
 
-export function reportFailedRenewal(session: Session, of: Acquisition, error: unknown): void {
+export function reportFailedRenewal(session: Reporting, of: Reported, error: unknown): void {
   if (session.events.hasListeners('renewal-failed')) {
     const { lockName, owner, trustedForMs } = of
     session.events.emit('renewal-failed', { lockName, owner, error, trustedForMs })
@@ -25,7 +35,7 @@ export function reportFailedRenewal(session: Session, of: Acquisition, error: un
 
 /** Nobody tries it any more. */
 export function reportFailedRelease(
-  { events }: Pick<Session, 'events'>,
+  { events }: Reporting,
   { lockName, owner }: { readonly lockName: string; readonly owner: string },
   failure: unknown,
 ): void {

@@ -1,4 +1,3 @@
-import type { Acquisition } from '../acquisition.js'
 import type { AcquireOptions } from '../acquire-call.js'
 import { BareCalls } from '../bare-calls.js'
 import { Context, type Place } from '../context.js'
@@ -7,6 +6,7 @@ import { LockTimeoutError, NotLockOwnerError } from '../errors.js'
 import type { AnyLock } from '../locks/any-lock.js'
 import { notAHoldOf, refuseIfNotHeld } from '../locks/unlock.js'
 import { whileHeld, type Taken } from '../locks/while-held.js'
+import type { HeldLock } from '../held-locks.js'
 import type { Session } from '../session.js'
 import { checkFunction, checkThreadId } from '../validate.js'
 import { CompoundCall, type CompoundRequest } from './compound-call.js'
@@ -135,7 +135,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   /** How many levels this caller holds of enough members, as Redis has it. */
   async getHoldCount(): Promise<number> {
     const levels = this.levelsHere()
-    const heldOf = (member: Member): Acquisition[] =>
+    const heldOf = (member: Member): HeldLock[] =>
       levels.filter((level) => level.member === member).map(({ acquisition }) => acquisition)
     return reachedBy(await this.countsOf(heldOf), this.rule.needed)
   }
@@ -236,9 +236,9 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   }
 
   /** How many levels Redis has of these owners, by member. */
-  private countsOf(heldOf: (member: Member) => readonly Acquisition[]): Promise<number[]> {
+  private countsOf(heldOf: (member: Member) => readonly HeldLock[]): Promise<number[]> {
     return this.ask(async (member) => {
-      const fields = heldOf(member).map(({ commands }) => commands.field)
+      const fields = heldOf(member).map(({ field }) => field)
       const holds = fields.length > 0 ? (await member.protocol.inspect()).holds : null
       return Math.max(0, ...fields.map((field) => (holds && field.find(holds)) ?? 0))
     })

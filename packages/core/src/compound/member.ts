@@ -1,8 +1,9 @@
-import type { AcquireOptions, Busy, Held, WholeCall } from '../acquire-call.js'
-import type { Acquisition } from '../acquisition.js'
-import { enclosing, type Place, type Turn } from '../context.js'
+import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
+import { enclosingAcquisition, type Acquisition, type WholeCall } from '../acquisition.js'
+import type { Place, Turn } from '../context.js'
 import { placeToAcquire, placeToRelease } from '../contexts.js'
 import { InvalidArgumentError, SelfDeadlockError, type LockTimeoutError } from '../errors.js'
+import type { HeldLock } from '../held-locks.js'
 import type { Hold } from '../hold.js'
 import type { Lock } from '../locks/lock.js'
 import type { LockProtocol } from '../locks/lock-protocol.js'
@@ -70,7 +71,7 @@ export class Member {
   heldFrom(origin: Place | null): MemberHold | undefined {
     const { session, lock, protocol } = this
     const place = lock.thread ? placeToRelease(session.contexts, lock.thread) : this.placeFrom(origin)
-    const acquisition = place ? enclosing(place, protocol.scope)?.acquisition : undefined
+    const acquisition = place ? enclosingAcquisition(place, protocol.scope)?.acquisition : undefined
     const hold = acquisition?.levels.latest
     return acquisition && hold && { member: this, hold, acquisition, turn: null }
   }
@@ -90,7 +91,7 @@ export class Member {
   }
 
   /** What the thread of the home client with this id has. */
-  heldByThread(threadId: number): Acquisition[] {
+  heldByThread(threadId: number): HeldLock[] {
     const { session, home } = this
     return session.held
       .ofScope(this.protocol.scope)

@@ -1,5 +1,5 @@
 import type { LockHolder } from '../lock-holder.js'
-import type { Session } from '../session.js'
+import type { Clock } from '../system-clock.js'
 import { callBegun, callEnded, callParked } from './channels.js'
 import type { AcquisitionPath, CallOutcome, LockKind, ObservedCall } from './messages.js'
 
@@ -66,7 +66,7 @@ export class CallPublication implements ObservedCall {
   }
 
   /** A try succeeded. */
-  succeeded(clock: Session['clock']): void {
+  succeeded(clock: Clock): void {
     if (this.answering !== null) {
       this.handOffMs = clock.now() - this.answering
     }
@@ -116,7 +116,7 @@ export function isCallSeen(): boolean {
 
 /** Of a call that begins. Null where nobody subscribes. */
 export function publishCall(
-  { clientId }: Pick<Session, 'clientId'>,
+  { clientId }: { readonly clientId: string },
   { lockName, kind }: Wanted,
   startedAt: number,
 ): CallPublication | null {

@@ -1,5 +1,4 @@
 import type { LossReason } from '../errors.js'
-import type { Session } from '../session.js'
 import { oncePerProcess } from '../once-per-process.js'
 import { holdBegun, holdEnded } from './channels.js'
 import type { LockKind, ObservedHold } from './messages.js'
@@ -68,7 +67,7 @@ export function isHoldSeen(): boolean {
 
 /** Null where nobody subscribes. */
 export function publishHold(
-  { clientId }: Pick<Session, 'clientId'>,
+  { clientId }: { readonly clientId: string },
   held: HeldThing,
   startedAt: number,
 ): HoldPublication | null {

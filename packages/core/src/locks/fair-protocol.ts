@@ -14,7 +14,9 @@ import type { ReleaseReply } from '../scripts/lock/release.js'
 import type { RenameReply, Renaming } from '../scripts/lock/rename.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
-import type { HoldChange, LocalLine, LocalPassing, Standing, Wish } from './lock-protocol.js'
+import type { HoldChange, Wish } from '../count-change.js'
+import type { LocalLine, Standing } from './lock-protocol.js'
+import type { LocalPassing } from '../possession.js'
 
 const DOES_NOT_WAIT = '-1'
 

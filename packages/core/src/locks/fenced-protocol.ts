@@ -7,7 +7,7 @@ import { getToken } from '../scripts/fenced-lock/get-token.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { Session } from '../session.js'
 import type { TokenRule } from './fenced-options.js'
-import type { HoldChange, Wish } from './lock-protocol.js'
+import type { HoldChange, Wish } from '../count-change.js'
 import { ReentrantProtocol } from './reentrant-protocol.js'
 
 /** Redisson's RFencedLock: an RLock, and a counter beside it that every acquisition raises. */

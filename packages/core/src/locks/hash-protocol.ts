@@ -11,16 +11,9 @@ import { inspect, type LockState } from '../scripts/lock/inspect.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import { renew } from '../scripts/lock/renew.js'
 import type { Session } from '../session.js'
-import {
-  ALONE,
-  type HoldChange,
-  type LocalLine,
-  type LocalPassing,
-  type LockProtocol,
-  type Standing,
-  type Surroundings,
-  type Wish,
-} from './lock-protocol.js'
+import { ALONE, type HoldChange, type Surroundings, type Wish } from '../count-change.js'
+import type { LocalLine, LockProtocol, Standing } from './lock-protocol.js'
+import type { LocalPassing } from '../possession.js'
 
 /** What the kinds of lock have in common that are one hash `owner -> holds` with a time to live. */
 export abstract class HashProtocol implements LockProtocol {

@@ -1,11 +1,12 @@
 import type { AcquireOptions, Busy, Finish, Held } from '../acquire-call.js'
 import { BareCalls } from '../bare-calls.js'
 import type { Acquirer } from '../acquirer.js'
-import { enclosing, type Place } from '../context.js'
+import { enclosingAcquisition } from '../acquisition.js'
+import type { Place } from '../context.js'
 import { placeToAcquire, placeToRelease } from '../contexts.js'
 import { NotLockOwnerError } from '../errors.js'
+import type { FieldNames } from '../held-locks.js'
 import { Hold } from '../hold.js'
-import type { OwnerField } from '../owner-field.js'
 import { inspectionOf, type LockInspection } from '../lock-inspection.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { Session } from '../session.js'
@@ -108,7 +109,7 @@ export class Lock implements AnyLock<Hold> {
       return false
     }
     const { holds } = await this.state()
-    return owners.some((each) => each.commands.field.find(holds) !== undefined)
+    return owners.some((each) => each.field.find(holds) !== undefined)
   }
 
   /** How many levels this caller holds, as Redis has it. */
@@ -200,7 +201,7 @@ export class Lock implements AnyLock<Hold> {
 
   private latestHold(): Hold {
     const place = placeToRelease(this.session.contexts, this.thread)
-    const hold = place && enclosing(place, this.protocol.scope)?.acquisition.levels.latest
+    const hold = place && enclosingAcquisition(place, this.protocol.scope)?.acquisition.levels.latest
     if (hold) {
       return hold
     }
@@ -210,10 +211,10 @@ export class Lock implements AnyLock<Hold> {
     return this.bare.take()
   }
 
-  private fieldHere(): OwnerField | undefined {
+  private fieldHere(): FieldNames | undefined {
     const place = this.place()
     return place
-      ? enclosing(place, this.protocol.scope)?.acquisition.commands.field
+      ? enclosingAcquisition(place, this.protocol.scope)?.acquisition.field
       : this.bare.current?.field
   }
 }

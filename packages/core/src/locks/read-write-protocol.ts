@@ -14,14 +14,8 @@ import { acquire as acquireWrite } from '../scripts/write-lock/acquire.js'
 import { release as releaseWrite } from '../scripts/write-lock/release.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
-import {
-  ALONE,
-  type HoldChange,
-  type LocalLine,
-  type Standing,
-  type Surroundings,
-  type Wish,
-} from './lock-protocol.js'
+import { ALONE, type HoldChange, type Surroundings, type Wish } from '../count-change.js'
+import type { LocalLine, Standing } from './lock-protocol.js'
 
 type Mode = 'read' | 'write'
 

@@ -12,7 +12,9 @@ import { rename, type RenameReply, type Renaming } from '../scripts/lock/rename.
 import { releaseCall, type ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import { HashProtocol } from './hash-protocol.js'
-import type { HoldChange, LocalLine, LocalPassing, Wish } from './lock-protocol.js'
+import type { HoldChange, Wish } from '../count-change.js'
+import type { LocalLine } from './lock-protocol.js'
+import type { LocalPassing } from '../possession.js'
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
 export class ReentrantProtocol extends HashProtocol implements LocalPassing, GivenLock {

@@ -4,7 +4,8 @@ import type { Reading } from '../redis/script-call.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import type { Backoff } from './backoff.js'
-import type { HoldChange, LocalLine } from './lock-protocol.js'
+import type { HoldChange } from '../count-change.js'
+import type { LocalLine } from './lock-protocol.js'
 import { ReentrantProtocol } from './reentrant-protocol.js'
 
 /** Redisson's RSpinLock: an RLock without messages. The head of the local line asks again after pauses. */

@@ -10,8 +10,27 @@ export interface Script {
   readonly inBatches: boolean
 }
 
+/** Text and hash are made when they are first needed: a process uses few of the scripts that it loads. */
+class EmbeddedScript implements Script {
+  readonly name: keyof typeof luaSources
+  readonly inBatches: boolean
+  private text: string | null = null
+  private hash: string | null = null
+
+  constructor(name: keyof typeof luaSources) {
+    this.name = name
+    this.inBatches = inBatches.includes(name)
+  }
+
+  get lua(): string {
+    return (this.text ??= luaSources[this.name])
+  }
+
+  get sha1(): string {
+    return (this.hash ??= createHash('sha1').update(this.lua).digest('hex'))
+  }
+}
+
 export function defineScript(name: keyof typeof luaSources): Script {
-  const lua = luaSources[name]
-  const sha1 = createHash('sha1').update(lua).digest('hex')
-  return { name, lua, sha1, inBatches: inBatches.includes(name) }
+  return new EmbeddedScript(name)
 }

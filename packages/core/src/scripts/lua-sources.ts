@@ -1,2672 +1,237 @@
 // Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
-export const luaSources = {
-  'batch': `-- batch: many transitions in one script, each as if it had come alone.
-local transitions = {
-  ['lock/acquire'] = { run = function(KEYS, ARGV)
-    local holds = tonumber(ARGV[2])
-    local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
-    if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
-      redis.call('hset', KEYS[1], ARGV[1], 1)
-      redis.call('pexpire', KEYS[1], ARGV[3])
-      return 1
-    end
-    local function isLate(latch, sequence)
-      local through = tonumber(redis.call('get', latch) or '')
-      return through ~= nil and tonumber(sequence) <= through
-    end
-    local function refuseCopies(latch, holds, sequence, through, ttl)
-      local isCopy = holds > 0 and isLate(latch, sequence)
-      if isCopy or through ~= '0' then
-        redis.call('pexpire', latch, ttl)
-      end
-      if not isCopy and through ~= '0' then
-        redis.call('set', latch, through, 'px', ttl)
-      end
-      return isCopy
-    end
-    local function isOf(owner, text)
-      return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-    end
-    local function noteAt(key)
-      return redis.pcall('get', key)
-    end
-    local function describe(key, owner, holds, wanted)
-      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-      local known = ttl and noteAt(key)
-      if not ttl or type(known) == 'table' then
-        return
-      end
-      if isOf(owner, known) then
-        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-      elseif holds == 1 then
-        local time = redis.call('time')
-        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-      end
-    end
-    local function noteOf(key, owner)
-      local text = key and noteAt(key)
-      local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-      if at and #at <= 15 and #traceparent <= 200 then
-        local time = redis.call('time')
-        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-      end
-    end
-    local LIFE = 'alive:'
-    local NONCE = '2:'
-    local LEFT_FREE = 'left-free'
-    local LONGEST_GIVING_MS = 100
-    local function micros()
-      local time = redis.call('time')
-      return tonumber(time[1]) * 1000000 + tonumber(time[2])
-    end
-    local function leave(line, owner)
-      if redis.call('zrem', line, owner, LIFE .. owner, NONCE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
-        redis.call('pexpire', line, LONGEST_GIVING_MS)
-      end
-    end
-    local function stand(line, owner, forMs, nonce)
-      local now = micros()
-      local untilMs = math.floor(now / 1000) + forMs
-      redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
-      redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner, '-' .. nonce, NONCE .. owner)
-      redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
-      return untilMs
-    end
-    local mine = redis.call('hget', KEYS[1], ARGV[1])
-    local free = not mine and redis.call('exists', KEYS[1]) == 0
-    local line = KEYS[4] and type(redis.pcall('zcard', KEYS[4])) == 'number' and KEYS[4]
-    local superseded = isLate(KEYS[2], ARGV[4])
-    if not superseded and (mine or (free and holds == 1)) then
-      redis.call('hset', KEYS[1], ARGV[1], holds)
-      redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-      if ARGV[5] ~= '0' then
-        redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-      end
-      if line then
-        leave(line, ARGV[1])
-      end
-      describe(KEYS[3], ARGV[1], holds, ARGV[7])
-      return 1
-    end
-    redis.call('hdel', KEYS[1], '')
-    if superseded then
-      return 3
-    end
-    if holds > 1 then
-      return 2
-    end
-    local untilMs = line and stand(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
-    local holder = redis.call('hgetall', KEYS[1])
-    return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
-  end },
-  ['fenced-lock/acquire'] = { run = function(KEYS, ARGV)
-    local lock = {
-      ['lock/acquire'] = { run = function(KEYS, ARGV)
-        local holds = tonumber(ARGV[2])
-        local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
-        if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
-          redis.call('hset', KEYS[1], ARGV[1], 1)
-          redis.call('pexpire', KEYS[1], ARGV[3])
-          return 1
-        end
-        local function isLate(latch, sequence)
-          local through = tonumber(redis.call('get', latch) or '')
-          return through ~= nil and tonumber(sequence) <= through
-        end
-        local function refuseCopies(latch, holds, sequence, through, ttl)
-          local isCopy = holds > 0 and isLate(latch, sequence)
-          if isCopy or through ~= '0' then
-            redis.call('pexpire', latch, ttl)
-          end
-          if not isCopy and through ~= '0' then
-            redis.call('set', latch, through, 'px', ttl)
-          end
-          return isCopy
-        end
-        local function isOf(owner, text)
-          return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-        end
-        local function noteAt(key)
-          return redis.pcall('get', key)
-        end
-        local function describe(key, owner, holds, wanted)
-          local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-          local known = ttl and noteAt(key)
-          if not ttl or type(known) == 'table' then
-            return
-          end
-          if isOf(owner, known) then
-            redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-          elseif holds == 1 then
-            local time = redis.call('time')
-            local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-            redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-          end
-        end
-        local function noteOf(key, owner)
-          local text = key and noteAt(key)
-          local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-          if at and #at <= 15 and #traceparent <= 200 then
-            local time = redis.call('time')
-            return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-          end
-        end
-        local LIFE = 'alive:'
-        local NONCE = '2:'
-        local LEFT_FREE = 'left-free'
-        local LONGEST_GIVING_MS = 100
-        local function micros()
-          local time = redis.call('time')
-          return tonumber(time[1]) * 1000000 + tonumber(time[2])
-        end
-        local function leave(line, owner)
-          if redis.call('zrem', line, owner, LIFE .. owner, NONCE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
-            redis.call('pexpire', line, LONGEST_GIVING_MS)
-          end
-        end
-        local function stand(line, owner, forMs, nonce)
-          local now = micros()
-          local untilMs = math.floor(now / 1000) + forMs
-          redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
-          redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner, '-' .. nonce, NONCE .. owner)
-          redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
-          return untilMs
-        end
-        local mine = redis.call('hget', KEYS[1], ARGV[1])
-        local free = not mine and redis.call('exists', KEYS[1]) == 0
-        local line = KEYS[4] and type(redis.pcall('zcard', KEYS[4])) == 'number' and KEYS[4]
-        local superseded = isLate(KEYS[2], ARGV[4])
-        if not superseded and (mine or (free and holds == 1)) then
-          redis.call('hset', KEYS[1], ARGV[1], holds)
-          redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-          if ARGV[5] ~= '0' then
-            redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-          end
-          if line then
-            leave(line, ARGV[1])
-          end
-          describe(KEYS[3], ARGV[1], holds, ARGV[7])
-          return 1
-        end
-        redis.call('hdel', KEYS[1], '')
-        if superseded then
-          return 3
-        end
-        if holds > 1 then
-          return 2
-        end
-        local untilMs = line and stand(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
-        local holder = redis.call('hgetall', KEYS[1])
-        return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
-      end },
-    }
-    local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-    local answer = lock['lock/acquire'].run({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)
-    if answer ~= 1 then
-      return answer
-    end
-    local token = mine and redis.call('get', KEYS[4])
-    if not token then
-      local counted = redis.pcall('incr', KEYS[4])
-      if type(counted) == 'table' or counted < 1 then
-        redis.call('del', KEYS[1], KEYS[3])
-        local failure = type(counted) == 'table' and counted.err or 'WRONGTYPE A token is never negative'
-        return redis.error_reply(failure .. ' (key "' .. KEYS[4] .. '")')
-      end
-      token = redis.call('get', KEYS[4])
-      if ARGV[8] == 'time' then
-        local time = redis.call('time')
-        local now = time[1] .. string.format('%06d', time[2])
-        if #now > #token or (#now == #token and now > token) then
-          redis.call('set', KEYS[4], now)
-          token = now
-        end
-      end
-    end
-    if ARGV[9] ~= '0' then
-      redis.call('pexpire', KEYS[4], ARGV[9])
-    end
-    return { token }
-  end },
-  ['lock/release'] = { run = function(KEYS, ARGV)
-    local holds = tonumber(ARGV[2])
-    if holds > 0 or ARGV[4] ~= '0' then
-    local function isLate(latch, sequence)
-      local through = tonumber(redis.call('get', latch) or '')
-      return through ~= nil and tonumber(sequence) <= through
-    end
-    local function refuseCopies(latch, holds, sequence, through, ttl)
-      local isCopy = holds > 0 and isLate(latch, sequence)
-      if isCopy or through ~= '0' then
-        redis.call('pexpire', latch, ttl)
-      end
-      if not isCopy and through ~= '0' then
-        redis.call('set', latch, through, 'px', ttl)
-      end
-      return isCopy
-    end
-      if refuseCopies(KEYS[3], holds, ARGV[3], ARGV[4], ARGV[5]) then
-        return 3
-      end
-    end
-    local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
-    local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
-    if holds > 0 then
-      if not mine then
-        return 0
-      end
-      redis.call('hset', KEYS[1], ARGV[1], holds)
-      return 2
-    end
-    if KEYS[4] then
-    local function forget(key, owner)
-      local text = redis.pcall('get', key)
-      if type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner then
-        redis.call('del', key)
-      end
-    end
-      forget(KEYS[4], ARGV[1])
-    end
-    local inLine = redis.pcall('zcard', KEYS[2])
-    local isAwaited = inLine ~= 0
-    if isAwaited and type(inLine) == 'number' then
-    local LIFE = 'alive:'
-    local NONCE = '2:'
-    local LEFT_FREE = 'left-free'
-    local LONGEST_GIVING_MS = 100
-    local function micros()
-      local time = redis.call('time')
-      return tonumber(time[1]) * 1000000 + tonumber(time[2])
-    end
-    local function leave(line, owner)
-      if redis.call('zrem', line, owner, LIFE .. owner, NONCE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
-        redis.call('pexpire', line, LONGEST_GIVING_MS)
-      end
-    end
-    local function stand(line, owner, forMs, nonce)
-      local now = micros()
-      local untilMs = math.floor(now / 1000) + forMs
-      redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
-      redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner, '-' .. nonce, NONCE .. owner)
-      redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
-      return untilMs
-    end
-    local function inboxOf(owner, prefix)
-      return prefix .. (string.match(owner, '^(.*):') or owner)
-    end
-    local LONGEST_LIFE_MS = 86400000
-    local function isOwner(text)
-      return string.find(text, '^[^:]+:%d+$') ~= nil
-    end
-    local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
-      local untilText = string.format('%.0f', untilMs)
-      local told = untilText .. ':' .. owner .. (behind or '')
-      redis.call('hset', lock, owner, 1)
-      redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
-    end
-    local function firstOf(line)
-      return redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
-    end
-    local function firstAlive(line, now)
-      local owner = firstOf(line)
-      while owner do
-        local untilMs = -tonumber(redis.call('zscore', line, LIFE .. owner) or 0)
-        if untilMs > now and untilMs <= now + LONGEST_LIFE_MS and isOwner(owner) then
-          return owner, untilMs
-        end
-        leave(line, owner)
-        owner = firstOf(line)
-      end
-    end
-    local function nonceOf(line, owner)
-      return string.match(redis.call('zscore', line, NONCE .. owner) or '', '^-(%d+)$')
-    end
-    local function allStand(line, now, publish, channel, exempt, inbox)
-      local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
-        or redis.pcall('pubsub', 'numsub', channel, inbox)
-      local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-      return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
-    end
-    local function wasLeftFreeLately(line, now)
-      local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
-      return leftFree > now - LONGEST_GIVING_MS and leftFree <= now
-    end
-    local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
-      local now = math.floor(micros() / 1000)
-      local first, untilMs = firstAlive(line, now)
-      if not first then
-        return nil
-      end
-      local nonce = nonceOf(line, first)
-      local isHeard = nonce and allStand(line, now, publish, channel, exempt, inboxOf(first, inboxPrefix))
-      if isHeard and wasLeftFreeLately(line, now) then
-        redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
-        give(lock, first, untilMs, inboxPrefix, nonce)
-        leave(line, first)
-        return untilMs - now
-      end
-      redis.call('zadd', line, string.format('%.0f', -now), LEFT_FREE)
-      return nil
-    end
-      leave(KEYS[2], ARGV[1])
-      local givenForMs = mine and ARGV[8] ~= ''
-        and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
-      if givenForMs then
-        return -givenForMs
-      end
-    end
-    if not mine then
-      return 0
-    end
-    if ARGV[10] and not isAwaited then
-      return 4
-    end
-    if ARGV[7] ~= '' then
-      return 4 + redis.call(ARGV[7], ARGV[6], '0')
-    end
-    return 1
-  end },
-  ['lock/rename'] = { run = function(KEYS, ARGV)
-    local function move(lock, from, to)
-      local holds = redis.call('hget', lock, from)
-      if holds then
-        redis.call('hset', lock, to, holds)
-        redis.call('hdel', lock, from)
-      end
-      return holds
-    end
-    redis.call('hdel', KEYS[1], '')
-    for i = 1, #ARGV - 2 do
-      if move(KEYS[1], ARGV[i + 2], ARGV[1]) then
-        if KEYS[2] then
-    local function isOf(owner, text)
-      return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-    end
-    local function noteAt(key)
-      return redis.pcall('get', key)
-    end
-    local function describe(key, owner, holds, wanted)
-      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-      local known = ttl and noteAt(key)
-      if not ttl or type(known) == 'table' then
-        return
-      end
-      if isOf(owner, known) then
-        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-      elseif holds == 1 then
-        local time = redis.call('time')
-        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-      end
-    end
-    local function noteOf(key, owner)
-      local text = key and noteAt(key)
-      local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-      if at and #at <= 15 and #traceparent <= 200 then
-        local time = redis.call('time')
-        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-      end
-    end
-          describe(KEYS[2], ARGV[1], 1, ARGV[2])
-        end
-        return 1
-      end
-    end
-    return redis.call('hexists', KEYS[1], ARGV[1])
-  end },
-  ['fair-lock/acquire'] = { run = function(KEYS, ARGV)
-    local holds = tonumber(ARGV[2])
-    local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
-    if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
-      redis.call('hset', KEYS[1], ARGV[1], 1)
-      redis.call('pexpire', KEYS[1], ARGV[3])
-      return 1
-    end
-    local function clock()
-      local time = redis.call('time')
-      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    end
-    local function inboxOf(owner, prefix)
-      return prefix .. (string.match(owner, '^(.*):') or owner)
-    end
-    local LONGEST_LIFE_MS = 86400000
-    local function isOwner(text)
-      return string.find(text, '^[^:]+:%d+$') ~= nil
-    end
-    local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
-      local untilText = string.format('%.0f', untilMs)
-      local told = untilText .. ':' .. owner .. (behind or '')
-      redis.call('hset', lock, owner, 1)
-      redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
-    end
-    local function lineAt(list, scores, arrivals, heartbeats, patience)
-      local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-      q.now, q.patience = clock(), tonumber(patience)
-      q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
-      return q
-    end
-    local function clientOf(owner)
-      return string.match(owner, '^(.*):') or owner
-    end
-    local function lifeIn(text)
-      local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
-      return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
-    end
-    local function nonceIn(marks)
-      return string.match(marks or '', '2:(%x+)')
-    end
-    local function listen(q, heard, span)
-      local wasDeaf = q.now - heard > 0.6 * span
-      if wasDeaf then
-        for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-          local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
-          if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
-            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
-          end
-        end
-      end
-      if q.now - heard > 0.02 * span then
-        redis.call('hset', q.heartbeats, ':heard', q.now)
-      end
-      return wasDeaf
-    end
-    local function lifeOf(q, client)
-      if q.hasListened then
-        return lifeIn(redis.call('hget', q.heartbeats, client))
-      end
-      q.hasListened = true
-      local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-      heard, span = tonumber(heard), tonumber(span)
-      if heard and span and listen(q, heard, span) then
-        return lifeOf(q, client)
-      end
-      return lifeIn(life)
-    end
-    local function lives(q, client, forMs, marks)
-      local untilMs, since, before = lifeOf(q, client)
-      local left = untilMs - q.now
-      q.keepMs = 2 * math.max(forMs, q.patience)
-      if left > 0.94 * forMs and left <= forMs and before == marks then
-        return since, untilMs, left
-      end
-      since = left > 0 and since or q.now
-      untilMs = q.now + forMs
-      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
-        ':heard', q.now, ':span', forMs)
-      return since, untilMs, forMs
-    end
-    local function restore(q)
-      local dropped = {}
-      local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
-      while owner and not redis.call('zscore', q.scores, owner) do
-        dropped[#dropped + 1] = owner
-        owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
-      end
-      for i = #dropped, 1, -1 do
-        redis.call('lpush', q.list, dropped[i])
-        redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
-      end
-      q.listed = q.listed + #dropped
-    end
-    local function remove(q, owner)
-      q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-      redis.call('zrem', q.scores, owner)
-      q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
-    end
-    local function foreigners(q)
-      return q.listed - q.ours
-    end
-    local function waiterOf(q, owner, isOurs)
-      if isOurs or redis.call('zscore', q.arrivals, owner) then
-        local untilMs, _, marks = lifeOf(q, clientOf(owner))
-        return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
-      end
-      return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
-    end
-    local function head(q)
-      local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
-      local owner = redis.call('lindex', q.list, 0)
-      if earliest and owner ~= earliest then
-        restore(q)
-        owner = redis.call('lindex', q.list, 0)
-      end
-      while owner do
-        local first = waiterOf(q, owner, owner == earliest)
-        if first.untilMs > q.now then
-          return first
-        end
-        remove(q, owner)
-        owner = redis.call('lindex', q.list, 0)
-      end
-    end
-    local function besideLock(work)
-      local isDone, result = pcall(work)
-      local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
-      if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-        error(result, 0)
-      end
-      return isDone and result or nil
-    end
-    local function tidy(q)
-      local hasStrangers = foreigners(q) > 0
-      if hasStrangers then
-        redis.call('persist', q.list)
-        redis.call('persist', q.scores)
-      end
-      local key = hasStrangers and q.heartbeats or q.list
-      if q.ours == 0 then
-        redis.call('del', q.heartbeats)
-      elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
-        redis.call('pexpire', q.arrivals, q.keepMs)
-        redis.call('pexpire', q.heartbeats, q.keepMs)
-        if not hasStrangers then
-          redis.call('pexpire', q.list, q.keepMs)
-          redis.call('pexpire', q.scores, q.keepMs)
-        end
-      end
-    end
-    local function lineUp(q, owner, lease, before)
-      local score = q.now + math.max(lease, 0)
-      local latest = q.listed > 0 and redis.call('zrange', q.scores, -1, -1, 'withscores')[2]
-      if latest then
-        score = math.min(tonumber(latest), score + (q.listed + 1) * q.patience)
-      end
-      if redis.call('zadd', q.scores, 'nx', score + q.patience, owner) == 1 then
-        if not before or redis.call('linsert', q.list, 'before', before, owner) < 1 then
-          redis.call('rpush', q.list, owner)
-        end
-        q.listed = q.listed + 1
-      end
-      q.ours = q.ours + 1
-    end
-    local function join(q, owner, number, lease)
-      local known, rank
-      if number == 0 then
-        local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
-        newest = tonumber(newest or 0)
-        number = math.max(newest < 9e15 and newest + 1 or 0, q.now * 1000)
-        if redis.call('zadd', q.arrivals, 'nx', number, owner) == 1 then
-          known, rank = number, q.ours
-          lineUp(q, owner, lease)
-        end
-      end
-      known = known or redis.call('zscore', q.arrivals, owner)
-      if not known and number > 0 then
-        restore(q)
-        local next = redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
-        redis.call('zadd', q.arrivals, number, owner)
-        lineUp(q, owner, lease, next)
-        known = number
-      end
-      rank = rank or known and redis.call('zrank', q.arrivals, owner) or q.ours
-      return tonumber(known or 0), rank + foreigners(q) + 1, foreigners(q)
-    end
-    local function behindFirst(q, client)
-      local ids, prefix = '', client .. ':'
-      local next = q.listed > 1 and redis.call('lindex', q.list, 1)
-      if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
-      for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
-        if string.sub(owner, 1, #prefix) ~= prefix then break end
-        ids = ids .. ',' .. string.sub(owner, #prefix + 1)
-      end
-      return ids
-    end
-    local function isDeaf(waiter, inboxes)
-      if not string.find(waiter.marks or '', 'h', 1, true) then
-        return false
-      end
-      local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
-      return not heard.err and heard[2] == 0
-    end
-    local function passOverDeaf(q, first, inboxes)
-      local deaf = {}
-      for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
-        local client, waiter = clientOf(owner), waiterOf(q, owner)
-        if deaf[client] == nil then
-          deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
-        end
-        if not deaf[client] then
-          for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
-            redis.call('hdel', q.heartbeats, clientOf(before))
-            remove(q, before)
-          end
-          return waiter
-        end
-      end
-      return first
-    end
-    local function callUp(q, lock, first, inboxes, unlock, publish)
-      if isDeaf(first, inboxes) then
-        first = passOverDeaf(q, first, inboxes)
-      end
-      local owner, marks = first.owner, first.marks
-      local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
-      local nonce = nonceIn(marks)
-      if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
-        local passesOn = string.find(marks, 'p', 1, true)
-        give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
-        remove(q, owner)
-        return q.listed > 0 and aliveMs or 0
-      end
-      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if marks then
-        redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
-      else
-        redis.call(publish, unlock .. ':' .. owner, '0')
-      end
-      return q.listed > 1 and aliveMs or 0
-    end
-    local function isLate(latch, sequence)
-      local through = tonumber(redis.call('get', latch) or '')
-      return through ~= nil and tonumber(sequence) <= through
-    end
-    local function refuseCopies(latch, holds, sequence, through, ttl)
-      local isCopy = holds > 0 and isLate(latch, sequence)
-      if isCopy or through ~= '0' then
-        redis.call('pexpire', latch, ttl)
-      end
-      if not isCopy and through ~= '0' then
-        redis.call('set', latch, through, 'px', ttl)
-      end
-      return isCopy
-    end
-    local function isOf(owner, text)
-      return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-    end
-    local function noteAt(key)
-      return redis.pcall('get', key)
-    end
-    local function describe(key, owner, holds, wanted)
-      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-      local known = ttl and noteAt(key)
-      if not ttl or type(known) == 'table' then
-        return
-      end
-      if isOf(owner, known) then
-        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-      elseif holds == 1 then
-        local time = redis.call('time')
-        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-      end
-    end
-    local function noteOf(key, owner)
-      local text = key and noteAt(key)
-      local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-      if at and #at <= 15 and #traceparent <= 200 then
-        local time = redis.call('time')
-        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-      end
-    end
-    local holder = redis.call('hgetall', KEYS[1])
-    local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
-    local superseded = isLate(KEYS[6], ARGV[4])
-    if superseded or (holds > 1 and not mine) then
-      redis.call('hdel', KEYS[1], '')
-      return superseded and 3 or 2
-    end
-    redis.call('setrange', KEYS[6], 0, '')
-    local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[9])
-    local since, untilMs, left, answer = 0, 0, 0, 1
-    if not mine and ARGV[10] ~= '-1' then
-      redis.call('zcard', KEYS[3])
-      since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14])
-    end
-    local isFree = not holder[1]
-    local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0) and head(q)
-    if mine or (isFree and (not first or first.owner == ARGV[1])) then
-      redis.call('hset', KEYS[1], ARGV[1], holds)
-      redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-      if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
-      if not mine then remove(q, ARGV[1]) end
-      describe(KEYS[7], ARGV[1], holds, ARGV[15])
-    else
-      if isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
-      holder = isFree and redis.call('hgetall', KEYS[1]) or holder
-      local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
-      local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
-      answer = { lease, owner, held, number, place, strangers, since, untilMs, left, noteOf(KEYS[7], owner) }
-    end
-    tidy(q)
-    return answer
-  end },
-  ['fair-lock/release'] = { run = function(KEYS, ARGV)
-    local function clock()
-      local time = redis.call('time')
-      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    end
-    local function inboxOf(owner, prefix)
-      return prefix .. (string.match(owner, '^(.*):') or owner)
-    end
-    local LONGEST_LIFE_MS = 86400000
-    local function isOwner(text)
-      return string.find(text, '^[^:]+:%d+$') ~= nil
-    end
-    local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
-      local untilText = string.format('%.0f', untilMs)
-      local told = untilText .. ':' .. owner .. (behind or '')
-      redis.call('hset', lock, owner, 1)
-      redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
-    end
-    local function lineAt(list, scores, arrivals, heartbeats, patience)
-      local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-      q.now, q.patience = clock(), tonumber(patience)
-      q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
-      return q
-    end
-    local function clientOf(owner)
-      return string.match(owner, '^(.*):') or owner
-    end
-    local function lifeIn(text)
-      local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
-      return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
-    end
-    local function nonceIn(marks)
-      return string.match(marks or '', '2:(%x+)')
-    end
-    local function listen(q, heard, span)
-      local wasDeaf = q.now - heard > 0.6 * span
-      if wasDeaf then
-        for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-          local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
-          if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
-            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
-          end
-        end
-      end
-      if q.now - heard > 0.02 * span then
-        redis.call('hset', q.heartbeats, ':heard', q.now)
-      end
-      return wasDeaf
-    end
-    local function lifeOf(q, client)
-      if q.hasListened then
-        return lifeIn(redis.call('hget', q.heartbeats, client))
-      end
-      q.hasListened = true
-      local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-      heard, span = tonumber(heard), tonumber(span)
-      if heard and span and listen(q, heard, span) then
-        return lifeOf(q, client)
-      end
-      return lifeIn(life)
-    end
-    local function lives(q, client, forMs, marks)
-      local untilMs, since, before = lifeOf(q, client)
-      local left = untilMs - q.now
-      q.keepMs = 2 * math.max(forMs, q.patience)
-      if left > 0.94 * forMs and left <= forMs and before == marks then
-        return since, untilMs, left
-      end
-      since = left > 0 and since or q.now
-      untilMs = q.now + forMs
-      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
-        ':heard', q.now, ':span', forMs)
-      return since, untilMs, forMs
-    end
-    local function restore(q)
-      local dropped = {}
-      local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
-      while owner and not redis.call('zscore', q.scores, owner) do
-        dropped[#dropped + 1] = owner
-        owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
-      end
-      for i = #dropped, 1, -1 do
-        redis.call('lpush', q.list, dropped[i])
-        redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
-      end
-      q.listed = q.listed + #dropped
-    end
-    local function remove(q, owner)
-      q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-      redis.call('zrem', q.scores, owner)
-      q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
-    end
-    local function foreigners(q)
-      return q.listed - q.ours
-    end
-    local function waiterOf(q, owner, isOurs)
-      if isOurs or redis.call('zscore', q.arrivals, owner) then
-        local untilMs, _, marks = lifeOf(q, clientOf(owner))
-        return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
-      end
-      return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
-    end
-    local function head(q)
-      local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
-      local owner = redis.call('lindex', q.list, 0)
-      if earliest and owner ~= earliest then
-        restore(q)
-        owner = redis.call('lindex', q.list, 0)
-      end
-      while owner do
-        local first = waiterOf(q, owner, owner == earliest)
-        if first.untilMs > q.now then
-          return first
-        end
-        remove(q, owner)
-        owner = redis.call('lindex', q.list, 0)
-      end
-    end
-    local function besideLock(work)
-      local isDone, result = pcall(work)
-      local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
-      if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-        error(result, 0)
-      end
-      return isDone and result or nil
-    end
-    local function tidy(q)
-      local hasStrangers = foreigners(q) > 0
-      if hasStrangers then
-        redis.call('persist', q.list)
-        redis.call('persist', q.scores)
-      end
-      local key = hasStrangers and q.heartbeats or q.list
-      if q.ours == 0 then
-        redis.call('del', q.heartbeats)
-      elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
-        redis.call('pexpire', q.arrivals, q.keepMs)
-        redis.call('pexpire', q.heartbeats, q.keepMs)
-        if not hasStrangers then
-          redis.call('pexpire', q.list, q.keepMs)
-          redis.call('pexpire', q.scores, q.keepMs)
-        end
-      end
-    end
-    local function behindFirst(q, client)
-      local ids, prefix = '', client .. ':'
-      local next = q.listed > 1 and redis.call('lindex', q.list, 1)
-      if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
-      for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
-        if string.sub(owner, 1, #prefix) ~= prefix then break end
-        ids = ids .. ',' .. string.sub(owner, #prefix + 1)
-      end
-      return ids
-    end
-    local function isDeaf(waiter, inboxes)
-      if not string.find(waiter.marks or '', 'h', 1, true) then
-        return false
-      end
-      local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
-      return not heard.err and heard[2] == 0
-    end
-    local function passOverDeaf(q, first, inboxes)
-      local deaf = {}
-      for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
-        local client, waiter = clientOf(owner), waiterOf(q, owner)
-        if deaf[client] == nil then
-          deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
-        end
-        if not deaf[client] then
-          for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
-            redis.call('hdel', q.heartbeats, clientOf(before))
-            remove(q, before)
-          end
-          return waiter
-        end
-      end
-      return first
-    end
-    local function callUp(q, lock, first, inboxes, unlock, publish)
-      if isDeaf(first, inboxes) then
-        first = passOverDeaf(q, first, inboxes)
-      end
-      local owner, marks = first.owner, first.marks
-      local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
-      local nonce = nonceIn(marks)
-      if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
-        local passesOn = string.find(marks, 'p', 1, true)
-        give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
-        remove(q, owner)
-        return q.listed > 0 and aliveMs or 0
-      end
-      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if marks then
-        redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
-      else
-        redis.call(publish, unlock .. ':' .. owner, '0')
-      end
-      return q.listed > 1 and aliveMs or 0
-    end
-    local function leavePassed(q, lock, owners, isLost)
-      if not owners[1] then return end
-      for _, owner in ipairs(owners) do
-        q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-      end
-      redis.call('zrem', q.scores, unpack(owners))
-      q.ours = q.ours - redis.call('zrem', q.arrivals, unpack(owners))
-      if isLost then redis.pcall('hdel', lock, unpack(owners)) end
-    end
-    local function forget(key, owner)
-      local text = redis.pcall('get', key)
-      if type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner then
-        redis.call('del', key)
-      end
-    end
-    local function isLate(latch, sequence)
-      local through = tonumber(redis.call('get', latch) or '')
-      return through ~= nil and tonumber(sequence) <= through
-    end
-    local function refuseCopies(latch, holds, sequence, through, ttl)
-      local isCopy = holds > 0 and isLate(latch, sequence)
-      if isCopy or through ~= '0' then
-        redis.call('pexpire', latch, ttl)
-      end
-      if not isCopy and through ~= '0' then
-        redis.call('set', latch, through, 'px', ttl)
-      end
-      return isCopy
-    end
-    local holds = tonumber(ARGV[2])
-    if refuseCopies(KEYS[6], holds, ARGV[3], ARGV[4], ARGV[5]) then
-      return 3
-    end
-    local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
-    local q
-    if mine and holds == 0 then
-      redis.call('del', KEYS[1])
-    else
-      if holds == 0 then
-        q = besideLock(function()
-          local line = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-          remove(line, ARGV[1])
-          tidy(line)
-          return line
-        end)
-      end
-      redis.call('hdel', KEYS[1], '')
-    end
-    if holds > 0 then
-      if mine then
-        redis.call('hset', KEYS[1], ARGV[1], holds)
-      end
-      return mine and 2 or 0
-    end
-    if KEYS[7] then
-      forget(KEYS[7], ARGV[1])
-    end
-    local usedWithinMs = besideLock(function()
-      q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-      if q.listed == 0 and q.ours == 0 and #ARGV <= 9 then return 0 end
-      local passed = {}
-      for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
-      leavePassed(q, KEYS[1], passed, not mine)
-      local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
-      local ms = first and callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
-      tidy(q)
-      return ms
-    end)
-    if mine and (usedWithinMs or 0) > 0 then return -usedWithinMs end
-    return mine and 1 or 0
-  end },
-  ['fair-lock/heartbeat'] = { run = function(KEYS, ARGV)
-    local function clock()
-      local time = redis.call('time')
-      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    end
-    local function inboxOf(owner, prefix)
-      return prefix .. (string.match(owner, '^(.*):') or owner)
-    end
-    local LONGEST_LIFE_MS = 86400000
-    local function isOwner(text)
-      return string.find(text, '^[^:]+:%d+$') ~= nil
-    end
-    local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
-      local untilText = string.format('%.0f', untilMs)
-      local told = untilText .. ':' .. owner .. (behind or '')
-      redis.call('hset', lock, owner, 1)
-      redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
-    end
-    local function lineAt(list, scores, arrivals, heartbeats, patience)
-      local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-      q.now, q.patience = clock(), tonumber(patience)
-      q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
-      return q
-    end
-    local function clientOf(owner)
-      return string.match(owner, '^(.*):') or owner
-    end
-    local function lifeIn(text)
-      local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
-      return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
-    end
-    local function nonceIn(marks)
-      return string.match(marks or '', '2:(%x+)')
-    end
-    local function listen(q, heard, span)
-      local wasDeaf = q.now - heard > 0.6 * span
-      if wasDeaf then
-        for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-          local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
-          if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
-            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
-          end
-        end
-      end
-      if q.now - heard > 0.02 * span then
-        redis.call('hset', q.heartbeats, ':heard', q.now)
-      end
-      return wasDeaf
-    end
-    local function lifeOf(q, client)
-      if q.hasListened then
-        return lifeIn(redis.call('hget', q.heartbeats, client))
-      end
-      q.hasListened = true
-      local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-      heard, span = tonumber(heard), tonumber(span)
-      if heard and span and listen(q, heard, span) then
-        return lifeOf(q, client)
-      end
-      return lifeIn(life)
-    end
-    local function lives(q, client, forMs, marks)
-      local untilMs, since, before = lifeOf(q, client)
-      local left = untilMs - q.now
-      q.keepMs = 2 * math.max(forMs, q.patience)
-      if left > 0.94 * forMs and left <= forMs and before == marks then
-        return since, untilMs, left
-      end
-      since = left > 0 and since or q.now
-      untilMs = q.now + forMs
-      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
-        ':heard', q.now, ':span', forMs)
-      return since, untilMs, forMs
-    end
-    local function restore(q)
-      local dropped = {}
-      local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
-      while owner and not redis.call('zscore', q.scores, owner) do
-        dropped[#dropped + 1] = owner
-        owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
-      end
-      for i = #dropped, 1, -1 do
-        redis.call('lpush', q.list, dropped[i])
-        redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
-      end
-      q.listed = q.listed + #dropped
-    end
-    local function remove(q, owner)
-      q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-      redis.call('zrem', q.scores, owner)
-      q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
-    end
-    local function foreigners(q)
-      return q.listed - q.ours
-    end
-    local function waiterOf(q, owner, isOurs)
-      if isOurs or redis.call('zscore', q.arrivals, owner) then
-        local untilMs, _, marks = lifeOf(q, clientOf(owner))
-        return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
-      end
-      return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
-    end
-    local function head(q)
-      local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
-      local owner = redis.call('lindex', q.list, 0)
-      if earliest and owner ~= earliest then
-        restore(q)
-        owner = redis.call('lindex', q.list, 0)
-      end
-      while owner do
-        local first = waiterOf(q, owner, owner == earliest)
-        if first.untilMs > q.now then
-          return first
-        end
-        remove(q, owner)
-        owner = redis.call('lindex', q.list, 0)
-      end
-    end
-    local function besideLock(work)
-      local isDone, result = pcall(work)
-      local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
-      if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-        error(result, 0)
-      end
-      return isDone and result or nil
-    end
-    local function tidy(q)
-      local hasStrangers = foreigners(q) > 0
-      if hasStrangers then
-        redis.call('persist', q.list)
-        redis.call('persist', q.scores)
-      end
-      local key = hasStrangers and q.heartbeats or q.list
-      if q.ours == 0 then
-        redis.call('del', q.heartbeats)
-      elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
-        redis.call('pexpire', q.arrivals, q.keepMs)
-        redis.call('pexpire', q.heartbeats, q.keepMs)
-        if not hasStrangers then
-          redis.call('pexpire', q.list, q.keepMs)
-          redis.call('pexpire', q.scores, q.keepMs)
-        end
-      end
-    end
-    local function behindFirst(q, client)
-      local ids, prefix = '', client .. ':'
-      local next = q.listed > 1 and redis.call('lindex', q.list, 1)
-      if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
-      for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
-        if string.sub(owner, 1, #prefix) ~= prefix then break end
-        ids = ids .. ',' .. string.sub(owner, #prefix + 1)
-      end
-      return ids
-    end
-    local function isDeaf(waiter, inboxes)
-      if not string.find(waiter.marks or '', 'h', 1, true) then
-        return false
-      end
-      local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
-      return not heard.err and heard[2] == 0
-    end
-    local function passOverDeaf(q, first, inboxes)
-      local deaf = {}
-      for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
-        local client, waiter = clientOf(owner), waiterOf(q, owner)
-        if deaf[client] == nil then
-          deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
-        end
-        if not deaf[client] then
-          for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
-            redis.call('hdel', q.heartbeats, clientOf(before))
-            remove(q, before)
-          end
-          return waiter
-        end
-      end
-      return first
-    end
-    local function callUp(q, lock, first, inboxes, unlock, publish)
-      if isDeaf(first, inboxes) then
-        first = passOverDeaf(q, first, inboxes)
-      end
-      local owner, marks = first.owner, first.marks
-      local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
-      local nonce = nonceIn(marks)
-      if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
-        local passesOn = string.find(marks, 'p', 1, true)
-        give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
-        remove(q, owner)
-        return q.listed > 0 and aliveMs or 0
-      end
-      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if marks then
-        redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
-      else
-        redis.call(publish, unlock .. ':' .. owner, '0')
-      end
-      return q.listed > 1 and aliveMs or 0
-    end
-    redis.call('hdel', KEYS[5], '')
-    local lease = redis.call('pttl', KEYS[1])
-    local holder = redis.call('hgetall', KEYS[1])
-    local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
-    local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
-    local first = head(q)
-    if redis.call('hlen', KEYS[5]) > 2 * q.ours + 16 then
-      for _, client in ipairs(redis.call('hkeys', KEYS[5])) do
-        if not string.find(client, ':', 1, true) and lifeOf(q, client) <= q.now then
-          redis.call('hdel', KEYS[5], client)
-        end
-      end
-    end
-    for _, owner in ipairs(redis.call('zrange', KEYS[4], 0, 99)) do
-      if tonumber(redis.call('zscore', KEYS[3], owner) or 0) > q.now + q.patience / 2 then
-        break
-      end
-      redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
-    end
-    if first and lease == -2 and clientOf(first.owner) ~= ARGV[1] then
-      callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
-    end
-    local aliveMs = first and math.ceil(first.untilMs - q.now) or 0
-    local strangers = foreigners(q)
-    tidy(q)
-    return {
-      lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs, left
-    }
-  end },
-  ['fair-lock/rename'] = { run = function(KEYS, ARGV)
-    local function clock()
-      local time = redis.call('time')
-      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    end
-    local function inboxOf(owner, prefix)
-      return prefix .. (string.match(owner, '^(.*):') or owner)
-    end
-    local LONGEST_LIFE_MS = 86400000
-    local function isOwner(text)
-      return string.find(text, '^[^:]+:%d+$') ~= nil
-    end
-    local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
-      local untilText = string.format('%.0f', untilMs)
-      local told = untilText .. ':' .. owner .. (behind or '')
-      redis.call('hset', lock, owner, 1)
-      redis.call('pexpireat', lock, untilText)
-      redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
-    end
-    local function lineAt(list, scores, arrivals, heartbeats, patience)
-      local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-      q.now, q.patience = clock(), tonumber(patience)
-      q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
-      return q
-    end
-    local function clientOf(owner)
-      return string.match(owner, '^(.*):') or owner
-    end
-    local function lifeIn(text)
-      local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
-      return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
-    end
-    local function nonceIn(marks)
-      return string.match(marks or '', '2:(%x+)')
-    end
-    local function listen(q, heard, span)
-      local wasDeaf = q.now - heard > 0.6 * span
-      if wasDeaf then
-        for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-          local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
-          if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
-            redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
-          end
-        end
-      end
-      if q.now - heard > 0.02 * span then
-        redis.call('hset', q.heartbeats, ':heard', q.now)
-      end
-      return wasDeaf
-    end
-    local function lifeOf(q, client)
-      if q.hasListened then
-        return lifeIn(redis.call('hget', q.heartbeats, client))
-      end
-      q.hasListened = true
-      local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-      heard, span = tonumber(heard), tonumber(span)
-      if heard and span and listen(q, heard, span) then
-        return lifeOf(q, client)
-      end
-      return lifeIn(life)
-    end
-    local function lives(q, client, forMs, marks)
-      local untilMs, since, before = lifeOf(q, client)
-      local left = untilMs - q.now
-      q.keepMs = 2 * math.max(forMs, q.patience)
-      if left > 0.94 * forMs and left <= forMs and before == marks then
-        return since, untilMs, left
-      end
-      since = left > 0 and since or q.now
-      untilMs = q.now + forMs
-      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
-        ':heard', q.now, ':span', forMs)
-      return since, untilMs, forMs
-    end
-    local function restore(q)
-      local dropped = {}
-      local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
-      while owner and not redis.call('zscore', q.scores, owner) do
-        dropped[#dropped + 1] = owner
-        owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
-      end
-      for i = #dropped, 1, -1 do
-        redis.call('lpush', q.list, dropped[i])
-        redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
-      end
-      q.listed = q.listed + #dropped
-    end
-    local function remove(q, owner)
-      q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-      redis.call('zrem', q.scores, owner)
-      q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
-    end
-    local function foreigners(q)
-      return q.listed - q.ours
-    end
-    local function waiterOf(q, owner, isOurs)
-      if isOurs or redis.call('zscore', q.arrivals, owner) then
-        local untilMs, _, marks = lifeOf(q, clientOf(owner))
-        return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
-      end
-      return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
-    end
-    local function head(q)
-      local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
-      local owner = redis.call('lindex', q.list, 0)
-      if earliest and owner ~= earliest then
-        restore(q)
-        owner = redis.call('lindex', q.list, 0)
-      end
-      while owner do
-        local first = waiterOf(q, owner, owner == earliest)
-        if first.untilMs > q.now then
-          return first
-        end
-        remove(q, owner)
-        owner = redis.call('lindex', q.list, 0)
-      end
-    end
-    local function besideLock(work)
-      local isDone, result = pcall(work)
-      local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
-      if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-        error(result, 0)
-      end
-      return isDone and result or nil
-    end
-    local function tidy(q)
-      local hasStrangers = foreigners(q) > 0
-      if hasStrangers then
-        redis.call('persist', q.list)
-        redis.call('persist', q.scores)
-      end
-      local key = hasStrangers and q.heartbeats or q.list
-      if q.ours == 0 then
-        redis.call('del', q.heartbeats)
-      elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
-        redis.call('pexpire', q.arrivals, q.keepMs)
-        redis.call('pexpire', q.heartbeats, q.keepMs)
-        if not hasStrangers then
-          redis.call('pexpire', q.list, q.keepMs)
-          redis.call('pexpire', q.scores, q.keepMs)
-        end
-      end
-    end
-    local function behindFirst(q, client)
-      local ids, prefix = '', client .. ':'
-      local next = q.listed > 1 and redis.call('lindex', q.list, 1)
-      if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
-      for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
-        if string.sub(owner, 1, #prefix) ~= prefix then break end
-        ids = ids .. ',' .. string.sub(owner, #prefix + 1)
-      end
-      return ids
-    end
-    local function isDeaf(waiter, inboxes)
-      if not string.find(waiter.marks or '', 'h', 1, true) then
-        return false
-      end
-      local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
-      return not heard.err and heard[2] == 0
-    end
-    local function passOverDeaf(q, first, inboxes)
-      local deaf = {}
-      for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
-        local client, waiter = clientOf(owner), waiterOf(q, owner)
-        if deaf[client] == nil then
-          deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
-        end
-        if not deaf[client] then
-          for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
-            redis.call('hdel', q.heartbeats, clientOf(before))
-            remove(q, before)
-          end
-          return waiter
-        end
-      end
-      return first
-    end
-    local function callUp(q, lock, first, inboxes, unlock, publish)
-      if isDeaf(first, inboxes) then
-        first = passOverDeaf(q, first, inboxes)
-      end
-      local owner, marks = first.owner, first.marks
-      local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
-      local nonce = nonceIn(marks)
-      if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
-        local passesOn = string.find(marks, 'p', 1, true)
-        give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
-        remove(q, owner)
-        return q.listed > 0 and aliveMs or 0
-      end
-      redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-      if marks then
-        redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
-      else
-        redis.call(publish, unlock .. ':' .. owner, '0')
-      end
-      return q.listed > 1 and aliveMs or 0
-    end
-    local function leavePassed(q, lock, owners, isLost)
-      if not owners[1] then return end
-      for _, owner in ipairs(owners) do
-        q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-      end
-      redis.call('zrem', q.scores, unpack(owners))
-      q.ours = q.ours - redis.call('zrem', q.arrivals, unpack(owners))
-      if isLost then redis.pcall('hdel', lock, unpack(owners)) end
-    end
-    local function move(lock, from, to)
-      local holds = redis.call('hget', lock, from)
-      if holds then
-        redis.call('hset', lock, to, holds)
-        redis.call('hdel', lock, from)
-      end
-      return holds
-    end
-    local function isOf(owner, text)
-      return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-    end
-    local function noteAt(key)
-      return redis.pcall('get', key)
-    end
-    local function describe(key, owner, holds, wanted)
-      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-      local known = ttl and noteAt(key)
-      if not ttl or type(known) == 'table' then
-        return
-      end
-      if isOf(owner, known) then
-        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-      elseif holds == 1 then
-        local time = redis.call('time')
-        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-      end
-    end
-    local function noteOf(key, owner)
-      local text = key and noteAt(key)
-      local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-      if at and #at <= 15 and #traceparent <= 200 then
-        local time = redis.call('time')
-        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-      end
-    end
-    redis.call('hdel', KEYS[1], '')
-    local earlier = tonumber(ARGV[7])
-    local moved
-    for i = 1, earlier do
-      moved = moved or move(KEYS[1], ARGV[i + 7], ARGV[1])
-    end
-    if moved and KEYS[6] then
-      describe(KEYS[6], ARGV[1], 1, ARGV[2])
-    end
-    local isNamed = moved or redis.call('hexists', KEYS[1], ARGV[1]) == 1
-    besideLock(function()
-      local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
-      local passed = {}
-      for i = earlier + 1, #ARGV - 7 do passed[i - earlier] = ARGV[i + 7] end
-      leavePassed(q, KEYS[1], passed, not isNamed)
-      local first = not isNamed and redis.call('exists', KEYS[1]) == 0 and head(q)
-      if first then
-        callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
-      end
-      tidy(q)
-    end)
-    return moved and 1 or isNamed and 2 or 0
-  end },
-  ['read-lock/acquire'] = { run = function(KEYS, ARGV)
-    local function clock()
-      local time = redis.call('time')
-      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    end
-    local function writersWait(writers)
-      local waiting = redis.call('exists', writers) == 1 and redis.pcall('zcount', writers, clock(), '+inf')
-      return type(waiting) == 'number' and waiting > 0
-    end
-    local function isLate(latch, sequence)
-      local through = tonumber(redis.call('get', latch) or '')
-      return through ~= nil and tonumber(sequence) <= through
-    end
-    local function refuseCopies(latch, holds, sequence, through, ttl)
-      local isCopy = holds > 0 and isLate(latch, sequence)
-      if isCopy or through ~= '0' then
-        redis.call('pexpire', latch, ttl)
-      end
-      if not isCopy and through ~= '0' then
-        redis.call('set', latch, through, 'px', ttl)
-      end
-      return isCopy
-    end
-    local function isOf(owner, text)
-      return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-    end
-    local function noteAt(key)
-      return redis.pcall('get', key)
-    end
-    local function describe(key, owner, holds, wanted)
-      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-      local known = ttl and noteAt(key)
-      if not ttl or type(known) == 'table' then
-        return
-      end
-      if isOf(owner, known) then
-        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-      elseif holds == 1 then
-        local time = redis.call('time')
-        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-      end
-    end
-    local function noteOf(key, owner)
-      local text = key and noteAt(key)
-      local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-      if at and #at <= 15 and #traceparent <= 200 then
-        local time = redis.call('time')
-        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-      end
-    end
-    local function heldBy(lock, note)
-      local fields = redis.call('hgetall', lock)
-      local owner, holds, owners = '', 0, 0
-      for i = 1, #fields, 2 do
-        if fields[i] ~= 'mode' then
-          owners = owners + 1
-          if owners == 1 or string.sub(fields[i], -6) == ':write' then
-            owner, holds = fields[i], fields[i + 1]
-          end
-        end
-      end
-      return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
-    end
-    local holds = tonumber(ARGV[2])
-    local superseded = isLate(KEYS[2], ARGV[4])
-    local mode = redis.call('hget', KEYS[1], 'mode')
-    local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
-    local open = mode == 'read' or redis.call('exists', KEYS[1]) == 0
-    local joins = mode == 'write' and ARGV[7] ~= '' and redis.call('hexists', KEYS[1], ARGV[7]) == 1
-    if open and not mine and ARGV[8] == '1' then
-      open = not writersWait(KEYS[3])
-    end
-    if not superseded and (mine or ((open or joins) and holds == 1)) then
-      redis.call('hset', KEYS[1], ARGV[1], holds, 'mode', mode or 'read')
-      redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-      for i = 1, holds do
-        if redis.call('pttl', KEYS[4] .. ':' .. i) < tonumber(ARGV[3]) then
-          redis.call('set', KEYS[4] .. ':' .. i, '1', 'px', ARGV[3])
-        end
-      end
-      if ARGV[5] ~= '0' then
-        redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-      end
-      return 1
-    end
-    redis.call('hdel', KEYS[1], '')
-    if superseded then
-      return 3
-    end
-    if holds > 1 then
-      return 2
-    end
-    return heldBy(KEYS[1], KEYS[5])
-  end },
-  ['read-lock/release'] = { run = function(KEYS, ARGV)
-    local function leaveToReaders(lock, before, behind)
-      local longest = 0
-      local fields = redis.call('hgetall', lock)
-      for i = 1, #fields, 2 do
-        for n = 1, tonumber(fields[i + 1]) or 0 do
-          local key = before .. fields[i] .. behind .. n
-          longest = math.max(longest, redis.call('pttl', key))
-        end
-      end
-      if longest > 0 then
-        redis.call('pexpire', lock, longest)
-      else
-        redis.call('del', lock)
-      end
-      return longest > 0
-    end
-    local function isLate(latch, sequence)
-      local through = tonumber(redis.call('get', latch) or '')
-      return through ~= nil and tonumber(sequence) <= through
-    end
-    local function refuseCopies(latch, holds, sequence, through, ttl)
-      local isCopy = holds > 0 and isLate(latch, sequence)
-      if isCopy or through ~= '0' then
-        redis.call('pexpire', latch, ttl)
-      end
-      if not isCopy and through ~= '0' then
-        redis.call('set', latch, through, 'px', ttl)
-      end
-      return isCopy
-    end
-    local holds = tonumber(ARGV[2])
-    if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
-      return 3
-    end
-    redis.call('hdel', KEYS[1], '')
-    local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
-    if mine == 0 then
-      return 0
-    end
-    for i = holds + 1, mine do
-      redis.call('del', KEYS[3] .. ':' .. i)
-    end
-    if holds > 0 then
-      redis.call('hset', KEYS[1], ARGV[1], holds)
-      return 2
-    end
-    redis.call('hdel', KEYS[1], ARGV[1])
-    if redis.call('hget', KEYS[1], 'mode') == 'write' then
-      return 1
-    end
-    if not leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
-      redis.call(ARGV[7], ARGV[6], '0')
-    end
-    return 1
-  end },
-  ['write-lock/acquire'] = { run = function(KEYS, ARGV)
-    local function clock()
-      local time = redis.call('time')
-      return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    end
-    local function writersWait(writers)
-      local waiting = redis.call('exists', writers) == 1 and redis.pcall('zcount', writers, clock(), '+inf')
-      return type(waiting) == 'number' and waiting > 0
-    end
-    local function isLate(latch, sequence)
-      local through = tonumber(redis.call('get', latch) or '')
-      return through ~= nil and tonumber(sequence) <= through
-    end
-    local function refuseCopies(latch, holds, sequence, through, ttl)
-      local isCopy = holds > 0 and isLate(latch, sequence)
-      if isCopy or through ~= '0' then
-        redis.call('pexpire', latch, ttl)
-      end
-      if not isCopy and through ~= '0' then
-        redis.call('set', latch, through, 'px', ttl)
-      end
-      return isCopy
-    end
-    local function isOf(owner, text)
-      return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-    end
-    local function noteAt(key)
-      return redis.pcall('get', key)
-    end
-    local function describe(key, owner, holds, wanted)
-      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-      local known = ttl and noteAt(key)
-      if not ttl or type(known) == 'table' then
-        return
-      end
-      if isOf(owner, known) then
-        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-      elseif holds == 1 then
-        local time = redis.call('time')
-        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-      end
-    end
-    local function noteOf(key, owner)
-      local text = key and noteAt(key)
-      local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-      if at and #at <= 15 and #traceparent <= 200 then
-        local time = redis.call('time')
-        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-      end
-    end
-    local function heldBy(lock, note)
-      local fields = redis.call('hgetall', lock)
-      local owner, holds, owners = '', 0, 0
-      for i = 1, #fields, 2 do
-        if fields[i] ~= 'mode' then
-          owners = owners + 1
-          if owners == 1 or string.sub(fields[i], -6) == ':write' then
-            owner, holds = fields[i], fields[i + 1]
-          end
-        end
-      end
-      return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
-    end
-    local holds = tonumber(ARGV[2])
-    local superseded = isLate(KEYS[2], ARGV[4])
-    local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-    local free = not mine and redis.call('exists', KEYS[1]) == 0
-    if not superseded and (mine or (free and holds == 1)) then
-      redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], holds)
-      redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-      redis.pcall('zrem', KEYS[3], ARGV[1])
-      if ARGV[5] ~= '0' then
-        redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-      end
-      describe(KEYS[4], ARGV[1], holds, ARGV[8])
-      return 1
-    end
-    redis.call('hdel', KEYS[1], '')
-    if superseded then
-      return 3
-    end
-    if holds > 1 then
-      return 2
-    end
-    if ARGV[7] ~= '0' then
-      local stands = redis.pcall('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
-      if type(stands) == 'number' then
-        redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
-      end
-    end
-    return heldBy(KEYS[1], KEYS[4])
-  end },
-  ['write-lock/release'] = { run = function(KEYS, ARGV)
-    local function wakeAll(publish, channel)
-      redis.call(publish, channel, '1')
-      redis.call(publish, channel, '00')
-    end
-    local function forget(key, owner)
-      local text = redis.pcall('get', key)
-      if type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner then
-        redis.call('del', key)
-      end
-    end
-    local function leaveToReaders(lock, before, behind)
-      local longest = 0
-      local fields = redis.call('hgetall', lock)
-      for i = 1, #fields, 2 do
-        for n = 1, tonumber(fields[i + 1]) or 0 do
-          local key = before .. fields[i] .. behind .. n
-          longest = math.max(longest, redis.call('pttl', key))
-        end
-      end
-      if longest > 0 then
-        redis.call('pexpire', lock, longest)
-      else
-        redis.call('del', lock)
-      end
-      return longest > 0
-    end
-    local function isLate(latch, sequence)
-      local through = tonumber(redis.call('get', latch) or '')
-      return through ~= nil and tonumber(sequence) <= through
-    end
-    local function refuseCopies(latch, holds, sequence, through, ttl)
-      local isCopy = holds > 0 and isLate(latch, sequence)
-      if isCopy or through ~= '0' then
-        redis.call('pexpire', latch, ttl)
-      end
-      if not isCopy and through ~= '0' then
-        redis.call('set', latch, through, 'px', ttl)
-      end
-      return isCopy
-    end
-    local holds = tonumber(ARGV[2])
-    if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
-      return 3
-    end
-    redis.call('hdel', KEYS[1], '')
-    local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-    if holds > 0 then
-      if mine then
-        redis.call('hset', KEYS[1], ARGV[1], holds)
-      end
-      return mine and 2 or 0
-    end
-    if KEYS[5] then
-      forget(KEYS[5], ARGV[1])
-    end
-    local left = redis.pcall('zrem', KEYS[3], ARGV[1])
-    if not mine then
-      if left == 1 and redis.call('exists', KEYS[3]) == 0 then
-        wakeAll(ARGV[7], ARGV[6])
-      end
-      return 0
-    end
-    redis.call('hdel', KEYS[1], ARGV[1])
-    if leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
-      redis.call('hset', KEYS[1], 'mode', 'read')
-    end
-    if type(left) == 'number' then
-      redis.call('del', KEYS[3])
-    end
-    wakeAll(ARGV[7], ARGV[6])
-    return 1
-  end },
+import { composed } from './compose-lua.js'
+
+export const luaSources = composed({
+  'batch': `local transitions = {
+-- include lock/acquire
+-- include fenced-lock/acquire
+-- include lock/release
+-- include lock/rename
+-- include fair-lock/acquire
+-- include fair-lock/release
+-- include fair-lock/heartbeat
+-- include fair-lock/rename
+-- include read-lock/acquire
+-- include read-lock/release
+-- include write-lock/acquire
+-- include write-lock/release
 }
 redis.call('setrange', KEYS[1], 0, '')
 local forms, values = unpack(cjson.decode(ARGV[1]))
 for _, form in ipairs(forms) do
-  form[1] = transitions[form[1]].run
-  form[5] = {}
+form[1] = transitions[form[1]].run
+form[5] = {}
 end
 local answers = {}
 local item, key, value = 0, 1, 1
 while values[value] do
-  local run, count, argv, places, keys = unpack(forms[values[value]])
-  for i = 1, #places do
-    argv[places[i]] = values[value + i]
-  end
-  value = value + 1 + #places
-  for i = 1, count do
-    keys[i] = KEYS[key + 1]
-    key = key + 1
-  end
-  local ran, answer = pcall(run, keys, argv)
-  if not ran then
-    answer = { err = type(answer) == 'table' and answer.err or answer }
-  end
-  item = item + 1
-  answers[item] = answer
+local run, count, argv, places, keys = unpack(forms[values[value]])
+for i = 1, #places do
+argv[places[i]] = values[value + i]
+end
+value = value + 1 + #places
+for i = 1, count do
+keys[i] = KEYS[key + 1]
+key = key + 1
+end
+local ran, answer = pcall(run, keys, argv)
+if not ran then
+answer = { err = type(answer) == 'table' and answer.err or answer }
+end
+item = item + 1
+answers[item] = answer
 end
 return answers
 `,
-  'counter/cancel': `-- cancel: undo an operation whose caller has gone; one that has not run never will.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
+  'clock.part': `local function clock()
+local time = redis.call('time')
+return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
-end
+`,
+  'counter/cancel': `-- insert counter/once
 local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 redis.call('hdel', KEYS[2], '')
 local back = math.max(outcomeOf(operation) or 0, 0) * tonumber(ARGV[4])
 if back > 0 and redis.call('exists', KEYS[1]) == 1 then
-  redis.call(ARGV[6], ARGV[5], redis.call('incrby', KEYS[1], back))
+redis.call(ARGV[6], ARGV[5], redis.call('incrby', KEYS[1], back))
 else
-  back = 0
+back = 0
 end
 keep(operation, -1)
 return back
 `,
-  'counter/get': `-- get: the value of a counter.
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
-end
+  'counter/get': `-- insert counter/number
 redis.call('hdel', KEYS[2], '')
 return numberAt(KEYS[1]) or NOT_A_NUMBER
 `,
-  'counter/try-set': `-- try-set: begin to count, unless that has begun.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
+  'counter/number.part': `local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+local function numberAt(counter)
+local value = redis.call('get', counter)
+local digits = string.match(value or '0', '^-?(%d+)$')
+return digits and #digits <= 15 and tonumber(value or 0) or nil
+end
+`,
+  'counter/once.part': `local function outcomeOf(operation)
+local kept = redis.call('hmget', operation.key, operation.number, 'floor')
+if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
+return nil
+end
+redis.call('hdel', operation.key, '')
+return tonumber(kept[1] or -1)
 end
 local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
+local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
+redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
+redis.call('pexpire', operation.key, operation.ttl)
+if redis.call('hlen', operation.key) % 16 == 0 then
+for _, field in ipairs(redis.call('hkeys', operation.key)) do
+if field ~= 'floor' and (tonumber(field) or 0) <= floor then
+redis.call('hdel', operation.key, field)
 end
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
 end
+end
+return outcome
+end
+`,
+  'counter/try-set': `-- insert counter/once
+-- insert counter/number
 local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 if not numberAt(KEYS[1]) then
-  return NOT_A_NUMBER
+return NOT_A_NUMBER
 end
 local outcome = outcomeOf(operation)
 if outcome then
-  return outcome
+return outcome
 end
 if redis.call('exists', KEYS[1]) == 1 then
-  return keep(operation, 0)
+return keep(operation, 0)
 end
 redis.call('set', KEYS[1], ARGV[4])
 if ARGV[5] ~= '0' then
-  redis.call('pexpire', KEYS[1], ARGV[5])
+redis.call('pexpire', KEYS[1], ARGV[5])
 end
 redis.call(ARGV[7], ARGV[6], ARGV[8])
 return keep(operation, 1)
 `,
-  'fair-lock/acquire': `-- acquire: take a free lock for the first in line, else stand in line; or set the hold count of its owner.
-local holds = tonumber(ARGV[2])
+  'fair-lock/acquire': `local holds = tonumber(ARGV[2])
 local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
 if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
-  redis.call('hset', KEYS[1], ARGV[1], 1)
-  redis.call('pexpire', KEYS[1], ARGV[3])
-  return 1
+redis.call('hset', KEYS[1], ARGV[1], 1)
+redis.call('pexpire', KEYS[1], ARGV[3])
+return 1
 end
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function inboxOf(owner, prefix)
-  return prefix .. (string.match(owner, '^(.*):') or owner)
-end
-local LONGEST_LIFE_MS = 86400000
-local function isOwner(text)
-  return string.find(text, '^[^:]+:%d+$') ~= nil
-end
-local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
-  local untilText = string.format('%.0f', untilMs)
-  local told = untilText .. ':' .. owner .. (behind or '')
-  redis.call('hset', lock, owner, 1)
-  redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
-end
-local function lineAt(list, scores, arrivals, heartbeats, patience)
-  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-  q.now, q.patience = clock(), tonumber(patience)
-  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
-  return q
-end
-local function clientOf(owner)
-  return string.match(owner, '^(.*):') or owner
-end
-local function lifeIn(text)
-  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
-  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
-end
-local function nonceIn(marks)
-  return string.match(marks or '', '2:(%x+)')
-end
-local function listen(q, heard, span)
-  local wasDeaf = q.now - heard > 0.6 * span
-  if wasDeaf then
-    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
-      if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
-        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
-      end
-    end
-  end
-  if q.now - heard > 0.02 * span then
-    redis.call('hset', q.heartbeats, ':heard', q.now)
-  end
-  return wasDeaf
-end
-local function lifeOf(q, client)
-  if q.hasListened then
-    return lifeIn(redis.call('hget', q.heartbeats, client))
-  end
-  q.hasListened = true
-  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-  heard, span = tonumber(heard), tonumber(span)
-  if heard and span and listen(q, heard, span) then
-    return lifeOf(q, client)
-  end
-  return lifeIn(life)
-end
-local function lives(q, client, forMs, marks)
-  local untilMs, since, before = lifeOf(q, client)
-  local left = untilMs - q.now
-  q.keepMs = 2 * math.max(forMs, q.patience)
-  if left > 0.94 * forMs and left <= forMs and before == marks then
-    return since, untilMs, left
-  end
-  since = left > 0 and since or q.now
-  untilMs = q.now + forMs
-  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
-    ':heard', q.now, ':span', forMs)
-  return since, untilMs, forMs
-end
-local function restore(q)
-  local dropped = {}
-  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
-  while owner and not redis.call('zscore', q.scores, owner) do
-    dropped[#dropped + 1] = owner
-    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
-  end
-  for i = #dropped, 1, -1 do
-    redis.call('lpush', q.list, dropped[i])
-    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
-  end
-  q.listed = q.listed + #dropped
-end
-local function remove(q, owner)
-  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-  redis.call('zrem', q.scores, owner)
-  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
-end
-local function foreigners(q)
-  return q.listed - q.ours
-end
-local function waiterOf(q, owner, isOurs)
-  if isOurs or redis.call('zscore', q.arrivals, owner) then
-    local untilMs, _, marks = lifeOf(q, clientOf(owner))
-    return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
-  end
-  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
-end
-local function head(q)
-  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
-  local owner = redis.call('lindex', q.list, 0)
-  if earliest and owner ~= earliest then
-    restore(q)
-    owner = redis.call('lindex', q.list, 0)
-  end
-  while owner do
-    local first = waiterOf(q, owner, owner == earliest)
-    if first.untilMs > q.now then
-      return first
-    end
-    remove(q, owner)
-    owner = redis.call('lindex', q.list, 0)
-  end
-end
-local function besideLock(work)
-  local isDone, result = pcall(work)
-  local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
-  if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-    error(result, 0)
-  end
-  return isDone and result or nil
-end
-local function tidy(q)
-  local hasStrangers = foreigners(q) > 0
-  if hasStrangers then
-    redis.call('persist', q.list)
-    redis.call('persist', q.scores)
-  end
-  local key = hasStrangers and q.heartbeats or q.list
-  if q.ours == 0 then
-    redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
-    redis.call('pexpire', q.arrivals, q.keepMs)
-    redis.call('pexpire', q.heartbeats, q.keepMs)
-    if not hasStrangers then
-      redis.call('pexpire', q.list, q.keepMs)
-      redis.call('pexpire', q.scores, q.keepMs)
-    end
-  end
-end
-local function lineUp(q, owner, lease, before)
-  local score = q.now + math.max(lease, 0)
-  local latest = q.listed > 0 and redis.call('zrange', q.scores, -1, -1, 'withscores')[2]
-  if latest then
-    score = math.min(tonumber(latest), score + (q.listed + 1) * q.patience)
-  end
-  if redis.call('zadd', q.scores, 'nx', score + q.patience, owner) == 1 then
-    if not before or redis.call('linsert', q.list, 'before', before, owner) < 1 then
-      redis.call('rpush', q.list, owner)
-    end
-    q.listed = q.listed + 1
-  end
-  q.ours = q.ours + 1
-end
-local function join(q, owner, number, lease)
-  local known, rank
-  if number == 0 then
-    local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
-    newest = tonumber(newest or 0)
-    number = math.max(newest < 9e15 and newest + 1 or 0, q.now * 1000)
-    if redis.call('zadd', q.arrivals, 'nx', number, owner) == 1 then
-      known, rank = number, q.ours
-      lineUp(q, owner, lease)
-    end
-  end
-  known = known or redis.call('zscore', q.arrivals, owner)
-  if not known and number > 0 then
-    restore(q)
-    local next = redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
-    redis.call('zadd', q.arrivals, number, owner)
-    lineUp(q, owner, lease, next)
-    known = number
-  end
-  rank = rank or known and redis.call('zrank', q.arrivals, owner) or q.ours
-  return tonumber(known or 0), rank + foreigners(q) + 1, foreigners(q)
-end
-local function behindFirst(q, client)
-  local ids, prefix = '', client .. ':'
-  local next = q.listed > 1 and redis.call('lindex', q.list, 1)
-  if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
-  for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
-    if string.sub(owner, 1, #prefix) ~= prefix then break end
-    ids = ids .. ',' .. string.sub(owner, #prefix + 1)
-  end
-  return ids
-end
-local function isDeaf(waiter, inboxes)
-  if not string.find(waiter.marks or '', 'h', 1, true) then
-    return false
-  end
-  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
-  return not heard.err and heard[2] == 0
-end
-local function passOverDeaf(q, first, inboxes)
-  local deaf = {}
-  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
-    local client, waiter = clientOf(owner), waiterOf(q, owner)
-    if deaf[client] == nil then
-      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
-    end
-    if not deaf[client] then
-      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
-        redis.call('hdel', q.heartbeats, clientOf(before))
-        remove(q, before)
-      end
-      return waiter
-    end
-  end
-  return first
-end
-local function callUp(q, lock, first, inboxes, unlock, publish)
-  if isDeaf(first, inboxes) then
-    first = passOverDeaf(q, first, inboxes)
-  end
-  local owner, marks = first.owner, first.marks
-  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
-  local nonce = nonceIn(marks)
-  if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
-    local passesOn = string.find(marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
-    remove(q, owner)
-    return q.listed > 0 and aliveMs or 0
-  end
-  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if marks then
-    redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
-  else
-    redis.call(publish, unlock .. ':' .. owner, '0')
-  end
-  return q.listed > 1 and aliveMs or 0
-end
-local function isLate(latch, sequence)
-  local through = tonumber(redis.call('get', latch) or '')
-  return through ~= nil and tonumber(sequence) <= through
-end
-local function refuseCopies(latch, holds, sequence, through, ttl)
-  local isCopy = holds > 0 and isLate(latch, sequence)
-  if isCopy or through ~= '0' then
-    redis.call('pexpire', latch, ttl)
-  end
-  if not isCopy and through ~= '0' then
-    redis.call('set', latch, through, 'px', ttl)
-  end
-  return isCopy
-end
-local function isOf(owner, text)
-  return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-end
-local function noteAt(key)
-  return redis.pcall('get', key)
-end
-local function describe(key, owner, holds, wanted)
-  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-  local known = ttl and noteAt(key)
-  if not ttl or type(known) == 'table' then
-    return
-  end
-  if isOf(owner, known) then
-    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-  elseif holds == 1 then
-    local time = redis.call('time')
-    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-  end
-end
-local function noteOf(key, owner)
-  local text = key and noteAt(key)
-  local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-  if at and #at <= 15 and #traceparent <= 200 then
-    local time = redis.call('time')
-    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-  end
-end
+-- insert fair-lock/queue
+-- insert fair-lock/join
+-- insert fair-lock/call-up
+-- insert lock/latch
+-- insert lock/note
 local holder = redis.call('hgetall', KEYS[1])
 local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local superseded = isLate(KEYS[6], ARGV[4])
 if superseded or (holds > 1 and not mine) then
-  redis.call('hdel', KEYS[1], '')
-  return superseded and 3 or 2
+redis.call('hdel', KEYS[1], '')
+return superseded and 3 or 2
 end
 redis.call('setrange', KEYS[6], 0, '')
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[9])
 local since, untilMs, left, answer = 0, 0, 0, 1
 if not mine and ARGV[10] ~= '-1' then
-  redis.call('zcard', KEYS[3])
-  since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14])
+redis.call('zcard', KEYS[3])
+since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14])
 end
 local isFree = not holder[1]
 local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0) and head(q)
 if mine or (isFree and (not first or first.owner == ARGV[1])) then
-  redis.call('hset', KEYS[1], ARGV[1], holds)
-  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-  if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
-  if not mine then remove(q, ARGV[1]) end
-  describe(KEYS[7], ARGV[1], holds, ARGV[15])
+redis.call('hset', KEYS[1], ARGV[1], holds)
+redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
+if not mine then remove(q, ARGV[1]) end
+describe(KEYS[7], ARGV[1], holds, ARGV[15])
 else
-  if isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
-  holder = isFree and redis.call('hgetall', KEYS[1]) or holder
-  local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
-  local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
-  answer = { lease, owner, held, number, place, strangers, since, untilMs, left, noteOf(KEYS[7], owner) }
+if isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
+holder = isFree and redis.call('hgetall', KEYS[1]) or holder
+local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
+local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
+answer = { lease, owner, held, number, place, strangers, since, untilMs, left, noteOf(KEYS[7], owner) }
 end
 tidy(q)
 return answer
 `,
-  'fair-lock/force-release': `-- force-release: delete the lock whoever has it, give it to the first in line, tell it, and the clients that had it.
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  'fair-lock/call-up.part': `local function behindFirst(q, client)
+local ids, prefix = '', client .. ':'
+local next = q.listed > 1 and redis.call('lindex', q.list, 1)
+if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
+for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
+if string.sub(owner, 1, #prefix) ~= prefix then break end
+ids = ids .. ',' .. string.sub(owner, #prefix + 1)
 end
-local function inboxOf(owner, prefix)
-  return prefix .. (string.match(owner, '^(.*):') or owner)
-end
-local LONGEST_LIFE_MS = 86400000
-local function isOwner(text)
-  return string.find(text, '^[^:]+:%d+$') ~= nil
-end
-local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
-  local untilText = string.format('%.0f', untilMs)
-  local told = untilText .. ':' .. owner .. (behind or '')
-  redis.call('hset', lock, owner, 1)
-  redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
-end
-local function lineAt(list, scores, arrivals, heartbeats, patience)
-  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-  q.now, q.patience = clock(), tonumber(patience)
-  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
-  return q
-end
-local function clientOf(owner)
-  return string.match(owner, '^(.*):') or owner
-end
-local function lifeIn(text)
-  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
-  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
-end
-local function nonceIn(marks)
-  return string.match(marks or '', '2:(%x+)')
-end
-local function listen(q, heard, span)
-  local wasDeaf = q.now - heard > 0.6 * span
-  if wasDeaf then
-    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
-      if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
-        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
-      end
-    end
-  end
-  if q.now - heard > 0.02 * span then
-    redis.call('hset', q.heartbeats, ':heard', q.now)
-  end
-  return wasDeaf
-end
-local function lifeOf(q, client)
-  if q.hasListened then
-    return lifeIn(redis.call('hget', q.heartbeats, client))
-  end
-  q.hasListened = true
-  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-  heard, span = tonumber(heard), tonumber(span)
-  if heard and span and listen(q, heard, span) then
-    return lifeOf(q, client)
-  end
-  return lifeIn(life)
-end
-local function lives(q, client, forMs, marks)
-  local untilMs, since, before = lifeOf(q, client)
-  local left = untilMs - q.now
-  q.keepMs = 2 * math.max(forMs, q.patience)
-  if left > 0.94 * forMs and left <= forMs and before == marks then
-    return since, untilMs, left
-  end
-  since = left > 0 and since or q.now
-  untilMs = q.now + forMs
-  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
-    ':heard', q.now, ':span', forMs)
-  return since, untilMs, forMs
-end
-local function restore(q)
-  local dropped = {}
-  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
-  while owner and not redis.call('zscore', q.scores, owner) do
-    dropped[#dropped + 1] = owner
-    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
-  end
-  for i = #dropped, 1, -1 do
-    redis.call('lpush', q.list, dropped[i])
-    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
-  end
-  q.listed = q.listed + #dropped
-end
-local function remove(q, owner)
-  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-  redis.call('zrem', q.scores, owner)
-  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
-end
-local function foreigners(q)
-  return q.listed - q.ours
-end
-local function waiterOf(q, owner, isOurs)
-  if isOurs or redis.call('zscore', q.arrivals, owner) then
-    local untilMs, _, marks = lifeOf(q, clientOf(owner))
-    return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
-  end
-  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
-end
-local function head(q)
-  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
-  local owner = redis.call('lindex', q.list, 0)
-  if earliest and owner ~= earliest then
-    restore(q)
-    owner = redis.call('lindex', q.list, 0)
-  end
-  while owner do
-    local first = waiterOf(q, owner, owner == earliest)
-    if first.untilMs > q.now then
-      return first
-    end
-    remove(q, owner)
-    owner = redis.call('lindex', q.list, 0)
-  end
-end
-local function besideLock(work)
-  local isDone, result = pcall(work)
-  local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
-  if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-    error(result, 0)
-  end
-  return isDone and result or nil
-end
-local function tidy(q)
-  local hasStrangers = foreigners(q) > 0
-  if hasStrangers then
-    redis.call('persist', q.list)
-    redis.call('persist', q.scores)
-  end
-  local key = hasStrangers and q.heartbeats or q.list
-  if q.ours == 0 then
-    redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
-    redis.call('pexpire', q.arrivals, q.keepMs)
-    redis.call('pexpire', q.heartbeats, q.keepMs)
-    if not hasStrangers then
-      redis.call('pexpire', q.list, q.keepMs)
-      redis.call('pexpire', q.scores, q.keepMs)
-    end
-  end
-end
-local function behindFirst(q, client)
-  local ids, prefix = '', client .. ':'
-  local next = q.listed > 1 and redis.call('lindex', q.list, 1)
-  if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
-  for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
-    if string.sub(owner, 1, #prefix) ~= prefix then break end
-    ids = ids .. ',' .. string.sub(owner, #prefix + 1)
-  end
-  return ids
+return ids
 end
 local function isDeaf(waiter, inboxes)
-  if not string.find(waiter.marks or '', 'h', 1, true) then
-    return false
-  end
-  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
-  return not heard.err and heard[2] == 0
+if not string.find(waiter.marks or '', 'h', 1, true) then
+return false
+end
+local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
+return not heard.err and heard[2] == 0
 end
 local function passOverDeaf(q, first, inboxes)
-  local deaf = {}
-  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
-    local client, waiter = clientOf(owner), waiterOf(q, owner)
-    if deaf[client] == nil then
-      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
-    end
-    if not deaf[client] then
-      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
-        redis.call('hdel', q.heartbeats, clientOf(before))
-        remove(q, before)
-      end
-      return waiter
-    end
-  end
-  return first
+local deaf = {}
+for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
+local client, waiter = clientOf(owner), waiterOf(q, owner)
+if deaf[client] == nil then
+deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+end
+if not deaf[client] then
+for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
+redis.call('hdel', q.heartbeats, clientOf(before))
+remove(q, before)
+end
+return waiter
+end
+end
+return first
 end
 local function callUp(q, lock, first, inboxes, unlock, publish)
-  if isDeaf(first, inboxes) then
-    first = passOverDeaf(q, first, inboxes)
-  end
-  local owner, marks = first.owner, first.marks
-  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
-  local nonce = nonceIn(marks)
-  if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
-    local passesOn = string.find(marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
-    remove(q, owner)
-    return q.listed > 0 and aliveMs or 0
-  end
-  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if marks then
-    redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
-  else
-    redis.call(publish, unlock .. ':' .. owner, '0')
-  end
-  return q.listed > 1 and aliveMs or 0
+if isDeaf(first, inboxes) then
+first = passOverDeaf(q, first, inboxes)
 end
+local owner, marks = first.owner, first.marks
+local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
+local nonce = nonceIn(marks)
+if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
+local passesOn = string.find(marks, 'p', 1, true)
+give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
+remove(q, owner)
+return q.listed > 0 and aliveMs or 0
+end
+redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
+if marks then
+redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
+else
+redis.call(publish, unlock .. ':' .. owner, '0')
+end
+return q.listed > 1 and aliveMs or 0
+end
+`,
+  'fair-lock/force-release': `-- insert fair-lock/queue
+-- insert fair-lock/call-up
 local owners = redis.call('hkeys', KEYS[1])
 redis.call('del', KEYS[1], KEYS[6])
 besideLock(function()
-  local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
-  local first = head(q)
-  if first then
-    callUp(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
-  end
-  tidy(q)
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
+local first = head(q)
+if first then
+callUp(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
+end
+tidy(q)
 end)
 for _, owner in ipairs(owners) do
-  redis.call('publish', ARGV[2] .. clientOf(owner), owner)
+redis.call('publish', ARGV[2] .. clientOf(owner), owner)
 end
 return #owners
 `,
-  'fair-lock/heartbeat': `-- heartbeat: a client says that its waiters live, and hears whose turn it is.
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function inboxOf(owner, prefix)
-  return prefix .. (string.match(owner, '^(.*):') or owner)
-end
-local LONGEST_LIFE_MS = 86400000
-local function isOwner(text)
-  return string.find(text, '^[^:]+:%d+$') ~= nil
-end
-local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
-  local untilText = string.format('%.0f', untilMs)
-  local told = untilText .. ':' .. owner .. (behind or '')
-  redis.call('hset', lock, owner, 1)
-  redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
-end
-local function lineAt(list, scores, arrivals, heartbeats, patience)
-  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-  q.now, q.patience = clock(), tonumber(patience)
-  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
-  return q
-end
-local function clientOf(owner)
-  return string.match(owner, '^(.*):') or owner
-end
-local function lifeIn(text)
-  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
-  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
-end
-local function nonceIn(marks)
-  return string.match(marks or '', '2:(%x+)')
-end
-local function listen(q, heard, span)
-  local wasDeaf = q.now - heard > 0.6 * span
-  if wasDeaf then
-    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
-      if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
-        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
-      end
-    end
-  end
-  if q.now - heard > 0.02 * span then
-    redis.call('hset', q.heartbeats, ':heard', q.now)
-  end
-  return wasDeaf
-end
-local function lifeOf(q, client)
-  if q.hasListened then
-    return lifeIn(redis.call('hget', q.heartbeats, client))
-  end
-  q.hasListened = true
-  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-  heard, span = tonumber(heard), tonumber(span)
-  if heard and span and listen(q, heard, span) then
-    return lifeOf(q, client)
-  end
-  return lifeIn(life)
-end
-local function lives(q, client, forMs, marks)
-  local untilMs, since, before = lifeOf(q, client)
-  local left = untilMs - q.now
-  q.keepMs = 2 * math.max(forMs, q.patience)
-  if left > 0.94 * forMs and left <= forMs and before == marks then
-    return since, untilMs, left
-  end
-  since = left > 0 and since or q.now
-  untilMs = q.now + forMs
-  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
-    ':heard', q.now, ':span', forMs)
-  return since, untilMs, forMs
-end
-local function restore(q)
-  local dropped = {}
-  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
-  while owner and not redis.call('zscore', q.scores, owner) do
-    dropped[#dropped + 1] = owner
-    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
-  end
-  for i = #dropped, 1, -1 do
-    redis.call('lpush', q.list, dropped[i])
-    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
-  end
-  q.listed = q.listed + #dropped
-end
-local function remove(q, owner)
-  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-  redis.call('zrem', q.scores, owner)
-  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
-end
-local function foreigners(q)
-  return q.listed - q.ours
-end
-local function waiterOf(q, owner, isOurs)
-  if isOurs or redis.call('zscore', q.arrivals, owner) then
-    local untilMs, _, marks = lifeOf(q, clientOf(owner))
-    return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
-  end
-  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
-end
-local function head(q)
-  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
-  local owner = redis.call('lindex', q.list, 0)
-  if earliest and owner ~= earliest then
-    restore(q)
-    owner = redis.call('lindex', q.list, 0)
-  end
-  while owner do
-    local first = waiterOf(q, owner, owner == earliest)
-    if first.untilMs > q.now then
-      return first
-    end
-    remove(q, owner)
-    owner = redis.call('lindex', q.list, 0)
-  end
-end
-local function besideLock(work)
-  local isDone, result = pcall(work)
-  local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
-  if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-    error(result, 0)
-  end
-  return isDone and result or nil
-end
-local function tidy(q)
-  local hasStrangers = foreigners(q) > 0
-  if hasStrangers then
-    redis.call('persist', q.list)
-    redis.call('persist', q.scores)
-  end
-  local key = hasStrangers and q.heartbeats or q.list
-  if q.ours == 0 then
-    redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
-    redis.call('pexpire', q.arrivals, q.keepMs)
-    redis.call('pexpire', q.heartbeats, q.keepMs)
-    if not hasStrangers then
-      redis.call('pexpire', q.list, q.keepMs)
-      redis.call('pexpire', q.scores, q.keepMs)
-    end
-  end
-end
-local function behindFirst(q, client)
-  local ids, prefix = '', client .. ':'
-  local next = q.listed > 1 and redis.call('lindex', q.list, 1)
-  if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
-  for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
-    if string.sub(owner, 1, #prefix) ~= prefix then break end
-    ids = ids .. ',' .. string.sub(owner, #prefix + 1)
-  end
-  return ids
-end
-local function isDeaf(waiter, inboxes)
-  if not string.find(waiter.marks or '', 'h', 1, true) then
-    return false
-  end
-  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
-  return not heard.err and heard[2] == 0
-end
-local function passOverDeaf(q, first, inboxes)
-  local deaf = {}
-  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
-    local client, waiter = clientOf(owner), waiterOf(q, owner)
-    if deaf[client] == nil then
-      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
-    end
-    if not deaf[client] then
-      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
-        redis.call('hdel', q.heartbeats, clientOf(before))
-        remove(q, before)
-      end
-      return waiter
-    end
-  end
-  return first
-end
-local function callUp(q, lock, first, inboxes, unlock, publish)
-  if isDeaf(first, inboxes) then
-    first = passOverDeaf(q, first, inboxes)
-  end
-  local owner, marks = first.owner, first.marks
-  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
-  local nonce = nonceIn(marks)
-  if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
-    local passesOn = string.find(marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
-    remove(q, owner)
-    return q.listed > 0 and aliveMs or 0
-  end
-  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if marks then
-    redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
-  else
-    redis.call(publish, unlock .. ':' .. owner, '0')
-  end
-  return q.listed > 1 and aliveMs or 0
-end
+  'fair-lock/heartbeat': `-- insert fair-lock/queue
+-- insert fair-lock/call-up
 redis.call('hdel', KEYS[5], '')
 local lease = redis.call('pttl', KEYS[1])
 local holder = redis.call('hgetall', KEYS[1])
@@ -2674,767 +239,281 @@ local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
 local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 local first = head(q)
 if redis.call('hlen', KEYS[5]) > 2 * q.ours + 16 then
-  for _, client in ipairs(redis.call('hkeys', KEYS[5])) do
-    if not string.find(client, ':', 1, true) and lifeOf(q, client) <= q.now then
-      redis.call('hdel', KEYS[5], client)
-    end
-  end
+for _, client in ipairs(redis.call('hkeys', KEYS[5])) do
+if not string.find(client, ':', 1, true) and lifeOf(q, client) <= q.now then
+redis.call('hdel', KEYS[5], client)
+end
+end
 end
 for _, owner in ipairs(redis.call('zrange', KEYS[4], 0, 99)) do
-  if tonumber(redis.call('zscore', KEYS[3], owner) or 0) > q.now + q.patience / 2 then
-    break
-  end
-  redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
+if tonumber(redis.call('zscore', KEYS[3], owner) or 0) > q.now + q.patience / 2 then
+break
+end
+redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
 end
 if first and lease == -2 and clientOf(first.owner) ~= ARGV[1] then
-  callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
+callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
 local aliveMs = first and math.ceil(first.untilMs - q.now) or 0
 local strangers = foreigners(q)
 tidy(q)
 return {
-  lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs, left
+lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs, left
 }
 `,
-  'fair-lock/release': `-- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next has it.
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  'fair-lock/join.part': `local function lineUp(q, owner, lease, before)
+local score = q.now + math.max(lease, 0)
+local latest = q.listed > 0 and redis.call('zrange', q.scores, -1, -1, 'withscores')[2]
+if latest then
+score = math.min(tonumber(latest), score + (q.listed + 1) * q.patience)
 end
-local function inboxOf(owner, prefix)
-  return prefix .. (string.match(owner, '^(.*):') or owner)
+if redis.call('zadd', q.scores, 'nx', score + q.patience, owner) == 1 then
+if not before or redis.call('linsert', q.list, 'before', before, owner) < 1 then
+redis.call('rpush', q.list, owner)
 end
-local LONGEST_LIFE_MS = 86400000
-local function isOwner(text)
-  return string.find(text, '^[^:]+:%d+$') ~= nil
+q.listed = q.listed + 1
 end
-local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
-  local untilText = string.format('%.0f', untilMs)
-  local told = untilText .. ':' .. owner .. (behind or '')
-  redis.call('hset', lock, owner, 1)
-  redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
+q.ours = q.ours + 1
 end
+local function join(q, owner, number, lease)
+local known, rank
+if number == 0 then
+local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
+newest = tonumber(newest or 0)
+number = math.max(newest < 9e15 and newest + 1 or 0, q.now * 1000)
+if redis.call('zadd', q.arrivals, 'nx', number, owner) == 1 then
+known, rank = number, q.ours
+lineUp(q, owner, lease)
+end
+end
+known = known or redis.call('zscore', q.arrivals, owner)
+if not known and number > 0 then
+restore(q)
+local next = redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
+redis.call('zadd', q.arrivals, number, owner)
+lineUp(q, owner, lease, next)
+known = number
+end
+rank = rank or known and redis.call('zrank', q.arrivals, owner) or q.ours
+return tonumber(known or 0), rank + foreigners(q) + 1, foreigners(q)
+end
+`,
+  'fair-lock/leave-passed.part': `local function leavePassed(q, lock, owners, isLost)
+if not owners[1] then return end
+for _, owner in ipairs(owners) do
+q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
+end
+redis.call('zrem', q.scores, unpack(owners))
+q.ours = q.ours - redis.call('zrem', q.arrivals, unpack(owners))
+if isLost then redis.pcall('hdel', lock, unpack(owners)) end
+end
+`,
+  'fair-lock/queue.part': `-- insert clock
+-- insert lock/give
 local function lineAt(list, scores, arrivals, heartbeats, patience)
-  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-  q.now, q.patience = clock(), tonumber(patience)
-  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
-  return q
+local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
+q.now, q.patience = clock(), tonumber(patience)
+q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+return q
 end
 local function clientOf(owner)
-  return string.match(owner, '^(.*):') or owner
+return string.match(owner, '^(.*):') or owner
 end
 local function lifeIn(text)
-  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
-  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
+local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
+return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
 local function nonceIn(marks)
-  return string.match(marks or '', '2:(%x+)')
+return string.match(marks or '', '2:(%x+)')
 end
 local function listen(q, heard, span)
-  local wasDeaf = q.now - heard > 0.6 * span
-  if wasDeaf then
-    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
-      if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
-        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
-      end
-    end
-  end
-  if q.now - heard > 0.02 * span then
-    redis.call('hset', q.heartbeats, ':heard', q.now)
-  end
-  return wasDeaf
+local wasDeaf = q.now - heard > 0.6 * span
+if wasDeaf then
+for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
+if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
+redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
+end
+end
+end
+if q.now - heard > 0.02 * span then
+redis.call('hset', q.heartbeats, ':heard', q.now)
+end
+return wasDeaf
 end
 local function lifeOf(q, client)
-  if q.hasListened then
-    return lifeIn(redis.call('hget', q.heartbeats, client))
-  end
-  q.hasListened = true
-  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-  heard, span = tonumber(heard), tonumber(span)
-  if heard and span and listen(q, heard, span) then
-    return lifeOf(q, client)
-  end
-  return lifeIn(life)
+if q.hasListened then
+return lifeIn(redis.call('hget', q.heartbeats, client))
+end
+q.hasListened = true
+local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
+heard, span = tonumber(heard), tonumber(span)
+if heard and span and listen(q, heard, span) then
+return lifeOf(q, client)
+end
+return lifeIn(life)
 end
 local function lives(q, client, forMs, marks)
-  local untilMs, since, before = lifeOf(q, client)
-  local left = untilMs - q.now
-  q.keepMs = 2 * math.max(forMs, q.patience)
-  if left > 0.94 * forMs and left <= forMs and before == marks then
-    return since, untilMs, left
-  end
-  since = left > 0 and since or q.now
-  untilMs = q.now + forMs
-  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
-    ':heard', q.now, ':span', forMs)
-  return since, untilMs, forMs
+local untilMs, since, before = lifeOf(q, client)
+local left = untilMs - q.now
+q.keepMs = 2 * math.max(forMs, q.patience)
+if left > 0.94 * forMs and left <= forMs and before == marks then
+return since, untilMs, left
+end
+since = left > 0 and since or q.now
+untilMs = q.now + forMs
+redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
+':heard', q.now, ':span', forMs)
+return since, untilMs, forMs
 end
 local function restore(q)
-  local dropped = {}
-  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
-  while owner and not redis.call('zscore', q.scores, owner) do
-    dropped[#dropped + 1] = owner
-    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
-  end
-  for i = #dropped, 1, -1 do
-    redis.call('lpush', q.list, dropped[i])
-    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
-  end
-  q.listed = q.listed + #dropped
+local dropped = {}
+local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
+while owner and not redis.call('zscore', q.scores, owner) do
+dropped[#dropped + 1] = owner
+owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
+end
+for i = #dropped, 1, -1 do
+redis.call('lpush', q.list, dropped[i])
+redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
+end
+q.listed = q.listed + #dropped
 end
 local function remove(q, owner)
-  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-  redis.call('zrem', q.scores, owner)
-  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
+q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
+redis.call('zrem', q.scores, owner)
+q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
 end
 local function foreigners(q)
-  return q.listed - q.ours
+return q.listed - q.ours
 end
 local function waiterOf(q, owner, isOurs)
-  if isOurs or redis.call('zscore', q.arrivals, owner) then
-    local untilMs, _, marks = lifeOf(q, clientOf(owner))
-    return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
-  end
-  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
+if isOurs or redis.call('zscore', q.arrivals, owner) then
+local untilMs, _, marks = lifeOf(q, clientOf(owner))
+return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
+end
+return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
 local function head(q)
-  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
-  local owner = redis.call('lindex', q.list, 0)
-  if earliest and owner ~= earliest then
-    restore(q)
-    owner = redis.call('lindex', q.list, 0)
-  end
-  while owner do
-    local first = waiterOf(q, owner, owner == earliest)
-    if first.untilMs > q.now then
-      return first
-    end
-    remove(q, owner)
-    owner = redis.call('lindex', q.list, 0)
-  end
+local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
+local owner = redis.call('lindex', q.list, 0)
+if earliest and owner ~= earliest then
+restore(q)
+owner = redis.call('lindex', q.list, 0)
+end
+while owner do
+local first = waiterOf(q, owner, owner == earliest)
+if first.untilMs > q.now then
+return first
+end
+remove(q, owner)
+owner = redis.call('lindex', q.list, 0)
+end
 end
 local function besideLock(work)
-  local isDone, result = pcall(work)
-  local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
-  if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-    error(result, 0)
-  end
-  return isDone and result or nil
+local isDone, result = pcall(work)
+local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
+if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
+error(result, 0)
+end
+return isDone and result or nil
 end
 local function tidy(q)
-  local hasStrangers = foreigners(q) > 0
-  if hasStrangers then
-    redis.call('persist', q.list)
-    redis.call('persist', q.scores)
-  end
-  local key = hasStrangers and q.heartbeats or q.list
-  if q.ours == 0 then
-    redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
-    redis.call('pexpire', q.arrivals, q.keepMs)
-    redis.call('pexpire', q.heartbeats, q.keepMs)
-    if not hasStrangers then
-      redis.call('pexpire', q.list, q.keepMs)
-      redis.call('pexpire', q.scores, q.keepMs)
-    end
-  end
+local hasStrangers = foreigners(q) > 0
+if hasStrangers then
+redis.call('persist', q.list)
+redis.call('persist', q.scores)
 end
-local function behindFirst(q, client)
-  local ids, prefix = '', client .. ':'
-  local next = q.listed > 1 and redis.call('lindex', q.list, 1)
-  if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
-  for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
-    if string.sub(owner, 1, #prefix) ~= prefix then break end
-    ids = ids .. ',' .. string.sub(owner, #prefix + 1)
-  end
-  return ids
+local key = hasStrangers and q.heartbeats or q.list
+if q.ours == 0 then
+redis.call('del', q.heartbeats)
+elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
+redis.call('pexpire', q.arrivals, q.keepMs)
+redis.call('pexpire', q.heartbeats, q.keepMs)
+if not hasStrangers then
+redis.call('pexpire', q.list, q.keepMs)
+redis.call('pexpire', q.scores, q.keepMs)
 end
-local function isDeaf(waiter, inboxes)
-  if not string.find(waiter.marks or '', 'h', 1, true) then
-    return false
-  end
-  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
-  return not heard.err and heard[2] == 0
 end
-local function passOverDeaf(q, first, inboxes)
-  local deaf = {}
-  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
-    local client, waiter = clientOf(owner), waiterOf(q, owner)
-    if deaf[client] == nil then
-      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
-    end
-    if not deaf[client] then
-      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
-        redis.call('hdel', q.heartbeats, clientOf(before))
-        remove(q, before)
-      end
-      return waiter
-    end
-  end
-  return first
 end
-local function callUp(q, lock, first, inboxes, unlock, publish)
-  if isDeaf(first, inboxes) then
-    first = passOverDeaf(q, first, inboxes)
-  end
-  local owner, marks = first.owner, first.marks
-  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
-  local nonce = nonceIn(marks)
-  if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
-    local passesOn = string.find(marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
-    remove(q, owner)
-    return q.listed > 0 and aliveMs or 0
-  end
-  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if marks then
-    redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
-  else
-    redis.call(publish, unlock .. ':' .. owner, '0')
-  end
-  return q.listed > 1 and aliveMs or 0
-end
-local function leavePassed(q, lock, owners, isLost)
-  if not owners[1] then return end
-  for _, owner in ipairs(owners) do
-    q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-  end
-  redis.call('zrem', q.scores, unpack(owners))
-  q.ours = q.ours - redis.call('zrem', q.arrivals, unpack(owners))
-  if isLost then redis.pcall('hdel', lock, unpack(owners)) end
-end
-local function forget(key, owner)
-  local text = redis.pcall('get', key)
-  if type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner then
-    redis.call('del', key)
-  end
-end
-local function isLate(latch, sequence)
-  local through = tonumber(redis.call('get', latch) or '')
-  return through ~= nil and tonumber(sequence) <= through
-end
-local function refuseCopies(latch, holds, sequence, through, ttl)
-  local isCopy = holds > 0 and isLate(latch, sequence)
-  if isCopy or through ~= '0' then
-    redis.call('pexpire', latch, ttl)
-  end
-  if not isCopy and through ~= '0' then
-    redis.call('set', latch, through, 'px', ttl)
-  end
-  return isCopy
-end
+`,
+  'fair-lock/release': `-- insert fair-lock/queue
+-- insert fair-lock/call-up
+-- insert fair-lock/leave-passed
+-- insert lock/forget
+-- insert lock/latch
 local holds = tonumber(ARGV[2])
 if refuseCopies(KEYS[6], holds, ARGV[3], ARGV[4], ARGV[5]) then
-  return 3
+return 3
 end
 local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
 local q
 if mine and holds == 0 then
-  redis.call('del', KEYS[1])
+redis.call('del', KEYS[1])
 else
-  if holds == 0 then
-    q = besideLock(function()
-      local line = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-      remove(line, ARGV[1])
-      tidy(line)
-      return line
-    end)
-  end
-  redis.call('hdel', KEYS[1], '')
+if holds == 0 then
+q = besideLock(function()
+local line = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
+remove(line, ARGV[1])
+tidy(line)
+return line
+end)
+end
+redis.call('hdel', KEYS[1], '')
 end
 if holds > 0 then
-  if mine then
-    redis.call('hset', KEYS[1], ARGV[1], holds)
-  end
-  return mine and 2 or 0
+if mine then
+redis.call('hset', KEYS[1], ARGV[1], holds)
+end
+return mine and 2 or 0
 end
 if KEYS[7] then
-  forget(KEYS[7], ARGV[1])
+forget(KEYS[7], ARGV[1])
 end
 local usedWithinMs = besideLock(function()
-  q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-  if q.listed == 0 and q.ours == 0 and #ARGV <= 9 then return 0 end
-  local passed = {}
-  for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
-  leavePassed(q, KEYS[1], passed, not mine)
-  local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
-  local ms = first and callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
-  tidy(q)
-  return ms
+q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
+if q.listed == 0 and q.ours == 0 and #ARGV <= 9 then return 0 end
+local passed = {}
+for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
+leavePassed(q, KEYS[1], passed, not mine)
+local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
+local ms = first and callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
+tidy(q)
+return ms
 end)
 if mine and (usedWithinMs or 0) > 0 then return -usedWithinMs end
 return mine and 1 or 0
 `,
-  'fair-lock/rename': `-- rename: let the field of a lock that was passed on along its line follow the owner, who leaves the line with those before.
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function inboxOf(owner, prefix)
-  return prefix .. (string.match(owner, '^(.*):') or owner)
-end
-local LONGEST_LIFE_MS = 86400000
-local function isOwner(text)
-  return string.find(text, '^[^:]+:%d+$') ~= nil
-end
-local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
-  local untilText = string.format('%.0f', untilMs)
-  local told = untilText .. ':' .. owner .. (behind or '')
-  redis.call('hset', lock, owner, 1)
-  redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
-end
-local function lineAt(list, scores, arrivals, heartbeats, patience)
-  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-  q.now, q.patience = clock(), tonumber(patience)
-  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
-  return q
-end
-local function clientOf(owner)
-  return string.match(owner, '^(.*):') or owner
-end
-local function lifeIn(text)
-  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
-  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
-end
-local function nonceIn(marks)
-  return string.match(marks or '', '2:(%x+)')
-end
-local function listen(q, heard, span)
-  local wasDeaf = q.now - heard > 0.6 * span
-  if wasDeaf then
-    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
-      if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
-        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
-      end
-    end
-  end
-  if q.now - heard > 0.02 * span then
-    redis.call('hset', q.heartbeats, ':heard', q.now)
-  end
-  return wasDeaf
-end
-local function lifeOf(q, client)
-  if q.hasListened then
-    return lifeIn(redis.call('hget', q.heartbeats, client))
-  end
-  q.hasListened = true
-  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-  heard, span = tonumber(heard), tonumber(span)
-  if heard and span and listen(q, heard, span) then
-    return lifeOf(q, client)
-  end
-  return lifeIn(life)
-end
-local function lives(q, client, forMs, marks)
-  local untilMs, since, before = lifeOf(q, client)
-  local left = untilMs - q.now
-  q.keepMs = 2 * math.max(forMs, q.patience)
-  if left > 0.94 * forMs and left <= forMs and before == marks then
-    return since, untilMs, left
-  end
-  since = left > 0 and since or q.now
-  untilMs = q.now + forMs
-  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
-    ':heard', q.now, ':span', forMs)
-  return since, untilMs, forMs
-end
-local function restore(q)
-  local dropped = {}
-  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
-  while owner and not redis.call('zscore', q.scores, owner) do
-    dropped[#dropped + 1] = owner
-    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
-  end
-  for i = #dropped, 1, -1 do
-    redis.call('lpush', q.list, dropped[i])
-    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
-  end
-  q.listed = q.listed + #dropped
-end
-local function remove(q, owner)
-  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-  redis.call('zrem', q.scores, owner)
-  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
-end
-local function foreigners(q)
-  return q.listed - q.ours
-end
-local function waiterOf(q, owner, isOurs)
-  if isOurs or redis.call('zscore', q.arrivals, owner) then
-    local untilMs, _, marks = lifeOf(q, clientOf(owner))
-    return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
-  end
-  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
-end
-local function head(q)
-  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
-  local owner = redis.call('lindex', q.list, 0)
-  if earliest and owner ~= earliest then
-    restore(q)
-    owner = redis.call('lindex', q.list, 0)
-  end
-  while owner do
-    local first = waiterOf(q, owner, owner == earliest)
-    if first.untilMs > q.now then
-      return first
-    end
-    remove(q, owner)
-    owner = redis.call('lindex', q.list, 0)
-  end
-end
-local function besideLock(work)
-  local isDone, result = pcall(work)
-  local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
-  if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-    error(result, 0)
-  end
-  return isDone and result or nil
-end
-local function tidy(q)
-  local hasStrangers = foreigners(q) > 0
-  if hasStrangers then
-    redis.call('persist', q.list)
-    redis.call('persist', q.scores)
-  end
-  local key = hasStrangers and q.heartbeats or q.list
-  if q.ours == 0 then
-    redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
-    redis.call('pexpire', q.arrivals, q.keepMs)
-    redis.call('pexpire', q.heartbeats, q.keepMs)
-    if not hasStrangers then
-      redis.call('pexpire', q.list, q.keepMs)
-      redis.call('pexpire', q.scores, q.keepMs)
-    end
-  end
-end
-local function behindFirst(q, client)
-  local ids, prefix = '', client .. ':'
-  local next = q.listed > 1 and redis.call('lindex', q.list, 1)
-  if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
-  for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
-    if string.sub(owner, 1, #prefix) ~= prefix then break end
-    ids = ids .. ',' .. string.sub(owner, #prefix + 1)
-  end
-  return ids
-end
-local function isDeaf(waiter, inboxes)
-  if not string.find(waiter.marks or '', 'h', 1, true) then
-    return false
-  end
-  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
-  return not heard.err and heard[2] == 0
-end
-local function passOverDeaf(q, first, inboxes)
-  local deaf = {}
-  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
-    local client, waiter = clientOf(owner), waiterOf(q, owner)
-    if deaf[client] == nil then
-      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
-    end
-    if not deaf[client] then
-      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
-        redis.call('hdel', q.heartbeats, clientOf(before))
-        remove(q, before)
-      end
-      return waiter
-    end
-  end
-  return first
-end
-local function callUp(q, lock, first, inboxes, unlock, publish)
-  if isDeaf(first, inboxes) then
-    first = passOverDeaf(q, first, inboxes)
-  end
-  local owner, marks = first.owner, first.marks
-  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
-  local nonce = nonceIn(marks)
-  if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
-    local passesOn = string.find(marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
-    remove(q, owner)
-    return q.listed > 0 and aliveMs or 0
-  end
-  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if marks then
-    redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
-  else
-    redis.call(publish, unlock .. ':' .. owner, '0')
-  end
-  return q.listed > 1 and aliveMs or 0
-end
-local function leavePassed(q, lock, owners, isLost)
-  if not owners[1] then return end
-  for _, owner in ipairs(owners) do
-    q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-  end
-  redis.call('zrem', q.scores, unpack(owners))
-  q.ours = q.ours - redis.call('zrem', q.arrivals, unpack(owners))
-  if isLost then redis.pcall('hdel', lock, unpack(owners)) end
-end
-local function move(lock, from, to)
-  local holds = redis.call('hget', lock, from)
-  if holds then
-    redis.call('hset', lock, to, holds)
-    redis.call('hdel', lock, from)
-  end
-  return holds
-end
-local function isOf(owner, text)
-  return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-end
-local function noteAt(key)
-  return redis.pcall('get', key)
-end
-local function describe(key, owner, holds, wanted)
-  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-  local known = ttl and noteAt(key)
-  if not ttl or type(known) == 'table' then
-    return
-  end
-  if isOf(owner, known) then
-    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-  elseif holds == 1 then
-    local time = redis.call('time')
-    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-  end
-end
-local function noteOf(key, owner)
-  local text = key and noteAt(key)
-  local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-  if at and #at <= 15 and #traceparent <= 200 then
-    local time = redis.call('time')
-    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-  end
-end
+  'fair-lock/rename': `-- insert fair-lock/queue
+-- insert fair-lock/call-up
+-- insert fair-lock/leave-passed
+-- insert lock/move
+-- insert lock/note
 redis.call('hdel', KEYS[1], '')
 local earlier = tonumber(ARGV[7])
 local moved
 for i = 1, earlier do
-  moved = moved or move(KEYS[1], ARGV[i + 7], ARGV[1])
+moved = moved or move(KEYS[1], ARGV[i + 7], ARGV[1])
 end
 if moved and KEYS[6] then
-  describe(KEYS[6], ARGV[1], 1, ARGV[2])
+describe(KEYS[6], ARGV[1], 1, ARGV[2])
 end
 local isNamed = moved or redis.call('hexists', KEYS[1], ARGV[1]) == 1
 besideLock(function()
-  local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
-  local passed = {}
-  for i = earlier + 1, #ARGV - 7 do passed[i - earlier] = ARGV[i + 7] end
-  leavePassed(q, KEYS[1], passed, not isNamed)
-  local first = not isNamed and redis.call('exists', KEYS[1]) == 0 and head(q)
-  if first then
-    callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
-  end
-  tidy(q)
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
+local passed = {}
+for i = earlier + 1, #ARGV - 7 do passed[i - earlier] = ARGV[i + 7] end
+leavePassed(q, KEYS[1], passed, not isNamed)
+local first = not isNamed and redis.call('exists', KEYS[1]) == 0 and head(q)
+if first then
+callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
+end
+tidy(q)
 end)
 return moved and 1 or isNamed and 2 or 0
 `,
-  'fair-lock/withdraw': `-- withdraw: take an owner that nobody waits for out of the line, not its hold; a free lock goes to the first in line.
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function inboxOf(owner, prefix)
-  return prefix .. (string.match(owner, '^(.*):') or owner)
-end
-local LONGEST_LIFE_MS = 86400000
-local function isOwner(text)
-  return string.find(text, '^[^:]+:%d+$') ~= nil
-end
-local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
-  local untilText = string.format('%.0f', untilMs)
-  local told = untilText .. ':' .. owner .. (behind or '')
-  redis.call('hset', lock, owner, 1)
-  redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
-end
-local function lineAt(list, scores, arrivals, heartbeats, patience)
-  local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-  q.now, q.patience = clock(), tonumber(patience)
-  q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
-  return q
-end
-local function clientOf(owner)
-  return string.match(owner, '^(.*):') or owner
-end
-local function lifeIn(text)
-  local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
-  return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
-end
-local function nonceIn(marks)
-  return string.match(marks or '', '2:(%x+)')
-end
-local function listen(q, heard, span)
-  local wasDeaf = q.now - heard > 0.6 * span
-  if wasDeaf then
-    for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
-      if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
-        redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
-      end
-    end
-  end
-  if q.now - heard > 0.02 * span then
-    redis.call('hset', q.heartbeats, ':heard', q.now)
-  end
-  return wasDeaf
-end
-local function lifeOf(q, client)
-  if q.hasListened then
-    return lifeIn(redis.call('hget', q.heartbeats, client))
-  end
-  q.hasListened = true
-  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-  heard, span = tonumber(heard), tonumber(span)
-  if heard and span and listen(q, heard, span) then
-    return lifeOf(q, client)
-  end
-  return lifeIn(life)
-end
-local function lives(q, client, forMs, marks)
-  local untilMs, since, before = lifeOf(q, client)
-  local left = untilMs - q.now
-  q.keepMs = 2 * math.max(forMs, q.patience)
-  if left > 0.94 * forMs and left <= forMs and before == marks then
-    return since, untilMs, left
-  end
-  since = left > 0 and since or q.now
-  untilMs = q.now + forMs
-  redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
-    ':heard', q.now, ':span', forMs)
-  return since, untilMs, forMs
-end
-local function restore(q)
-  local dropped = {}
-  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
-  while owner and not redis.call('zscore', q.scores, owner) do
-    dropped[#dropped + 1] = owner
-    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
-  end
-  for i = #dropped, 1, -1 do
-    redis.call('lpush', q.list, dropped[i])
-    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
-  end
-  q.listed = q.listed + #dropped
-end
-local function remove(q, owner)
-  q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
-  redis.call('zrem', q.scores, owner)
-  q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
-end
-local function foreigners(q)
-  return q.listed - q.ours
-end
-local function waiterOf(q, owner, isOurs)
-  if isOurs or redis.call('zscore', q.arrivals, owner) then
-    local untilMs, _, marks = lifeOf(q, clientOf(owner))
-    return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
-  end
-  return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
-end
-local function head(q)
-  local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
-  local owner = redis.call('lindex', q.list, 0)
-  if earliest and owner ~= earliest then
-    restore(q)
-    owner = redis.call('lindex', q.list, 0)
-  end
-  while owner do
-    local first = waiterOf(q, owner, owner == earliest)
-    if first.untilMs > q.now then
-      return first
-    end
-    remove(q, owner)
-    owner = redis.call('lindex', q.list, 0)
-  end
-end
-local function besideLock(work)
-  local isDone, result = pcall(work)
-  local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
-  if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-    error(result, 0)
-  end
-  return isDone and result or nil
-end
-local function tidy(q)
-  local hasStrangers = foreigners(q) > 0
-  if hasStrangers then
-    redis.call('persist', q.list)
-    redis.call('persist', q.scores)
-  end
-  local key = hasStrangers and q.heartbeats or q.list
-  if q.ours == 0 then
-    redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
-    redis.call('pexpire', q.arrivals, q.keepMs)
-    redis.call('pexpire', q.heartbeats, q.keepMs)
-    if not hasStrangers then
-      redis.call('pexpire', q.list, q.keepMs)
-      redis.call('pexpire', q.scores, q.keepMs)
-    end
-  end
-end
-local function behindFirst(q, client)
-  local ids, prefix = '', client .. ':'
-  local next = q.listed > 1 and redis.call('lindex', q.list, 1)
-  if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
-  for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
-    if string.sub(owner, 1, #prefix) ~= prefix then break end
-    ids = ids .. ',' .. string.sub(owner, #prefix + 1)
-  end
-  return ids
-end
-local function isDeaf(waiter, inboxes)
-  if not string.find(waiter.marks or '', 'h', 1, true) then
-    return false
-  end
-  local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
-  return not heard.err and heard[2] == 0
-end
-local function passOverDeaf(q, first, inboxes)
-  local deaf = {}
-  for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
-    local client, waiter = clientOf(owner), waiterOf(q, owner)
-    if deaf[client] == nil then
-      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
-    end
-    if not deaf[client] then
-      for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
-        redis.call('hdel', q.heartbeats, clientOf(before))
-        remove(q, before)
-      end
-      return waiter
-    end
-  end
-  return first
-end
-local function callUp(q, lock, first, inboxes, unlock, publish)
-  if isDeaf(first, inboxes) then
-    first = passOverDeaf(q, first, inboxes)
-  end
-  local owner, marks = first.owner, first.marks
-  local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
-  local nonce = nonceIn(marks)
-  if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
-    local passesOn = string.find(marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
-    remove(q, owner)
-    return q.listed > 0 and aliveMs or 0
-  end
-  redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
-  if marks then
-    redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
-  else
-    redis.call(publish, unlock .. ':' .. owner, '0')
-  end
-  return q.listed > 1 and aliveMs or 0
-end
+  'fair-lock/withdraw': `-- insert fair-lock/queue
+-- insert fair-lock/call-up
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
 remove(q, ARGV[1])
 local first = redis.call('exists', KEYS[1]) == 0 and head(q)
@@ -3442,1143 +521,607 @@ local usedWithinMs = first and callUp(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[
 tidy(q)
 return usedWithinMs
 `,
-  'fenced-lock/acquire': `-- acquire: take a lock as lock/acquire does, with a token larger than that of any acquisition before.
-local lock = {
-  ['lock/acquire'] = { run = function(KEYS, ARGV)
-    local holds = tonumber(ARGV[2])
-    local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
-    if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
-      redis.call('hset', KEYS[1], ARGV[1], 1)
-      redis.call('pexpire', KEYS[1], ARGV[3])
-      return 1
-    end
-    local function isLate(latch, sequence)
-      local through = tonumber(redis.call('get', latch) or '')
-      return through ~= nil and tonumber(sequence) <= through
-    end
-    local function refuseCopies(latch, holds, sequence, through, ttl)
-      local isCopy = holds > 0 and isLate(latch, sequence)
-      if isCopy or through ~= '0' then
-        redis.call('pexpire', latch, ttl)
-      end
-      if not isCopy and through ~= '0' then
-        redis.call('set', latch, through, 'px', ttl)
-      end
-      return isCopy
-    end
-    local function isOf(owner, text)
-      return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-    end
-    local function noteAt(key)
-      return redis.pcall('get', key)
-    end
-    local function describe(key, owner, holds, wanted)
-      local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-      local known = ttl and noteAt(key)
-      if not ttl or type(known) == 'table' then
-        return
-      end
-      if isOf(owner, known) then
-        redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-      elseif holds == 1 then
-        local time = redis.call('time')
-        local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-        redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-      end
-    end
-    local function noteOf(key, owner)
-      local text = key and noteAt(key)
-      local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-      if at and #at <= 15 and #traceparent <= 200 then
-        local time = redis.call('time')
-        return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-      end
-    end
-    local LIFE = 'alive:'
-    local NONCE = '2:'
-    local LEFT_FREE = 'left-free'
-    local LONGEST_GIVING_MS = 100
-    local function micros()
-      local time = redis.call('time')
-      return tonumber(time[1]) * 1000000 + tonumber(time[2])
-    end
-    local function leave(line, owner)
-      if redis.call('zrem', line, owner, LIFE .. owner, NONCE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
-        redis.call('pexpire', line, LONGEST_GIVING_MS)
-      end
-    end
-    local function stand(line, owner, forMs, nonce)
-      local now = micros()
-      local untilMs = math.floor(now / 1000) + forMs
-      redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
-      redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner, '-' .. nonce, NONCE .. owner)
-      redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
-      return untilMs
-    end
-    local mine = redis.call('hget', KEYS[1], ARGV[1])
-    local free = not mine and redis.call('exists', KEYS[1]) == 0
-    local line = KEYS[4] and type(redis.pcall('zcard', KEYS[4])) == 'number' and KEYS[4]
-    local superseded = isLate(KEYS[2], ARGV[4])
-    if not superseded and (mine or (free and holds == 1)) then
-      redis.call('hset', KEYS[1], ARGV[1], holds)
-      redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-      if ARGV[5] ~= '0' then
-        redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-      end
-      if line then
-        leave(line, ARGV[1])
-      end
-      describe(KEYS[3], ARGV[1], holds, ARGV[7])
-      return 1
-    end
-    redis.call('hdel', KEYS[1], '')
-    if superseded then
-      return 3
-    end
-    if holds > 1 then
-      return 2
-    end
-    local untilMs = line and stand(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
-    local holder = redis.call('hgetall', KEYS[1])
-    return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
-  end },
+  'fenced-lock/acquire': `local lock = {
+-- include lock/acquire
 }
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local answer = lock['lock/acquire'].run({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)
 if answer ~= 1 then
-  return answer
+return answer
 end
 local token = mine and redis.call('get', KEYS[4])
 if not token then
-  local counted = redis.pcall('incr', KEYS[4])
-  if type(counted) == 'table' or counted < 1 then
-    redis.call('del', KEYS[1], KEYS[3])
-    local failure = type(counted) == 'table' and counted.err or 'WRONGTYPE A token is never negative'
-    return redis.error_reply(failure .. ' (key "' .. KEYS[4] .. '")')
-  end
-  token = redis.call('get', KEYS[4])
-  if ARGV[8] == 'time' then
-    local time = redis.call('time')
-    local now = time[1] .. string.format('%06d', time[2])
-    if #now > #token or (#now == #token and now > token) then
-      redis.call('set', KEYS[4], now)
-      token = now
-    end
-  end
+local counted = redis.pcall('incr', KEYS[4])
+if type(counted) == 'table' or counted < 1 then
+redis.call('del', KEYS[1], KEYS[3])
+local failure = type(counted) == 'table' and counted.err or 'WRONGTYPE A token is never negative'
+return redis.error_reply(failure .. ' (key "' .. KEYS[4] .. '")')
+end
+token = redis.call('get', KEYS[4])
+if ARGV[8] == 'time' then
+local time = redis.call('time')
+local now = time[1] .. string.format('%06d', time[2])
+if #now > #token or (#now == #token and now > token) then
+redis.call('set', KEYS[4], now)
+token = now
+end
+end
 end
 if ARGV[9] ~= '0' then
-  redis.call('pexpire', KEYS[4], ARGV[9])
+redis.call('pexpire', KEYS[4], ARGV[9])
 end
 return { token }
 `,
-  'fenced-lock/get-token': `-- get-token: the token of the latest acquisition.
-redis.call('hdel', KEYS[1], '')
+  'fenced-lock/get-token': `redis.call('hdel', KEYS[1], '')
 return redis.call('get', KEYS[2])
 `,
-  'fenced-value/set': `-- set: write a value, unless somebody with a higher token has written it.
-local kept = redis.call('hmget', KEYS[1], 'token', 'writer', 'sequence')
+  'fenced-value/set': `local kept = redis.call('hmget', KEYS[1], 'token', 'writer', 'sequence')
 local isOurs = kept[1] and kept[2] and kept[3] and string.match(kept[1], '^%d+$')
 if not isOurs and redis.call('exists', KEYS[1]) == 1 then
-  return redis.error_reply('WRONGTYPE The hash at this key was not written by fencedSet')
+return redis.error_reply('WRONGTYPE The hash at this key was not written by fencedSet')
 end
 local highest = kept[1] or '0'
 local token = ARGV[1]
 local isStale = #token < #highest or (#token == #highest and token < highest)
 local isCopy = token == highest and ARGV[4] == kept[2] and tonumber(ARGV[5]) <= tonumber(kept[3])
 if isStale or isCopy then
-  redis.call('hdel', KEYS[1], '')
-  return { isStale and 0 or 1, highest }
+redis.call('hdel', KEYS[1], '')
+return { isStale and 0 or 1, highest }
 end
 redis.call('hset', KEYS[1], 'token', token, 'value', ARGV[2], 'writer', ARGV[4], 'sequence', ARGV[5])
 if ARGV[3] ~= '0' then
-  redis.call('pexpire', KEYS[1], ARGV[3])
+redis.call('pexpire', KEYS[1], ARGV[3])
 else
-  redis.call('persist', KEYS[1])
+redis.call('persist', KEYS[1])
 end
 return { 1, token }
 `,
-  'latch/count-down': `-- count-down: one less; at 0 the latch is gone and its waiters pass.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
-end
-local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
-end
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
-end
+  'latch/count-down': `-- insert counter/once
+-- insert counter/number
 local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 redis.call('hdel', KEYS[2], '')
 local count = numberAt(KEYS[1])
 if not count then
-  return NOT_A_NUMBER
+return NOT_A_NUMBER
 end
 local outcome = outcomeOf(operation)
 if outcome then
-  return outcome
+return outcome
 end
 if redis.call('exists', KEYS[1]) == 0 then
-  return keep(operation, 0)
+return keep(operation, 0)
 end
 if count > 1 then
-  redis.call('decr', KEYS[1])
+redis.call('decr', KEYS[1])
 else
-  redis.call('del', KEYS[1])
+redis.call('del', KEYS[1])
 end
 if count == 1 then
-  redis.call(ARGV[5], ARGV[4], '0')
+redis.call(ARGV[5], ARGV[4], '0')
 end
 return keep(operation, 1)
 `,
-  'latch/delete': `-- delete: no latch any more; who asks for its count finds 0.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
-end
-local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
-end
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
-end
+  'latch/delete': `-- insert counter/once
+-- insert counter/number
 local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 redis.call('hdel', KEYS[2], '')
 if not numberAt(KEYS[1]) then
-  return NOT_A_NUMBER
+return NOT_A_NUMBER
 end
 local outcome = outcomeOf(operation)
 if outcome then
-  return outcome
+return outcome
 end
 if redis.call('del', KEYS[1]) == 0 then
-  return keep(operation, 0)
+return keep(operation, 0)
 end
 redis.call(ARGV[5], ARGV[4], '1')
 return keep(operation, 1)
 `,
-  'lock/acquire': `-- acquire: take a free lock for an owner, or set the hold count of an owner that has it; refused, it may stand in line.
-local holds = tonumber(ARGV[2])
+  'lock/acquire': `local holds = tonumber(ARGV[2])
 local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
 if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
-  redis.call('hset', KEYS[1], ARGV[1], 1)
-  redis.call('pexpire', KEYS[1], ARGV[3])
-  return 1
+redis.call('hset', KEYS[1], ARGV[1], 1)
+redis.call('pexpire', KEYS[1], ARGV[3])
+return 1
 end
-local function isLate(latch, sequence)
-  local through = tonumber(redis.call('get', latch) or '')
-  return through ~= nil and tonumber(sequence) <= through
-end
-local function refuseCopies(latch, holds, sequence, through, ttl)
-  local isCopy = holds > 0 and isLate(latch, sequence)
-  if isCopy or through ~= '0' then
-    redis.call('pexpire', latch, ttl)
-  end
-  if not isCopy and through ~= '0' then
-    redis.call('set', latch, through, 'px', ttl)
-  end
-  return isCopy
-end
-local function isOf(owner, text)
-  return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-end
-local function noteAt(key)
-  return redis.pcall('get', key)
-end
-local function describe(key, owner, holds, wanted)
-  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-  local known = ttl and noteAt(key)
-  if not ttl or type(known) == 'table' then
-    return
-  end
-  if isOf(owner, known) then
-    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-  elseif holds == 1 then
-    local time = redis.call('time')
-    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-  end
-end
-local function noteOf(key, owner)
-  local text = key and noteAt(key)
-  local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-  if at and #at <= 15 and #traceparent <= 200 then
-    local time = redis.call('time')
-    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-  end
-end
-local LIFE = 'alive:'
-local NONCE = '2:'
-local LEFT_FREE = 'left-free'
-local LONGEST_GIVING_MS = 100
-local function micros()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
-local function leave(line, owner)
-  if redis.call('zrem', line, owner, LIFE .. owner, NONCE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
-    redis.call('pexpire', line, LONGEST_GIVING_MS)
-  end
-end
-local function stand(line, owner, forMs, nonce)
-  local now = micros()
-  local untilMs = math.floor(now / 1000) + forMs
-  redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
-  redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner, '-' .. nonce, NONCE .. owner)
-  redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
-  return untilMs
-end
+-- insert lock/latch
+-- insert lock/note
+-- insert lock/line
 local mine = redis.call('hget', KEYS[1], ARGV[1])
 local free = not mine and redis.call('exists', KEYS[1]) == 0
 local line = KEYS[4] and type(redis.pcall('zcard', KEYS[4])) == 'number' and KEYS[4]
 local superseded = isLate(KEYS[2], ARGV[4])
 if not superseded and (mine or (free and holds == 1)) then
-  redis.call('hset', KEYS[1], ARGV[1], holds)
-  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-  if ARGV[5] ~= '0' then
-    redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-  end
-  if line then
-    leave(line, ARGV[1])
-  end
-  describe(KEYS[3], ARGV[1], holds, ARGV[7])
-  return 1
+redis.call('hset', KEYS[1], ARGV[1], holds)
+redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+if ARGV[5] ~= '0' then
+redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+end
+if line then
+leave(line, ARGV[1])
+end
+describe(KEYS[3], ARGV[1], holds, ARGV[7])
+return 1
 end
 redis.call('hdel', KEYS[1], '')
 if superseded then
-  return 3
+return 3
 end
 if holds > 1 then
-  return 2
+return 2
 end
 local untilMs = line and stand(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
 local holder = redis.call('hgetall', KEYS[1])
 return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
 `,
-  'lock/announce': `-- announce: tell everybody that a lock is free, if it is: a waiter that was given it may have died before it heard of it.
-redis.call('hdel', KEYS[1], '')
+  'lock/announce': `redis.call('hdel', KEYS[1], '')
 if redis.call('exists', KEYS[1]) == 1 then
-  return 0
+return 0
 end
 redis.call(ARGV[2], ARGV[1], '0')
 return 1
 `,
-  'lock/explain': `-- explain: all that Redis has about a lock, of whatever kind; or that the key is none.
-local function isOf(owner, text)
-  return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
+  'lock/call-up.part': `-- insert lock/line
+-- insert lock/give
+local function firstOf(line)
+return redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
 end
-local function noteAt(key)
-  return redis.pcall('get', key)
+local function firstAlive(line, now)
+local owner = firstOf(line)
+while owner do
+local untilMs = -tonumber(redis.call('zscore', line, LIFE .. owner) or 0)
+if untilMs > now and untilMs <= now + LONGEST_LIFE_MS and isOwner(owner) then
+return owner, untilMs
 end
-local function describe(key, owner, holds, wanted)
-  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-  local known = ttl and noteAt(key)
-  if not ttl or type(known) == 'table' then
-    return
-  end
-  if isOf(owner, known) then
-    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-  elseif holds == 1 then
-    local time = redis.call('time')
-    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-  end
+leave(line, owner)
+owner = firstOf(line)
 end
-local function noteOf(key, owner)
-  local text = key and noteAt(key)
-  local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-  if at and #at <= 15 and #traceparent <= 200 then
-    local time = redis.call('time')
-    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-  end
 end
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local function nonceOf(line, owner)
+return string.match(redis.call('zscore', line, NONCE .. owner) or '', '^-(%d+)$')
 end
-local function writersWait(writers)
-  local waiting = redis.call('exists', writers) == 1 and redis.pcall('zcount', writers, clock(), '+inf')
-  return type(waiting) == 'number' and waiting > 0
+local function allStand(line, now, publish, channel, exempt, inbox)
+local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
+or redis.pcall('pubsub', 'numsub', channel, inbox)
+local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
+return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
 end
-local MOST_FIELDS = 1000
-local LONGEST_OWNER = 1000
-local function looksLikeOwner(field)
-  return #field <= LONGEST_OWNER
-    and (string.find(field, '^[^:]+:%d+$') or string.find(field, '^[^:]+:%d+:write$'))
+local function wasLeftFreeLately(line, now)
+local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
+return leftFree > now - LONGEST_GIVING_MS and leftFree <= now
 end
-local function looksLikeLock(key)
-  local size = redis.call('hlen', key)
-  local mode = redis.call('hget', key, 'mode')
-  local isReadWrite = mode == 'read' or mode == 'write'
-  if size > MOST_FIELDS or size ~= 1 and not isReadWrite then
-    return false
-  end
-  for _, field in ipairs(redis.call('hkeys', key)) do
-    local isMode = isReadWrite and field == 'mode'
-    if not isMode and not (looksLikeOwner(field) and string.find(redis.call('hget', key, field), '^[1-9]%d*$')) then
-      return false
-    end
-  end
-  return size > (isReadWrite and 1 or 0)
+local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
+local now = math.floor(micros() / 1000)
+local first, untilMs = firstAlive(line, now)
+if not first then
+return nil
 end
+local nonce = nonceOf(line, first)
+local isHeard = nonce and allStand(line, now, publish, channel, exempt, inboxOf(first, inboxPrefix))
+if isHeard and wasLeftFreeLately(line, now) then
+redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
+give(lock, first, untilMs, inboxPrefix, nonce)
+leave(line, first)
+return untilMs - now
+end
+redis.call('zadd', line, string.format('%.0f', -now), LEFT_FREE)
+return nil
+end
+`,
+  'lock/explain': `-- insert lock/note
+-- insert read-lock/writers
+-- insert lock/shape
 redis.call('del', KEYS[6])
 local ttl = redis.call('pttl', KEYS[1])
 if ttl == -2 or (ARGV[1] == '1' and not (ttl > 0 and looksLikeLock(KEYS[1]))) then
-  return 0
+return 0
 end
 local fields = redis.call('hgetall', KEYS[1])
 local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), 0
 if redis.call('exists', KEYS[5]) == 1 then
-  writers = redis.pcall('zcount', KEYS[5], clock(), '+inf')
+writers = redis.pcall('zcount', KEYS[5], clock(), '+inf')
 end
 local answer = {
-  ttl,
-  fields,
-  type(token) == 'string' and token or '',
-  type(inLine) == 'number' and inLine or 0,
-  type(writers) == 'number' and writers or 0,
+ttl,
+fields,
+type(token) == 'string' and token or '',
+type(inLine) == 'number' and inLine or 0,
+type(writers) == 'number' and writers or 0,
 }
 local note = noteAt(KEYS[2])
 for i = 1, #fields, 2 do
-  if isOf(fields[i], note) then
-    answer[6], answer[7], answer[8] = fields[i], noteOf(KEYS[2], fields[i])
-  end
+if isOf(fields[i], note) then
+answer[6], answer[7], answer[8] = fields[i], noteOf(KEYS[2], fields[i])
+end
 end
 return answer
 `,
-  'lock/force-release': `-- force-release: delete the lock whoever has it, wake waiters, tell the clients that had it.
-local owners = redis.call('hkeys', KEYS[1])
+  'lock/force-release': `local owners = redis.call('hkeys', KEYS[1])
 redis.call('del', KEYS[1], KEYS[2])
 if #owners == 0 then
-  return 0
+return 0
 end
 if ARGV[2] ~= '' then
-  redis.call(ARGV[2], ARGV[1], '0')
+redis.call(ARGV[2], ARGV[1], '0')
 end
 for _, owner in ipairs(owners) do
-  local client = string.match(owner, '^(.-):')
-  if client then
-    redis.call('publish', ARGV[3] .. client, owner)
-  end
+local client = string.match(owner, '^(.-):')
+if client then
+redis.call('publish', ARGV[3] .. client, owner)
+end
 end
 return #owners
 `,
-  'lock/inspect': `-- inspect: who has the lock, how often, and for how long still.
-redis.call('hdel', KEYS[1], '')
+  'lock/forget.part': `local function forget(key, owner)
+local text = redis.pcall('get', key)
+if type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner then
+redis.call('del', key)
+end
+end
+`,
+  'lock/give.part': `local function inboxOf(owner, prefix)
+return prefix .. (string.match(owner, '^(.*):') or owner)
+end
+local LONGEST_LIFE_MS = 86400000
+local function isOwner(text)
+return string.find(text, '^[^:]+:%d+$') ~= nil
+end
+local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
+local untilText = string.format('%.0f', untilMs)
+local told = untilText .. ':' .. owner .. (behind or '')
+redis.call('hset', lock, owner, 1)
+redis.call('pexpireat', lock, untilText)
+redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
+end
+`,
+  'lock/inspect': `redis.call('hdel', KEYS[1], '')
 local answer = redis.call('hgetall', KEYS[1])
 table.insert(answer, 1, redis.call('pttl', KEYS[1]))
 return answer
 `,
-  'lock/release': `-- release: lower the hold count of an owner; at 0 give the lock to the first in line, or delete it and wake waiters.
-local holds = tonumber(ARGV[2])
-if holds > 0 or ARGV[4] ~= '0' then
-local function isLate(latch, sequence)
-  local through = tonumber(redis.call('get', latch) or '')
-  return through ~= nil and tonumber(sequence) <= through
+  'lock/latch.part': `local function isLate(latch, sequence)
+local through = tonumber(redis.call('get', latch) or '')
+return through ~= nil and tonumber(sequence) <= through
 end
 local function refuseCopies(latch, holds, sequence, through, ttl)
-  local isCopy = holds > 0 and isLate(latch, sequence)
-  if isCopy or through ~= '0' then
-    redis.call('pexpire', latch, ttl)
-  end
-  if not isCopy and through ~= '0' then
-    redis.call('set', latch, through, 'px', ttl)
-  end
-  return isCopy
+local isCopy = holds > 0 and isLate(latch, sequence)
+if isCopy or through ~= '0' then
+redis.call('pexpire', latch, ttl)
 end
-  if refuseCopies(KEYS[3], holds, ARGV[3], ARGV[4], ARGV[5]) then
-    return 3
-  end
+if not isCopy and through ~= '0' then
+redis.call('set', latch, through, 'px', ttl)
 end
-local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
-local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
-if holds > 0 then
-  if not mine then
-    return 0
-  end
-  redis.call('hset', KEYS[1], ARGV[1], holds)
-  return 2
+return isCopy
 end
-if KEYS[4] then
-local function forget(key, owner)
-  local text = redis.pcall('get', key)
-  if type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner then
-    redis.call('del', key)
-  end
-end
-  forget(KEYS[4], ARGV[1])
-end
-local inLine = redis.pcall('zcard', KEYS[2])
-local isAwaited = inLine ~= 0
-if isAwaited and type(inLine) == 'number' then
-local LIFE = 'alive:'
+`,
+  'lock/line.part': `local LIFE = 'alive:'
 local NONCE = '2:'
 local LEFT_FREE = 'left-free'
 local LONGEST_GIVING_MS = 100
 local function micros()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+local time = redis.call('time')
+return tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
 local function leave(line, owner)
-  if redis.call('zrem', line, owner, LIFE .. owner, NONCE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
-    redis.call('pexpire', line, LONGEST_GIVING_MS)
-  end
+if redis.call('zrem', line, owner, LIFE .. owner, NONCE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
+redis.call('pexpire', line, LONGEST_GIVING_MS)
+end
 end
 local function stand(line, owner, forMs, nonce)
-  local now = micros()
-  local untilMs = math.floor(now / 1000) + forMs
-  redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
-  redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner, '-' .. nonce, NONCE .. owner)
-  redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
-  return untilMs
+local now = micros()
+local untilMs = math.floor(now / 1000) + forMs
+redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
+redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner, '-' .. nonce, NONCE .. owner)
+redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
+return untilMs
 end
-local function inboxOf(owner, prefix)
-  return prefix .. (string.match(owner, '^(.*):') or owner)
+`,
+  'lock/move.part': `local function move(lock, from, to)
+local holds = redis.call('hget', lock, from)
+if holds then
+redis.call('hset', lock, to, holds)
+redis.call('hdel', lock, from)
 end
-local LONGEST_LIFE_MS = 86400000
-local function isOwner(text)
-  return string.find(text, '^[^:]+:%d+$') ~= nil
+return holds
 end
-local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
-  local untilText = string.format('%.0f', untilMs)
-  local told = untilText .. ':' .. owner .. (behind or '')
-  redis.call('hset', lock, owner, 1)
-  redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
+`,
+  'lock/note.part': `local function isOf(owner, text)
+return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
 end
-local function firstOf(line)
-  return redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+local function noteAt(key)
+return redis.pcall('get', key)
 end
-local function firstAlive(line, now)
-  local owner = firstOf(line)
-  while owner do
-    local untilMs = -tonumber(redis.call('zscore', line, LIFE .. owner) or 0)
-    if untilMs > now and untilMs <= now + LONGEST_LIFE_MS and isOwner(owner) then
-      return owner, untilMs
-    end
-    leave(line, owner)
-    owner = firstOf(line)
-  end
+local function describe(key, owner, holds, wanted)
+local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
+local known = ttl and noteAt(key)
+if not ttl or type(known) == 'table' then
+return
 end
-local function nonceOf(line, owner)
-  return string.match(redis.call('zscore', line, NONCE .. owner) or '', '^-(%d+)$')
+if isOf(owner, known) then
+redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
+elseif holds == 1 then
+local time = redis.call('time')
+local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
+redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
 end
-local function allStand(line, now, publish, channel, exempt, inbox)
-  local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
-    or redis.pcall('pubsub', 'numsub', channel, inbox)
-  local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
-  return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
 end
-local function wasLeftFreeLately(line, now)
-  local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
-  return leftFree > now - LONGEST_GIVING_MS and leftFree <= now
+local function noteOf(key, owner)
+local text = key and noteAt(key)
+local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
+if at and #at <= 15 and #traceparent <= 200 then
+local time = redis.call('time')
+return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
 end
-local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
-  local now = math.floor(micros() / 1000)
-  local first, untilMs = firstAlive(line, now)
-  if not first then
-    return nil
-  end
-  local nonce = nonceOf(line, first)
-  local isHeard = nonce and allStand(line, now, publish, channel, exempt, inboxOf(first, inboxPrefix))
-  if isHeard and wasLeftFreeLately(line, now) then
-    redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
-    give(lock, first, untilMs, inboxPrefix, nonce)
-    leave(line, first)
-    return untilMs - now
-  end
-  redis.call('zadd', line, string.format('%.0f', -now), LEFT_FREE)
-  return nil
 end
-  leave(KEYS[2], ARGV[1])
-  local givenForMs = mine and ARGV[8] ~= ''
-    and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
-  if givenForMs then
-    return -givenForMs
-  end
+`,
+  'lock/release': `local holds = tonumber(ARGV[2])
+if holds > 0 or ARGV[4] ~= '0' then
+-- insert lock/latch
+if refuseCopies(KEYS[3], holds, ARGV[3], ARGV[4], ARGV[5]) then
+return 3
+end
+end
+local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
+local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
+if holds > 0 then
+if not mine then
+return 0
+end
+redis.call('hset', KEYS[1], ARGV[1], holds)
+return 2
+end
+if KEYS[4] then
+-- insert lock/forget
+forget(KEYS[4], ARGV[1])
+end
+local inLine = redis.pcall('zcard', KEYS[2])
+local isAwaited = inLine ~= 0
+if isAwaited and type(inLine) == 'number' then
+-- insert lock/call-up
+leave(KEYS[2], ARGV[1])
+local givenForMs = mine and ARGV[8] ~= ''
+and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
+if givenForMs then
+return -givenForMs
+end
 end
 if not mine then
-  return 0
+return 0
 end
 if ARGV[10] and not isAwaited then
-  return 4
+return 4
 end
 if ARGV[7] ~= '' then
-  return 4 + redis.call(ARGV[7], ARGV[6], '0')
+return 4 + redis.call(ARGV[7], ARGV[6], '0')
 end
 return 1
 `,
-  'lock/rename': `-- rename: let the field of a lock that was passed on inside its process follow the owner.
-local function move(lock, from, to)
-  local holds = redis.call('hget', lock, from)
-  if holds then
-    redis.call('hset', lock, to, holds)
-    redis.call('hdel', lock, from)
-  end
-  return holds
-end
+  'lock/rename': `-- insert lock/move
 redis.call('hdel', KEYS[1], '')
 for i = 1, #ARGV - 2 do
-  if move(KEYS[1], ARGV[i + 2], ARGV[1]) then
-    if KEYS[2] then
-local function isOf(owner, text)
-  return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
+if move(KEYS[1], ARGV[i + 2], ARGV[1]) then
+if KEYS[2] then
+-- insert lock/note
+describe(KEYS[2], ARGV[1], 1, ARGV[2])
 end
-local function noteAt(key)
-  return redis.pcall('get', key)
+return 1
 end
-local function describe(key, owner, holds, wanted)
-  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-  local known = ttl and noteAt(key)
-  if not ttl or type(known) == 'table' then
-    return
-  end
-  if isOf(owner, known) then
-    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-  elseif holds == 1 then
-    local time = redis.call('time')
-    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-  end
-end
-local function noteOf(key, owner)
-  local text = key and noteAt(key)
-  local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-  if at and #at <= 15 and #traceparent <= 200 then
-    local time = redis.call('time')
-    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-  end
-end
-      describe(KEYS[2], ARGV[1], 1, ARGV[2])
-    end
-    return 1
-  end
 end
 return redis.call('hexists', KEYS[1], ARGV[1])
 `,
-  'lock/renew': `-- renew: make sure that each lock an owner still has lives at least a lease from now.
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+  'lock/renew': `-- insert clock
 local lease = tonumber(ARGV[1])
 local endsAt = string.format('%.0f', clock() + lease)
 local compares = redis.REDIS_VERSION_NUM
 local function prolong(key)
-  if redis.call('pttl', key) < lease then
-    redis.call('pexpireat', key, endsAt)
-  else
-    redis.call('hdel', key, '')
-  end
+if redis.call('pttl', key) < lease then
+redis.call('pexpireat', key, endsAt)
+else
+redis.call('hdel', key, '')
+end
 end
 local call, try, lost = redis.call, redis.pcall, {}
 for i, key in ipairs(KEYS) do
-  if try('hexists', key, ARGV[i + 1]) == 1 then
-    if not compares or call('pexpireat', key, endsAt, 'gt') == 0 then
-      prolong(key)
-    end
-  else
-    local touched = try('hdel', key, '')
-    if type(touched) == 'table' and touched.err and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
-      return touched
-    end
-    lost[#lost + 1] = i
-  end
+if try('hexists', key, ARGV[i + 1]) == 1 then
+if not compares or call('pexpireat', key, endsAt, 'gt') == 0 then
+prolong(key)
+end
+else
+local touched = try('hdel', key, '')
+if type(touched) == 'table' and touched.err and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
+return touched
+end
+lost[#lost + 1] = i
+end
 end
 return lost
 `,
-  'permit-semaphore/acquire': `-- acquire: take permits that end, all that are wanted or none.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
+  'lock/shape.part': `local MOST_FIELDS = 1000
+local LONGEST_OWNER = 1000
+local function looksLikeOwner(field)
+return #field <= LONGEST_OWNER
+and (string.find(field, '^[^:]+:%d+$') or string.find(field, '^[^:]+:%d+:write$'))
 end
-local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
+local function looksLikeLock(key)
+local size = redis.call('hlen', key)
+local mode = redis.call('hget', key, 'mode')
+local isReadWrite = mode == 'read' or mode == 'write'
+if size > MOST_FIELDS or size ~= 1 and not isReadWrite then
+return false
 end
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
+for _, field in ipairs(redis.call('hkeys', key)) do
+local isMode = isReadWrite and field == 'mode'
+if not isMode and not (looksLikeOwner(field) and string.find(redis.call('hget', key, field), '^[1-9]%d*$')) then
+return false
 end
-local FOREVER = 922337203685477
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-local function raw(id)
-  return (string.gsub(id, '%x%x', function(byte)
-    return string.char(tonumber(byte, 16))
-  end))
+return size > (isReadWrite and 1 or 0)
 end
-local function giveBack(permits, count)
-  if count > 0 then
-    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
-  end
-end
-local function reclaim(permits)
-  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
-end
+`,
+  'permit-semaphore/acquire': `-- insert counter/once
+-- insert counter/number
+-- insert permit-semaphore/permits
 local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
 local free = numberAt(KEYS[1])
 if not free then
-  return NOT_A_NUMBER
+return NOT_A_NUMBER
 end
 local ended = redis.call('zcount', KEYS[2], '-inf', permits.now)
 local ttl = redis.call('pttl', KEYS[1])
 local outcome = outcomeOf(operation)
 if not outcome then
-  local wanted = #ARGV - 6
-  outcome = free + ended >= wanted and 1 or 0
-  if outcome == 1 then
-    local ends = ARGV[6] == '0' and FOREVER or permits.now + tonumber(ARGV[6])
-    for i = 1, wanted do
-      redis.call('zadd', KEYS[2], ends, raw(ARGV[i + 6]))
-    end
-    reclaim(permits)
-    redis.call('decrby', KEYS[1], wanted)
-    if ttl > 0 then
-      redis.call('pexpire', KEYS[2], ttl)
-    else
-      redis.call('persist', KEYS[2])
-    end
-  else
-    reclaim(permits)
-  end
-  keep(operation, outcome)
+local wanted = #ARGV - 6
+outcome = free + ended >= wanted and 1 or 0
+if outcome == 1 then
+local ends = ARGV[6] == '0' and FOREVER or permits.now + tonumber(ARGV[6])
+for i = 1, wanted do
+redis.call('zadd', KEYS[2], ends, raw(ARGV[i + 6]))
+end
+reclaim(permits)
+redis.call('decrby', KEYS[1], wanted)
+if ttl > 0 then
+redis.call('pexpire', KEYS[2], ttl)
+else
+redis.call('persist', KEYS[2])
+end
+else
+reclaim(permits)
+end
+keep(operation, outcome)
 end
 local first = redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2]
 local wait = first and tonumber(first) < FOREVER and math.max(tonumber(first) - permits.now, 0) or -1
 return { outcome, numberAt(KEYS[1]), wait, ttl }
 `,
-  'permit-semaphore/cancel': `-- cancel: undo an acquire whose caller has gone; one that has not run never will.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
-end
-local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
-end
-local FOREVER = 922337203685477
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function raw(id)
-  return (string.gsub(id, '%x%x', function(byte)
-    return string.char(tonumber(byte, 16))
-  end))
-end
-local function giveBack(permits, count)
-  if count > 0 then
-    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
-  end
-end
-local function reclaim(permits)
-  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
-end
+  'permit-semaphore/cancel': `-- insert counter/once
+-- insert permit-semaphore/permits
 local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5] }
 redis.call('hdel', KEYS[3], '')
 local count = 0
 if outcomeOf(operation) == 1 then
-  for i = 1, #ARGV - 5 do
-    count = count + redis.call('zrem', KEYS[2], raw(ARGV[i + 5]))
-  end
-  giveBack(permits, count)
+for i = 1, #ARGV - 5 do
+count = count + redis.call('zrem', KEYS[2], raw(ARGV[i + 5]))
+end
+giveBack(permits, count)
 end
 keep(operation, -1)
 return count
 `,
-  'permit-semaphore/count': `-- count: how many permits are free, and how many are held.
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
-end
-local FOREVER = 922337203685477
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function raw(id)
-  return (string.gsub(id, '%x%x', function(byte)
-    return string.char(tonumber(byte, 16))
-  end))
-end
-local function giveBack(permits, count)
-  if count > 0 then
-    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
-  end
-end
-local function reclaim(permits)
-  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
-end
+  'permit-semaphore/count': `-- insert counter/number
+-- insert permit-semaphore/permits
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[1], publish = ARGV[2], now = clock() }
 if not numberAt(KEYS[1]) then
-  return NOT_A_NUMBER
+return NOT_A_NUMBER
 end
 reclaim(permits)
 return { numberAt(KEYS[1]), redis.call('zcard', KEYS[2]) }
 `,
-  'permit-semaphore/release': `-- release: give permits back by their ids, all or none, and wake waiters.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
-end
-local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
-end
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
-end
-local FOREVER = 922337203685477
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+  'permit-semaphore/permits.part': `local FOREVER = 922337203685477
+-- insert clock
 local function raw(id)
-  return (string.gsub(id, '%x%x', function(byte)
-    return string.char(tonumber(byte, 16))
-  end))
+return (string.gsub(id, '%x%x', function(byte)
+return string.char(tonumber(byte, 16))
+end))
 end
 local function giveBack(permits, count)
-  if count > 0 then
-    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
-  end
+if count > 0 then
+redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
+end
 end
 local function reclaim(permits)
-  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
+giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
 end
+`,
+  'permit-semaphore/release': `-- insert counter/once
+-- insert counter/number
+-- insert permit-semaphore/permits
 local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
 redis.call('hdel', KEYS[3], '')
 if not numberAt(KEYS[1]) then
-  return NOT_A_NUMBER
+return NOT_A_NUMBER
 end
 local outcome = outcomeOf(operation)
 if outcome then
-  return outcome
+return outcome
 end
 reclaim(permits)
 local missing = 0
 for i = 1, #ARGV - 5 do
-  if not redis.call('zscore', KEYS[2], raw(ARGV[i + 5])) then
-    missing = missing + 1
-  end
+if not redis.call('zscore', KEYS[2], raw(ARGV[i + 5])) then
+missing = missing + 1
+end
 end
 local count = 0
 if missing == 0 then
-  for i = 1, #ARGV - 5 do
-    count = count + redis.call('zrem', KEYS[2], raw(ARGV[i + 5]))
-  end
-  giveBack(permits, count)
+for i = 1, #ARGV - 5 do
+count = count + redis.call('zrem', KEYS[2], raw(ARGV[i + 5]))
+end
+giveBack(permits, count)
 end
 return keep(operation, count)
 `,
-  'permit-semaphore/renew': `-- renew: a permit that is still held ends so long from now, or later.
-local FOREVER = 922337203685477
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function raw(id)
-  return (string.gsub(id, '%x%x', function(byte)
-    return string.char(tonumber(byte, 16))
-  end))
-end
-local function giveBack(permits, count)
-  if count > 0 then
-    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
-  end
-end
-local function reclaim(permits)
-  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
-end
+  'permit-semaphore/renew': `-- insert permit-semaphore/permits
 redis.call('zrem', KEYS[1], '')
 local now, id = clock(), raw(ARGV[2])
 local ends = tonumber(redis.call('zscore', KEYS[1], id) or 0)
 if ends <= now then
-  return 0
+return 0
 end
 ends = math.max(ends, now + tonumber(ARGV[1]))
 redis.call('zadd', KEYS[1], ends, id)
 return ends - now
 `,
-  'permit-semaphore/set': `-- set: so many permits there are in all; what is free may go below 0.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
-end
-local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
-end
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
-end
-local FOREVER = 922337203685477
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function raw(id)
-  return (string.gsub(id, '%x%x', function(byte)
-    return string.char(tonumber(byte, 16))
-  end))
-end
-local function giveBack(permits, count)
-  if count > 0 then
-    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
-  end
-end
-local function reclaim(permits)
-  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
-end
+  'permit-semaphore/set': `-- insert counter/once
+-- insert counter/number
+-- insert permit-semaphore/permits
 local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local free = numberAt(KEYS[1])
 if not free then
-  return NOT_A_NUMBER
+return NOT_A_NUMBER
 end
 local now = clock()
 local taken = redis.call('zcount', KEYS[2], '(' .. now, '+inf')
 local outcome = outcomeOf(operation)
 if outcome then
-  return outcome
+return outcome
 end
 local left = tonumber(ARGV[6]) - taken
 redis.call('set', KEYS[1], left, 'keepttl')
 redis.call('zremrangebyscore', KEYS[2], '-inf', now)
 if left >= 0 then
-  redis.call(ARGV[5], ARGV[4], left)
+redis.call(ARGV[5], ARGV[4], left)
 end
 return keep(operation, 1)
 `,
-  'permit-semaphore/update-lease': `-- update-lease: a permit that is still held ends so long from now.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
-end
-local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
-end
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
-end
-local FOREVER = 922337203685477
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function raw(id)
-  return (string.gsub(id, '%x%x', function(byte)
-    return string.char(tonumber(byte, 16))
-  end))
-end
-local function giveBack(permits, count)
-  if count > 0 then
-    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
-  end
-end
-local function reclaim(permits)
-  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
-end
+  'permit-semaphore/update-lease': `-- insert counter/once
+-- insert counter/number
+-- insert permit-semaphore/permits
 local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
 redis.call('hdel', KEYS[3], '')
 if not numberAt(KEYS[1]) then
-  return NOT_A_NUMBER
+return NOT_A_NUMBER
 end
 local outcome = outcomeOf(operation)
 if outcome then
-  return outcome
+return outcome
 end
 reclaim(permits)
 local id = raw(ARGV[7])
 if not redis.call('zscore', KEYS[2], id) then
-  return keep(operation, 0)
+return keep(operation, 0)
 end
 redis.call('zadd', KEYS[2], permits.now + tonumber(ARGV[6]), id)
 return keep(operation, 1)
 `,
-  'read-lock/acquire': `-- acquire: take a read lock that no writer has, or set the hold count of a reader.
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function writersWait(writers)
-  local waiting = redis.call('exists', writers) == 1 and redis.pcall('zcount', writers, clock(), '+inf')
-  return type(waiting) == 'number' and waiting > 0
-end
-local function isLate(latch, sequence)
-  local through = tonumber(redis.call('get', latch) or '')
-  return through ~= nil and tonumber(sequence) <= through
-end
-local function refuseCopies(latch, holds, sequence, through, ttl)
-  local isCopy = holds > 0 and isLate(latch, sequence)
-  if isCopy or through ~= '0' then
-    redis.call('pexpire', latch, ttl)
-  end
-  if not isCopy and through ~= '0' then
-    redis.call('set', latch, through, 'px', ttl)
-  end
-  return isCopy
-end
-local function isOf(owner, text)
-  return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-end
-local function noteAt(key)
-  return redis.pcall('get', key)
-end
-local function describe(key, owner, holds, wanted)
-  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-  local known = ttl and noteAt(key)
-  if not ttl or type(known) == 'table' then
-    return
-  end
-  if isOf(owner, known) then
-    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-  elseif holds == 1 then
-    local time = redis.call('time')
-    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-  end
-end
-local function noteOf(key, owner)
-  local text = key and noteAt(key)
-  local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-  if at and #at <= 15 and #traceparent <= 200 then
-    local time = redis.call('time')
-    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-  end
-end
-local function heldBy(lock, note)
-  local fields = redis.call('hgetall', lock)
-  local owner, holds, owners = '', 0, 0
-  for i = 1, #fields, 2 do
-    if fields[i] ~= 'mode' then
-      owners = owners + 1
-      if owners == 1 or string.sub(fields[i], -6) == ':write' then
-        owner, holds = fields[i], fields[i + 1]
-      end
-    end
-  end
-  return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
-end
+  'read-lock/acquire': `-- insert read-lock/writers
+-- insert lock/latch
+-- insert lock/note
+-- insert read-lock/holder
 local holds = tonumber(ARGV[2])
 local superseded = isLate(KEYS[2], ARGV[4])
 local mode = redis.call('hget', KEYS[1], 'mode')
@@ -4586,638 +1129,390 @@ local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local open = mode == 'read' or redis.call('exists', KEYS[1]) == 0
 local joins = mode == 'write' and ARGV[7] ~= '' and redis.call('hexists', KEYS[1], ARGV[7]) == 1
 if open and not mine and ARGV[8] == '1' then
-  open = not writersWait(KEYS[3])
+open = not writersWait(KEYS[3])
 end
 if not superseded and (mine or ((open or joins) and holds == 1)) then
-  redis.call('hset', KEYS[1], ARGV[1], holds, 'mode', mode or 'read')
-  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-  for i = 1, holds do
-    if redis.call('pttl', KEYS[4] .. ':' .. i) < tonumber(ARGV[3]) then
-      redis.call('set', KEYS[4] .. ':' .. i, '1', 'px', ARGV[3])
-    end
-  end
-  if ARGV[5] ~= '0' then
-    redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-  end
-  return 1
+redis.call('hset', KEYS[1], ARGV[1], holds, 'mode', mode or 'read')
+redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+for i = 1, holds do
+if redis.call('pttl', KEYS[4] .. ':' .. i) < tonumber(ARGV[3]) then
+redis.call('set', KEYS[4] .. ':' .. i, '1', 'px', ARGV[3])
+end
+end
+if ARGV[5] ~= '0' then
+redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+end
+return 1
 end
 redis.call('hdel', KEYS[1], '')
 if superseded then
-  return 3
+return 3
 end
 if holds > 1 then
-  return 2
+return 2
 end
 return heldBy(KEYS[1], KEYS[5])
 `,
-  'read-lock/force-release': `-- force-release: delete a read-write lock that is held in one mode, wake waiters, tell the clients that had it.
-local function wakeAll(publish, channel)
-  redis.call(publish, channel, '1')
-  redis.call(publish, channel, '00')
-end
+  'read-lock/force-release': `-- insert read-lock/wake-all
 redis.call('hdel', KEYS[1], '')
 if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
-  return 0
+return 0
 end
 local fields = redis.call('hgetall', KEYS[1])
 redis.call('del', KEYS[1], KEYS[3])
 if ARGV[4] == 'write' then
-  wakeAll(ARGV[2], ARGV[1])
+wakeAll(ARGV[2], ARGV[1])
 else
-  redis.call(ARGV[2], ARGV[1], '0')
+redis.call(ARGV[2], ARGV[1], '0')
 end
 for i = 1, #fields, 2 do
-  local owner = fields[i]
-  for n = 1, tonumber(fields[i + 1]) or 0 do
-    redis.call('del', KEYS[2] .. owner .. ARGV[5] .. n)
-  end
-  local client = string.match(owner, '^(.-):')
-  if client then
-    redis.call('publish', ARGV[3] .. client, owner)
-  end
+local owner = fields[i]
+for n = 1, tonumber(fields[i + 1]) or 0 do
+redis.call('del', KEYS[2] .. owner .. ARGV[5] .. n)
+end
+local client = string.match(owner, '^(.-):')
+if client then
+redis.call('publish', ARGV[3] .. client, owner)
+end
 end
 return #fields / 2 - 1
 `,
-  'read-lock/release': `-- release: lower the hold count of a reader; the last reader that is alive deletes the lock and wakes waiters.
-local function leaveToReaders(lock, before, behind)
-  local longest = 0
-  local fields = redis.call('hgetall', lock)
-  for i = 1, #fields, 2 do
-    for n = 1, tonumber(fields[i + 1]) or 0 do
-      local key = before .. fields[i] .. behind .. n
-      longest = math.max(longest, redis.call('pttl', key))
-    end
-  end
-  if longest > 0 then
-    redis.call('pexpire', lock, longest)
-  else
-    redis.call('del', lock)
-  end
-  return longest > 0
+  'read-lock/holder.part': `local function heldBy(lock, note)
+local fields = redis.call('hgetall', lock)
+local owner, holds, owners = '', 0, 0
+for i = 1, #fields, 2 do
+if fields[i] ~= 'mode' then
+owners = owners + 1
+if owners == 1 or string.sub(fields[i], -6) == ':write' then
+owner, holds = fields[i], fields[i + 1]
 end
-local function isLate(latch, sequence)
-  local through = tonumber(redis.call('get', latch) or '')
-  return through ~= nil and tonumber(sequence) <= through
 end
-local function refuseCopies(latch, holds, sequence, through, ttl)
-  local isCopy = holds > 0 and isLate(latch, sequence)
-  if isCopy or through ~= '0' then
-    redis.call('pexpire', latch, ttl)
-  end
-  if not isCopy and through ~= '0' then
-    redis.call('set', latch, through, 'px', ttl)
-  end
-  return isCopy
 end
+return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
+end
+`,
+  'read-lock/readers.part': `local function leaveToReaders(lock, before, behind)
+local longest = 0
+local fields = redis.call('hgetall', lock)
+for i = 1, #fields, 2 do
+for n = 1, tonumber(fields[i + 1]) or 0 do
+local key = before .. fields[i] .. behind .. n
+longest = math.max(longest, redis.call('pttl', key))
+end
+end
+if longest > 0 then
+redis.call('pexpire', lock, longest)
+else
+redis.call('del', lock)
+end
+return longest > 0
+end
+`,
+  'read-lock/release': `-- insert read-lock/readers
+-- insert lock/latch
 local holds = tonumber(ARGV[2])
 if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
-  return 3
+return 3
 end
 redis.call('hdel', KEYS[1], '')
 local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
 if mine == 0 then
-  return 0
+return 0
 end
 for i = holds + 1, mine do
-  redis.call('del', KEYS[3] .. ':' .. i)
+redis.call('del', KEYS[3] .. ':' .. i)
 end
 if holds > 0 then
-  redis.call('hset', KEYS[1], ARGV[1], holds)
-  return 2
+redis.call('hset', KEYS[1], ARGV[1], holds)
+return 2
 end
 redis.call('hdel', KEYS[1], ARGV[1])
 if redis.call('hget', KEYS[1], 'mode') == 'write' then
-  return 1
+return 1
 end
 if not leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
-  redis.call(ARGV[7], ARGV[6], '0')
+redis.call(ARGV[7], ARGV[6], '0')
 end
 return 1
 `,
-  'read-lock/renew': `-- renew: make sure that each read lock an owner still has lives at least a lease from now, and its holds with it.
-local lease = tonumber(ARGV[1])
+  'read-lock/renew': `local lease = tonumber(ARGV[1])
 local lost = {}
 local count = #KEYS / 2
 for i = 1, count do
-  local key = KEYS[i]
-  local touched = redis.pcall('hdel', key, '')
-  local isError = type(touched) == 'table' and touched.err
-  if isError and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
-    return touched
-  end
-  local holds = not isError and tonumber(redis.call('hget', key, ARGV[i + 1]))
-  if holds then
-    redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))
-    for n = 1, holds do
-      local timeout = KEYS[count + i] .. ':' .. n
-      if redis.call('pttl', timeout) < lease then
-        redis.call('set', timeout, '1', 'px', lease)
-      end
-    end
-  else
-    lost[#lost + 1] = i
-  end
+local key = KEYS[i]
+local touched = redis.pcall('hdel', key, '')
+local isError = type(touched) == 'table' and touched.err
+if isError and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
+return touched
+end
+local holds = not isError and tonumber(redis.call('hget', key, ARGV[i + 1]))
+if holds then
+redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))
+for n = 1, holds do
+local timeout = KEYS[count + i] .. ':' .. n
+if redis.call('pttl', timeout) < lease then
+redis.call('set', timeout, '1', 'px', lease)
+end
+end
+else
+lost[#lost + 1] = i
+end
 end
 return lost
 `,
-  'schedule/begin': `-- begin: note that an owner of the lock runs a tick, unless the tick was run, is late, or comes too soon.
-local function ticksAt(key)
-  local ticks = {}
-  local kept = redis.call('hgetall', key)
-  for i = 1, #kept, 2 do
-    ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
-  end
-  return ticks
+  'read-lock/wake-all.part': `local function wakeAll(publish, channel)
+redis.call(publish, channel, '1')
+redis.call(publish, channel, '00')
 end
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+`,
+  'read-lock/writers.part': `-- insert clock
+local function writersWait(writers)
+local waiting = redis.call('exists', writers) == 1 and redis.pcall('zcount', writers, clock(), '+inf')
+return type(waiting) == 'number' and waiting > 0
 end
-local function asText(number)
-  return string.format('%.0f', number)
-end
-local function note(key, tick, entry, limits)
-  redis.call('hset', key, asText(tick), cjson.encode(entry))
-  redis.call('pexpire', key, limits.ttl)
-  if redis.call('hlen', key) > tonumber(limits.most) then
-    local oldest = tick
-    for _, field in ipairs(redis.call('hkeys', key)) do
-      oldest = math.min(oldest, tonumber(field))
-    end
-    redis.call('hdel', key, asText(oldest))
-  end
-end
+`,
+  'schedule/begin': `-- insert schedule/ticks
 local owner, limits = ARGV[1], { ttl = ARGV[4], most = ARGV[5] }
 if redis.call('hexists', KEYS[1], owner) == 0 then
-  redis.call('hdel', KEYS[2], '')
-  return { 5 }
+redis.call('hdel', KEYS[2], '')
+return { 5 }
 end
 local ticks, now = ticksAt(KEYS[2]), clock()
 local mine, latest = nil, -1
 for tick, entry in pairs(ticks) do
-  if entry.owner == owner then
-    mine = tick
-  elseif entry.state ~= 'missed' then
-    latest = math.max(latest, tick)
-  end
+if entry.owner == owner then
+mine = tick
+elseif entry.state ~= 'missed' then
+latest = math.max(latest, tick)
+end
 end
 if not mine then
-  mine = tonumber(ARGV[2]) or math.max(now, latest + 1)
-  local known, before = ticks[mine], ticks[latest]
-  local wait = before and tonumber(before.notBefore) - now or 0
-  if known and known.state ~= 'missed' then
-    redis.call('hdel', KEYS[2], '')
-    return { 2 }
-  end
-  if mine < latest or wait > 0 then
-    if ARGV[2] ~= '' then
-      note(KEYS[2], mine, { state = 'missed', from = asText(now) }, limits)
-    end
-    redis.call('hdel', KEYS[2], '')
-    return mine < latest and { 3 } or { 4, wait }
-  end
-  if before and before.state == 'running' then
-    before.state = 'unfinished'
-    note(KEYS[2], latest, before, limits)
-  end
-  local entry = { state = 'running', owner = owner, from = asText(now), notBefore = asText(now + ARGV[3]) }
-  note(KEYS[2], mine, entry, limits)
+mine = tonumber(ARGV[2]) or math.max(now, latest + 1)
+local known, before = ticks[mine], ticks[latest]
+local wait = before and tonumber(before.notBefore) - now or 0
+if known and known.state ~= 'missed' then
+redis.call('hdel', KEYS[2], '')
+return { 2 }
+end
+if mine < latest or wait > 0 then
+if ARGV[2] ~= '' then
+note(KEYS[2], mine, { state = 'missed', from = asText(now) }, limits)
+end
+redis.call('hdel', KEYS[2], '')
+return mine < latest and { 3 } or { 4, wait }
+end
+if before and before.state == 'running' then
+before.state = 'unfinished'
+note(KEYS[2], latest, before, limits)
+end
+local entry = { state = 'running', owner = owner, from = asText(now), notBefore = asText(now + ARGV[3]) }
+note(KEYS[2], mine, entry, limits)
 end
 local answer = { 1, asText(mine) }
 for tick, entry in pairs(ticks) do
-  local isGap = entry.state == 'missed' or entry.state == 'unfinished'
-  if isGap and tick < mine and (entry.toldTo or owner) == owner then
-    entry.toldTo = owner
-    note(KEYS[2], tick, entry, limits)
-    table.insert(answer, asText(tick))
-  end
+local isGap = entry.state == 'missed' or entry.state == 'unfinished'
+if isGap and tick < mine and (entry.toldTo or owner) == owner then
+entry.toldTo = owner
+note(KEYS[2], tick, entry, limits)
+table.insert(answer, asText(tick))
+end
 end
 return answer
 `,
-  'schedule/finish': `-- finish: note what came of the tick that an owner ran.
-local function ticksAt(key)
-  local ticks = {}
-  local kept = redis.call('hgetall', key)
-  for i = 1, #kept, 2 do
-    ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
-  end
-  return ticks
-end
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function asText(number)
-  return string.format('%.0f', number)
-end
-local function note(key, tick, entry, limits)
-  redis.call('hset', key, asText(tick), cjson.encode(entry))
-  redis.call('pexpire', key, limits.ttl)
-  if redis.call('hlen', key) > tonumber(limits.most) then
-    local oldest = tick
-    for _, field in ipairs(redis.call('hkeys', key)) do
-      oldest = math.min(oldest, tonumber(field))
-    end
-    redis.call('hdel', key, asText(oldest))
-  end
-end
+  'schedule/finish': `-- insert schedule/ticks
 redis.call('hdel', KEYS[2], '')
 local isLost = ARGV[2] == 'done' and redis.call('hexists', KEYS[1], ARGV[1]) == 0
 for tick, entry in pairs(ticksAt(KEYS[2])) do
-  if entry.owner == ARGV[1] and entry.state == 'running' then
-    entry.state = isLost and 'lost' or ARGV[2]
-    entry.to = asText(clock())
-    if ARGV[3] ~= '' then
-      entry.error = ARGV[3]
-    end
-    note(KEYS[2], tick, entry, { ttl = ARGV[4], most = ARGV[5] })
-    return 1
-  end
+if entry.owner == ARGV[1] and entry.state == 'running' then
+entry.state = isLost and 'lost' or ARGV[2]
+entry.to = asText(clock())
+if ARGV[3] ~= '' then
+entry.error = ARGV[3]
+end
+note(KEYS[2], tick, entry, { ttl = ARGV[4], most = ARGV[5] })
+return 1
+end
 end
 return 0
 `,
-  'schedule/miss': `-- miss: note a tick that somebody could not run, unless it is known of already.
-local function ticksAt(key)
-  local ticks = {}
-  local kept = redis.call('hgetall', key)
-  for i = 1, #kept, 2 do
-    ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
-  end
-  return ticks
-end
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function asText(number)
-  return string.format('%.0f', number)
-end
-local function note(key, tick, entry, limits)
-  redis.call('hset', key, asText(tick), cjson.encode(entry))
-  redis.call('pexpire', key, limits.ttl)
-  if redis.call('hlen', key) > tonumber(limits.most) then
-    local oldest = tick
-    for _, field in ipairs(redis.call('hkeys', key)) do
-      oldest = math.min(oldest, tonumber(field))
-    end
-    redis.call('hdel', key, asText(oldest))
-  end
-end
+  'schedule/miss': `-- insert schedule/ticks
 redis.call('hdel', KEYS[1], '')
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
-  return 0
+return 0
 end
 local entry = { state = 'missed', from = asText(clock()) }
 note(KEYS[1], tonumber(ARGV[1]), entry, { ttl = ARGV[2], most = ARGV[3] })
 return 1
 `,
-  'schedule/read': `-- read: all that is known of the ticks of a schedule.
-redis.call('hdel', KEYS[2], '')
+  'schedule/read': `redis.call('hdel', KEYS[2], '')
 return { redis.call('hkeys', KEYS[1]), redis.call('hgetall', KEYS[2]) }
 `,
-  'semaphore/acquire': `-- acquire: take permits, all that are wanted or none.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
+  'schedule/ticks.part': `local function ticksAt(key)
+local ticks = {}
+local kept = redis.call('hgetall', key)
+for i = 1, #kept, 2 do
+ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
 end
-local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
+return ticks
 end
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
+-- insert clock
+local function asText(number)
+return string.format('%.0f', number)
 end
+local function note(key, tick, entry, limits)
+redis.call('hset', key, asText(tick), cjson.encode(entry))
+redis.call('pexpire', key, limits.ttl)
+if redis.call('hlen', key) > tonumber(limits.most) then
+local oldest = tick
+for _, field in ipairs(redis.call('hkeys', key)) do
+oldest = math.min(oldest, tonumber(field))
+end
+redis.call('hdel', key, asText(oldest))
+end
+end
+`,
+  'semaphore/acquire': `-- insert counter/once
+-- insert counter/number
 local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local free = numberAt(KEYS[1])
 if not free then
-  return NOT_A_NUMBER
+return NOT_A_NUMBER
 end
 local outcome = outcomeOf(operation)
 if outcome then
-  return { outcome, free }
+return { outcome, free }
 end
 if free < tonumber(ARGV[4]) then
-  redis.call('hdel', KEYS[2], '')
-  return { keep(operation, 0), free }
+redis.call('hdel', KEYS[2], '')
+return { keep(operation, 0), free }
 end
 free = redis.call('decrby', KEYS[1], ARGV[4])
 return { keep(operation, 1), free }
 `,
-  'semaphore/add': `-- add: more permits, or fewer; what is free may go below 0.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
-end
-local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
-end
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
-end
+  'semaphore/add': `-- insert counter/once
+-- insert counter/number
 local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local free = numberAt(KEYS[1])
 if not free then
-  return NOT_A_NUMBER
+return NOT_A_NUMBER
 end
 local outcome = outcomeOf(operation)
 if outcome then
-  return outcome
+return outcome
 end
 free = free + tonumber(ARGV[4])
 if ARGV[7] == '1' then
-  redis.call('set', KEYS[1], free, 'keepttl')
+redis.call('set', KEYS[1], free, 'keepttl')
 else
-  redis.call('set', KEYS[1], free)
+redis.call('set', KEYS[1], free)
 end
 if free >= 0 then
-  redis.call(ARGV[6], ARGV[5], free)
+redis.call(ARGV[6], ARGV[5], free)
 end
 return keep(operation, 1)
 `,
-  'semaphore/drain': `-- drain: take all permits that are free.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
-end
-local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
-end
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
-end
+  'semaphore/drain': `-- insert counter/once
+-- insert counter/number
 local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local free = numberAt(KEYS[1])
 if not free then
-  return NOT_A_NUMBER
+return NOT_A_NUMBER
 end
 local outcome = outcomeOf(operation)
 if outcome then
-  return outcome
+return outcome
 end
 if free > 0 then
-  redis.call('set', KEYS[1], '0')
+redis.call('set', KEYS[1], '0')
 end
 return keep(operation, math.max(free, 0))
 `,
-  'semaphore/release': `-- release: give permits back and wake waiters.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
-  end
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
-end
-local function keep(operation, outcome)
-  local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
-  redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
-  redis.call('pexpire', operation.key, operation.ttl)
-  if redis.call('hlen', operation.key) % 16 == 0 then
-    for _, field in ipairs(redis.call('hkeys', operation.key)) do
-      if field ~= 'floor' and (tonumber(field) or 0) <= floor then
-        redis.call('hdel', operation.key, field)
-      end
-    end
-  end
-  return outcome
-end
-local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
-local function numberAt(counter)
-  local value = redis.call('get', counter)
-  local digits = string.match(value or '0', '^-?(%d+)$')
-  return digits and #digits <= 15 and tonumber(value or 0) or nil
-end
+  'semaphore/release': `-- insert counter/once
+-- insert counter/number
 local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 redis.call('hdel', KEYS[2], '')
 if not numberAt(KEYS[1]) then
-  return NOT_A_NUMBER
+return NOT_A_NUMBER
 end
 local outcome = outcomeOf(operation)
 if outcome then
-  return outcome
+return outcome
 end
 if ARGV[5] == '1' and redis.call('exists', KEYS[1]) == 0 then
-  return keep(operation, 0)
+return keep(operation, 0)
 end
 redis.call(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))
 return keep(operation, 1)
 `,
-  'write-lock/acquire': `-- acquire: take a free write lock, or set the hold count of the writer; refused, let readers know that it waits.
-local function clock()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function writersWait(writers)
-  local waiting = redis.call('exists', writers) == 1 and redis.pcall('zcount', writers, clock(), '+inf')
-  return type(waiting) == 'number' and waiting > 0
-end
-local function isLate(latch, sequence)
-  local through = tonumber(redis.call('get', latch) or '')
-  return through ~= nil and tonumber(sequence) <= through
-end
-local function refuseCopies(latch, holds, sequence, through, ttl)
-  local isCopy = holds > 0 and isLate(latch, sequence)
-  if isCopy or through ~= '0' then
-    redis.call('pexpire', latch, ttl)
-  end
-  if not isCopy and through ~= '0' then
-    redis.call('set', latch, through, 'px', ttl)
-  end
-  return isCopy
-end
-local function isOf(owner, text)
-  return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-end
-local function noteAt(key)
-  return redis.pcall('get', key)
-end
-local function describe(key, owner, holds, wanted)
-  local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-  local known = ttl and noteAt(key)
-  if not ttl or type(known) == 'table' then
-    return
-  end
-  if isOf(owner, known) then
-    redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
-  elseif holds == 1 then
-    local time = redis.call('time')
-    local at = time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000))
-    redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
-  end
-end
-local function noteOf(key, owner)
-  local text = key and noteAt(key)
-  local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
-  if at and #at <= 15 and #traceparent <= 200 then
-    local time = redis.call('time')
-    return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
-  end
-end
-local function heldBy(lock, note)
-  local fields = redis.call('hgetall', lock)
-  local owner, holds, owners = '', 0, 0
-  for i = 1, #fields, 2 do
-    if fields[i] ~= 'mode' then
-      owners = owners + 1
-      if owners == 1 or string.sub(fields[i], -6) == ':write' then
-        owner, holds = fields[i], fields[i + 1]
-      end
-    end
-  end
-  return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
-end
+  'write-lock/acquire': `-- insert read-lock/writers
+-- insert lock/latch
+-- insert lock/note
+-- insert read-lock/holder
 local holds = tonumber(ARGV[2])
 local superseded = isLate(KEYS[2], ARGV[4])
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local free = not mine and redis.call('exists', KEYS[1]) == 0
 if not superseded and (mine or (free and holds == 1)) then
-  redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], holds)
-  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-  redis.pcall('zrem', KEYS[3], ARGV[1])
-  if ARGV[5] ~= '0' then
-    redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-  end
-  describe(KEYS[4], ARGV[1], holds, ARGV[8])
-  return 1
+redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], holds)
+redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+redis.pcall('zrem', KEYS[3], ARGV[1])
+if ARGV[5] ~= '0' then
+redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
+end
+describe(KEYS[4], ARGV[1], holds, ARGV[8])
+return 1
 end
 redis.call('hdel', KEYS[1], '')
 if superseded then
-  return 3
+return 3
 end
 if holds > 1 then
-  return 2
+return 2
 end
 if ARGV[7] ~= '0' then
-  local stands = redis.pcall('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
-  if type(stands) == 'number' then
-    redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
-  end
+local stands = redis.pcall('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
+if type(stands) == 'number' then
+redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
+end
 end
 return heldBy(KEYS[1], KEYS[4])
 `,
-  'write-lock/release': `-- release: lower the hold count of the writer; at 0 only what it reads is left, and waiters of both kinds try.
-local function wakeAll(publish, channel)
-  redis.call(publish, channel, '1')
-  redis.call(publish, channel, '00')
-end
-local function forget(key, owner)
-  local text = redis.pcall('get', key)
-  if type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner then
-    redis.call('del', key)
-  end
-end
-local function leaveToReaders(lock, before, behind)
-  local longest = 0
-  local fields = redis.call('hgetall', lock)
-  for i = 1, #fields, 2 do
-    for n = 1, tonumber(fields[i + 1]) or 0 do
-      local key = before .. fields[i] .. behind .. n
-      longest = math.max(longest, redis.call('pttl', key))
-    end
-  end
-  if longest > 0 then
-    redis.call('pexpire', lock, longest)
-  else
-    redis.call('del', lock)
-  end
-  return longest > 0
-end
-local function isLate(latch, sequence)
-  local through = tonumber(redis.call('get', latch) or '')
-  return through ~= nil and tonumber(sequence) <= through
-end
-local function refuseCopies(latch, holds, sequence, through, ttl)
-  local isCopy = holds > 0 and isLate(latch, sequence)
-  if isCopy or through ~= '0' then
-    redis.call('pexpire', latch, ttl)
-  end
-  if not isCopy and through ~= '0' then
-    redis.call('set', latch, through, 'px', ttl)
-  end
-  return isCopy
-end
+  'write-lock/release': `-- insert read-lock/wake-all
+-- insert lock/forget
+-- insert read-lock/readers
+-- insert lock/latch
 local holds = tonumber(ARGV[2])
 if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
-  return 3
+return 3
 end
 redis.call('hdel', KEYS[1], '')
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 if holds > 0 then
-  if mine then
-    redis.call('hset', KEYS[1], ARGV[1], holds)
-  end
-  return mine and 2 or 0
+if mine then
+redis.call('hset', KEYS[1], ARGV[1], holds)
+end
+return mine and 2 or 0
 end
 if KEYS[5] then
-  forget(KEYS[5], ARGV[1])
+forget(KEYS[5], ARGV[1])
 end
 local left = redis.pcall('zrem', KEYS[3], ARGV[1])
 if not mine then
-  if left == 1 and redis.call('exists', KEYS[3]) == 0 then
-    wakeAll(ARGV[7], ARGV[6])
-  end
-  return 0
+if left == 1 and redis.call('exists', KEYS[3]) == 0 then
+wakeAll(ARGV[7], ARGV[6])
+end
+return 0
 end
 redis.call('hdel', KEYS[1], ARGV[1])
 if leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
-  redis.call('hset', KEYS[1], 'mode', 'read')
+redis.call('hset', KEYS[1], 'mode', 'read')
 end
 if type(left) == 'number' then
-  redis.call('del', KEYS[3])
+redis.call('del', KEYS[3])
 end
 wakeAll(ARGV[7], ARGV[6])
 return 1
 `,
-} as const
+})
 
 export const inBatches: readonly string[] = ['lock/acquire', 'fenced-lock/acquire', 'lock/release', 'lock/rename', 'fair-lock/acquire', 'fair-lock/release', 'fair-lock/heartbeat', 'fair-lock/rename', 'read-lock/acquire', 'read-lock/release', 'write-lock/acquire', 'write-lock/release']

@@ -1,4 +1,11 @@
-import type { Session } from '../session.js'
+import type { Background } from '../background.js'
+
+/** What borrowing needs of its client. */
+interface Lender {
+  readonly background: Background
+  /** @throws ClientClosedError */
+  assertOpen(lockName: string): void
+}
 
 /** What a client has to give back before it is closed. */
 export interface Borrowing {
@@ -46,24 +53,21 @@ interface Borrow<T, B> {
  * what is borrowed, and nobody would give back what is added after that.
  * @throws ClientClosedError; what `obtain` throws
  */
-export function borrow<T, B>(
-  session: Pick<Session, 'assertOpen' | 'background'>,
-  how: Borrow<T, B>,
-): Promise<B> {
+export function borrow<T, B>(session: Lender, how: Borrow<T, B>): Promise<B> {
   const borrowed = beginOrGiveBack(session, how)
   session.background.run(borrowed)
   return borrowed
 }
 
 async function beginOrGiveBack<T, B>(
-  { assertOpen, background }: Pick<Session, 'assertOpen' | 'background'>,
+  lender: Lender,
   { lockName, obtain, begin, giveBack }: Borrow<T, B>,
 ): Promise<B> {
   const obtained = await obtain()
   try {
-    assertOpen(lockName)
+    lender.assertOpen(lockName)
   } catch (error) {
-    background.run(giveBack(obtained))
+    lender.background.run(giveBack(obtained))
     throw error
   }
   return begin(obtained)

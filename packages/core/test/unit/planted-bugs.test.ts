@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { luaSources } from '../../src/scripts/lua-sources.js'
@@ -39,18 +40,22 @@ describe('a planted bug', () => {
     )
   })
 
-  it('of a script goes into every copy of it, and into nothing that looks like it', () => {
-    const lua = luaSources['lock/release']
+  it('of a script goes into that script with its parts, and into nothing that looks like it', () => {
+    const folder = fileURLToPath(new URL('../../src/scripts/', import.meta.url))
+    const module = readFileSync(`${folder}lua-sources.ts`, 'utf8')
     const release = {
       file: 'core/src/scripts/lock/release.lua',
       find: "redis.call('hset', KEYS[1], ARGV[1], holds)",
       replace: 'nothing()',
     }
-    const planted = plant(release, `${lua}\nredis.call('hset', KEYS[1], ARGV[1], holds)\nend\n${lua}`)
-    expect(planted.match(/nothing\(\)/g)).toHaveLength(2)
-    expect(planted.match(/redis\.call\('hset', KEYS\[1\], ARGV\[1\], holds\)/g)).toHaveLength(1)
+    const planted = plant(release, module)
+    const changed = (text: string): number => text.split("redis.call('hset', KEYS[1], ARGV[1], holds)").length
+    expect(changed(planted)).toBe(changed(module) - 1)
+    expect(planted.match(/nothing\(\)/g)).toHaveLength(1)
+    const [, ...lua] = luaSources['lock/release'].split('\n')
+    expect(planted).toContain(lua.join('\n').replace(release.find, release.replace))
     expect(() => plant(release, "redis.call('hset', KEYS[1], ARGV[1], holds)")).toThrow(
-      'no copy of core/src/scripts/lock/release.lua',
+      'no core/src/scripts/lock/release.lua: build first',
     )
   })
 })
