@@ -1,6 +1,7 @@
 // Mistakes in giving a fair lock to its next waiter.
 const GRANTS = 'packages/core/test/redis/fair-lock-grants.test.ts'
 const UNTAKEN = 'packages/core/test/redis/grants-nobody-took.test.ts'
+const LOST = 'packages/core/test/redis/lost-lines.test.ts'
 const RELEASE = 'core/src/scripts/fair-lock/release.lua'
 
 export const BUGS_IN_GRANTS = {
@@ -46,6 +47,34 @@ export const BUGS_IN_GRANTS = {
     test: UNTAKEN,
     only: 'keeps its order where nobody hears',
   },
+  'a list that is gone stays gone': {
+    file: RELEASE,
+    find: "if redis.call('zcard', q.scores) ~= q.listed then return true end",
+    replace: '',
+    test: LOST,
+    only: 'held, without queue:',
+  },
+  'whoever is back first passes the others': {
+    file: RELEASE,
+    find: 'if q.ours == 0 then awaitOurs(q) end',
+    replace: '',
+    test: LOST,
+    only: 'free, without queue, timeouts, arrivals',
+  },
+  'the dead are all whose heartbeats are lost': {
+    file: RELEASE,
+    find: 'if not q.heard and q.ours > 0 then',
+    replace: 'if false then',
+    test: LOST,
+    only: 'free, without heartbeats',
+  },
+  'what is rebuilt has no end': {
+    file: RELEASE,
+    find: 'elseif keepMs and (q.isRebuilt or',
+    replace: 'elseif keepMs and (false or',
+    test: LOST,
+    only: 'held, without timeouts:',
+  },
   'a grant that never ends': {
     file: RELEASE,
     find: "redis.call('pexpireat', lock, untilText)",
@@ -69,7 +98,7 @@ export const BUGS_IN_GRANTS = {
   },
   'a newcomer leaves a free lock to nobody': {
     file: 'core/src/scripts/fair-lock/acquire.lua',
-    find: 'if isFree then callUp(',
+    find: 'if first and isFree then callUp(',
     replace: 'if false then callUp(',
     test: GRANTS,
     only: 'is given to the first in line by the next who comes',

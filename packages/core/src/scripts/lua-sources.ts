@@ -115,7 +115,7 @@ return keep(operation, 1)
 `,
   'fair-lock/acquire': `local holds = tonumber(ARGV[2])
 local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
-if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
+if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]) == 0 then
 redis.call('hset', KEYS[1], ARGV[1], 1)
 redis.call('pexpire', KEYS[1], ARGV[3])
 return 1
@@ -140,17 +140,21 @@ redis.call('zcard', KEYS[3])
 since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14])
 end
 local isFree = not holder[1]
-local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0) and head(q)
-if mine or (isFree and (not first or first.owner == ARGV[1])) then
+q.isBack = tonumber(ARGV[10]) > 0
+q.isSure = q.isBack
+local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0 or q.isBack and q.ours == 0) and head(q)
+local awaitsMs = not mine and isFree and not first and math.max(0, awaits(q) - q.now) or 0
+if mine or (isFree and awaitsMs == 0 and (not first or first.owner == ARGV[1])) then
 redis.call('hset', KEYS[1], ARGV[1], holds)
 redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
 if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
 if not mine then remove(q, ARGV[1]) end
 describe(KEYS[7], ARGV[1], holds, ARGV[15])
 else
-if isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
+if first and isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
 holder = isFree and redis.call('hgetall', KEYS[1]) or holder
 local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
+if awaitsMs > 0 then lease = awaitsMs end
 local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
 answer = { lease, owner, held, number, place, strangers, since, untilMs, left, noteOf(KEYS[7], owner) }
 end
@@ -237,7 +241,10 @@ local lease = redis.call('pttl', KEYS[1])
 local holder = redis.call('hgetall', KEYS[1])
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
 local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
+q.isSure = true
 local first = head(q)
+if lease == -2 and awaits(q) > 0 then lease = awaits(q) - q.now end
+if q.isUnknown then untilMs, since = lifeOf(q, ARGV[1]) end
 if redis.call('hlen', KEYS[5]) > 2 * q.ours + 16 then
 for _, client in ipairs(redis.call('hkeys', KEYS[5])) do
 if not string.find(client, ':', 1, true) and lifeOf(q, client) <= q.now then
@@ -264,6 +271,7 @@ lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, st
   'fair-lock/join.part': `local function lineUp(q, owner, lease, before)
 local score = q.now + math.max(lease, 0)
 local latest = q.listed > 0 and redis.call('zrange', q.scores, -1, -1, 'withscores')[2]
+q.isRebuilt = q.isRebuilt or q.listed > 0 and not latest
 if latest then
 score = math.min(tonumber(latest), score + (q.listed + 1) * q.patience)
 end
@@ -277,6 +285,7 @@ q.ours = q.ours + 1
 end
 local function join(q, owner, number, lease)
 local known, rank
+local isBack = number > 0
 if number == 0 then
 local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
 newest = tonumber(newest or 0)
@@ -287,8 +296,11 @@ lineUp(q, owner, lease)
 end
 end
 known = known or redis.call('zscore', q.arrivals, owner)
+if known and isBack and tonumber(known) ~= number then
+redis.call('zadd', q.arrivals, number, owner)
+known = number
+end
 if not known and number > 0 then
-restore(q)
 local next = redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
 redis.call('zadd', q.arrivals, number, owner)
 lineUp(q, owner, lease, next)
@@ -314,6 +326,7 @@ local function lineAt(list, scores, arrivals, heartbeats, patience)
 local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
 q.now, q.patience = clock(), tonumber(patience)
 q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+q.hadOurs = q.ours
 return q
 end
 local function clientOf(owner)
@@ -341,19 +354,38 @@ redis.call('hset', q.heartbeats, ':heard', q.now)
 end
 return wasDeaf
 end
+local SPARED_MS = 2000
+local function spare(q, client)
+if redis.call('hexists', q.heartbeats, client) == 0 then
+local untilMs = q.now + (tonumber(q.span) or SPARED_MS)
+redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f s', untilMs, q.now), ':heard', q.now)
+q.isRebuilt = true
+end
+end
+local function ask(q, client)
+local heard, span, awaits, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', ':awaits', client))
+q.heard, q.span, q.awaits = tonumber(heard) or false, tonumber(span) or q.span, tonumber(awaits) or 0
+if q.awaits > q.now + 10 * (q.span or SPARED_MS) then q.awaits = 0 end
+return life
+end
 local function lifeOf(q, client)
-if q.hasListened then
+if q.heard ~= nil then
 return lifeIn(redis.call('hget', q.heartbeats, client))
 end
-q.hasListened = true
-local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-heard, span = tonumber(heard), tonumber(span)
-if heard and span and listen(q, heard, span) then
+local life = ask(q, client)
+if q.heard and listen(q, q.heard, q.span or SPARED_MS) then
+return lifeOf(q, client)
+end
+if not q.heard and q.ours > 0 then
+for _, owner in ipairs(redis.call('zrange', q.arrivals, 0, -1)) do
+spare(q, clientOf(owner))
+end
 return lifeOf(q, client)
 end
 return lifeIn(life)
 end
 local function lives(q, client, forMs, marks)
+q.span = forMs
 local untilMs, since, before = lifeOf(q, client)
 local left = untilMs - q.now
 q.keepMs = 2 * math.max(forMs, q.patience)
@@ -365,19 +397,6 @@ untilMs = q.now + forMs
 redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
 ':heard', q.now, ':span', forMs)
 return since, untilMs, forMs
-end
-local function restore(q)
-local dropped = {}
-local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
-while owner and not redis.call('zscore', q.scores, owner) do
-dropped[#dropped + 1] = owner
-owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
-end
-for i = #dropped, 1, -1 do
-redis.call('lpush', q.list, dropped[i])
-redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
-end
-q.listed = q.listed + #dropped
 end
 local function remove(q, owner)
 q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
@@ -394,17 +413,110 @@ return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs
 end
 return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
+local function callBack(q)
+q.isUnknown = true
+for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+if not string.find(client, ':', 1, true) then
+local untilMs, _, marks = lifeIn(redis.call('hget', q.heartbeats, client))
+redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, q.now, marks))
+end
+end
+end
+local function awaits(q)
+if q.heard == nil then
+ask(q, '')
+end
+return q.awaits > q.now and q.awaits or 0
+end
+local function awaitOurs(q)
+awaits(q)
+if q.awaits == 0 and (q.heard or q.isBack) then
+q.awaits = math.ceil(q.now + 0.55 * (tonumber(q.span) or SPARED_MS))
+redis.call('hset', q.heartbeats, ':awaits', q.awaits, ':heard', q.now)
+q.isRebuilt = true
+callBack(q)
+end
+end
+local function everybody(q, ours, timeOf)
+local order, isThere = redis.call('lrange', q.list, 0, -1), {}
+for _, owner in ipairs(order) do
+isThere[owner] = true
+end
+local place = 1
+for i = #ours, 1, -1 do
+if isThere[ours[i]] then
+for at, owner in ipairs(order) do
+if owner == ours[i] then place = at break end
+end
+else
+table.insert(order, place, ours[i])
+isThere[ours[i]] = true
+end
+end
+for _, owner in ipairs(redis.call('zrange', q.scores, 0, -1)) do
+local at = 1
+while not isThere[owner] and order[at] and (timeOf[order[at]] or 0) <= timeOf[owner] do
+at = at + 1
+end
+if not isThere[owner] then table.insert(order, at, owner) end
+end
+return order
+end
+local function isOurs(owner)
+return string.find(owner, '~', 1, true) ~= nil
+end
+local function rebuild(q)
+local ours, timeOf, numberOf = redis.call('zrange', q.arrivals, 0, -1, 'withscores'), {}, {}
+local owners = {}
+for i = 1, #ours, 2 do
+owners[#owners + 1] = ours[i]
+numberOf[ours[i]] = tonumber(ours[i + 1])
+end
+local times = redis.call('zrange', q.scores, 0, -1, 'withscores')
+for i = 1, #times, 2 do
+timeOf[times[i]] = tonumber(times[i + 1])
+end
+local order = everybody(q, owners, timeOf)
+local areTimesLost = #times == 0 and (q.ours > 0 or q.isSure)
+redis.call('del', q.list)
+local time, number, isNumberLost = q.now + q.patience, 0, false
+for _, owner in ipairs(order) do
+redis.call('rpush', q.list, owner)
+if not timeOf[owner] and (areTimesLost or isOurs(owner)) then redis.call('zadd', q.scores, time, owner) end
+time = math.max(time, timeOf[owner] or 0)
+if not numberOf[owner] and isOurs(owner) then
+redis.call('zadd', q.arrivals, number + 1, owner)
+numberOf[owner], isNumberLost = number + 1, true
+spare(q, clientOf(owner))
+end
+number = numberOf[owner] or number
+end
+q.listed, q.ours = #order, redis.call('zcard', q.arrivals)
+q.isRebuilt = q.isRebuilt or #order > 0
+if isNumberLost then callBack(q) end
+if q.ours == 0 then awaitOurs(q) end
+end
+local function isBroken(q, earliest, owner)
+if redis.call('zcard', q.scores) ~= q.listed then
+return true
+end
+if earliest then
+return owner ~= earliest and not redis.call('zscore', q.scores, earliest)
+end
+return q.hadOurs == 0 and (q.isSure or redis.call('exists', q.heartbeats) == 1)
+end
 local function head(q)
 local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
 local owner = redis.call('lindex', q.list, 0)
-if earliest and owner ~= earliest then
-restore(q)
+if isBroken(q, earliest, owner) then
+rebuild(q)
 owner = redis.call('lindex', q.list, 0)
+earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
 end
 while owner do
 local first = waiterOf(q, owner, owner == earliest)
 if first.untilMs > q.now then
-return first
+return awaits(q) == 0 and first or nil
 end
 remove(q, owner)
 owner = redis.call('lindex', q.list, 0)
@@ -425,14 +537,15 @@ redis.call('persist', q.list)
 redis.call('persist', q.scores)
 end
 local key = hasStrangers and q.heartbeats or q.list
-if q.ours == 0 then
+local keepMs = q.keepMs or q.isRebuilt and 2 * q.patience
+if q.ours == 0 and awaits(q) == 0 then
 redis.call('del', q.heartbeats)
-elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
-redis.call('pexpire', q.arrivals, q.keepMs)
-redis.call('pexpire', q.heartbeats, q.keepMs)
+elseif keepMs and (q.isRebuilt or redis.call('pttl', key) < 0.75 * keepMs) then
+redis.call('pexpire', q.arrivals, keepMs)
+redis.call('pexpire', q.heartbeats, keepMs)
 if not hasStrangers then
-redis.call('pexpire', q.list, q.keepMs)
-redis.call('pexpire', q.scores, q.keepMs)
+redis.call('pexpire', q.list, keepMs)
+redis.call('pexpire', q.scores, keepMs)
 end
 end
 end

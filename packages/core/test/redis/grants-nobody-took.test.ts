@@ -8,8 +8,7 @@ import { useLockWorkers } from './support/lock-workers.js'
 import { soon, useRig } from './support/rig.js'
 
 // A waiter of ours dies or is stopped in line, and a Java client waits behind it: it hears Redisson's message, or it
-// would sleep until the end of the lease that it was told of. Java is a bare subscription here; with Redisson itself:
-// packages/interop/test/dead-waiters.test.ts.
+// would sleep until the end of the lease that it was told of. Java is a bare subscription here.
 
 const NAME = 'order:42'
 const LINE = 'holdfast:line:{order:42}'

@@ -112,8 +112,8 @@ describe.each(scripts)('%s', (file) => {
     }
   })
 
-  it('has at most 65 lines', () => {
-    expect(lua.trimEnd().split('\n').length).toBeLessThanOrEqual(65)
+  it('has at most 80 lines', () => {
+    expect(lua.trimEnd().split('\n').length).toBeLessThanOrEqual(80)
   })
 
   it('has a twin of the same name, the only module that runs it', () => {

@@ -12,7 +12,7 @@
 -- RETRY   safe: writes the absolute count; an owner stands in line once; late copies meet the latch
 local holds = tonumber(ARGV[2])
 local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
-if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[4], KEYS[6]) == 0 then
+if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]) == 0 then
   -- HSET comes first: Redis refuses it when out of memory, and a write before it would let it pass.
   redis.call('hset', KEYS[1], ARGV[1], 1)
   redis.call('pexpire', KEYS[1], ARGV[3])
@@ -44,17 +44,21 @@ end
 local isFree = not holder[1]
 -- While somebody has the lock it need not be known who is first, except where Java clients may have changed that: the
 -- heartbeats of those who wait drop the dead, and the tries of those who do not wait.
-local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0) and head(q)
-if mine or (isFree and (not first or first.owner == ARGV[1])) then
+q.isBack = tonumber(ARGV[10]) > 0
+q.isSure = q.isBack
+local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0 or q.isBack and q.ours == 0) and head(q)
+local awaitsMs = not mine and isFree and not first and math.max(0, awaits(q) - q.now) or 0
+if mine or (isFree and awaitsMs == 0 and (not first or first.owner == ARGV[1])) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
   if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
   if not mine then remove(q, ARGV[1]) end
   describe(KEYS[7], ARGV[1], holds, ARGV[15])
 else
-  if isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
+  if first and isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
   holder = isFree and redis.call('hgetall', KEYS[1]) or holder
   local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
+  if awaitsMs > 0 then lease = awaitsMs end
   local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
   answer = { lease, owner, held, number, place, strangers, since, untilMs, left, noteOf(KEYS[7], owner) }
 end

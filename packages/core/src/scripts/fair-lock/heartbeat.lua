@@ -15,7 +15,11 @@ local lease = redis.call('pttl', KEYS[1])
 local holder = redis.call('hgetall', KEYS[1])
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
 local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
+q.isSure = true
 local first = head(q)
+-- Who is first is not known yet: it is worth asking again when it is.
+if lease == -2 and awaits(q) > 0 then lease = awaits(q) - q.now end
+if q.isUnknown then untilMs, since = lifeOf(q, ARGV[1]) end
 if redis.call('hlen', KEYS[5]) > 2 * q.ours + 16 then
   -- Clients that have gone would pile up for as long as somebody stands in line.
   for _, client in ipairs(redis.call('hkeys', KEYS[5])) do

@@ -6,6 +6,8 @@
 local function lineUp(q, owner, lease, before)
   local score = q.now + math.max(lease, 0)
   local latest = q.listed > 0 and redis.call('zrange', q.scores, -1, -1, 'withscores')[2]
+  -- The times are lost: until they are rebuilt, they need an end at least.
+  q.isRebuilt = q.isRebuilt or q.listed > 0 and not latest
   if latest then
     score = math.min(tonumber(latest), score + (q.listed + 1) * q.patience)
   end
@@ -23,6 +25,7 @@ end
 -- Returns the number, the place among all who wait, and how many of them are Java's.
 local function join(q, owner, number, lease)
   local known, rank
+  local isBack = number > 0
   if number == 0 then
     local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
     -- The time, so that a number is never given twice, also when the line was empty in between. Beyond 2^53 nobody counts
@@ -35,8 +38,12 @@ local function join(q, owner, number, lease)
     end
   end
   known = known or redis.call('zscore', q.arrivals, owner)
+  if known and isBack and tonumber(known) ~= number then
+    -- Redis had lost it, and put another in its place.
+    redis.call('zadd', q.arrivals, number, owner)
+    known = number
+  end
   if not known and number > 0 then
-    restore(q)
     local next = redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
     redis.call('zadd', q.arrivals, number, owner)
     lineUp(q, owner, lease, next)

@@ -2,16 +2,20 @@
 -- It is Redisson's: a list of owners, and the times after which Java clients drop one from the head. Waiters of
 -- ours are in `arrivals` too, with the number they came at. `heartbeats` has, for each client, until when it counts
 -- as alive and since when without a gap, in Redis's time. No client id has a colon, so the hash can also keep
--- `:heard`, when a script last looked who lives, and `:span`, how long the last heartbeat counts.
+-- `:heard`, when a script last looked who lives, `:span`, how long the last heartbeat counts, and `:awaits`, until when
+-- the line waits for those it has lost, see `rebuild`.
 -- q    { list, scores, arrivals, heartbeats: keys; now: ms; patience: ms that Redisson gives each waiter;
---        listed, ours: how many are in the list, and in arrivals; keepMs: how long our keys live from now, if
---        somebody lives; hasListened: see `lifeOf` }
+--        listed, ours: how many are in the list, and in arrivals; hadOurs: the same when the script began;
+--        keepMs: how long our keys live from now, if somebody lives; heard, span, awaits: those fields, nil before the
+--        script has read them; isSure: one of ours asks that was in line; isBack: and waits still; isRebuilt: keys are
+--        new, and have no end yet; isUnknown: clients are to come back by their numbers }
 -- insert clock
 -- insert lock/give
 local function lineAt(list, scores, arrivals, heartbeats, patience)
   local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
   q.now, q.patience = clock(), tonumber(patience)
   q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+  q.hadOurs = q.ours
   return q
 end
 
@@ -51,15 +55,38 @@ local function listen(q, heard, span)
   return wasDeaf
 end
 
+-- A client of whose life Redis has lost what it knew is given time to say that it lives. Its waiters come back then.
+local SPARED_MS = 2000
+local function spare(q, client)
+  if redis.call('hexists', q.heartbeats, client) == 0 then
+    local untilMs = q.now + (tonumber(q.span) or SPARED_MS)
+    redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f s', untilMs, q.now), ':heard', q.now)
+    q.isRebuilt = true
+  end
+end
+
+-- What the hash says of itself, and of a client. Read once: nothing that a script writes there counts for it.
+local function ask(q, client)
+  local heard, span, awaits, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', ':awaits', client))
+  -- What somebody else wrote there counts as nothing.
+  q.heard, q.span, q.awaits = tonumber(heard) or false, tonumber(span) or q.span, tonumber(awaits) or 0
+  if q.awaits > q.now + 10 * (q.span or SPARED_MS) then q.awaits = 0 end
+  return life
+end
+
 -- As `lifeIn`, of a client. With the first life that a script looks at it hears when one last did.
 local function lifeOf(q, client)
-  if q.hasListened then
+  if q.heard ~= nil then
     return lifeIn(redis.call('hget', q.heartbeats, client))
   end
-  q.hasListened = true
-  local heard, span, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', client))
-  heard, span = tonumber(heard), tonumber(span)
-  if heard and span and listen(q, heard, span) then
+  local life = ask(q, client)
+  if q.heard and listen(q, q.heard, q.span or SPARED_MS) then
+    return lifeOf(q, client)
+  end
+  if not q.heard and q.ours > 0 then
+    for _, owner in ipairs(redis.call('zrange', q.arrivals, 0, -1)) do
+      spare(q, clientOf(owner))
+    end
     return lifeOf(q, client)
   end
   return lifeIn(life)
@@ -69,6 +96,7 @@ end
 -- for dead, and its waiters out of the line. And until when it will, and how long that is. One that asks often prolongs
 -- its life from time to time.
 local function lives(q, client, forMs, marks)
+  q.span = forMs
   local untilMs, since, before = lifeOf(q, client)
   local left = untilMs - q.now
   q.keepMs = 2 * math.max(forMs, q.patience)
@@ -80,22 +108,6 @@ local function lives(q, client, forMs, marks)
   redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, since, marks),
     ':heard', q.now, ':span', forMs)
   return since, untilMs, forMs
-end
-
--- A Java client that takes the lock lowers all times, and the next one may drop live waiters of ours, always from
--- the head. That is where they go back to, in the order they came.
-local function restore(q)
-  local dropped = {}
-  local owner = redis.call('zrange', q.arrivals, 0, 0)[1]
-  while owner and not redis.call('zscore', q.scores, owner) do
-    dropped[#dropped + 1] = owner
-    owner = redis.call('zrange', q.arrivals, #dropped, #dropped)[1]
-  end
-  for i = #dropped, 1, -1 do
-    redis.call('lpush', q.list, dropped[i])
-    redis.call('zadd', q.scores, q.now + q.patience, dropped[i])
-  end
-  q.listed = q.listed + #dropped
 end
 
 local function remove(q, owner)
@@ -119,18 +131,133 @@ local function waiterOf(q, owner, isOurs)
   return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
 
--- The first who is alive, nil when nobody waits. The dead before it go.
+-- The clients come back to the line with each of their waiters: their next heartbeat finds a new beginning of their lives.
+local function callBack(q)
+  q.isUnknown = true
+  for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+    if not string.find(client, ':', 1, true) then
+      local untilMs, _, marks = lifeIn(redis.call('hget', q.heartbeats, client))
+      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, q.now, marks))
+    end
+  end
+end
+
+-- Until when the line waits for waiters that it has lost, 0 when it does not.
+local function awaits(q)
+  if q.heard == nil then
+    ask(q, '')
+  end
+  return q.awaits > q.now and q.awaits or 0
+end
+
+-- Nothing that is left tells of any waiter of ours. The clients know who of theirs came when, and each says so with its
+-- next heartbeat. Until then nobody is the first: whoever is back sooner would pass the others. Once, and not again for
+-- callers that have gone.
+local function awaitOurs(q)
+  awaits(q)
+  if q.awaits == 0 and (q.heard or q.isBack) then
+    q.awaits = math.ceil(q.now + 0.55 * (tonumber(q.span) or SPARED_MS))
+    redis.call('hset', q.heartbeats, ':awaits', q.awaits, ':heard', q.now)
+    q.isRebuilt = true
+    callBack(q)
+  end
+end
+
+-- Everybody who is in one of the keys, in order. What is in the list stays as it is there. Waiters of ours that it has
+-- not go before the next that came later, or else to the front: that is where Java clients drop them, who look at the head
+-- only, and whoever came after the list was lost stands behind them. Others go by their times.
+local function everybody(q, ours, timeOf)
+  local order, isThere = redis.call('lrange', q.list, 0, -1), {}
+  for _, owner in ipairs(order) do
+    isThere[owner] = true
+  end
+  local place = 1
+  for i = #ours, 1, -1 do
+    if isThere[ours[i]] then
+      for at, owner in ipairs(order) do
+        if owner == ours[i] then place = at break end
+      end
+    else
+      table.insert(order, place, ours[i])
+      isThere[ours[i]] = true
+    end
+  end
+  for _, owner in ipairs(redis.call('zrange', q.scores, 0, -1)) do
+    local at = 1
+    while not isThere[owner] and order[at] and (timeOf[order[at]] or 0) <= timeOf[owner] do
+      at = at + 1
+    end
+    if not isThere[owner] then table.insert(order, at, owner) end
+  end
+  return order
+end
+
+-- Client ids of ours have the random part behind a `~`; those of Redisson are UUIDs.
+local function isOurs(owner)
+  return string.find(owner, '~', 1, true) ~= nil
+end
+
+-- Redis has lost a part of the line (somebody deleted a key, or it was evicted), or a Java client that took the lock has
+-- lowered all times, and the next one dropped live waiters of ours from the head. What is missing is made from what is
+-- left. Waiters of ours that nobody has a number of any more get one in their order, and tell their own soon.
+local function rebuild(q)
+  local ours, timeOf, numberOf = redis.call('zrange', q.arrivals, 0, -1, 'withscores'), {}, {}
+  local owners = {}
+  for i = 1, #ours, 2 do
+    owners[#owners + 1] = ours[i]
+    numberOf[ours[i]] = tonumber(ours[i + 1])
+  end
+  local times = redis.call('zrange', q.scores, 0, -1, 'withscores')
+  for i = 1, #times, 2 do
+    timeOf[times[i]] = tonumber(times[i + 1])
+  end
+  local order = everybody(q, owners, timeOf)
+  -- A Java client that alone has no time is broken, and passed over.
+  local areTimesLost = #times == 0 and (q.ours > 0 or q.isSure)
+  redis.call('del', q.list)
+  local time, number, isNumberLost = q.now + q.patience, 0, false
+  for _, owner in ipairs(order) do
+    redis.call('rpush', q.list, owner)
+    if not timeOf[owner] and (areTimesLost or isOurs(owner)) then redis.call('zadd', q.scores, time, owner) end
+    time = math.max(time, timeOf[owner] or 0)
+    if not numberOf[owner] and isOurs(owner) then
+      redis.call('zadd', q.arrivals, number + 1, owner)
+      numberOf[owner], isNumberLost = number + 1, true
+      spare(q, clientOf(owner))
+    end
+    number = numberOf[owner] or number
+  end
+  q.listed, q.ours = #order, redis.call('zcard', q.arrivals)
+  q.isRebuilt = q.isRebuilt or #order > 0
+  if isNumberLost then callBack(q) end
+  if q.ours == 0 then awaitOurs(q) end
+end
+
+-- Whether one of the keys lacks somebody whom another one has.
+local function isBroken(q, earliest, owner)
+  if redis.call('zcard', q.scores) ~= q.listed then
+    return true
+  end
+  if earliest then
+    return owner ~= earliest and not redis.call('zscore', q.scores, earliest)
+  end
+  -- Heartbeats go with the last waiter of ours.
+  return q.hadOurs == 0 and (q.isSure or redis.call('exists', q.heartbeats) == 1)
+end
+
+-- The first who is alive, nil when nobody waits, or nobody knows yet who is first. The dead before it go.
 local function head(q)
   local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
   local owner = redis.call('lindex', q.list, 0)
-  if earliest and owner ~= earliest then
-    restore(q)
+  if isBroken(q, earliest, owner) then
+    rebuild(q)
     owner = redis.call('lindex', q.list, 0)
+    earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
   end
   while owner do
     local first = waiterOf(q, owner, owner == earliest)
     if first.untilMs > q.now then
-      return first
+      return awaits(q) == 0 and first or nil
     end
     remove(q, owner)
     owner = redis.call('lindex', q.list, 0)
@@ -160,14 +287,15 @@ local function tidy(q)
   end
   -- One speaks for all: none of them is there without it, and none was made when it had its end already.
   local key = hasStrangers and q.heartbeats or q.list
-  if q.ours == 0 then
+  local keepMs = q.keepMs or q.isRebuilt and 2 * q.patience
+  if q.ours == 0 and awaits(q) == 0 then
     redis.call('del', q.heartbeats)
-  elseif q.keepMs and redis.call('pttl', key) < 0.75 * q.keepMs then
-    redis.call('pexpire', q.arrivals, q.keepMs)
-    redis.call('pexpire', q.heartbeats, q.keepMs)
+  elseif keepMs and (q.isRebuilt or redis.call('pttl', key) < 0.75 * keepMs) then
+    redis.call('pexpire', q.arrivals, keepMs)
+    redis.call('pexpire', q.heartbeats, keepMs)
     if not hasStrangers then
-      redis.call('pexpire', q.list, q.keepMs)
-      redis.call('pexpire', q.scores, q.keepMs)
+      redis.call('pexpire', q.list, keepMs)
+      redis.call('pexpire', q.scores, keepMs)
     end
   end
 end
