@@ -32,6 +32,7 @@ export const COMMANDS = {
   'test:queue': { test: 'packages/bullmq/test/redis/queue-of-processes.test.ts' },
   'test:telemetry': { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },
   'measure:failures': { smoke: 'scripts/measure-failures.mjs --rounds 1' },
+  'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
   'bench:telemetry': { smoke: 'scripts/telemetry-overhead.mjs --rounds 1 --ms 20 --processes 1' },

@@ -64,3 +64,24 @@ describe('the commands that pages name', () => {
     expect(others.map(([name]) => name)).toEqual([])
   })
 })
+
+// What docs/reliability.md measures, and the pages it leaves the figures of one kind of lock to.
+const MEASURING = /npm run (test:(?!torture|planted|unit|fleets|clients)[\w-]+|bench:\w+|measure:failures)`/
+const MEASURED = /(measured|Measured|cores|seed|rounds|times each|No failure)/
+
+describe('figures', () => {
+  it('of the programs that break and measure name the commit they are of', () => {
+    const sections = read('docs/reliability.md').split(/\n\n/)
+    const figures = sections.filter((text) => /^\*\*[A-Z][\w -]+\*\*.*\d{2}/.test(text))
+    expect(figures.length).toBeGreaterThan(6)
+    expect(figures.filter((text) => !/\bat `[0-9a-f]{7}`/.test(text))).toEqual([])
+    const elsewhere = current
+      .filter((page) => page.startsWith('docs/'))
+      .flatMap((page) => read(page).split(/\n\n/))
+      .filter(
+        (text) => !text.startsWith('|') && MEASURING.test(text) && MEASURED.test(text) && /\d{2}/.test(text),
+      )
+    expect(elsewhere.length).toBeGreaterThan(8)
+    expect(elsewhere.filter((text) => !/\b[Aa]t `[0-9a-f]{7}`/.test(text))).toEqual([])
+  })
+})
