@@ -70,9 +70,9 @@ export const BUGS_IN_PASSING = {
     script: REPLAY,
   },
   'a release that is told and not sent': {
-    file: 'core/src/release-of-hold.ts',
-    find: 'if (acquisition.loss.error) { commands.passTurn() return LOST',
-    replace: 'if (acquisition.isReleased || acquisition.loss.error) { commands.passTurn(); return RELEASED',
+    file: 'core/src/acquisition.ts',
+    find: 'if (this.loss.error) { commands.passTurn() return LOST',
+    replace: 'if (this.isReleased || this.loss.error) { commands.passTurn(); return RELEASED',
     script: REPLAY,
   },
   'what was passed on is released under the name of its holder': {
