@@ -3,8 +3,10 @@ import type { LockClient } from '@holdfast/core'
 import { LockHttpError, lockHttpError, type LockErrorAnswers } from '@holdfast/core/http'
 import { Observable } from 'rxjs'
 
-/** Where Nest keeps what the platform answers with; both of Nest's platforms have it. */
+/** What the platform answers with: Express's response, or Fastify's reply around the raw one. */
 interface HeaderTarget {
+  readonly headersSent?: boolean
+  readonly raw?: { readonly headersSent?: boolean }
   header?(name: string, value: string): unknown
 }
 
@@ -44,6 +46,11 @@ export class ContextInterceptor implements NestInterceptor {
       return error
     }
     const response = execution.switchToHttp().getResponse<HeaderTarget>()
+    // A handler that streams has begun its answer: setting a header would throw inside rxjs, and end the process. Nest
+    // itself ends such a response.
+    if (response.headersSent === true || response.raw?.headersSent === true) {
+      return error
+    }
     for (const [name, value] of Object.entries(answer.headers)) {
       response.header?.(name, value)
     }

@@ -10,11 +10,12 @@ import {
   type Provider,
 } from '@nestjs/common'
 import { APP_INTERCEPTOR } from '@nestjs/core'
-import { LockClient } from '@holdfast/core'
+import { InvalidArgumentError, LockClient } from '@holdfast/core'
 import { provideLocks } from '@holdfast/core/decorators'
 import { expressLocks } from '@holdfast/core/http'
 import { ContextInterceptor } from './context-interceptor.js'
 import { LocksHealthIndicator } from './locks-health-indicator.js'
+import { RunningRequests } from './running-requests.js'
 import type { LocksModuleAsyncOptions, LocksModuleExtras, LocksModuleOptions } from './options.js'
 import { CLIENT, EXTRAS, OPTIONS, getLocksToken } from './tokens.js'
 
@@ -26,12 +27,14 @@ import { CLIENT, EXTRAS, OPTIONS, getLocksToken } from './tokens.js'
 export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly takeBack: (() => void) | undefined
   private closing: Promise<void> | undefined
+  private readonly requests = new RunningRequests()
 
   constructor(
     @Inject(CLIENT) private readonly locks: LockClient,
     @Inject(OPTIONS) private readonly options: LocksModuleOptions,
     @Inject(EXTRAS) { name }: LocksModuleExtras,
   ) {
+    checkDrain(options.drainMs)
     // Those of a name are for whoever asks for them by it.
     this.takeBack = name === undefined ? provideLocks(locks) : undefined
   }
@@ -50,12 +53,15 @@ export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApp
 
   /** Around guards, too: the context and the signal of a request. */
   configure(consumer: MiddlewareConsumer): void {
-    consumer.apply(expressLocks(this.locks)).forRoutes({ path: '{*path}', method: RequestMethod.ALL })
+    consumer
+      .apply(this.requests.middleware, expressLocks(this.locks))
+      .forRoutes({ path: '{*path}', method: RequestMethod.ALL })
   }
 
   /** Before the server stops listening: a request that waits for a lock would keep it from that for ever. */
-  beforeApplicationShutdown(): void {
-    const { graceMs } = this.options
+  async beforeApplicationShutdown(): Promise<void> {
+    const { graceMs, drainMs = 0 } = this.options
+    await this.requests.drained(drainMs)
     this.closing = this.locks.close({ graceMs })
     // Awaited below; until then nobody else hears of it.
     this.closing.catch(() => undefined)
@@ -93,6 +99,22 @@ function describe(
     exports: [token, LocksHealthIndicator],
   }
 }
+
+/** @throws InvalidArgumentError */
+function checkDrain(drainMs: unknown): void {
+  if (
+    drainMs !== undefined &&
+    !(typeof drainMs === 'number' && drainMs >= 0 && drainMs <= LONGEST_DRAIN_MS)
+  ) {
+    throw new InvalidArgumentError(
+      'drainMs',
+      drainMs,
+      'a number of milliseconds, not negative, an hour at most',
+    )
+  }
+}
+
+const LONGEST_DRAIN_MS = 3_600_000
 
 const healthOf = (locks: LockClient): LocksHealthIndicator => new LocksHealthIndicator(locks)
 

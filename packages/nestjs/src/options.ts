@@ -14,6 +14,11 @@ export interface LocksModuleOptions {
   /** How long holders have to finish when the application ends. Default 5,000. */
   readonly graceMs?: number | undefined
   /**
+   * How long HTTP requests that run when the application ends have first, with all locks as before; then `graceMs`
+   * begins. Default 0: what waits for a lock is refused at once.
+   */
+  readonly drainMs?: number | undefined
+  /**
    * Answers a lock that was busy past its wait with 409 or 423, and a Redis that is down with 503, both with
    * `Retry-After`; `{}` for the defaults. Left out: such errors are answered as any other, with 500.
    */

@@ -66,7 +66,8 @@ export function checkAnswers(answers: LockErrorAnswers): void {
 
 /**
  * For an error handler of one's own: a lock that was busy past its wait becomes 409 or 423, a Redis that does not
- * answer and a client that is closing become 503, all with `Retry-After`. Any other error is given back as it is.
+ * answer and a client that is closing become 503, all with `Retry-After`; a lock that was lost becomes 500, with its code
+ * and without it. Any other error is given back as it is.
  * @throws InvalidArgumentError
  */
 export function lockHttpError(error: unknown, answers: LockErrorAnswers = {}): unknown {
@@ -82,10 +83,14 @@ export function lockHttpError(error: unknown, answers: LockErrorAnswers = {}): u
     case 'QUORUM':
     case 'CLIENT_CLOSED':
       return new LockHttpError(code, UNAVAILABLE, { status: 503, headers }, { cause: error })
+    case 'LOCK_LOST':
+      // The work may have been done in part: nobody is told to try again.
+      return new LockHttpError(code, LOST, { status: 500, headers: {} }, { cause: error })
     default:
       return error
   }
 }
 
 const BUSY = 'Somebody else is at it. Try again later.'
+const LOST = 'The lock was lost during the work, which may have been done in part.'
 const UNAVAILABLE = 'Locks are not available. Try again later.'

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../errors.js'
+import { InvalidArgumentError, RedisUnavailableError } from '../errors.js'
 import type { KnownKeys } from '../known-keys.js'
 import type { LockClient } from '../lock-client.js'
 import type { LockHold } from '../lock-hold.js'
@@ -97,7 +97,8 @@ export function exclusive<T>(
   }
   const limits = { atMostForMs, atLeastForMs }
   // A task that triggers its own schedule is another run, not a re-entry.
-  return (given) => locks.fork(() => runOnce({ name, locks, limits, task }, given), { detached: true })
+  const schedule = { name, locks, limits, task, untold: new Set<number>() }
+  return (given) => locks.fork(() => runOnce(schedule, given), { detached: true })
 }
 
 interface Schedule<T> {
@@ -105,11 +106,48 @@ interface Schedule<T> {
   readonly locks: LockClient
   readonly limits: { readonly atMostForMs: number | undefined; readonly atLeastForMs: number }
   readonly task: (run: ExclusiveRun) => Promise<T> | T
+  /** Ticks that came while Redis did not answer: nobody else knows of them. */
+  readonly untold: Set<number>
 }
+
+/** As many as Redis keeps. */
+const MOST_UNTOLD = 100
 
 async function runOnce<T>(schedule: Schedule<T>, given: TickOptions | undefined): Promise<TickOutcome<T>> {
   const tick = tickOf(given)
-  const { name, locks, limits } = schedule
+  const progress = { hasBegun: false }
+  try {
+    return await beginAndRun(schedule, tick, progress)
+  } catch (error) {
+    if (tick !== undefined && !progress.hasBegun && error instanceof RedisUnavailableError) {
+      remember(schedule.untold, tick)
+    }
+    throw error
+  }
+}
+
+/** The earliest make room, as in Redis. */
+function remember(untold: Set<number>, tick: number): void {
+  untold.add(tick)
+  if (untold.size > MOST_UNTOLD) {
+    untold.delete(Math.min(...untold))
+  }
+}
+
+/** Notes in Redis what came while it did not answer, before the run begins that is told of it. */
+async function tellUntold(untold: Set<number>, commands: TickCommands): Promise<void> {
+  for (const tick of [...untold].sort((a, b) => a - b)) {
+    await commands.miss(tick)
+    untold.delete(tick)
+  }
+}
+
+async function beginAndRun<T>(
+  schedule: Schedule<T>,
+  tick: number | undefined,
+  progress: { hasBegun: boolean },
+): Promise<TickOutcome<T>> {
+  const { name, locks, limits, untold } = schedule
   const { session, command } = scheduleOf(locks, name)
   const commands = new TickCommands(session, command)
   const hold = await locks.getLock(name).tryAcquire()
@@ -122,19 +160,29 @@ async function runOnce<T>(schedule: Schedule<T>, given: TickOptions | undefined)
   }
   const run = new BoundedRun(name, hold, commands, session)
   try {
+    await tellUntold(untold, commands)
     const begun = await commands.begin(hold.owner, tick, limits.atLeastForMs)
     if (begun.kind === 'lost') {
       throw run.lossError()
     }
+    if (begun.kind === 'too-far-ahead') {
+      throw tooFarAhead(tick, begun.now)
+    }
     if (begun.kind !== 'begun') {
       return { kind: 'skipped', reason: begun.kind }
     }
+    progress.hasBegun = true
     run.begun(begun, limits.atMostForMs)
     const result = await run.through(() => inRun(run, () => schedule.task(run)))
     return { kind: 'ran', result, tick: run.tick, missed: run.missed }
   } finally {
     await run.end()
   }
+}
+
+function tooFarAhead(tick: number | undefined, now: number): InvalidArgumentError {
+  const rule = `milliseconds since 1970, at most an hour ahead of the clock of Redis, where it is ${now}`
+  return new InvalidArgumentError('tick', tick, rule)
 }
 
 /** @throws InvalidArgumentError */

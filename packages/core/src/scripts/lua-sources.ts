@@ -1391,11 +1391,15 @@ redis.call('hdel', KEYS[2], '')
 return { 5 }
 end
 local ticks, now = ticksAt(KEYS[2]), clock()
+if ARGV[2] ~= '' and isTooFarAhead(tonumber(ARGV[2]), now) then
+redis.call('hdel', KEYS[2], '')
+return { 6, asText(now) }
+end
 local mine, latest = nil, -1
 for tick, entry in pairs(ticks) do
 if entry.owner == owner then
 mine = tick
-elseif entry.state ~= 'missed' then
+elseif entry.state ~= 'missed' and not isTooFarAhead(tick, now) then
 latest = math.max(latest, tick)
 end
 end
@@ -1450,10 +1454,11 @@ return 0
 `,
   'schedule/miss': `-- insert schedule/ticks
 redis.call('hdel', KEYS[1], '')
-if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then
+local now = clock()
+if redis.call('hexists', KEYS[1], ARGV[1]) == 1 or isTooFarAhead(tonumber(ARGV[1]), now) then
 return 0
 end
-local entry = { state = 'missed', from = asText(clock()) }
+local entry = { state = 'missed', from = asText(now) }
 note(KEYS[1], tonumber(ARGV[1]), entry, { ttl = ARGV[2], most = ARGV[3] })
 return 1
 `,
@@ -1471,6 +1476,9 @@ end
 -- insert clock
 local function asText(number)
 return string.format('%.0f', number)
+end
+local function isTooFarAhead(tick, now)
+return tick > now + 3600000
 end
 local function note(key, tick, entry, limits)
 redis.call('hset', key, asText(tick), cjson.encode(entry))

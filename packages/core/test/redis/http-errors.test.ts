@@ -41,9 +41,15 @@ describe('errors of locks as answers', () => {
     expect(answer.message).not.toContain('secret')
   })
 
+  it('LOCK_LOST says so, and tells nobody to try again what may have been done in part', () => {
+    const error = new LockLostError({ lockName: 'secret', owner: 'b', reason: 'gone' })
+    const answer = lockHttpError(error) as LockHttpError
+    expect(answer).toMatchObject({ status: 500, code: 'LOCK_LOST', headers: {}, cause: error })
+    expect(answer.message).not.toContain('secret')
+  })
+
   it('any other error stays as it is', () => {
-    const lost = new LockLostError({ lockName: 'a', owner: 'b', reason: 'gone' })
-    for (const error of [lost, new TypeError('a bug'), 'thrown', undefined, null]) {
+    for (const error of [new TypeError('a bug'), 'thrown', undefined, null]) {
       expect(lockHttpError(error)).toBe(error)
     }
   })

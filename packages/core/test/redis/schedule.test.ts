@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockClient } from '../../src/index.js'
+import { LockClient } from '../../src/index.js'
 import {
   assertLocked,
   exclusive,
@@ -7,8 +7,10 @@ import {
   type ExclusiveRun,
   type TickOutcome,
 } from '../../src/schedule/index.js'
-import { ManualClock } from '@holdfast/testing'
-import { eventually, signalled, useHarness } from './support/harness.js'
+import { FaultProxy, ManualClock } from '@holdfast/testing'
+import { Redis } from 'ioredis'
+import { carrierOf } from './support/carrier.js'
+import { eventually, redisUrl, signalled, useHarness } from './support/harness.js'
 
 describe('exclusive', () => {
   const harness = useHarness()
@@ -178,6 +180,58 @@ describe('exclusive', () => {
     })
     await nightly()
     expect(await Promise.all(again)).toEqual([skipped('busy')])
+  })
+
+  it.each([
+    ['in microseconds', () => Date.now() * 1_000],
+    ['by a clock that is a day ahead', () => Date.now() + 86_400_000],
+  ])('refuses a tick %s, which would make all others late for good', async (_how, wrong) => {
+    const tick = wrong()
+    const nightly = exclusive(name, { locks }, () => 'ran')
+    await expect(nightly({ tick })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'tick' })
+    await expect(nightly({ tick })).rejects.toThrow(/at most an hour ahead of the clock of Redis/)
+    expect(await locks.getLock(name).isLocked()).toBe(false)
+    // Neither is it noted where another run goes on.
+    const { started, open, task } = gate()
+    const first = exclusive(name, { locks }, task)({ tick: Date.now() })
+    await started
+    expect(await exclusive(name, { locks: others }, task)({ tick })).toEqual(skipped('busy'))
+    open()
+    await first
+    expect(await nightly({ tick: Date.now() + 1_000 })).toMatchObject({ kind: 'ran', missed: [] })
+    expect((await states()).map(([, state]) => state)).toEqual(['done', 'done'])
+  })
+
+  it('passes over a tick far ahead that an older version has run', async () => {
+    const ahead = Date.now() * 1_000
+    const entry = { state: 'done', owner: 'gone:1', from: '1', notBefore: '1' }
+    await harness.admin.hset(`holdfast:ticks:{${name}}`, ahead, JSON.stringify(entry))
+    expect(await exclusive(name, { locks }, () => 'ran')({ tick: Date.now() })).toMatchObject({ kind: 'ran' })
+  })
+
+  it('tells the next run of the ticks that came while Redis did not answer', async () => {
+    const proxy = await FaultProxy.start({ host: '127.0.0.1', port: Number(new URL(redisUrl).port) })
+    const redis = new Redis(proxy.url, { retryStrategy: () => 20 })
+    redis.on('error', () => undefined)
+    const client = new LockClient(carrierOf(redis), { commandTimeout: 100, unavailableTimeoutMs: 200 })
+    try {
+      const nightly = exclusive(name, { locks: client }, ({ missed }) => missed.map(Number))
+      await nightly({ tick: 1_000 })
+      proxy.refuse()
+      for (const tick of [2_000, 3_000]) {
+        await expect(nightly({ tick })).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+      }
+      proxy.pass()
+      await eventually(() => redis.status === 'ready')
+      // Another process has run one of them meanwhile.
+      await exclusive(name, { locks: others }, () => undefined)({ tick: 3_000 })
+      expect(await nightly({ tick: 4_000 })).toMatchObject({ kind: 'ran', result: [2_000] })
+      expect(await nightly({ tick: 5_000 })).toMatchObject({ kind: 'ran', result: [] })
+    } finally {
+      await client.close({ graceMs: 0 })
+      redis.disconnect()
+      await proxy.stop()
+    }
   })
 
   it('numbers a run without a tick by the clock of Redis, always after those before', async () => {

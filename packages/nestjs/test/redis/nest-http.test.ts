@@ -9,6 +9,7 @@ import {
   Module,
   Param,
   Post,
+  Res,
   Scope,
   UseGuards,
   type CanActivate,
@@ -18,11 +19,12 @@ import {
 import { NestFactory } from '@nestjs/core'
 import { ExpressAdapter } from '@nestjs/platform-express'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
-import { LockClient } from '@holdfast/core'
+import { ClientClosedError, LockClient } from '@holdfast/core'
 import { RequestAbortedError } from '@holdfast/core/http'
 import { Redis } from 'ioredis'
 import { randomUUID } from 'node:crypto'
 import { request as openRequest } from 'node:http'
+import type { Writable } from 'node:stream'
 import 'reflect-metadata'
 import { Locked, LocksModule, currentHold } from '../../src/index.js'
 import { eventually, signalled } from '../../../core/test/redis/support/harness.js'
@@ -116,6 +118,18 @@ class Api {
       })
   }
 
+  @Post('patient')
+  async patient(): Promise<string> {
+    return this.locks.getLock(`${prefix}:busy`).withLock(() => 'done')
+  }
+
+  @Post('partial')
+  async partial(@Res() response: { raw?: Writable } & Writable): Promise<void> {
+    const raw = response.raw ?? response
+    raw.write('begun')
+    await this.locks.getLock(`${prefix}:busy`).withLock(() => undefined, { waitMs: 0 })
+  }
+
   @Post('attempt')
   async attempt(): Promise<void> {
     await this.locks.getLock(`${prefix}:busy`).withLock(() => undefined, { waitMs: 0 })
@@ -131,14 +145,16 @@ describe.each([
   let url: string
   let locks: LockClient
 
-  const start = async (errors?: { busyStatus?: 423 }): Promise<INestApplication> => {
+  const start = async (errors?: { busyStatus?: 423 }, drainMs?: number): Promise<INestApplication> => {
+    const options = { redis: redisUrl, graceMs: 2_000, drainMs, ...(errors && { errors }) }
     @Module({
-      imports: [LocksModule.forRoot({ redis: redisUrl, graceMs: 2_000, ...(errors && { errors }) })],
+      imports: [LocksModule.forRoot(options)],
       controllers: [Api],
       providers: [Account, PerRequest, Guard],
     })
     class AppModule {}
-    const made = await NestFactory.create(AppModule, makeAdapter() as ExpressAdapter, { logger: false })
+    const quiet = { logger: false as const, abortOnError: false }
+    const made = await NestFactory.create(AppModule, makeAdapter() as ExpressAdapter, quiet)
     await made.listen(0, '127.0.0.1')
     return made
   }
@@ -218,6 +234,58 @@ describe.each([
     expect(ends[0]).toBeInstanceOf(RequestAbortedError)
     await hold.release()
     await holder.close()
+  })
+
+  it('a busy lock in a handler that has begun its answer ends that answer, and not the process', async () => {
+    const holder = await LockClient.connect(redisUrl)
+    const hold = await holder.getLock(`${prefix}:busy`).acquire()
+    const body = await post('partial').then(
+      async (response) => response.text().catch(() => 'begun'),
+      () => 'begun',
+    )
+    expect(body).toMatch(/^begun/)
+    expect((await post('attempt')).status).toBe(423)
+    await hold.release()
+    await holder.close()
+  })
+
+  it('drains: requests that run when it closes get their locks and answers first', async () => {
+    const draining = await start({ busyStatus: 423 }, 20_000)
+    const holder = await LockClient.connect(redisUrl)
+    const hold = await holder.getLock(`${prefix}:busy`).acquire()
+    const client = draining.get(LockClient)
+    const waiting = signalled()
+    client.on('waiting', () => waiting.resolve())
+    const answer = fetch(`${await draining.getUrl()}/patient`, { method: 'POST' }).then(
+      ({ status }) => status,
+    )
+    await waiting.promise
+    const closing = draining.close()
+    await hold.release()
+    expect(await answer).toBe(201)
+    await closing
+    expect(() => client.getLock(`${prefix}:busy`)).toThrow(ClientClosedError)
+    await holder.close()
+  })
+
+  it('drains for its time at most, and not beyond an hour', async () => {
+    const draining = await start({ busyStatus: 423 }, 50)
+    const holder = await LockClient.connect(redisUrl)
+    const hold = await holder.getLock(`${prefix}:busy`).acquire()
+    const waiting = signalled()
+    draining.get(LockClient).on('waiting', () => waiting.resolve())
+    const answer = fetch(`${await draining.getUrl()}/patient`, { method: 'POST' }).then(
+      ({ status }) => status,
+      () => 'no answer',
+    )
+    await waiting.promise
+    await draining.close()
+    expect([503, 'no answer']).toContain(await answer)
+    await hold.release()
+    await holder.close()
+    for (const wrong of [-1, Number.NaN, 4_000_000]) {
+      await expect(start({ busyStatus: 423 }, wrong)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    }
   })
 
   it('a busy lock is answered with the status that was asked for, and Retry-After', async () => {

@@ -238,6 +238,31 @@ describe('LocksModule', () => {
     }
   })
 
+  it.each([true, false])(
+    'a hybrid application that inherits (%p) has a context for messages only then',
+    async (inherit) => {
+      @Module({ imports: [LocksModule.forRoot({ redis: redis.server.url })], controllers: [Messages] })
+      class AppModule {}
+      const at = { host: '127.0.0.1', port: await freePort() }
+      const app = await NestFactory.create(AppModule, { logger: false })
+      app.connectMicroservice({ transport: Transport.TCP, options: at }, { inheritAppConfig: inherit })
+      await app.startAllMicroservices()
+      const client = ClientProxyFactory.create({ transport: Transport.TCP, options: at })
+      try {
+        const answer = lastValueFrom(client.send<number[]>('id', {}))
+        if (inherit) {
+          expect(await answer).toEqual([expect.any(Number), 2])
+        } else {
+          await expect(answer).rejects.toBeDefined()
+        }
+      } finally {
+        await client.close()
+        await app.close()
+        await eventually(nobodyListens)
+      }
+    },
+  )
+
   it('tells whether locks can be taken', async () => {
     const connection = new Redis(redis.server.url, { disconnectTimeout: 50 })
     connection.on('error', () => undefined)

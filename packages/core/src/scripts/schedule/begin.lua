@@ -3,7 +3,7 @@
 -- ARGV    [1] owner   [2] tick, or '' for one by this clock   [3] ms from now on in which no other begins
 --         [4] ttl of the ticks ms   [5] how many of them are kept
 -- RETURNS {1, tick, ticks before it that nobody ran or finished, each told once, ...} it runs, {2} it was run,
---         {3} a later one was, {4, ms} so much too soon, {5} this owner does not have the lock
+--         {3} a later one was, {4, ms} so much too soon, {5} this owner does not have the lock, {6, now} it is too far ahead
 -- RETRY   safe: an owner runs one tick; a copy finds that tick, or that its owner has no lock any more
 -- insert schedule/ticks
 local owner, limits = ARGV[1], { ttl = ARGV[4], most = ARGV[5] }
@@ -12,17 +12,19 @@ if redis.call('hexists', KEYS[1], owner) == 0 then
   redis.call('hdel', KEYS[2], '')
   return { 5 }
 end
-
 local ticks, now = ticksAt(KEYS[2]), clock()
+if ARGV[2] ~= '' and isTooFarAhead(tonumber(ARGV[2]), now) then
+  redis.call('hdel', KEYS[2], '')
+  return { 6, asText(now) }
+end
 local mine, latest = nil, -1
 for tick, entry in pairs(ticks) do
   if entry.owner == owner then
     mine = tick
-  elseif entry.state ~= 'missed' then
+  elseif entry.state ~= 'missed' and not isTooFarAhead(tick, now) then
     latest = math.max(latest, tick)
   end
 end
-
 if not mine then
   mine = tonumber(ARGV[2]) or math.max(now, latest + 1)
   local known, before = ticks[mine], ticks[latest]
@@ -46,7 +48,6 @@ if not mine then
   local entry = { state = 'running', owner = owner, from = asText(now), notBefore = asText(now + ARGV[3]) }
   note(KEYS[2], mine, entry, limits)
 end
-
 local answer = { 1, asText(mine) }
 for tick, entry in pairs(ticks) do
   local isGap = entry.state == 'missed' or entry.state == 'unfinished'

@@ -18,6 +18,8 @@ export type BeginReply =
   | { readonly kind: 'late' }
   | { readonly kind: 'too-soon'; readonly leftMs: number }
   | { readonly kind: 'lost' }
+  /** Further ahead of the clock of Redis than a tick may be. */
+  | { readonly kind: 'too-far-ahead'; readonly now: number }
 
 export function begin(runner: ScriptRunner, command: BeginCommand): Promise<BeginReply> {
   const { lockName, key, ticksKey, owner, tick, atLeastForMs } = command
@@ -36,6 +38,8 @@ function parse(reply: unknown): BeginReply {
       return { kind: 'late' }
     case 4:
       return { kind: 'too-soon', leftMs: first as number }
+    case 6:
+      return { kind: 'too-far-ahead', now: first as number }
     default:
       return { kind: 'lost' }
   }

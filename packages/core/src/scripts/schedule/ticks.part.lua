@@ -15,6 +15,11 @@ local function asText(number)
   return string.format('%.0f', number)
 end
 
+-- Else one wrong tick, in microseconds or by a clock that is days ahead, would make all others late for good.
+local function isTooFarAhead(tick, now)
+  return tick > now + 3600000
+end
+
 -- The oldest make room: a schedule of every second shall not fill the server.
 local function note(key, tick, entry, limits)
   redis.call('hset', key, asText(tick), cjson.encode(entry))
