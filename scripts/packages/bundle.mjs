@@ -140,7 +140,16 @@ const bundleScript = async ({ folder, manifest }, format, { file, input, own }) 
     write: false,
     logLevel: 'warning',
   })
-  return { file: `${file}.${extension}`, text: outputFiles[0].text, metafile }
+  return { file: `${file}.${extension}`, text: withClassNames(outputFiles[0].text), metafile }
+}
+
+/** esbuild may call a class by another name inside, `_Name` or `Name2`, which `inspect`, errors and Nest would show. */
+const withClassNames = (text) => {
+  const renamed = [...text.matchAll(/^(?:var|let) (\w+) = class (_\1|\1\d+)\b/gm)]
+  return renamed.reduce(
+    (all, [, name, inside]) => all.replaceAll(new RegExp(`(?<![\\w$])${inside}(?![\\w$])`, 'g'), name),
+    text,
+  )
 }
 
 /** They are for readers of the sources, and a fifth of what would be downloaded. */

@@ -52,6 +52,21 @@ export const checkNotices = (folder, contents) => {
 }
 
 /**
+ * A class has the name that it is exported by: `inspect` shows it, and Nest names a module after it.
+ *
+ * @param {string} folder of the installed package
+ * @param {string[]} contents
+ */
+export const checkClassNames = (folder, contents) => {
+  for (const file of contents.filter((each) => /\.c?js$/.test(each))) {
+    const text = readFileSync(join(folder, file), 'utf8')
+    for (const [, name, inside] of text.matchAll(/^(?:var|let) (\w+) = class ([\w$]+)/gm)) {
+      assert.ok(inside === name || inside === 'extends', `${file}: ${name} calls itself ${inside}`)
+    }
+  }
+}
+
+/**
  * Which files of the package an entry loads, in either format. Throws where files require each other in a circle: in
  * CommonJS one of them would see the other half done.
  *

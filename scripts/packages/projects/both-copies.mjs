@@ -36,12 +36,21 @@ assert.equal(cjs.holdfast.LockClient, cjs['@holdfast/core'].LockClient)
 assert.notEqual(esm.holdfast.LockClient, cjs.holdfast.LockClient, 'these must be two copies')
 
 for (const copy of [esm, cjs]) {
-  const { Locked } = copy['@holdfast/core/decorators']
-  assert.throws(
-    () => Locked({ waitMs: -1 }),
-    copy['@holdfast/core'].InvalidArgumentError,
-    'one class per copy',
-  )
+  const { InvalidArgumentError, LockError } = copy['@holdfast/core']
+  const refused = {
+    decorators: ({ Locked }) => Locked({ waitMs: -1 }),
+    http: ({ koaLocks }) => koaLocks(null),
+    schedule: ({ exclusive }) => exclusive(null, 'a', async () => undefined),
+  }
+  for (const [entry, call] of Object.entries(refused)) {
+    const isOurs = (error) => error instanceof InvalidArgumentError && error instanceof LockError
+    assert.throws(() => call(copy[`@holdfast/core/${entry}`]), isOurs, `${entry}: one class per copy`)
+  }
+  for (const name of PACKAGES) {
+    const classes = Object.entries(copy[name]).filter(([, value]) => typeof value === 'function')
+    for (const [key, value] of classes)
+      assert.equal(value.name, key, `${name}: a bundle keeps the name of ${key}`)
+  }
 }
 
 const url = process.env.REDIS_URL
