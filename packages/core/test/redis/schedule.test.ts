@@ -211,7 +211,7 @@ describe('exclusive', () => {
 
   it('tells the next run of the ticks that came while Redis did not answer', async () => {
     const proxy = await FaultProxy.start({ host: '127.0.0.1', port: Number(new URL(redisUrl).port) })
-    const redis = new Redis(proxy.url, { retryStrategy: () => 20 })
+    const redis = new Redis(proxy.url, { retryStrategy: () => 20, disconnectTimeout: 50 })
     redis.on('error', () => undefined)
     const client = new LockClient(carrierOf(redis), { commandTimeout: 100, unavailableTimeoutMs: 200 })
     try {
