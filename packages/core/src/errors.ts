@@ -80,6 +80,8 @@ export interface TimeoutDetails {
   readonly placeInLine?: number | undefined
   readonly permitsLeft?: number | undefined
   readonly nodes?: readonly NodeReport[] | undefined
+  /** Of a RedLock: others had too few nodes to have the lock, as far as nodes answered. */
+  readonly onlyContenders?: boolean | undefined
   /** Default: the lock. */
   readonly what?: string | undefined
 }
@@ -111,9 +113,12 @@ export class LockTimeoutError extends LockError {
   }
 }
 
-function whatKeptIt({ holder, permitsLeft, nodes }: TimeoutDetails): string {
+function whatKeptIt({ holder, permitsLeft, nodes, onlyContenders }: TimeoutDetails): string {
   if (nodes) {
-    return nodes.map((node) => `node ${node.index} ${whatItDid(node)}`).join('; ')
+    const said = nodes.map((node) => `node ${node.index} ${whatItDid(node)}`).join('; ')
+    return onlyContenders === true
+      ? `nobody is known to have it, only others that want it have nodes: ${said}`
+      : said
   }
   if (permitsLeft !== undefined) {
     return `${permitsLeft} free`

@@ -47,3 +47,18 @@ export function afterThisTick(work: () => void): void {
 }
 
 export const systemRandom = (): number => Math.random()
+
+/**
+ * A timer that lets answers be read first which have arrived by then: after a pause of this process timers fire before
+ * its connections are read, and every node would look as if it hung.
+ */
+export function afterAnswers(clock: Clock, delayMs: number, fire: () => void): { cancel(): void } {
+  let immediate: NodeJS.Immediate | undefined
+  const timer = clock.setTimer(delayMs, () => (immediate = setImmediate(fire)))
+  return {
+    cancel: () => {
+      timer.cancel()
+      clearImmediate(immediate)
+    },
+  }
+}

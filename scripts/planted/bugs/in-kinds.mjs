@@ -5,6 +5,7 @@ const SPIN = 'core/src/locks/spin-protocol.ts'
 const SPIN_TEST = 'packages/core/test/redis/spin-lock.test.ts'
 
 const MULTI_LINE = 'packages/core/test/redis/multi-lock-line.test.ts'
+const HUNG = 'packages/core/test/redis/red-lock-hung.test.ts'
 const REFUSED = 'packages/core/test/redis/compound-refused.test.ts'
 
 export const BUGS_IN_KINDS = {
@@ -42,6 +43,41 @@ export const BUGS_IN_KINDS = {
     replace: '',
     test: REFUSED,
     only: 'aborted while it asks',
+  },
+  'a node that hangs is not passed over': {
+    file: 'core/src/compound/node-health.ts',
+    find: 'this.silent = true',
+    replace: '',
+    test: HUNG,
+    only: 'it is passed over, and counts again',
+  },
+  'a node that was passed over is never asked again': {
+    file: 'core/src/compound/node-health.ts',
+    find: 'void this.ask(member, timeoutMs)',
+    replace: '',
+    test: HUNG,
+    only: 'it is passed over, and counts again',
+  },
+  'votes that are not enough are kept until a node that hangs has been waited for': {
+    file: 'core/src/compound/quorum-round.ts',
+    find: 'held + pending.size < quorum.needed && !this.isFirstPending',
+    replace: 'false',
+    test: HUNG,
+    only: 'gives its votes back',
+  },
+  'a vote that came when the outcome was decided is kept for a lease': {
+    file: 'core/src/compound/quorum-round.ts',
+    find: 'this.call.giveBack([answer.held])',
+    replace: '',
+    test: HUNG,
+    only: 'is given back while the lock is held',
+  },
+  'a lock of too few nodes is given': {
+    file: 'core/src/compound/ballot.ts',
+    find: 'levelsIn(this.answers).length >= needed',
+    replace: 'levelsIn(this.answers).length >= needed - 1',
+    test: HUNG,
+    only: 'never two inside',
   },
   'a fair lock goes to whoever asks first': {
     file: 'core/src/scripts/fair-lock/acquire.lua',

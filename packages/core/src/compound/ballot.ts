@@ -10,12 +10,14 @@ import {
   type Member,
   type MemberHold,
 } from './member.js'
+import { notHeard, type RoundResult } from './quorum-round.js'
 
 type Busy = Extract<Answer, { kind: 'busy' }>
 
 /** What the nodes of a RedLock said to one call, try by try. */
 export class Ballot {
   private answers: readonly Answer[] = []
+  private unheard: readonly Member[] = []
   private unreachableSince: number | null = null
 
   constructor(
@@ -30,8 +32,9 @@ export class Ballot {
    * @returns the levels of a quorum; null: another try may bring one
    * @throws the reason of the signal; QuorumError: no try will bring one, or none did for too long
    */
-  count(answers: readonly Answer[]): MemberHold[] | null {
+  count({ answers, unheard }: RoundResult): MemberHold[] | null {
     const { call, needed } = this
+    this.unheard = unheard
     this.answers = answers.map((each) => (each.kind === 'held' && lostMeanwhile(each.held)) || each)
     const levels = levelsIn(answers)
     if (levelsIn(this.answers).length >= needed && call.signal?.aborted !== true) {
@@ -53,11 +56,13 @@ export class Ballot {
 
   /** There is no time for another try. @throws QuorumError nobody could have had a quorum */
   conclude(): LockTimeoutError {
-    const [first] = this.busy
+    const { busy, reports: nodes } = this
+    const [first] = busy
     if (!first || this.isUnreachable) {
       throw this.error()
     }
-    return this.call.timeout('RedLock', first.error, this.reports)
+    const onlyContenders = busy.length + this.unheard.length < this.needed
+    return this.call.timeout('RedLock', first.error, { nodes, onlyContenders })
   }
 
   private get failures(): Extract<Answer, { kind: 'failed' }>[] {
@@ -65,7 +70,7 @@ export class Ballot {
   }
 
   private get isUnreachable(): boolean {
-    return this.answers.length - this.failures.length < this.needed
+    return this.answers.length + this.unheard.length - this.failures.length < this.needed
   }
 
   private giveUpWhereHopeless(): void {
@@ -77,7 +82,7 @@ export class Ballot {
     const now = session.clock.now()
     this.unreachableSince ??= now
     const final = this.failures.filter(({ error }) => !isWorthRetrying(error))
-    const isHopeless = this.answers.length - final.length < this.needed
+    const isHopeless = this.answers.length + this.unheard.length - final.length < this.needed
     const isTooLong = now - this.unreachableSince >= session.options.unavailableTimeoutMs
     if (isHopeless || (waitMs === undefined && isTooLong)) {
       // A re-entry into what was lost.
@@ -91,7 +96,9 @@ export class Ballot {
   }
 
   private get reports(): NodeReport[] {
-    return this.answers.map((each) => reportOf(each, this.members))
+    const unheard = this.unheard.map((member) => notHeard(member, 'Its answer changed nothing any more.'))
+    const all = [...this.answers, ...unheard].map((each) => reportOf(each, this.members))
+    return all.sort((a, b) => a.index - b.index)
   }
 }
 

@@ -2,7 +2,7 @@ import { ANSWER_MS, checkAcquireOptions, type AcquireOptions } from '../acquire-
 import type { Place } from '../context.js'
 import { publishCall, type CallPublication, type Wanted } from '../diagnostics/call-publication.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
-import { LockTimeoutError, type NodeReport } from '../errors.js'
+import { LockTimeoutError, type TimeoutDetails } from '../errors.js'
 import { checkLevelLease } from '../locks/lease-argument.js'
 import { limited } from '../limited.js'
 import { unansweredWait } from '../redis/failures.js'
@@ -100,6 +100,11 @@ export class CompoundCall {
     return this.leftMs <= 0
   }
 
+  /** Whether it was ended from outside. */
+  get hasEnded(): boolean {
+    return this.signal?.aborted === true || this.session.closing.aborted
+  }
+
   /** @throws the reason of the signal; ClientClosedError, also while clients of members are open */
   throwIfEnded(): void {
     this.signal?.throwIfAborted()
@@ -111,16 +116,23 @@ export class CompoundCall {
    * @param limitMs after which a member without an answer has failed; what it still grants is given back. Default:
    *   the end of the wait, but time for an answer
    */
-  async tryAll(members: readonly Member[], limitMs = this.patienceMs): Promise<Answer[]> {
+  tryAll(members: readonly Member[], limitMs = this.patienceMs): Promise<Answer[]> {
+    return Promise.all(this.askEach(members, limitMs))
+  }
+
+  /** The same, each answer by itself. */
+  askEach(members: readonly Member[], limitMs: number): Promise<Answer>[] {
     const limit = limitMs === Infinity ? null : new TimeLimit(this.session.clock, limitMs, this.signal)
     const signal = limit?.signal ?? this.signal
     const take = (member: Member): Promise<Answer> =>
       this.ask(member, { waitMs: 0, signal }).then((answer) =>
         limit?.isUp === true && answer.kind === 'failed' ? this.unanswered(member, limitMs) : answer,
       )
-    const all = await Promise.all(together(members, () => members.map(take)))
-    limit?.end()
-    return all
+    const asked = together(members, () => members.map(take))
+    if (limit) {
+      void Promise.all(asked).then(() => limit.end())
+    }
+    return asked
   }
 
   /** Waits for one member, holding nothing; `limitMs` at most. */
@@ -185,10 +197,10 @@ export class CompoundCall {
   timeout(
     what: string,
     { lockName = '', holder, placeInLine }: LockTimeoutError,
-    nodes?: readonly NodeReport[],
+    ofNodes: Pick<TimeoutDetails, 'nodes' | 'onlyContenders'> = {},
   ): LockTimeoutError {
     const { waitedMs } = this
-    return new LockTimeoutError({ what, lockName, waitedMs, holder, placeInLine, nodes })
+    return new LockTimeoutError({ what, lockName, waitedMs, holder, placeInLine, ...ofNodes })
   }
 
   private async publishEnd(
@@ -225,7 +237,8 @@ export class CompoundCall {
     return { kind: 'failed', member, error: silenceOf(member, limitMs) }
   }
 
-  private owes(work: Promise<unknown>, member: Member): void {
+  /** It may have something of this member until then. */
+  owes(work: Promise<unknown>, member: Member): void {
     this.debts.set(work, member)
     const paid = (): void => void this.debts.delete(work)
     work.then(paid, paid)
@@ -243,8 +256,7 @@ export class CompoundCall {
 
   /** What is left of the wait, but time for an answer; nobody waits longer than that for a call that was ended. */
   private get graceMs(): number {
-    const hasEnded = this.signal?.aborted === true || this.session.closing.aborted
-    return hasEnded ? ANSWER_MS : this.patienceMs
+    return this.hasEnded ? ANSWER_MS : this.patienceMs
   }
 
   private get patienceMs(): number {

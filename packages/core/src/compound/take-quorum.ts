@@ -2,19 +2,25 @@ import type { LockTimeoutError } from '../errors.js'
 import { Ballot } from './ballot.js'
 import type { CompoundCall } from './compound-call.js'
 import { membersHeld, oneByOne, type Wanted } from './local-line.js'
-import type { Answer, MemberHold } from './member.js'
+import type { Answer, Member, MemberHold } from './member.js'
+import { NodeHealth } from './node-health.js'
+import { notHeard, QuorumRound, votesIn, type Quorum, type RoundResult } from './quorum-round.js'
 
 /** The nodes of a RedLock. */
-export interface Electorate extends Wanted {
-  readonly nodeTimeoutMs: number
-}
+export interface Electorate extends Wanted, Quorum {}
 
 type Result = MemberHold[] | LockTimeoutError
 
+// Who has the vote of the first node waits so often for those without it to give back theirs: 30 ms on average. For
+// ever would be a wait with something in hand.
+const MOST_INSISTENCE = 6
+
 /**
  * Takes a quorum of independent nodes, or nothing (Redis, "Distributed Locks with Redis": the Redlock algorithm).
- * All are asked at once, each with a limit of its own. Refused, everything is given back everywhere; then the caller
- * waits, with nothing in hand, at the first node that somebody else has, and asks the rest with that one in hand.
+ * All are asked at once, but for those that are known to hang. Refused, the caller gives everything back, waits with
+ * nothing in hand at the first node that somebody else has, and asks the rest with that one in hand. Votes that split
+ * are decided by the first node that answers, which is the same for all: whoever has its vote keeps what it has for a
+ * moment and asks the others again, all others give back. docs/decisions/0034 has the interleavings.
  *
  * @returns the levels; or that somebody else has it
  * @throws QuorumError, LockLostError (a re-entry into a lost lock), SelfDeadlockError, ClientClosedError, or the
@@ -29,9 +35,9 @@ async function contend(call: CompoundCall, of: Electorate): Promise<Result> {
   // A re-entry counts only where the outer level is: elsewhere it would be a lock of its own.
   const nodes = held.length >= of.needed ? held : of.members
   const ballot = new Ballot(call, of.members, of.needed)
-  let answers = await call.tryAll(nodes, of.nodeTimeoutMs)
+  let inHand: Answer[] = []
   for (let inVain = 0; ;) {
-    const levels = ballot.count(answers)
+    const levels = ballot.count(await insist(call, of, nodes, await ask(call, of, nodes, inHand)))
     if (levels) {
       return levels
     }
@@ -39,14 +45,73 @@ async function contend(call: CompoundCall, of: Electorate): Promise<Result> {
       return ballot.conclude()
     }
     await call.breakLockstep(inVain)
-    const inHand = await waitForOne(call, ballot)
+    inHand = await waitForOne(call, ballot)
     if (inHand.length === 0 && call.leftMs <= 0) {
       return ballot.conclude()
     }
     inVain = inHand.length === 0 ? 0 : inVain + 1
-    const rest = nodes.filter((member) => inHand.every((each) => each.member !== member))
-    answers = [...inHand, ...(await call.tryAll(rest, of.nodeTimeoutMs))]
   }
+}
+
+/** Asks those that answer; the others only where there is no quorum without them. */
+async function ask(
+  call: CompoundCall,
+  of: Electorate,
+  nodes: readonly Member[],
+  inHand: readonly Answer[],
+): Promise<RoundResult> {
+  const { needed, nodeTimeoutMs } = of
+  const silent = silentOnes(nodes, of)
+  const isInHand = (member: Member): boolean => inHand.some((each) => each.member === member)
+  const rest = nodes.filter((member) => !isInHand(member))
+  const answering = rest.filter((member) => !silent.has(member))
+  const first = nodes.find((member) => !silent.has(member))
+  if (inHand.length + answering.length < needed) {
+    return new QuorumRound(call, of, { members: rest, said: inHand, first }).ask()
+  }
+  const { answers, unheard } = await new QuorumRound(call, of, {
+    members: answering,
+    said: inHand,
+    first,
+  }).ask()
+  const left = rest.filter((member) => silent.has(member))
+  const failed = answers.filter(({ kind }) => kind === 'failed').length
+  const mayBeEnough = nodes.length - left.length - failed >= needed
+  if (left.length > 0 && !mayBeEnough && call.signal?.aborted !== true) {
+    return new QuorumRound(call, of, { members: left, said: answers, first }).ask()
+  }
+  const why = `It did not answer within ${nodeTimeoutMs} ms when it was asked last, and is passed over until it does.`
+  return { answers: [...answers, ...left.map((member) => notHeard(member, why))], unheard }
+}
+
+/** With the vote of the first node in hand: asks the others again, until it has a quorum or has no hope. */
+async function insist(
+  call: CompoundCall,
+  of: Electorate,
+  nodes: readonly Member[],
+  result: RoundResult,
+): Promise<RoundResult> {
+  let latest = result
+  for (let tries = 1; tries <= MOST_INSISTENCE; tries += 1) {
+    const { answers } = latest
+    const votes = votesIn(answers)
+    const silent = silentOnes(nodes, of)
+    const first = nodes.find((member) => !silent.has(member))
+    const isRefused = answers.some(({ kind }) => kind === 'busy')
+    const hasFirst = votes.some(({ member }) => member === first)
+    if (votes.length >= of.needed || !hasFirst || !isRefused || call.isOver || call.hasEnded) {
+      break
+    }
+    await call.pause(call.session.options.random() * 2 ** tries)
+    const again = answers.filter(({ kind }) => kind === 'busy').map(({ member }) => member)
+    const others = answers.filter(({ kind }) => kind !== 'busy')
+    latest = await new QuorumRound(call, of, { members: again, said: others, first }).ask()
+  }
+  return latest
+}
+
+function silentOnes(nodes: readonly Member[], { nodeTimeoutMs }: Quorum): Set<Member> {
+  return new Set(nodes.filter((member) => NodeHealth.of(member).isPassedOver(member, nodeTimeoutMs)))
 }
 
 /**

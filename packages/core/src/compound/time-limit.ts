@@ -1,4 +1,4 @@
-import type { Clock } from '../system-clock.js'
+import { afterAnswers, type Clock } from '../system-clock.js'
 import { abortWith } from './abort-with.js'
 
 /** A signal that aborts after some time, or with the caller's own. End it, or its timer and listener stay. */
@@ -10,7 +10,7 @@ export class TimeLimit {
 
   /** @param limitMs from now */
   constructor(clock: Clock, limitMs: number, outer: AbortSignal | undefined) {
-    this.timer = clock.setTimer(limitMs, () => {
+    this.timer = afterAnswers(clock, limitMs, () => {
       this.isUp = true
       this.controller.abort()
     })
