@@ -20,7 +20,7 @@ const MOST_INSISTENCE = 6
  * All are asked at once, but for those that are known to hang. Refused, the caller gives everything back, waits with
  * nothing in hand at the first node that somebody else has, and asks the rest with that one in hand. Votes that split
  * are decided by the first node that answers, which is the same for all: whoever has its vote keeps what it has for a
- * moment and asks the others again, all others give back. docs/decisions/0034 has the interleavings.
+ * moment and asks the others again, all others give back. docs/decisions/0038 has the interleavings.
  *
  * @returns the levels; or that somebody else has it
  * @throws QuorumError, LockLostError (a re-entry into a lost lock), SelfDeadlockError, ClientClosedError, or the
