@@ -9,7 +9,7 @@ import { build } from 'esbuild'
  * those of the others are what they were, with some room.
  */
 export const LIMITS = {
-  '@holdfast/core': { packed: 255_000, unpacked: 1_300_000, files: 25, gzipped: 82_000 },
+  '@holdfast/core': { packed: 270_000, unpacked: 1_300_000, files: 25, gzipped: 86_000 },
   '@holdfast/waiter': { packed: 26_000, unpacked: 100_000, files: 8 },
   '@holdfast/watchdog': { packed: 30_000, unpacked: 110_000, files: 8 },
   '@holdfast/nestjs': { packed: 12_000, unpacked: 40_000, files: 8 },
