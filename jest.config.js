@@ -94,6 +94,8 @@ const LEFT_TO_CLIENTS = [
     'client-settings',
     'inspect-all',
     'connecting',
+    'transactions',
+    'old-server',
   ],
 ]
 // Options and ways of one client.

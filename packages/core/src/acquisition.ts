@@ -288,7 +288,7 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
    * @param whole the call for several locks that it was a part of: it may answer its own caller when that is done
    */
   giveBack(whole?: WholeCall): void {
-    if (!this.commands.hasNothingInRedis) {
+    if (!this.commands.hasNothingInRedis && !this.commands.isGivenUp) {
       const work = this.writeInBackground(this.levels)
       whole?.givesBack(work)
     }
@@ -339,6 +339,10 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
   onLost(why: 'expired' | 'refused'): void {
     const wasForced = this.isSaidForced && this.watch?.suspect === true
     this.lose(why === 'expired' ? why : wasForced ? 'forced' : 'gone')
+  }
+
+  onRenewalAnswered(): void {
+    this.commands.transactionIsOver()
   }
 
   onRenewalFailed(error: unknown): void {

@@ -13,6 +13,19 @@ export interface LockEvents {
   /** Locks have another primary than before, after a fail-over or a restart: so many leases are verified with it. */
   'primary-changed': { doubted: number }
   /**
+   * Redis answered a command with something that its script cannot answer: whether it ran is unknown. Most of all
+   * `"QUEUED"`, on a connection that somebody has put into a transaction. What a shared connection must not do: docs/clients.md.
+   */
+  'unexpected-reply': {
+    /** Undefined where the command is about many locks. */
+    lockName: string | undefined
+    /** Which script, by its name. */
+    script: string
+    /** In short. */
+    reply: string
+    error: RedisUnavailableError
+  }
+  /**
    * A caller has waited for `waitingThreshold` ms; told once per call. `holder` is known once this client was refused,
    * `placeInLine` where Redis keeps a line; `aheadHere` callers of this client stand before it in the client's own line.
    */
@@ -66,6 +79,7 @@ export type WarningCode =
   | 'HOLDFAST_SHORT_LEASE'
   | 'HOLDFAST_EVICTION'
   | 'HOLDFAST_CONNECTING'
+  | 'HOLDFAST_REPLY'
 
 /** A process warning; `node --trace-warnings` shows where, `process.on('warning')` catches it. */
 export function warn(code: WarningCode, message: string): void {

@@ -4,10 +4,19 @@ import type { KnownKeys } from './known-keys.js'
 import { limited } from './limited.js'
 import { inspectionOf, type LockInspection } from './lock-inspection.js'
 import type { OpenSession } from './open-session.js'
-import { brokenOff, notSent, refusal, unanswered } from './redis/failures.js'
+import {
+  brokenOff,
+  codeOf,
+  notSent,
+  refusal,
+  unanswered,
+  unexpected,
+  UnexpectedReply,
+} from './redis/failures.js'
 import type { KeyScan } from './redis/key-scan.js'
 import type { RedisPort } from './redis/redis-port.js'
 import { explain } from './scripts/lock/explain.js'
+import { isToken, parts, texts } from './scripts/shapes.js'
 import { checkInteger, checkOptions, checkSignal } from './validate.js'
 
 export interface InspectAllOptions {
@@ -87,6 +96,8 @@ function refuseUnready(port: RedisPort): never {
 
 const ABOUT_NO_LOCK = { keys: [] }
 
+const isPage = parts(isToken, texts) as (answer: unknown) => answer is [unknown, string[]]
+
 /** @throws RedisUnavailableError */
 async function stepOf(
   { port, clock, options }: OpenSession,
@@ -105,7 +116,10 @@ async function stepOf(
   if (answer === undefined) {
     throw error
   }
-  const [cursor, keys] = answer as [unknown, string[]]
+  if (!isPage(answer)) {
+    throw unexpected(new UnexpectedReply(answer), {})
+  }
+  const [cursor, keys] = answer
   return { cursor: String(cursor), keys }
 }
 
@@ -129,5 +143,5 @@ async function look({ runner, keyPrefix }: OpenSession, key: string): Promise<Lo
 /** SCAN tells a user with an ACL the names of keys that it may not read. */
 function isForbidden(error: unknown): boolean {
   const { cause } = error instanceof RedisUnavailableError ? error : { cause: undefined }
-  return cause instanceof Error && cause.message.startsWith('NOPERM')
+  return cause instanceof Error && codeOf(cause) === 'NOPERM'
 }

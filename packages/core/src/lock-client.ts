@@ -38,6 +38,7 @@ const EVENTS: readonly LockEventName[] = [
   'renewal-failed',
   'release-failed',
   'primary-changed',
+  'unexpected-reply',
   'waiting',
 ]
 
@@ -74,7 +75,8 @@ export class LockClient {
    * installed, else for node-redis, else for iovalkey. Options, a plain object, with a `url` or a `socket` are those of
    * node-redis, all others those of ioredis or iovalkey. Resolves when Redis answers.
    * @throws RedisUnavailableError not within `unavailableTimeoutMs`; at once for a wrong password or user, an unknown
-   *   host, a certificate, or a user that may not run scripts. InvalidArgumentError
+   *   host, a certificate, a user that may not run scripts, or a server older than
+   *   Redis 6.2. InvalidArgumentError
    */
   static async connect(target: RedisTarget, options?: LockClientOptions): Promise<LockClient> {
     const usable = targetOf(target)
@@ -288,12 +290,13 @@ export class LockClient {
 
   /** @throws RedisUnavailableError this user may not do what every lock needs */
   private async begin(port: RedisPort): Promise<void> {
-    const { clock, options } = this.session
+    const { clock, options, serverAsked, runner } = this.session
     const refusals: (Error | null)[] = []
     const looking = refusalOfScripts(port).then((refusal) => refusals.push(refusal))
-    await limited(Promise.all([this.inbox.open(), looking]), options.commandTimeout, clock)
-    if (refusals[0]) {
-      throw refusals[0]
+    await limited(Promise.all([this.inbox.open(), looking, serverAsked]), options.commandTimeout, clock)
+    const refusal = runner.unfit ?? refusals[0]
+    if (refusal) {
+      throw refusal
     }
   }
 

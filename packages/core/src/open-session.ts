@@ -8,7 +8,6 @@ import { Background } from './background.js'
 import { Contexts } from './contexts.js'
 import { ClientClosedError } from './errors.js'
 import { EventHub } from './events.js'
-import { askForEviction } from './eviction.js'
 import { FairReturns } from './fair-returns.js'
 import { FairWaiters, type FairWaitersParts } from './fair-waiters.js'
 import { GivenLocks } from './given-locks.js'
@@ -20,6 +19,8 @@ import type { PrimaryVerdict, RedisPort } from './redis/redis-port.js'
 import { ScriptRunner } from './redis/script-runner.js'
 import { Refusals } from './refusals.js'
 import { ReleaseWaits } from './release-waits.js'
+import { unexpectedReplies } from './reports.js'
+import { askServer } from './server-check.js'
 import type { Session } from './session.js'
 import { StandingHeads, type StandingHeadsParts } from './standing-heads.js'
 import { Borrowings } from './synchronizers/borrowings.js'
@@ -32,6 +33,8 @@ const SCRIPTS_IN_A_ROW = 32
 /** A session and the switches its client alone may use. */
 export interface OpenSession extends Session {
   readonly port: RedisPort
+  /** Resolves when Redis has said what it is, or would not. */
+  readonly serverAsked: Promise<void>
   refuseNewCalls(): void
   abandonEverything(): void
 }
@@ -43,30 +46,36 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   // After a pause of the process answers and deadlines may come before the watchdog's timer: trust that ran out
   // meanwhile ends here, before anybody is resumed.
   const beforeResume = (): void => void watchdog.endOverdueTrust()
+  const events = new EventHub()
   const runner = new ScriptRunner(port, background, {
     commandTimeoutMs: options.commandTimeout,
     batchSize: options.commandBatchSize,
     beforeResume,
+    unexpected: unexpectedReplies(events),
     replicas: options.replicas,
   })
   const clientId = `${options.clientName}~${nanoid()}`
-  const watchdog = new Watchdog<Leased>(new RedisLeaseStore(runner, lockWatchdogTimeout, clientId), {
-    ...{ clock: background, random },
-    batchSize: options.watchdogBatchSize,
-    // On a cluster there is a script for each slot: those of one moment are many as it is.
-    batchesInARow: port.slotOf ? 1 : SCRIPTS_IN_A_ROW,
-  })
+  const watchdog = new Watchdog<Leased>(
+    new RedisLeaseStore(runner, lockWatchdogTimeout, clientId, background),
+    {
+      ...{ clock: background, random },
+      batchSize: options.watchdogBatchSize,
+      // On a cluster there is a script for each slot: those of one moment are many as it is.
+      batchesInARow: port.slotOf ? 1 : SCRIPTS_IN_A_ROW,
+    },
+  )
   const waiting = { clock, random, resyncIntervalMs: resyncInterval, unavailableTimeoutMs }
   const waiter = new Waiter(port.messages, waiting)
   const services = { clientId, options, keyPrefix: port.keyPrefix, clock, runner, watchdog, waiter }
-  const events = new EventHub()
   const held = new HeldLocks()
   const grants = new Grants({ waiter, clock, beforeResume })
   const looks = { pauseMs: resyncInterval, patienceMs: lockWatchdogTimeout }
   const givenLocks = new GivenLocks({ runner, clock: background, ...looks })
+  const life = lifecycle()
   const session = {
     ...services,
-    ...lifecycle(),
+    ...life,
+    serverAsked: askServer({ port, runner, ...life }),
     ...{
       held,
       grants,
@@ -82,7 +91,6 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     bareOrigins: { left: MOST_ORIGINS },
   }
   watchPrimaries(session)
-  askForEviction(session)
   return session
 }
 

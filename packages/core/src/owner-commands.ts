@@ -13,9 +13,10 @@ import type { ResolvedOptions } from './options.js'
 import type { ScriptRunner } from './redis/script-runner.js'
 import type { Clock } from './system-clock.js'
 import { OwnerField, type Renamer } from './owner-field.js'
+import { isQueued } from './redis/failures.js'
 import { AS_IT_IS, readWith, type Reading } from './redis/script-call.js'
 import { Insisting, type Patience } from './insisting.js'
-import { isRefusal, isWorthRetrying, untilKnown } from './redis/until-known.js'
+import { AFTER_A_TRANSACTION_MS, isRefusal, isWorthRetrying, pause, untilKnown } from './redis/until-known.js'
 import { CommandLedger, type CommandStamp } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
@@ -49,6 +50,14 @@ export interface EntryServices {
 const RELEASED: ReleaseReply = { kind: 'released' }
 const STILL_HELD: ReleaseReply = { kind: 'still-held' }
 
+/** The latest command of an owner waits for the EXEC of a transaction that somebody has opened on the connection. */
+interface Queued {
+  readonly error: RedisUnavailableError
+  readonly isRelease: boolean
+  /** What had to undo an earlier one waits, too: nothing more is sent. */
+  readonly isLast: boolean
+}
+
 /**
  * The commands of one owner: one at a time, numbered, each with the absolute hold count it wants. Keeps what is
  * known of the count in Redis, so that what became uncertain can be written again until it is known (I2).
@@ -69,6 +78,7 @@ export class OwnerCommands extends Turns implements CountKeeper {
   private inRedis: number | null = 0
   /** Without a hold, something in Redis says that it waits. */
   private isExpected = false
+  private queued: Queued | null = null
   /** Nothing of this owner lives longer in Redis, counted from any moment, ms. */
   private longestLeaseMs: number
 
@@ -103,6 +113,16 @@ export class OwnerCommands extends Turns implements CountKeeper {
     return this.isWaiting && this.inRedis === 0 && !this.ledger.hasLateCopies
   }
 
+  /** All that may be sent has been sent: what waits in a transaction must not become more. */
+  get isGivenUp(): boolean {
+    return this.queued?.isLast === true
+  }
+
+  /** The connection is in no transaction any more: what waited in one has run, or never will. */
+  transactionIsOver(): void {
+    this.queued = null
+  }
+
   /** One at a time, what changes no count: meanwhile the lock may be passed on. */
   besideHolds(work: () => Promise<void>): Promise<void> {
     return this.oneAtATime(async () => {
@@ -118,7 +138,12 @@ export class OwnerCommands extends Turns implements CountKeeper {
   /** What commands have to name now. @throws LockError: it is in doubt */
   async knownName(): Promise<string> {
     if (this.field.inDoubt !== null) {
-      await this.field.follow(this.field.inDoubt, this.protocol.passing)
+      try {
+        await this.field.follow(this.field.inDoubt, this.protocol.passing)
+      } catch (error) {
+        this.noteQueued(error, false)
+        throw error
+      }
     }
     return this.field.name
   }
@@ -139,6 +164,10 @@ export class OwnerCommands extends Turns implements CountKeeper {
   }
 
   private acquireAs<T>(holds: number, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T> {
+    if (this.queued !== null) {
+      this.concluded()
+      return readWith(Promise.reject<AcquireReply>(this.queued.error), reading)
+    }
     if (this.field.inDoubt !== null) {
       const acquired = this.knownName().then(() => this.acquire(holds, wish))
       return readWith(acquired, reading)
@@ -211,8 +240,30 @@ export class OwnerCommands extends Turns implements CountKeeper {
     if (this.isWritten(holds)) {
       return Promise.resolve(reading.read(holds === 0 ? RELEASED : STILL_HELD))
     }
+    if (this.queued !== null) {
+      return readWith(this.writeBehind(this.queued, holds), reading)
+    }
+    return this.writeNow(holds, reading)
+  }
+
+  /**
+   * Behind what waits in a transaction: once, so that it is undone where it runs. Copies of a release would only make the
+   * transaction longer; one is sent when it may be over, because it may have been discarded.
+   */
+  private async writeBehind({ error, isRelease, isLast }: Queued, holds: number): Promise<ReleaseReply> {
+    if (isLast) {
+      throw error
+    }
+    if (isRelease) {
+      const { clock, abandoned } = this.session
+      await pause(AFTER_A_TRANSACTION_MS, clock, abandoned)
+    }
+    return this.writeNow<ReleaseReply>(holds, AS_IT_IS)
+  }
+
+  private writeNow<T>(holds: number, reading: Reading<ReleaseReply, T>): Promise<T> {
     if (this.field.inDoubt !== null) {
-      const written = this.knownName().then(() => this.write<ReleaseReply>(holds, AS_IT_IS))
+      const written = this.knownName().then(() => this.writeNow<ReleaseReply>(holds, AS_IT_IS))
       return readWith(written, reading)
     }
     const writing = new Writing(this, holds, reading)
@@ -234,6 +285,7 @@ export class OwnerCommands extends Turns implements CountKeeper {
   }
 
   noteTaken(taking: Taking, reply: AcquireReply): void {
+    this.queued = null
     this.noteLateCopy(taking)
     if (reply.kind === 'acquired') {
       this.inRedis = taking.holds
@@ -248,6 +300,7 @@ export class OwnerCommands extends Turns implements CountKeeper {
   }
 
   noteWritten(writing: Writing, reply: ReleaseReply): ReleaseReply {
+    this.queued = null
     this.noteLateCopy(writing)
     this.inRedis = reply.kind === 'not-held' ? 0 : writing.holds
     if (writing.holds === 0) {
@@ -268,11 +321,18 @@ export class OwnerCommands extends Turns implements CountKeeper {
 
   noteFailed(change: CountChange, error: unknown): void {
     const wasSentAgain = this.noteLateCopy(change)
+    this.noteQueued(error, change.holds === 0)
     if (error instanceof RedisUnavailableError && error.outcome === 'unknown') {
       this.ledger.mayArriveLate(change)
     } else if (!(wasSentAgain && isRefusal(error))) {
       // Otherwise Redis refused one copy, and one before it may have run.
       this.inRedis = change.known
+    }
+  }
+
+  private noteQueued(error: unknown, isRelease: boolean): void {
+    if (isQueued(error)) {
+      this.queued = { error, isRelease, isLast: this.queued !== null }
     }
   }
 

@@ -1,6 +1,7 @@
 import { ClientClosedError, RedisUnavailableError, type LockLostError } from './errors.js'
 import { OncePerName, warn, type EventHub } from './events.js'
 import type { Loss } from './loss.js'
+import type { CommandTrouble } from './redis/script-command.js'
 
 // What a client tells about one acquisition: as events, and as a process warning where silence would hide a loss.
 
@@ -48,4 +49,17 @@ export function reportFailedRelease(
 function cutOff(lockName: string, cause: ClientClosedError): RedisUnavailableError {
   const message = 'The client was closed before Redis took the release.'
   return new RedisUnavailableError(message, { outcome: 'not-sent', transient: false, lockName, cause })
+}
+
+/** For each client: as an event each time, and as a process warning once where nobody listens. */
+export function unexpectedReplies(events: EventHub): CommandTrouble['unexpected'] {
+  let hasWarned = false
+  return ({ reply }, error, { lockName, script }) => {
+    if (events.hasListeners('unexpected-reply')) {
+      events.emit('unexpected-reply', { lockName, script: script.name, reply, error })
+    } else if (!hasWarned) {
+      hasWarned = true
+      warn('HOLDFAST_REPLY', `${error.message} Nobody listens: use on('unexpected-reply', ...).`)
+    }
+  }
 }

@@ -137,7 +137,9 @@ class Lane {
 /** Whether Redis refused the WAIT or the connection broke: it is not known who has it. */
 function settledAs(waited: Promise<number>): Promise<{ count: number; error?: Error }> {
   return waited.then(
-    (count) => ({ count }),
+    (count) =>
+      // NaN is not fewer than any number: it would count as enough.
+      Number.isInteger(count) ? { count } : { count: 0, error: new Error('WAIT was answered by no number.') },
     (error: unknown) => ({ count: 0, error: new Error(`WAIT failed: ${String(error)}`) }),
   )
 }

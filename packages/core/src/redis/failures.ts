@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { isNativeError } from 'node:util/types'
 import { foreign } from '../described.js'
 import { LockError, RedisUnavailableError, WrongTypeError } from '../errors.js'
@@ -25,13 +26,26 @@ const TRANSIENT = new Set([
   'UNBLOCKED',
 ])
 
+// Redis before 7 puts what a command in a script was refused with behind where that happened, with or without the first
+// part: `ERR Error running script (call to f_<sha1>): @user_script:5: @user_script: 5: -READONLY You can't write ...`.
+const WHERE_IN_SCRIPT = /^(ERR Error running script \(call to f_\w+\): )?(@user_script: ?\d+: )+-?/
+// What no user's permission covers, refused inside a script: as Redis 6.2 and 7.0 say it, and as later ones do.
+const FORBIDDEN_IN_SCRIPT = /^(ERR )?(The user executing the script can't |ACL failure in script: )/
+
+/** What Redis begins an error with, also where it happened inside a script. */
+export function codeOf(error: Error): string {
+  const said = error.message.replace(WHERE_IN_SCRIPT, '')
+  return FORBIDDEN_IN_SCRIPT.test(said) ? 'NOPERM' : (/^[A-Z]+/.exec(said)?.[0] ?? '')
+}
+
+/** Whether it begins as errors of Redis do. Those of client libraries do not. */
+export function isInWordsOfRedis(message: string): boolean {
+  return /^[A-Z][A-Z\d]+( |$)/.test(message) || WHERE_IN_SCRIPT.test(message)
+}
+
 /** Whether Redis refuses for a while only. */
 export function isPassing(reply: Error): boolean {
   return TRANSIENT.has(codeOf(reply))
-}
-
-function codeOf(error: Error): string {
-  return /^[A-Z]+/.exec(error.message)?.[0] ?? ''
 }
 
 /** Redis's own answer: the command had no effect. */
@@ -49,6 +63,73 @@ export function refusal(error: Error, call: About): LockError {
     lockName,
     cause: error,
   })
+}
+
+/** What Redis answers a command with that it keeps for the EXEC of a transaction. */
+export const QUEUED = 'QUEUED'
+
+/** What was answered instead of what a script can answer: the `cause` of the error that tells so. */
+export class UnexpectedReply extends Error {
+  /** The command waits for the EXEC of a transaction. */
+  readonly isQueued: boolean
+  /** In short. */
+  readonly reply: string
+
+  constructor(reply: unknown) {
+    const inShort = shortened(reply)
+    super(`Redis answered ${inShort}`)
+    this.isQueued = reply === QUEUED
+    this.reply = inShort
+  }
+}
+
+/**
+ * The answer is none that the script can give: whether it ran is unknown. One that waits for somebody's EXEC is not sent
+ * again: its copies would wait there, too.
+ */
+export function unexpected(
+  cause: UnexpectedReply,
+  { lockName }: Pick<ScriptCall, 'lockName'>,
+): RedisUnavailableError {
+  const why = cause.isQueued
+    ? 'the connection is in a transaction that was opened by hand (MULTI), and the command runs at its EXEC, or never. ' +
+      'Give Holdfast a connection on which nobody does that'
+    : 'something changes what this connection answers (a proxy, or a command that a shared connection must not be given)'
+  const message = `${cause.message} to a script: ${why}.`
+  return new RedisUnavailableError(message, {
+    outcome: 'unknown',
+    transient: !cause.isQueued,
+    lockName,
+    cause,
+  })
+}
+
+/** Whether a command waits for the EXEC of a transaction that somebody has opened on the connection. */
+export function isQueued(error: unknown): error is RedisUnavailableError {
+  return (
+    error instanceof RedisUnavailableError && error.cause instanceof UnexpectedReply && error.cause.isQueued
+  )
+}
+
+const LONGEST_REPLY = 100
+
+function shortened(reply: unknown): string {
+  const text = typeof reply === 'string' ? JSON.stringify(reply) : inspect(reply, { breakLength: Infinity })
+  return text.length > LONGEST_REPLY ? `${text.slice(0, LONGEST_REPLY)}...` : text
+}
+
+/** Some commands that scripts need came later. */
+export function tooOld(version: string, oldest: string): RedisUnavailableError {
+  const message = `Redis ${version} is too old: Holdfast needs Redis ${oldest} or newer, or Valkey.`
+  return new RedisUnavailableError(message, { outcome: 'refused', transient: false })
+}
+
+/** What was granted by a server that is no good: it may be there. */
+export function grantedInVain(
+  { message }: RedisUnavailableError,
+  { lockName }: About,
+): RedisUnavailableError {
+  return new RedisUnavailableError(message, { outcome: 'unknown', transient: false, lockName })
 }
 
 /** The connection failed while the command was under way. */

@@ -1,4 +1,5 @@
 import calculateSlot from 'cluster-key-slot'
+import { QUEUED } from './failures.js'
 import { backgroundClock } from '../system-clock.js'
 import type { PublishCommand } from './announcement.js'
 import { nodeKey, primaryOf, type IoredisCluster, type IoredisNode } from './ioredis-cluster.js'
@@ -181,7 +182,8 @@ export class IoredisClusterPort implements RedisPort {
     }
     this.isAsking = true
     const answer = await node.pubsub('SHARDNUMSUB').then(
-      () => 'SPUBLISH' as const,
+      // In somebody's transaction on that connection any command is taken, known or not.
+      (reply) => (reply === QUEUED ? null : ('SPUBLISH' as const)),
       (error: unknown) => (isReplyError(error) ? 'PUBLISH' : null),
     )
     this.isAsking = false

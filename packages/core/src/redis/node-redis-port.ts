@@ -3,14 +3,13 @@ import type { NodeRedisClient, OwnNodeRedis } from './node-redis-client.js'
 import { NodeRedisMessages } from './node-redis-messages.js'
 import { NodeRedisAcknowledged } from './node-redis-acknowledged.js'
 import { ConnectionTrouble } from './connection-trouble.js'
+import { isInWordsOfRedis } from './failures.js'
 import { hashesIn, type KeyScan } from './key-scan.js'
 import { Listeners } from './listeners.js'
 import { PrimaryIdentity } from './primary-identity.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from './redis-port.js'
 import { Subscriptions } from './subscriptions.js'
 
-/** Redis begins an error with a code. No error of node-redis's own does. */
-const STARTS_WITH_CODE = /^[A-Z][A-Z\d]+( |$)/
 const CHANGES = ['connect', 'reconnecting']
 // Not 'error': a listener of ours would hide that the user's client has none, which node-redis demands.
 const BREAKS = [errorMonitor, 'end']
@@ -115,7 +114,7 @@ export class NodeRedisPort implements RedisPort {
    * of it. What Redis answers is a SimpleError or BlobError, both derived from ErrorReply and not from Error.
    */
   isErrorReply(error: unknown): error is Error {
-    if (!(error instanceof Error) || !STARTS_WITH_CODE.test(error.message)) {
+    if (!(error instanceof Error) || !isInWordsOfRedis(error.message)) {
       return false
     }
     return Object.getPrototypeOf(Object.getPrototypeOf(error)) instanceof Error

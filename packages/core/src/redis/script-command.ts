@@ -1,9 +1,28 @@
 import type { Answer } from '@holdfast/waiter'
-import type { LockError } from '../errors.js'
+import type { LockError, RedisUnavailableError } from '../errors.js'
 import type { InFlight } from './command-deadlines.js'
 import type { Acknowledged } from './acknowledged-transport.js'
-import { abandoned, unacknowledged, unanswered } from './failures.js'
+import {
+  abandoned,
+  grantedInVain,
+  unacknowledged,
+  unanswered,
+  unexpected,
+  UnexpectedReply,
+} from './failures.js'
 import type { Reading, ScriptCall } from './script-call.js'
+
+/** Who hears of what goes wrong with commands, before their callers do. */
+export interface CommandTrouble {
+  /** Why this server may grant nothing. */
+  unfit(): RedisUnavailableError | null
+  unanswered(): void
+  unexpected(
+    cause: UnexpectedReply,
+    error: RedisUnavailableError,
+    call: Pick<ScriptCall, 'script' | 'lockName'>,
+  ): void
+}
 
 /** One run of a script on its way, until it is answered or given up. */
 export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
@@ -17,7 +36,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
     readonly call: ScriptCall<R>,
     private readonly reading: Reading<R, T>,
     private readonly timeoutMs: number,
-    private readonly onUnanswered: () => void,
+    private readonly trouble: CommandTrouble,
   ) {}
 
   /** One can ask, before it is answered: who does is told in the turn in which it is. */
@@ -28,11 +47,17 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
 
   /** `acknowledged`: where replicas were waited for. */
   answered(reply: unknown, acknowledged: Acknowledged | null): void {
+    // The one place where shapes are checked: what is read below is what the script can answer.
+    if (!this.call.script.canAnswer(reply)) {
+      this.misread(reply)
+      return
+    }
     this.settle()
     let value: R
     try {
       const parsed = this.call.parse(reply)
       value = acknowledged ? this.countedBy(acknowledged, parsed) : parsed
+      this.refuseFromUnfit(value)
     } catch (error) {
       this.fail(error)
       return
@@ -52,8 +77,16 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
     this.fail(error)
   }
 
+  /** Something else was answered. */
+  misread(reply: unknown): void {
+    const cause = new UnexpectedReply(reply)
+    const error = unexpected(cause, this.call)
+    this.trouble.unexpected(cause, error, this.call)
+    this.failed(error)
+  }
+
   expire(): void {
-    this.onUnanswered()
+    this.trouble.unanswered()
     this.failed(unanswered(this.timeoutMs, this.call))
   }
 
@@ -78,6 +111,14 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
       void read.then(this.resolve, this.reject)
     } else {
       this.resolve?.(read)
+    }
+  }
+
+  /** Commands may go out before the server has said what it is, and are answered after that. */
+  private refuseFromUnfit(value: R): void {
+    const unfit = this.trouble.unfit()
+    if (unfit && this.call.granted?.(value, 0) !== undefined) {
+      throw grantedInVain(unfit, this.call)
     }
   }
 

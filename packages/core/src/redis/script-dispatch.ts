@@ -1,5 +1,5 @@
 import { batchScript, encodeBatch, USUAL_ITEMS } from '../scripts/batch.js'
-import { brokenOff, refusal } from './failures.js'
+import { brokenOff, QUEUED, refusal } from './failures.js'
 import { Acknowledged } from './acknowledged-transport.js'
 import type { ScriptTransport } from './redis-port.js'
 import type { ScriptCall } from './script-call.js'
@@ -23,6 +23,8 @@ export class ScriptDispatch {
   private readonly underWay = new UnderWay()
   private readonly mostGathered: number
   private isKept = false
+  /** The latest answer was that commands wait for the EXEC of a transaction. */
+  private isQueueing = false
 
   constructor(
     private readonly transport: ScriptTransport,
@@ -123,6 +125,11 @@ export class ScriptDispatch {
     const { transport } = this
     const isWanted = (): boolean => commands.some((each) => !each.settled)
     this.underWay.sent(commands.length)
+    if (this.isQueueing) {
+      // By its text: what it undoes may have run by then, and a NOSCRIPT at the EXEC nobody here would hear of.
+      transport.eval(script.lua, keys, args, isWanted).then(answered, failed)
+      return
+    }
     transport.evalsha(script.sha1, keys, args, isWanted).then(answered, (error: unknown) => {
       // A flushed script cache or a new primary: nothing ran. Given up meanwhile, it shall not run any more.
       const isUnknown = transport.isErrorReply(error) && error.message.startsWith('NOSCRIPT')
@@ -138,17 +145,23 @@ export class ScriptDispatch {
   private settle(
     commands: readonly ScriptCommand[],
     answer: unknown,
-    repliesIn: (reply: unknown) => readonly unknown[],
+    repliesIn: (reply: unknown, count: number) => readonly unknown[] | null,
   ): void {
     this.beforeResume()
     this.underWay.settled(commands.length)
     const acknowledged = answer instanceof Acknowledged ? answer : null
-    const replies = repliesIn(acknowledged ? acknowledged.reply : answer)
+    const whole = acknowledged ? acknowledged.reply : answer
+    this.isQueueing = whole === QUEUED
+    const replies = repliesIn(whole, commands.length)
     commands.forEach((command, i) => {
-      const reply = replies[i]
       if (command.settled) {
         return
       }
+      if (!replies) {
+        command.misread(whole)
+        return
+      }
+      const reply = replies[i]
       if (this.transport.isErrorReply(reply)) {
         command.failed(refusal(reply, command.call))
       } else if (reply instanceof Error) {
@@ -160,9 +173,11 @@ export class ScriptDispatch {
   }
 }
 
-/** Of a batch: one reply for each of its items. */
-function itemsOf(reply: unknown): readonly unknown[] {
-  return reply as unknown[]
+/** Of a batch: one reply for each of its items; null: something else. */
+function itemsOf(reply: unknown, count: number): readonly unknown[] | null {
+  return batchScript.canAnswer(reply) && (reply as readonly unknown[]).length === count
+    ? (reply as readonly unknown[])
+    : null
 }
 
 function single(reply: unknown): readonly unknown[] {

@@ -1,5 +1,5 @@
 import type { Answer } from '@holdfast/waiter'
-import { ClientClosedError } from '../errors.js'
+import { ClientClosedError, type RedisUnavailableError } from '../errors.js'
 import type { Clock } from '../system-clock.js'
 import { AcknowledgedTransport, type ReplicaAcks } from './acknowledged-transport.js'
 import { announcementOn, decided, type Announcement } from './announcement.js'
@@ -7,7 +7,7 @@ import { CommandDeadlines, type InFlight } from './command-deadlines.js'
 import { notSent, type Plight } from './failures.js'
 import type { RedisPort } from './redis-port.js'
 import { AS_IT_IS, readWith, type Reading, type ScriptCall } from './script-call.js'
-import { ScriptCommand } from './script-command.js'
+import { ScriptCommand, type CommandTrouble } from './script-command.js'
 import { ScriptDispatch } from './script-dispatch.js'
 
 export interface RunnerLimits {
@@ -16,6 +16,8 @@ export interface RunnerLimits {
   readonly batchSize: number
   /** Runs before an answer, or that there is none, resumes whoever waits for it. */
   readonly beforeResume: () => void
+  /** An answer that its script cannot give. */
+  readonly unexpected?: CommandTrouble['unexpected'] | undefined
   /** Leases count when so many replicas have them. */
   readonly replicas?: ReplicaAcks | undefined
 }
@@ -27,6 +29,8 @@ export class ScriptRunner {
   private readonly dispatch: ScriptDispatch
   private readonly acknowledged: ScriptDispatch | null
   private closed = false
+  /** Why this server may grant nothing. What gives back is sent all the same. */
+  unfit: RedisUnavailableError | null = null
 
   constructor(
     private readonly port: RedisPort,
@@ -100,12 +104,12 @@ export class ScriptRunner {
   }
 
   private get isReady(): boolean {
-    return !this.closed && this.port.state === 'ready'
+    return !this.closed && this.unfit === null && this.port.state === 'ready'
   }
 
   private send<R, T>(call: ScriptCall<R>, reading: Reading<R, T>): ScriptCommand<R, T> {
     const timeoutMs = this.timeoutOf(call)
-    const command = new ScriptCommand(call, reading, timeoutMs, this.onUnanswered)
+    const command = new ScriptCommand(call, reading, timeoutMs, this.trouble)
     this.deadlinesOf(timeoutMs).add(command)
     const dispatch = call.granted && this.acknowledged ? this.acknowledged : this.dispatch
     dispatch.send(command as unknown as ScriptCommand)
@@ -116,6 +120,9 @@ export class ScriptRunner {
   private sendWhenReady<T>(call: ScriptCall<T>): Promise<T> {
     if (this.closed) {
       return Promise.reject(new ClientClosedError(call.lockName))
+    }
+    if (this.unfit && call.granted) {
+      return Promise.reject(this.unfit)
     }
     const timeoutMs = this.timeoutOf(call)
     return new Promise<T>((resolve, reject) => {
@@ -155,7 +162,11 @@ export class ScriptRunner {
     return publishCommand ? decided(args, publishCommand) : args
   }
 
-  private readonly onUnanswered = (): void => this.port.unanswered?.()
+  private readonly trouble: CommandTrouble = {
+    unanswered: () => this.port.unanswered?.(),
+    unfit: () => this.unfit,
+    unexpected: (...details) => this.limits.unexpected?.(...details),
+  }
 
   private timeoutOf(call: ScriptCall): number {
     const { commandTimeoutMs } = this.limits

@@ -4,6 +4,8 @@ import type { Clock } from '../system-clock.js'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
+/** A release that went into somebody's transaction is sent once more, so long after it: most are over by then. */
+export const AFTER_A_TRANSACTION_MS = 1_000
 
 export interface RetryLimits {
   readonly clock: Clock

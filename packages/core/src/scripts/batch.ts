@@ -1,7 +1,8 @@
 import { probeKey } from '../keys.js'
 import { defineScript } from './define-script.js'
+import { isList } from './shapes.js'
 
-export const batchScript = defineScript('batch')
+export const batchScript = defineScript('batch', isList)
 
 /** Redis does nothing else while a script runs: more items would only make others wait longer. */
 export const USUAL_ITEMS = 32

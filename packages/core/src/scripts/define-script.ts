@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { inBatches, luaSources } from './lua-sources.js'
+import type { Shape } from './shapes.js'
 
 /** A script as Redis knows it. */
 export interface Script {
@@ -8,6 +9,8 @@ export interface Script {
   readonly sha1: string
   /** Whether it is one of the transitions of the batch script. */
   readonly inBatches: boolean
+  /** Whether this is an answer that it can give. */
+  readonly canAnswer: Shape
 }
 
 /** Text and hash are made when they are first needed: a process uses few of the scripts that it loads. */
@@ -17,7 +20,10 @@ class EmbeddedScript implements Script {
   private text: string | null = null
   private hash: string | null = null
 
-  constructor(name: keyof typeof luaSources) {
+  constructor(
+    name: keyof typeof luaSources,
+    readonly canAnswer: Shape,
+  ) {
     this.name = name
     this.inBatches = inBatches.includes(name)
   }
@@ -31,6 +37,6 @@ class EmbeddedScript implements Script {
   }
 }
 
-export function defineScript(name: keyof typeof luaSources): Script {
-  return new EmbeddedScript(name)
+export function defineScript(name: keyof typeof luaSources, canAnswer: Shape): Script {
+  return new EmbeddedScript(name, canAnswer)
 }

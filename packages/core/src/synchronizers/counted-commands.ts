@@ -1,4 +1,5 @@
-import { isWorthRetrying, untilKnown } from '../redis/until-known.js'
+import { isQueued } from '../redis/failures.js'
+import { AFTER_A_TRANSACTION_MS, isWorthRetrying, pause, untilKnown } from '../redis/until-known.js'
 import { reportFailedRelease } from '../reports.js'
 import { LATCH_TTL_MS } from '../scripts/command-stamp.js'
 import type { OperationStamp } from '../scripts/counter/operation.js'
@@ -29,7 +30,10 @@ export class CountedCommands {
    */
   insist<R>(subject: Subject, command: Command<R>, cancel: Command<unknown>): Promise<R> {
     return this.perform(subject, command, (operation, error) => {
-      if (isWorthRetrying(error)) {
+      if (isQueued(error)) {
+        // It runs at the EXEC of a transaction, or was discarded with it: asked once more it counts once.
+        this.finish(subject, operation, () => this.afterPause(() => operation.send(command)))
+      } else if (isWorthRetrying(error)) {
         this.finish(subject, operation, () => operation.send(command))
       } else {
         this.cancel(subject, operation, cancel)
@@ -91,6 +95,11 @@ export class CountedCommands {
       )
       .finally(() => operation.end())
     this.session.background.run(work)
+  }
+
+  private async afterPause<R>(send: () => Promise<R>): Promise<R> {
+    await pause(AFTER_A_TRANSACTION_MS, this.session.clock, this.session.abandoned)
+    return send()
   }
 
   private untilKnown<R>(send: () => Promise<R>, error: unknown, giveUpAt: number): Promise<R> {

@@ -119,7 +119,8 @@ describe.each(scripts)('%s', (file) => {
   it('has a twin of the same name, the only module that runs it', () => {
     const twin = file.replace(/\.lua$/, '.ts')
     const name = file.replace(/^scripts\/(.*)\.lua$/, '$1')
-    expect(modules.filter((module) => read(module).includes(`defineScript('${name}')`))).toEqual([twin])
+    const isDefinition = new RegExp(`defineScript\\(\\s*'${name}',`)
+    expect(modules.filter((module) => isDefinition.test(read(module)))).toEqual([twin])
   })
 })
 

@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { anyNumber } from '../shapes.js'
 import { keysOf, stampOf, type AnnouncedCommand } from './operation.js'
 
-export const cancelScript = defineScript('counter/cancel')
+export const cancelScript = defineScript('counter/cancel', anyNumber)
 
 export interface CancelCommand extends AnnouncedCommand {
   /** What goes back for each 1 of the operation's outcome; 0: what it did stays. */

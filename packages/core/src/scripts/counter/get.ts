@@ -1,7 +1,8 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { anyNumber } from '../shapes.js'
 
-export const getCounterScript = defineScript('counter/get')
+export const getCounterScript = defineScript('counter/get', anyNumber)
 
 export interface GetCounterCommand {
   readonly lockName: string

@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { countedOnce } from '../shapes.js'
 import { keysOf, stampOf, type AnnouncedCommand } from './operation.js'
 
-export const trySetScript = defineScript('counter/try-set')
+export const trySetScript = defineScript('counter/try-set', countedOnce)
 
 export interface TrySetCommand extends AnnouncedCommand {
   readonly value: number

@@ -2,11 +2,12 @@ import type { ScriptRunner } from '../../redis/script-runner.js'
 import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
+import { acquiredOrHeld } from '../shapes.js'
 import { granted, parseAcquired, type AcquireReply, type HeldReply } from '../lock/acquire.js'
 import { noteIn, wantedNote, type NoteWish } from '../lock/note.js'
 import { callUpArguments, lifeIn, marksOf, type FairLine, type Life, type SignOfLife } from './line.js'
 
-export const acquireScript = defineScript('fair-lock/acquire')
+export const acquireScript = defineScript('fair-lock/acquire', acquiredOrHeld(9))
 
 export interface FairAcquireCommand {
   readonly line: FairLine

@@ -1,10 +1,11 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { noteKey } from '../../keys.js'
 import { defineScript } from '../define-script.js'
+import { count } from '../shapes.js'
 import { parseForced, type ForceReleaseReply } from '../lock/force-release.js'
 import { callUpArguments, type FairLine } from './line.js'
 
-export const forceReleaseScript = defineScript('fair-lock/force-release')
+export const forceReleaseScript = defineScript('fair-lock/force-release', count)
 
 export function forceRelease(runner: ScriptRunner, line: FairLine): Promise<ForceReleaseReply> {
   const args = [line.patience, ...callUpArguments(runner, line)]

@@ -1,9 +1,10 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { facts } from '../shapes.js'
 import { isJava } from './acquire.js'
 import { callUpArguments, lifeIn, marksOf, type FairLine, type Life, type SignOfLife } from './line.js'
 
-export const heartbeatScript = defineScript('fair-lock/heartbeat')
+export const heartbeatScript = defineScript('fair-lock/heartbeat', facts(9))
 
 export interface HeartbeatCommand {
   readonly line: FairLine

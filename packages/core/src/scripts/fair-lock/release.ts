@@ -2,10 +2,11 @@ import type { ScriptRunner } from '../../redis/script-runner.js'
 import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
+import { releasedOrGiven } from '../shapes.js'
 import { parseReleased, type ReleaseReply } from '../lock/release.js'
 import { callUpArguments, type FairLine } from './line.js'
 
-export const releaseScript = defineScript('fair-lock/release')
+export const releaseScript = defineScript('fair-lock/release', releasedOrGiven)
 
 export interface FairReleaseCommand {
   readonly line: FairLine

@@ -1,11 +1,12 @@
 import { noteKey } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { numberFrom } from '../shapes.js'
 import { wantedNote } from '../lock/note.js'
 import { parseRenamed, type RenameReply, type Renaming } from '../lock/rename.js'
 import { callUpArguments, type FairLine } from './line.js'
 
-export const renameScript = defineScript('fair-lock/rename')
+export const renameScript = defineScript('fair-lock/rename', numberFrom(0, 2))
 
 export interface FairRenameCommand extends Renaming {
   readonly line: FairLine

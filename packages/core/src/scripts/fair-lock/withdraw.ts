@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { anyNumber } from '../shapes.js'
 import { callUpArguments, type FairLine } from './line.js'
 
-export const withdrawScript = defineScript('fair-lock/withdraw')
+export const withdrawScript = defineScript('fair-lock/withdraw', anyNumber)
 
 export interface WithdrawCommand {
   readonly line: FairLine

@@ -1,10 +1,14 @@
 import type { ScriptCall } from '../../redis/script-call.js'
 import { defineScript } from '../define-script.js'
+import { acquiredOrHeld, either, isToken, parts } from '../shapes.js'
 import { wantedNote } from '../lock/note.js'
 import { noteKey } from '../../keys.js'
 import { granted, argsOf, parseAcquire, type AcquireCommand, type AcquireReply } from '../lock/acquire.js'
 
-export const acquireFencedScript = defineScript('fenced-lock/acquire')
+export const acquireFencedScript = defineScript(
+  'fenced-lock/acquire',
+  either(parts(isToken), acquiredOrHeld(4)),
+)
 
 /** A first acquire: `holds` is 1. */
 export interface AcquireFencedCommand extends AcquireCommand {

@@ -1,7 +1,11 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { isToken } from '../shapes.js'
 
-export const getTokenScript = defineScript('fenced-lock/get-token')
+export const getTokenScript = defineScript(
+  'fenced-lock/get-token',
+  (reply) => reply === null || isToken(reply),
+)
 
 export interface GetTokenCommand {
   readonly lockName: string

@@ -1,7 +1,9 @@
 import type { Scripting } from '../../redis/scripting.js'
+import { unexpected, UnexpectedReply } from '../../redis/failures.js'
 import { defineScript } from '../define-script.js'
+import { isToken, parts, yesOrNo } from '../shapes.js'
 
-export const setFencedScript = defineScript('fenced-value/set')
+export const setFencedScript = defineScript('fenced-value/set', parts(yesOrNo, isToken))
 
 export interface SetFencedCommand {
   readonly key: string
@@ -19,18 +21,23 @@ export interface SetFencedReply {
   readonly highestToken: string
 }
 
-/** Rejects with the client's own error. */
+/** Rejects with the client's own error. @throws RedisUnavailableError the answer is none of this script's */
 export async function setFenced(redis: Scripting, command: SetFencedCommand): Promise<SetFencedReply> {
   const { key, token, value, ttlMs = 0, writer, sequence } = command
   const args = [token, value, `${ttlMs}`, writer, `${sequence}`]
-  const { sha1, lua } = setFencedScript
-  const reply = await redis.evalsha(sha1, [key], args).catch((error: unknown) => {
+  const { sha1, lua, canAnswer } = setFencedScript
+  const answer = await redis.evalsha(sha1, [key], args).catch((error: unknown) => {
     // A flushed script cache or a new primary: nothing ran.
     if (error instanceof Error && error.message.startsWith('NOSCRIPT')) {
       return redis.eval(lua, [key], args)
     }
     throw error
   })
-  const [accepted, highestToken] = reply as [unknown, unknown]
-  return { accepted: Number(accepted) === 1, highestToken: String(highestToken) }
+  // node-redis may have been told to give texts as something else.
+  const reply = Array.isArray(answer) ? answer.map(String) : String(answer)
+  if (!canAnswer(reply)) {
+    throw unexpected(new UnexpectedReply(reply), {})
+  }
+  const [accepted, highestToken] = reply as [string, string]
+  return { accepted: accepted === '1', highestToken }
 }

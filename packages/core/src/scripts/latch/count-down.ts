@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { countedOnce } from '../shapes.js'
 import { keysOf, stampOf, type AnnouncedCommand } from '../counter/operation.js'
 
-export const countDownScript = defineScript('latch/count-down')
+export const countDownScript = defineScript('latch/count-down', countedOnce)
 
 export function countDown(runner: ScriptRunner, command: AnnouncedCommand): Promise<void> {
   const { lockName, channel } = command

@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { countedOnce } from '../shapes.js'
 import { keysOf, stampOf, type AnnouncedCommand } from '../counter/operation.js'
 
-export const deleteLatchScript = defineScript('latch/delete')
+export const deleteLatchScript = defineScript('latch/delete', countedOnce)
 
 /** False: there was none. */
 export function deleteLatch(runner: ScriptRunner, command: AnnouncedCommand): Promise<boolean> {

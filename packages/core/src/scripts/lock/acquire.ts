@@ -3,9 +3,10 @@ import type { ScriptRunner } from '../../redis/script-runner.js'
 import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
+import { acquiredOrHeld } from '../shapes.js'
 import { noteIn, wantedNote, type HoldNote, type NoteWish } from './note.js'
 
-export const acquireScript = defineScript('lock/acquire')
+export const acquireScript = defineScript('lock/acquire', acquiredOrHeld(4))
 
 export interface AcquireCommand {
   readonly lockName: string

@@ -1,7 +1,8 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { yesOrNo } from '../shapes.js'
 
-export const announceScript = defineScript('lock/announce')
+export const announceScript = defineScript('lock/announce', yesOrNo)
 
 export interface AnnounceCommand {
   readonly lockName: string

@@ -1,9 +1,13 @@
 import { fairQueueKeys, noteKey, probeKey, tokenKey, waitingWriters } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { anyNumber, count, either, isScalar, numberFrom, parts, texts } from '../shapes.js'
 import { noteIn, type HoldNote } from './note.js'
 
-export const explainScript = defineScript('lock/explain')
+export const explainScript = defineScript(
+  'lock/explain',
+  either(numberFrom(0, 0), parts(anyNumber, texts, isScalar, count, count)),
+)
 
 export interface ExplainCommand {
   readonly lockName: string

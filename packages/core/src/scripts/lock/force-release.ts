@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { noteKey } from '../../keys.js'
 import { defineScript } from '../define-script.js'
+import { count } from '../shapes.js'
 
-export const forceReleaseScript = defineScript('lock/force-release')
+export const forceReleaseScript = defineScript('lock/force-release', count)
 
 export interface ForceReleaseCommand {
   readonly lockName: string

@@ -1,7 +1,8 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { facts } from '../shapes.js'
 
-export const inspectScript = defineScript('lock/inspect')
+export const inspectScript = defineScript('lock/inspect', facts(1))
 
 export interface InspectCommand {
   readonly lockName: string

@@ -3,8 +3,9 @@ import type { ScriptRunner } from '../../redis/script-runner.js'
 import { INBOX_PREFIX, noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
+import { anyNumber } from '../shapes.js'
 
-export const releaseScript = defineScript('lock/release')
+export const releaseScript = defineScript('lock/release', anyNumber)
 
 export interface ReleaseCommand {
   readonly lockName: string

@@ -1,9 +1,10 @@
 import { noteKey } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { numberFrom } from '../shapes.js'
 import { wantedNote, type NoteWish } from './note.js'
 
-export const renameScript = defineScript('lock/rename')
+export const renameScript = defineScript('lock/rename', numberFrom(0, 2))
 
 /** Who is to be named as the owner, and the note of the hold. */
 export interface Successor {

@@ -1,7 +1,8 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript, type Script } from '../define-script.js'
+import { numberFrom, numbers } from '../shapes.js'
 
-export const renewScript = defineScript('lock/renew')
+export const renewScript = defineScript('lock/renew', numbers(0, numberFrom(1)))
 
 export interface RenewCommand {
   /** All in one cluster slot. */

@@ -1,9 +1,10 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { countedOnce, numbers } from '../shapes.js'
 import { taken } from '../semaphore/acquire.js'
 import { onPermits, type PermitCommand } from './keys.js'
 
-export const acquireExpirableScript = defineScript('permit-semaphore/acquire')
+export const acquireExpirableScript = defineScript('permit-semaphore/acquire', numbers(4, countedOnce))
 
 export interface AcquireExpirableCommand extends PermitCommand {
   /** One for each permit. */

@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { anyNumber } from '../shapes.js'
 import { onPermits, type PermitCommand } from './keys.js'
 
-export const cancelExpirableScript = defineScript('permit-semaphore/cancel')
+export const cancelExpirableScript = defineScript('permit-semaphore/cancel', anyNumber)
 
 export interface CancelExpirableCommand extends PermitCommand {
   readonly ids: readonly string[]

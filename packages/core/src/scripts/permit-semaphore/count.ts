@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { numbers } from '../shapes.js'
 import type { PermitCommand } from './keys.js'
 
-export const countPermitsScript = defineScript('permit-semaphore/count')
+export const countPermitsScript = defineScript('permit-semaphore/count', numbers(2))
 
 export interface PermitCounts {
   readonly free: number

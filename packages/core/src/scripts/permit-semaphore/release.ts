@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { numberFrom } from '../shapes.js'
 import { onPermits, type PermitCommand } from './keys.js'
 
-export const releaseExpirableScript = defineScript('permit-semaphore/release')
+export const releaseExpirableScript = defineScript('permit-semaphore/release', numberFrom(-1))
 
 export interface ReleaseExpirableCommand extends PermitCommand {
   readonly ids: readonly string[]

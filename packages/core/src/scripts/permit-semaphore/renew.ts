@@ -1,7 +1,8 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { count } from '../shapes.js'
 
-export const renewPermitScript = defineScript('permit-semaphore/renew')
+export const renewPermitScript = defineScript('permit-semaphore/renew', count)
 
 export interface RenewPermitCommand {
   readonly lockName: string

@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { countedOnce } from '../shapes.js'
 import { onPermits, type PermitCommand } from './keys.js'
 
-export const setPermitsScript = defineScript('permit-semaphore/set')
+export const setPermitsScript = defineScript('permit-semaphore/set', countedOnce)
 
 export interface SetPermitsCommand extends PermitCommand {
   readonly permits: number

@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { countedOnce } from '../shapes.js'
 import { onPermits, type PermitCommand } from './keys.js'
 
-export const updateLeaseScript = defineScript('permit-semaphore/update-lease')
+export const updateLeaseScript = defineScript('permit-semaphore/update-lease', countedOnce)
 
 export interface UpdateLeaseCommand extends PermitCommand {
   readonly id: string

@@ -2,10 +2,11 @@ import { noteKey, readTimeouts } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
+import { acquiredOrHeld } from '../shapes.js'
 import { granted, parseShared, type AcquireReply } from '../lock/acquire.js'
 import type { ReadWriteKeys } from './keys.js'
 
-export const acquireScript = defineScript('read-lock/acquire')
+export const acquireScript = defineScript('read-lock/acquire', acquiredOrHeld(4))
 
 export interface ReadAcquireCommand {
   readonly keys: ReadWriteKeys

@@ -1,10 +1,11 @@
 import { noteKey, strangersTimeouts } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { count } from '../shapes.js'
 import { parseForced, type ForceReleaseReply } from '../lock/force-release.js'
 import type { ReadWriteKeys } from './keys.js'
 
-export const forceReleaseScript = defineScript('read-lock/force-release')
+export const forceReleaseScript = defineScript('read-lock/force-release', count)
 
 export interface ReadWriteForceReleaseCommand {
   readonly keys: ReadWriteKeys

@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { yesOrNo } from '../shapes.js'
 import { TICKS_KEPT, TICKS_TTL_MS, type ScheduleCommand } from './keys.js'
 
-export const finishScript = defineScript('schedule/finish')
+export const finishScript = defineScript('schedule/finish', yesOrNo)
 
 export interface FinishCommand extends ScheduleCommand {
   readonly owner: string

@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { parts, texts } from '../shapes.js'
 import type { ScheduleCommand } from './keys.js'
 
-export const readScript = defineScript('schedule/read')
+export const readScript = defineScript('schedule/read', parts(texts, texts))
 
 /** What Redis keeps of a tick; times in ms of its clock. */
 export interface KeptTick {

@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { countedOnce, numbers } from '../shapes.js'
 import { keysOf, stampOf, type CounterCommand } from '../counter/operation.js'
 
-export const acquirePermitsScript = defineScript('semaphore/acquire')
+export const acquirePermitsScript = defineScript('semaphore/acquire', numbers(2, countedOnce))
 
 export interface AcquirePermitsCommand extends CounterCommand {
   readonly permits: number

@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { countedOnce } from '../shapes.js'
 import { keysOf, stampOf, type AnnouncedCommand } from '../counter/operation.js'
 
-export const addPermitsScript = defineScript('semaphore/add')
+export const addPermitsScript = defineScript('semaphore/add', countedOnce)
 
 export interface AddPermitsCommand extends AnnouncedCommand {
   /** May be negative. */

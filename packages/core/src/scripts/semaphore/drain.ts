@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { numberFrom } from '../shapes.js'
 import { keysOf, stampOf, type CounterCommand } from '../counter/operation.js'
 
-export const drainScript = defineScript('semaphore/drain')
+export const drainScript = defineScript('semaphore/drain', numberFrom(-1))
 
 /** How many permits were taken. */
 export function drain(runner: ScriptRunner, command: CounterCommand): Promise<number> {

@@ -1,8 +1,9 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../define-script.js'
+import { countedOnce } from '../shapes.js'
 import { keysOf, stampOf, type AnnouncedCommand } from '../counter/operation.js'
 
-export const releasePermitsScript = defineScript('semaphore/release')
+export const releasePermitsScript = defineScript('semaphore/release', countedOnce)
 
 export interface ReleasePermitsCommand extends AnnouncedCommand {
   readonly permits: number

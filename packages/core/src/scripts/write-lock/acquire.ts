@@ -2,11 +2,12 @@ import type { ScriptRunner } from '../../redis/script-runner.js'
 import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
+import { acquiredOrHeld } from '../shapes.js'
 import { granted, parseShared, type AcquireReply } from '../lock/acquire.js'
 import { wantedNote, type NoteWish } from '../lock/note.js'
 import type { ReadWriteKeys } from '../read-lock/keys.js'
 
-export const acquireScript = defineScript('write-lock/acquire')
+export const acquireScript = defineScript('write-lock/acquire', acquiredOrHeld(4))
 
 export interface WriteAcquireCommand {
   readonly keys: ReadWriteKeys

@@ -2,10 +2,11 @@ import type { ScriptRunner } from '../../redis/script-runner.js'
 import { noteKey, strangersTimeouts } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
 import { defineScript } from '../define-script.js'
+import { numberFrom } from '../shapes.js'
 import { parseReleased, type ReleaseReply } from '../lock/release.js'
 import type { ReadWriteKeys } from '../read-lock/keys.js'
 
-export const releaseScript = defineScript('write-lock/release')
+export const releaseScript = defineScript('write-lock/release', numberFrom(0, 3))
 
 export interface WriteReleaseCommand {
   readonly keys: ReadWriteKeys

@@ -1,0 +1,119 @@
+import { describe, expect, it } from '@jest/globals'
+import { RedisUnavailableError, WrongTypeError } from '../../src/index.js'
+import { codeOf, isInWordsOfRedis, refusal } from '../../src/redis/failures.js'
+
+// What servers answered: Redis 6.2.14, 7.0.15, 8.2.3 and Valkey 9.1.2, each asked for the same.
+const CALL = 'ERR Error running script (call to f_91fb98f1f472072e36230bd1f864f688f3ab12cd): @user_script:1: '
+const SHA = 'script: 91fb98f1f472072e36230bd1f864f688f3ab12cd, on @user_script:1.'
+const VALKEY = 'script: on @user_script:1.'
+const WRONG_KIND = 'WRONGTYPE Operation against a key holding the wrong kind of value'
+const READ_ONLY = "READONLY You can't write against a read only replica."
+const NO_MEMORY = "OOM command not allowed when used memory > 'maxmemory'."
+const TOO_FEW = 'NOREPLICAS Not enough good replicas to write.'
+const NO_SNAPSHOT =
+  'MISCONF Redis is configured to save RDB snapshots, but it is currently not able to persist on disk. Commands that ' +
+  'may modify the data set are disabled, because this instance is configured to report errors during writes if RDB ' +
+  'snapshotting fails (stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB error.'
+const NO_SNAPSHOT_VALKEY = NO_SNAPSHOT.replaceAll('Redis', 'Valkey').replace('it is', "it's")
+
+/** Outside scripts; in one; in one of many that travel as one script. */
+const PASSING: Record<string, readonly string[]> = {
+  READONLY: [
+    READ_ONLY,
+    `${CALL}@user_script: 1: -${READ_ONLY}`,
+    `@user_script: 1: -${READ_ONLY}`,
+    `${READ_ONLY} ${SHA}`,
+    `${READ_ONLY} ${VALKEY}`,
+  ],
+  NOREPLICAS: [TOO_FEW, `${CALL}@user_script: 1: -${TOO_FEW}`, `${TOO_FEW} ${SHA}`, `${TOO_FEW} ${VALKEY}`],
+  MISCONF: [
+    NO_SNAPSHOT,
+    `${CALL}@user_script: 1: -${NO_SNAPSHOT}`,
+    `${NO_SNAPSHOT} ${SHA}`,
+    `${NO_SNAPSHOT_VALKEY} ${VALKEY}`,
+  ],
+  LOADING: [
+    'LOADING Redis is loading the dataset in memory',
+    'LOADING Valkey is loading the dataset in memory',
+  ],
+  MASTERDOWN: ["MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."],
+  BUSY: [
+    'BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.',
+    'BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.',
+  ],
+}
+
+const LASTING: Record<string, readonly string[]> = {
+  OOM: [
+    NO_MEMORY,
+    `${CALL}@user_script: 1: -${NO_MEMORY}`,
+    `@user_script: 1: -${NO_MEMORY}`,
+    `${NO_MEMORY} ${SHA}`,
+    `${NO_MEMORY} ${VALKEY}`,
+  ],
+  NOSCRIPT: ['NOSCRIPT No matching script. Please use EVAL.', 'NOSCRIPT No matching script.'],
+  NOPERM: [
+    "NOPERM this user has no permissions to run the 'set' command or its subcommand",
+    "NOPERM this user has no permissions to run the 'set' command",
+    "NOPERM User lim has no permissions to run the 'set' command",
+    'NOPERM this user has no permissions to access one of the keys used as arguments',
+    'NOPERM No permissions to access a key',
+    `${CALL}@user_script: 1: The user executing the script can't run this command or subcommand`,
+    `@user_script: 1: The user executing the script can't run this command or subcommand`,
+    `${CALL}@user_script: 1: The user executing the script can't publish to the channel mentioned in the command`,
+    `ERR The user executing the script can't run this command or subcommand ${SHA}`,
+    `ERR ACL failure in script: User lim has no permissions to run the 'set' command ${SHA}`,
+    `ERR ACL failure in script: No permissions to access a channel ${VALKEY}`,
+  ],
+  ERR: [
+    `${CALL}user_script:1: attempt to index local 'x' (a nil value)`,
+    `ERR user_script:1: attempt to index local 'x' (a nil value) ${SHA}`,
+    `${CALL}Script killed by user with SCRIPT KILL...`,
+  ],
+}
+
+const texts = (of: typeof PASSING): [string, string][] =>
+  Object.entries(of).flatMap(([code, said]) => said.map((text): [string, string] => [code, text]))
+
+const call = { lockName: 'order:42', keys: ['order:42', 'holdfast:latch'] }
+
+describe('an error of Redis', () => {
+  it.each(texts(PASSING))('%s passes: %s', (code, text) => {
+    expect(codeOf(new Error(text))).toBe(code)
+    const error = refusal(new Error(text), call)
+    expect(error).toBeInstanceOf(RedisUnavailableError)
+    expect(error).toMatchObject({ outcome: 'refused', transient: true })
+  })
+
+  it.each(texts(LASTING).filter(([code]) => code !== 'ERR'))('%s lasts: %s', (code, text) => {
+    expect(codeOf(new Error(text))).toBe(code)
+    expect(refusal(new Error(text), call)).toMatchObject({ outcome: 'refused', transient: false })
+  })
+
+  it.each(LASTING.ERR!)('of a script lasts: %s', (text) => {
+    expect(refusal(new Error(text), call)).toMatchObject({ outcome: 'refused', transient: false })
+  })
+
+  it.each([
+    WRONG_KIND,
+    `${CALL}${WRONG_KIND}`,
+    `${CALL.replace(':1: ', ':54: ')}${WRONG_KIND}`,
+    `${WRONG_KIND} ${SHA}`,
+    `${WRONG_KIND} ${VALKEY}`,
+  ])('of a wrong kind is WRONG_TYPE: %s', (text) => {
+    const error = refusal(new Error(text), call)
+    expect(error).toBeInstanceOf(WrongTypeError)
+    expect(error).toMatchObject({ key: 'order:42' })
+  })
+
+  it.each([...texts(PASSING), ...texts(LASTING)])('%s is told from an error of a client: %s', (_, text) => {
+    expect(isInWordsOfRedis(text)).toBe(true)
+  })
+
+  it.each([
+    'The client is closed',
+    'Socket closed unexpectedly',
+    'read ECONNRESET',
+    'connect ECONNREFUSED 127.0.0.1:1',
+  ])('is not what a client says: %s', (text) => expect(isInWordsOfRedis(text)).toBe(false))
+})
