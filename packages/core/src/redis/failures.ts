@@ -32,9 +32,14 @@ const WHERE_IN_SCRIPT = /^(ERR Error running script \(call to f_\w+\): )?(@user_
 // What no user's permission covers, refused inside a script: as Redis 6.2 and 7.0 say it, and as later ones do.
 const FORBIDDEN_IN_SCRIPT = /^(ERR )?(The user executing the script can't |ACL failure in script: )/
 
+/** Without where in a script it happened. */
+function wordsOf(error: Error): string {
+  return error.message.replace(WHERE_IN_SCRIPT, '')
+}
+
 /** What Redis begins an error with, also where it happened inside a script. */
 export function codeOf(error: Error): string {
-  const said = error.message.replace(WHERE_IN_SCRIPT, '')
+  const said = wordsOf(error)
   return FORBIDDEN_IN_SCRIPT.test(said) ? 'NOPERM' : (/^[A-Z]+/.exec(said)?.[0] ?? '')
 }
 
@@ -57,7 +62,7 @@ export function refusal(error: Error, call: About): LockError {
     const named = keys.find((key) => error.message.includes(`(key "${key}")`))
     return new WrongTypeError(lockName ?? '', named ?? keys[0] ?? '', error)
   }
-  return new RedisUnavailableError(`Redis refused the command: ${foreign(error.message)}`, {
+  return new RedisUnavailableError(`Redis refused the command: ${foreign(wordsOf(error))}`, {
     outcome: 'refused',
     transient: TRANSIENT.has(code),
     lockName,

@@ -83,6 +83,7 @@ describe('an error of Redis', () => {
     const error = refusal(new Error(text), call)
     expect(error).toBeInstanceOf(RedisUnavailableError)
     expect(error).toMatchObject({ outcome: 'refused', transient: true })
+    expect(error.message).toContain(`Redis refused the command: ${code} `)
   })
 
   it.each(texts(LASTING).filter(([code]) => code !== 'ERR'))('%s lasts: %s', (code, text) => {
