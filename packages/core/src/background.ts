@@ -1,4 +1,4 @@
-import type { Reading } from './redis/script-call.js'
+import type { Reading } from './reading.js'
 
 /** Work that nobody waits for but `close`. Counted and not kept: most of it is releases, and a promise costs each. */
 export class Background {

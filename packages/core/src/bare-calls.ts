@@ -1,11 +1,9 @@
 import { ContextRequiredError, NotLockOwnerError } from './errors.js'
 import { OncePerName, warn } from './events.js'
 import type { Hold } from './hold.js'
-import type { Session } from './session.js'
+import { MOST_ORIGINS, type Session } from './session.js'
 
 const LONG_WAIT_MS = 2_000
-/** Recording where a call comes from costs more than all the rest of it: a client does so for this many. */
-export const MOST_ORIGINS = 1_000
 const WAITED_LONG = `a caller outside any context has waited for ${LONG_WAIT_MS} ms, perhaps for itself`
 const OVERLAP = 'two callers outside any context use one lock object at the same time'
 const warnedOf = new OncePerName()

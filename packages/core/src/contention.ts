@@ -14,7 +14,7 @@ import type { LocalLine, Standing } from './locks/lock-protocol.js'
 import type { Surroundings } from './count-change.js'
 import type { PushedGrant } from './grants.js'
 import type { PassedHold } from './possession.js'
-import type { Reading } from './redis/script-call.js'
+import type { Reading } from './reading.js'
 import type { AcquireReply, HeldReply } from './scripts/lock/acquire.js'
 import type { Session } from './session.js'
 

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { isOver, placesAround, type Place } from './context.js'
+import { isOver, placesAround, type Context, type Place } from './context.js'
 import { oncePerProcess } from './once-per-process.js'
 
 interface Ambient extends Place {
@@ -79,4 +79,29 @@ export function placeToFork(contexts: Contexts): Place | null {
   // All of them, though the nearest is enough: those further out may be over since one of these was forked.
   const [around = null] = place ? [...placesAround(place.context)] : []
   return place && isOver(place) ? around : place
+}
+
+/** The context ends when the callback has settled, before whoever awaits it goes on. */
+export function runIn<T>(context: Context, callback: () => T): T {
+  const end = (): void => {
+    context.end()
+  }
+  try {
+    const result = callback()
+    if (!isThenable(result)) {
+      end()
+      return result
+    }
+    // A thenable (a query builder) begins its work when it is awaited: that is part of the callback.
+    const settled = Promise.resolve(result)
+    settled.then(end, end)
+    return settled as T
+  } catch (error) {
+    end()
+    throw error
+  }
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function'
 }

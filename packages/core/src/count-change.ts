@@ -1,6 +1,6 @@
 import { WrongTypeError } from './errors.js'
 import type { OwnerField } from './owner-field.js'
-import type { Reading } from './redis/script-call.js'
+import type { Reading } from './reading.js'
 import type { CommandStamp } from './scripts/command-stamp.js'
 import type { AcquireReply } from './scripts/lock/acquire.js'
 import type { NoteWish } from './scripts/lock/note.js'

@@ -1,4 +1,3 @@
-import type { HeldLocks } from './held-locks.js'
 import type { ScriptRunner } from './redis/script-runner.js'
 import { afterThisTick, type Clock } from './system-clock.js'
 
@@ -17,7 +16,8 @@ interface Returns {
 export interface FairReturnsParts {
   readonly runner: Pick<ScriptRunner, 'together'>
   readonly clock: Clock
-  readonly held: HeldLocks
+  /** What this client holds. */
+  readonly held: { isHeld(key: string): boolean }
 }
 
 /**

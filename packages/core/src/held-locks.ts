@@ -1,14 +1,7 @@
 import { ChurnMap } from '@holdfast/waiter'
 import type { Context } from './context.js'
 import type { LossReason } from './errors.js'
-
-/** The names that a hold may have in Redis: it may have been passed on inside its process. */
-export interface FieldNames {
-  /** Whether the owner that Redis tells of is, or lately was, this one. */
-  isNamed(owner: string): boolean
-  /** @returns what Redis says of any of its names */
-  find<T>(holds: ReadonlyMap<string, T>): T | undefined
-}
+import type { FieldNames } from './hold.js'
 
 /** A lock that is held, as its client sees it. */
 export interface HeldLock {

@@ -1,8 +1,101 @@
-import { LockLostError, NotLockOwnerError } from './errors.js'
-import type { FieldNames } from './held-locks.js'
-import type { LockHold, ReleaseOutcome } from './lock-hold.js'
-import type { Loss } from './loss.js'
+import type { Watch } from '@holdfast/watchdog'
+import { LockLostError, NotLockOwnerError, type LeaseEnd } from './errors.js'
 import { checkDuration, checkLease, checkRequired } from './validate.js'
+
+/** What a release found. `lost`: the lock was gone before it. */
+export type ReleaseOutcome = 'released' | 'still-held' | 'lost' | 'already-released'
+
+/** The proof that its owner has a lock, of whatever kind. */
+export interface LockHold {
+  readonly lockName: string
+  readonly owner: string
+  /** How many levels this owner holds now, this one included. */
+  readonly count: number
+  /** Aborts with a LockLostError before anybody else can own the lock. */
+  readonly signal: AbortSignal
+  /** How long this client may still act as the owner without asking again, ms; 0 when it may not. */
+  readonly trustedForMs: number
+  /** Why it was lost; null while it was not. */
+  readonly lossError: LockLostError | null
+  /** Local: throws LockLostError unless more than `ms` of trusted time are left, NotLockOwnerError when released. */
+  ensure(ms?: number): void
+  /** Asks Redis. @throws LockLostError, RedisUnavailableError, NotLockOwnerError */
+  verify(): Promise<void>
+  /** At least this long from now, ms; never shorter. @throws LockLostError, RedisUnavailableError, NotLockOwnerError */
+  extend(ms: number): Promise<void>
+  /** Gives back this level. Never throws for a hold that expired or was given back before. */
+  release(): Promise<ReleaseOutcome>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Whether and why an acquisition was lost, and the signal that says so. */
+export class Loss {
+  error: LockLostError | null = null
+  private controller: AbortController | null = null
+  private failed: { readonly error: unknown; readonly at: number } | null = null
+  private listeners: Set<() => void> | null = null
+
+  /** Whether anybody would hear of it, through the signal or otherwise. */
+  get isObserved(): boolean {
+    return this.controller !== null || (this.listeners?.size ?? 0) > 0
+  }
+
+  /** Made when it is first asked for: most holds end without anybody looking. */
+  get signal(): AbortSignal {
+    if (!this.controller) {
+      this.controller = new AbortController()
+      if (this.error) {
+        this.controller.abort(this.error)
+      }
+    }
+    return this.controller.signal
+  }
+
+  set(error: LockLostError): void {
+    this.error = error
+    this.controller?.abort(error)
+    for (const listener of [...(this.listeners ?? [])]) {
+      listener()
+    }
+  }
+
+  /** For holds of several locks: no AbortSignal of their own for each. Returns the un-listener. */
+  onSet(listener: () => void): () => void {
+    const listeners = (this.listeners ??= new Set())
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }
+
+  /** A renewal had no answer. @param at monotonic ms */
+  renewalFailed(error: unknown, at: number): void {
+    this.failed = { error, at }
+  }
+
+  /** How trust in a lease ran out: what an error tells of it. */
+  endOfLease(
+    { provenAt, leaseMs }: Pick<Watch, 'provenAt' | 'leaseMs'>,
+    now: number,
+    renewed: boolean,
+  ): { readonly lease: LeaseEnd; readonly cause?: unknown } {
+    const lease = { leaseMs, confirmedMsAgo: now - provenAt, renewed }
+    // One that failed before another came through is no reason.
+    return this.failed && this.failed.at > provenAt ? { lease, cause: this.failed.error } : { lease }
+  }
+
+  throwIfSet(): void {
+    if (this.error) {
+      throw this.error
+    }
+  }
+}
+
+/** The names that a hold may have in Redis: it may have been passed on inside its process. */
+export interface FieldNames {
+  /** Whether the owner that Redis tells of is, or lately was, this one. */
+  isNamed(owner: string): boolean
+  /** @returns what Redis says of any of its names */
+  find<T>(holds: ReadonlyMap<string, T>): T | undefined
+}
 
 /** What holds are levels of: an acquisition, as its holds see it. */
 export interface HoldOwner {

@@ -34,7 +34,7 @@ export type {
   ObservedRenewal,
 } from './diagnostics/messages.js'
 export type { Hold } from './hold.js'
-export type { LockHold, ReleaseOutcome } from './lock-hold.js'
+export type { LockHold, ReleaseOutcome } from './hold.js'
 export type { AnyLock } from './locks/any-lock.js'
 export type { LockEventListener, LockEventName, LockEvents } from './events.js'
 export type { Clock } from './system-clock.js'

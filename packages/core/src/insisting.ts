@@ -1,4 +1,4 @@
-import { readWith, type Reading } from './redis/script-call.js'
+import { readWith, type Reading } from './reading.js'
 import type { ReleaseReply } from './scripts/lock/release.js'
 
 /** How long a write is tried, from when on (monotonic ms). */

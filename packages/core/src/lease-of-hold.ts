@@ -1,7 +1,7 @@
 import type { Watch } from '@holdfast/watchdog'
 import type { Surroundings } from './count-change.js'
 import type { LossReason } from './errors.js'
-import type { Loss } from './loss.js'
+import type { Loss } from './hold.js'
 import type { EntryServices, OwnerCommands } from './owner-commands.js'
 
 /** The acquisition that has what is in Redis now, as the keepers of its lease see it. */

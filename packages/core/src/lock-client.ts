@@ -1,7 +1,7 @@
 import { ClientInbox } from './client-inbox.js'
 import { openTarget, targetOf } from './connect-target.js'
 import { Context, type Place } from './context.js'
-import { placeToFork } from './contexts.js'
+import { placeToFork, runIn } from './contexts.js'
 import type { MultiLock } from './compound/multi-lock.js'
 import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
 import { inspectAll, type InspectAllOptions, type LocksInspection } from './inspect-all.js'
@@ -27,7 +27,6 @@ import type { NodeRedisClient } from './redis/node-redis-client.js'
 import type { RedisPort } from './redis/redis-port.js'
 import { shutDown } from './shutdown.js'
 import { LockThread } from './thread.js'
-import { runIn } from './run-in-context.js'
 import { checkDuration, checkFunction, checkOneOf, checkOptions, checkSignal } from './validate.js'
 
 const RUN_OPTIONS = { signal: true } as const

@@ -1,6 +1,6 @@
 import { ClientClosedError, RedisUnavailableError, type LockLostError } from './errors.js'
 import { OncePerName, warn, type EventHub } from './events.js'
-import type { Loss } from './loss.js'
+import type { Loss } from './hold.js'
 import type { CommandTrouble } from './redis/script-command.js'
 
 // What a client tells about one acquisition: as events, and as a process warning where silence would hide a loss.

@@ -17,6 +17,9 @@ import type { Borrowings } from './synchronizers/borrowings.js'
 import type { Clock } from './system-clock.js'
 import type { Waits } from './waits.js'
 
+/** Recording where a call comes from costs more than all the rest of it: a client does so for this many. */
+export const MOST_ORIGINS = 1_000
+
 /** What the parts of one client share. Made by LockClient, which alone knows how they are wired. */
 export interface Session {
   readonly clientId: string

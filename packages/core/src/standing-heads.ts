@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto'
 import type { Waiter } from '@holdfast/waiter'
 import type { Grants } from './grants.js'
-import type { HeldLocks } from './held-locks.js'
 import { OwnLives } from './own-lives.js'
 
 export interface StandingHeadsParts {
   readonly waiter: Waiter
   readonly grants: Grants
-  readonly held: HeldLocks
+  /** What this client holds. */
+  readonly held: { isHeld(key: string): boolean }
   /** How long a try makes its owner count as alive, ms. */
   readonly aliveForMs: number
   /** Whether a lock that a waiter is given is used before Redis is asked. */

@@ -49,7 +49,7 @@ export const BUGS_IN_HOLDING = {
     only: 'its error has why',
   },
   'a renewal that failed before another came through is the reason of a loss': {
-    file: 'core/src/loss.ts',
+    file: 'core/src/hold.ts',
     find: 'this.failed && this.failed.at > provenAt ?',
     replace: 'this.failed && this.failed.at < provenAt ?',
     test: 'packages/core/test/redis/unavailable.test.ts',

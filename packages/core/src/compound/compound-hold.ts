@@ -1,7 +1,6 @@
 import type { Place } from '../context.js'
 import { LockLostError, NotLockOwnerError } from '../errors.js'
-import type { Hold } from '../hold.js'
-import type { LockHold, ReleaseOutcome } from '../lock-hold.js'
+import type { Hold, LockHold, ReleaseOutcome } from '../hold.js'
 import type { Session } from '../session.js'
 import { checkDuration, checkLease, checkRequired } from '../validate.js'
 import type { Part } from '../locks/while-held.js'

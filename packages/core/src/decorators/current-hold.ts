@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { LockHold } from '../lock-hold.js'
+import type { LockHold } from '../hold.js'
 import { oncePerProcess } from '../once-per-process.js'
 
 const holds = oncePerProcess('current-hold', () => new AsyncLocalStorage<LockHold | undefined>())

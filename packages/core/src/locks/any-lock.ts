@@ -1,5 +1,5 @@
 import type { AcquireOptions } from '../acquire-call.js'
-import type { LockHold } from '../lock-hold.js'
+import type { LockHold } from '../hold.js'
 
 /** What every lock can do, of one name or of several. All durations are milliseconds. */
 export interface AnyLock<H extends LockHold = LockHold> {

@@ -1,7 +1,7 @@
 import type { Answer } from '@holdfast/waiter'
 import type { LockKind } from '../diagnostics/messages.js'
 import { tokenKey } from '../keys.js'
-import type { Reading } from '../redis/script-call.js'
+import type { Reading } from '../reading.js'
 import { acquireFencedCall } from '../scripts/fenced-lock/acquire.js'
 import { getToken } from '../scripts/fenced-lock/get-token.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'

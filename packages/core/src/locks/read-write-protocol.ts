@@ -1,7 +1,7 @@
 import { enclosing, heldByAncestor, type Place } from '../context.js'
 import { SelfDeadlockError } from '../errors.js'
 import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
-import { readWith, type Reading } from '../redis/script-call.js'
+import { readWith, type Reading } from '../reading.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'

@@ -1,6 +1,6 @@
 import type { LockKind } from '../diagnostics/messages.js'
 import { localName } from '../keys.js'
-import type { Reading } from '../redis/script-call.js'
+import type { Reading } from '../reading.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../session.js'
 import type { Backoff } from './backoff.js'

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, NotLockOwnerError } from '../errors.js'
-import type { LockHold, ReleaseOutcome } from '../lock-hold.js'
+import type { LockHold, ReleaseOutcome } from '../hold.js'
 
 /** Redisson's `unlock`: a release that found nothing to give back is the caller's mistake. @throws NotLockOwnerError */
 export function refuseIfNotHeld(hold: LockHold, outcome: ReleaseOutcome): void {

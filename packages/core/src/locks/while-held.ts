@@ -1,10 +1,9 @@
 import type { Acquisition } from '../acquisition.js'
 import { Frame, type Context, type Place, type Turn } from '../context.js'
-import type { Contexts } from '../contexts.js'
+import { type Contexts, isThenable } from '../contexts.js'
 import { LockLostError } from '../errors.js'
-import type { LockHold, ReleaseOutcome } from '../lock-hold.js'
+import type { LockHold, ReleaseOutcome } from '../hold.js'
 import { endTurn } from '../reentry.js'
-import { isThenable } from '../run-in-context.js'
 import type { Session } from '../session.js'
 
 /** One acquisition that a callback stands in. */

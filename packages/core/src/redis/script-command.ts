@@ -10,7 +10,8 @@ import {
   unexpected,
   UnexpectedReply,
 } from './failures.js'
-import type { Reading, ScriptCall } from './script-call.js'
+import type { ScriptCall } from './script-call.js'
+import type { Reading } from '../reading.js'
 
 /** Who hears of what goes wrong with commands, before their callers do. */
 export interface CommandTrouble {

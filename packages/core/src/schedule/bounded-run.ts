@@ -1,6 +1,5 @@
 import { LockLostError } from '../errors.js'
-import type { Hold } from '../hold.js'
-import type { ReleaseOutcome } from '../lock-hold.js'
+import type { Hold, ReleaseOutcome } from '../hold.js'
 import type { Session } from '../session.js'
 import type { TickCommands } from './tick-commands.js'
 

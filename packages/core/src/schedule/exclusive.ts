@@ -1,7 +1,7 @@
 import { InvalidArgumentError, RedisUnavailableError } from '../errors.js'
 import type { KnownKeys } from '../known-keys.js'
 import type { LockClient } from '../lock-client.js'
-import type { LockHold } from '../lock-hold.js'
+import type { LockHold } from '../hold.js'
 import { isPlainObject } from '../plain-object.js'
 import {
   checkClient,

@@ -1,7 +1,7 @@
 import type { Watch } from '@holdfast/watchdog'
 import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
 import { LockLostError, type LeaseEnd, type LossReason } from '../errors.js'
-import { Loss } from '../loss.js'
+import { Loss } from '../hold.js'
 import type { Session } from '../session.js'
 import { checkLease, checkRequired } from '../validate.js'
 
