@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint'
 // What must not be reached from library code, and where it comes from instead.
 const timeAndChance = ['setTimeout', 'setInterval', 'setImmediate'].map((name) => ({
   name,
-  message: 'Timers come from the injected clock (packages/core/src/system-clock.ts).',
+  message: 'Timers come from the injected clock (packages/core/src/runtime/time.ts).',
 }))
 const bannedMembers = [
   { object: 'Date', property: 'now', message: 'Time comes from the injected clock.' },
@@ -36,7 +36,7 @@ export default tseslint.config(
       'packages/*/build/**',
       '**/node_modules/**',
       'coverage/**',
-      'packages/core/src/scripts/lua-sources.ts',
+      'packages/core/src/redis/lua-sources.ts',
     ],
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
@@ -89,7 +89,7 @@ export default tseslint.config(
   },
   {
     // The one file that may touch Node's clock, timers and randomness.
-    files: ['packages/core/src/system-clock.ts'],
+    files: ['packages/core/src/runtime/time.ts'],
     rules: { 'no-restricted-globals': 'off', 'no-restricted-properties': 'off' },
   },
   {

@@ -1,10 +1,47 @@
-// Fails on any circle of imports in a package's src. `import type` counts: what two files must know of each other cannot
-// be read, moved or tested alone.
+// Fails on any circle of imports in a package's src, and on an arrow between two rooms of core that is not listed here.
+// `import type` counts: what two files must know of each other cannot be read, moved or tested alone.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const packages = fileURLToPath(new URL('../packages', import.meta.url))
+/**
+ * The rooms of core from top to bottom, folders and files of the root, each with what it may import: only what stands
+ * below it. `index.ts` may import everything. docs/architecture.md says what each is for.
+ */
+const ROOMS = {
+  decorators: 'lock-client locks acquire hold arguments errors runtime',
+  http: 'lock-client arguments errors',
+  schedule: 'lock-client client hold scripts redis arguments errors keys runtime',
+  'lock-client':
+    'lock-thread lock-factory compound synchronizers locks acquire protocols inspect client contexts context redis options arguments events runtime',
+  'lock-thread': 'lock-factory compound locks protocols context',
+  'lock-factory': 'compound locks acquire protocols client context arguments',
+  compound: 'locks acquire protocols client diagnostics hold contexts context redis arguments errors runtime',
+  synchronizers: 'acquire client diagnostics hold contexts scripts redis arguments errors keys',
+  locks: 'acquire protocols inspect client hold contexts context scripts redis arguments errors',
+  acquire:
+    'protocols client queue entry diagnostics hold context scripts redis arguments events errors runtime',
+  protocols: 'client queue entry diagnostics context scripts arguments errors keys runtime',
+  inspect: 'client diagnostics scripts redis arguments errors lock-holder keys runtime',
+  client: 'queue diagnostics hold contexts context scripts redis options events errors keys runtime',
+  queue: 'entry diagnostics scripts redis keys runtime',
+  entry: 'hold scripts redis options events errors runtime',
+  diagnostics: 'hold scripts redis events errors lock-holder runtime',
+  hold: 'arguments errors',
+  contexts: 'context runtime',
+  context: 'keys',
+  scripts: 'redis keys runtime',
+  options: 'redis arguments errors keys runtime',
+  redis: 'events errors keys runtime',
+  arguments: 'errors runtime',
+  events: 'errors lock-holder',
+  errors: 'lock-holder runtime',
+  'lock-holder': 'keys runtime',
+  keys: '',
+  runtime: '',
+}
+
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)\.js'/g
 
 /** The files of a folder, each with those it imports. */
@@ -43,6 +80,38 @@ function circlesIn(graph) {
   return circles
 }
 
+const roomOf = (file) => file.split('/')[0].replace(/\.ts$/, '')
+
+/** What is wrong with the arrows between the rooms of core, a line each. */
+function wrongArrows(graph) {
+  const order = Object.keys(ROOMS)
+  const used = new Set()
+  const wrong = new Set()
+  for (const [file, targets] of graph) {
+    const from = roomOf(file)
+    for (const target of targets) {
+      const to = roomOf(target)
+      if (from === to || from === 'index') {
+        continue
+      }
+      used.add(`${from} ${to}`)
+      if (!ROOMS[from]?.split(' ').includes(to)) {
+        wrong.add(`core: ${file} imports ${target}, and ROOMS lists no arrow from ${from} to ${to}`)
+      }
+    }
+  }
+  for (const [from, list] of Object.entries(ROOMS)) {
+    for (const to of list.split(' ').filter(Boolean)) {
+      if (order.indexOf(to) <= order.indexOf(from)) {
+        wrong.add(`core: ROOMS lets ${from} import ${to}, which does not stand below it`)
+      } else if (!used.has(`${from} ${to}`)) {
+        wrong.add(`core: ROOMS lets ${from} import ${to}, which it does not any more`)
+      }
+    }
+  }
+  return [...wrong]
+}
+
 let found = 0
 for (const name of readdirSync(packages)) {
   let graph
@@ -58,6 +127,12 @@ for (const name of readdirSync(packages)) {
     found += 1
     console.error(`${name}: ${circle.join(' -> ')}`)
   }
+  if (name === 'core') {
+    for (const line of wrongArrows(graph)) {
+      found += 1
+      console.error(line)
+    }
+  }
 }
 if (found > 0) {
   console.error(
@@ -65,4 +140,4 @@ if (found > 0) {
   )
   process.exit(1)
 }
-console.log('No circle of imports.')
+console.log('No circle of imports, and no arrow between rooms that is not listed.')

@@ -1,13 +1,13 @@
-// Writes packages/core/src/scripts/lua-sources.ts from the .lua files beside it, so that neither a bundler
+// Writes packages/core/src/redis/lua-sources.ts from the .lua files in packages/core/src/scripts, so that neither a bundler
 // nor a published package has to find files at run time. Each text is there once; `compose-lua.ts` puts the scripts
 // together. `--check` only compares, for CI and a test.
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DIRECTIVE, embeddable } from './lua-parts.mjs'
 
 const folder = fileURLToPath(new URL('../packages/core/src/scripts/', import.meta.url))
-const target = join(folder, 'lua-sources.ts')
+const target = fileURLToPath(new URL('../packages/core/src/redis/lua-sources.ts', import.meta.url))
 
 const names = readdirSync(folder, { recursive: true })
   .filter((file) => file.endsWith('.lua'))
@@ -50,7 +50,7 @@ ${entries.join('\n')}
 export const inBatches: readonly string[] = [${inBatches.join(', ')}]
 `
 
-const present = readdirSync(folder).includes('lua-sources.ts') ? readFileSync(target, 'utf8') : ''
+const present = existsSync(target) ? readFileSync(target, 'utf8') : ''
 if (process.argv.includes('--check')) {
   if (present !== text) {
     console.error('lua-sources.ts is stale: run `npm run build`.')

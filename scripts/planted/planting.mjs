@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { embeddable, withParts } from '../lua-parts.mjs'
 
 const PACKAGES = new URL('../../packages/', import.meta.url)
-const EMBEDDED_LUA = 'core/src/scripts/lua-sources.ts'
+const EMBEDDED_LUA = 'core/src/redis/lua-sources.ts'
 const SCRIPTS = 'core/src/scripts/'
 
 const read = (file) => readFileSync(new URL(file, PACKAGES), 'utf8')

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isOver, placesAround, type Context, type Place } from './context.js'
-import { oncePerProcess } from './once-per-process.js'
+import { oncePerProcess } from './runtime/once-per-process.js'
 
 interface Ambient extends Place {
   readonly client: object

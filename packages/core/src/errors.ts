@@ -1,5 +1,5 @@
 import { isNativeError } from 'node:util/types'
-import { described, foreign } from './described.js'
+import { described, foreign } from './runtime/format-value.js'
 import { holderInWords, nameOf, type LockHolder } from './lock-holder.js'
 
 /** Stable codes; compare these rather than classes when two copies of the package may be installed. */

@@ -1,6 +1,6 @@
 import type { Watch } from '@holdfast/watchdog'
 import { LockLostError, NotLockOwnerError, type LeaseEnd } from './errors.js'
-import { checkDuration, checkLease, checkRequired } from './validate.js'
+import { checkDuration, checkLease, checkRequired } from './arguments/validate.js'
 
 /** What a release found. `lost`: the lock was gone before it. */
 export type ReleaseOutcome = 'released' | 'still-held' | 'lost' | 'already-released'

@@ -1,4 +1,4 @@
-import { foreign } from './described.js'
+import { foreign } from './runtime/format-value.js'
 import { partsOfOwner } from './keys.js'
 
 /** Who had the lock when it was last looked at. All durations in milliseconds. */

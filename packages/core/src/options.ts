@@ -7,13 +7,13 @@ import {
   checkMethods,
   checkOneOf,
   checkOptions,
-} from './validate.js'
+} from './arguments/validate.js'
 import { InvalidArgumentError } from './errors.js'
 import { wellFormed } from './keys.js'
-import type { KnownKeys } from './known-keys.js'
+import type { KnownKeys } from './arguments/unknown-key.js'
 import type { ReplicaAcks } from './redis/acknowledged-transport.js'
-import { MOST_ITEMS, USUAL_ITEMS } from './scripts/batch.js'
-import { systemRandom, type Clock } from './system-clock.js'
+import { MOST_ITEMS, USUAL_ITEMS } from './redis/batch.js'
+import { systemRandom, type Clock } from './runtime/time.js'
 
 /** What to do about Redisson-style calls outside any context, where nothing can tell two callers apart. */
 export type BareCallsPolicy = 'warn' | 'allow' | 'throw'

@@ -5,7 +5,7 @@ const RELEASE = 'core/src/scripts/lock/release.lua'
 
 export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   'a release that is announced to nobody wakes nobody here': {
-    file: 'core/src/locks/reentrant-protocol.ts',
+    file: 'core/src/protocols/reentrant.ts',
     find: 'if (this.isOurs && waiter.isWaiting(this.key)) {',
     replace: 'if (this.isOurs && !waiter.isWaiting(this.key)) {',
     test: 'packages/core/test/redis/interop-none.test.ts',
@@ -33,14 +33,14 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
     only: 'is announced at once, when the waiter in front of it was killed',
   },
   'nobody looks after a lock that was given to a waiter which is stopped': {
-    file: 'core/src/given-locks.ts',
+    file: 'core/src/queue/given-locks.ts',
     find: 'this.byKey.set(watched.lock.key, watched)',
     replace: '',
     test: UNTAKEN,
     only: 'is stopped',
   },
   'a look without an answer was one': {
-    file: 'core/src/given-locks.ts',
+    file: 'core/src/queue/given-locks.ts',
     find: 'if (clock.now() < giveUpAt && !this.byKey.has(lock.key)) {',
     replace: 'if (clock.now() > giveUpAt && !this.byKey.has(lock.key)) {',
     test: UNTAKEN,
@@ -61,21 +61,21 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
     only: 'because it is known to be dead',
   },
   'whoever gave a lock away does not stand in line': {
-    file: 'core/src/owner-commands.ts',
+    file: 'core/src/entry/owner-commands.ts',
     find: 'this.protocol.wentToAnother?.(reply.givenForMs)',
     replace: '',
     test: GRANTS,
     only: 'its own callers stand in line again',
   },
   'a grant that is passed on is trusted as a whole lease': {
-    file: 'core/src/acquisition.ts',
+    file: 'core/src/acquire/acquisition.ts',
     find: 'this.watch = this.watchLease({ sentAt, ttlMs, renew }, passedAt)',
     replace: 'this.watch = this.watchLease({ sentAt, ttlMs: this.ttlMs, renew }, now)',
     test: GRANTS,
     only: 'is passed on as it is',
   },
   'a lease that was refused is the loss of whoever has passed the lock on': {
-    file: 'core/src/lease-of-hold.ts',
+    file: 'core/src/entry/lease.ts',
     find: "if ((await protocol.extend(owner, leaseMs)) === 'lost') { holderNow().lose('gone')",
     replace:
       "const asked = holderNow() if ((await protocol.extend(owner, leaseMs)) === 'lost') { asked.lose('gone')",
@@ -90,21 +90,21 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
     only: 'gives the lock once',
   },
   'a try is sent beside its place in line': {
-    file: 'core/src/standing-heads.ts',
+    file: 'core/src/queue/plain-queue.ts',
     find: 'return mayEnter || this.ownerAt(key) === owner',
     replace: 'return mayEnter',
     test: GRANTS,
     only: 'because another caller of its client came first',
   },
   'a head counts as dead while it waits for a long lease': {
-    file: 'core/src/contention.ts',
+    file: 'core/src/acquire/contention.ts',
     find: 'Math.min(leaseMs, pauseMs, this.lifeAfter(reply))',
     replace: 'Math.min(leaseMs, pauseMs)',
     test: 'packages/core/test/redis/interop-none.test.ts',
     only: 'longer than a short life',
   },
   'what was taken anew when it was released by force stays': {
-    file: 'core/src/acquisition.ts',
+    file: 'core/src/acquire/acquisition.ts',
     find: "|| reason === 'forced'",
     replace: '',
     test: 'packages/core/test/redis/fair-lock-forced.test.ts',

@@ -6,7 +6,7 @@ const RELEASE = 'core/src/scripts/fair-lock/release.lua'
 
 export const BUGS_IN_GRANTS = {
   'a grant is believed without proof': {
-    file: 'core/src/grants.ts',
+    file: 'core/src/queue/grants.ts',
     find: 'const life = isProven(told, candidate) ?',
     replace: 'const life = told.proof !== null ?',
     test: 'packages/core/test/redis/forged-grants.test.ts',
@@ -20,14 +20,14 @@ export const BUGS_IN_GRANTS = {
     only: 'put there while the fair lock is held',
   },
   'a grant is trusted from its message': {
-    file: 'core/src/own-lives.ts',
+    file: 'core/src/queue/liveness.ts',
     find: 'const sentAt = this.known.findLast((life) => life.until <= until)?.sentAt',
     replace: 'const sentAt = now',
     test: GRANTS,
     only: 'is counted from the sign of life',
   },
   'a grant is trusted although the machine slept': {
-    file: 'core/src/acquisition.ts',
+    file: 'core/src/acquire/acquisition.ts',
     find: 'if (watch.trustedForMs === 0) {',
     replace: 'if (watch.trustedForMs < 0) {',
     test: GRANTS,
@@ -76,7 +76,7 @@ export const BUGS_IN_GRANTS = {
     only: 'because its process is dead',
   },
   'a grant to a caller that has left is kept': {
-    file: 'core/src/owner-commands.ts',
+    file: 'core/src/entry/owner-commands.ts',
     find: 'return !this.isTaken && this.inRedis === 0 && !this.isExpected',
     replace: 'return !this.isTaken && this.inRedis === 0',
     test: GRANTS,

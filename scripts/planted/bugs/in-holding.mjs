@@ -1,14 +1,14 @@
 // Mistakes in what a client believes about its own locks, and in what it does about an answer that does not come.
 import { BROKEN, CROWD, CUT_OFF, FULL, SILENT, STOPPED } from '../tortures.mjs'
 
-const COMMANDS = 'core/src/owner-commands.ts'
-const ACQUISITION = 'core/src/acquisition.ts'
+const COMMANDS = 'core/src/entry/owner-commands.ts'
+const ACQUISITION = 'core/src/acquire/acquisition.ts'
 const DISPATCH = 'core/src/redis/script-dispatch.ts'
 const ROUND = 'watchdog/src/renewal-round.ts'
 
 export const BUGS_IN_HOLDING = {
   'all callers of a process are one owner': {
-    file: 'core/src/open-session.ts',
+    file: 'core/src/client/open-session.ts',
     find: '(threads += 1)',
     replace: '(threads = 1)',
     torture: CROWD,
@@ -21,7 +21,7 @@ export const BUGS_IN_HOLDING = {
     only: 'the result comes while it is down',
   },
   'a release that close cut off is told to nobody': {
-    file: 'core/src/reports.ts',
+    file: 'core/src/diagnostics/reports.ts',
     find: 'failure instanceof ClientClosedError ? cutOff(lockName, failure) : failure',
     replace: 'failure',
     test: 'packages/core/test/redis/release-waits.test.ts',
@@ -42,7 +42,7 @@ export const BUGS_IN_HOLDING = {
     only: 'its error has why',
   },
   'a wait tells the time of its last try': {
-    file: 'core/src/acquire-call.ts',
+    file: 'core/src/acquire/acquire-call.ts',
     find: 'throw this.waitMs === 0',
     replace: 'throw this.waitMs !== -1',
     test: 'packages/core/test/redis/connecting.test.ts',
@@ -87,20 +87,20 @@ export const BUGS_IN_HOLDING = {
     torture: CROWD,
   },
   'a broken connection is not noticed': {
-    file: 'core/src/redis/ioredis-port.ts',
+    file: 'core/src/redis/ioredis/port.ts',
     find: 'this.connectionEpoch += 1',
     replace: '',
     torture: BROKEN,
   },
   'a broken connection of node-redis is not noticed': {
-    file: 'core/src/redis/node-redis-port.ts',
+    file: 'core/src/redis/node-redis/port.ts',
     find: 'this.connectionEpoch += 1',
     replace: '',
     test: 'packages/core/test/redis/node-redis.test.ts',
     only: 'known to have been cut',
   },
   'node-redis keeps what it has not written when the connection breaks': {
-    file: 'core/src/redis/node-redis-port.ts',
+    file: 'core/src/redis/node-redis/port.ts',
     find: 'unsent.abort()',
     replace: '',
     test: 'packages/core/test/redis/node-redis.test.ts',
@@ -143,7 +143,7 @@ export const BUGS_IN_HOLDING = {
     torture: FULL,
   },
   'items of a batch get the arguments of the first': {
-    file: 'core/src/scripts/batch.ts',
+    file: 'core/src/redis/batch.ts',
     find: 'if (arg !== item.args[place] && !places.includes(place)) {',
     replace: 'if (place < 0) {',
     torture: CROWD,
@@ -155,14 +155,14 @@ export const BUGS_IN_HOLDING = {
     test: 'packages/core/test/redis/renewals-in-a-row.test.ts',
   },
   'a message about a forced release ends the hold': {
-    file: 'core/src/client-inbox.ts',
+    file: 'core/src/client/client-channel.ts',
     find: '?.doubtForced()',
     replace: "?.lose('forced')",
     test: 'packages/core/test/redis/forged-messages.test.ts',
     only: 'ends no hold: Redis is asked once',
   },
   'what is doubted is trusted while the store is asked': {
-    file: 'core/src/acquisition.ts',
+    file: 'core/src/acquire/acquisition.ts',
     find: 'this.watch?.doubt()',
     replace: 'void this.session.watchdog.size',
     test: 'packages/core/test/redis/forged-messages.test.ts',
@@ -182,7 +182,7 @@ export const BUGS_IN_HOLDING = {
     only: 'is not sent after them',
   },
   'a call without an answer outlives its client': {
-    file: 'core/src/redis/command-deadlines.ts',
+    file: 'core/src/runtime/command-deadlines.ts',
     find: 'left.forEach((each) => each.abandon())',
     replace: '',
     test: 'packages/core/test/redis/close-calls.test.ts',

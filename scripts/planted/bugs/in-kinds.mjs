@@ -1,7 +1,7 @@
 // Mistakes in what is special about a kind of lock.
 import { FAIR, ONLY_PAUSES, ONLY_TURNS, READ_WRITE } from '../tortures.mjs'
 
-const SPIN = 'core/src/locks/spin-protocol.ts'
+const SPIN = 'core/src/protocols/spin.ts'
 const SPIN_TEST = 'packages/core/test/redis/spin-lock.test.ts'
 
 const MULTI_LINE = 'packages/core/test/redis/multi-lock-line.test.ts'
@@ -38,7 +38,7 @@ export const BUGS_IN_KINDS = {
     only: 'one attempt',
   },
   'who stops wanting several locks is told before what was on its way is undone': {
-    file: 'core/src/acquisition.ts',
+    file: 'core/src/acquire/acquisition.ts',
     find: 'whole?.givesBack(work)',
     replace: '',
     test: REFUSED,
@@ -117,7 +117,7 @@ export const BUGS_IN_KINDS = {
     torture: ONLY_PAUSES,
   },
   'a spin lock does not count its refusals': {
-    file: 'core/src/contention.ts',
+    file: 'core/src/acquire/contention.ts',
     find: 'this.refusals += 1',
     replace: 'this.refusals = 1',
     test: SPIN_TEST,
@@ -138,7 +138,7 @@ export const BUGS_IN_KINDS = {
     only: 'says nothing',
   },
   'a non-reentrant lock re-enters': {
-    file: 'core/src/reentry.ts',
+    file: 'core/src/acquire/reentry.ts',
     find: 'if (refusesReentry)',
     replace: 'if (false)',
     test: 'packages/core/test/redis/non-reentrant-lock.test.ts',

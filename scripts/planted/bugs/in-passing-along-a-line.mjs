@@ -2,8 +2,8 @@
 const PASSING = 'packages/core/test/redis/fair-lock-passing.test.ts'
 const RELEASE = 'core/src/scripts/fair-lock/release.lua'
 const RENAME = 'core/src/scripts/fair-lock/rename.lua'
-const PROTOCOL = 'core/src/locks/fair-protocol.ts'
-const RETURNS = 'core/src/fair-returns.ts'
+const PROTOCOL = 'core/src/protocols/fair.ts'
+const RETURNS = 'core/src/queue/rejoin-batch.ts'
 
 export const BUGS_IN_PASSING_ALONG_A_LINE = {
   'a fair lock is passed on past a waiter of another client': {
@@ -42,7 +42,7 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
     only: 'given to one who has had it',
   },
   'a loss leaves those in line whom the lock was passed on to': {
-    file: 'core/src/acquisition.ts',
+    file: 'core/src/acquire/acquisition.ts',
     find: "reason === 'expired' || reason === 'forced' || this.commands.field.wasPassedOn",
     replace: "reason === 'expired'",
     test: PASSING,
@@ -56,7 +56,7 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
     only: 'before the grant was confirmed',
   },
   'a loss found by a re-entry leaves those in line whom the lock was passed on to': {
-    file: 'core/src/owner-commands.ts',
+    file: 'core/src/entry/owner-commands.ts',
     find: '&& (holds > 0 || this.field.passedTo.length === 0)',
     replace: '',
     test: PASSING,
@@ -70,7 +70,7 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
     only: 'for as long as it is trusted',
   },
   'a lease that was asked for and not answered is asked for no more': {
-    file: 'core/src/possession.ts',
+    file: 'core/src/entry/handover.ts',
     find: 'if (this.mayLastForALife) {',
     replace: 'if (this.mayLastForALife && !(this.mayLastForALife = false)) {',
     test: PASSING,

@@ -1,5 +1,5 @@
 // Mistakes in passing a lock on inside the process.
-const POSSESSION = 'core/src/possession.ts'
+const POSSESSION = 'core/src/entry/handover.ts'
 const PASSING = 'packages/core/test/redis/local-passing.test.ts'
 // Until each of twelve locks has been passed on some times.
 const REPLAY = 'scripts/replay.mjs --operations 3000 --seed 1 --client ioredis6 --auto-pipelining off'
@@ -29,7 +29,7 @@ export const BUGS_IN_PASSING = {
     only: 'come after 100 passes',
   },
   'a lock without a token is passed to whoever wants one': {
-    file: 'core/src/contention.ts',
+    file: 'core/src/acquire/contention.ts',
     find: 'protocol.passing !== null &&',
     replace: '',
     test: PASSING,
@@ -43,7 +43,7 @@ export const BUGS_IN_PASSING = {
     only: 'never creates',
   },
   'a rename without an answer counts as none': {
-    file: 'core/src/owner-field.ts',
+    file: 'core/src/entry/owner-field.ts',
     find: 'const to = (this.inDoubt = { owner, note })',
     replace: 'const to = { owner, note }',
     test: FAULTS,
@@ -57,7 +57,7 @@ export const BUGS_IN_PASSING = {
     only: 'is sent again until the name is known',
   },
   'a renewal under an old name is believed': {
-    file: 'core/src/lease-store.ts',
+    file: 'core/src/client/lease-store.ts',
     find: "answer === 'lost' && isSuperseded ?",
     replace: "answer === 'lost' && owner === '' ?",
     test: FAULTS,
@@ -76,7 +76,7 @@ export const BUGS_IN_PASSING = {
     script: REPLAY,
   },
   'what was passed on is released under the name of its holder': {
-    file: 'core/src/possession.ts',
+    file: 'core/src/entry/handover.ts',
     find: 'this.holder = next',
     replace: 'this.holder = next; this.commands.field.current = next.owner',
     script: REPLAY,
@@ -88,7 +88,7 @@ export const BUGS_IN_PASSING = {
     script: ABANDONED,
   },
   'a plain lock that is given to a caller that has left stays with it': {
-    file: 'core/src/owner-commands.ts',
+    file: 'core/src/entry/owner-commands.ts',
     find: 'return !this.isTaken && this.inRedis === 0 && !this.isExpected',
     replace: 'return !this.isTaken && this.inRedis === 0',
     script: ABANDONED,

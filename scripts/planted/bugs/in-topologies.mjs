@@ -8,7 +8,7 @@ export const BUGS_IN_TOPOLOGIES = {
     only: 'lock: what too few replicas have is not given',
   },
   'what the primary says adds trust that no replica knows of': {
-    file: 'core/src/lease-of-hold.ts',
+    file: 'core/src/entry/lease.ts',
     find: 'mayGrow: !session.options.replicas',
     replace: 'mayGrow: true',
     test: 'packages/core/test/redis/replicas.test.ts',
@@ -29,7 +29,7 @@ export const BUGS_IN_TOPOLOGIES = {
     only: 'what travels together is of one slot',
   },
   'locks of all slots are renewed together': {
-    file: 'core/src/lease-store.ts',
+    file: 'core/src/client/lease-store.ts',
     find: "this.runner.slotOf(lease.key) ?? ''",
     replace: "''",
     test: 'packages/core/test/redis/cluster.test.ts',

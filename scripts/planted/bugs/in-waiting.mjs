@@ -58,13 +58,13 @@ export const BUGS_IN_WAITING = {
     torture: DEAF,
   },
   'a grant that comes after the deadline is kept': {
-    file: 'core/src/contention.ts',
+    file: 'core/src/acquire/contention.ts',
     find: 'this.leaveNothing() return outcome.kind',
     replace: 'return outcome.kind',
     torture: LATE_GRANTS,
   },
   'an abort while the grant is on its way leaves it there': {
-    file: 'core/src/contention.ts',
+    file: 'core/src/acquire/contention.ts',
     find: 'this.leaveNothing() return this.acquirer.fail',
     replace: 'return this.acquirer.fail',
     torture: LATE_GRANTS,
@@ -88,7 +88,7 @@ export const BUGS_IN_WAITING = {
     test: 'packages/waiter/test/unit/conclusions.test.ts',
   },
   'what was handed over is published in the context of who did': {
-    file: 'core/src/contention.ts',
+    file: 'core/src/acquire/contention.ts',
     find: 'return observer ? observer.runInAsyncScope(() => this.goOn(outcome)) : this.goOn(outcome)',
     replace: 'return this.goOn(outcome)',
     test: 'packages/otel/test/redis/spans.test.ts',

@@ -1,5 +1,5 @@
 import { Context, type Place } from '../context.js'
-import type { Session } from '../session.js'
+import type { Session } from '../client/session.js'
 
 /** The companions of one context, by client. */
 interface Companions {

@@ -1,6 +1,6 @@
 import { unansweredWait } from '../redis/failures.js'
-import type { Clock } from '../system-clock.js'
-import { limited } from '../limited.js'
+import type { Clock } from '../runtime/time.js'
+import { limited } from '../runtime/settle-within.js'
 import type { Member } from './member.js'
 
 /** What a member could not do, and why. */

@@ -1,7 +1,7 @@
 import type { Place } from '../context.js'
 import { InvalidArgumentError } from '../errors.js'
 import { Lock } from '../locks/lock.js'
-import type { Session } from '../session.js'
+import type { Session } from '../client/session.js'
 import { Member } from './member.js'
 
 /** The members of a compound lock, and the thread it is bound to. */

@@ -1,5 +1,5 @@
 import { isRefusal } from '../redis/until-known.js'
-import type { Session } from '../session.js'
+import type { Session } from '../client/session.js'
 import type { Member } from './member.js'
 
 const FIRST_PAUSE_MS = 100

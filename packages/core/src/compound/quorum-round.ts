@@ -1,6 +1,6 @@
 import { RedisUnavailableError } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
-import { afterAnswers } from '../system-clock.js'
+import { afterAnswers } from '../runtime/time.js'
 import type { CompoundCall } from './compound-call.js'
 import { levelsIn, lostMeanwhile, type Answer, type Member, type MemberHold } from './member.js'
 import { NodeHealth } from './node-health.js'

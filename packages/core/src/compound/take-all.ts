@@ -1,4 +1,4 @@
-import { MOST_STILLBORN } from '../acquirer.js'
+import { MOST_STILLBORN } from '../acquire/acquirer.js'
 import { LockLostError, type LockTimeoutError } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
 import type { CompoundCall } from './compound-call.js'

@@ -1,4 +1,4 @@
-import { afterAnswers, type Clock } from '../system-clock.js'
+import { afterAnswers, type Clock } from '../runtime/time.js'
 import { abortWith } from './abort-with.js'
 
 /** A signal that aborts after some time, or with the caller's own. End it, or its timer and listener stay. */

@@ -1,4 +1,4 @@
-import type { Session } from '../session.js'
+import type { Session } from '../client/session.js'
 import { abortWith } from './abort-with.js'
 
 /**

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { LockHold } from '../hold.js'
-import { oncePerProcess } from '../once-per-process.js'
+import { oncePerProcess } from '../runtime/once-per-process.js'
 
 const holds = oncePerProcess('current-hold', () => new AsyncLocalStorage<LockHold | undefined>())
 

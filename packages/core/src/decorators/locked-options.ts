@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from '../errors.js'
-import type { KnownKeys } from '../known-keys.js'
+import type { KnownKeys } from '../arguments/unknown-key.js'
 import type { LockClient } from '../lock-client.js'
 import type { AnyLock } from '../locks/any-lock.js'
-import { checkLevelLease } from '../locks/lease-argument.js'
+import { checkLevelLease } from '../acquire/lease-argument.js'
 import {
   checkClient,
   checkDuration,
@@ -10,7 +10,7 @@ import {
   checkName,
   checkOneOf,
   checkOptions,
-} from '../validate.js'
+} from '../arguments/validate.js'
 
 /** The lock of a name, where none of the kinds that have a word will do. */
 export type LockChoice = (locks: LockClient, name: string) => AnyLock

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from '../errors.js'
 import type { LockClient } from '../lock-client.js'
-import { oncePerProcess } from '../once-per-process.js'
-import { checkClient, checkObject } from '../validate.js'
+import { oncePerProcess } from '../runtime/once-per-process.js'
+import { checkClient, checkObject } from '../arguments/validate.js'
 
 interface Provided {
   /** For methods of an object or of a class; the latest stands first. */

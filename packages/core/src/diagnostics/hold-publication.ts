@@ -1,5 +1,5 @@
 import type { LossReason } from '../errors.js'
-import { oncePerProcess } from '../once-per-process.js'
+import { oncePerProcess } from '../runtime/once-per-process.js'
 import { holdBegun, holdEnded } from './channels.js'
 import type { LockKind, ObservedHold } from './messages.js'
 

@@ -1,6 +1,6 @@
 import type { LockErrorCode } from '../errors.js'
-import type { KnownKeys } from '../known-keys.js'
-import { checkDuration, checkOneOf, checkOptions } from '../validate.js'
+import type { KnownKeys } from '../arguments/unknown-key.js'
+import { checkDuration, checkOneOf, checkOptions } from '../arguments/validate.js'
 
 /** How errors of locks become answers. */
 export interface LockErrorAnswers {

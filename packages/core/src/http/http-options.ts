@@ -1,5 +1,5 @@
-import type { KnownKeys } from '../known-keys.js'
-import { checkOptions } from '../validate.js'
+import type { KnownKeys } from '../arguments/unknown-key.js'
+import { checkOptions } from '../arguments/validate.js'
 import { checkAnswers, type LockErrorAnswers } from './http-error.js'
 
 export interface HttpLocksOptions {

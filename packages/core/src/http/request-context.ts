@@ -1,5 +1,5 @@
 import type { LockClient } from '../lock-client.js'
-import { checkClient } from '../validate.js'
+import { checkClient } from '../arguments/validate.js'
 import { RequestAbortedError } from './http-error.js'
 
 /** What opens contexts: a `LockClient`. */

@@ -1,4 +1,4 @@
-import type { AcquireOptions } from '../acquire-call.js'
+import type { AcquireOptions } from '../acquire/acquire-call.js'
 import type { LockHold } from '../hold.js'
 
 /** What every lock can do, of one name or of several. All durations are milliseconds. */

@@ -1,9 +1,9 @@
-import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
-import type { Acquirer } from '../acquirer.js'
+import type { AcquireOptions, Busy, Held } from '../acquire/acquire-call.js'
+import type { Acquirer } from '../acquire/acquirer.js'
 import type { Place } from '../context.js'
 import type { Hold } from '../hold.js'
-import type { Session } from '../session.js'
-import type { FencedProtocol } from './fenced-protocol.js'
+import type { Session } from '../client/session.js'
+import type { FencedProtocol } from '../protocols/fenced.js'
 import { holdOrThrow, Lock } from './lock.js'
 
 /** A hold that has a token. */

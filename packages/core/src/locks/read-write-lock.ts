@@ -1,5 +1,5 @@
-import type { KnownKeys } from '../known-keys.js'
-import type { LockInspection } from '../lock-inspection.js'
+import type { KnownKeys } from '../arguments/unknown-key.js'
+import type { LockInspection } from '../inspect/lock-inspection.js'
 import type { Lock } from './lock.js'
 
 /** Two locks of one name: any number of readers, or one writer. */

@@ -1,10 +1,10 @@
-import type { Acquisition } from '../acquisition.js'
+import type { Acquisition } from '../acquire/acquisition.js'
 import { Frame, type Context, type Place, type Turn } from '../context.js'
 import { type Contexts, isThenable } from '../contexts.js'
 import { LockLostError } from '../errors.js'
 import type { LockHold, ReleaseOutcome } from '../hold.js'
-import { endTurn } from '../reentry.js'
-import type { Session } from '../session.js'
+import { endTurn } from '../acquire/reentry.js'
+import type { Session } from '../client/session.js'
 
 /** One acquisition that a callback stands in. */
 export interface Part {

@@ -1,9 +1,9 @@
-import type { AcquireOptions, Busy, Held } from '../acquire-call.js'
-import type { Acquirer } from '../acquirer.js'
+import type { AcquireOptions, Busy, Held } from '../acquire/acquire-call.js'
+import type { Acquirer } from '../acquire/acquirer.js'
 import type { Context, Place } from '../context.js'
 import type { Hold } from '../hold.js'
-import { checkFunction } from '../validate.js'
-import type { LockProtocol } from './lock-protocol.js'
+import { checkFunction } from '../arguments/validate.js'
+import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { whileHeld } from './while-held.js'
 
 export interface WithLockCall {

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { isNativeError } from 'node:util/types'
-import { foreign } from '../described.js'
+import { foreign } from '../runtime/format-value.js'
 import { LockError, RedisUnavailableError, WrongTypeError } from '../errors.js'
 import { troubleInWords } from './connection-trouble.js'
 import type { ReplicaAcks } from './acknowledged-transport.js'

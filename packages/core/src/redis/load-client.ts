@@ -1,4 +1,4 @@
-import type { IoredisClient } from './ioredis-client.js'
+import type { IoredisClient } from './ioredis/client.js'
 
 interface Ioredis {
   readonly Redis: new (target: string | object) => IoredisClient

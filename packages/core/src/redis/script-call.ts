@@ -1,4 +1,4 @@
-import type { Script } from '../scripts/define-script.js'
+import type { Script } from './script.js'
 
 /** One run of a script. */
 export interface ScriptCall<T = unknown> {

@@ -1,6 +1,6 @@
 import type { Answer } from '@holdfast/waiter'
 import type { LockError, RedisUnavailableError } from '../errors.js'
-import type { InFlight } from './command-deadlines.js'
+import type { InFlight } from '../runtime/command-deadlines.js'
 import type { Acknowledged } from './acknowledged-transport.js'
 import {
   abandoned,
@@ -11,7 +11,7 @@ import {
   UnexpectedReply,
 } from './failures.js'
 import type { ScriptCall } from './script-call.js'
-import type { Reading } from '../reading.js'
+import type { Reading } from '../runtime/reading.js'
 
 /** Who hears of what goes wrong with commands, before their callers do. */
 export interface CommandTrouble {

@@ -1,4 +1,4 @@
-import { batchScript, encodeBatch, USUAL_ITEMS } from '../scripts/batch.js'
+import { batchScript, encodeBatch, USUAL_ITEMS } from './batch.js'
 import { brokenOff, QUEUED, refusal } from './failures.js'
 import { Acknowledged } from './acknowledged-transport.js'
 import type { ScriptTransport } from './redis-port.js'

@@ -1,5 +1,5 @@
-import type { IoredisScripting } from './ioredis-client.js'
-import type { NodeRedisScripting } from './node-redis-client.js'
+import type { IoredisScripting } from './ioredis/client.js'
+import type { NodeRedisScripting } from './node-redis/client.js'
 
 /** What runs scripts on a client of the user's, which puts its own `keyPrefix` before keys. */
 export interface Scripting {

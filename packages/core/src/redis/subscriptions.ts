@@ -1,6 +1,6 @@
 import type { WakeSource } from '@holdfast/waiter'
 import { FOR_REDISSON } from '../keys.js'
-import { afterThisTick, backgroundClock } from '../system-clock.js'
+import { afterThisTick, backgroundClock } from '../runtime/time.js'
 import { Listeners } from './listeners.js'
 
 const LONGEST_RECONNECT_PAUSE_MS = 2_000

@@ -1,6 +1,6 @@
 import pRetry from 'p-retry'
 import { RedisUnavailableError, WrongTypeError } from '../errors.js'
-import type { Clock } from '../system-clock.js'
+import type { Clock } from '../runtime/time.js'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000

@@ -1,6 +1,6 @@
 import { LockLostError } from '../errors.js'
 import type { Hold, ReleaseOutcome } from '../hold.js'
-import type { Session } from '../session.js'
+import type { Session } from '../client/session.js'
 import type { TickCommands } from './tick-commands.js'
 
 /** One run of a task: from the acquisition of its lock to its release, which comes when its time is over at the latest. */

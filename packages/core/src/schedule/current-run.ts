@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { NotLockOwnerError } from '../errors.js'
-import { oncePerProcess } from '../once-per-process.js'
+import { oncePerProcess } from '../runtime/once-per-process.js'
 
 interface Assertable {
   readonly name: string

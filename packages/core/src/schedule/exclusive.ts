@@ -1,8 +1,8 @@
 import { InvalidArgumentError, RedisUnavailableError } from '../errors.js'
-import type { KnownKeys } from '../known-keys.js'
+import type { KnownKeys } from '../arguments/unknown-key.js'
 import type { LockClient } from '../lock-client.js'
 import type { LockHold } from '../hold.js'
-import { isPlainObject } from '../plain-object.js'
+import { isPlainObject } from '../runtime/plain-object.js'
 import {
   checkClient,
   checkDuration,
@@ -11,7 +11,7 @@ import {
   checkLease,
   checkName,
   checkOptions,
-} from '../validate.js'
+} from '../arguments/validate.js'
 import { BoundedRun } from './bounded-run.js'
 import { inRun } from './current-run.js'
 import { TickCommands } from './tick-commands.js'

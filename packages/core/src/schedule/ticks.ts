@@ -2,8 +2,8 @@ import type { LockClient } from '../lock-client.js'
 import { ticksKey } from '../keys.js'
 import { read, type KeptTick } from '../scripts/schedule/read.js'
 import type { ScheduleCommand } from '../scripts/schedule/keys.js'
-import type { Session } from '../session.js'
-import { checkClient } from '../validate.js'
+import type { Session } from '../client/session.js'
+import { checkClient } from '../arguments/validate.js'
 
 /** What is known of one tick. Times are those of Redis's clock. */
 export interface TickRecord {

@@ -1,9 +1,9 @@
 import { isQueued } from '../redis/failures.js'
 import { AFTER_A_TRANSACTION_MS, isWorthRetrying, pause, untilKnown } from '../redis/until-known.js'
-import { reportFailedRelease } from '../reports.js'
-import { LATCH_TTL_MS } from '../scripts/command-stamp.js'
+import { reportFailedRelease } from '../diagnostics/reports.js'
+import { LATCH_TTL_MS } from '../scripts/replay-guard.js'
 import type { OperationStamp } from '../scripts/counter/operation.js'
-import type { Session } from '../session.js'
+import type { Session } from '../client/session.js'
 import type { Operation, Operations } from './operations.js'
 import { namingKind } from './wrong-kind.js'
 

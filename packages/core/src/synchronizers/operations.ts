@@ -2,7 +2,7 @@ import { RedisUnavailableError } from '../errors.js'
 import { operationsKey } from '../keys.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { OperationStamp } from '../scripts/counter/operation.js'
-import type { Session } from '../session.js'
+import type { Session } from '../client/session.js'
 
 /**
  * Numbers the operations of one client. Those that are open, by key, say how far Redis may forget: what came of all

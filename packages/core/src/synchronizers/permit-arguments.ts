@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../errors.js'
-import type { KnownKeys } from '../known-keys.js'
-import { checkInteger, checkOptions } from '../validate.js'
+import type { KnownKeys } from '../arguments/unknown-key.js'
+import { checkInteger, checkOptions } from '../arguments/validate.js'
 import { WAIT_OPTIONS, type WaitOptions } from './wait-limits.js'
 
 export interface PermitOptions extends WaitOptions {

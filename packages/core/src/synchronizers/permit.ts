@@ -2,8 +2,8 @@ import type { Watch } from '@holdfast/watchdog'
 import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
 import { LockLostError, type LeaseEnd, type LossReason } from '../errors.js'
 import { Loss } from '../hold.js'
-import type { Session } from '../session.js'
-import { checkLease, checkRequired } from '../validate.js'
+import type { Session } from '../client/session.js'
+import { checkLease, checkRequired } from '../arguments/validate.js'
 
 const WHAT = 'Permit of'
 

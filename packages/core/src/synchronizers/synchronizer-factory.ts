@@ -1,5 +1,5 @@
-import type { Session } from '../session.js'
-import { checkName } from '../validate.js'
+import type { Session } from '../client/session.js'
+import { checkName } from '../arguments/validate.js'
 import { CountDownLatch } from './count-down-latch.js'
 import { CountedCommands } from './counted-commands.js'
 import { OncePerTurn } from './once-per-turn.js'

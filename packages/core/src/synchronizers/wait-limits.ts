@@ -1,8 +1,8 @@
 import type { WaitRequest } from '@holdfast/waiter'
-import { ANSWER_MS } from '../acquire-call.js'
+import { ANSWER_MS } from '../acquire/acquire-call.js'
 import type { Contexts } from '../contexts.js'
-import type { KnownKeys } from '../known-keys.js'
-import { checkDuration, checkSignal } from '../validate.js'
+import type { KnownKeys } from '../arguments/unknown-key.js'
+import { checkDuration, checkSignal } from '../arguments/validate.js'
 
 export interface WaitOptions {
   /** How long to wait, ms. Left out: for ever. 0: one attempt. */

@@ -1,6 +1,6 @@
 import { ClientClosedError } from '../errors.js'
-import type { Session } from '../session.js'
-import { borrow, type Borrowing } from './borrowings.js'
+import type { Session } from '../client/session.js'
+import { borrow, type Borrowing } from '../client/borrowed-permits.js'
 
 /** Permits that go back when a callback has settled, or when its client closes over it: once, whoever is first. */
 class ScopedPermits implements Borrowing {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { FaultProxy } from '@holdfast/testing'
 import type { Redis } from 'ioredis'
 import { RedisUnavailableError, WrongTypeError, type Hold, type LockClient } from '../../src/index.js'
-import { batchScript, USUAL_ITEMS } from '../../src/scripts/batch.js'
+import { batchScript, USUAL_ITEMS } from '../../src/redis/batch.js'
 import { eventually } from './support/harness.js'
 import { usePrivateServer } from './support/private-server.js'
 

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { AsyncResource, type AsyncLocalStorage } from 'node:async_hooks'
 import type { LockClient } from '../../src/index.js'
-import { oncePerProcess } from '../../src/once-per-process.js'
+import { oncePerProcess } from '../../src/runtime/once-per-process.js'
 import { useRig } from './support/rig.js'
 
 setFlagsFromString('--expose-gc')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
-import type { Script } from '../../src/scripts/define-script.js'
+import type { Script } from '../../src/redis/script.js'
 import { countDownScript } from '../../src/scripts/latch/count-down.js'
 import { releaseScript } from '../../src/scripts/lock/release.js'
 import { releaseExpirableScript } from '../../src/scripts/permit-semaphore/release.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { setImmediate as nextLoop } from 'node:timers/promises'
 import type { Hold, LockClient } from '../../src/index.js'
-import { luaSources } from '../../src/scripts/lua-sources.js'
+import { luaSources } from '../../src/redis/lua-sources.js'
 import { signalled, sleep } from './support/harness.js'
 import { usePrivateServer } from './support/private-server.js'
 

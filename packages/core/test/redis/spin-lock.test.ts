@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockTimeoutError, type Clock, type LockClient, type SpinLockOptions } from '../../src/index.js'
-import { systemClock } from '../../src/system-clock.js'
+import { systemClock } from '../../src/runtime/time.js'
 import { eventually, sleep } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { backgroundClock, type Clock } from '../../src/system-clock.js'
+import { backgroundClock, type Clock } from '../../src/runtime/time.js'
 import { eventually } from './support/harness.js'
 import { BELIEVES, KNOWS_BETTER, belief, nextLoss } from './support/losses.js'
 import { soon, useRig } from './support/rig.js'

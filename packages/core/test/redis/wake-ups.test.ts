@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Redis } from 'ioredis'
-import { luaSources } from '../../src/scripts/lua-sources.js'
+import { luaSources } from '../../src/redis/lua-sources.js'
 import { setImmediate as nextLoop } from 'node:timers/promises'
 import { stateOf } from './support/carrier.js'
 import { eventually, sleep } from './support/harness.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/testing'
-import { CommandDeadlines, type InFlight } from '../../src/redis/command-deadlines.js'
+import { CommandDeadlines, type InFlight } from '../../src/runtime/command-deadlines.js'
 
 const LIMIT_MS = 100
 

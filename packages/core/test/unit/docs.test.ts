@@ -23,8 +23,8 @@ import {
   waitingWriters,
 } from '../../src/keys.js'
 import { resolveOptions } from '../../src/options.js'
-import { LATCH_TTL_MS } from '../../src/scripts/command-stamp.js'
-import { luaSources } from '../../src/scripts/lua-sources.js'
+import { LATCH_TTL_MS } from '../../src/scripts/replay-guard.js'
+import { luaSources } from '../../src/redis/lua-sources.js'
 import { syntaxErrorsIn, titlesIn, typeErrorsIn } from '../redis/support/code-checks.js'
 import {
   codeBlocks,

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/testing'
-import { FairReturns } from '../../src/fair-returns.js'
+import { FairReturns } from '../../src/queue/rejoin-batch.js'
 
 const NAME = 'order:42'
 
@@ -10,7 +10,7 @@ it('who comes behind callers that come back does not overtake them (I10)', async
   const returns = new FairReturns({
     runner: { together: (send) => send() },
     clock,
-    held: { isHeld: () => false } as never,
+    held: { isHeld: () => false },
   })
   const enter = (label: string): Promise<string> =>
     returns.enter(NAME, 2, () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import { Waiter } from '@holdfast/waiter'
 import { RedisUnavailableError } from '../../src/errors.js'
-import type { Session } from '../../src/session.js'
+import type { Session } from '../../src/client/session.js'
 import { CountedCommands } from '../../src/synchronizers/counted-commands.js'
 import { Operations } from '../../src/synchronizers/operations.js'
 import { PermitWait, type Take } from '../../src/synchronizers/permit-wait.js'
-import { systemClock } from '../../src/system-clock.js'
+import { systemClock } from '../../src/runtime/time.js'
 
 /** Answers in turn, an error by throwing it; the numbers of the operations that asked. */
 function answering(answers: (Take<string> | Error)[]) {

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { luaSources } from '../../src/scripts/lua-sources.js'
+import { luaSources } from '../../src/redis/lua-sources.js'
 
 interface Bug {
   readonly file: string

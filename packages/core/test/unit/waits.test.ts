@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/testing'
 import type { Ticket } from '@holdfast/waiter'
-import { AcquireCall } from '../../src/acquire-call.js'
+import { AcquireCall } from '../../src/acquire/acquire-call.js'
 import { Contexts } from '../../src/contexts.js'
 import { EventHub, type LockEvents } from '../../src/events.js'
-import type { LockProtocol } from '../../src/locks/lock-protocol.js'
+import type { LockProtocol } from '../../src/protocols/lock-protocol.js'
 import { resolveOptions } from '../../src/options.js'
-import { Refusals } from '../../src/refusals.js'
-import { Waits, type Wait } from '../../src/waits.js'
+import { Refusals } from '../../src/diagnostics/last-holders.js'
+import { Waits, type Wait } from '../../src/diagnostics/wait-reporter.js'
 
 let clock: ManualClock
 let events: EventHub

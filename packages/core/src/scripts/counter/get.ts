@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { anyNumber } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { anyNumber } from '../../redis/shapes.js'
 
 export const getCounterScript = defineScript('counter/get', anyNumber)
 

@@ -1,4 +1,4 @@
-import { LATCH_TTL_MS } from '../command-stamp.js'
+import { LATCH_TTL_MS } from '../replay-guard.js'
 
 /**
  * What makes a command count once: the number of its operation among those of its client, and the floor, up to

@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { facts } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { facts } from '../../redis/shapes.js'
 import { isJava } from './acquire.js'
 import { callUpArguments, lifeIn, marksOf, type FairLine, type Life, type SignOfLife } from './line.js'
 

@@ -1,6 +1,6 @@
 import type { ScriptCall } from '../../redis/script-call.js'
-import { defineScript } from '../define-script.js'
-import { acquiredOrHeld, either, isToken, parts } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { acquiredOrHeld, either, isToken, parts } from '../../redis/shapes.js'
 import { wantedNote } from '../lock/note.js'
 import { noteKey } from '../../keys.js'
 import { granted, argsOf, parseAcquire, type AcquireCommand, type AcquireReply } from '../lock/acquire.js'

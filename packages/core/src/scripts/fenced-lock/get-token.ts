@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { isToken } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { isToken } from '../../redis/shapes.js'
 
 export const getTokenScript = defineScript(
   'fenced-lock/get-token',

@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { countedOnce } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { countedOnce } from '../../redis/shapes.js'
 import { keysOf, stampOf, type AnnouncedCommand } from '../counter/operation.js'
 
 export const deleteLatchScript = defineScript('latch/delete', countedOnce)

@@ -1,9 +1,9 @@
 import type { ScriptCall } from '../../redis/script-call.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { noteKey } from '../../keys.js'
-import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
-import { defineScript } from '../define-script.js'
-import { acquiredOrHeld } from '../shapes.js'
+import { LATCH_TTL_MS, type CommandStamp } from '../replay-guard.js'
+import { defineScript } from '../../redis/script.js'
+import { acquiredOrHeld } from '../../redis/shapes.js'
 import { noteIn, wantedNote, type HoldNote, type NoteWish } from './note.js'
 
 export const acquireScript = defineScript('lock/acquire', acquiredOrHeld(4))

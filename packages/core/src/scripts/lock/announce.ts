@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { yesOrNo } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { yesOrNo } from '../../redis/shapes.js'
 
 export const announceScript = defineScript('lock/announce', yesOrNo)
 

@@ -1,7 +1,7 @@
 import { fairQueueKeys, noteKey, probeKey, tokenKey, waitingWriters } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { anyNumber, count, either, isScalar, numberFrom, parts, texts } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { anyNumber, count, either, isScalar, numberFrom, parts, texts } from '../../redis/shapes.js'
 import { noteIn, type HoldNote } from './note.js'
 
 export const explainScript = defineScript(

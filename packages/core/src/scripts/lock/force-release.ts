@@ -1,7 +1,7 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { noteKey } from '../../keys.js'
-import { defineScript } from '../define-script.js'
-import { count } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { count } from '../../redis/shapes.js'
 
 export const forceReleaseScript = defineScript('lock/force-release', count)
 

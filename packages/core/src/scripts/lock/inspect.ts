@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { facts } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { facts } from '../../redis/shapes.js'
 
 export const inspectScript = defineScript('lock/inspect', facts(1))
 

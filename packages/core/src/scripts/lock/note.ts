@@ -1,5 +1,5 @@
 // What `note.part.lua` writes and reads.
-import { foreign } from '../../described.js'
+import { foreign } from '../../runtime/format-value.js'
 
 /** A note that a hold shall have. */
 export interface NoteWish {

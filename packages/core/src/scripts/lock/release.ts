@@ -1,9 +1,9 @@
 import type { ScriptCall } from '../../redis/script-call.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { INBOX_PREFIX, noteKey } from '../../keys.js'
-import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
-import { defineScript } from '../define-script.js'
-import { anyNumber } from '../shapes.js'
+import { LATCH_TTL_MS, type CommandStamp } from '../replay-guard.js'
+import { defineScript } from '../../redis/script.js'
+import { anyNumber } from '../../redis/shapes.js'
 
 export const releaseScript = defineScript('lock/release', anyNumber)
 

@@ -1,7 +1,7 @@
 import { noteKey } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { numberFrom } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { numberFrom } from '../../redis/shapes.js'
 import { wantedNote, type NoteWish } from './note.js'
 
 export const renameScript = defineScript('lock/rename', numberFrom(0, 2))

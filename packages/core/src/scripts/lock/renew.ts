@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript, type Script } from '../define-script.js'
-import { numberFrom, numbers } from '../shapes.js'
+import { defineScript, type Script } from '../../redis/script.js'
+import { numberFrom, numbers } from '../../redis/shapes.js'
 
 export const renewScript = defineScript('lock/renew', numbers(0, numberFrom(1)))
 

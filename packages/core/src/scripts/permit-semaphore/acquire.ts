@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { countedOnce, numbers } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { countedOnce, numbers } from '../../redis/shapes.js'
 import { taken } from '../semaphore/acquire.js'
 import { onPermits, type PermitCommand } from './keys.js'
 

@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { anyNumber } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { anyNumber } from '../../redis/shapes.js'
 import { onPermits, type PermitCommand } from './keys.js'
 
 export const cancelExpirableScript = defineScript('permit-semaphore/cancel', anyNumber)

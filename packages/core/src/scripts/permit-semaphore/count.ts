@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { numbers } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { numbers } from '../../redis/shapes.js'
 import type { PermitCommand } from './keys.js'
 
 export const countPermitsScript = defineScript('permit-semaphore/count', numbers(2))

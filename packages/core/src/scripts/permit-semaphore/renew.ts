@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { count } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { count } from '../../redis/shapes.js'
 
 export const renewPermitScript = defineScript('permit-semaphore/renew', count)
 

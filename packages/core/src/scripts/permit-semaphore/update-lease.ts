@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { countedOnce } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { countedOnce } from '../../redis/shapes.js'
 import { onPermits, type PermitCommand } from './keys.js'
 
 export const updateLeaseScript = defineScript('permit-semaphore/update-lease', countedOnce)

@@ -1,8 +1,8 @@
 import { noteKey, readTimeouts } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
-import { defineScript } from '../define-script.js'
-import { acquiredOrHeld } from '../shapes.js'
+import { LATCH_TTL_MS, type CommandStamp } from '../replay-guard.js'
+import { defineScript } from '../../redis/script.js'
+import { acquiredOrHeld } from '../../redis/shapes.js'
 import { granted, parseShared, type AcquireReply } from '../lock/acquire.js'
 import type { ReadWriteKeys } from './keys.js'
 

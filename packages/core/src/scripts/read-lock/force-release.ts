@@ -1,7 +1,7 @@
 import { noteKey, strangersTimeouts } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { count } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { count } from '../../redis/shapes.js'
 import { parseForced, type ForceReleaseReply } from '../lock/force-release.js'
 import type { ReadWriteKeys } from './keys.js'
 

@@ -1,7 +1,7 @@
 import { readTimeouts } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { numberFrom, numbers } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { numberFrom, numbers } from '../../redis/shapes.js'
 import { renewBy, type RenewCommand, type RenewReply } from '../lock/renew.js'
 
 export const renewScript = defineScript('read-lock/renew', numbers(0, numberFrom(1)))

@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { numberFrom, numbers } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { numberFrom, numbers } from '../../redis/shapes.js'
 import { TICKS_KEPT, TICKS_TTL_MS, type ScheduleCommand } from './keys.js'
 
 export const beginScript = defineScript('schedule/begin', numbers(1, numberFrom(1, 5)))

@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { yesOrNo } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { yesOrNo } from '../../redis/shapes.js'
 import { TICKS_KEPT, TICKS_TTL_MS, type ScheduleCommand } from './keys.js'
 
 export const finishScript = defineScript('schedule/finish', yesOrNo)

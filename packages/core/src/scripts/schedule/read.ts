@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { parts, texts } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { parts, texts } from '../../redis/shapes.js'
 import type { ScheduleCommand } from './keys.js'
 
 export const readScript = defineScript('schedule/read', parts(texts, texts))

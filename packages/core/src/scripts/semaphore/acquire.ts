@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { countedOnce, numbers } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { countedOnce, numbers } from '../../redis/shapes.js'
 import { keysOf, stampOf, type CounterCommand } from '../counter/operation.js'
 
 export const acquirePermitsScript = defineScript('semaphore/acquire', numbers(2, countedOnce))

@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
-import { defineScript } from '../define-script.js'
-import { numberFrom } from '../shapes.js'
+import { defineScript } from '../../redis/script.js'
+import { numberFrom } from '../../redis/shapes.js'
 import { keysOf, stampOf, type CounterCommand } from '../counter/operation.js'
 
 export const drainScript = defineScript('semaphore/drain', numberFrom(-1))

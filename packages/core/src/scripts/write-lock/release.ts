@@ -1,8 +1,8 @@
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { noteKey, strangersTimeouts } from '../../keys.js'
-import { LATCH_TTL_MS, type CommandStamp } from '../command-stamp.js'
-import { defineScript } from '../define-script.js'
-import { numberFrom } from '../shapes.js'
+import { LATCH_TTL_MS, type CommandStamp } from '../replay-guard.js'
+import { defineScript } from '../../redis/script.js'
+import { numberFrom } from '../../redis/shapes.js'
 import { parseReleased, type ReleaseReply } from '../lock/release.js'
 import type { ReadWriteKeys } from '../read-lock/keys.js'
 

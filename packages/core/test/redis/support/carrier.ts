@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import type { IoredisClient, NodeRedisClient } from '../../../src/index.js'
-import { OwnNodeRedis } from '../../../src/redis/node-redis-client.js'
+import { OwnNodeRedis } from '../../../src/redis/node-redis/client.js'
 
 /** Of the Jest project: the package, as this repository has it installed, that carries what Holdfast sends. */
 declare const carrier: string

@@ -1,5 +1,5 @@
 import type { Fault, FaultProxy } from '@holdfast/testing'
-import type { Script } from '../../../src/scripts/define-script.js'
+import type { Script } from '../../../src/redis/script.js'
 import { runsOf } from './requests.js'
 import type { SlowClock } from './slow-clock.js'
 

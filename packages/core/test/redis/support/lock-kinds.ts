@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { AnyLock, Lock, MultiLock, ReadWriteLock } from '../../../src/index.js'
-import type { Script } from '../../../src/scripts/define-script.js'
+import type { Script } from '../../../src/redis/script.js'
 import { acquireScript as fairAcquire } from '../../../src/scripts/fair-lock/acquire.js'
 import { releaseScript as fairRelease } from '../../../src/scripts/fair-lock/release.js'
 import { acquireFencedScript as fencedAcquire } from '../../../src/scripts/fenced-lock/acquire.js'

@@ -1,5 +1,5 @@
 import { commandsIn, type Matcher } from '@holdfast/testing'
-import type { Script } from '../../../src/scripts/define-script.js'
+import type { Script } from '../../../src/redis/script.js'
 
 /** Matches a chunk in which a client runs the script, by digest or text; `where` sees its ARGV. */
 export function runsOf(script: Script, where: (argv: string[]) => boolean = () => true): Matcher {

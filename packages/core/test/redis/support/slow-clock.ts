@@ -1,4 +1,4 @@
-import { backgroundClock, type Clock } from '../../../src/system-clock.js'
+import { backgroundClock, type Clock } from '../../../src/runtime/time.js'
 
 const SLOWNESS = 100
 

@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { batchScript } from '../../../src/scripts/batch.js'
+import { batchScript } from '../../../src/redis/batch.js'
 import { acquireScript } from '../../../src/scripts/lock/acquire.js'
 
 /** Longer than the longest pause of a waiter that has the default back-off. */

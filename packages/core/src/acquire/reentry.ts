@@ -1,0 +1,112 @@
+import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
+import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
+import type { Acquisition, EnclosingAcquisition } from './acquisition.js'
+import { newQueue, type Turn } from '../context.js'
+import { InvalidArgumentError, NotReentrantError } from '../errors.js'
+import type { Hold } from '../hold.js'
+import type { Session } from '../client/session.js'
+
+/**
+ * Adding a level to what encloses the call. It waits for nobody's unlock, but in the same lines as any wait, so
+ * that its limits, signal and patience with Redis are the same.
+ */
+export class Reentry {
+  /** The caller has left: what is under way for it adds no level any more. */
+  private over = false
+
+  constructor(
+    private readonly session: Session,
+    private readonly call: AcquireCall,
+  ) {}
+
+  async into({ acquisition, within }: EnclosingAcquisition): Promise<Held | Busy | NotYet> {
+    this.refuseWhereForbidden(acquisition)
+    this.refuseWithoutToken(acquisition)
+    const mine = this.call.ofCallback ? within.turn : null
+    const busy = mine ? await this.takeTurn(mine) : null
+    if (busy) {
+      return busy
+    }
+    let hold: Hold | null = null
+    try {
+      const outcome = await this.addLevel(acquisition)
+      if (outcome.kind !== 'done') {
+        return this.call.giveUp(outcome)
+      }
+      hold = outcome.value
+      return hold ? { kind: 'held', path: 'reentrant', hold, acquisition, turn: mine } : 'look-again'
+    } finally {
+      if (!hold) {
+        this.over = true
+        acquisition.giveBack(this.call.whole)
+        endTurn(this.session, mine)
+      }
+    }
+  }
+
+  /** @throws NotReentrantError; LockLostError: what the caller has is gone, which is what it should hear of first */
+  private refuseWhereForbidden({ loss, owner }: Acquisition): void {
+    const { refusesReentry, lockName } = this.call.protocol
+    if (refusesReentry) {
+      loss.throwIfSet()
+      throw new NotReentrantError(lockName, owner)
+    }
+  }
+
+  /**
+   * What `getLock` of the same name took was not counted: its holder would get no token, or that of somebody else.
+   * @throws InvalidArgumentError
+   */
+  private refuseWithoutToken(acquisition: Acquisition): void {
+    const { givesTokens, lockName } = this.call.protocol
+    if (givesTokens && acquisition.commands.token === undefined) {
+      const rule = 'a lock that this context took by getFencedLock() too: it holds this one without a token'
+      throw new InvalidArgumentError('name', lockName, rule)
+    }
+  }
+
+  private addLevel(acquisition: Acquisition): Promise<WaitOutcome<Hold | null>> {
+    return this.wait<Hold | null>({
+      // A line of its own: those who re-enter at the same time do not keep each other out.
+      queue: newQueue('reenter'),
+      attempt: () =>
+        acquisition
+          .tryReenter(this.call, () => this.over)
+          .then((value): Attempt<Hold | null> => ({ kind: 'done', value }), unavailableOrThrow),
+      // It came too late for its caller: the level goes again.
+      giveBack: (hold) => {
+        const work = Promise.resolve(hold?.release()).catch(() => undefined)
+        this.session.background.run(work)
+        this.call.whole?.givesBack(work)
+      },
+    })
+  }
+
+  /** Siblings that re-enter the same hold through `withLock` exclude each other. */
+  private async takeTurn(turn: Turn): Promise<Busy | null> {
+    const outcome = await this.wait<true>({
+      queue: turn.queue,
+      attempt: () => {
+        if (turn.taken) {
+          return Promise.resolve({ kind: 'refused' })
+        }
+        turn.taken = true
+        return Promise.resolve({ kind: 'done', value: true })
+      },
+      giveBack: () => endTurn(this.session, turn),
+    })
+    return outcome.kind === 'done' ? null : this.call.giveUp(outcome)
+  }
+
+  private wait<T>(request: WaitRequest<T>): Promise<WaitOutcome<T>> {
+    return this.session.waiter.enter(this.call.limit(request)).outcome
+  }
+}
+
+/** Lets the next sibling in. */
+export function endTurn(session: Session, turn: Turn | null): void {
+  if (turn) {
+    turn.taken = false
+    session.waiter.wake(turn.queue)
+  }
+}

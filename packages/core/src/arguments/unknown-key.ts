@@ -1,0 +1,46 @@
+import { described } from '../runtime/format-value.js'
+import { InvalidArgumentError } from '../errors.js'
+
+/** All keys of `O`, so that one that is forgotten does not compile. */
+export type KnownKeys<O> = Readonly<Record<keyof O, true>>
+
+/** For a key that nobody reads: most likely a known one that is misspelt. */
+export function unknownKey(
+  argument: string,
+  options: object,
+  key: string,
+  known: readonly string[],
+): InvalidArgumentError {
+  const nearest = nearestOf(key, known)
+  const hint = nearest === undefined ? `known: ${known.join(', ')}` : `did you mean ${nearest}?`
+  return new InvalidArgumentError(argument, options, `without the unknown key ${described(key)} (${hint})`)
+}
+
+const MOST_EDITS = 2
+
+function nearestOf(key: string, known: readonly string[]): string | undefined {
+  let least = MOST_EDITS + 1
+  let nearest: string | undefined = undefined
+  for (const each of known) {
+    if (Math.abs(each.length - key.length) <= MOST_EDITS) {
+      const edits = editsBetween(key.toLowerCase(), each.toLowerCase())
+      nearest = edits < least ? each : nearest
+      least = Math.min(edits, least)
+    }
+  }
+  return nearest
+}
+
+/** Letters to put in, leave out or replace: Levenshtein's distance, row by row. */
+function editsBetween(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (const [index, letter] of Array.from(from).entries()) {
+    let left = index + 1
+    const next = row.slice(1).map((above, column) => {
+      const replaced = (row[column] as number) + (letter === to[column] ? 0 : 1)
+      return (left = Math.min(above + 1, left + 1, replaced))
+    })
+    row = [index + 1, ...next]
+  }
+  return row.at(-1) as number
+}

@@ -1,0 +1,126 @@
+import { InvalidArgumentError } from '../errors.js'
+import { unknownKey } from './unknown-key.js'
+
+const MAX_NAME_BYTES = 1024
+// Node's timers wrap around above this, and no lease or wait is meant to last longer: 2^31 - 1 ms, 24 days.
+const MAX_DURATION_MS = 2_147_483_647
+
+/** Lock names: non-empty strings of at most 1 KiB of UTF-8. */
+export function checkName(value: unknown): asserts value is string {
+  if (typeof value !== 'string' || value.length === 0) {
+    throw new InvalidArgumentError('name', value, 'a non-empty string')
+  }
+  if (value.length * 3 > MAX_NAME_BYTES && Buffer.byteLength(value) > MAX_NAME_BYTES) {
+    throw new InvalidArgumentError('name', value, `at most ${MAX_NAME_BYTES} bytes of UTF-8`)
+  }
+}
+
+/** Durations in ms; `undefined` means that the argument was left out. */
+export function checkDuration(argument: string, value: unknown, min: 'zero' | 'positive'): void {
+  if (value === undefined) {
+    return
+  }
+  if (
+    typeof value !== 'number' ||
+    !(value >= 0) ||
+    value > MAX_DURATION_MS ||
+    (min === 'positive' && value === 0)
+  ) {
+    const least = min === 'zero' ? 'not negative' : 'greater than 0'
+    throw new InvalidArgumentError(
+      argument,
+      value,
+      `a number of milliseconds, ${least} and at most ${MAX_DURATION_MS}`,
+    )
+  }
+}
+
+/** A lease is handed to Redis, which knows whole milliseconds only. */
+export function checkLease(argument: string, value: unknown): void {
+  checkDuration(argument, value, 'positive')
+  if (typeof value === 'number' && !Number.isInteger(value)) {
+    throw new InvalidArgumentError(argument, value, 'a whole number of milliseconds')
+  }
+}
+
+export function checkRequired(argument: string, value: unknown): void {
+  if (value === undefined) {
+    throw new InvalidArgumentError(argument, value, 'given')
+  }
+}
+
+export function checkSignal(value: unknown): void {
+  if (value !== undefined && !(value instanceof AbortSignal)) {
+    throw new InvalidArgumentError('signal', value, 'an AbortSignal')
+  }
+}
+
+export function checkObject(argument: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidArgumentError(argument, value, 'an object')
+  }
+}
+
+/** Options have no keys but those that are known: one that is misspelt would mean nothing, in silence. */
+export function checkOptions(
+  argument: string,
+  options: unknown,
+  known: Readonly<Record<string, true | undefined>>,
+): void {
+  checkObject(argument, options)
+  // It has no key that could be unknown, and a wait that it should end would go on for ever.
+  if (options instanceof AbortSignal) {
+    throw new InvalidArgumentError(argument, options, 'an object; a signal is its key signal')
+  }
+  // Every call of a lock comes by here: nothing is made for options that are right.
+  for (const key in options as object) {
+    if (known[key] !== true && Object.hasOwn(options as object, key)) {
+      throw unknownKey(argument, options as object, key, Object.keys(known))
+    }
+  }
+}
+
+/** By its methods: it may come from another copy of this package. */
+export function checkMethods(
+  argument: string,
+  value: unknown,
+  methods: readonly string[],
+  rule: string,
+): void {
+  const given = value as Record<string, unknown> | null
+  if (typeof given !== 'object' || !methods.every((method) => typeof given?.[method] === 'function')) {
+    throw new InvalidArgumentError(argument, value, rule)
+  }
+}
+
+const GETTER: readonly string[] = ['getLock']
+
+/** What stands in for one in somebody's tests will do. */
+export function checkClient(argument: string, value: unknown, methods = GETTER): void {
+  checkMethods(argument, value, methods, 'a LockClient')
+}
+
+export function checkFunction(argument: string, value: unknown): void {
+  if (typeof value !== 'function') {
+    throw new InvalidArgumentError(argument, value, 'a function')
+  }
+}
+
+export function checkOneOf(argument: string, value: unknown, allowed: readonly unknown[]): void {
+  if (!allowed.includes(value)) {
+    const named = allowed.filter((each) => each !== undefined).map((each) => JSON.stringify(each))
+    throw new InvalidArgumentError(argument, value, `one of ${named.join(', ')}`)
+  }
+}
+
+export function checkInteger(argument: string, value: unknown, min: number, max = Infinity): void {
+  if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max) {
+    const range = max === Infinity ? `of at least ${min}` : `from ${min} to ${max}`
+    throw new InvalidArgumentError(argument, value, `an integer ${range}`)
+  }
+}
+
+/** They count from 1. */
+export function checkThreadId(value: unknown): void {
+  checkInteger('threadId', value, 1)
+}

@@ -1,0 +1,100 @@
+import { InvalidArgumentError } from '../errors.js'
+import { isPlainObject } from '../runtime/plain-object.js'
+import { isIoredisClient } from '../redis/ioredis/client.js'
+import { isIoredisCluster } from '../redis/ioredis/cluster.js'
+import type { PortOptions } from '../redis/ioredis/cluster-port.js'
+import { isNodeRedisClient } from '../redis/node-redis/client.js'
+import { connectPort, type RedisTarget } from '../redis/open-port.js'
+import type { RedisPort } from '../redis/redis-port.js'
+import { unusableClient, unusableOptions } from '../redis/unusable-client.js'
+
+/** The scheme of a text that has one: `localhost:6379` and `/run/redis.sock` have none. */
+const SCHEME = /^([a-z][a-z\d+.-]*):\/\//i
+const OF_REDIS = /^rediss?$/i
+const OF_VALKEY = /^valkey(s?):\/\//i
+
+/**
+ * What `LockClient.connect` was given, as clients of Redis take it. They take anything, and go to localhost with it.
+ * @throws InvalidArgumentError
+ */
+export function targetOf(given: unknown): RedisTarget {
+  if (isUrl(given)) {
+    return urlOf(given.href)
+  }
+  if (isText(given)) {
+    return urlOf(given)
+  }
+  if (isClient(given)) {
+    return given
+  }
+  if (!isPlainObject(given)) {
+    const rule = 'a URL, options as a plain object, or a client of ioredis, iovalkey or node-redis'
+    throw new InvalidArgumentError('target', given, rule)
+  }
+  const rule = unusableOptions(given)
+  if (rule !== null) {
+    throw new InvalidArgumentError('target', given, rule)
+  }
+  const { url } = given as { readonly url?: unknown }
+  return typeof url === 'string' && OF_VALKEY.test(url) ? { ...given, url: urlOf(url) } : given
+}
+
+/**
+ * Valkey's schemes are Redis's under another name, and most clients know only Redis's.
+ * @throws InvalidArgumentError
+ */
+function urlOf(text: string): string {
+  const url = text.trim().replace(OF_VALKEY, 'redis$1://')
+  const scheme = SCHEME.exec(url)?.[1]
+  // ioredis takes any other for the name of a host.
+  if (scheme !== undefined && !OF_REDIS.test(scheme)) {
+    // Without the text: there may be a password in it.
+    const rule = 'one that begins with redis://, rediss://, valkey:// or valkeys://'
+    throw new InvalidArgumentError('target', `a URL that begins with ${scheme}://`, rule)
+  }
+  return url
+}
+
+/** @throws InvalidArgumentError */
+export async function openTarget(target: RedisTarget, options: PortOptions): Promise<RedisPort> {
+  try {
+    return await connectPort(target, options)
+  } catch (error) {
+    // Without the text and the cause, which has it: there may be a password in it.
+    throw isOfUrl(error)
+      ? new InvalidArgumentError(
+          'target',
+          'a text that is none',
+          'a valid URL, such as "redis://localhost:6379"',
+        )
+      : error
+  }
+}
+
+function isText(given: unknown): given is string {
+  return typeof given === 'string' && given.trim() !== ''
+}
+
+function isUrl(given: unknown): given is URL {
+  return Object.prototype.toString.call(given) === '[object URL]'
+}
+
+function isClient(given: unknown): given is object {
+  return (
+    isNodeRedisClient(given) ||
+    isIoredisCluster(given) ||
+    isIoredisClient(given) ||
+    // Refused later on, by its name.
+    unusableClient(given) !== null
+  )
+}
+
+/** As `new URL`, the decoding of its parts, and node-redis itself refuse one. */
+function isOfUrl(error: unknown): boolean {
+  const { code, name, message } = error as Partial<Error> & { code?: unknown }
+  return (
+    code === 'ERR_INVALID_URL' ||
+    name === 'URIError' ||
+    (name === 'TypeError' && /^Invalid (protocol|pathname)/.test(message ?? ''))
+  )
+}

@@ -1,0 +1,88 @@
+import { ChurnMap } from '@holdfast/waiter'
+import type { Context } from '../context.js'
+import type { LossReason } from '../errors.js'
+import type { FieldNames } from '../hold.js'
+
+/** A lock that is held, as its client sees it. */
+export interface HeldLock {
+  readonly key: string
+  /** See `LockProtocol.scope`. */
+  readonly scope: string
+  readonly shared: boolean
+  readonly owner: string
+  /** What its holder had already that matters to this kind of lock. */
+  readonly around: { readonly joins: string }
+  /** The logical thread it belongs to; null outside any context. */
+  readonly thread: Context | null
+  readonly field: FieldNames
+  lose(reason: LossReason): void
+  /** A message says that it was released by force: Redis is asked. */
+  doubtForced(): void
+  /** The client closes over it: every level is over first, and only then is the lock given back. */
+  surrender(): Promise<void>
+}
+
+/** Every acquisition of one client that is held and not known to be lost. A lock has one owner, or readers (I1). */
+export class HeldLocks {
+  private readonly exclusive = new ChurnMap<string, HeldLock>()
+  private readonly shared = new ChurnMap<string, Set<HeldLock>>()
+  private onEmpty: (() => void) | null = null
+
+  /** Whoever of this client had the lock before must have lost it, and is told before the new owner runs. */
+  add(acquisition: HeldLock): void {
+    const { key } = acquisition
+    const owner = this.exclusive.get(key)
+    if (owner?.owner !== acquisition.around.joins) {
+      owner?.lose('gone')
+    }
+    if (!acquisition.shared) {
+      for (const reader of [...(this.shared.get(key) ?? [])]) {
+        reader.lose('gone')
+      }
+      this.exclusive.set(key, acquisition)
+      return
+    }
+    const readers = this.shared.get(key) ?? new Set<HeldLock>()
+    this.shared.set(key, readers.add(acquisition))
+  }
+
+  /** Whether an owner of this client has it alone. */
+  isHeld(key: string): boolean {
+    return this.exclusive.has(key)
+  }
+
+  remove(acquisition: HeldLock): void {
+    const { key } = acquisition
+    if (this.exclusive.get(key) === acquisition) {
+      this.exclusive.delete(key)
+    } else {
+      const readers = this.shared.get(key)
+      if (!readers?.delete(acquisition)) {
+        return
+      }
+      if (readers.size === 0) {
+        this.shared.delete(key)
+      }
+    }
+    if (this.isEmpty) {
+      this.onEmpty?.()
+    }
+  }
+
+  ofScope(scope: string): HeldLock[] {
+    return this.all.filter((each) => each.scope === scope)
+  }
+
+  get all(): HeldLock[] {
+    return [...this.exclusive.all, ...this.shared.all.flatMap((readers) => [...readers])]
+  }
+
+  /** Resolves when nothing is held. */
+  whenEmpty(): Promise<void> {
+    return this.isEmpty ? Promise.resolve() : new Promise((resolve) => (this.onEmpty = resolve))
+  }
+
+  private get isEmpty(): boolean {
+    return this.exclusive.size === 0 && this.shared.size === 0
+  }
+}

@@ -1,0 +1,159 @@
+import type { LeaseStore, RenewableLease, RenewalAnswer } from '@holdfast/watchdog'
+import { publishRenewals, type Renewed } from '../diagnostics/renewal-publication.js'
+import { isQueued } from '../redis/failures.js'
+import type { ScriptRunner } from '../redis/script-runner.js'
+import { renew } from '../scripts/lock/renew.js'
+import { renew as renewRead } from '../scripts/read-lock/renew.js'
+import type { Clock } from '../runtime/time.js'
+
+/** A lease that is not part of a lock: it is renewed by a command of its own. */
+export interface SelfRenewing extends RenewableLease, Renewed {
+  /** In Redis. */
+  readonly key: string
+  renewItself(timeoutMs: number): Promise<'renewed' | 'lost'>
+  remaining(timeoutMs: number): Promise<number | null>
+}
+
+/** The lease of a lock, which is renewed together with those of others. */
+export interface LeasedLock extends RenewableLease, Renewed {
+  /** In Redis. */
+  readonly key: string
+  /** Of readers: each has a key of its own, and another script renews it. */
+  readonly shared: boolean
+  /** What stands for its owner in the hash. */
+  readonly field: { readonly name: string; readonly inDoubt: unknown }
+  remaining(timeoutMs?: number): Promise<number | null>
+  /** The connection has answered a renewal of it. */
+  onRenewalAnswered(): void
+}
+
+/** As the watchdog plans them. */
+const RENEWALS_A_LEASE = 3
+
+/** What the watchdog of a client watches. */
+export type Leased = LeasedLock | SelfRenewing
+
+function isSelfRenewing(lease: Leased): lease is SelfRenewing {
+  return 'renewItself' in lease
+}
+
+/** Where the watchdog renews what this client holds. */
+export class RedisLeaseStore implements LeaseStore<Leased> {
+  /**
+   * When the latest renewal of each went into a transaction that somebody has opened, monotonic ms. Null: the connection
+   * has answered since then, and is in none.
+   */
+  private queuedAt: WeakMap<Leased, number> | null = null
+
+  constructor(
+    private readonly runner: ScriptRunner,
+    private readonly leaseMs: number,
+    private readonly clientId: string,
+    private readonly clock: Clock,
+  ) {}
+
+  renew(leases: readonly Leased[], limits: { timeoutMs: number }): Promise<readonly RenewalAnswer[]> {
+    const { queuedAt } = this
+    const answers = queuedAt ? this.askDue(queuedAt, leases, limits) : this.ask(leases, limits)
+    return publishRenewals(this.clientId, leases, answers)
+  }
+
+  /**
+   * What went into somebody's transaction is asked again when the next renewal would have been, and not as often as what
+   * had no answer: each copy makes that transaction longer.
+   */
+  private async askDue(
+    queuedAt: WeakMap<Leased, number>,
+    leases: readonly Leased[],
+    limits: { timeoutMs: number },
+  ): Promise<readonly RenewalAnswer[]> {
+    const due = leases.filter((lease) => !this.isQueued(queuedAt, lease))
+    const answers = due.length > 0 ? await this.ask(due, limits) : []
+    const answerOf = new Map(due.map((lease, i) => [lease, answers[i]]))
+    return leases.map((lease) => answerOf.get(lease) ?? 'unknown')
+  }
+
+  private isQueued(queuedAt: WeakMap<Leased, number>, lease: Leased): boolean {
+    const at = queuedAt.get(lease) ?? -Infinity
+    return this.clock.now() < at + lease.ttlMs / RENEWALS_A_LEASE
+  }
+
+  private noteFailed(leases: readonly Leased[], error: unknown): void {
+    if (isQueued(error)) {
+      const queuedAt = (this.queuedAt ??= new WeakMap())
+      const now = this.clock.now()
+      leases.forEach((lease) => queuedAt.set(lease, now))
+    }
+  }
+
+  /** Holds of readers have keys of their own: another script renews them. One script is for keys of one slot. */
+  batchKey(lease: Leased): string {
+    if (isSelfRenewing(lease)) {
+      return 'permits'
+    }
+    return `${lease.shared ? 'readers' : 'owners'} ${this.runner.slotOf(lease.key) ?? ''}`
+  }
+
+  async remaining(lease: Leased, limits: { timeoutMs: number }): Promise<number | null> {
+    if (this.queuedAt && this.isQueued(this.queuedAt, lease)) {
+      throw new Error(
+        'The latest question went into a transaction that somebody has opened on the connection.',
+      )
+    }
+    const ms = await lease.remaining(limits.timeoutMs).catch((error: unknown) => {
+      this.noteFailed([lease], error)
+      throw error
+    })
+    this.queuedAt = null
+    // A key without an end: as good as the longest lease.
+    return ms === -1 ? this.leaseMs : ms
+  }
+
+  private ask(leases: readonly Leased[], limits: { timeoutMs: number }): Promise<readonly RenewalAnswer[]> {
+    const { timeoutMs } = limits
+    const alone = leases.filter(isSelfRenewing)
+    if (alone.length > 0) {
+      return Promise.all(alone.map((each) => this.renewAlone(each, timeoutMs)))
+    }
+    return this.renewLocks(leases as readonly LeasedLock[], timeoutMs)
+  }
+
+  /** No answer to one is no answer about the others. */
+  private async renewAlone(lease: SelfRenewing, timeoutMs: number): Promise<RenewalAnswer> {
+    try {
+      const answer = await lease.renewItself(timeoutMs)
+      this.queuedAt = null
+      return answer
+    } catch (error) {
+      this.noteFailed([lease], error)
+      return 'unknown'
+    }
+  }
+
+  private async renewLocks(
+    leases: readonly LeasedLock[],
+    timeoutMs: number,
+  ): Promise<readonly RenewalAnswer[]> {
+    const { runner, leaseMs } = this
+    const ofReaders = leases[0]?.shared === true
+    const locks = leases.map(({ key, field }) => ({
+      key,
+      field,
+      owner: field.name,
+      inDoubt: field.inDoubt !== null,
+    }))
+    const renewal = (ofReaders ? renewRead : renew)(runner, { locks, leaseMs, timeoutMs })
+    const answers = await renewal.catch((error: unknown) => {
+      this.noteFailed(leases, error)
+      throw error
+    })
+    this.queuedAt = null
+    leases.forEach((lease) => lease.onRenewalAnswered())
+    return locks.map(({ field, owner, inDoubt }, i) => {
+      // Of a name that was or is being followed by another: it may be that one that Redis has.
+      const isSuperseded = inDoubt || field.inDoubt !== null || field.name !== owner
+      const answer = answers[i] ?? 'lost'
+      return answer === 'lost' && isSuperseded ? 'unknown' : answer
+    })
+  }
+}

@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { Waiter } from '@holdfast/waiter'
+import { Watchdog } from '@holdfast/watchdog'
+import { nanoid } from 'nanoid'
+import { MOST_ORIGINS, type Session } from './session.js'
+import { Background } from '../runtime/background.js'
+import { Contexts } from '../contexts.js'
+import { ClientClosedError } from '../errors.js'
+import { EventHub } from '../events.js'
+import { FairReturns } from '../queue/rejoin-batch.js'
+import { FairWaiters, type FairWaitersParts } from '../queue/fair-queue.js'
+import { GivenLocks } from '../queue/given-locks.js'
+import { Grants } from '../queue/grants.js'
+import { HeldLocks } from './held-locks.js'
+import { RedisLeaseStore, type Leased } from './lease-store.js'
+import type { ResolvedOptions } from '../options.js'
+import type { PrimaryVerdict, RedisPort } from '../redis/redis-port.js'
+import { ScriptRunner } from '../redis/script-runner.js'
+import { Refusals } from '../diagnostics/last-holders.js'
+import { ReleaseWaits } from '../runtime/release-waits.js'
+import { unexpectedReplies } from '../diagnostics/reports.js'
+import { askServer } from './server-check.js'
+import { StandingHeads, type StandingHeadsParts } from '../queue/plain-queue.js'
+import { Borrowings } from './borrowed-permits.js'
+import { backgroundClock, systemClock } from '../runtime/time.js'
+import { Waits } from '../diagnostics/wait-reporter.js'
+
+// The first script after a pause finds Redis's caches cold, and takes it two to three times as long.
+const SCRIPTS_IN_A_ROW = 32
+
+/** A session and the switches its client alone may use. */
+export interface OpenSession extends Session {
+  readonly port: RedisPort
+  /** Resolves when Redis has said what it is, or would not. */
+  readonly serverAsked: Promise<void>
+  refuseNewCalls(): void
+  abandonEverything(): void
+}
+
+export function openSession(port: RedisPort, options: ResolvedOptions): OpenSession {
+  const { random, lockWatchdogTimeout, resyncInterval, unavailableTimeoutMs } = options
+  const clock = options.clock ?? systemClock
+  const background = options.clock ?? backgroundClock
+  // After a pause of the process answers and deadlines may come before the watchdog's timer: trust that ran out
+  // meanwhile ends here, before anybody is resumed.
+  const beforeResume = (): void => void watchdog.endOverdueTrust()
+  const events = new EventHub()
+  const runner = new ScriptRunner(port, background, {
+    commandTimeoutMs: options.commandTimeout,
+    batchSize: options.commandBatchSize,
+    beforeResume,
+    unexpected: unexpectedReplies(events),
+    replicas: options.replicas,
+  })
+  const clientId = `${options.clientName}~${nanoid()}`
+  const watchdog = new Watchdog<Leased>(
+    new RedisLeaseStore(runner, lockWatchdogTimeout, clientId, background),
+    {
+      ...{ clock: background, random },
+      batchSize: options.watchdogBatchSize,
+      // On a cluster there is a script for each slot: those of one moment are many as it is.
+      batchesInARow: port.slotOf ? 1 : SCRIPTS_IN_A_ROW,
+    },
+  )
+  const waiting = { clock, random, resyncIntervalMs: resyncInterval, unavailableTimeoutMs }
+  const waiter = new Waiter(port.messages, waiting)
+  const services = { clientId, options, keyPrefix: port.keyPrefix, clock, runner, watchdog, waiter }
+  const held = new HeldLocks()
+  const grants = new Grants({ waiter, clock, beforeResume })
+  const looks = { pauseMs: resyncInterval, patienceMs: lockWatchdogTimeout }
+  const givenLocks = new GivenLocks({ runner, clock: background, ...looks })
+  const life = lifecycle()
+  const session = {
+    ...services,
+    ...life,
+    serverAsked: askServer({ port, runner, ...life }),
+    ...{
+      held,
+      grants,
+      givenLocks,
+      ...waitingInRedis({ clientId, runner, waiter, clock, grants, held }, options),
+    },
+    port,
+    contexts: new Contexts(),
+    events,
+    waits: new Waits(events, background, options.waitingThreshold, beforeResume),
+    borrowings: new Borrowings(),
+    releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
+    bareOrigins: { left: MOST_ORIGINS },
+  }
+  watchPrimaries(session)
+  return session
+}
+
+/** What a primary acknowledged that is not there any more may be gone: whoever took its place is asked first. */
+function watchPrimaries(session: OpenSession): void {
+  const { port, watchdog, events, clock } = session
+  port.onPrimary((verdict) => {
+    const since = clock.now()
+    const conclude = (isAffected: PrimaryVerdict): void => {
+      if (isAffected) {
+        const doubted = watchdog.doubt((lease) => isAffected(lease.key), since)
+        events.emit('primary-changed', { doubted })
+      }
+    }
+    session.background.run(Promise.resolve(verdict).then(conclude))
+  })
+}
+
+function waitingInRedis(
+  parts: Omit<
+    FairWaitersParts & StandingHeadsParts,
+    'refusals' | 'heartbeatMs' | 'aliveForMs' | 'takesGrants' | 'returns' | 'nonce'
+  >,
+  { resyncInterval: heartbeatMs, lockWatchdogTimeout, localPassing, pushedGrants, replicas }: ResolvedOptions,
+) {
+  const refusals = new Refusals(parts.clock)
+  // What only the primary has is no grant where replicas count.
+  const takesGrants = pushedGrants && !replicas
+  const returns = localPassing && takesGrants ? new FairReturns(parts) : null
+  // With no more digits than these a sign of life has less than 64 bytes, and Redis keeps such a hash in little room.
+  const nonce = randomBytes(12).toString('hex')
+  return {
+    refusals,
+    fairWaiters: new FairWaiters({ ...parts, nonce, refusals, heartbeatMs, takesGrants, returns }),
+    // What it is given is a lease for an owner that may be dead: not longer than any other.
+    standingHeads: new StandingHeads({
+      ...{ ...parts, takesGrants },
+      aliveForMs: Math.ceil(Math.min(2 * heartbeatMs, lockWatchdogTimeout)),
+    }),
+  }
+}
+
+function lifecycle() {
+  const closing = new AbortController()
+  const abandoning = new AbortController()
+  // Whatever is tried again during an outage listens: many listeners are no leak here.
+  setMaxListeners(0, abandoning.signal)
+  const background = new Background()
+  let open = true
+  let threads = 0
+  return {
+    background,
+    closing: closing.signal,
+    abandoned: abandoning.signal,
+    assertOpen(lockName: string): void {
+      if (!open) {
+        throw new ClientClosedError(lockName)
+      }
+    },
+    nextThreadId: (): number => (threads += 1),
+    refuseNewCalls: (): void => {
+      open = false
+      closing.abort(new ClientClosedError())
+    },
+    abandonEverything: (): void => abandoning.abort(),
+  }
+}

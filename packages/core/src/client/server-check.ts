@@ -1,0 +1,57 @@
+import { warn } from '../events.js'
+import type { RedisPort } from '../redis/redis-port.js'
+import type { Session } from './session.js'
+import { tooOld } from '../redis/failures.js'
+
+/**
+ * Asks Redis once per client what it is, as soon as there is a connection. The question goes out before any command, so
+ * that its answer is there before any of theirs. A server that does not tell is not worth an error,
+ * and one that does not answer must not hold up `close`.
+ * @returns resolves when there is an answer, or none will come
+ */
+export function askServer(
+  session: Pick<Session, 'runner' | 'abandoned'> & { readonly port: RedisPort },
+): Promise<void> {
+  const { port, runner, abandoned } = session
+  return new Promise((resolve) => {
+    const ask = (): void => {
+      const answer = port.info('default')
+      if (answer) {
+        stopListening()
+        const report = (info: unknown): void => {
+          // A closed client has no business to warn.
+          if (!abandoned.aborted) {
+            warnOfEviction(String(info))
+            runner.unfit = tooOldIn(String(info))
+          }
+        }
+        void answer.then(report, () => undefined).then(resolve)
+      }
+    }
+    const stopListening = port.onStateChange(ask)
+    ask()
+  })
+}
+
+/** ZADD with GT and LT came with 6.2. Valkey, and what imitates Redis, tell the version whose commands they have. */
+const OLDEST = [6, 2] as const
+
+function tooOldIn(info: string): ReturnType<typeof tooOld> | null {
+  const [, version, major, minor] = /^redis_version:((\d+)\.(\d+)\S*)/m.exec(info) ?? []
+  const isOld = Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1])
+  return version !== undefined && isOld ? tooOld(version, OLDEST.join('.')) : null
+}
+
+/** @param info what INFO says, of which a provider may leave out what it likes */
+function warnOfEviction(info: string): void {
+  const [, policy = 'noeviction'] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? []
+  const [, limit = '0'] = /^maxmemory:(\d+)/m.exec(info) ?? []
+  if (policy !== 'noeviction' && Number(limit) > 0) {
+    warn(
+      'HOLDFAST_EVICTION',
+      `Redis may evict locks that are held: its maxmemory-policy is '${policy}' and its maxmemory ${limit} bytes. ` +
+        'A lock is a key with a time to live, which this policy may delete when memory runs short; somebody ' +
+        "else gets in then. Set maxmemory-policy to 'noeviction', or keep locks in a Redis of their own that has it.",
+    )
+  }
+}

@@ -1,0 +1,65 @@
+import { ClientClosedError, RedisUnavailableError, type LockLostError } from '../errors.js'
+import { OncePerName, warn, type EventHub } from '../events.js'
+import type { Loss } from '../hold.js'
+import type { CommandTrouble } from '../redis/script-command.js'
+
+// What a client tells about one acquisition: as events, and as a process warning where silence would hide a loss.
+
+interface Reporting {
+  readonly events: EventHub
+}
+
+interface Reported {
+  readonly lockName: string
+  readonly owner: string
+  readonly trustedForMs: number
+  readonly loss: Pick<Loss, 'isObserved'>
+}
+
+const warnedOfLoss = new OncePerName()
+
+export function reportLoss(session: Reporting, of: Reported, error: LockLostError): void {
+  const { lockName, owner } = of
+  if (session.events.hasListeners('lost')) {
+    session.events.emit('lost', { lockName, owner, error })
+  } else if (!of.loss.isObserved && error.reason !== 'closed' && warnedOfLoss.take(lockName)) {
+    warn('HOLDFAST_LOST', `${error.message} Nobody listens: use hold.signal, or on('lost', ...).`)
+  }
+}
+
+export function reportFailedRenewal(session: Reporting, of: Reported, error: unknown): void {
+  if (session.events.hasListeners('renewal-failed')) {
+    const { lockName, owner, trustedForMs } = of
+    session.events.emit('renewal-failed', { lockName, owner, error, trustedForMs })
+  }
+}
+
+/** Nobody tries it any more. */
+export function reportFailedRelease(
+  { events }: Reporting,
+  { lockName, owner }: { readonly lockName: string; readonly owner: string },
+  failure: unknown,
+): void {
+  const error = failure instanceof ClientClosedError ? cutOff(lockName, failure) : failure
+  if (error instanceof RedisUnavailableError) {
+    events.emit('release-failed', { lockName, owner, error })
+  }
+}
+
+function cutOff(lockName: string, cause: ClientClosedError): RedisUnavailableError {
+  const message = 'The client was closed before Redis took the release.'
+  return new RedisUnavailableError(message, { outcome: 'not-sent', transient: false, lockName, cause })
+}
+
+/** For each client: as an event each time, and as a process warning once where nobody listens. */
+export function unexpectedReplies(events: EventHub): CommandTrouble['unexpected'] {
+  let hasWarned = false
+  return ({ reply }, error, { lockName, script }) => {
+    if (events.hasListeners('unexpected-reply')) {
+      events.emit('unexpected-reply', { lockName, script: script.name, reply, error })
+    } else if (!hasWarned) {
+      hasWarned = true
+      warn('HOLDFAST_REPLY', `${error.message} Nobody listens: use on('unexpected-reply', ...).`)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { extendForHolder, type Holder } from './lease.js'
+import type { Possession } from './handover.js'
+import { untilKnown } from '../redis/until-known.js'
+import type { NoteWish } from '../scripts/lock/note.js'
+import { afterThisTick } from '../runtime/time.js'
+
+/** What its caller wants; without `leaseMs` the watchdog renews. */
+interface LeaseRequest {
+  readonly leaseMs: number | undefined
+  readonly note?: NoteWish | undefined
+}
+
+/**
+ * Asks for the lease that is wanted, of what Redis gave to a waiter for a short one. Not before this tick is over: who
+ * has given the lock back by then needs no lease, and its release does not wait for the answer.
+ */
+export function confirmGrantSoon(holder: Holder, possession: Possession | null, request: LeaseRequest): void {
+  const { session } = holder
+  // It may be passed on before and meanwhile.
+  const holderNow = (): Holder => possession?.holderNow ?? holder
+  afterThisTick(() => {
+    if (!holderNow().isOver) {
+      session.background.run(confirmGrant(holderNow, possession, request))
+    }
+  })
+}
+
+async function confirmGrant(
+  holderNow: () => Holder,
+  possession: Possession | null,
+  request: LeaseRequest,
+): Promise<void> {
+  const { session, trustedForMs } = holderNow()
+  const { clock, options, abandoned } = session
+  const giveUpAt = clock.now() + trustedForMs
+  const limits = { clock, random: options.random, giveUpAt, signal: abandoned }
+  try {
+    await untilKnown(() => confirm(holderNow, request), limits)
+  } catch {
+    // Lost, which its signal tells; or nobody answered, and its renewals ask again.
+  }
+  const { levels, watch } = holderNow()
+  possession?.confirmed()
+  if (levels.anyWatched) {
+    watch?.setRenewing(true)
+  }
+}
+
+function confirm(holderNow: () => Holder, { leaseMs, note }: LeaseRequest): Promise<void> {
+  const { commands, ttlMs } = holderNow()
+  const wanted = leaseMs ?? ttlMs
+  return note
+    ? commands.oneAtATime(() => describe(holderNow(), wanted, note))
+    : extendForHolder(holderNow, wanted)
+}
+
+/** Nobody but an acquire leaves a note of a hold. */
+async function describe(
+  { commands, levels, loss, around, watch }: Holder,
+  leaseMs: number,
+  note: NoteWish,
+): Promise<void> {
+  loss.throwIfSet()
+  // None when the last level was given back meanwhile.
+  if (levels.count > 0) {
+    const reply = await commands.acquire(levels.count, { leaseMs, waits: false, around, note })
+    if (reply.kind === 'acquired') {
+      watch?.confirm(commands.grantedAt, leaseMs)
+    }
+  }
+}

@@ -1,0 +1,239 @@
+import type { Waiter } from '@holdfast/waiter'
+import { trustMarginMs, type Watch } from '@holdfast/watchdog'
+import { extendNow, isWellTrusted, type Holder } from './lease.js'
+import type { EntryServices, OwnerCommands } from './owner-commands.js'
+import type { Renamer } from './owner-field.js'
+import { untilKnown } from '../redis/until-known.js'
+import type { NoteWish } from '../scripts/lock/note.js'
+import type { ReleaseReply } from '../scripts/lock/release.js'
+import { afterThisTick } from '../runtime/time.js'
+
+// Local passing is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): what a process has in Redis goes
+// from one of its callers to the next in memory. Processes that wait elsewhere leave no trace that could be asked for,
+// so the bounds hold whether anybody does or not.
+const MOST_PASSES = 100
+const LONGEST_MS = 5
+/** How long the callers of a client that has used its bounds up let others come first, ms. */
+const STAND_BACK_MS = 5
+
+/** A hold on its way from one caller of this client to the next. */
+export interface PassedHold {
+  readonly kind: 'passed'
+  readonly possession: Possession
+  /** Monotonic ms. */
+  readonly passedAt: number
+  /** When a grant would have been sent that is worth the trust that is left. */
+  readonly sentAt: number
+  /** How long that grant lasts, ms. */
+  readonly ttlMs: number
+  readonly renew: boolean
+  /** Ends the hold that is passed on. */
+  readonly end: () => void
+}
+
+/** How a hold is passed on to the next caller of this client without Redis. */
+export interface LocalPassing extends Renamer {
+  /**
+   * The line of this client along which it goes. Null: the line that Redis keeps; whoever it is passed on to has a place
+   * there, which ends with the name of the one before.
+   */
+  readonly localQueue: string | null
+  /** @param behind who comes next in Redis's line; those who are past are taken out @returns whether somebody took it */
+  offer(passed: PassedHold, behind: string[]): boolean
+}
+
+/** What passing on needs of its client. */
+export interface PassingServices extends EntryServices {
+  readonly watchdog: { endOverdueTrust(): number }
+  readonly waiter: Pick<Waiter, 'standBack' | 'isListening'>
+  readonly refusals: { passed(key: string, owner: string, traceparent: string | undefined): void }
+}
+
+/** An acquisition that may pass on what it holds, or have it passed on to it. */
+export interface PassingHolder extends Holder {
+  readonly session: PassingServices
+  readonly note: NoteWish | undefined
+  readonly protocol: Holder['protocol'] & {
+    /** Null where every holder has to take it in Redis. */
+    readonly passing: LocalPassing | null
+    /** Whether anybody in this client waits for it. */
+    readonly isAwaited: boolean
+  }
+}
+
+/**
+ * What this client has in Redis from one acquire to the release that ends it, while acquisitions of its own follow
+ * each other in it. See docs/decisions/0028-local-passing.md for the races.
+ */
+export class Possession {
+  readonly commands: OwnerCommands
+  private readonly session: PassingServices
+  private readonly protocol: PassingHolder['protocol']
+  private passes = 0
+  private isFollowing = false
+  /** A rename found its name in place: the lock was taken away, and given to who has it (I1). */
+  private mayLastForALife = false
+
+  constructor(
+    private holder: PassingHolder,
+    /** Monotonic ms. */
+    private readonly since: number,
+    /** For how long Redis gave it to a waiter, ms; null once the lease that is wanted was asked for. */
+    private givenForMs: number | null = null,
+    /** Who comes next in Redis's line, for as long as they are of this client. */
+    private readonly behind: string[] = [],
+  ) {
+    this.commands = holder.commands
+    this.session = holder.session
+    this.protocol = holder.protocol
+  }
+
+  /** Whether somebody here waits for it. */
+  get isWanted(): boolean {
+    return this.isAlongLine ? this.behind.length > 0 : this.protocol.isAwaited
+  }
+
+  /** Whoever it is passed on to has a place in Redis's line. */
+  get isAlongLine(): boolean {
+    return this.protocol.passing?.localQueue === null
+  }
+
+  /** The lease that is wanted is still to be answered. */
+  private get isUnconfirmed(): boolean {
+    return this.givenForMs !== null
+  }
+
+  get holderNow(): PassingHolder {
+    return this.holder
+  }
+
+  /** From now on the watchdog keeps its lease, and the name follows. */
+  confirmed(): void {
+    this.givenForMs = null
+    if (this.isNamedElse) {
+      this.followSoon()
+    }
+  }
+
+  /** Whether its bounds leave room for one more. */
+  private mayPassAt(now: number): boolean {
+    return this.passes < MOST_PASSES && now < this.since + LONGEST_MS
+  }
+
+  /**
+   * Hands it to the first in line, if there is one that can take it. Only when all that is in Redis is known, and
+   * most of the lease is left: else something is wrong with renewals, and Redis is asked.
+   * @param end ends the hold; called only when somebody takes it
+   */
+  offer(watch: Watch, end: () => void): boolean {
+    const { watchdog } = this.session
+    const { holder, behind } = this
+    if (!this.commands.isAtRest) {
+      return false
+    }
+    // I3: the next one is resumed before any timer is, after whatever pause of the process.
+    const now = watchdog.endOverdueTrust()
+    const isKept = watch.renewingAt(now) || this.isUnconfirmed
+    if (!isKept || !this.mayPassAt(now)) {
+      return false
+    }
+    const trustedForMs = watch.trustAt(now)
+    const ttlMs = this.givenForMs ?? holder.ttlMs
+    if (!isWellTrusted(trustedForMs, ttlMs)) {
+      return false
+    }
+    const sentAt = now + trustedForMs - ttlMs + trustMarginMs(ttlMs)
+    const passed: PassedHold = {
+      kind: 'passed',
+      possession: this,
+      passedAt: now,
+      sentAt,
+      ttlMs,
+      renew: !this.isUnconfirmed,
+      end,
+    }
+    return this.protocol.passing?.offer(passed, behind) ?? false
+  }
+
+  passTo(next: PassingHolder): void {
+    this.passes += 1
+    this.holder = next
+    if (this.isAlongLine) {
+      this.commands.field.passesTo(next.owner)
+    }
+    this.session.refusals.passed(next.key, next.owner, next.note?.traceparent)
+    this.followSoon()
+  }
+
+  /**
+   * It is given back to Redis. When its bounds ended it, those who wait here let others come first: from before the
+   * release is sent, because its message would wake them first of all.
+   * @returns to be told what came of the release
+   */
+  beginToEnd(): ((reply: ReleaseReply) => void) | null {
+    const { waiter } = this.session
+    const queue = this.protocol.passing?.localQueue ?? null
+    if (queue === null || this.passes === 0 || this.mayPassAt(this.session.clock.now())) {
+      return null
+    }
+    waiter.standBack(queue, STAND_BACK_MS)
+    return ({ heardBy = Number.POSITIVE_INFINITY }) => {
+      // Nobody else heard of it, so nobody else waits.
+      if (heardBy <= (waiter.isListening(queue) ? 1 : 0)) {
+        waiter.standBack(queue, 0)
+      }
+    }
+  }
+
+  /** Once a tick at most, so that only who has it then is named in Redis. */
+  private followSoon(): void {
+    // Behind the question for the lease it would look as if something were asked for that changes the count.
+    if (!this.isFollowing && !this.isUnconfirmed) {
+      this.isFollowing = true
+      afterThisTick(() => this.session.background.run(this.follow()))
+    }
+  }
+
+  private async follow(): Promise<void> {
+    const { clock, options, abandoned } = this.session
+    const limits = { clock, random: options.random, giveUpAt: Infinity, signal: abandoned }
+    try {
+      // Until it is known, or the hold is over: a renewal of a name in doubt is answered by nothing it could trust.
+      await untilKnown(() => this.commands.besideHolds(() => this.nameHolder()), limits)
+    } catch {
+      // Nobody knows which name it has. Whatever is sent next for this possession finds out first.
+    } finally {
+      this.isFollowing = false
+    }
+    if (this.isNamedElse) {
+      this.followSoon()
+    }
+  }
+
+  /** Whoever holds it by then. @throws LockError: the name is in doubt, or the lease */
+  private async nameHolder(): Promise<void> {
+    const { holder, protocol } = this
+    const { field } = this.commands
+    if (holder.isOver) {
+      return
+    }
+    if (field.name !== holder.owner) {
+      const kind = await field.follow(holder, protocol.passing)
+      if (kind === 'lost') {
+        this.holder.lose('gone')
+        return
+      }
+      this.mayLastForALife ||= kind === 'found'
+    }
+    if (this.mayLastForALife) {
+      await extendNow(() => this.holder, holder.ttlMs)
+      this.mayLastForALife = false
+    }
+  }
+
+  /** In Redis, for certain, after one who has passed it on. */
+  private get isNamedElse(): boolean {
+    const { field } = this.commands
+    return !this.holder.isOver && field.inDoubt === null && this.holder.owner !== field.name
+  }
+}

@@ -1,0 +1,49 @@
+import { lockHolder, type LockHolder } from '../lock-holder.js'
+import type { LockKind } from '../diagnostics/messages.js'
+import type { LockFacts } from '../scripts/lock/explain.js'
+
+/** A read-write lock is inspected as a whole, from either of its locks. */
+export type InspectedKind = Exclude<LockKind, 'read' | 'write'> | 'read-write'
+
+/** A lock that somebody has, as Redis had it at one moment. Durations in milliseconds. */
+export interface LockInspection {
+  readonly name: string
+  /**
+   * Of the lock object that was asked. From `inspectAll` only `read-write`, or `fair` while somebody stands in line:
+   * other kinds look alike in Redis.
+   */
+  readonly kind: InspectedKind | undefined
+  /** Of a read-write lock. */
+  readonly mode: 'read' | 'write' | undefined
+  /** One, or the readers. A writer may read besides. */
+  readonly holders: readonly LockHolder[]
+  /** -1 for a key without a time to live. */
+  readonly leaseLeftMs: number
+  /** Who stands in the line of a fair lock, or waits to write; undefined where Redis keeps no line. */
+  readonly waiting: number | undefined
+  /** The latest fencing token; undefined where none is counted. */
+  readonly token: string | undefined
+}
+
+/** Null: nobody has it. */
+export function inspectionOf(name: string, facts: LockFacts | null, of?: LockKind): LockInspection | null {
+  if (!facts || facts.holds.size === 0) {
+    return null
+  }
+  const { mode, ttlMs, inLine, token } = facts
+  const asked = of && inspectedKind(of)
+  const kind = asked ?? (mode ? 'read-write' : inLine > 0 ? 'fair' : undefined)
+  const waiting = kind?.endsWith('fair') ? inLine : kind === 'read-write' ? facts.waitingWriters : undefined
+  const isCounted = token !== '' && (asked === undefined || asked === 'fenced')
+  const holders = [...facts.holds].map(([owner, holds]) => holderIn(facts, owner, holds))
+  return { name, kind, mode, holders, leaseLeftMs: ttlMs, waiting, token: isCounted ? token : undefined }
+}
+
+function holderIn({ ttlMs, notedOwner, note }: LockFacts, owner: string, holds: number): LockHolder {
+  const known = owner === notedOwner ? note : undefined
+  return lockHolder({ owner, holds, leaseLeftMs: ttlMs, heldForAtLeastMs: known?.heldForMs ?? 0, ...known })
+}
+
+function inspectedKind(kind: LockKind): InspectedKind {
+  return kind === 'read' || kind === 'write' ? 'read-write' : kind
+}

@@ -1,0 +1,77 @@
+import type { MultiLock } from './compound/multi-lock.js'
+import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
+import type { Context, Place } from './context.js'
+import type { SpinLockOptions } from './protocols/backoff.js'
+import type { FencedLock } from './locks/fenced-lock.js'
+import type { FencedLockOptions } from './protocols/fenced-options.js'
+import type { LockFactory } from './lock-factory.js'
+import type { Lock } from './locks/lock.js'
+import type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
+
+/**
+ * A logical thread that is passed by hand instead of found around the caller: its locks are re-entrant wherever
+ * they are used, and hers alone.
+ */
+export class LockThread {
+  /** @internal Threads come from a client. */
+  constructor(
+    private readonly context: Context,
+    private readonly locks: LockFactory,
+  ) {}
+
+  /** For `isHeldByThread`. Unique within the client. */
+  get id(): number {
+    return this.context.id
+  }
+
+  /** @throws InvalidArgumentError, ClientClosedError */
+  getLock(name: string): Lock {
+    return this.locks.lock(name, this.place)
+  }
+
+  /** See `LockClient.getFairLock`. @throws InvalidArgumentError, ClientClosedError */
+  getFairLock(name: string): Lock {
+    return this.locks.fairLock(name, this.place)
+  }
+
+  /** See `LockClient.getReadWriteLock`. @throws InvalidArgumentError, ClientClosedError */
+  getReadWriteLock(name: string, options: ReadWriteLockOptions = {}): ReadWriteLock {
+    return this.locks.readWriteLock(name, options, this.place)
+  }
+
+  /** See `LockClient.getFencedLock`. @throws InvalidArgumentError, ClientClosedError */
+  getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
+    return this.locks.fencedLock(name, options, this.place)
+  }
+
+  /** See `LockClient.getSpinLock`. @throws InvalidArgumentError, ClientClosedError */
+  getSpinLock(name: string, options?: SpinLockOptions): Lock {
+    return this.locks.spinLock(name, options, this.place)
+  }
+
+  /** See `LockClient.getNonReentrantLock`. @throws InvalidArgumentError, ClientClosedError */
+  getNonReentrantLock(name: string): Lock {
+    return this.locks.nonReentrantLock(name, this.place)
+  }
+
+  /** See `LockClient.getNonReentrantFairLock`. @throws InvalidArgumentError, ClientClosedError */
+  getNonReentrantFairLock(name: string): Lock {
+    return this.locks.nonReentrantFairLock(name, this.place)
+  }
+
+  /** See `LockClient.getMultiLock`: of locks of this thread. @throws InvalidArgumentError, ClientClosedError */
+  getMultiLock(...locks: Lock[]): MultiLock {
+    return this.locks.multiLock(locks, this.place)
+  }
+
+  /** See `LockClient.getRedLock`. @throws InvalidArgumentError, ClientClosedError */
+  getRedLock(...locks: Lock[]): RedLock
+  getRedLock(locks: readonly Lock[], options?: RedLockOptions): RedLock
+  getRedLock(...args: RedLockArguments): RedLock {
+    return this.locks.redLock(args, this.place)
+  }
+
+  private get place(): Place {
+    return { context: this.context, frame: null }
+  }
+}

@@ -1,0 +1,54 @@
+import type { Answer } from '@holdfast/waiter'
+import type { LockKind } from '../diagnostics/messages.js'
+import { tokenKey } from '../keys.js'
+import type { Reading } from '../runtime/reading.js'
+import { acquireFencedCall } from '../scripts/fenced-lock/acquire.js'
+import { getToken } from '../scripts/fenced-lock/get-token.js'
+import type { AcquireReply } from '../scripts/lock/acquire.js'
+import type { Session } from '../client/session.js'
+import type { TokenRule } from './fenced-options.js'
+import type { HoldChange, Wish } from '../entry/count-change.js'
+import { ReentrantProtocol } from './reentrant.js'
+
+/** Redisson's RFencedLock: an RLock, and a counter beside it that every acquisition raises. */
+export class FencedProtocol extends ReentrantProtocol {
+  override readonly kind: LockKind = 'fenced'
+  readonly givesTokens = true
+  private readonly tokenKey: string
+
+  constructor(
+    session: Session,
+    lockName: string,
+    private readonly rule: TokenRule,
+  ) {
+    super(session, lockName)
+    this.tokenKey = tokenKey(this.key)
+  }
+
+  /** A re-entry has the token of its acquisition: only a first acquire counts. */
+  override acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T> {
+    if (change.holds > 1) {
+      return super.acquire(change, wish, reading)
+    }
+    const { lockName, key, tokenKey } = this
+    const { owner, holds, stamp } = change
+    const { tokens, tokenTtlMs } = this.rule
+    const latchKey = this.latchKey(owner)
+    const lock = { lockName, key, latchKey, owner, holds, leaseMs: wish.leaseMs, stamp, note: wish.note }
+    return this.session.runner.ask(acquireFencedCall({ ...lock, tokenKey, tokens, tokenTtlMs }), reading)
+  }
+
+  /** Redis gives every acquisition its token. */
+  override get passing(): null {
+    return null
+  }
+
+  protected override get isGiven(): boolean {
+    return false
+  }
+
+  latestToken(): Promise<string> {
+    const { lockName, key, tokenKey } = this
+    return getToken(this.session.runner, { lockName, key, tokenKey })
+  }
+}

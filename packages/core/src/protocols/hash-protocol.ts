@@ -1,0 +1,97 @@
+import type { Answer } from '@holdfast/waiter'
+import { heldByAncestor, type Place } from '../context.js'
+import type { LockKind } from '../diagnostics/messages.js'
+import { SelfDeadlockError, WrongTypeError } from '../errors.js'
+import { latchPrefix, ownerField, wellFormed } from '../keys.js'
+import type { OwnerField } from '../entry/owner-field.js'
+import type { Reading } from '../runtime/reading.js'
+import type { AcquireReply } from '../scripts/lock/acquire.js'
+import { explain, type LockFacts } from '../scripts/lock/explain.js'
+import { inspect, type LockState } from '../scripts/lock/inspect.js'
+import type { ReleaseReply } from '../scripts/lock/release.js'
+import { renew } from '../scripts/lock/renew.js'
+import type { Session } from '../client/session.js'
+import { ALONE, type HoldChange, type Surroundings, type Wish } from '../entry/count-change.js'
+import type { LocalLine, LockProtocol, Standing } from './lock-protocol.js'
+import type { LocalPassing } from '../entry/handover.js'
+
+/** What the kinds of lock have in common that are one hash `owner -> holds` with a time to live. */
+export abstract class HashProtocol implements LockProtocol {
+  readonly key: string
+  readonly shared: boolean = false
+  readonly reentersLocally: boolean = false
+  private readonly latchPrefix: string
+
+  constructor(
+    protected readonly session: Session,
+    readonly lockName: string,
+  ) {
+    this.key = wellFormed(session.keyPrefix + lockName)
+    this.latchPrefix = latchPrefix(this.key)
+  }
+
+  abstract readonly kind: LockKind
+  abstract readonly isAwaited: boolean
+  abstract lineOf(standing: Standing): LocalLine
+  abstract acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T>
+  abstract release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T>
+  abstract forceRelease(): Promise<boolean>
+
+  get scope(): string {
+    return this.key
+  }
+
+  get passing(): LocalPassing | null {
+    return null
+  }
+
+  ownerOf(threadId: number): string {
+    return ownerField(this.session.clientId, threadId)
+  }
+
+  surroundings(place: Place | null, isEndless: boolean): Surroundings {
+    const holder = place && isEndless ? heldByAncestor(place.context, this.scope) : undefined
+    if (holder) {
+      throw new SelfDeadlockError(this.lockName, holder.owner)
+    }
+    return ALONE
+  }
+
+  async extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'> {
+    const [answer] = await renew(this.session.runner, { locks: [{ key: this.key, owner }], leaseMs })
+    return answer ?? 'lost'
+  }
+
+  inspect(timeoutMs?: number): Promise<LockState> {
+    const { lockName, key } = this
+    const command = timeoutMs === undefined ? { lockName, key } : { lockName, key, timeoutMs }
+    return inspect(this.session.runner, command)
+  }
+
+  explain(): Promise<LockFacts | null> {
+    const { lockName, key } = this
+    return explain(this.session.runner, { lockName, key, isAnything: false })
+  }
+
+  async remaining(owner: OwnerField, timeoutMs?: number): Promise<number | null> {
+    try {
+      const { ttlMs, holds } = await this.inspect(timeoutMs)
+      return owner.find(holds) === undefined ? null : ttlMs
+    } catch (error) {
+      // Somebody put another thing under the lock's name.
+      if (error instanceof WrongTypeError) {
+        return null
+      }
+      throw error
+    }
+  }
+
+  /** Whether holds of this client may have notes. */
+  protected get isNoted(): boolean {
+    return this.session.options.describeHolds !== undefined
+  }
+
+  protected latchKey(owner: string): string {
+    return this.latchPrefix + owner
+  }
+}

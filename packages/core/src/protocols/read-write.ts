@@ -1,0 +1,183 @@
+import { enclosing, heldByAncestor, type Place } from '../context.js'
+import { SelfDeadlockError } from '../errors.js'
+import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
+import { readWith, type Reading } from '../runtime/reading.js'
+import type { AcquireReply } from '../scripts/lock/acquire.js'
+import type { LockState } from '../scripts/lock/inspect.js'
+import type { ReleaseReply } from '../scripts/lock/release.js'
+import { acquire as acquireRead } from '../scripts/read-lock/acquire.js'
+import { forceRelease } from '../scripts/read-lock/force-release.js'
+import { readWriteKeys, type ReadWriteKeys } from '../scripts/read-lock/keys.js'
+import { release as releaseRead } from '../scripts/read-lock/release.js'
+import { renew as renewRead } from '../scripts/read-lock/renew.js'
+import { acquire as acquireWrite } from '../scripts/write-lock/acquire.js'
+import { release as releaseWrite } from '../scripts/write-lock/release.js'
+import type { Session } from '../client/session.js'
+import { HashProtocol } from './hash-protocol.js'
+import { ALONE, type HoldChange, type Surroundings, type Wish } from '../entry/count-change.js'
+import type { LocalLine, Standing } from './lock-protocol.js'
+
+type Mode = 'read' | 'write'
+
+const UPGRADE =
+  'the caller has its read lock, and a read lock cannot become a write lock: release it first, or take the write ' +
+  'lock and then the read lock'
+
+/**
+ * Redisson's RReadWriteLock: one hash with a mode and both kinds of owners. Callers of both kinds stand in one local
+ * line, so that they are served in the order in which they came; readers next to each other try together.
+ */
+abstract class ReadWriteProtocol extends HashProtocol {
+  protected readonly keys: ReadWriteKeys
+  protected readonly scopes: Record<Mode, string>
+
+  constructor(
+    session: Session,
+    lockName: string,
+    readonly kind: Mode,
+  ) {
+    super(session, lockName)
+    this.keys = readWriteKeys(lockName, this.key)
+    this.scopes = { read: localName('read', this.key), write: localName('write', this.key) }
+  }
+
+  override get scope(): string {
+    return this.scopes[this.kind]
+  }
+
+  get isAwaited(): boolean {
+    return this.session.waiter.isWaiting(this.key)
+  }
+
+  lineOf(standing: Standing): LocalLine {
+    // Behind a writer of its own client it would wait for somebody who waits for it.
+    const queue = standing.around.passes ? localName('past', standing.owner) : this.key
+    return { queue, topic: this.keys.channel, shared: this.kind === 'read' }
+  }
+
+  /** Who has it in this mode. */
+  override async inspect(timeoutMs?: number): Promise<LockState> {
+    const { ttlMs, holds } = await super.inspect(timeoutMs)
+    const isMine = (field: string): boolean =>
+      field !== 'mode' && field.endsWith(writeOwner('')) === (this.kind === 'write')
+    const mine = new Map([...holds].filter(([field]) => isMine(field)))
+    return { ttlMs: mine.size > 0 ? ttlMs : -2, holds: mine }
+  }
+
+  async forceRelease(): Promise<boolean> {
+    const { keys, kind: mode } = this
+    const command = { keys, mode, inboxPrefix: INBOX_PREFIX }
+    return (await forceRelease(this.session.runner, command)).kind === 'released'
+  }
+
+  /** @throws SelfDeadlockError it would wait for ever for what an enclosing context holds */
+  protected refuseEndlessWait(place: Place, ...scopes: readonly string[]): void {
+    for (const scope of scopes) {
+      const holder = heldByAncestor(place.context, scope)
+      if (holder) {
+        throw new SelfDeadlockError(this.lockName, holder.owner)
+      }
+    }
+  }
+}
+
+export class ReadProtocol extends ReadWriteProtocol {
+  override readonly shared = true
+
+  constructor(
+    session: Session,
+    lockName: string,
+    /** Behind writers that wait. */
+    private readonly standsBack: boolean,
+  ) {
+    super(session, lockName, 'read')
+  }
+
+  /** A writer may read besides. Who reads already, or was forked from a reader, passes the writers that wait for it. */
+  override surroundings(place: Place | null, isEndless: boolean): Surroundings {
+    if (!place) {
+      return ALONE
+    }
+    const { read, write } = this.scopes
+    const writer = enclosing(place, write)?.acquisition
+    if (writer && !writer.isOver) {
+      return { joins: writer.owner, passes: true }
+    }
+    if (isEndless) {
+      this.refuseEndlessWait(place, write)
+    }
+    const reader = enclosing(place, read)?.acquisition ?? heldByAncestor(place.context, read)
+    return reader ? { joins: '', passes: true } : ALONE
+  }
+
+  acquire<T>(
+    { owner, holds, stamp }: HoldChange,
+    { leaseMs, around }: Wish,
+    reading: Reading<AcquireReply, T>,
+  ): Promise<T> {
+    const { keys, session } = this
+    const { joins, passes } = around
+    const standsBack = this.standsBack && !passes
+    const latchKey = this.latchKey(owner)
+    const command = { keys, latchKey, owner, holds, leaseMs, stamp, joins, standsBack }
+    return readWith(acquireRead(session.runner, command), reading)
+  }
+
+  release<T>({ owner, holds, stamp }: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
+    const { keys, session } = this
+    const command = { keys, latchKey: this.latchKey(owner), owner, holds, stamp }
+    return readWith(releaseRead(session.runner, command), reading)
+  }
+
+  override async extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'> {
+    const locks = [{ key: this.key, owner }]
+    const [answer] = await renewRead(this.session.runner, { locks, leaseMs })
+    return answer ?? 'lost'
+  }
+}
+
+export class WriteProtocol extends ReadWriteProtocol {
+  constructor(session: Session, lockName: string) {
+    super(session, lockName, 'write')
+  }
+
+  override ownerOf(threadId: number): string {
+    return writeOwner(super.ownerOf(threadId))
+  }
+
+  override surroundings(place: Place | null, isEndless: boolean): Surroundings {
+    // A try, or a wait with a limit, ends by itself: it is answered as if another caller had the lock.
+    if (place && isEndless) {
+      const { read, write } = this.scopes
+      const reader = enclosing(place, read)?.acquisition
+      if (reader && !reader.isOver) {
+        throw new SelfDeadlockError(this.lockName, reader.owner, UPGRADE)
+      }
+      this.refuseEndlessWait(place, read, write)
+    }
+    return ALONE
+  }
+
+  acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Promise<T> {
+    return readWith(this.take(change, wish), reading)
+  }
+
+  private async take(
+    { owner, holds, stamp }: HoldChange,
+    { leaseMs, waits, note }: Wish,
+  ): Promise<AcquireReply> {
+    const { keys, session } = this
+    // It says so again at each try, and tries at least that often.
+    const announceForMs = waits ? 2 * session.options.resyncInterval : 0
+    const latchKey = this.latchKey(owner)
+    const command = { keys, latchKey, owner, holds, leaseMs, stamp, announceForMs, note }
+    const reply = await acquireWrite(session.runner, command)
+    return reply.kind === 'held' && waits ? { ...reply, waits } : reply
+  }
+
+  release<T>({ owner, holds, stamp }: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
+    const { keys, session, isNoted } = this
+    const command = { keys, latchKey: this.latchKey(owner), owner, holds, stamp, isNoted }
+    return readWith(releaseWrite(session.runner, command), reading)
+  }
+}

@@ -1,0 +1,189 @@
+import type { Answer } from '@holdfast/waiter'
+import { isCallSeen } from '../diagnostics/call-publication.js'
+import type { LockKind } from '../diagnostics/messages.js'
+import type { GivenLock } from '../queue/given-locks.js'
+import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
+import type { PassedHold } from '../entry/handover.js'
+import { readWith, type Reading } from '../runtime/reading.js'
+import { acquire, acquireCall, type AcquireCommand, type AcquireReply } from '../scripts/lock/acquire.js'
+import { announce } from '../scripts/lock/announce.js'
+import { forceRelease } from '../scripts/lock/force-release.js'
+import { rename, type RenameReply, type Renaming } from '../scripts/lock/rename.js'
+import { releaseCall, type ReleaseReply } from '../scripts/lock/release.js'
+import type { Session } from '../client/session.js'
+import { HashProtocol } from './hash-protocol.js'
+import type { HoldChange, Wish } from '../entry/count-change.js'
+import type { LocalLine } from './lock-protocol.js'
+import type { LocalPassing } from '../entry/handover.js'
+
+/** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
+export class ReentrantProtocol extends HashProtocol implements LocalPassing, GivenLock {
+  readonly kind: LockKind = 'reentrant'
+  /** Where releases are announced; null: nowhere. */
+  private readonly channel: string | null
+  private readonly line: LocalLine
+  /** Who waits and is given it. */
+  private readonly lineKey: string
+  override readonly reentersLocally: boolean
+  private readonly passesOn: boolean
+  /** Nobody but Holdfast clients uses it. */
+  private readonly isOurs: boolean
+
+  constructor(session: Session, lockName: string, isAnnounced = true) {
+    super(session, lockName)
+    const topic = unlockChannel(this.key)
+    this.channel = isAnnounced ? topic : null
+    this.line = { queue: this.key, topic }
+    this.lineKey = givenLine(this.key)
+    const { localPassing, localReentry, replicas, interop } = session.options
+    this.isOurs = interop === 'none'
+    // What only the primary has would be a loss after a fail-over: where replicas count, Redis is asked.
+    this.passesOn = isAnnounced && localPassing && !replicas
+    this.reentersLocally = localReentry && !replicas
+  }
+
+  /** One line for all callers of this client: a release lets one of them in. */
+  lineOf(): LocalLine {
+    return this.line
+  }
+
+  get isAwaited(): boolean {
+    return this.session.waiter.isWaiting(this.key)
+  }
+
+  acquire<T>(
+    { owner, holds, stamp }: HoldChange,
+    { leaseMs, note, waits }: Wish,
+    reading: Reading<AcquireReply, T>,
+  ): Answer<T> {
+    const { lockName, key, session } = this
+    const latchKey = this.latchKey(owner)
+    const asksForNote = !waits || this.isNoteWanted
+    const command = { lockName, key, latchKey, owner, holds, leaseMs, stamp, note, asksForNote }
+    return waits && session.standingHeads.mayStand(key, owner) && this.isGiven
+      ? readWith(this.acquireOrStand(command), reading)
+      : session.runner.ask(acquireCall(command), reading)
+  }
+
+  /**
+   * Whether anybody is told of the note of whoever has it, should the lock be refused now. A caller that waits asks again
+   * before it can tell of it in an error: the first time only those want it who look on.
+   */
+  private get isNoteWanted(): boolean {
+    const { refusals, events } = this.session
+    return refusals.isKnown(this.key) || isCallSeen() || events.hasListeners('waiting')
+  }
+
+  /** Whether a release gives it to the first in line. Where nobody can count who listens, it is announced to all. */
+  protected get isGiven(): boolean {
+    const { channel, key } = this
+    const { runner } = this.session
+    return (
+      channel !== null && (runner.slotOf(key) === undefined || runner.announcementOn(channel) === 'SPUBLISH')
+    )
+  }
+
+  private async acquireOrStand(command: AcquireCommand): Promise<AcquireReply> {
+    const { key, session, lineKey } = this
+    const { standingHeads, runner, clock } = session
+    const { owner } = command
+    const { aliveForMs } = standingHeads
+    const stoodBefore = standingHeads.ownerAt(key) === owner
+    const { lives, nonce } = standingHeads.enter(key, owner)
+    const sentAt = clock.now()
+    try {
+      const reply = await acquire(runner, command, { lineKey, aliveForMs, nonce })
+      if (reply.kind === 'held' && reply.aliveUntil !== undefined) {
+        lives.add({ until: reply.aliveUntil, leftMs: aliveForMs }, sentAt)
+      } else {
+        standingHeads.leave(key, owner)
+      }
+      return reply
+    } catch (error) {
+      if (!stoodBefore) {
+        standingHeads.leave(key, owner)
+      }
+      throw error
+    }
+  }
+
+  release<T>({ owner, holds, stamp }: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
+    const { lockName, key, channel, isNoted, lineKey } = this
+    const { runner } = this.session
+    const latchKey = this.latchKey(owner)
+    const unseated = holds === 0 ? this.unseatedWithout(owner) : undefined
+    // Each name by itself: to spread one object into another takes longer than all the rest of a release.
+    const tellsLineAlone = this.isOurs && this.isGiven
+    const command = {
+      lockName,
+      key,
+      latchKey,
+      lineKey,
+      channel,
+      owner,
+      holds,
+      stamp,
+      isNoted,
+      unseated,
+      tellsLineAlone,
+    }
+    return runner.run(releaseCall(runner, command), reading)
+  }
+
+  /** How many connections of this client hear of the release and stand not in line; undefined: nobody is given it. */
+  private unseatedWithout(owner: string): number | undefined {
+    const { key, channel, session } = this
+    session.standingHeads.leave(key, owner)
+    return channel !== null && this.isGiven ? session.standingHeads.unseatedAt(key, channel) : undefined
+  }
+
+  /** Somebody elsewhere was given the lock, and nothing was announced: the head here stands in line from now on. */
+  wentToAnother(forMs: number | undefined): void {
+    const { session, key } = this
+    if (!this.isOurs) {
+      session.givenLocks.watch(this, forMs ?? session.standingHeads.aliveForMs)
+    }
+    if (session.standingHeads.ownerAt(key) === undefined) {
+      session.waiter.standBack(key, 0)
+    }
+  }
+
+  async lookAgain(): Promise<number> {
+    const { lockName, key, channel, session } = this
+    if (channel !== null) {
+      await announce(session.runner, { lockName, key, channel })
+    }
+    return 0
+  }
+
+  /** The release was announced to nobody, so nobody here heard of it: the head looks for itself. */
+  wentUnheard(): void {
+    const { waiter } = this.session
+    if (this.isOurs && waiter.isWaiting(this.key)) {
+      waiter.wake(this.key)
+    }
+  }
+
+  override get passing(): LocalPassing | null {
+    return this.passesOn ? this : null
+  }
+
+  get localQueue(): string {
+    return this.key
+  }
+
+  offer(passed: PassedHold): boolean {
+    return this.session.waiter.offer(this.key, passed)
+  }
+
+  rename({ to, from }: Renaming): Promise<RenameReply> {
+    const { lockName, key } = this
+    return rename(this.session.runner, { lockName, key, to, from })
+  }
+
+  async forceRelease(): Promise<boolean> {
+    const { lockName, key, channel } = this
+    const command = { lockName, key, channel, inboxPrefix: INBOX_PREFIX }
+    return (await forceRelease(this.session.runner, command)).kind === 'released'
+  }
+}

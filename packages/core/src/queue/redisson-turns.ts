@@ -1,0 +1,32 @@
+import type { TopicSubscriptions } from '@holdfast/waiter'
+import { turnChannel } from '../keys.js'
+import type { FairLine } from '../scripts/fair-lock/line.js'
+
+/** Somebody whom Redisson may call up. */
+interface Called {
+  readonly owner: string
+  /** Ends the listening; null: nobody listens. */
+  stopListening: (() => void) | null
+}
+
+/** Redisson announces the release of a fair lock on a channel of the first in line's own. */
+export class JavaTurns {
+  constructor(
+    private readonly topics: TopicSubscriptions,
+    private readonly wake: (owner: string) => void,
+  ) {}
+
+  /** Listens, unless it does. */
+  listen({ channels }: FairLine, called: Called): void {
+    if (called.stopListening) {
+      return
+    }
+    const topic = turnChannel(channels[1], called.owner)
+    const onMessage = (): void => this.wake(called.owner)
+    called.stopListening = () => void this.topics.remove(topic, onMessage)
+    // A message before the confirmation reached nobody: the confirmation counts as one (I4).
+    this.topics.add(topic, onMessage).then(onMessage, () => {
+      called.stopListening = null
+    })
+  }
+}

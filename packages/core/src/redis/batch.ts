@@ -1,0 +1,69 @@
+import { probeKey } from '../keys.js'
+import { defineScript } from './script.js'
+import { isList } from './shapes.js'
+
+export const batchScript = defineScript('batch', isList)
+
+/** Redis does nothing else while a script runs: more items would only make others wait longer. */
+export const USUAL_ITEMS = 32
+export const MOST_ITEMS = 64
+
+export interface BatchItem {
+  readonly script: { readonly name: string }
+  readonly keys: readonly string[]
+  readonly args: readonly string[]
+}
+
+/** What items of one transition have in common. */
+interface Form {
+  readonly model: BatchItem
+  /** Places in ARGV, from 0, where they differ. */
+  readonly places: number[]
+}
+
+/**
+ * KEYS and ARGV of one batch, whose items are all of one cluster slot. Items of one transition have most of their
+ * arguments in common: those travel once.
+ */
+export function encodeBatch(items: readonly BatchItem[]): { keys: string[]; args: string[] } {
+  const keys = [probeKey(items[0]?.keys[0] ?? '')]
+  const forms: Form[] = []
+  const formOf = items.map((item) => formIn(forms, item))
+  const values: (number | string)[] = []
+  items.forEach(({ keys: itsKeys, args }, i) => {
+    const form = formOf[i] as number
+    keys.push(...itsKeys)
+    values.push(form + 1)
+    for (const place of (forms[form] as Form).places) {
+      values.push(args[place] as string)
+    }
+  })
+  return { keys, args: [JSON.stringify([forms.map(asSent), values])] }
+}
+
+/** The index of its form, which from now on allows for it. */
+function formIn(forms: Form[], item: BatchItem): number {
+  const known = forms.findIndex(({ model }) => isAlike(model, item))
+  if (known < 0) {
+    return forms.push({ model: item, places: [] }) - 1
+  }
+  const { model, places } = forms[known] as Form
+  model.args.forEach((arg, place) => {
+    if (arg !== item.args[place] && !places.includes(place)) {
+      places.push(place)
+    }
+  })
+  return known
+}
+
+function isAlike(one: BatchItem, other: BatchItem): boolean {
+  return (
+    one.script === other.script &&
+    one.keys.length === other.keys.length &&
+    one.args.length === other.args.length
+  )
+}
+
+function asSent({ model, places }: Form): unknown[] {
+  return [model.script.name, model.keys.length, model.args, places.map((place) => place + 1)]
+}

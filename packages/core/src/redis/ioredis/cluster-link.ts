@@ -1,0 +1,48 @@
+import type { PublishCommand } from '../announcement.js'
+import { duplicateForOnce, endConnection, type IoredisClient } from './client.js'
+import { nodeKey, type IoredisNode } from './cluster.js'
+
+export interface LinkEvents {
+  readonly message: (topic: string, payload: string) => void
+  /** Slots have left the node, and with them subscriptions that nobody cancelled. */
+  readonly moved: () => void
+  /** It is over, and will not come again. */
+  readonly ended: () => void
+}
+
+/**
+ * A connection for messages to one node of a cluster. It never reconnects: what it listened to may have moved. One of
+ * sharded messages carries no others, because in RESP2 the client takes the end of the last of one sort for the end
+ * of both.
+ */
+export class ClusterLink {
+  readonly nodeKey: string
+  private readonly connection: IoredisClient
+
+  constructor(
+    node: IoredisNode,
+    private readonly command: PublishCommand,
+    events: LinkEvents,
+  ) {
+    this.nodeKey = nodeKey(node)
+    this.connection = duplicateForOnce(node)
+    this.connection.on(command === 'SPUBLISH' ? 'smessage' : 'message', events.message)
+    this.connection.on('moved', events.moved)
+    this.connection.on('end', events.ended)
+  }
+
+  /** Never settles where the node answers that the slot is elsewhere: `moved` tells. */
+  listen(topic: string): Promise<unknown> {
+    const { connection } = this
+    return this.command === 'SPUBLISH' ? connection.ssubscribe(topic) : connection.subscribe(topic)
+  }
+
+  unlisten(topic: string): Promise<unknown> {
+    const { connection } = this
+    return this.command === 'SPUBLISH' ? connection.sunsubscribe(topic) : connection.unsubscribe(topic)
+  }
+
+  end(): Promise<void> {
+    return endConnection(this.connection)
+  }
+}

@@ -1,0 +1,188 @@
+import type { WakeSource } from '@holdfast/waiter'
+import { FOR_REDISSON } from '../../keys.js'
+import { backgroundClock } from '../../runtime/time.js'
+import type { ClusterLink } from './cluster-link.js'
+import { ClusterLinks, type ClusterLinksParts } from './cluster-links.js'
+import { isPassing } from '../failures.js'
+import type { IoredisCluster } from './cluster.js'
+import { ignore, isReplyError } from './sender.js'
+import { Listeners } from '../listeners.js'
+
+const FIRST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 2_000
+
+interface Topic {
+  readonly name: string
+  readonly onMessage: (payload: string) => void
+  readonly waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[]
+  /** Where it was asked for, or is heard; null: nowhere. */
+  link: ClusterLink | null
+  /** Where it was heard before that, and may be still: of a node that has lost a slot nobody says which topics. */
+  former: ClusterLink | null
+  /** It was heard once: messages may have been missed since. */
+  wasHeard: boolean
+}
+
+/**
+ * Messages over connections of its own to the nodes of a cluster. Where a topic is heard changes with fail-overs and
+ * with slots that move. ioredis follows those too, but says neither when it has, nor that it missed something; so it
+ * is done here, and whoever waits is told.
+ */
+export class IoredisClusterMessages implements WakeSource {
+  private readonly cluster: IoredisCluster
+  private readonly links: ClusterLinks
+  private readonly topics = new Map<string, Topic>()
+  private readonly listeners = new Listeners()
+  private pauses = 0
+  private retry: { cancel(): void } | null = null
+  private tellsSoon = false
+  private closed = false
+
+  constructor(parts: ClusterLinksParts) {
+    this.cluster = parts.cluster
+    this.links = new ClusterLinks(parts, { message: this.deliver, displaced: this.displace })
+    this.cluster.on('refresh', this.follow)
+  }
+
+  subscribe(name: string, onMessage: (payload: string) => void): Promise<void> {
+    if (this.closed) {
+      return Promise.reject(new Error('The subscriber is closed.'))
+    }
+    const topic: Topic = { name, onMessage, waiting: [], link: null, former: null, wasHeard: false }
+    this.topics.set(name, topic)
+    const confirmed = new Promise<void>((resolve, reject) => topic.waiting.push({ resolve, reject }))
+    this.place(topic)
+    return confirmed
+  }
+
+  async unsubscribe(name: string): Promise<void> {
+    const topic = this.topics.get(name)
+    this.forget(topic, new Error('Unsubscribed before it was confirmed.'))
+    await (topic?.link ?? topic?.former)?.unlisten(name)
+  }
+
+  onResubscribed(listener: () => void): () => void {
+    return this.listeners.add(listener)
+  }
+
+  async close(): Promise<void> {
+    this.closed = true
+    this.cluster.off('refresh', this.follow)
+    this.retry?.cancel()
+    this.listeners.clear()
+    for (const topic of [...this.topics.values()]) {
+      this.forget(topic, new Error('The subscriber is closed.'))
+    }
+    await this.links.close()
+  }
+
+  /** What is known of the cluster is new: every topic goes to where it is heard now. */
+  readonly follow = (): void => {
+    for (const topic of this.topics.values()) {
+      if (topic.link && !this.links.isRight(topic.link, topic.name)) {
+        // From there nothing is heard any more, whatever it answers.
+        topic.link.unlisten(topic.name).catch(ignore)
+        topic.link = null
+      }
+      this.place(topic)
+    }
+    this.links.endUseless()
+  }
+
+  private place(topic: Topic): void {
+    if (topic.link || this.closed) {
+      return
+    }
+    const link = this.links.for(topic.name)
+    if (!link) {
+      this.placeLater()
+      return
+    }
+    topic.link = link
+    link.listen(topic.name).then(
+      () => this.heard(topic, link),
+      (error: unknown) => this.refused(topic, link, error),
+    )
+  }
+
+  private readonly deliver = (name: string, payload: string): void => {
+    if (payload !== FOR_REDISSON) {
+      this.topics.get(name)?.onMessage(payload)
+    }
+  }
+
+  /** Which topics it lost nobody says: all of them are asked for again. */
+  private readonly displace = (link: ClusterLink): void => {
+    for (const topic of this.topics.values()) {
+      if (topic.link === link) {
+        topic.link = null
+        topic.former = link
+        this.placeLater()
+      }
+    }
+  }
+
+  private placeLater(): void {
+    if (this.retry || this.closed) {
+      return
+    }
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** this.pauses, LONGEST_PAUSE_MS)
+    this.pauses += 1
+    this.retry = backgroundClock.setTimer(pauseMs, () => {
+      this.retry = null
+      if (this.cluster.status === 'ready') {
+        // Where things are now; `follow` hears of it.
+        this.cluster.refreshSlotsCache()
+      }
+      this.topics.forEach((topic) => this.place(topic))
+    })
+  }
+
+  private heard(topic: Topic, link: ClusterLink): void {
+    if (!this.isWanted(topic, link)) {
+      return
+    }
+    this.pauses = 0
+    topic.waiting.splice(0).forEach(({ resolve }) => resolve())
+    if (topic.wasHeard) {
+      this.tellSoon()
+    }
+    topic.wasHeard = true
+  }
+
+  /** Answers that came together are told together: each wakes all who wait. */
+  private tellSoon(): void {
+    if (!this.tellsSoon) {
+      this.tellsSoon = true
+      process.nextTick(() => {
+        this.tellsSoon = false
+        this.listeners.tell()
+      })
+    }
+  }
+
+  /** A refusal for good (ACL) is told to those who wait for it; what was heard before stays wanted. */
+  private refused(topic: Topic, link: ClusterLink, error: unknown): void {
+    if (!this.isWanted(topic, link)) {
+      return
+    }
+    topic.link = null
+    if (topic.wasHeard || !isReplyError(error) || isPassing(error)) {
+      this.placeLater()
+    } else {
+      this.forget(topic, error)
+    }
+  }
+
+  /** What is answered may have been given up, or asked of another node, meanwhile. */
+  private isWanted(topic: Topic, link: ClusterLink): boolean {
+    return this.topics.get(topic.name) === topic && topic.link === link
+  }
+
+  private forget(topic: Topic | undefined, error: unknown): void {
+    if (topic) {
+      this.topics.delete(topic.name)
+      topic.waiting.splice(0).forEach(({ reject }) => reject(error))
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { endConnection, type IoredisClient } from './client.js'
+import { reconnectPause, type MessageConnection, type MessageEvents } from '../subscriptions.js'
+
+/** A duplicate of an ioredis client that only listens. */
+export class IoredisMessages implements MessageConnection {
+  private connection: IoredisClient | null = null
+
+  constructor(
+    private readonly client: IoredisClient,
+    private readonly events: MessageEvents,
+  ) {}
+
+  get isReady(): boolean {
+    return this.connection?.status === 'ready'
+  }
+
+  open(): void {
+    if (this.connection) {
+      return
+    }
+    this.connection = this.client.duplicate({
+      autoResubscribe: false,
+      enableAutoPipelining: false,
+      enableOfflineQueue: true,
+      lazyConnect: false,
+      maxRetriesPerRequest: null,
+      // Must never give up for good, whatever the user's connection does.
+      retryStrategy: reconnectPause,
+    })
+    this.connection.on('error', ignore)
+    this.connection.on('ready', () => this.events.ready())
+    this.connection.on('message', (topic: string, payload: string) => this.events.message(topic, payload))
+  }
+
+  async subscribe(topics: string[]): Promise<void> {
+    await this.connection?.subscribe(...topics)
+  }
+
+  async unsubscribe(topic: string): Promise<void> {
+    await this.connection?.unsubscribe(topic)
+  }
+
+  async close(): Promise<void> {
+    const { connection } = this
+    this.connection = null
+    if (connection) {
+      await endConnection(connection)
+    }
+  }
+}
+
+function ignore(): void {
+  // Connection errors show as missing messages, which the waiter's resync covers.
+}

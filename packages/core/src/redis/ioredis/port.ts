@@ -1,0 +1,133 @@
+import { endConnection, type IoredisClient } from './client.js'
+import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
+import { ConnectionTrouble } from '../connection-trouble.js'
+import { IoredisMessages } from './messages.js'
+import { IoredisAcknowledged } from './acknowledged.js'
+import type { KeyScan } from '../key-scan.js'
+import { Listeners } from '../listeners.js'
+import { PrimaryIdentity } from '../primary-identity.js'
+import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
+import { Subscriptions } from '../subscriptions.js'
+
+/** RedisPort over one ioredis connection, standalone or behind Sentinel. */
+export class IoredisPort implements RedisPort {
+  connectionEpoch = 0
+  readonly publishCommand = 'PUBLISH'
+  readonly advice = ''
+  readonly keyPrefix: string
+  readonly messages: Subscriptions
+  private readonly sender: Sender
+  private readonly acknowledged = new IoredisAcknowledged()
+  private readonly listeners = new Listeners()
+  private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
+  private readonly troubles: ConnectionTrouble
+  private readonly identity = new PrimaryIdentity(isReplyError)
+
+  constructor(
+    private readonly client: IoredisClient,
+    /** Whether `close` ends the connection too. */
+    private readonly ownsClient: boolean,
+  ) {
+    this.keyPrefix = client.options.keyPrefix ?? ''
+    this.sender = plainSender(client)
+    this.messages = new Subscriptions((events) => new IoredisMessages(client, events))
+    this.troubles = new ConnectionTrouble(client, 'ioredis', this.onChange)
+    client.on('close', this.onClose)
+    client.on('ready', this.onReady)
+    client.on('end', this.onChange)
+    if (client.status === 'ready') {
+      this.onReady()
+    }
+    if (ownsClient) {
+      client.on('error', ignore)
+    }
+  }
+
+  get trouble(): Error | undefined {
+    return this.troubles.latest
+  }
+
+  get state(): ConnectionState {
+    const { status } = this.client
+    if (status === 'ready') {
+      return 'ready'
+    }
+    if (status === 'wait') {
+      // lazyConnect: nobody else will ask for the connection. How it went is told by events.
+      this.client.connect().catch(ignore)
+    }
+    return status === 'end' ? 'ended' : 'connecting'
+  }
+
+  onStateChange(listener: () => void): () => void {
+    return this.listeners.add(listener)
+  }
+
+  onPrimary(listener: PrimaryListener): () => void {
+    return this.primaryListeners.add(listener)
+  }
+
+  acknowledgedAt(): AcknowledgedConnection {
+    return this.acknowledged.at('', this.client)
+  }
+
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.sender.evalsha(sha1, keys.length, ...keys, ...args)
+  }
+
+  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.sender.eval(lua, keys.length, ...keys, ...args)
+  }
+
+  inOneWrite(send: () => void): void {
+    const { stream } = this.client
+    stream?.cork?.()
+    try {
+      send()
+    } finally {
+      stream?.uncork?.()
+    }
+  }
+
+  info(section: string): Promise<unknown> | undefined {
+    return this.client.status === 'ready' ? this.sender.info(section) : undefined
+  }
+
+  scans(): readonly KeyScan[] {
+    return [this.sender.scan]
+  }
+
+  isErrorReply(error: unknown): error is Error {
+    return isReplyError(error)
+  }
+
+  async close(): Promise<void> {
+    this.client.off('close', this.onClose)
+    this.client.off('ready', this.onReady)
+    this.client.off('end', this.onChange)
+    this.listeners.clear()
+    this.troubles.close()
+    this.primaryListeners.clear()
+    await this.messages.close()
+    await this.acknowledged.close()
+    if (this.ownsClient) {
+      await endConnection(this.client)
+    }
+  }
+
+  private readonly onReady = (): void => {
+    const verdict = this.identity.verdict(async (section) => this.sender.info(section))
+    this.primaryListeners.tell(verdict)
+    this.onChange()
+  }
+
+  private readonly onChange = (): void => {
+    this.listeners.tell()
+  }
+
+  /** What was in flight is sent again by ioredis after the reconnect; the first copy may have run, or still may. */
+  private readonly onClose = (): void => {
+    this.connectionEpoch += 1
+    this.onChange()
+  }
+}

@@ -1,0 +1,74 @@
+import { backgroundClock } from '../../runtime/time.js'
+import { duplicateForOnce, OwnNodeRedis, type NodeRedisClient } from './client.js'
+import { reconnectPause, type MessageConnection, type MessageEvents } from '../subscriptions.js'
+
+/**
+ * A duplicate of a node-redis client that only listens. A lost connection is replaced by another duplicate instead of
+ * mended: node-redis would subscribe on it by itself, to what was wanted when it broke, and count it as failed when
+ * one channel is refused.
+ */
+export class NodeRedisMessages implements MessageConnection {
+  private connection: OwnNodeRedis | null = null
+  private failures = 0
+  private retry: { cancel(): void } | null = null
+  private closed = false
+
+  constructor(
+    private readonly client: NodeRedisClient,
+    private readonly events: MessageEvents,
+  ) {}
+
+  get isReady(): boolean {
+    return this.connection?.client.isReady === true
+  }
+
+  open(): void {
+    if (!this.closed && !this.connection && !this.retry) {
+      this.dial()
+    }
+  }
+
+  async subscribe(topics: string[]): Promise<void> {
+    await this.connection?.client.subscribe(topics, this.onMessage)
+  }
+
+  async unsubscribe(topic: string): Promise<void> {
+    // With the listener: without it, node-redis takes a subscription that follows at once for one it has already.
+    await this.connection?.client.unsubscribe([topic], this.onMessage)
+  }
+
+  close(): Promise<void> {
+    this.closed = true
+    this.retry?.cancel()
+    this.connection?.end()
+    this.connection = null
+    return Promise.resolve()
+  }
+
+  private dial(): void {
+    this.retry = null
+    // An idle subscriber hears nothing, and that is no reason to end it.
+    const client = duplicateForOnce(this.client, { socketTimeout: undefined })
+    client.on('ready', () => {
+      this.failures = 0
+      this.events.ready()
+    })
+    client.on('error', () => {
+      if (!client.isOpen) {
+        this.dialAgain(client)
+      }
+    })
+    this.connection = new OwnNodeRedis(client)
+  }
+
+  /** For one failure there may be several errors. */
+  private dialAgain(failed: NodeRedisClient): void {
+    if (this.connection?.client === failed) {
+      this.connection = null
+      this.failures += 1
+      this.retry = backgroundClock.setTimer(reconnectPause(this.failures), () => this.dial())
+    }
+  }
+
+  private readonly onMessage = (payload: string, topic: string): void => this.events.message(topic, payload)
+}

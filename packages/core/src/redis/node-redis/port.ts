@@ -1,0 +1,201 @@
+import { errorMonitor, setMaxListeners } from 'node:events'
+import type { NodeRedisClient, OwnNodeRedis } from './client.js'
+import { NodeRedisMessages } from './messages.js'
+import { NodeRedisAcknowledged } from './acknowledged.js'
+import { ConnectionTrouble } from '../connection-trouble.js'
+import { isInWordsOfRedis } from '../failures.js'
+import { hashesIn, type KeyScan } from '../key-scan.js'
+import { Listeners } from '../listeners.js'
+import { PrimaryIdentity } from '../primary-identity.js'
+import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
+import { Subscriptions } from '../subscriptions.js'
+
+const CHANGES = ['connect', 'reconnecting']
+// Not 'error': a listener of ours would hide that the user's client has none, which node-redis demands.
+const BREAKS = [errorMonitor, 'end']
+
+interface Cut {
+  readonly sendAgain: () => void
+  readonly reject: () => void
+}
+
+/** RedisPort over one node-redis client, RESP2 or RESP3. */
+export class NodeRedisPort implements RedisPort {
+  connectionEpoch = 0
+  readonly publishCommand = 'PUBLISH'
+  readonly keyPrefix: string
+  readonly messages: Subscriptions
+  private readonly listeners = new Listeners()
+  private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
+  private readonly identity = new PrimaryIdentity((error) => this.isErrorReply(error))
+  private readonly acknowledged: NodeRedisAcknowledged
+  private readonly troubles: ConnectionTrouble
+  /** Aborts what has not been sent when the connection breaks. */
+  private unsent = newSignal()
+  /** What the last break cut off, in the order in which it was sent. */
+  private readonly cut: Cut[] = []
+  private wasOpen: boolean
+
+  constructor(
+    private readonly client: NodeRedisClient,
+    /** The same client, where `close` ends its connection too. */
+    private readonly own: OwnNodeRedis | null,
+  ) {
+    this.keyPrefix =
+      (client.options as { keyPrefix?: string | Buffer } | undefined)?.keyPrefix?.toString() ?? ''
+    this.wasOpen = client.isOpen || client.socketEpoch > 0
+    this.messages = new Subscriptions((events) => new NodeRedisMessages(client, events))
+    this.acknowledged = new NodeRedisAcknowledged(client)
+    this.troubles = new ConnectionTrouble(client, 'node-redis')
+    CHANGES.forEach((event) => client.on(event, this.onChange))
+    client.on('ready', this.onReady)
+    if (client.isReady) {
+      this.onReady()
+    }
+    BREAKS.forEach((event) => client.on(event, this.onBreak))
+  }
+
+  get state(): ConnectionState {
+    // While it is closing it is still ready, but takes no command.
+    if (this.client.isOpen) {
+      return this.client.isReady ? 'ready' : 'connecting'
+    }
+    return this.wasOpen ? 'ended' : 'connecting'
+  }
+
+  get trouble(): Error | undefined {
+    return this.troubles.latest
+  }
+
+  get advice(): string {
+    return this.wasOpen ? '' : ' The node-redis client was never opened: call its connect().'
+  }
+
+  onStateChange(listener: () => void): () => void {
+    return this.listeners.add(listener)
+  }
+
+  onPrimary(listener: PrimaryListener): () => void {
+    return this.primaryListeners.add(listener)
+  }
+
+  acknowledgedAt(): AcknowledgedConnection {
+    return this.acknowledged.open()
+  }
+
+  evalsha(
+    sha1: string,
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Promise<unknown> {
+    return this.send(['EVALSHA', sha1, `${keys.length}`, ...keys, ...args], isWanted)
+  }
+
+  eval(
+    lua: string,
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Promise<unknown> {
+    return this.send(['EVAL', lua, `${keys.length}`, ...keys, ...args], isWanted)
+  }
+
+  info(section: string): Promise<unknown> | undefined {
+    return this.state === 'ready' ? this.send(['INFO', section], () => false) : undefined
+  }
+
+  scans(): readonly KeyScan[] {
+    return [(...step) => this.sendOnce(['SCAN', ...hashesIn(...step)])]
+  }
+
+  /**
+   * By its form: node-redis does not name its errors, a bundler may rename their classes, and there may be two copies
+   * of it. What Redis answers is a SimpleError or BlobError, both derived from ErrorReply and not from Error.
+   */
+  isErrorReply(error: unknown): error is Error {
+    if (!(error instanceof Error) || !isInWordsOfRedis(error.message)) {
+      return false
+    }
+    return Object.getPrototypeOf(Object.getPrototypeOf(error)) instanceof Error
+  }
+
+  async close(): Promise<void> {
+    CHANGES.forEach((event) => this.client.off(event, this.onChange))
+    this.client.off('ready', this.onReady)
+    BREAKS.forEach((event) => this.client.off(event, this.onBreak))
+    this.troubles.close()
+    this.listeners.clear()
+    this.cut.splice(0).forEach(({ reject }) => reject())
+    this.primaryListeners.clear()
+    this.acknowledged.close()
+    await this.messages.close()
+    this.own?.end()
+  }
+
+  /** What node-redis rejects because the connection broke is sent again, as ioredis would by itself. */
+  private send(args: string[], isWanted: () => boolean): Promise<unknown> {
+    const epoch = this.connectionEpoch
+    return this.sendOnce(args).catch((error: unknown) => {
+      const wasCut = this.connectionEpoch !== epoch && !this.isErrorReply(error)
+      if (!wasCut || !isWanted()) {
+        throw error
+      }
+      return new Promise((resolve, reject) => {
+        const sendAgain = (): void => (isWanted() ? resolve(this.send(args, isWanted)) : reject(error))
+        this.cut.push({ sendAgain, reject: () => reject(error) })
+        this.settleCut()
+      })
+    })
+  }
+
+  /**
+   * Past what the client would do to a command: its `keyPrefix` (see IoredisPort), a mapping of types, a time limit
+   * (ours covers the answer too), another place in its queue.
+   */
+  private sendOnce(args: string[]): Promise<unknown> {
+    const plain = { typeMapping: undefined, timeout: undefined, asap: false, abortSignal: this.unsent.signal }
+    return this.client.sendCommand(args, plain)
+  }
+
+  private settleCut(): void {
+    const { state } = this
+    if (state === 'ready') {
+      this.cut.splice(0).forEach(({ sendAgain }) => sendAgain())
+    } else if (state === 'ended') {
+      this.cut.splice(0).forEach(({ reject }) => reject())
+    }
+  }
+
+  private readonly onReady = (): void => {
+    const verdict = this.identity.verdict((section) => this.sendOnce(['INFO', section]))
+    this.primaryListeners.tell(verdict)
+    this.onChange()
+  }
+
+  private readonly onChange = (): void => {
+    this.wasOpen = true
+    // Before whoever waits to send something new.
+    this.settleCut()
+    this.listeners.tell()
+  }
+
+  /**
+   * What was in flight is about to be rejected, and the server may have run it or still may. What was not yet written
+   * node-redis keeps, and would send on the next connection whether or not anybody still waits for it.
+   */
+  private readonly onBreak = (): void => {
+    this.connectionEpoch += 1
+    const { unsent } = this
+    this.unsent = newSignal()
+    unsent.abort()
+    this.onChange()
+  }
+}
+
+function newSignal(): AbortController {
+  const controller = new AbortController()
+  // One listener for each command that waits to be written.
+  setMaxListeners(0, controller.signal)
+  return controller
+}

@@ -1,0 +1,103 @@
+import type { Clock } from './time.js'
+
+/** A command that has been sent, until it is answered or given up. */
+export interface InFlight {
+  settled: boolean
+  /** Monotonic ms; set by `CommandDeadlines.add`. */
+  dueAt: number
+  expire(): void
+  /** Its client is closed: there is no deadline any more, and perhaps no answer ever. */
+  abandon(): void
+  /** To be called when it is settled, if there is one by then. */
+  onSettled: (() => void) | undefined
+}
+
+/**
+ * Deadlines of commands in flight that all get the same time, so that they end in the order they began: one
+ * timer at the oldest, instead of one per command.
+ */
+export class CommandDeadlines {
+  private commands: InFlight[] = []
+  private first = 0
+  private timer: { cancel(): void } | null = null
+
+  /** `beforeResume` runs before commands expire, which resumes whoever waits for them. */
+  constructor(
+    private readonly clock: Clock,
+    private readonly durationMs: number,
+    private readonly beforeResume: () => void,
+  ) {}
+
+  add(command: InFlight): void {
+    command.dueAt = this.clock.now() + this.durationMs
+    this.dropSettled()
+    this.commands.push(command)
+    this.timer ??= this.clock.setTimer(this.durationMs, () => this.fire())
+  }
+
+  /** Resolves when nothing is under way. */
+  async whenSettled(): Promise<void> {
+    for (let left = this.unsettled; left.length > 0; left = this.unsettled) {
+      await Promise.all(left.map((each) => new Promise<void>((resolve) => (each.onSettled = resolve))))
+    }
+  }
+
+  close(): void {
+    this.timer?.cancel()
+    this.timer = null
+    const left = this.unsettled
+    this.commands = []
+    this.first = 0
+    left.forEach((each) => each.abandon())
+  }
+
+  private get unsettled(): readonly InFlight[] {
+    return this.commands.slice(this.first).filter((each) => !each.settled)
+  }
+
+  private dropSettled(): void {
+    while (this.commands[this.first]?.settled === true) {
+      this.first += 1
+    }
+    if (this.first === this.commands.length) {
+      this.commands.length = 0
+      this.first = 0
+    } else if (this.first > 256 && this.first * 2 > this.commands.length) {
+      // Cut off the dead front in large pieces, so that the cost per command stays constant.
+      this.commands = this.commands.slice(this.first)
+      this.first = 0
+    }
+  }
+
+  private fire(): void {
+    // First of all: what it sends comes back to `add`, which must find this timer, or it would set another one.
+    this.beforeResume()
+    this.timer = null
+    const now = this.clock.now()
+    const expired = this.takeDue(now)
+    const next = this.commands[this.first]
+    if (next) {
+      this.timer = this.clock.setTimer(next.dueAt - now, () => this.fire())
+    }
+    // Last of all, for the same reason: whoever hears of it may send again at once.
+    for (const command of expired) {
+      command.expire()
+    }
+  }
+
+  private takeDue(now: number): InFlight[] {
+    const due: InFlight[] = []
+    for (let command = this.commands[this.first]; command; command = this.commands[this.first]) {
+      if (!command.settled) {
+        if (command.dueAt > now) {
+          break
+        }
+        command.settled = true
+        due.push(command)
+      }
+      this.first += 1
+    }
+    this.dropSettled()
+    return due
+  }
+}
