@@ -3,13 +3,14 @@ import { LockClient } from '@holdfast/core'
 import { serveWorker } from '@holdfast/testing'
 import { Cluster, Redis } from 'ioredis'
 
-const { url, watchdogMs, fairWaitMs, prefix, cluster } = JSON.parse(process.argv[2])
+const { url, watchdogMs, fairWaitMs, resyncMs, prefix, cluster } = JSON.parse(process.argv[2])
 const connect = (options) => (cluster ? new Cluster([url], options) : new Redis(url, options))
 const redis = connect(prefix === undefined ? {} : { keyPrefix: prefix })
 const counters = connect({})
 const locks = await LockClient.connect(redis, {
   ...(watchdogMs === undefined ? {} : { lockWatchdogTimeout: watchdogMs }),
   ...(fairWaitMs === undefined ? {} : { fairLockWaitTimeout: fairWaitMs }),
+  ...(resyncMs === undefined ? {} : { resyncInterval: resyncMs }),
 })
 locks.on('lost', () => undefined)
 

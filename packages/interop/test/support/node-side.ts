@@ -37,4 +37,14 @@ export class NodeSide implements Side {
   kill(): Promise<void> {
     return this.worker.kill()
   }
+
+  /** SIGSTOP: its connections stay open. Resolves when it stands still. */
+  pause(): Promise<void> {
+    return this.worker.pause()
+  }
+
+  /** SIGCONT. */
+  resume(): void {
+    this.worker.resume()
+  }
 }

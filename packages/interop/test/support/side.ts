@@ -48,6 +48,8 @@ export interface SideOptions {
   readonly url: string
   readonly watchdogMs?: number
   readonly fairWaitMs?: number
+  /** For Holdfast; Redisson has nothing like it. */
+  readonly resyncMs?: number
   readonly prefix?: string
   /** The url is one node of a cluster. */
   readonly cluster?: true

@@ -17,6 +17,8 @@ export class Sides {
   }
 
   /** Another process; it is killed with the file's last test, if it was not before. */
+  async launch(language: 'node', options?: Partial<SideOptions>): Promise<NodeSide>
+  async launch(language: Side['language'], options?: Partial<SideOptions>): Promise<Side>
   async launch(language: Side['language'], options: Partial<SideOptions> = {}): Promise<Side> {
     const settings = { url: this.server.url, ...options }
     const side = await (language === 'java' ? JavaSide : NodeSide).start(settings)
