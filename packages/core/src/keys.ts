@@ -142,7 +142,7 @@ export const FOR_REDISSON = '00'
 
 /**
  * The number of the protocol that this version speaks, in lines and in messages to an inbox. What has none is of the first.
- * See docs/decisions/0037-what-anybody-can-say.md.
+ * See docs/decisions/0040-what-anybody-can-say.md.
  */
 export const PROTOCOL = 2
 

@@ -11,7 +11,7 @@ export interface Electorate extends Wanted, Quorum {}
 
 type Result = MemberHold[] | LockTimeoutError
 
-// Who has the vote of the first node waits so often for those without it to give back theirs: 30 ms on average. For
+// Who has the vote of the first node waits so often for those without it to give back theirs: 60 ms on average. For
 // ever would be a wait with something in hand.
 const MOST_INSISTENCE = 6
 

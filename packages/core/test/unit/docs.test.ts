@@ -263,18 +263,26 @@ describe('docs/wire-format.md', () => {
 })
 
 describe('docs/architecture.md', () => {
-  it.each(['core', 'watchdog', 'waiter', 'nestjs', 'bullmq', 'otel'])(
-    'has one line for each source file of %s',
-    (name) => {
-      const folder = `packages/${name}/src`
-      const heading = `**${name[0]!.toUpperCase()}${name.slice(1)}`
-      const order = section('docs/architecture.md', 'Reading order')
-      // Each part begins with the package in bold.
-      const parts = order.split(/^(?=\*\*)/m).filter((part) => part.startsWith(heading))
-      const listed = rows(parts.join('\n')).map(([file]) => file!)
-      expect(sorted(listed)).toEqual(sorted(filesBelow(folder).map((file) => file.slice(folder.length + 1))))
-    },
-  )
+  const page = 'docs/architecture.md'
+  const source = 'packages/core/src'
+
+  it('draws every room of core', () => {
+    const [, picture = ''] = /```([^]*?)```/.exec(section(page, 'The rooms of core')) ?? []
+    const rooms = new Set(
+      filesBelow(source).map((file) => file.slice(source.length + 1).replace(/(\.ts|\/.*)$/, '')),
+    )
+    rooms.delete('index')
+    expect([...rooms].filter((room) => !new RegExp(`\\b${room}\\b`).test(picture))).toEqual([])
+  })
+
+  it('names a reading order of at most 16 files of TypeScript and 3,000 lines, all of which are there', () => {
+    const order = rows(section(page, 'Reading order of the plain lock'))
+      .flatMap(([files]) => files!.split(', '))
+      .map((file) => file.replaceAll('`', ''))
+    const texts = order.map((file) => read(`${source}/${file}`))
+    expect(order.filter((file) => file.endsWith('.ts')).length).toBeLessThanOrEqual(16)
+    expect(texts.join('').split('\n').length).toBeLessThan(3_000)
+  })
 })
 
 describe('links', () => {
