@@ -52,4 +52,5 @@ export const COMMANDS = {
 /** Commands of the pages that are a script, without a name in package.json. */
 export const SCRIPTS = {
   'scripts/embed-lua.mjs': { step: 'npm test' },
+  'scripts/red-lock-hung.mjs': { smoke: 'scripts/red-lock-hung.mjs --seconds 2 --hung 2 --kinds lock' },
 }

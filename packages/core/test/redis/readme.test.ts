@@ -80,6 +80,8 @@ interface Page {
   readonly end?: string
   readonly change?: (code: string) => string
   readonly prints: RegExp
+  /** What it prints when it is run once more; default: the same. */
+  readonly again?: RegExp
 }
 
 const IMPORT = "import { LockClient } from '@holdfast/core'\n"
@@ -122,7 +124,12 @@ const PAGES: Record<string, Page> = {
     given: 'const [read, write] = [() => console.log(1), () => undefined]',
     prints: TWICE,
   },
-  'docs/schedule.md': { end: RUN_TICKS, prints: /kind: 'ran'[^]*kind: '(ran|skipped)'/ },
+  'docs/schedule.md': {
+    end: RUN_TICKS,
+    prints: /kind: 'ran'[^]*kind: '(ran|skipped)'/,
+    // In the same second it finds its tick done.
+    again: /kind: '(ran|skipped)'[^]*kind: '(ran|skipped)'/,
+  },
   'docs/semaphores.md': {
     given: 'const [print, signal] = [async () => undefined, undefined]',
     prints: /^(0 3 false false\ntrue\n){2}$/,
@@ -169,7 +176,8 @@ describe('the examples of the other pages, twice in a row', () => {
       expect(results.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
         results.map(() => ({ code: 0, stderr: '' })),
       )
-      expect(results.at(-1)!.stdout).toMatch(PAGES[file]!.prints)
+      const { prints, again = prints } = PAGES[file]!
+      expect(results.at(-1)!.stdout).toMatch(time === 0 ? prints : again)
     }
     // Permits stay, and what a schedule knows of its ticks; no lock does.
     const types = await Promise.all((await rig.keysLeft()).map((key) => rig.admin.type(key)))

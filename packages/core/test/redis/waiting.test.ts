@@ -49,6 +49,7 @@ describe('waiting', () => {
     const allowed = new Set([
       'evalsha',
       'exists',
+      'zcard',
       'get',
       'hget',
       'hgetall',

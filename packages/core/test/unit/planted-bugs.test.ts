@@ -42,7 +42,7 @@ describe('a planted bug', () => {
 
   it('of a script goes into that script with its parts, and into nothing that looks like it', () => {
     const folder = fileURLToPath(new URL('../../src/scripts/', import.meta.url))
-    const module = readFileSync(`${folder}lua-sources.ts`, 'utf8')
+    const module = readFileSync(`${folder}../redis/lua-sources.ts`, 'utf8')
     const release = {
       file: 'core/src/scripts/lock/release.lua',
       find: "redis.call('hset', KEYS[1], ARGV[1], holds)",

@@ -3,7 +3,7 @@ import { defineScript } from '../../redis/script.js'
 import { numberFrom, numbers } from '../../redis/shapes.js'
 import { TICKS_KEPT, TICKS_TTL_MS, type ScheduleCommand } from './keys.js'
 
-export const beginScript = defineScript('schedule/begin', numbers(1, numberFrom(1, 5)))
+export const beginScript = defineScript('schedule/begin', numbers(1, numberFrom(1, 6)))
 
 export interface BeginCommand extends ScheduleCommand {
   readonly owner: string
