@@ -65,6 +65,7 @@ const FLEETS = [
     'processes',
     'fair-line',
     'red-lock-faults',
+    'red-lock-hung',
     'fencing-tokens',
   ],
 ]
