@@ -73,6 +73,7 @@ const FLEETS = [
 const FOR_LONG = ['conformance-many']
 // What ioredis 5 does as 6 does, and takes long.
 const SAME_IN_IOREDIS_5 = [
+  ...['lost-lines', 'grants-nobody', 'compound-refused', 'forged', 'foreign-lines', 'latches'],
   ...['hold', 'processes', 'unavailable', 'readme', 'trust', '/conditions-re[mn]', '/replay'],
   ...[
     'semaphore',
