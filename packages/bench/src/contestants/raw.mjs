@@ -1,4 +1,4 @@
-import { LATCH_TTL_MS } from '../../../core/build/scripts/command-stamp.js'
+import { LATCH_TTL_MS } from '../../../core/build/scripts/replay-guard.js'
 import { givenLine, INBOX_PREFIX, latchPrefix, unlockChannel } from '../../../core/build/keys.js'
 import { acquireScript } from '../../../core/build/scripts/lock/acquire.js'
 import { releaseScript } from '../../../core/build/scripts/lock/release.js'

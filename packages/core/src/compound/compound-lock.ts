@@ -178,17 +178,22 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     }
   }
 
+  /** Whoever observes calls is told of its end when its caller is: after what it may have taken is given back. */
+  private takeOrLeaveNothing(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
+    const { name: lockName, kind } = this
+    return call.seenAs({ lockName, kind }, () => this.takeThenSettle(call))
+  }
+
   /** No answer but a hold before members are free again, as far as they answer. */
-  private async takeOrLeaveNothing(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
-    const { name: lockName, kind, rule } = this
+  private async takeThenSettle(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
     let isTaken = false
     try {
-      const taken = await call.seenAs({ lockName, kind }, () => this.take(call))
+      const taken = await this.take(call)
       isTaken = !(taken instanceof LockTimeoutError)
       return taken
     } finally {
       if (!isTaken) {
-        await call.whenGivenBack(rule.patienceMs)
+        await call.whenGivenBack(this.rule.patienceMs)
       }
     }
   }
