@@ -73,7 +73,15 @@ const FLEETS = [
 const FOR_LONG = ['conformance-many']
 // What ioredis 5 does as 6 does, and takes long.
 const SAME_IN_IOREDIS_5 = [
-  ...['lost-lines', 'grants-nobody', 'compound-refused', 'forged', 'foreign-lines', 'latches'],
+  ...[
+    'lost-lines',
+    'grants-nobody',
+    'compound-refused',
+    'forged',
+    'foreign-lines',
+    'latches',
+    'renewals-spread',
+  ],
   ...['hold', 'processes', 'unavailable', 'readme', 'trust', '/conditions-re[mn]', '/replay'],
   ...[
     'semaphore',
