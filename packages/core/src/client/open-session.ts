@@ -108,13 +108,18 @@ function watchPrimaries(session: OpenSession): void {
   })
 }
 
+// Redis takes nobody for alive who says so for longer than a day (`LONGEST_LIFE_MS` in give.part.lua), and a heartbeat
+// counts for two of them. Not taken for alive, no waiter would be called up.
+const LONGEST_HEARTBEAT_MS = 6 * 3_600_000
+
 function waitingInRedis(
   parts: Omit<
     FairWaitersParts & StandingHeadsParts,
     'refusals' | 'heartbeatMs' | 'aliveForMs' | 'takesGrants' | 'returns' | 'nonce'
   >,
-  { resyncInterval: heartbeatMs, lockWatchdogTimeout, localPassing, pushedGrants, replicas }: ResolvedOptions,
+  { resyncInterval, lockWatchdogTimeout, localPassing, pushedGrants, replicas }: ResolvedOptions,
 ) {
+  const heartbeatMs = Math.min(resyncInterval, LONGEST_HEARTBEAT_MS)
   const refusals = new Refusals(parts.clock)
   // What only the primary has is no grant where replicas count.
   const takesGrants = pushedGrants && !replicas

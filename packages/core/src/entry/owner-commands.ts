@@ -257,7 +257,8 @@ export class OwnerCommands extends Turns implements CountKeeper {
    * transaction longer; one is sent when it may be over, because it may have been discarded.
    */
   private async writeBehind({ error, isRelease, isLast }: Queued, holds: number): Promise<ReleaseReply> {
-    if (isLast) {
+    // The last level is not given back by what undid a re-entry: not sent, it would keep the lock for a whole lease.
+    if (isLast && (isRelease || holds > 0)) {
       throw error
     }
     if (isRelease) {

@@ -143,6 +143,7 @@ local isFree = not holder[1]
 q.isBack = tonumber(ARGV[10]) > 0
 q.isSure = q.isBack
 local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0 or q.isBack and q.ours == 0) and head(q)
+if isFree and first and first.owner ~= ARGV[1] then first = firstWhoHears(q, first, ARGV[11]) end
 local awaitsMs = not mine and isFree and not first and math.max(0, awaits(q) - q.now) or 0
 if mine or (isFree and awaitsMs == 0 and (not first or first.owner == ARGV[1])) then
 redis.call('hset', KEYS[1], ARGV[1], holds)
@@ -181,11 +182,12 @@ end
 local function passOverDeaf(q, first, inboxes)
 local deaf = {}
 for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
-local client, waiter = clientOf(owner), waiterOf(q, owner)
-if deaf[client] == nil then
-deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+local waiter = waiterOf(q, owner)
+local who = waiter.marks and clientOf(owner) or owner
+if deaf[who] == nil then
+deaf[who] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
 end
-if not deaf[client] then
+if not deaf[who] then
 for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
 redis.call('hdel', q.heartbeats, clientOf(before))
 remove(q, before)
@@ -195,10 +197,14 @@ end
 end
 return first
 end
-local function callUp(q, lock, first, inboxes, unlock, publish)
-if isDeaf(first, inboxes) then
-first = passOverDeaf(q, first, inboxes)
+local function firstWhoHears(q, first, inboxes)
+if not q.hears then
+q.hears = isDeaf(first, inboxes) and passOverDeaf(q, first, inboxes) or first
 end
+return q.hears
+end
+local function callUp(q, lock, first, inboxes, unlock, publish)
+first = firstWhoHears(q, first, inboxes)
 local owner, marks = first.owner, first.marks
 local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
 local nonce = nonceIn(marks)
@@ -438,8 +444,9 @@ callBack(q)
 end
 end
 local function everybody(q, ours, timeOf)
-local order, isThere = redis.call('lrange', q.list, 0, -1), {}
-for _, owner in ipairs(order) do
+local order, isThere = {}, {}
+for _, owner in ipairs(redis.call('lrange', q.list, 0, -1)) do
+if not isThere[owner] then order[#order + 1] = owner end
 isThere[owner] = true
 end
 local place = 1

@@ -45,6 +45,15 @@ describe('what a fair lock says', () => {
     },
   )
 
+  it('a release, to a waiter that asks again once in two days at most (I4)', async () => {
+    const waiters = await rig.client({ resyncInterval: 2 * 86_400_000 })
+    const hold = await line.lockOf(locks).acquire()
+    const { owner, done } = await line.join('a', waiters)
+    await hold.release()
+    await soon(done)
+    expect((await log.take()).map(([, payload]) => payload.endsWith(owner))).toEqual([true])
+  })
+
   it('a release towards a Node waiter that passes it on: who of its client stands directly behind, too', async () => {
     // On a busy machine the bound of passing is over before all have had it.
     const waiters = await rig.client({ resyncInterval: 20_000, clock: new SlowClock() })

@@ -148,6 +148,59 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
     expect(await rig.contents()).toEqual({})
   })
 
+  /** In line; Redis counts on it that its client listens to its inbox. */
+  const standsHearing = (owner: string, change: Partial<FairAcquireCommand> = {}) =>
+    acquireAs(owner, {
+      alive: { ...aliveAs(owner.split(':')[0]!), hears: true, takesGrants: true },
+      ...change,
+    })
+  const listensAs = (clientId: string) => rig.connection().subscribe(`holdfast:client:${clientId}`)
+
+  it('acquire: takes a free lock behind waiters whose clients hear nothing, and is out of line (I2, I8)', async () => {
+    await listensAs('c~1')
+    await acquireAs(A)
+    await standsHearing(B)
+    const { arrival } = (await standsHearing(C)) as { arrival: string }
+    await rig.admin.del(NAME)
+    expect(await standsHearing(C, { arrival, stamp: stamp(2) })).toEqual({ kind: 'acquired' })
+    expect(await seen.owners()).toEqual([])
+    // Given to itself by its own try, it would have stood in line still, and its release would have given it the lock.
+    expect(await releaseAs(C, { stamp: stamp(3) })).toEqual({ kind: 'released' })
+    expect(await rig.contents()).toEqual({})
+  })
+
+  it('release: a Java thread keeps its place when another one of its client is passed over (I10)', async () => {
+    await listensAs('c~1')
+    await acquireAs(A)
+    await standsHearing(B)
+    for (const [owner, fromNow] of [
+      ['uuid:7', -1_000],
+      ['uuid:8', 300_000],
+    ] as const) {
+      await rig.admin.rpush(seen.keys.queue, owner)
+      await rig.admin.zadd(seen.keys.timeouts, Date.now() + fromNow, owner)
+    }
+    await standsHearing(C)
+    await releaseAs(A)
+    expect(await seen.owners()).toEqual(['uuid:8', C])
+    expect(await rig.admin.exists(NAME)).toBe(0)
+    await rig.admin.flushall()
+  })
+
+  it('heartbeat: a Java client that put itself in the list again, without its time, stands there once (I10)', async () => {
+    await acquireAs(A)
+    await acquireAs(B)
+    await rig.admin.rpush(seen.keys.queue, 'uuid:7')
+    await rig.admin.del(seen.keys.timeouts)
+    await acquireAs(C)
+    await rig.admin.rpush(seen.keys.queue, 'uuid:7')
+    await rig.admin.zadd(seen.keys.timeouts, Date.now() + 300_000, 'uuid:7')
+    await beatAs('b~1')
+    expect(await seen.owners()).toEqual([B, 'uuid:7', C])
+    expect(await rig.admin.zcard(seen.keys.timeouts)).toBe(3)
+    await rig.admin.flushall()
+  })
+
   it('withdraw: out of line, and a hold stays', async () => {
     await acquireAs(A)
     await acquireAs(B)

@@ -108,6 +108,23 @@ describe('a release in a transaction that the application has opened', () => {
     await leaveLatches()
   })
 
+  it('of a hold whose re-entry waited in it frees the lock when it is over (I2)', async () => {
+    const { locks, connection } = await shared()
+    await locks.run(async () => {
+      const lock = locks.getLock(NAME)
+      const hold = await lock.acquire()
+      const opened = await transaction(connection)
+      const failed = nextEvent(locks, 'release-failed')
+      expect(await failureOf(lock.acquire())).toMatchObject(isUnknown)
+      await failed
+      // The re-entry, and what undoes it.
+      expect(await opened.exec()).toHaveLength(2)
+      expect(await hold.release()).toBe('released')
+    })
+    expect(await rig.admin.exists(NAME)).toBe(0)
+    await leaveLatches()
+  })
+
   it.each(['exec', 'discard'] as const)('of permits counts once: %s', async (end) => {
     const { locks, connection } = await shared()
     const semaphore = locks.getSemaphore(NAME)

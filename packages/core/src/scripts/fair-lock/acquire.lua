@@ -47,6 +47,9 @@ local isFree = not holder[1]
 q.isBack = tonumber(ARGV[10]) > 0
 q.isSure = q.isBack
 local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0 or q.isBack and q.ours == 0) and head(q)
+-- Who tries may itself be the first who hears. Called up by its own try, it would be put in line again behind that, and
+-- its release would give the lock to itself, which nobody waits for any more.
+if isFree and first and first.owner ~= ARGV[1] then first = firstWhoHears(q, first, ARGV[11]) end
 local awaitsMs = not mine and isFree and not first and math.max(0, awaits(q) - q.now) or 0
 if mine or (isFree and awaitsMs == 0 and (not first or first.owner == ARGV[1])) then
   redis.call('hset', KEYS[1], ARGV[1], holds)

@@ -29,11 +29,13 @@ end
 local function passOverDeaf(q, first, inboxes)
   local deaf = {}
   for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
-    local client, waiter = clientOf(owner), waiterOf(q, owner)
-    if deaf[client] == nil then
-      deaf[client] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+    local waiter = waiterOf(q, owner)
+    -- Waiters of ours live as long as their client; each Java thread has a time of its own.
+    local who = waiter.marks and clientOf(owner) or owner
+    if deaf[who] == nil then
+      deaf[who] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
     end
-    if not deaf[client] then
+    if not deaf[who] then
       for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
         redis.call('hdel', q.heartbeats, clientOf(before))
         remove(q, before)
@@ -44,6 +46,14 @@ local function passOverDeaf(q, first, inboxes)
   return first
 end
 
+-- Who is to be called up: the first in line, unless nobody listens to its inbox any more. Looked for once in a script.
+local function firstWhoHears(q, first, inboxes)
+  if not q.hears then
+    q.hears = isDeaf(first, inboxes) and passOverDeaf(q, first, inboxes) or first
+  end
+  return q.hears
+end
+
 -- Returns how many ms it has from now whom we told, where others stand in line behind it: should it be dead or stopped,
 -- they might hear of nothing. 0 for a Java client, whom nobody of ours takes for dead before Redisson does.
 -- A Java waiter hears on its own channel that it may try; a client that does not use what it is given lets its waiters
@@ -51,9 +61,7 @@ end
 -- So does one that speaks another protocol: it has no nonce that we could read.
 -- unlock: Redisson's channel; publish: PUBLISH or SPUBLISH on it.
 local function callUp(q, lock, first, inboxes, unlock, publish)
-  if isDeaf(first, inboxes) then
-    first = passOverDeaf(q, first, inboxes)
-  end
+  first = firstWhoHears(q, first, inboxes)
   local owner, marks = first.owner, first.marks
   local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
   local nonce = nonceIn(marks)

@@ -8,7 +8,8 @@
 --        listed, ours: how many are in the list, and in arrivals; hadOurs: the same when the script began;
 --        keepMs: how long our keys live from now, if somebody lives; heard, span, awaits: those fields, nil before the
 --        script has read them; isSure: one of ours asks that was in line; isBack: and waits still; isRebuilt: keys are
---        new, and have no end yet; isUnknown: clients are to come back by their numbers }
+--        new, and have no end yet; isUnknown: clients are to come back by their numbers; hears: who is to be called up, once
+--        it was looked for }
 -- insert clock
 -- insert lock/give
 local function lineAt(list, scores, arrivals, heartbeats, patience)
@@ -167,8 +168,11 @@ end
 -- not go before the next that came later, or else to the front: that is where Java clients drop them, who look at the head
 -- only, and whoever came after the list was lost stands behind them. Others go by their times.
 local function everybody(q, ours, timeOf)
-  local order, isThere = redis.call('lrange', q.list, 0, -1), {}
-  for _, owner in ipairs(order) do
+  local order, isThere = {}, {}
+  for _, owner in ipairs(redis.call('lrange', q.list, 0, -1)) do
+    -- Once: a Java client whose time was lost puts itself in the list again. Whoever leaves would leave the second behind,
+    -- and there would be more in the list than have a time, for ever.
+    if not isThere[owner] then order[#order + 1] = owner end
     isThere[owner] = true
   end
   local place = 1
