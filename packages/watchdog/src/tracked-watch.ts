@@ -127,8 +127,15 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   }
 
   doubt(): void {
-    if (this.#ended || this.#suspect) return
-    this.becomeSuspect(this.#keeper.clock.now())
+    if (this.#ended) return
+    const now = this.#keeper.clock.now()
+    if (this.#suspect) {
+      // The store may have answered the question that is on its way before what this doubt is about: that answer proves
+      // nothing, and the store is asked again behind it.
+      this.#provenFrom = Math.max(this.#provenFrom, now)
+      return
+    }
+    this.becomeSuspect(now)
     this.#keeper.verify(this)
   }
 

@@ -32,7 +32,7 @@ export interface Watch {
   correct(sentAt: number, remainingMs: number, options?: { readonly mayGrow: boolean }): void
   /**
    * Somebody says that it may be gone. Nothing is trusted until the store has been asked, which happens at once; its
-   * answer alone decides. Without effect while it is suspect.
+   * answer alone decides. While a question is on its way another one follows it: its answer may be older than this doubt.
    */
   doubt(): void
   /** The owner learnt of the loss by itself: ends the watch and calls `onLost`. */

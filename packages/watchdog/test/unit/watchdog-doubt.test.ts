@@ -151,6 +151,30 @@ describe('a watch that is doubted by itself', () => {
     expect([one.trustedForMs, one.suspect]).toEqual([TRUST, false])
   })
 
+  it.each([true, false])(
+    'while a question is on its way, whose answer may be older: asked again behind it (I1), renewed: %s',
+    async (renew) => {
+      const bench = new Bench()
+      const lease = new FakeLease('one')
+      const watch = bench.watch(lease, { renew })
+      watch.doubt()
+      await bench.clock.advance(10)
+      watch.doubt()
+      const { renewals, remainders } = bench.store
+      const questions = renew ? renewals : remainders
+      expect(questions).toHaveLength(1)
+      renewals[0]?.answer(['renewed'])
+      remainders[0]?.answer(TTL)
+      await bench.clock.settle()
+      expect([watch.trustedForMs, watch.suspect]).toEqual([0, true])
+      expect(questions).toHaveLength(2)
+      renewals[1]?.answer(['lost'])
+      remainders[1]?.answer(null)
+      await bench.clock.settle()
+      expect(lease.losses).toEqual(['refused'])
+    },
+  )
+
   it('is lost when the store says so, and suspect still; doubted afterwards it asks nothing', async () => {
     const bench = new Bench()
     const lease = new FakeLease('one')
