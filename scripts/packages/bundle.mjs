@@ -140,7 +140,11 @@ const bundleScript = async ({ folder, manifest }, format, { file, input, own }) 
     write: false,
     logLevel: 'warning',
   })
-  return { file: `${file}.${extension}`, text: withClassNames(outputFiles[0].text), metafile }
+  return {
+    file: `${file}.${extension}`,
+    text: withOptionalRequires(withClassNames(outputFiles[0].text)),
+    metafile,
+  }
 }
 
 /** esbuild may call a class by another name inside, `_Name` or `Name2`, which `inspect`, errors and Nest would show. */
@@ -151,6 +155,13 @@ const withClassNames = (text) => {
     text,
   )
 }
+
+/** Bundlers let a `require` fail that stands in a `try`, but not one in a function there, as esbuild writes an import(). */
+const withOptionalRequires = (text) =>
+  text.replaceAll(
+    /await Promise\.resolve\(\)\.then\(\(\) => (__toESM\(require\("[^"]+"\)(?:, 1)?\))\)/g,
+    'await $1',
+  )
 
 /** They are for readers of the sources, and a fifth of what would be downloaded. */
 const withoutComments = {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import { checkInstallScripts } from './check-contents.mjs'
 import { Project, asInstalledHere } from './project.mjs'
 import { LIMITS, gzippedSize, loadTimes } from './weight.mjs'
@@ -89,6 +90,14 @@ export const checkNodeRedisProject = async (setting) => {
   )
   for (const file of ['quickstart.mjs', 'quickstart.cjs']) {
     await report.check(`project with node-redis alone: ${file}`, () => prints(project, file))
+  }
+  for (const contents of ["export * from '@holdfast/core'", "require('@holdfast/core')"]) {
+    await report.check(`project with node-redis alone: esbuild bundles ${contents}`, () =>
+      build({
+        stdin: { contents, resolveDir: project.folder },
+        ...{ bundle: true, platform: 'node', write: false, logLevel: 'silent' },
+      }),
+    )
   }
   const compiles = await report.check('project with node-redis alone: compiles, strict', () => project.tsc())
   if (compiles) {

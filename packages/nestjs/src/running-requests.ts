@@ -1,5 +1,6 @@
 interface Response {
-  once(event: 'close', listener: () => void): unknown
+  readonly destroyed?: boolean
+  once(event: 'finish' | 'close', listener: () => void): unknown
 }
 
 /** The HTTP requests that are not answered yet. */
@@ -7,12 +8,23 @@ export class RunningRequests {
   private readonly responses = new Map<Response, Promise<void>>()
 
   readonly middleware = (_request: unknown, response: Response, next: () => void): void => {
-    const closed = new Promise<void>((resolve) => response.once('close', resolve))
+    // Whose client has gone in a middleware before this one has closed already, and does not say so again.
+    if (response.destroyed !== true) {
+      this.keep(response)
+    }
+    next()
+  }
+
+  private keep(response: Response): void {
+    const ended = new Promise<void>((resolve) => {
+      // What has no connection, as in a function in the cloud, never closes.
+      response.once('finish', resolve)
+      response.once('close', resolve)
+    })
     this.responses.set(
       response,
-      closed.then(() => void this.responses.delete(response)),
+      ended.then(() => void this.responses.delete(response)),
     )
-    next()
   }
 
   /** Resolves when those that run now are answered, at the latest after `limitMs`. Later ones are not waited for. */

@@ -105,7 +105,14 @@ async function insist(
     await call.pause(call.session.options.random() * 2 ** tries)
     const again = answers.filter(({ kind }) => kind === 'busy').map(({ member }) => member)
     const others = answers.filter(({ kind }) => kind !== 'busy')
-    latest = await new QuorumRound(call, of, { members: again, said: others, first }).ask()
+    const { answers: said, unheard } = await new QuorumRound(call, of, {
+      members: again,
+      said: others,
+      first,
+    }).ask()
+    // Those that were too slow for an earlier round are not asked again, and might have been part of a quorum: without
+    // them a wait would end as if too few nodes answered.
+    latest = { answers: said, unheard: [...latest.unheard, ...unheard] }
   }
   return latest
 }

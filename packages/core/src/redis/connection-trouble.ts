@@ -92,6 +92,8 @@ export function troubleInWords(error: OfSeveral): string {
 const REFUSED = /\b(WRONGPASS|NOAUTH|NOPERM|DENIED) |^ERR AUTH /
 // It is no Redis that answers, or one that speaks TLS where the client does not, or the other way round.
 const NO_REDIS = /^Protocol error, got |^Unknown RESP type |SSL routines|wrong version number/
+// What a server says of itself, such as a proxy that has no certificate yet, or one that ends in the middle of a handshake.
+const PASSING_TLS = /alert internal error|unexpected eof while reading/
 const CERTIFICATE =
   /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_(GET|VERIFY|DECRYPT|DECODE)_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)$)/
 
@@ -104,6 +106,9 @@ export function lastsForGood(trouble: OfSeveral): boolean {
   const { code, message } = trouble as OfSeveral & { readonly code?: unknown }
   if (code === 'ENOTFOUND') {
     return true
+  }
+  if (PASSING_TLS.test(message)) {
+    return false
   }
   if (REFUSED.test(message) || NO_REDIS.test(message) || CERTIFICATE.test(String(code))) {
     return true

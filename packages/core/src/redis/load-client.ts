@@ -45,11 +45,14 @@ export async function loadNodeRedis(): Promise<NodeRedis | null> {
 }
 
 /** @throws any other error: a client that is there and broken shall not seem to be missing */
-function nullIfMissing(error: unknown, name: string): null {
+export function nullIfMissing(error: unknown, name: string): null {
   const { code, message } = error as { code?: unknown; message?: unknown }
   // Of import(), and of the require() that it is in the CommonJS build.
   const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
-  if (isMissing && String(message).includes(`'${name}'`)) {
+  // Node and Jest name it in quotes, Yarn Plug'n'Play in a line of its own.
+  const required = `Required package: ${name}`
+  const named = [`'${name}'`, `${required}\n`, `${required} (via`]
+  if (isMissing && named.some((each) => String(message).includes(each))) {
     return null
   }
   throw error

@@ -1,5 +1,5 @@
 import { CommandDeadlines, type InFlight } from './command-deadlines.js'
-import type { Clock } from './time.js'
+import { afterThisTick, type Clock } from './time.js'
 
 /** Of what was passed on inside the process. */
 export const RELEASED: Promise<'released'> = Promise.resolve('released')
@@ -10,6 +10,7 @@ export const RELEASED: Promise<'released'> = Promise.resolve('released')
  */
 export class ReleaseWaits {
   private readonly deadlines: CommandDeadlines
+  private closed = false
 
   constructor(clock: Clock, waitMs: number, beforeResume: () => void) {
     this.deadlines = new CommandDeadlines(clock, waitMs, beforeResume)
@@ -26,6 +27,12 @@ export class ReleaseWaits {
       return release
     }
     return new Promise((resolve, reject) => {
+      if (this.closed) {
+        // No timer any more. What is known at once is told, such as that the close took the lock away.
+        release.then(resolve, reject)
+        afterThisTick(() => resolve(null))
+        return
+      }
       const wait = new ReleaseWait(() => resolve(null))
       this.deadlines.add(wait)
       release.then(
@@ -42,6 +49,7 @@ export class ReleaseWaits {
   }
 
   close(): void {
+    this.closed = true
     this.deadlines.close()
   }
 }

@@ -165,6 +165,25 @@ describe('connect() fails at once, and says why', () => {
     expect(error.message).toMatch(/Protocol error|Unknown RESP type/)
   })
 
+  it('ignores that a server cannot speak TLS for the moment', async () => {
+    const sockets = new Set<Socket>()
+    const server = createServer((socket) => {
+      sockets.add(socket.on('error', () => undefined))
+      // An alert, fatal, "internal error": as a proxy that has no certificate yet.
+      socket.once('data', () => socket.end(Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x50])))
+    }).listen(0, '127.0.0.1')
+    rig.atEnd(() => {
+      sockets.forEach((socket) => socket.destroy())
+      server.close()
+    })
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const options = { unavailableTimeoutMs: 300 }
+    const error = await failureOf(() => LockClient.connect(open({ port, tls: true }), options))
+    expect(error).toMatchObject({ outcome: 'not-sent', transient: true })
+    expect(error.message).toMatch(/^No connection to Redis within 300 ms: .*alert internal error/)
+  })
+
   // Of ioredis, whatever the project.
   it.each(['a cluster', 'Sentinel'])('a wrong password of %s', async (kind) => {
     const at = { host: '127.0.0.1', port: rig.server.port }

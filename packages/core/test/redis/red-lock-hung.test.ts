@@ -62,6 +62,29 @@ describe('RedLock of five nodes, of which some hang (SIGSTOP), wanted by eight c
     expect(seen).toEqual({ entries: 2 * 8 * TURNS, overlaps: 0 })
   })
 
+  it('a slow node that is not waited for is no node that fails: the wait ends because somebody else has one', async () => {
+    const [one, other] = [await nodes.participant(PATIENT), await nodes.participant()]
+    const lock = over(one, { nodeTimeoutMs: NODE_TIMEOUT_MS })
+    await lock.withLock(() => undefined)
+    await Promise.all([2, 3].map((i) => nodes.at(i).server.pause()))
+    // Until those two are passed over.
+    await eventually(async () => {
+      const startedAt = performance.now()
+      await lock.withLock(() => undefined)
+      return performance.now() - startedAt < NODE_TIMEOUT_MS / 8
+    })
+    const vote = await other[1]!.getLock(NAME).acquire()
+    // Slower than the quarter of its time that it has where it decides nothing.
+    nodes.at(4).proxy.delay(0.4 * NODE_TIMEOUT_MS)
+    const error = await failureOf(lock.acquire({ waitMs: 0.35 * NODE_TIMEOUT_MS }))
+    expect(error).toBeInstanceOf(LockTimeoutError)
+    expect((error as Error).message).toContain('Its answer changed nothing any more.')
+    nodes.at(4).proxy.pass()
+    ;[2, 3].forEach((i) => nodes.at(i).server.resume())
+    await vote.release()
+    await eventually(async () => (await nodes.keys()).length === 0)
+  })
+
   it('who is refused gives its votes back without waiting for a node that hangs', async () => {
     const [one, other] = [await nodes.participant(PATIENT), await nodes.participant()]
     const lock = over(one, { nodeTimeoutMs: 8_000 })

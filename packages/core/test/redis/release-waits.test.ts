@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { Locked } from '../../src/decorators/index.js'
 import { LockLostError, RedisUnavailableError, type LockClient, type LockEvents } from '../../src/index.js'
 import { exclusive } from '../../src/schedule/index.js'
+import { systemClock } from '../../src/runtime/time.js'
 import { eventually, signalled } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 
@@ -212,6 +213,41 @@ describe('close() after a withLock that did not wait for its release', () => {
     expect((await failed).error).toBeInstanceOf(RedisUnavailableError)
     await rig.server.restart()
     await rig.admin.del(NAME)
+  })
+
+  it('work that ends after the close leaves no timer (I5), and is told of its loss', async () => {
+    const timers = new Set<object>()
+    const clock = {
+      ...systemClock,
+      setTimer: (delayMs: number, fire: () => void) => {
+        const key = {}
+        timers.add(key)
+        const timer = systemClock.setTimer(delayMs, () => {
+          timers.delete(key)
+          fire()
+        })
+        return {
+          cancel: () => {
+            timers.delete(key)
+            timer.cancel()
+          },
+        }
+      },
+    }
+    const locks = await rig.client({ clock })
+    const [inside, end] = [signalled(), signalled()]
+    const work = locks.getLock(NAME).withLock(async () => {
+      inside.resolve()
+      await end.promise
+      return 'done'
+    })
+    await inside.promise
+    await soon(locks.close({ graceMs: 0 }))
+    expect(timers.size).toBe(0)
+    end.resolve()
+    const error = await soon(work).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'LOCK_LOST', reason: 'closed', result: 'done' })
+    expect(timers.size).toBe(0)
   })
 
   it('a close that comes during the wait does not lengthen it', async () => {

@@ -23,8 +23,10 @@ import { ClientClosedError, LockClient } from '@holdfast/core'
 import { RequestAbortedError } from '@holdfast/core/http'
 import { Redis } from 'ioredis'
 import { randomUUID } from 'node:crypto'
-import { request as openRequest } from 'node:http'
-import type { Writable } from 'node:stream'
+import { once } from 'node:events'
+import { IncomingMessage, ServerResponse, request as openRequest } from 'node:http'
+import { Socket } from 'node:net'
+import { Writable } from 'node:stream'
 import 'reflect-metadata'
 import { Locked, LocksModule, currentHold } from '../../src/index.js'
 import { eventually, signalled } from '../../../core/test/redis/support/harness.js'
@@ -145,7 +147,11 @@ describe.each([
   let url: string
   let locks: LockClient
 
-  const start = async (errors?: { busyStatus?: 423 }, drainMs?: number): Promise<INestApplication> => {
+  const start = async (
+    errors?: { busyStatus?: 423 },
+    drainMs?: number,
+    middleware?: (request: unknown, response: Writable, next: () => void) => void,
+  ): Promise<INestApplication> => {
     const options = { redis: redisUrl, graceMs: 2_000, drainMs, ...(errors && { errors }) }
     @Module({
       imports: [LocksModule.forRoot(options)],
@@ -155,6 +161,9 @@ describe.each([
     class AppModule {}
     const quiet = { logger: false as const, abortOnError: false }
     const made = await NestFactory.create(AppModule, makeAdapter() as ExpressAdapter, quiet)
+    if (middleware) {
+      made.use(middleware)
+    }
     await made.listen(0, '127.0.0.1')
     return made
   }
@@ -268,6 +277,28 @@ describe.each([
     await holder.close()
   })
 
+  it('drains: a request whose client had gone when its turn came is not waited for', async () => {
+    const DRAIN_MS = 5_000
+    const [entered, gone] = [signalled(), signalled()]
+    // Such as one that asks a store of sessions.
+    const draining = await start({ busyStatus: 423 }, DRAIN_MS, (_request, response, next) => {
+      response.once('close', () => {
+        next()
+        gone.resolve()
+      })
+      entered.resolve()
+    })
+    const request = openRequest(`${await draining.getUrl()}/attempt`, { method: 'POST' })
+    request.on('error', () => undefined)
+    request.end()
+    await entered.promise
+    request.destroy()
+    await gone.promise
+    const startedAt = performance.now()
+    await draining.close()
+    expect(performance.now() - startedAt).toBeLessThan(DRAIN_MS * 0.9)
+  })
+
   it('drains for its time at most, and not beyond an hour', async () => {
     const draining = await start({ busyStatus: 423 }, 50)
     const holder = await LockClient.connect(redisUrl)
@@ -317,5 +348,26 @@ describe.each([
     expect([503, 'no answer']).toContain(await answer)
     await hold.release()
     await holder.close()
+  })
+})
+
+describe('requests that are handed in without a connection, as in a function in the cloud', () => {
+  it('are over when they are answered: nothing waits for them', async () => {
+    const DRAIN_MS = 5_000
+    @Module({ imports: [LocksModule.forRoot({ redis: redisUrl, drainMs: DRAIN_MS })] })
+    class AppModule {}
+    const app = await NestFactory.create(AppModule, new ExpressAdapter(), { logger: false })
+    await app.init()
+    const request = Object.assign(new IncomingMessage(new Socket()), { method: 'GET', url: '/nothing' })
+    const response = new ServerResponse(request)
+    response.assignSocket(new Writable({ write: (_chunk, _encoding, done) => done() }) as Socket)
+    const answered = once(response, 'finish')
+    const handle = app.getHttpAdapter().getInstance() as (...args: unknown[]) => void
+    handle(request, response)
+    await answered
+    expect(response.statusCode).toBe(404)
+    const startedAt = performance.now()
+    await app.close()
+    expect(performance.now() - startedAt).toBeLessThan(DRAIN_MS * 0.9)
   })
 })
