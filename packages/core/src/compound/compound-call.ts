@@ -188,7 +188,7 @@ export class CompoundCall {
 
   /** What it ends with because of a member that failed. */
   failure({ member: { session, lockName }, error }: Extract<Answer, { kind: 'failed' }>): unknown {
-    return this.waitMs === 0
+    return this.waitMs === 0 || !isWorthRetrying(error)
       ? error
       : unansweredWait(session.runner.plight, { lockName, waitedMs: this.waitedMs }, error)
   }
