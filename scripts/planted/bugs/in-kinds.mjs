@@ -32,7 +32,7 @@ export const BUGS_IN_KINDS = {
   },
   'who is refused several locks is told before they are free': {
     file: 'core/src/compound/compound-lock.ts',
-    find: 'await call.whenGivenBack(rule.patienceMs)',
+    find: 'await call.whenGivenBack(this.rule.patienceMs)',
     replace: '',
     test: REFUSED,
     only: 'one attempt',
