@@ -15,6 +15,13 @@ const JEST = [
 const LONGEST_RUN_MS = 180_000
 const LAST_WORDS_MS = 15_000
 
+const PROJECTS = [
+  ['/unit/', 'unit'],
+  ['/node-redis', 'noderedis6'],
+  ['/red-lock-hung', 'fleets'],
+  ['', 'ioredis6'],
+]
+
 /**
  * @typedef {{ torture?: string, semaphores?: string, script?: string, test?: string, only?: string }} Finder
  * @typedef {{ found: boolean, evidence: string }} Finding
@@ -54,7 +61,8 @@ const lookByScript = async (command, { bug, signal }) => {
 }
 
 const lookByTest = async ({ test, only }, { bug, redisUrl, signal }) => {
-  const project = test.includes('/unit/') ? 'unit' : test.includes('/node-redis') ? 'noderedis6' : 'ioredis6'
+  // As jest.config.js deals the files out; the last part is in every path.
+  const [, project] = PROJECTS.find(([part]) => test.includes(part))
   const pattern = only ? ['--testNamePattern', only] : []
   const args = [...JEST, '--selectProjects', project, ...pattern, '--runTestsByPath', test]
   const env = { HOLDFAST_TEST_REDIS_URL: redisUrl, ...(bug && { HOLDFAST_PLANTED_BUG: bug }) }
