@@ -1,0 +1,643 @@
+import { describe, expect, it } from '@jest/globals'
+import { RedisUnavailableError, WrongTypeError } from '../../src/errors.js'
+import { unexpected, UnexpectedReply } from '../../src/redis/failures.js'
+import { EntryUnderTest, type Reply } from './support/entry-under-test.js'
+
+const ACQUIRED: Reply = { kind: 'acquired' }
+const HELD: Reply = { kind: 'held', ttlMs: 1_000, holder: 'other', holds: 1 }
+const HELD_IN_LINE: Reply = { ...HELD, waits: true }
+const LOST: Reply = { kind: 'lost' }
+const RELEASED: Reply = { kind: 'released' }
+const STILL_HELD: Reply = { kind: 'still-held' }
+const NOT_HELD: Reply = { kind: 'not-held' }
+const RENAMED: Reply = { kind: 'renamed' }
+const SILENCE = new RedisUnavailableError('silence', { outcome: 'unknown', transient: true })
+const NOT_SENT = new RedisUnavailableError('not sent', { outcome: 'not-sent', transient: false })
+const REFUSED = new RedisUnavailableError('refused', { outcome: 'refused', transient: false })
+const WRONG_TYPE = new WrongTypeError('name', 'name', new Error('WRONGTYPE'))
+const QUEUED = unexpected(new UnexpectedReply('QUEUED'), { lockName: 'name' })
+
+type Step = (entry: EntryUnderTest) => unknown
+
+/** A first try, and what it is answered. */
+const tried =
+  (reply: Reply): Step =>
+  (entry) =>
+    entry.answering(entry.tryFirst(), [reply])
+const reentered =
+  (reply: Reply): Step =>
+  (entry) =>
+    entry.answering(entry.reenter(2), [reply])
+/** Down to so many levels; tried once more where nobody answers. */
+const released =
+  (holds: number, reply: Reply): Step =>
+  (entry) =>
+    entry.answering(entry.release(holds), [reply])
+const handedOver =
+  (to: string, reply: Reply): Step =>
+  (entry) =>
+    entry.answering(entry.handOver(to), [reply])
+/** The connection breaks before the answer, and the client library sends the try again. */
+const triedTwice =
+  (reply: Reply): Step =>
+  (entry) => {
+    entry.tryFirst().catch(() => undefined)
+    entry.reconnect()
+    return entry.answer(reply)
+  }
+const given: Step = (entry) => entry.given()
+const turnTaken: Step = (entry) => entry.takeTurn()
+
+// These have no answer yet.
+const trying: Step = (entry) => void entry.tryFirst()
+const releasing: Step = (entry) => void entry.release(0)
+const handingOver: Step = (entry) => void entry.handOver('B')
+
+interface Row {
+  readonly steps: readonly Step[]
+  /** What it says of itself. */
+  readonly is: string
+  /** What a re-entry sends that is granted. */
+  readonly reenter: string
+  /** What a release down to one level sends. */
+  readonly lower: string
+  /** What a release of all levels sends. */
+  readonly release: string
+  /** What is told of that release if Redis finds nothing to release. */
+  readonly ifNotHeld: 'released' | 'not-held'
+}
+
+const NOTHING = ''
+const WAITS_FOR_EXEC = 'fails'
+const NO_TURN = 'waits'
+
+// Each way to get somewhere, and what follows. `#2`: the second command; `latch 1`: copies up to the first are refused.
+const TABLE: Record<string, Row> = {
+  'nothing was sent': {
+    steps: [],
+    is: 'nothing, untouched',
+    reenter: 'acquire A 2 #1',
+    lower: 'release A 1 #1',
+    release: NOTHING,
+    ifNotHeld: 'released',
+  },
+  'a try was refused': {
+    steps: [tried(HELD)],
+    is: 'nothing, untouched',
+    reenter: 'acquire A 2 #2',
+    lower: 'release A 1 #2',
+    release: NOTHING,
+    ifNotHeld: 'released',
+  },
+  'a refused try put it in line': {
+    steps: [tried(HELD_IN_LINE)],
+    is: 'in line, only in line',
+    reenter: 'acquire A 2 #2',
+    lower: 'release A 1 #2',
+    release: 'release A 0 #2',
+    ifNotHeld: 'not-held',
+  },
+  'in line, and refused again by a try that does not stand there': {
+    steps: [tried(HELD_IN_LINE), tried(HELD)],
+    is: 'in line, only in line',
+    reenter: 'acquire A 2 #3',
+    lower: 'release A 1 #3',
+    release: 'release A 0 #3',
+    ifNotHeld: 'not-held',
+  },
+  'in line, and a try has no answer': {
+    steps: [tried(HELD_IN_LINE), tried(SILENCE)],
+    is: 'in line',
+    reenter: 'acquire A 2 #3 latch 2',
+    lower: 'release A 1 #3 latch 2',
+    release: 'release A 0 #3 latch 2',
+    ifNotHeld: 'not-held',
+  },
+  'given while it waited': {
+    steps: [tried(HELD_IN_LINE), given],
+    is: 'at rest',
+    reenter: 'acquire A 2 #2',
+    lower: NOTHING,
+    release: 'release A 0 #2',
+    ifNotHeld: 'not-held',
+  },
+  'a try is on its way': {
+    steps: [trying],
+    is: '',
+    reenter: NO_TURN,
+    lower: NO_TURN,
+    release: NO_TURN,
+    ifNotHeld: 'not-held',
+  },
+  'a try has no answer': {
+    steps: [tried(SILENCE)],
+    is: '',
+    reenter: 'acquire A 2 #2 latch 1',
+    lower: 'release A 1 #2 latch 1',
+    release: 'release A 0 #2 latch 1',
+    ifNotHeld: 'not-held',
+  },
+  'a try was not sent': {
+    steps: [tried(NOT_SENT)],
+    is: 'nothing, untouched',
+    reenter: 'acquire A 2 #2',
+    lower: 'release A 1 #2',
+    release: NOTHING,
+    ifNotHeld: 'released',
+  },
+  'a try was refused by Redis': {
+    steps: [tried(REFUSED)],
+    is: 'nothing, untouched',
+    reenter: 'acquire A 2 #2',
+    lower: 'release A 1 #2',
+    release: NOTHING,
+    ifNotHeld: 'released',
+  },
+  'a try met something else': {
+    steps: [tried(WRONG_TYPE)],
+    is: 'nothing, untouched',
+    reenter: 'acquire A 2 #2',
+    lower: 'release A 1 #2',
+    release: NOTHING,
+    ifNotHeld: 'released',
+  },
+  'a try was sent twice, and one copy refused by Redis': {
+    steps: [triedTwice(REFUSED)],
+    is: '',
+    reenter: 'acquire A 2 #2 latch 1',
+    lower: 'release A 1 #2 latch 1',
+    release: 'release A 0 #2 latch 1',
+    ifNotHeld: 'not-held',
+  },
+  'a try was sent twice, and one copy met something else': {
+    steps: [triedTwice(WRONG_TYPE)],
+    is: '',
+    reenter: 'acquire A 2 #2 latch 1',
+    lower: 'release A 1 #2 latch 1',
+    release: 'release A 0 #2 latch 1',
+    ifNotHeld: 'not-held',
+  },
+  'a try was sent twice, and one copy refused': {
+    steps: [triedTwice(HELD)],
+    is: '',
+    reenter: 'acquire A 2 #2 latch 1',
+    lower: 'release A 1 #2 latch 1',
+    release: 'release A 0 #2 latch 1',
+    ifNotHeld: 'not-held',
+  },
+  'a try was sent twice, and granted': {
+    steps: [triedTwice(ACQUIRED)],
+    is: '',
+    reenter: 'acquire A 2 #2 latch 1',
+    lower: NOTHING,
+    release: 'release A 0 #2 latch 1',
+    ifNotHeld: 'not-held',
+  },
+  'a try has no answer, the next is granted': {
+    steps: [tried(SILENCE), tried(ACQUIRED)],
+    is: '',
+    reenter: 'acquire A 2 #3 latch 1',
+    lower: NOTHING,
+    release: 'release A 0 #3 latch 1',
+    ifNotHeld: 'not-held',
+  },
+  'a try has no answer, the next is refused': {
+    steps: [tried(SILENCE), tried(HELD)],
+    is: '',
+    reenter: 'acquire A 2 #3 latch 1',
+    lower: 'release A 1 #3 latch 1',
+    release: 'release A 0 #3 latch 1',
+    ifNotHeld: 'not-held',
+  },
+  'held once': {
+    steps: [tried(ACQUIRED)],
+    is: 'at rest',
+    reenter: 'acquire A 2 #2',
+    lower: NOTHING,
+    release: 'release A 0 #2',
+    ifNotHeld: 'not-held',
+  },
+  'held once, the turn is taken': {
+    steps: [tried(ACQUIRED), turnTaken],
+    is: '',
+    reenter: NO_TURN,
+    lower: NO_TURN,
+    release: NO_TURN,
+    ifNotHeld: 'not-held',
+  },
+  'held twice': {
+    steps: [tried(ACQUIRED), reentered(ACQUIRED)],
+    is: '',
+    reenter: 'acquire A 2 #3',
+    lower: 'release A 1 #3',
+    release: 'release A 0 #3',
+    ifNotHeld: 'not-held',
+  },
+  'held once again': {
+    steps: [tried(ACQUIRED), reentered(ACQUIRED), released(1, STILL_HELD)],
+    is: 'at rest',
+    reenter: 'acquire A 2 #4',
+    lower: NOTHING,
+    release: 'release A 0 #4',
+    ifNotHeld: 'not-held',
+  },
+  'a re-entry has no answer': {
+    steps: [tried(ACQUIRED), reentered(SILENCE)],
+    is: '',
+    reenter: 'acquire A 2 #3 latch 2',
+    lower: 'release A 1 #3 latch 2',
+    release: 'release A 0 #3 latch 2',
+    ifNotHeld: 'not-held',
+  },
+  'a re-entry has no answer and was undone': {
+    steps: [tried(ACQUIRED), reentered(SILENCE), released(1, STILL_HELD)],
+    is: '',
+    reenter: 'acquire A 2 #4 latch 2',
+    lower: NOTHING,
+    release: 'release A 0 #4 latch 2',
+    ifNotHeld: 'not-held',
+  },
+  'a re-entry found nothing': {
+    steps: [tried(ACQUIRED), reentered(LOST)],
+    is: 'nothing, untouched',
+    reenter: 'acquire A 2 #3',
+    lower: 'release A 1 #3',
+    release: NOTHING,
+    ifNotHeld: 'released',
+  },
+  'a re-entry met something else': {
+    steps: [tried(ACQUIRED), reentered(WRONG_TYPE)],
+    is: 'nothing, untouched',
+    reenter: 'acquire A 2 #3',
+    lower: 'release A 1 #3',
+    release: NOTHING,
+    ifNotHeld: 'released',
+  },
+  'a release is on its way': {
+    steps: [tried(ACQUIRED), releasing],
+    is: '',
+    reenter: NO_TURN,
+    lower: NO_TURN,
+    release: NO_TURN,
+    ifNotHeld: 'not-held',
+  },
+  'a release has no answer, twice': {
+    steps: [tried(ACQUIRED), released(0, SILENCE)],
+    is: '',
+    reenter: 'acquire A 2 #4 latch 3',
+    lower: 'release A 1 #4 latch 3',
+    release: 'release A 0 #4 latch 3',
+    ifNotHeld: 'released',
+  },
+  'a release of one level has no answer, twice': {
+    steps: [tried(ACQUIRED), reentered(ACQUIRED), released(1, SILENCE)],
+    is: '',
+    reenter: 'acquire A 2 #5 latch 4',
+    lower: 'release A 1 #5 latch 4',
+    release: 'release A 0 #5 latch 4',
+    ifNotHeld: 'not-held',
+  },
+  'a release was refused by Redis': {
+    steps: [tried(ACQUIRED), released(0, REFUSED)],
+    is: 'at rest',
+    reenter: 'acquire A 2 #3',
+    lower: NOTHING,
+    release: 'release A 0 #3',
+    ifNotHeld: 'not-held',
+  },
+  'a release met something else': {
+    steps: [tried(ACQUIRED), released(0, WRONG_TYPE)],
+    is: 'nothing, untouched',
+    reenter: 'acquire A 2 #3',
+    lower: 'release A 1 #3',
+    release: NOTHING,
+    ifNotHeld: 'released',
+  },
+  released: {
+    steps: [tried(ACQUIRED), released(0, RELEASED)],
+    is: 'nothing, untouched',
+    reenter: 'acquire A 2 #3',
+    lower: 'release A 1 #3',
+    release: NOTHING,
+    ifNotHeld: 'released',
+  },
+  'handed over, the rename is on its way': {
+    steps: [tried(ACQUIRED), handingOver],
+    // It may be handed over again meanwhile: a rename changes no count.
+    is: 'at rest',
+    reenter: NO_TURN,
+    lower: NO_TURN,
+    release: NO_TURN,
+    ifNotHeld: 'not-held',
+  },
+  'handed over': {
+    steps: [tried(ACQUIRED), handedOver('B', RENAMED)],
+    is: 'at rest',
+    reenter: 'acquire B 2 #2',
+    lower: NOTHING,
+    release: 'release B 0 #2',
+    ifNotHeld: 'not-held',
+  },
+  'handed over, the name is in doubt': {
+    steps: [tried(ACQUIRED), handedOver('B', SILENCE)],
+    is: '',
+    reenter: 'rename A to B, out of line B > acquire B 2 #2',
+    lower: NOTHING,
+    release: 'rename A to B, out of line B > release B 0 #2',
+    ifNotHeld: 'not-held',
+  },
+  'handed over twice, the name is in doubt between three': {
+    steps: [tried(ACQUIRED), handedOver('B', SILENCE), handedOver('C', SILENCE)],
+    is: '',
+    reenter: 'rename A,B to C, out of line B,C > acquire C 2 #2',
+    lower: NOTHING,
+    release: 'rename A,B to C, out of line B,C > release C 0 #2',
+    ifNotHeld: 'not-held',
+  },
+  'handed over, something else is there': {
+    steps: [tried(ACQUIRED), handedOver('B', WRONG_TYPE)],
+    is: 'at rest',
+    reenter: 'acquire B 2 #2',
+    lower: NOTHING,
+    release: 'release B 0 #2, out of line B',
+    ifNotHeld: 'not-held',
+  },
+  'handed over after a try without an answer': {
+    steps: [tried(SILENCE), tried(ACQUIRED), handedOver('B', RENAMED)],
+    is: '',
+    reenter: 'acquire B 2 #3 latch 1',
+    lower: NOTHING,
+    release: 'release B 0 #3 latch 1',
+    ifNotHeld: 'not-held',
+  },
+  'a try waits in a transaction': {
+    steps: [tried(QUEUED)],
+    is: '',
+    reenter: WAITS_FOR_EXEC,
+    lower: 'release A 1 #2 latch 1',
+    release: 'release A 0 #2 latch 1',
+    ifNotHeld: 'not-held',
+  },
+  'a re-entry waits in a transaction': {
+    steps: [tried(ACQUIRED), reentered(QUEUED)],
+    is: '',
+    reenter: WAITS_FOR_EXEC,
+    lower: 'release A 1 #3 latch 2',
+    release: 'release A 0 #3 latch 2',
+    ifNotHeld: 'not-held',
+  },
+  'a re-entry and what undoes it wait in a transaction': {
+    steps: [tried(ACQUIRED), reentered(QUEUED), released(1, QUEUED)],
+    is: 'given up',
+    reenter: WAITS_FOR_EXEC,
+    lower: WAITS_FOR_EXEC,
+    release: 'release A 0 #4 latch 3',
+    ifNotHeld: 'not-held',
+  },
+  'a release waits in a transaction': {
+    steps: [tried(ACQUIRED), released(0, QUEUED)],
+    is: '',
+    reenter: WAITS_FOR_EXEC,
+    lower: 'release A 1 #3 latch 2',
+    release: 'release A 0 #3 latch 2',
+    ifNotHeld: 'released',
+  },
+  'a release waits in a transaction twice': {
+    steps: [tried(ACQUIRED), released(0, QUEUED), released(0, QUEUED)],
+    is: 'given up',
+    reenter: WAITS_FOR_EXEC,
+    lower: WAITS_FOR_EXEC,
+    release: WAITS_FOR_EXEC,
+    ifNotHeld: 'released',
+  },
+  'the transaction is over in which a release waited': {
+    steps: [tried(ACQUIRED), released(0, QUEUED), released(0, QUEUED), (entry) => entry.transactionIsOver()],
+    is: '',
+    reenter: 'acquire A 2 #4 latch 3',
+    lower: 'release A 1 #4 latch 3',
+    release: 'release A 0 #4 latch 3',
+    ifNotHeld: 'released',
+  },
+}
+
+async function after(steps: readonly Step[]): Promise<EntryUnderTest> {
+  const entry = new EntryUnderTest()
+  for (const step of steps) {
+    await step(entry)
+    await entry.clock.settle()
+  }
+  return entry
+}
+
+/** What an operation sends in a state, and what its caller is told. */
+async function next(
+  steps: readonly Step[],
+  operation: (entry: EntryUnderTest) => Promise<string>,
+  reply: Reply,
+) {
+  const entry = await after(steps)
+  // What is on its way by then stays there.
+  entry.redis.pending.splice(0)
+  const known = entry.redis.sent.length
+  const told = await entry.answering(operation(entry), [reply])
+  const sent = entry.redis.sent.slice(known).join(' > ')
+  if (told === 'pending') {
+    expect(sent).toBe('')
+    return { sent: NO_TURN, told }
+  }
+  return { sent: told.startsWith('Redis answered "QUEUED"') ? WAITS_FOR_EXEC : sent, told }
+}
+
+describe('what an owner has in Redis (I2)', () => {
+  describe.each(Object.entries(TABLE))('%s', (_, { steps, is, reenter, lower, release, ifNotHeld }) => {
+    it(`is ${is || 'none of what would be certain'}`, async () => {
+      expect((await after(steps)).facts).toBe(is)
+    })
+
+    it(`a re-entry: ${reenter}`, async () => {
+      expect((await next(steps, (entry) => entry.reenter(2), ACQUIRED)).sent).toBe(reenter)
+    })
+
+    it(`a release down to one level: ${lower || 'sends nothing'}`, async () => {
+      expect((await next(steps, (entry) => entry.release(1), STILL_HELD)).sent).toBe(lower)
+    })
+
+    it(`a release: ${release || 'sends nothing'}`, async () => {
+      const { sent, told } = await next(steps, (entry) => entry.release(0), RELEASED)
+      expect(sent).toBe(release)
+      if (sent !== NO_TURN && sent !== WAITS_FOR_EXEC) {
+        expect(told).toBe('released')
+        expect((await next(steps, (entry) => entry.release(0), NOT_HELD)).told).toBe(ifNotHeld)
+      }
+    })
+  })
+})
+
+describe('the commands of an owner', () => {
+  it('go one at a time, in the order in which they were asked for', async () => {
+    const entry = await after([tried(ACQUIRED)])
+    const told: string[] = []
+    const note = (kind: string): void => void told.push(kind)
+    void entry.reenter(2).then(note)
+    void entry.release(1).then(note)
+    void entry.release(0).then(note)
+    await entry.clock.settle()
+    const sent = ['try A 1 #1', 'acquire A 2 #2']
+    expect(entry.redis.sent).toEqual(sent)
+    await entry.answer(ACQUIRED)
+    expect(entry.redis.sent).toEqual([...sent, 'release A 1 #3'])
+    await entry.answer(STILL_HELD)
+    await entry.answer(RELEASED)
+    expect(entry.redis.sent).toEqual([...sent, 'release A 1 #3', 'release A 0 #4'])
+    expect(told).toEqual(['acquired', 'still-held', 'released'])
+  })
+
+  it('are trusted from when they were sent', async () => {
+    const entry = new EntryUnderTest()
+    const sentAt = entry.clock.now()
+    const trying = entry.tryFirst()
+    await entry.clock.advance(700)
+    await entry.answer(ACQUIRED)
+    await trying
+    expect(entry.grantedAt).toBe(sentAt)
+  })
+
+  it('count as at rest while a name follows, until another is asked for behind it', async () => {
+    const entry = await after([tried(ACQUIRED)])
+    const free = entry.takeTurn({ changesNoCount: true })
+    expect(entry.facts).toBe('at rest')
+    const release = entry.release(0)
+    expect(entry.facts).toBe('')
+    free()
+    expect(await entry.answering(release, [RELEASED])).toBe('released')
+  })
+})
+
+describe('a release without an answer', () => {
+  it('is sent again, each copy with a number of its own, until it is known', async () => {
+    const entry = await after([tried(ACQUIRED)])
+    expect(await entry.answering(entry.release(0, 20_000), [SILENCE, SILENCE, RELEASED])).toBe('released')
+    expect(entry.redis.sent).toEqual([
+      'try A 1 #1',
+      'release A 0 #2',
+      'release A 0 #3 latch 2',
+      'release A 0 #4 latch 3',
+    ])
+  })
+
+  it('is one that was done when the next copy finds nothing, and perhaps given to another', async () => {
+    const entry = await after([tried(ACQUIRED)])
+    expect(await entry.answering(entry.release(0, 20_000), [SILENCE, NOT_HELD])).toBe('released')
+    expect(entry.redis.told).toEqual(['went to another for undefined'])
+  })
+
+  it('is not tried again after its limit', async () => {
+    const entry = await after([tried(ACQUIRED)])
+    expect(await entry.answering(entry.release(0, 1_500), [SILENCE])).toBe('silence')
+    expect(entry.clock.now()).toBeLessThan(10_000)
+  })
+
+  it('is not tried for longer than any lease can last, if it is the last', async () => {
+    const entry = await after([tried(ACQUIRED)])
+    expect(await entry.answering(entry.release(0, Infinity), [SILENCE], 100)).toBe('silence')
+    expect(entry.redis.sent.length).toBeLessThan(60)
+  })
+
+  it('is tried for as long as it takes, if it is not the last', async () => {
+    const entry = await after([tried(ACQUIRED), reentered(ACQUIRED)])
+    expect(await entry.answering(entry.release(1, Infinity), [SILENCE], 100)).toBe('pending')
+    expect(entry.redis.sent.length).toBeGreaterThan(60)
+  })
+
+  it('takes the count that is wanted by then', async () => {
+    const entry = await after([tried(ACQUIRED), reentered(ACQUIRED)])
+    const levels = { count: 1 }
+    const release = entry.release(levels, 20_000)
+    await entry.answer(SILENCE)
+    levels.count = 0
+    expect(await entry.answering(release, [SILENCE, RELEASED])).toBe('released')
+    expect(entry.redis.sent.slice(2)).toEqual([
+      'release A 1 #3',
+      'release A 1 #4 latch 3',
+      'release A 0 #5 latch 4',
+    ])
+  })
+
+  it('is sent once more a second after one that waits in a transaction', async () => {
+    const entry = await after([tried(ACQUIRED), released(0, QUEUED)])
+    const release = entry.release(0)
+    await entry.clock.advance(999)
+    expect(entry.redis.sent).toHaveLength(2)
+    await entry.clock.advance(1)
+    expect(entry.redis.sent).toHaveLength(3)
+    expect(await entry.answering(release, [RELEASED])).toBe('released')
+  })
+})
+
+describe('what a closing client waits for', () => {
+  it('is the release of a last level, until it is known', async () => {
+    const entry = await after([tried(ACQUIRED)])
+    const release = entry.release(0, 20_000)
+    await entry.clock.settle()
+    expect(entry.background.size).toBe(1)
+    await entry.answer(SILENCE)
+    expect(entry.background.size).toBe(1)
+    expect(await entry.answering(release, [SILENCE, RELEASED])).toBe('released')
+    await entry.background.whenOver()
+    expect(entry.background.size).toBe(0)
+  })
+
+  it('is not the release of any other level', async () => {
+    const entry = await after([tried(ACQUIRED), reentered(ACQUIRED)])
+    const release = entry.release(1, 20_000)
+    await entry.clock.settle()
+    expect(entry.background.size).toBe(0)
+    expect(await entry.answering(release, [STILL_HELD])).toBe('still-held')
+  })
+})
+
+describe('what a release did', () => {
+  it.each<[string, Reply, string[]]>([
+    ['gave the lock to another client', { kind: 'released', givenForMs: 80 }, ['went to another for 80']],
+    ['was announced to nobody', { kind: 'released', heardBy: 0 }, ['unheard']],
+    ['was heard', { kind: 'released', heardBy: 2 }, []],
+  ])('%s: its protocol hears of it', async (_, reply, told) => {
+    const entry = await after([tried(ACQUIRED)])
+    expect(await entry.answering(entry.release(0), [reply])).toBe('released')
+    expect(entry.redis.told).toEqual(told)
+  })
+})
+
+describe('a field whose lock is handed over', () => {
+  it('may have each of its names until the rename is known, and is found under any', async () => {
+    const entry = await after([tried(ACQUIRED), handingOver])
+    expect(entry.name).toBe('A')
+    expect(entry.findIn({ B: 1, other: 2 })).toBe(1)
+    expect(entry.findIn({ A: 1, other: 2 })).toBe(1)
+    expect(entry.findIn({ other: 2 })).toBe(undefined)
+    await entry.answer(RENAMED)
+    expect(entry.name).toBe('B')
+    expect(entry.isNamed('A') && entry.isNamed('B')).toBe(true)
+    expect(entry.isNamed('C')).toBe(false)
+  })
+
+  it('leaves in line whoever was passed on to while the rename was on its way', async () => {
+    const entry = await after([tried(ACQUIRED), handingOver])
+    entry.passesTo('C')
+    await entry.answer(RENAMED)
+    expect(await entry.answering(entry.handOver('D'), [RENAMED])).toBe('renamed')
+    expect(entry.redis.sent.slice(1)).toEqual([
+      'rename A to B, out of line B',
+      'rename A,B to D, out of line C,D',
+    ])
+  })
+
+  it('is released under the name that the rename was to give it, once that is known', async () => {
+    const entry = await after([tried(ACQUIRED), handedOver('B', SILENCE)])
+    // The first answer is that of the rename; the release is not sent before it.
+    expect(await entry.answering(entry.release(0), [SILENCE])).toBe('silence')
+    expect(entry.redis.sent.filter((each) => each.startsWith('release'))).toEqual([])
+    expect(await entry.answering(entry.release(0), [RENAMED, RELEASED])).toBe('released')
+    expect(entry.redis.sent.at(-1)).toBe('release B 0 #2')
+  })
+})

@@ -1,0 +1,200 @@
+import { ManualClock } from '@holdfast/testing'
+import type { HoldChange, Wish } from '../../../src/entry/count-change.js'
+import { ALONE } from '../../../src/entry/count-change.js'
+import { OwnerCommands, type EntryCommands, type EntryServices } from '../../../src/entry/owner-commands.js'
+import { Background } from '../../../src/runtime/background.js'
+import { AS_IT_IS, type Reading } from '../../../src/runtime/reading.js'
+import type { AcquireReply } from '../../../src/scripts/lock/acquire.js'
+import type { ReleaseReply } from '../../../src/scripts/lock/release.js'
+import type { RenameReply, Renaming } from '../../../src/scripts/lock/rename.js'
+
+export type Reply = AcquireReply | ReleaseReply | RenameReply | Error
+
+const LEASE_MS = 30_000
+
+/** Redis as an entry sees it: it notes each command in words, and answers when the test says so. */
+class FakeRedis implements EntryCommands {
+  readonly sent: string[] = []
+  readonly told: string[] = []
+  readonly pending: ((reply: Reply) => void)[] = []
+
+  acquire<T>(change: HoldChange, { waits }: Wish, reading: Reading<AcquireReply, T>): Promise<T> {
+    return this.send(`${waits ? 'try' : 'acquire'} ${wordsOf(change)}`, reading)
+  }
+
+  release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
+    const { passedTo } = change
+    const line = passedTo.length > 0 ? `, out of line ${passedTo.join()}` : ''
+    return this.send(`release ${wordsOf(change)}${line}`, reading)
+  }
+
+  readonly passing = {
+    rename: ({ to, from, passedTo }: Renaming): Promise<RenameReply> => {
+      const line = passedTo.length > 0 ? `, out of line ${passedTo.join()}` : ''
+      return this.send<RenameReply, RenameReply>(`rename ${from.join()} to ${to.owner}${line}`, AS_IT_IS)
+    },
+  }
+
+  wentToAnother(forMs: number | undefined): void {
+    this.told.push(`went to another for ${forMs}`)
+  }
+
+  wentUnheard(): void {
+    this.told.push('unheard')
+  }
+
+  private send<R, T>(words: string, reading: Reading<R, T>): Promise<T> {
+    this.sent.push(words)
+    return new Promise<R>((resolve, reject) => {
+      this.pending.push((reply) => (reply instanceof Error ? reject(reply) : resolve(reply as R)))
+    }).then(
+      (reply) => reading.read(reply),
+      (error: unknown) => reading.fail(error),
+    )
+  }
+}
+
+function wordsOf({ owner, holds, stamp }: HoldChange): string {
+  const { sequence, latchThrough } = stamp
+  return `${owner} ${holds} #${sequence}${latchThrough > 0 ? ` latch ${latchThrough}` : ''}`
+}
+
+/** What one owner has in Redis, as tests drive it: what it sends, what its callers hear, what it says of itself. */
+export class EntryUnderTest {
+  readonly redis = new FakeRedis()
+  readonly clock = new ManualClock()
+  readonly background = new Background()
+  private readonly runner = { connectionEpoch: 0 }
+  private readonly entry: OwnerCommands
+
+  constructor() {
+    const services = {
+      options: { lockWatchdogTimeout: LEASE_MS, random: () => 0.5 },
+      ...{ clock: this.clock, runner: this.runner, background: this.background },
+      abandoned: new AbortController().signal,
+    } as unknown as EntryServices
+    this.entry = new OwnerCommands(services, this.redis, 'A')
+  }
+
+  /** What is true of it. */
+  get facts(): string {
+    const { entry } = this
+    const facts = {
+      nothing: entry.hasNothingInRedis,
+      untouched: entry.isUntouched,
+      'at rest': entry.isAtRest,
+      'in line': entry.isWaiting,
+      'only in line': entry.isOnlyInLine,
+      'given up': entry.isGivenUp,
+    }
+    return Object.entries(facts)
+      .flatMap(([words, isTrue]) => (isTrue ? [words] : []))
+      .join(', ')
+  }
+
+  get name(): string {
+    return this.entry.field.name
+  }
+
+  get grantedAt(): number {
+    return this.entry.grantedAt
+  }
+
+  /** A first try of a caller that waits. */
+  async tryFirst(): Promise<string> {
+    const wish = { around: ALONE, leaseMs: LEASE_MS, waits: true }
+    const reading = AS_IT_IS as Reading<AcquireReply, AcquireReply>
+    const reply = await this.entry.acquireFirst(wish, reading)
+    return reply.kind
+  }
+
+  /** One level more, in turn. */
+  async reenter(holds: number): Promise<string> {
+    const wish = { around: ALONE, leaseMs: LEASE_MS, waits: false }
+    const reply = await this.entry.oneAtATime(() => this.entry.acquire(holds, wish))
+    return reply.kind
+  }
+
+  /** Down to so many levels, in turn, tried for `limitMs`. */
+  async release(holds: number | { readonly count: number }, limitMs = 0): Promise<string> {
+    const levels = typeof holds === 'number' ? { count: holds } : holds
+    const reply = await this.entry.oneAtATime(() => this.entry.writeUntilKnown(levels, limitMs))
+    return reply.kind
+  }
+
+  /** Handed over in this process: its name in Redis follows. */
+  async handOver(to: string): Promise<string> {
+    this.passesTo(to)
+    let kind = ''
+    await this.entry.besideHolds(async () => {
+      kind = await this.entry.field.follow({ owner: to, note: undefined }, this.redis.passing)
+    })
+    return kind
+  }
+
+  /** Handed over to one that stands in Redis's line. */
+  passesTo(to: string): void {
+    this.entry.field.passesTo(to)
+  }
+
+  isNamed(owner: string): boolean {
+    return this.entry.field.isNamed(owner)
+  }
+
+  findIn(holds: Record<string, number>): number | undefined {
+    return this.entry.field.find(new Map(Object.entries(holds)))
+  }
+
+  /** Redis gave it the lock while it waited. */
+  given(): void {
+    this.entry.given()
+  }
+
+  /** Its turn, until the returned function is called. */
+  takeTurn({ changesNoCount = false } = {}): () => void {
+    let free = (): void => undefined
+    const over = new Promise<void>((resolve) => (free = resolve))
+    void (changesNoCount ? this.entry.besideHolds(() => over) : this.entry.oneAtATime(() => over))
+    return free
+  }
+
+  /** The connection breaks and is there again: the client library sends again what had no answer. */
+  reconnect(): void {
+    this.runner.connectionEpoch += 1
+  }
+
+  transactionIsOver(): void {
+    this.entry.transactionIsOver()
+  }
+
+  /** Answers the oldest command that has no answer. */
+  async answer(reply: Reply): Promise<void> {
+    await this.clock.settle()
+    this.redis.pending.shift()?.(reply)
+    await this.clock.settle()
+  }
+
+  /**
+   * Answers whatever the operation sends, each with the next reply, the last one again and again.
+   * @returns what its caller is told; 'pending': nothing in so many seconds
+   */
+  async answering(operation: Promise<string>, replies: readonly Reply[], seconds = 20): Promise<string> {
+    const told: string[] = []
+    const note = (kind: string): void => void told.push(kind)
+    operation.then(note, (error: unknown) => note(error instanceof Error ? error.message : String(error)))
+    let left = replies
+    for (let second = 0; second < seconds; second += 1) {
+      await this.clock.advance(1_000)
+      const [kind] = told
+      if (kind !== undefined) {
+        return kind
+      }
+      const [reply, ...others] = left
+      if (this.redis.pending.length > 0 && reply) {
+        left = others.length > 0 ? others : left
+        await this.answer(reply)
+      }
+    }
+    return told[0] ?? 'pending'
+  }
+}
