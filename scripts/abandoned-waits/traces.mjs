@@ -24,7 +24,7 @@ export const heapInUse = async () => {
 const keptBy = ({ session }) => ({
   callers: session.waiter.size,
   lines: session.waiter.lines.size,
-  refusals: session.refusals.byKey.size,
+  refusals: session.lastHolders.byKey.size,
   holds: session.held.all.length,
   'background work': session.background.size,
 })

@@ -8,7 +8,7 @@ import { localName } from './keys.js'
 //      └─ fork(...) ── Context 2, forked from the place in Context 1 that called it
 
 /** Lets one of several siblings at a time re-enter what they all stand in. */
-export interface Turn {
+export interface SiblingMutex {
   taken: boolean
   readonly queue: string
 }
@@ -23,13 +23,13 @@ export interface Reenterable {
   /** Released or lost. */
   readonly isOver: boolean
   /** The turn that siblings take. */
-  readonly turn: Turn
+  readonly siblingMutex: SiblingMutex
 }
 
 /** The inside of one `withLock` callback. */
 export class Frame {
   alive = true
-  private siblings: Turn | null = null
+  private siblings: SiblingMutex | null = null
 
   constructor(
     readonly context: Context,
@@ -47,8 +47,8 @@ export class Frame {
   }
 
   /** The turn that the callers inside it take. */
-  get turn(): Turn {
-    this.siblings ??= newTurn()
+  get siblingMutex(): SiblingMutex {
+    this.siblings ??= newSiblingMutex()
     return this.siblings
   }
 }
@@ -61,7 +61,7 @@ export function newQueue(purpose: string): string {
   return localName(purpose, queues)
 }
 
-export function newTurn(): Turn {
+export function newSiblingMutex(): SiblingMutex {
   return { taken: false, queue: newQueue('turn') }
 }
 
@@ -75,7 +75,7 @@ export class Context {
 
   constructor(
     readonly id: number,
-    private around: Place | null,
+    private around: CallSite | null,
     /** The context of another client that it stands for in this one, and ends with. */
     readonly leader: Context | null = null,
   ) {}
@@ -84,7 +84,7 @@ export class Context {
    * Where it was forked off, or further out where there is nothing any more that it could wait for in vain: a task that
    * forks the next one would keep them all. Null for one that nothing encloses.
    */
-  get forkedFrom(): Place | null {
+  get forkedFrom(): CallSite | null {
     while (this.around && isOver(this.around)) {
       this.around = this.around.context.forkedFrom
     }
@@ -161,18 +161,18 @@ export class Context {
 }
 
 /** Where a call stands: in which context, and inside which `withLock` of it. */
-export interface Place {
+export interface CallSite {
   readonly context: Context
   readonly frame: Frame | null
 }
 
 /** Nothing is held there, and nothing will be. */
-export function isOver({ context, frame }: Place): boolean {
+export function isOver({ context, frame }: CallSite): boolean {
   return !context.alive && !context.keepsAny && frame?.alive !== true && !frame?.outer
 }
 
 /** Further and further out. */
-export function* placesAround(context: Context): Iterable<Place> {
+export function* placesAround(context: Context): Iterable<CallSite> {
   for (let place = context.forkedFrom; place; place = place.context.forkedFrom) {
     yield place
   }
@@ -181,11 +181,11 @@ export function* placesAround(context: Context): Iterable<Place> {
 /** What a caller at this place may re-enter, and the turn its siblings take there. */
 export interface Enclosing {
   readonly acquisition: Reenterable
-  readonly within: { readonly turn: Turn }
+  readonly within: { readonly siblingMutex: SiblingMutex }
 }
 
 /** The nearest hold of a key around a place: of an enclosing `withLock`, or of the context itself. */
-export function enclosing(place: Place, scope: string): Enclosing | undefined {
+export function enclosing(place: CallSite, scope: string): Enclosing | undefined {
   for (let frame = place.frame; frame && frame.context === place.context; frame = frame.outer) {
     if (frame.scope === scope && frame.alive && !frame.acquisition.isReleased) {
       return { acquisition: frame.acquisition, within: frame }

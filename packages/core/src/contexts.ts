@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { isOver, placesAround, type Context, type Place } from './context.js'
+import { isOver, placesAround, type Context, type CallSite } from './context.js'
 import { oncePerProcess } from './runtime/once-per-process.js'
 
-interface Ambient extends Place {
+interface Ambient extends CallSite {
   readonly client: object
   /** That of other clients, one of each: one further out of the same client is never asked for. */
   readonly outer: Ambient | undefined
@@ -15,14 +15,14 @@ const contexts = oncePerProcess('contexts', () => new AsyncLocalStorage<Ambient>
 /** The contexts of one client. Entered with `AsyncLocalStorage.run` only: `enterWith` leaks into siblings. */
 export class Contexts {
   /** The innermost place of this client around the caller, dead contexts included. */
-  get current(): Place | undefined {
+  get current(): CallSite | undefined {
     return this.ambient
   }
 
   /**
    * @param signal ends the waits inside, beside those around it; null: nothing around it ends them
    */
-  enter<T>(place: Place, callback: () => T, signal?: AbortSignal | null): T {
+  enter<T>(place: CallSite, callback: () => T, signal?: AbortSignal | null): T {
     const { context, frame } = place
     const ending = signal === null ? undefined : this.signalBeside(signal)
     const outer = without(contexts.getStore(), this)
@@ -60,7 +60,7 @@ function without(ambient: Ambient | undefined, client: object): Ambient | undefi
  * Where a call that acquires stands; `thread`: whom its lock is bound to. A context that has ended acquires nothing
  * any more: such a call is bare.
  */
-export function placeToAcquire(contexts: Contexts, thread: Place | null): Place | null {
+export function placeToAcquire(contexts: Contexts, thread: CallSite | null): CallSite | null {
   const place = contexts.current ?? null
   if (thread) {
     return place?.context === thread.context ? place : thread
@@ -69,12 +69,12 @@ export function placeToAcquire(contexts: Contexts, thread: Place | null): Place 
 }
 
 /** Where a call that gives back stands: an ended context still can. */
-export function placeToRelease(contexts: Contexts, thread: Place | null): Place | null {
+export function placeToRelease(contexts: Contexts, thread: CallSite | null): CallSite | null {
   return thread ? placeToAcquire(contexts, thread) : (contexts.current ?? null)
 }
 
 /** What encloses a context that is forked now. */
-export function placeToFork(contexts: Contexts): Place | null {
+export function placeToFork(contexts: Contexts): CallSite | null {
   const place = contexts.current ?? null
   // All of them, though the nearest is enough: those further out may be over since one of these was forked.
   const [around = null] = place ? [...placesAround(place.context)] : []

@@ -1,5 +1,5 @@
 import { isNativeError } from 'node:util/types'
-import { described, foreign } from './runtime/format-value.js'
+import { formatValue, foreign } from './runtime/format-value.js'
 import { holderInWords, nameOf, type LockHolder } from './lock-holder.js'
 
 /** Stable codes; compare these rather than classes when two copies of the package may be installed. */
@@ -225,7 +225,7 @@ export class InvalidArgumentError extends LockError {
   readonly value: unknown
 
   constructor(argument: string, value: unknown, rule: string) {
-    super('INVALID_ARGUMENT', `${argument} must be ${rule}; got ${described(value)}.`)
+    super('INVALID_ARGUMENT', `${argument} must be ${rule}; got ${formatValue(value)}.`)
     this.argument = argument
     this.value = value
     Object.defineProperty(this, 'value', { enumerable: false })

@@ -1,11 +1,11 @@
-import { ClientInbox } from './client/client-channel.js'
+import { ClientChannel } from './client/client-channel.js'
 import { openTarget, targetOf } from './client/connect-target.js'
-import { Context, type Place } from './context.js'
+import { Context, type CallSite } from './context.js'
 import { placeToFork, runIn } from './contexts.js'
 import type { MultiLock } from './compound/multi-lock.js'
 import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
 import { inspectAll, type InspectAllOptions, type LocksInspection } from './inspect/inspect-all.js'
-import { limited } from './runtime/settle-within.js'
+import { settleWithin } from './runtime/settle-within.js'
 import type { LockEventListener, LockEventName } from './events.js'
 import type { SpinLockOptions } from './protocols/backoff.js'
 import type { FencedLock } from './locks/fenced-lock.js'
@@ -49,7 +49,7 @@ export class LockClient {
   private readonly session: OpenSession
   private readonly locks: LockFactory
   private readonly synchronizers: SynchronizerFactory
-  private readonly inbox: ClientInbox
+  private readonly inbox: ClientChannel
   private closing: Promise<void> | null = null
 
   /**
@@ -62,7 +62,7 @@ export class LockClient {
   constructor(redis: unknown, options?: LockClientOptions, port?: RedisPort) {
     const resolved = resolveOptions(options)
     this.session = openSession(port ?? portOf(redis, resolved), resolved)
-    this.inbox = new ClientInbox(this.session.waiter.topics, this.session)
+    this.inbox = new ClientChannel(this.session.waiter.topics, this.session)
     this.locks = new LockFactory(this.session, this.inbox)
     this.synchronizers = new SynchronizerFactory(this.session)
     warnOfShortWatchdog(resolved.lockWatchdogTimeout)
@@ -292,14 +292,14 @@ export class LockClient {
     const { clock, options, serverAsked, runner } = this.session
     const refusals: (Error | null)[] = []
     const looking = refusalOfScripts(port).then((refusal) => refusals.push(refusal))
-    await limited(Promise.all([this.inbox.open(), looking, serverAsked]), options.commandTimeout, clock)
+    await settleWithin(Promise.all([this.inbox.open(), looking, serverAsked]), options.commandTimeout, clock)
     const refusal = runner.unfit ?? refusals[0]
     if (refusal) {
       throw refusal
     }
   }
 
-  private open<T>(forkedFrom: Place | null, callback: () => T, signal?: AbortSignal | null): T {
+  private open<T>(forkedFrom: CallSite | null, callback: () => T, signal?: AbortSignal | null): T {
     const context = new Context(this.session.nextThreadId(), forkedFrom)
     return this.session.contexts.enter({ context, frame: null }, () => runIn(context, callback), signal)
   }

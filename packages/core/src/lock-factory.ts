@@ -1,9 +1,9 @@
 import { Acquirer } from './acquire/acquirer.js'
-import type { ClientInbox } from './client/client-channel.js'
+import type { ClientChannel } from './client/client-channel.js'
 import { membersOf, refuseSharedNodes } from './compound/members-argument.js'
 import { MultiLock } from './compound/multi-lock.js'
 import { locksAndOptions, RED_LOCK_OPTIONS, RedLock, type RedLockArguments } from './compound/red-lock.js'
-import type { Place } from './context.js'
+import type { CallSite } from './context.js'
 import type { Session } from './client/session.js'
 import { checkDuration, checkName, checkOneOf, checkOptions } from './arguments/validate.js'
 import { backoffOf, type SpinLockOptions } from './protocols/backoff.js'
@@ -25,22 +25,22 @@ export class LockFactory {
 
   constructor(
     private readonly session: Session,
-    private readonly inbox: ClientInbox,
+    private readonly inbox: ClientChannel,
   ) {
     this.acquirer = new Acquirer(session)
   }
 
-  lock(name: string, thread: Place | null): Lock {
+  lock(name: string, thread: CallSite | null): Lock {
     this.check(name)
     return this.make(new ReentrantProtocol(this.session, name), thread)
   }
 
-  fairLock(name: string, thread: Place | null): Lock {
+  fairLock(name: string, thread: CallSite | null): Lock {
     this.check(name)
     return this.make(new FairProtocol(this.session, name), thread)
   }
 
-  readWriteLock(name: string, options: ReadWriteLockOptions, thread: Place | null): ReadWriteLock {
+  readWriteLock(name: string, options: ReadWriteLockOptions, thread: CallSite | null): ReadWriteLock {
     checkOptions('options', options, READ_WRITE_LOCK_OPTIONS)
     const { readersStandBack = true } = options
     checkOneOf('readersStandBack', readersStandBack, [true, false])
@@ -52,29 +52,29 @@ export class LockFactory {
     )
   }
 
-  fencedLock(name: string, options: FencedLockOptions | undefined, thread: Place | null): FencedLock {
+  fencedLock(name: string, options: FencedLockOptions | undefined, thread: CallSite | null): FencedLock {
     this.check(name)
     const protocol = new FencedProtocol(this.session, name, tokenRuleOf(options))
     return new FencedLock(this.session, this.acquirer, protocol, thread)
   }
 
-  spinLock(name: string, options: SpinLockOptions | undefined, thread: Place | null): Lock {
+  spinLock(name: string, options: SpinLockOptions | undefined, thread: CallSite | null): Lock {
     this.check(name)
     return this.make(new SpinProtocol(this.session, name, backoffOf(options)), thread)
   }
 
-  nonReentrantLock(name: string, thread: Place | null): Lock {
+  nonReentrantLock(name: string, thread: CallSite | null): Lock {
     this.check(name)
     return this.make(new NonReentrantProtocol(this.session, name), thread)
   }
 
-  nonReentrantFairLock(name: string, thread: Place | null): Lock {
+  nonReentrantFairLock(name: string, thread: CallSite | null): Lock {
     this.check(name)
     return this.make(new NonReentrantFairProtocol(this.session, name), thread)
   }
 
   /** @throws InvalidArgumentError, ClientClosedError */
-  multiLock(locks: readonly Lock[], thread: Place | null): MultiLock {
+  multiLock(locks: readonly Lock[], thread: CallSite | null): MultiLock {
     const { members, thread: bound } = membersOf(locks, this.session, thread)
     const lock = new MultiLock(this.session, members, bound)
     this.session.assertOpen(lock.name)
@@ -82,7 +82,7 @@ export class LockFactory {
   }
 
   /** @throws InvalidArgumentError, ClientClosedError */
-  redLock(args: RedLockArguments, thread: Place | null): RedLock {
+  redLock(args: RedLockArguments, thread: CallSite | null): RedLock {
     const [locks, options = {}] = locksAndOptions(args)
     checkOptions('options', options, RED_LOCK_OPTIONS)
     const { nodeTimeoutMs = 200 } = options
@@ -101,7 +101,7 @@ export class LockFactory {
     void this.inbox.open()
   }
 
-  private make(protocol: LockProtocol, thread: Place | null): Lock {
+  private make(protocol: LockProtocol, thread: CallSite | null): Lock {
     return new Lock(this.session, this.acquirer, protocol, thread)
   }
 }

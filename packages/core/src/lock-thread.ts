@@ -1,6 +1,6 @@
 import type { MultiLock } from './compound/multi-lock.js'
 import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
-import type { Context, Place } from './context.js'
+import type { Context, CallSite } from './context.js'
 import type { SpinLockOptions } from './protocols/backoff.js'
 import type { FencedLock } from './locks/fenced-lock.js'
 import type { FencedLockOptions } from './protocols/fenced-options.js'
@@ -71,7 +71,7 @@ export class LockThread {
     return this.locks.redLock(args, this.place)
   }
 
-  private get place(): Place {
+  private get place(): CallSite {
     return { context: this.context, frame: null }
   }
 }

@@ -5,7 +5,7 @@ import { runQuietly } from './run-quietly.js'
 import type { Answer, Attempt, Ticket, WaitOutcome, WaitRequest } from './wait-request.js'
 
 /** Where a caller stands. */
-export interface Place {
+export interface CallerPlace {
   readonly clock: WaiterClock
   /** The caller has settled by its own deadline, abort or `leave()`. */
   departed(caller: ParkedCaller): void
@@ -43,7 +43,7 @@ export class ParkedCaller implements Ticket<unknown> {
 
   constructor(
     private readonly request: WaitRequest<unknown, unknown>,
-    private readonly place: Place,
+    private readonly place: CallerPlace,
   ) {
     this.outcome = new Promise((resolve) => {
       this.resolve = resolve

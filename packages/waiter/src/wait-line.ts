@@ -38,7 +38,7 @@ import type { Timer, WaiterClock } from './clock.js'
 import { CallerList } from './caller-list.js'
 import type { LineSetting } from './line-setting.js'
 import { LineSubscription } from './line-subscription.js'
-import { ParkedCaller, type Place } from './parked-caller.js'
+import { ParkedCaller, type CallerPlace } from './parked-caller.js'
 import { pauseAfter } from './retry-pause.js'
 import type { Attempt, WaitOutcome, WaitRequest } from './wait-request.js'
 
@@ -53,7 +53,7 @@ interface Flight {
   answer: Attempt<unknown> | undefined
 }
 
-export class WaitLine implements Place {
+export class WaitLine implements CallerPlace {
   private readonly callers = new CallerList()
   /** Made with the first answer after which somebody still waits: most lines are one caller that gets what it wants. */
   private availability: Availability | undefined = undefined

@@ -1,6 +1,6 @@
 import pRetry from 'p-retry'
 import type { WatchdogClock } from './clock.js'
-import type { Question } from './question.js'
+import type { LeaseQuery } from './lease-query.js'
 import type { RenewableLease } from './renewable-lease.js'
 import type { TrackedWatch } from './tracked-watch.js'
 
@@ -19,7 +19,7 @@ class Unanswered extends Error {}
 
 /** Puts one question about one chunk of watches, and repeats it until each is answered or gone. */
 export class RenewalRound<L extends RenewableLease, A> {
-  readonly #question: Question<L, A>
+  readonly #question: LeaseQuery<L, A>
   readonly #host: RoundHost
   #members: readonly TrackedWatch<L>[]
   #endPause: () => void = () => undefined
@@ -28,7 +28,7 @@ export class RenewalRound<L extends RenewableLease, A> {
   /** Resolves when the first attempt has an answer, or has failed, or there was nothing to ask. */
   readonly answered = new Promise<void>((resolve) => (this.#hasHadAnAnswer = resolve))
 
-  constructor(question: Question<L, A>, members: readonly TrackedWatch<L>[], host: RoundHost) {
+  constructor(question: LeaseQuery<L, A>, members: readonly TrackedWatch<L>[], host: RoundHost) {
     this.#question = question
     this.#members = members
     this.#host = host

@@ -1,5 +1,5 @@
 import type { WatchdogClock } from './clock.js'
-import type { Question } from './question.js'
+import type { LeaseQuery } from './lease-query.js'
 import type { RenewableLease } from './renewable-lease.js'
 import { RenewalRound, shortestIntervalMs, type RoundHost } from './renewal-round.js'
 import type { TrackedWatch } from './tracked-watch.js'
@@ -24,12 +24,12 @@ export class RunningRounds<L extends RenewableLease> {
   }
 
   /** Each chunk is a round of its own, so that one that fails or hangs delays no other. */
-  start<A>(question: Question<L, A>, chunks: Iterable<readonly TrackedWatch<L>[]>): void {
+  start<A>(question: LeaseQuery<L, A>, chunks: Iterable<readonly TrackedWatch<L>[]>): void {
     for (const chunk of chunks) this.#run(this.#round(question, chunk))
   }
 
   /** Each leaves on the first answer of the one before, but none later than a tenth of the interval from now. */
-  startInARow<A>(question: Question<L, A>, chunks: readonly (readonly TrackedWatch<L>[])[]): void {
+  startInARow<A>(question: LeaseQuery<L, A>, chunks: readonly (readonly TrackedWatch<L>[])[]): void {
     const until = this.#host.clock.now() + shortestIntervalMs(chunks.flat()) * PART_FOR_A_ROW
     // All at once: what is not in a round yet would be asked about by whoever looks what is due.
     const rounds = chunks.map((chunk) => this.#round(question, chunk))
@@ -49,7 +49,7 @@ export class RunningRounds<L extends RenewableLease> {
     }
   }
 
-  #round<A>(question: Question<L, A>, chunk: readonly TrackedWatch<L>[]): RenewalRound<L, A> {
+  #round<A>(question: LeaseQuery<L, A>, chunk: readonly TrackedWatch<L>[]): RenewalRound<L, A> {
     return new RenewalRound(question, chunk, this.#host).enter()
   }
 

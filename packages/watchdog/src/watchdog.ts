@@ -1,9 +1,9 @@
-import { Agenda } from './agenda.js'
+import { RenewalPlanner } from './renewal-planner.js'
 import { batches } from './batches.js'
 import type { WatchdogClock } from './clock.js'
-import { Doubts } from './doubts.js'
+import { InvalidatedAnswers } from './invalidated-answers.js'
 import { requireGrant, type Grant } from './grant.js'
-import { remainder, renewal, type Question } from './question.js'
+import { remainder, renewal, type LeaseQuery } from './lease-query.js'
 import type { LeaseStore, RenewableLease, RenewalAnswer } from './renewable-lease.js'
 import { RunningRounds } from './running-rounds.js'
 import { Schedule } from './schedule.js'
@@ -37,7 +37,7 @@ import type { Watch } from './watch.js'
  * from the sending, and uses the monotonic clock, whose one weakness (it sleeps with the machine) makes every
  * watch SUSPECT, which is worth no trust until the store has spoken.
  *
- * When renewals leave, so that those of one burst do not leave in one burst: agenda.ts. No plan delays any.
+ * When renewals leave, so that those of one burst do not leave in one burst: renewal-planner.ts. No plan delays any.
  */
 
 /** What a watchdog is built from. */
@@ -62,14 +62,14 @@ export class Watchdog<L extends RenewableLease> {
   readonly #batchesInARow: number
   readonly #keeper: Keeper<L>
   readonly #schedule: Schedule<TrackedWatch<L>>
-  readonly #agenda: Agenda<L>
+  readonly #agenda: RenewalPlanner<L>
   readonly #detector: SuspensionDetector
   readonly #rounds: RunningRounds<L>
-  readonly #renewal: Question<L, RenewalAnswer>
-  readonly #remainder: Question<L, number | null>
+  readonly #renewal: LeaseQuery<L, RenewalAnswer>
+  readonly #remainder: LeaseQuery<L, number | null>
   #watched = 0
   #closing: Promise<void> | undefined
-  readonly #doubts = new Doubts<L>()
+  readonly #doubts = new InvalidatedAnswers<L>()
 
   /** Throws RangeError when `batchSize` or `batchesInARow` is not a whole number above 0. */
   constructor(store: LeaseStore<L>, options: WatchdogOptions) {
@@ -82,7 +82,7 @@ export class Watchdog<L extends RenewableLease> {
     const guard = (callback: () => void) => this.#guard(callback)
     this.#detector = new SuspensionDetector(clock)
     this.#schedule = new Schedule(clock, () => void this.#runDue())
-    this.#agenda = new Agenda(this.#schedule, {
+    this.#agenda = new RenewalPlanner(this.#schedule, {
       batchSize,
       portionSize: batchSize * batchesInARow,
       keyOf: (lease) => store.batchKey?.(lease),

@@ -33,14 +33,14 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
     only: 'is announced at once, when the waiter in front of it was killed',
   },
   'nobody looks after a lock that was given to a waiter which is stopped': {
-    file: 'core/src/queue/given-locks.ts',
+    file: 'core/src/queue/granted-locks.ts',
     find: 'this.byKey.set(watched.lock.key, watched)',
     replace: '',
     test: UNTAKEN,
     only: 'is stopped',
   },
   'a look without an answer was one': {
-    file: 'core/src/queue/given-locks.ts',
+    file: 'core/src/queue/granted-locks.ts',
     find: 'if (clock.now() < giveUpAt && !this.byKey.has(lock.key)) {',
     replace: 'if (clock.now() > giveUpAt && !this.byKey.has(lock.key)) {',
     test: UNTAKEN,

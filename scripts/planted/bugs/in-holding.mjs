@@ -63,7 +63,7 @@ export const BUGS_IN_HOLDING = {
   },
   'trust counted from the reply': {
     file: COMMANDS,
-    find: 'this.grantedAt = taking.sentAt this.token =',
+    find: 'this.grantedAt = command.sentAt this.token =',
     replace: 'this.grantedAt = this.session.clock.now(); this.token =',
     test: 'packages/core/test/redis/trust.test.ts',
   },
@@ -176,7 +176,7 @@ export const BUGS_IN_HOLDING = {
     only: 'while a question is on its way',
   },
   'a doubt makes the watchdog forget the one before': {
-    file: 'watchdog/src/doubts.ts',
+    file: 'watchdog/src/invalidated-answers.ts',
     find: 'this.#doubts.push(doubt)',
     replace: 'this.#doubts = [doubt]',
     test: 'packages/watchdog/test/unit/watchdog-doubt.test.ts',

@@ -10,21 +10,21 @@ const REFUSED = 'packages/core/test/redis/compound-refused.test.ts'
 
 export const BUGS_IN_KINDS = {
   'callers that want the same locks all ask for them': {
-    file: 'core/src/compound/local-line.ts',
+    file: 'core/src/compound/caller-queue.ts',
     find: 'if (call.waitMs === 0 || membersHeld(call, wanted).length > 0)',
     replace: 'if (call !== null)',
     test: MULTI_LINE,
     only: 'ask one by one',
   },
   'who has a part of the locks waits for who wants them': {
-    file: 'core/src/compound/local-line.ts',
+    file: 'core/src/compound/caller-queue.ts',
     find: 'if (call.waitMs === 0 || membersHeld(call, wanted).length > 0)',
     replace: 'if (call.waitMs === 0)',
     test: MULTI_LINE,
     only: 'who has one of them already',
   },
   'who waits for several locks hears one after the other that nobody answers': {
-    file: 'core/src/compound/local-line.ts',
+    file: 'core/src/compound/caller-queue.ts',
     find: 'line.outage = { at: this.session.clock.now(), error }',
     replace: '',
     test: MULTI_LINE,
@@ -73,7 +73,7 @@ export const BUGS_IN_KINDS = {
     only: 'is given back while the lock is held',
   },
   'a lock of too few nodes is given': {
-    file: 'core/src/compound/ballot.ts',
+    file: 'core/src/compound/quorum-tally.ts',
     find: 'levelsIn(this.answers).length >= needed',
     replace: 'levelsIn(this.answers).length >= needed - 1',
     test: HUNG,

@@ -15,8 +15,8 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
   },
   'a fair lock is passed on past one that asks Redis': {
     file: PROTOCOL,
-    find: 'isTaken = grants.offer(behind[0], passed)',
-    replace: 'isTaken = grants.offer(behind[0], passed) || undefined',
+    find: 'isTaken = grantReceiver.offer(behind[0], passed)',
+    replace: 'isTaken = grantReceiver.offer(behind[0], passed) || undefined',
     test: PASSING,
     only: 'beyond one that asks Redis',
   },

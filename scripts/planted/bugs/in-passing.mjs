@@ -16,8 +16,8 @@ export const BUGS_IN_PASSING = {
   },
   'a lock is passed on for ever': {
     file: POSSESSION,
-    find: 'this.passes < MOST_PASSES &&',
-    replace: 'this.passes >= 0 &&',
+    find: 'this.handovers < MOST_PASSES &&',
+    replace: 'this.handovers >= 0 &&',
     test: PASSING,
     only: 'come after 100 passes',
   },
@@ -30,7 +30,7 @@ export const BUGS_IN_PASSING = {
   },
   'a lock without a token is passed to whoever wants one': {
     file: 'core/src/acquire/contention.ts',
-    find: 'protocol.passing !== null &&',
+    find: 'protocol.handover !== null &&',
     replace: '',
     test: PASSING,
     only: 'when the next one wants a token',

@@ -59,13 +59,13 @@ export const BUGS_IN_WAITING = {
   },
   'a grant that comes after the deadline is kept': {
     file: 'core/src/acquire/contention.ts',
-    find: 'this.leaveNothing() return outcome.kind',
+    find: 'this.abandon() return outcome.kind',
     replace: 'return outcome.kind',
     torture: LATE_GRANTS,
   },
   'an abort while the grant is on its way leaves it there': {
     file: 'core/src/acquire/contention.ts',
-    find: 'this.leaveNothing() return this.acquirer.fail',
+    find: 'this.abandon() return this.acquirer.fail',
     replace: 'return this.acquirer.fail',
     torture: LATE_GRANTS,
   },

@@ -1,9 +1,9 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
-import type { BareCall, BareCalls } from './unscoped-calls.js'
+import type { UnscopedCall, UnscopedCalls } from './unscoped-calls.js'
 import type { Acquisition, WholeCall } from './acquisition.js'
 import type { LevelRequest } from './levels.js'
-import { Context, type Place, type Turn } from '../context.js'
+import { Context, type CallSite, type SiblingMutex } from '../context.js'
 import { isCallSeen, publishCall, type CallPublication } from '../diagnostics/call-publication.js'
 import { isHoldSeen } from '../diagnostics/hold-publication.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
@@ -17,10 +17,10 @@ import type { ScriptRunner } from '../redis/script-runner.js'
 import { isWorthRetrying } from '../redis/until-known.js'
 import { noteWish } from '../entry/hold-note.js'
 import type { HeldReply } from '../scripts/lock/acquire.js'
-import type { NoteWish } from '../scripts/lock/note.js'
+import type { NoteRequest } from '../scripts/lock/note.js'
 import type { Session } from '../client/session.js'
 import { checkDuration, checkOptions, checkSignal } from '../arguments/validate.js'
-import type { Wait, WaitFacts } from '../diagnostics/wait-reporter.js'
+import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
 
 // A wait shorter than a slow round trip should still end with a yes or a no.
 export const ANSWER_MS = 250
@@ -48,11 +48,11 @@ export interface AcquireRequest {
   /** How long to wait where the options do not say, ms; undefined: for ever. */
   readonly defaultWaitMs: number | undefined
   /** Where the call stands; null outside any context, where every call is an owner of its own. */
-  readonly place: Place | null
+  readonly place: CallSite | null
   /** Taken by `withLock`. */
   readonly ofCallback: boolean
   /** Redisson's face outside any context: the callers of this lock object, and the method that was called. */
-  readonly bare: { readonly calls: BareCalls; readonly method: string } | null
+  readonly bare: { readonly calls: UnscopedCalls; readonly method: string } | null
   /** The call for several locks that it is a part of, which is seen instead of it. */
   readonly whole?: WholeCall
 }
@@ -63,7 +63,7 @@ export interface Held {
   readonly hold: Hold
   readonly acquisition: Acquisition
   /** To be ended with the hold: the siblings' turn to re-enter. */
-  readonly turn: Turn | null
+  readonly siblingMutex: SiblingMutex | null
 }
 
 /** Somebody else has it. */
@@ -73,7 +73,7 @@ export interface Busy {
 }
 
 /** Nothing yet: `look-again` at what encloses the call, or the lease was over before anybody could use it. */
-export type NotYet = 'look-again' | 'stillborn'
+export type NotYet = 'look-again' | 'expired-on-arrival'
 
 /** What is used of an `AsyncResource`, whose type a user of this package need not have. */
 interface AsyncContext {
@@ -102,13 +102,13 @@ function limitsOf(
 export type Finish<T> = (obtained: Held | Busy) => T | Promise<T>
 
 /** One call for a lock, whatever it takes to answer it: its limits, counted from its beginning. */
-export class AcquireCall<T = unknown> implements LevelRequest, Wait {
-  readonly place: Place | null
+export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
+  readonly place: CallSite | null
   readonly ofCallback: boolean
   readonly whole: WholeCall | undefined
-  readonly note: NoteWish | undefined
+  readonly note: NoteRequest | undefined
   readonly startedAt: number
-  bareCall: BareCall | null = null
+  bareCall: UnscopedCall | null = null
   /** Null: nobody looks on. */
   publication: CallPublication | null = null
   /** The caller's own context, for those who look on: exporters ask what span is active. Null: nobody does. */
@@ -116,7 +116,7 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
   private readonly limits: Limits
   private hasParked = false
   /** How often the lease was over before anybody could use it. */
-  stillborn = 0
+  expiredOnArrival = 0
   /** The latest that Redis said of its place in line. */
   private placeInLine: number | undefined = undefined
 
@@ -127,7 +127,7 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
     readonly finish: Finish<T>,
     private readonly session: Pick<
       Session,
-      'clientId' | 'clock' | 'contexts' | 'refusals' | 'options' | 'waits' | 'nextThreadId'
+      'clientId' | 'clock' | 'contexts' | 'lastHolders' | 'options' | 'waitReporter' | 'nextThreadId'
     > & { readonly runner: Pick<ScriptRunner, 'plight'> },
   ) {
     const { options, defaultWaitMs, place, ofCallback } = request
@@ -175,7 +175,7 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
 
   /** Who has the lock, and where this call stands, as far as anybody told. */
   explain(): WaitFacts {
-    return { holder: this.session.refusals.holderOf(this.protocol.key), placeInLine: this.placeInLine }
+    return { holder: this.session.lastHolders.holderOf(this.protocol.key), placeInLine: this.placeInLine }
   }
 
   /** Whoever looks on now sees it. */
@@ -187,9 +187,9 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
   parked(ticket: Ticket<unknown>): void {
     if (!this.hasParked) {
       this.hasParked = true
-      this.session.waits.parked(this, ticket)
+      this.session.waitReporter.parked(this, ticket)
     }
-    this.publication?.parked(this.session.refusals.holderOf(this.protocol.key))
+    this.publication?.parked(this.session.lastHolders.holderOf(this.protocol.key))
     this.bareCall?.parked()
   }
 
@@ -226,7 +226,7 @@ export class AcquireCall<T = unknown> implements LevelRequest, Wait {
   /** Somebody else has the lock, or comes first. */
   refused(reply: HeldReply): void {
     this.placeInLine = reply.place
-    this.session.refusals.note(this.protocol.key, reply)
+    this.session.lastHolders.note(this.protocol.key, reply)
   }
 }
 

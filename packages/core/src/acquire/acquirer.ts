@@ -14,7 +14,7 @@ import { Reentry } from './reentry.js'
 import type { Session } from '../client/session.js'
 
 // A lease can be used up before its holder hears of it; this often in a row it is too short for this connection.
-export const MOST_STILLBORN = 3
+export const MAX_EXPIRED_ON_ARRIVAL = 3
 
 /** The one way to a hold, for every kind of lock: re-enter what encloses the call, or contend for it. */
 export class Acquirer {
@@ -56,8 +56,8 @@ export class Acquirer {
   /** What a look at the lock has come to. */
   goOn<T>(call: AcquireCall<T>, obtained: Held | Busy | NotYet): T | Promise<T> {
     if (typeof obtained === 'string') {
-      call.stillborn += obtained === 'stillborn' ? 1 : 0
-      return call.stillborn === MOST_STILLBORN
+      call.expiredOnArrival += obtained === 'expired-on-arrival' ? 1 : 0
+      return call.expiredOnArrival === MAX_EXPIRED_ON_ARRIVAL
         ? this.fail(call, this.leaseTooShort(call.protocol))
         : this.look(call)
     }
@@ -80,18 +80,18 @@ export class Acquirer {
 
   /** Whatever came of the call, before anybody hears of it. */
   private end(call: AcquireCall, obtained: Held | Busy | NotYet, error?: unknown): void {
-    const { refusals, watchdog, waits } = this.session
+    const { lastHolders, watchdog, waitReporter } = this.session
     const { isAwaited, key } = call.protocol
     const hold = typeof obtained === 'object' && obtained.kind === 'held' ? obtained.hold : null
     if (!hold) {
       // I3: what ended a wait may be a timer or a signal, after a pause in which the trust in other holds ran out.
       watchdog.endOverdueTrust()
     }
-    waits.ended(call)
+    waitReporter.ended(call)
     call.bareCall?.end(hold)
     this.publishEnd(call, obtained, error)
     if (!isAwaited) {
-      refusals.forget(key)
+      lastHolders.forget(key)
     }
   }
 
@@ -100,14 +100,14 @@ export class Acquirer {
     if (!publication) {
       return
     }
-    const { clock, refusals } = this.session
+    const { clock, lastHolders } = this.session
     const { protocol } = call
     if (typeof obtained === 'string') {
       publication.failed(error, call.signal, clock.now())
     } else if (obtained.kind === 'busy') {
-      publication.timedOut(refusals.holderOf(protocol.key), clock.now())
+      publication.timedOut(lastHolders.holderOf(protocol.key), clock.now())
     } else {
-      const holder = publication.hasWaited ? refusals.holderOf(protocol.key) : undefined
+      const holder = publication.hasWaited ? lastHolders.holderOf(protocol.key) : undefined
       publication.acquired(obtained.path, holder, this.obtainedAt(obtained))
     }
   }

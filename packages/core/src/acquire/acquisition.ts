@@ -2,12 +2,12 @@ import type { Answer } from '@holdfast/waiter'
 import { trustedUntil, type Grant, type RenewableLease, type Watch } from '@holdfast/watchdog'
 import {
   enclosing,
-  newTurn,
+  newSiblingMutex,
   type Context,
   type Enclosing,
-  type Place,
+  type CallSite,
   type Reenterable,
-  type Turn,
+  type SiblingMutex,
 } from '../context.js'
 import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
 import { LockLostError, type LossReason } from '../errors.js'
@@ -15,7 +15,7 @@ import type { PushedGrant } from '../queue/grants.js'
 import type { HeldLock } from '../client/held-locks.js'
 import { type Hold, type HoldOwner, Loss } from '../hold.js'
 import { confirmGrantSoon } from '../entry/confirmation.js'
-import type { Surroundings } from '../entry/count-change.js'
+import type { ReentryRule } from '../entry/count-change.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { Levels, type LevelRequest } from './levels.js'
@@ -23,12 +23,12 @@ import { extendLease, isWellTrusted, verifyLease } from '../entry/lease.js'
 import { OwnerCommands } from '../entry/owner-commands.js'
 import type { OwnerField } from '../entry/owner-field.js'
 import { RELEASED } from '../runtime/release-waits.js'
-import { Possession, type PassedHold, type PassingHolder } from '../entry/handover.js'
-import type { Reading } from '../runtime/reading.js'
+import { Handover, type HandedOverHold, type HandoverHolder } from '../entry/handover.js'
+import type { ReplyHandler } from '../runtime/reply-handler.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from '../diagnostics/reports.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
-import type { NoteWish } from '../scripts/lock/note.js'
+import type { NoteRequest } from '../scripts/lock/note.js'
 import type { Session } from '../client/session.js'
 import { afterThisTick } from '../runtime/time.js'
 
@@ -70,13 +70,13 @@ const LOST: Released = Promise.resolve('lost')
  *
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
-export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldOwner, PassingHolder {
+export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldOwner, HandoverHolder {
   readonly owner: string
   /** Its own, or those of the acquisition that passed the lock on to it. */
   commands: OwnerCommands
-  possession: Possession | null = null
+  handover: Handover | null = null
   /** That the hold shall have, when it is named in Redis. */
-  note: NoteWish | undefined = undefined
+  note: NoteRequest | undefined = undefined
   readonly levels = new Levels()
   watch: Watch | null = null
   /** When it was passed on or given to it, monotonic ms. */
@@ -88,7 +88,7 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
   private isSaidForced = false
   readonly loss = new Loss()
   private context: Context | null = null
-  private siblings: Turn | null = null
+  private siblings: SiblingMutex | null = null
   publication: HoldPublication | null = null
 
   constructor(
@@ -96,7 +96,7 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
     readonly protocol: LockProtocol,
     /** The logical thread it belongs to; null outside any context. */
     readonly thread: Context | null,
-    readonly around: Surroundings,
+    readonly rule: ReentryRule,
   ) {
     this.owner = protocol.ownerOf(session.nextThreadId())
     this.commands = new OwnerCommands(session, protocol, this.owner)
@@ -156,8 +156,8 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
   }
 
   /** The turn that siblings take in the context that holds it. */
-  get turn(): Turn {
-    this.siblings ??= newTurn()
+  get siblingMutex(): SiblingMutex {
+    this.siblings ??= newSiblingMutex()
     return this.siblings
   }
 
@@ -174,10 +174,10 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
   }
 
   /** One try to take the lock for a first hold. */
-  tryFirst<T>(request: LevelRequest, reading: Reading<AcquireReply, T>): Answer<T> {
+  tryFirst<T>(request: LevelRequest, handler: ReplyHandler<AcquireReply, T>): Answer<T> {
     const { leaseMs = this.ttlMs, waitMs, note } = request
-    const wish = { leaseMs, waits: waitMs !== 0, around: this.around, note }
-    return this.commands.acquireFirst(wish, reading)
+    const terms = { leaseMs, waits: waitMs !== 0, rule: this.rule, note }
+    return this.commands.acquireFirst(terms, handler)
   }
 
   /**
@@ -195,7 +195,7 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
     if (now >= trustedUntil(sentAt, ttlMs)) {
       return null
     }
-    this.possession = this.protocol.passing && new Possession(this, now)
+    this.handover = this.protocol.handover && new Handover(this, now)
     this.watch = this.watchLease({ sentAt, ttlMs, renew: request.leaseMs === undefined }, sentAt)
     return this.beHeld(request, now)
   }
@@ -207,18 +207,21 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
   }
 
   /** The lock is passed on to it, and with it what there is in Redis. @returns false: it takes it in Redis */
-  takeOver({ possession, passedAt, sentAt, ttlMs, renew, end }: PassedHold, { note }: LevelRequest): boolean {
-    const isFree = possession.isAlongLine ? this.commands.isOnlyInLine : this.commands.isUntouched
+  takeOver(
+    { handover, passedAt, sentAt, ttlMs, renew, end }: HandedOverHold,
+    { note }: LevelRequest,
+  ): boolean {
+    const isFree = handover.isAlongRedisQueue ? this.commands.isOnlyInLine : this.commands.isUntouched
     if (!isFree) {
       return false
     }
     end()
     this.note = note
-    this.possession = possession
-    this.commands = possession.commands
+    this.handover = handover
+    this.commands = handover.commands
     this.handedOverAt = passedAt
     this.watch = this.watchLease({ sentAt, ttlMs, renew }, passedAt)
-    possession.passTo(this)
+    handover.handOverTo(this)
     return true
   }
 
@@ -240,8 +243,8 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
     commands.noteLease(sentAt, ttlMs)
     this.watch = watch
     this.handedOverAt = now
-    this.possession = this.protocol.passing && new Possession(this, now, ttlMs, behind)
-    confirmGrantSoon(this, this.possession, request)
+    this.handover = this.protocol.handover && new Handover(this, now, ttlMs, behind)
+    confirmGrantSoon(this, this.handover, request)
     return true
   }
 
@@ -256,14 +259,14 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
       this.followCountSoon()
       return Promise.resolve(this.levels.add(this, request))
     }
-    return this.commands.oneAtATime(async () => {
+    return this.commands.runExclusive(async () => {
       this.loss.throwIfSet()
       if (this.released || hasLeft()) {
         return null
       }
       const { leaseMs = this.ttlMs, note } = request
-      const wish = { leaseMs, waits: false, around: this.around, note }
-      const reply = await this.commands.acquire(this.levels.count + 1, wish)
+      const terms = { leaseMs, waits: false, rule: this.rule, note }
+      const reply = await this.commands.acquire(this.levels.count + 1, terms)
       if (reply.kind !== 'acquired') {
         this.lose('gone')
       }
@@ -294,11 +297,11 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
   }
 
   /** The client closes over it: every level is over first, and only then is the lock given back. */
-  async surrender(): Promise<void> {
+  async releaseOnClose(): Promise<void> {
     this.lose('closed')
     const { commands, session } = this
     await commands
-      .oneAtATime(() => commands.writeUntilKnown({ count: 0 }, session.options.commandTimeout))
+      .runExclusive(() => commands.writeUntilKnown({ count: 0 }, session.options.commandTimeout))
       .catch((error: unknown) => reportFailedRelease(session, this, error))
   }
 
@@ -352,7 +355,7 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
   private writeInBackground(levels: { readonly count: number }): Promise<unknown> {
     const { commands, session } = this
     const work = commands
-      .oneAtATime(() => commands.writeUntilKnown(levels, Number.POSITIVE_INFINITY))
+      .runExclusive(() => commands.writeUntilKnown(levels, Number.POSITIVE_INFINITY))
       .catch((error: unknown) => reportFailedRelease(session, this, error))
     session.background.run(work)
     return work
@@ -378,11 +381,11 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
 
   /** The last level of a renewed lock may go to the next in line here, past Redis. */
   private passOn(hold: Hold): boolean {
-    const { possession, watch, levels } = this
-    if (!possession?.isWanted || !watch || levels.count !== 1 || !hold.watched) {
+    const { handover, watch, levels } = this
+    if (!handover?.isWanted || !watch || levels.count !== 1 || !hold.watched) {
       return false
     }
-    return possession.offer(watch, () => {
+    return handover.offer(watch, () => {
       this.end(hold)
       this.publication?.ended('released')
     })
@@ -402,7 +405,7 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
       commands.passTurn()
       return LOST
     }
-    const ending = this.released ? this.possession?.beginToEnd() : null
+    const ending = this.released ? this.handover?.beginToEnd() : null
     const patience = { limitMs: session.options.unavailableTimeoutMs, startedAt }
     return commands.writeAndRead(levels, patience, new ReleaseUnderWay(this, ending ?? null))
   }
@@ -429,7 +432,7 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
   private async followCount(): Promise<void> {
     const { commands, levels } = this
     try {
-      const reply = await commands.oneAtATime(() => {
+      const reply = await commands.runExclusive(() => {
         this.countIsBehind = false
         return this.isOver
           ? Promise.resolve(null)
@@ -479,18 +482,18 @@ export interface EnclosingAcquisition extends Enclosing {
 }
 
 /** The nearest acquisition of a lock around a place. Nothing but an acquisition is ever put into a context. */
-export function enclosingAcquisition(place: Place, scope: string): EnclosingAcquisition | undefined {
+export function enclosingAcquisition(place: CallSite, scope: string): EnclosingAcquisition | undefined {
   return enclosing(place, scope) as EnclosingAcquisition | undefined
 }
 
 /** What comes of giving back a level in Redis. */
-class ReleaseUnderWay implements Reading<ReleaseReply, Outcome> {
+class ReleaseUnderWay implements ReplyHandler<ReleaseReply, Outcome> {
   constructor(
     private readonly acquisition: Acquisition,
     private readonly ending: ((reply: ReleaseReply) => void) | null,
   ) {}
 
-  read(reply: ReleaseReply): Outcome {
+  onReply(reply: ReleaseReply): Outcome {
     const { acquisition } = this
     try {
       this.ending?.(reply)
@@ -508,7 +511,7 @@ class ReleaseUnderWay implements Reading<ReleaseReply, Outcome> {
     }
   }
 
-  fail(error: unknown): never {
+  onError(error: unknown): never {
     const { acquisition } = this
     acquisition.giveBack()
     if (acquisition.isReleased) {

@@ -10,11 +10,11 @@ import {
 import { Acquisition } from './acquisition.js'
 import { enclosing } from '../context.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
-import type { LocalLine, Standing } from '../protocols/lock-protocol.js'
-import type { Surroundings } from '../entry/count-change.js'
+import type { CallerLine, QueueCandidate } from '../protocols/lock-protocol.js'
+import type { ReentryRule } from '../entry/count-change.js'
 import type { PushedGrant } from '../queue/grants.js'
-import type { PassedHold } from '../entry/handover.js'
-import type { Reading } from '../runtime/reading.js'
+import type { HandedOverHold } from '../entry/handover.js'
+import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply, HeldReply } from '../scripts/lock/acquire.js'
 import type { Session } from '../client/session.js'
 
@@ -32,10 +32,10 @@ export interface Inquirer {
  * the waiter, and reads its own answers, so that a call costs one object and no closures.
  */
 export class Contention<T>
-  implements Standing, WaitRequest<boolean, T>, Reading<AcquireReply, Attempt<boolean>>
+  implements QueueCandidate, WaitRequest<boolean, T>, ReplyHandler<AcquireReply, Attempt<boolean>>
 {
-  readonly around: Surroundings
-  private line: LocalLine | null = null
+  readonly rule: ReentryRule
+  private line: CallerLine | null = null
   /** Made for its first try: of a thousand who wait only the first one in line has had one. */
   private made: Acquisition | null = null
   /** The caller has left: a try whose turn comes now must not be sent. */
@@ -49,7 +49,7 @@ export class Contention<T>
     private readonly call: AcquireCall<T>,
   ) {
     const { protocol, place, waitMs } = call
-    this.around = protocol.surroundings(place, waitMs === undefined)
+    this.rule = protocol.reentryRule(place, waitMs === undefined)
   }
 
   get owner(): string {
@@ -90,13 +90,13 @@ export class Contention<T>
     return this.acquirer.session
   }
 
-  private get ownLine(): LocalLine {
+  private get ownLine(): CallerLine {
     return (this.line ??= this.call.protocol.lineOf(this))
   }
 
   private get acquisition(): Acquisition {
-    const { session, call, around } = this
-    return (this.made ??= new Acquisition(session, call.protocol, call.contextToHold(), around))
+    const { session, call, rule } = this
+    return (this.made ??= new Acquisition(session, call.protocol, call.contextToHold(), rule))
   }
 
   // What comes of a wait comes to light in whatever turn brings it: a message's, that of another caller's release. Who
@@ -123,16 +123,16 @@ export class Contention<T>
   }
 
   private gone(error: unknown): never {
-    this.leaveNothing()
+    this.abandon()
     return this.acquirer.fail(this.call, error)
   }
 
   private obtained(outcome: WaitOutcome<boolean>): Held | Busy | NotYet {
     this.over = true
     if (outcome.kind === 'done' && outcome.value) {
-      return this.begin() ?? this.leaveNothing('stillborn')
+      return this.begin() ?? this.abandon('expired-on-arrival')
     }
-    this.leaveNothing()
+    this.abandon()
     return outcome.kind === 'done' || outcome.kind === 'left' ? 'look-again' : this.call.giveUp(outcome)
   }
 
@@ -144,11 +144,11 @@ export class Contention<T>
     }
     // What withLock takes belongs to its frame alone: siblings in the same context stay excluded.
     acquisition.keepIn(call.ofCallback ? null : (call.place?.context ?? null))
-    return { kind: 'held', path: this.path, hold, acquisition, turn: null }
+    return { kind: 'held', path: this.path, hold, acquisition, siblingMutex: null }
   }
 
   /** Whatever a late or unanswered try may have done in Redis is undone. */
-  leaveNothing<T = undefined>(result?: T): T {
+  abandon<T = undefined>(result?: T): T {
     this.over = true
     this.made?.giveBack(this.call.whole)
     return result as T
@@ -197,7 +197,7 @@ export class Contention<T>
 
   /** What it is handed while it sleeps. Not wanted: it asks Redis. */
   accept(given: unknown): true | undefined {
-    const offer = given as PassedHold | PushedGrant
+    const offer = given as HandedOverHold | PushedGrant
     const { place, protocol } = this.call
     if (place && enclosing(place, protocol.scope)) {
       return undefined
@@ -211,9 +211,9 @@ export class Contention<T>
   }
 
   /** What another caller of this client passes on. Who wants more than that, a lease or a token, asks Redis. */
-  private takeOver(passed: PassedHold): boolean {
+  private takeOver(passed: HandedOverHold): boolean {
     const { leaseMs, protocol } = this.call
-    return protocol.passing !== null && leaseMs === undefined && this.acquisition.takeOver(passed, this.call)
+    return protocol.handover !== null && leaseMs === undefined && this.acquisition.takeOver(passed, this.call)
   }
 
   /** What Redis gave it. Who wants it for less time than that asks Redis. */
@@ -224,7 +224,7 @@ export class Contention<T>
     )
   }
 
-  read(reply: AcquireReply): Attempt<boolean> {
+  onReply(reply: AcquireReply): Attempt<boolean> {
     if (reply.kind === 'acquired') {
       this.call.publication?.succeeded(this.session.clock)
       const retryAfterMs = this.call.leaseMs ?? this.acquisition.ttlMs
@@ -246,10 +246,10 @@ export class Contention<T>
 
   /** Who stands in Redis to be given the lock tries again while it counts as alive: where the dead wait nobody is told. */
   private lifeAfter({ aliveUntil }: HeldReply): number {
-    return aliveUntil === undefined ? Number.POSITIVE_INFINITY : this.session.standingHeads.aliveForMs / 2
+    return aliveUntil === undefined ? Number.POSITIVE_INFINITY : this.session.plainQueue.aliveForMs / 2
   }
 
-  fail(error: unknown): Attempt<boolean> {
+  onError(error: unknown): Attempt<boolean> {
     return unavailableOrThrow(error)
   }
 }

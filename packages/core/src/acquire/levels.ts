@@ -1,5 +1,5 @@
 import { Hold, type HoldOwner } from '../hold.js'
-import type { NoteWish } from '../scripts/lock/note.js'
+import type { NoteRequest } from '../scripts/lock/note.js'
 
 /** How a level is wanted: without `leaseMs` the watchdog renews. */
 export interface LevelRequest {
@@ -8,8 +8,8 @@ export interface LevelRequest {
   readonly waitMs: number | undefined
   /** Taken by `withLock`, which gives it back by itself. */
   readonly ofCallback: boolean
-  /** See `Wish`. */
-  readonly note?: NoteWish | undefined
+  /** See `AcquireTerms`. */
+  readonly note?: NoteRequest | undefined
 }
 
 /** The holds of one acquisition that have not been given back, in the order they were taken. */

@@ -1,7 +1,7 @@
 import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
 import type { Acquisition, EnclosingAcquisition } from './acquisition.js'
-import { newQueue, type Turn } from '../context.js'
+import { newQueue, type SiblingMutex } from '../context.js'
 import { InvalidArgumentError, NotReentrantError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { Session } from '../client/session.js'
@@ -22,7 +22,7 @@ export class Reentry {
   async into({ acquisition, within }: EnclosingAcquisition): Promise<Held | Busy | NotYet> {
     this.refuseWhereForbidden(acquisition)
     this.refuseWithoutToken(acquisition)
-    const mine = this.call.ofCallback ? within.turn : null
+    const mine = this.call.ofCallback ? within.siblingMutex : null
     const busy = mine ? await this.takeTurn(mine) : null
     if (busy) {
       return busy
@@ -34,12 +34,12 @@ export class Reentry {
         return this.call.giveUp(outcome)
       }
       hold = outcome.value
-      return hold ? { kind: 'held', path: 'reentrant', hold, acquisition, turn: mine } : 'look-again'
+      return hold ? { kind: 'held', path: 'reentrant', hold, acquisition, siblingMutex: mine } : 'look-again'
     } finally {
       if (!hold) {
         this.over = true
         acquisition.giveBack(this.call.whole)
-        endTurn(this.session, mine)
+        releaseSiblingMutex(this.session, mine)
       }
     }
   }
@@ -83,17 +83,17 @@ export class Reentry {
   }
 
   /** Siblings that re-enter the same hold through `withLock` exclude each other. */
-  private async takeTurn(turn: Turn): Promise<Busy | null> {
+  private async takeTurn(siblingMutex: SiblingMutex): Promise<Busy | null> {
     const outcome = await this.wait<true>({
-      queue: turn.queue,
+      queue: siblingMutex.queue,
       attempt: () => {
-        if (turn.taken) {
+        if (siblingMutex.taken) {
           return Promise.resolve({ kind: 'refused' })
         }
-        turn.taken = true
+        siblingMutex.taken = true
         return Promise.resolve({ kind: 'done', value: true })
       },
-      giveBack: () => endTurn(this.session, turn),
+      giveBack: () => releaseSiblingMutex(this.session, siblingMutex),
     })
     return outcome.kind === 'done' ? null : this.call.giveUp(outcome)
   }
@@ -104,9 +104,9 @@ export class Reentry {
 }
 
 /** Lets the next sibling in. */
-export function endTurn(session: Session, turn: Turn | null): void {
-  if (turn) {
-    turn.taken = false
-    session.waiter.wake(turn.queue)
+export function releaseSiblingMutex(session: Session, siblingMutex: SiblingMutex | null): void {
+  if (siblingMutex) {
+    siblingMutex.taken = false
+    session.waiter.wake(siblingMutex.queue)
   }
 }

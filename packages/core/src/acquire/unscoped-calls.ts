@@ -9,22 +9,22 @@ const OVERLAP = 'two callers outside any context use one lock object at the same
 const warnedOf = new OncePerName()
 
 /** What a lock object gives to callers outside contexts. */
-interface BareHold {
+interface UnscopedHold {
   readonly isLost: boolean
   readonly wasReleased: boolean
 }
 
 /** One `lock()` or `tryLock()` outside any context. */
-export class BareCall<H extends BareHold = Hold> {
+export class UnscopedCall<H extends UnscopedHold = Hold> {
   private longWait: { cancel(): void } | null = null
 
   constructor(
-    private readonly calls: BareCalls<H>,
+    private readonly calls: UnscopedCalls<H>,
     /** Whether a warning about it may be due. */
     private readonly watched: boolean,
     /** Where it was called, if that was recorded. */
     readonly origin: Error | null,
-    private before: BareCall<H> | null,
+    private before: UnscopedCall<H> | null,
   ) {}
 
   /** It sleeps: a caller that has waited for long may be waiting for itself. */
@@ -47,12 +47,12 @@ export class BareCall<H extends BareHold = Hold> {
  * itself remembers the one hold that a plain `unlock()` gives back, and the debts of holds that were lost: the
  * late `unlock` of a loser must not give back the hold of the next caller.
  */
-export class BareCalls<H extends BareHold = Hold> {
+export class UnscopedCalls<H extends UnscopedHold = Hold> {
   private hold: H | null = null
   private holdOwesUnlock = false
   private debts: H[] = []
   private pending = 0
-  private latest: BareCall<H> | null = null
+  private latest: UnscopedCall<H> | null = null
 
   constructor(
     private readonly session: Session,
@@ -60,11 +60,11 @@ export class BareCalls<H extends BareHold = Hold> {
   ) {}
 
   /** @throws ContextRequiredError where the client's `bareCalls` is 'throw' */
-  begin(method: string): BareCall<H> {
+  begin(method: string): UnscopedCall<H> {
     this.refuseWhereForbidden(method)
     const watched = this.session.options.bareCalls === 'warn' && !warnedOf.has(this.lockName)
     const overlaps = watched && (this.pending > 0 || this.isHeld)
-    const call = new BareCall<H>(this, watched, this.originOf(method, watched, overlaps), this.latest)
+    const call = new UnscopedCall<H>(this, watched, this.originOf(method, watched, overlaps), this.latest)
     if (overlaps) {
       this.warnOf(OVERLAP, call, this.latest)
     }
@@ -140,7 +140,7 @@ export class BareCalls<H extends BareHold = Hold> {
   }
 
   /** @internal */
-  warnOf(what: string, call: BareCall<H>, other: BareCall<H> | null): void {
+  warnOf(what: string, call: UnscopedCall<H>, other: UnscopedCall<H> | null): void {
     if (!warnedOf.take(this.lockName)) {
       return
     }

@@ -1,4 +1,4 @@
-import { described } from '../runtime/format-value.js'
+import { formatValue } from '../runtime/format-value.js'
 import { InvalidArgumentError } from '../errors.js'
 
 /** All keys of `O`, so that one that is forgotten does not compile. */
@@ -13,7 +13,7 @@ export function unknownKey(
 ): InvalidArgumentError {
   const nearest = nearestOf(key, known)
   const hint = nearest === undefined ? `known: ${known.join(', ')}` : `did you mean ${nearest}?`
-  return new InvalidArgumentError(argument, options, `without the unknown key ${described(key)} (${hint})`)
+  return new InvalidArgumentError(argument, options, `without the unknown key ${formatValue(key)} (${hint})`)
 }
 
 const MOST_EDITS = 2

@@ -8,25 +8,25 @@ interface Lender {
 }
 
 /** What a client has to give back before it is closed. */
-export interface Borrowing {
+export interface BorrowedPermit {
   /** The client closes over it: whoever uses it is told first, and then it is given back. */
-  surrender(): Promise<unknown>
+  releaseOnClose(): Promise<unknown>
 }
 
 /** Permits that this client answers for: they end with a callback or a handle. */
-export class Borrowings {
-  private readonly borrowed = new Set<Borrowing>()
+export class BorrowedPermits {
+  private readonly borrowed = new Set<BorrowedPermit>()
   private onEmpty: (() => void) | null = null
 
-  get all(): Borrowing[] {
+  get all(): BorrowedPermit[] {
     return [...this.borrowed]
   }
 
-  add(borrowing: Borrowing): void {
+  add(borrowing: BorrowedPermit): void {
     this.borrowed.add(borrowing)
   }
 
-  remove(borrowing: Borrowing): void {
+  remove(borrowing: BorrowedPermit): void {
     this.borrowed.delete(borrowing)
     if (this.borrowed.size === 0) {
       this.onEmpty?.()

@@ -1,5 +1,5 @@
 import type { TopicSubscriptions } from '@holdfast/waiter'
-import type { ToldGrant } from '../queue/grants.js'
+import type { GrantMessage } from '../queue/grants.js'
 import { INBOX_PREFIX, ownerField, PROTOCOL } from '../keys.js'
 import type { Session } from './session.js'
 
@@ -16,13 +16,13 @@ const GRANT = 'grant:'
  * What other clients tell this one: who of its waiters was given a lock, or whose turn it is to try; or, an owner alone,
  * whose hold was released by force.
  */
-export class ClientInbox {
+export class ClientChannel {
   private opening: Promise<void> | null = null
   private readonly channel: string
 
   constructor(
     private readonly topics: TopicSubscriptions,
-    private readonly session: Pick<Session, 'clientId' | 'held' | 'fairWaiters' | 'grants'>,
+    private readonly session: Pick<Session, 'clientId' | 'held' | 'fairQueue' | 'grantReceiver'>,
   ) {
     this.channel = INBOX_PREFIX + session.clientId
   }
@@ -34,8 +34,8 @@ export class ClientInbox {
       .then(
         // A turn that was announced before this moment reached nobody (I4).
         () => {
-          this.session.grants.areHeard = true
-          this.session.fairWaiters.wakeEverybody()
+          this.session.grantReceiver.isSubscribed = true
+          this.session.fairQueue.wakeEverybody()
         },
         () => {
           this.opening = null
@@ -55,18 +55,18 @@ export class ClientInbox {
   }
 
   private readText(text: string, hasProof: boolean): void {
-    const { fairWaiters, grants } = this.session
+    const { fairQueue, grantReceiver } = this.session
     if (text.startsWith(GRANT)) {
-      grants.given(grantIn(text.slice(GRANT.length), hasProof))
+      grantReceiver.onGrant(grantIn(text.slice(GRANT.length), hasProof))
     } else if (text.startsWith(TURN)) {
-      fairWaiters.wake(text.slice(TURN.length))
+      fairQueue.wake(text.slice(TURN.length))
     } else {
       this.session.held.all.find((each) => each.field.isNamed(text))?.doubtForced()
     }
   }
 }
 
-function grantIn(told: string, hasProof: boolean): ToldGrant {
+function grantIn(told: string, hasProof: boolean): GrantMessage {
   const start = hasProof ? told.indexOf(':') + 1 : 0
   const text = told.slice(start)
   const end = text.indexOf(':')

@@ -11,7 +11,7 @@ export interface HeldLock {
   readonly shared: boolean
   readonly owner: string
   /** What its holder had already that matters to this kind of lock. */
-  readonly around: { readonly joins: string }
+  readonly rule: { readonly besideOwner: string }
   /** The logical thread it belongs to; null outside any context. */
   readonly thread: Context | null
   readonly field: FieldNames
@@ -19,7 +19,7 @@ export interface HeldLock {
   /** A message says that it was released by force: Redis is asked. */
   doubtForced(): void
   /** The client closes over it: every level is over first, and only then is the lock given back. */
-  surrender(): Promise<void>
+  releaseOnClose(): Promise<void>
 }
 
 /** Every acquisition of one client that is held and not known to be lost. A lock has one owner, or readers (I1). */
@@ -32,7 +32,7 @@ export class HeldLocks {
   add(acquisition: HeldLock): void {
     const { key } = acquisition
     const owner = this.exclusive.get(key)
-    if (owner?.owner !== acquisition.around.joins) {
+    if (owner?.owner !== acquisition.rule.besideOwner) {
       owner?.lose('gone')
     }
     if (!acquisition.shared) {

@@ -8,23 +8,23 @@ import { Background } from '../runtime/background.js'
 import { Contexts } from '../contexts.js'
 import { ClientClosedError } from '../errors.js'
 import { EventHub } from '../events.js'
-import { FairReturns } from '../queue/rejoin-batch.js'
-import { FairWaiters, type FairWaitersParts } from '../queue/fair-queue.js'
-import { GivenLocks } from '../queue/given-locks.js'
-import { Grants } from '../queue/grants.js'
+import { RejoinBatcher } from '../queue/rejoin-batch.js'
+import { FairQueue, type FairQueueParts } from '../queue/fair-queue.js'
+import { GrantedLocks } from '../queue/granted-locks.js'
+import { GrantReceiver } from '../queue/grants.js'
 import { HeldLocks } from './held-locks.js'
 import { RedisLeaseStore, type Leased } from './lease-store.js'
 import type { ResolvedOptions } from '../options.js'
 import type { PrimaryVerdict, RedisPort } from '../redis/redis-port.js'
 import { ScriptRunner } from '../redis/script-runner.js'
-import { Refusals } from '../diagnostics/last-holders.js'
+import { LastSeenHolders } from '../diagnostics/last-holders.js'
 import { ReleaseWaits } from '../runtime/release-waits.js'
 import { unexpectedReplies } from '../diagnostics/reports.js'
 import { askServer } from './server-check.js'
-import { StandingHeads, type StandingHeadsParts } from '../queue/plain-queue.js'
-import { Borrowings } from './borrowed-permits.js'
+import { PlainLockQueue, type PlainLockQueueParts } from '../queue/plain-queue.js'
+import { BorrowedPermits } from './borrowed-permits.js'
 import { backgroundClock, systemClock } from '../runtime/time.js'
-import { Waits } from '../diagnostics/wait-reporter.js'
+import { WaitReporter } from '../diagnostics/wait-reporter.js'
 
 // The first script after a pause finds Redis's caches cold, and takes it two to three times as long.
 const SCRIPTS_IN_A_ROW = 32
@@ -67,9 +67,9 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const waiter = new Waiter(port.messages, waiting)
   const services = { clientId, options, keyPrefix: port.keyPrefix, clock, runner, watchdog, waiter }
   const held = new HeldLocks()
-  const grants = new Grants({ waiter, clock, beforeResume })
+  const grantReceiver = new GrantReceiver({ waiter, clock, beforeResume })
   const looks = { pauseMs: resyncInterval, patienceMs: lockWatchdogTimeout }
-  const givenLocks = new GivenLocks({ runner, clock: background, ...looks })
+  const grantedLocks = new GrantedLocks({ runner, clock: background, ...looks })
   const life = lifecycle()
   const session = {
     ...services,
@@ -77,15 +77,15 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     serverAsked: askServer({ port, runner, ...life }),
     ...{
       held,
-      grants,
-      givenLocks,
-      ...waitingInRedis({ clientId, runner, waiter, clock, grants, held }, options),
+      grantReceiver,
+      grantedLocks,
+      ...waitingInRedis({ clientId, runner, waiter, clock, grantReceiver, held }, options),
     },
     port,
     contexts: new Contexts(),
     events,
-    waits: new Waits(events, background, options.waitingThreshold, beforeResume),
-    borrowings: new Borrowings(),
+    waitReporter: new WaitReporter(events, background, options.waitingThreshold, beforeResume),
+    borrowedPermits: new BorrowedPermits(),
     releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
     bareOrigins: { left: MOST_ORIGINS },
   }
@@ -114,23 +114,23 @@ const LONGEST_HEARTBEAT_MS = 6 * 3_600_000
 
 function waitingInRedis(
   parts: Omit<
-    FairWaitersParts & StandingHeadsParts,
-    'refusals' | 'heartbeatMs' | 'aliveForMs' | 'takesGrants' | 'returns' | 'nonce'
+    FairQueueParts & PlainLockQueueParts,
+    'lastHolders' | 'heartbeatMs' | 'aliveForMs' | 'takesGrants' | 'rejoins' | 'nonce'
   >,
   { resyncInterval, lockWatchdogTimeout, localPassing, pushedGrants, replicas }: ResolvedOptions,
 ) {
   const heartbeatMs = Math.min(resyncInterval, LONGEST_HEARTBEAT_MS)
-  const refusals = new Refusals(parts.clock)
+  const lastHolders = new LastSeenHolders(parts.clock)
   // What only the primary has is no grant where replicas count.
   const takesGrants = pushedGrants && !replicas
-  const returns = localPassing && takesGrants ? new FairReturns(parts) : null
+  const rejoins = localPassing && takesGrants ? new RejoinBatcher(parts) : null
   // With no more digits than these a sign of life has less than 64 bytes, and Redis keeps such a hash in little room.
   const nonce = randomBytes(12).toString('hex')
   return {
-    refusals,
-    fairWaiters: new FairWaiters({ ...parts, nonce, refusals, heartbeatMs, takesGrants, returns }),
+    lastHolders,
+    fairQueue: new FairQueue({ ...parts, nonce, lastHolders, heartbeatMs, takesGrants, rejoins }),
     // What it is given is a lease for an owner that may be dead: not longer than any other.
-    standingHeads: new StandingHeads({
+    plainQueue: new PlainLockQueue({
       ...{ ...parts, takesGrants },
       aliveForMs: Math.ceil(Math.min(2 * heartbeatMs, lockWatchdogTimeout)),
     }),

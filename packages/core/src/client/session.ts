@@ -3,19 +3,19 @@ import type { Watchdog } from '@holdfast/watchdog'
 import type { Contexts } from '../contexts.js'
 import type { Background } from '../runtime/background.js'
 import type { EventHub } from '../events.js'
-import type { FairWaiters } from '../queue/fair-queue.js'
-import type { GivenLocks } from '../queue/given-locks.js'
-import type { Grants } from '../queue/grants.js'
+import type { FairQueue } from '../queue/fair-queue.js'
+import type { GrantedLocks } from '../queue/granted-locks.js'
+import type { GrantReceiver } from '../queue/grants.js'
 import type { HeldLocks } from './held-locks.js'
 import type { Leased } from './lease-store.js'
 import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
-import type { Refusals } from '../diagnostics/last-holders.js'
+import type { LastSeenHolders } from '../diagnostics/last-holders.js'
 import type { ReleaseWaits } from '../runtime/release-waits.js'
-import type { StandingHeads } from '../queue/plain-queue.js'
-import type { Borrowings } from './borrowed-permits.js'
+import type { PlainLockQueue } from '../queue/plain-queue.js'
+import type { BorrowedPermits } from './borrowed-permits.js'
 import type { Clock } from '../runtime/time.js'
-import type { Waits } from '../diagnostics/wait-reporter.js'
+import type { WaitReporter } from '../diagnostics/wait-reporter.js'
 
 /** Recording where a call comes from costs more than all the rest of it: a client does so for this many. */
 export const MOST_ORIGINS = 1_000
@@ -29,17 +29,17 @@ export interface Session {
   readonly runner: ScriptRunner
   readonly watchdog: Watchdog<Leased>
   readonly waiter: Waiter
-  readonly fairWaiters: FairWaiters
-  readonly standingHeads: StandingHeads
-  readonly grants: Grants
-  readonly givenLocks: GivenLocks
-  readonly refusals: Refusals
+  readonly fairQueue: FairQueue
+  readonly plainQueue: PlainLockQueue
+  readonly grantReceiver: GrantReceiver
+  readonly grantedLocks: GrantedLocks
+  readonly lastHolders: LastSeenHolders
   readonly releaseWaits: ReleaseWaits
   readonly contexts: Contexts
   readonly events: EventHub
-  readonly waits: Waits
+  readonly waitReporter: WaitReporter
   readonly held: HeldLocks
-  readonly borrowings: Borrowings
+  readonly borrowedPermits: BorrowedPermits
   /** How many more calls outside contexts are recorded with where they come from. */
   readonly bareOrigins: { left: number }
   /** Aborts when the client is being closed: it ends what waits elsewhere than in the client's own lines. */

@@ -1,16 +1,16 @@
 import { ANSWER_MS, checkAcquireOptions, type AcquireOptions } from '../acquire/acquire-call.js'
-import type { Place } from '../context.js'
-import { publishCall, type CallPublication, type Wanted } from '../diagnostics/call-publication.js'
+import type { CallSite } from '../context.js'
+import { publishCall, type CallPublication, type RequestedHold } from '../diagnostics/call-publication.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
 import { LockTimeoutError, type TimeoutDetails } from '../errors.js'
 import { checkLevelLease } from '../acquire/lease-argument.js'
-import { limited } from '../runtime/settle-within.js'
+import { settleWithin } from '../runtime/settle-within.js'
 import { unansweredWait } from '../redis/failures.js'
 import { isWorthRetrying, pause } from '../redis/until-known.js'
 import type { Session } from '../client/session.js'
 import { checkDuration, checkSignal } from '../arguments/validate.js'
 import { silenceOf } from './compound-rule.js'
-import { giveBack, together, type Answer, type Member, type MemberHold } from './member.js'
+import { giveBack, together, type MemberAnswer, type Member, type MemberHold } from './member.js'
 import { TimeLimit } from './time-limit.js'
 import { untilEnded } from './until-ended.js'
 
@@ -26,7 +26,7 @@ export interface CompoundRequest {
   /** How long to wait where the options do not say, ms; undefined: for ever. */
   readonly defaultWaitMs: number | undefined
   /** Where the call stands; null outside any context. */
-  readonly origin: Place | null
+  readonly origin: CallSite | null
   /** Taken by `withLock`. */
   readonly ofCallback: boolean
   /** Called once, before it sleeps. */
@@ -38,7 +38,7 @@ export class CompoundCall {
   /** undefined: for ever; 0: one attempt. */
   readonly waitMs: number | undefined
   readonly leaseMs: number | undefined
-  readonly origin: Place | null
+  readonly origin: CallSite | null
   readonly ofCallback: boolean
   readonly signal: AbortSignal | undefined
   /** Null: nobody looks on. */
@@ -71,7 +71,7 @@ export class CompoundCall {
 
   /** Takes, and lets whoever looks on see one call instead of those for members. */
   seenAs(
-    wanted: Wanted,
+    wanted: RequestedHold,
     take: () => Promise<MemberHold[] | LockTimeoutError>,
   ): Promise<MemberHold[] | LockTimeoutError> {
     const publication = publishCall(this.session, wanted, this.startedAt)
@@ -116,15 +116,15 @@ export class CompoundCall {
    * @param limitMs after which a member without an answer has failed; what it still grants is given back. Default:
    *   the end of the wait, but time for an answer
    */
-  tryAll(members: readonly Member[], limitMs = this.patienceMs): Promise<Answer[]> {
+  tryAll(members: readonly Member[], limitMs = this.patienceMs): Promise<MemberAnswer[]> {
     return Promise.all(this.askEach(members, limitMs))
   }
 
   /** The same, each answer by itself. */
-  askEach(members: readonly Member[], limitMs: number): Promise<Answer>[] {
+  askEach(members: readonly Member[], limitMs: number): Promise<MemberAnswer>[] {
     const limit = limitMs === Infinity ? null : new TimeLimit(this.session.clock, limitMs, this.signal)
     const signal = limit?.signal ?? this.signal
-    const take = (member: Member): Promise<Answer> =>
+    const take = (member: Member): Promise<MemberAnswer> =>
       this.ask(member, { waitMs: 0, signal }).then((answer) =>
         limit?.isUp === true && answer.kind === 'failed' ? this.unanswered(member, limitMs) : answer,
       )
@@ -136,7 +136,7 @@ export class CompoundCall {
   }
 
   /** Waits for one member, holding nothing; `limitMs` at most. */
-  waitFor(member: Member, limitMs = Infinity): Promise<Answer> {
+  waitFor(member: Member, limitMs = Infinity): Promise<MemberAnswer> {
     this.parked()
     const left = Math.min(this.leftMs, limitMs)
     const waitMs = left === Infinity ? undefined : Math.max(1, left)
@@ -157,7 +157,11 @@ export class CompoundCall {
   async whenGivenBack(limitMs = Infinity): Promise<void> {
     if (this.owed.length > 0) {
       const { clock, options } = this.session
-      await limited(this.untilNothingOwed(), Math.min(limitMs, this.graceMs, options.commandTimeout), clock)
+      await settleWithin(
+        this.untilNothingOwed(),
+        Math.min(limitMs, this.graceMs, options.commandTimeout),
+        clock,
+      )
     }
   }
 
@@ -187,7 +191,7 @@ export class CompoundCall {
   }
 
   /** What it ends with because of a member that failed. */
-  failure({ member: { session, lockName }, error }: Extract<Answer, { kind: 'failed' }>): unknown {
+  failure({ member: { session, lockName }, error }: Extract<MemberAnswer, { kind: 'failed' }>): unknown {
     return this.waitMs === 0 || !isWorthRetrying(error)
       ? error
       : unansweredWait(session.runner.plight, { lockName, waitedMs: this.waitedMs }, error)
@@ -222,7 +226,10 @@ export class CompoundCall {
     }
   }
 
-  private async ask(member: Member, limits: Pick<AcquireOptions, 'waitMs' | 'signal'>): Promise<Answer> {
+  private async ask(
+    member: Member,
+    limits: Pick<AcquireOptions, 'waitMs' | 'signal'>,
+  ): Promise<MemberAnswer> {
     const { leaseMs, ofCallback, origin } = this
     const whole = { givesBack: (work: Promise<unknown>) => this.owes(work, member) }
     const answer = await member.take({ ...limits, leaseMs }, { origin, ofCallback, whole })
@@ -232,7 +239,7 @@ export class CompoundCall {
     return answer
   }
 
-  private unanswered(member: Member, limitMs: number): Answer {
+  private unanswered(member: Member, limitMs: number): MemberAnswer {
     this.silent.add(member)
     return { kind: 'failed', member, error: silenceOf(member, limitMs) }
   }

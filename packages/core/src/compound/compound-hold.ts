@@ -1,4 +1,4 @@
-import type { Place } from '../context.js'
+import type { CallSite } from '../context.js'
 import { LockLostError, NotLockOwnerError } from '../errors.js'
 import type { Hold, LockHold, ReleaseOutcome } from '../hold.js'
 import type { Session } from '../client/session.js'
@@ -51,10 +51,10 @@ export class CompoundHold implements LockHold {
   }
 
   /** @internal What a callback stands in, that was called from `origin`. */
-  partsFrom(origin: Place): Part[] {
-    return this.levels.map(({ member, acquisition, turn }) => {
+  partsFrom(origin: CallSite): Part[] {
+    return this.levels.map(({ member, acquisition, siblingMutex }) => {
       const place = member.placeFrom(origin) ?? origin
-      return { session: member.session, acquisition, turn, place }
+      return { session: member.session, acquisition, siblingMutex, place }
     })
   }
 

@@ -1,6 +1,6 @@
 import type { AcquireOptions } from '../acquire/acquire-call.js'
-import { BareCalls } from '../acquire/unscoped-calls.js'
-import { Context, type Place } from '../context.js'
+import { UnscopedCalls } from '../acquire/unscoped-calls.js'
+import { Context, type CallSite } from '../context.js'
 import { placeToAcquire, placeToRelease } from '../contexts.js'
 import { LockTimeoutError, NotLockOwnerError } from '../errors.js'
 import type { AnyLock } from '../locks/any-lock.js'
@@ -30,7 +30,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   protected abstract readonly rule: CompoundRule
   /** @internal */
   protected abstract readonly kind: 'multi' | 'red'
-  private readonly bare: BareCalls<CompoundHold>
+  private readonly bare: UnscopedCalls<CompoundHold>
 
   /** @internal Locks come from a client. */
   constructor(
@@ -39,10 +39,10 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     /** @internal */
     protected readonly members: readonly Member[],
     /** The thread it is bound to; null: the context around each call. */
-    private readonly thread: Place | null,
+    private readonly thread: CallSite | null,
   ) {
     this.name = [...new Set(members.map(({ lockName }) => lockName))].join(', ')
-    this.bare = new BareCalls(session, this.name)
+    this.bare = new UnscopedCalls(session, this.name)
   }
 
   /** @internal Takes enough members, or none. @returns that somebody else has too many */
@@ -236,7 +236,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     return origin ? this.levelsAt(origin) : (this.bare.current?.levels ?? [])
   }
 
-  private levelsAt(origin: Place): MemberHold[] {
+  private levelsAt(origin: CallSite): MemberHold[] {
     return this.members.flatMap((member) => member.heldFrom(origin) ?? [])
   }
 

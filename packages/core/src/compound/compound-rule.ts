@@ -1,6 +1,6 @@
 import { unansweredWait } from '../redis/failures.js'
 import type { Clock } from '../runtime/time.js'
-import { limited } from '../runtime/settle-within.js'
+import { settleWithin } from '../runtime/settle-within.js'
 import type { Member } from './member.js'
 
 /** What a member could not do, and why. */
@@ -44,7 +44,7 @@ export async function gather<T>(
 ): Promise<Gathered<T>> {
   const silent = new Set(asked.map(({ member }) => member))
   const { gathered, all } = collect(asked, (_, { member }) => silent.delete(member))
-  await (patienceMs === Infinity ? all : limited(all, patienceMs, clock))
+  await (patienceMs === Infinity ? all : settleWithin(all, patienceMs, clock))
   const unanswered = [...silent].map((member) => {
     return { member, error: silenceOf(member, patienceMs) }
   })

@@ -1,26 +1,26 @@
 import type { AcquireOptions, Busy, Held } from '../acquire/acquire-call.js'
 import { enclosingAcquisition, type Acquisition, type WholeCall } from '../acquire/acquisition.js'
-import type { Place, Turn } from '../context.js'
+import type { CallSite, SiblingMutex } from '../context.js'
 import { placeToAcquire, placeToRelease } from '../contexts.js'
 import { InvalidArgumentError, SelfDeadlockError, type LockTimeoutError } from '../errors.js'
 import type { HeldLock } from '../client/held-locks.js'
 import type { Hold } from '../hold.js'
 import type { Lock } from '../locks/lock.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
-import { endTurn } from '../acquire/reentry.js'
+import { releaseSiblingMutex } from '../acquire/reentry.js'
 import type { Session } from '../client/session.js'
-import { companionPlace, standsFor } from './companion.js'
+import { linkedPlace, standsFor } from './linked-context.js'
 
 /** A level of one member, and what has to be ended with it. */
 export interface MemberHold {
   readonly member: Member
   readonly hold: Hold
   readonly acquisition: Acquisition
-  readonly turn: Turn | null
+  readonly siblingMutex: SiblingMutex | null
 }
 
 /** What one member answered. */
-export type Answer =
+export type MemberAnswer =
   | { readonly kind: 'held'; readonly member: Member; readonly held: MemberHold }
   | { readonly kind: 'busy'; readonly member: Member; readonly error: LockTimeoutError }
   | Failed
@@ -34,7 +34,7 @@ interface Failed {
 /** What a call for several locks asks of each. */
 export interface MemberRequest {
   /** Where it stands in the home client; null outside any context. */
-  readonly origin: Place | null
+  readonly origin: CallSite | null
   /** Taken by `withLock`. */
   readonly ofCallback: boolean
   readonly whole: WholeCall
@@ -59,27 +59,27 @@ export class Member {
   }
 
   /** Where a call stands for this member, when it stands at `origin` in the home client. */
-  placeFrom(origin: Place | null): Place | null {
+  placeFrom(origin: CallSite | null): CallSite | null {
     const { session, home } = this
     if (this.lock.thread) {
       return placeToAcquire(session.contexts, this.lock.thread)
     }
-    return origin && (session === home ? origin : companionPlace(session, home, origin.context))
+    return origin && (session === home ? origin : linkedPlace(session, home, origin.context))
   }
 
   /** What a caller at `origin` has, as far as this process knows. */
-  heldFrom(origin: Place | null): MemberHold | undefined {
+  heldFrom(origin: CallSite | null): MemberHold | undefined {
     const { session, lock, protocol } = this
     const place = lock.thread ? placeToRelease(session.contexts, lock.thread) : this.placeFrom(origin)
     const acquisition = place ? enclosingAcquisition(place, protocol.scope)?.acquisition : undefined
     const hold = acquisition?.levels.latest
-    return acquisition && hold && { member: this, hold, acquisition, turn: null }
+    return acquisition && hold && { member: this, hold, acquisition, siblingMutex: null }
   }
 
   /** Why a wait without a limit for this member would never end; null: it may. */
-  selfDeadlock(origin: Place | null): SelfDeadlockError | null {
+  selfDeadlock(origin: CallSite | null): SelfDeadlockError | null {
     try {
-      this.protocol.surroundings(this.placeFrom(origin), true)
+      this.protocol.reentryRule(this.placeFrom(origin), true)
       return null
     } catch (error) {
       if (error instanceof SelfDeadlockError) {
@@ -101,7 +101,7 @@ export class Member {
   }
 
   /** Takes a level, or finds out why not. Never rejects. */
-  async take(options: AcquireOptions, { origin, ofCallback, whole }: MemberRequest): Promise<Answer> {
+  async take(options: AcquireOptions, { origin, ofCallback, whole }: MemberRequest): Promise<MemberAnswer> {
     const place = this.placeFrom(origin)
     const request = { options, defaultWaitMs: undefined, place, ofCallback, bare: null, whole }
     try {
@@ -111,12 +111,12 @@ export class Member {
     }
   }
 
-  private read(obtained: Held | Busy): Answer {
+  private read(obtained: Held | Busy): MemberAnswer {
     if (obtained.kind === 'busy') {
       return { kind: 'busy', member: this, error: obtained.error() }
     }
-    const { hold, acquisition, turn } = obtained
-    return { kind: 'held', member: this, held: { member: this, hold, acquisition, turn } }
+    const { hold, acquisition, siblingMutex } = obtained
+    return { kind: 'held', member: this, held: { member: this, hold, acquisition, siblingMutex } }
   }
 }
 
@@ -136,11 +136,11 @@ export function giveBack(
 ): void {
   const members = levels.map(({ member }) => member)
   together(members, () => {
-    for (const { member, hold, turn } of levels) {
+    for (const { member, hold, siblingMutex } of levels) {
       const work = hold.release()
       member.session.background.run(work)
       onWork(work, member)
-      endTurn(member.session, turn)
+      releaseSiblingMutex(member.session, siblingMutex)
     }
   })
 }
@@ -151,7 +151,7 @@ export function lostMeanwhile({ member, hold }: MemberHold): Failed | undefined 
   return error ? { kind: 'failed', member, error } : undefined
 }
 
-export function levelsIn(answers: readonly Answer[]): MemberHold[] {
+export function levelsIn(answers: readonly MemberAnswer[]): MemberHold[] {
   return answers.flatMap((answer) => (answer.kind === 'held' ? [answer.held] : []))
 }
 
@@ -163,7 +163,7 @@ export function inOrderOf(members: readonly Member[], levels: readonly MemberHol
  * Two clients on one Redis: such a member would be refused by the other for ever.
  * @throws InvalidArgumentError
  */
-export function refuseTwins(answers: readonly Answer[]): void {
+export function refuseTwins(answers: readonly MemberAnswer[]): void {
   const owners = new Set(levelsIn(answers).map(({ acquisition }) => acquisition.owner))
   for (const answer of answers) {
     const holder = answer.kind === 'busy' ? answer.error.holder : undefined

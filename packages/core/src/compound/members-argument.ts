@@ -1,4 +1,4 @@
-import type { Place } from '../context.js'
+import type { CallSite } from '../context.js'
 import { InvalidArgumentError } from '../errors.js'
 import { Lock } from '../locks/lock.js'
 import type { Session } from '../client/session.js'
@@ -7,14 +7,14 @@ import { Member } from './member.js'
 /** The members of a compound lock, and the thread it is bound to. */
 export interface Members {
   readonly members: readonly Member[]
-  readonly thread: Place | null
+  readonly thread: CallSite | null
 }
 
 /**
  * @param thread of the client that makes the lock; its own members may name one, too
  * @throws InvalidArgumentError
  */
-export function membersOf(locks: readonly unknown[], home: Session, thread: Place | null): Members {
+export function membersOf(locks: readonly unknown[], home: Session, thread: CallSite | null): Members {
   if (locks.length === 0) {
     throw new InvalidArgumentError(
       'locks',
@@ -27,7 +27,7 @@ export function membersOf(locks: readonly unknown[], home: Session, thread: Plac
     throw new InvalidArgumentError('locks', wrong, 'locks of getLock() and the like')
   }
   refuseTwice(locks)
-  const threads = new Map<Session, Place | null>(thread ? [[home, thread]] : [])
+  const threads = new Map<Session, CallSite | null>(thread ? [[home, thread]] : [])
   for (const lock of locks) {
     const known = threads.get(lock.session)
     if (known && lock.thread && known.context !== lock.thread.context) {

@@ -2,7 +2,7 @@ import type { LockTimeoutError } from '../errors.js'
 import type { CompoundCall } from './compound-call.js'
 import { CompoundLock } from './compound-lock.js'
 import type { CompoundRule } from './compound-rule.js'
-import { oneByOne } from './local-line.js'
+import { oneByOne } from './caller-queue.js'
 import type { MemberHold } from './member.js'
 import { takeAll } from './take-all.js'
 

@@ -2,7 +2,7 @@ import { RedisUnavailableError } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
 import { afterAnswers } from '../runtime/time.js'
 import type { CompoundCall } from './compound-call.js'
-import { levelsIn, lostMeanwhile, type Answer, type Member, type MemberHold } from './member.js'
+import { levelsIn, lostMeanwhile, type MemberAnswer, type Member, type MemberHold } from './member.js'
 import { NodeHealth } from './node-health.js'
 
 /** What a quorum is made of. */
@@ -12,17 +12,17 @@ export interface Quorum {
 }
 
 /** Who is asked in one round. */
-interface RoundWish {
+interface RoundRequest {
   readonly members: readonly Member[]
   /** What others have said before: votes that the caller has in hand. */
-  readonly said: readonly Answer[]
+  readonly said: readonly MemberAnswer[]
   /** Whose vote says who goes on. */
   readonly first: Member | undefined
 }
 
 /** What nodes said to one round. */
 export interface RoundResult {
-  readonly answers: readonly Answer[]
+  readonly answers: readonly MemberAnswer[]
   /** Nodes whose answer came to nothing more: what they still grant is given back. */
   readonly unheard: readonly Member[]
 }
@@ -37,7 +37,7 @@ export interface RoundResult {
  */
 export class QuorumRound {
   private readonly first: Member | undefined
-  private readonly answers: Answer[]
+  private readonly answers: MemberAnswer[]
   private readonly pending: Set<Member>
   private readonly askedAt: number
   private timer: { cancel(): void } | null = null
@@ -47,7 +47,7 @@ export class QuorumRound {
   constructor(
     private readonly call: CompoundCall,
     private readonly quorum: Quorum,
-    { members, said, first }: RoundWish,
+    { members, said, first }: RoundRequest,
   ) {
     this.first = first
     this.answers = [...said]
@@ -66,7 +66,7 @@ export class QuorumRound {
     })
   }
 
-  private hear(member: Member, asked: Promise<Answer>): void {
+  private hear(member: Member, asked: Promise<MemberAnswer>): void {
     const heard = asked.then((answer) => {
       this.noteHealth(answer)
       if (!this.isOver) {
@@ -81,7 +81,7 @@ export class QuorumRound {
     this.call.owes(heard, member)
   }
 
-  private noteHealth(answer: Answer): void {
+  private noteHealth(answer: MemberAnswer): void {
     const health = NodeHealth.of(answer.member)
     const tookMs = this.call.session.clock.now() - this.askedAt
     const { commandTimeout } = answer.member.session.options
@@ -141,13 +141,13 @@ export class QuorumRound {
 }
 
 /** Of a node that is not asked, or not waited for. */
-export function notHeard(member: Member, why: string): Answer {
+export function notHeard(member: Member, why: string): MemberAnswer {
   const { lockName } = member
   const error = new RedisUnavailableError(why, { outcome: 'unknown', transient: true, lockName })
   return { kind: 'failed', member, error }
 }
 
 /** Those that count: a lease may have ended while others were asked. */
-export function votesIn(answers: readonly Answer[]): MemberHold[] {
+export function votesIn(answers: readonly MemberAnswer[]): MemberHold[] {
   return levelsIn(answers).filter((level) => !lostMeanwhile(level))
 }

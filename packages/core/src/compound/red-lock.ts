@@ -1,9 +1,9 @@
 import { InvalidArgumentError, QuorumError, type LockTimeoutError } from '../errors.js'
-import type { Place } from '../context.js'
+import type { CallSite } from '../context.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import type { Lock } from '../locks/lock.js'
 import type { Session } from '../client/session.js'
-import { reportOf } from './ballot.js'
+import { reportOf } from './quorum-tally.js'
 import type { CompoundCall } from './compound-call.js'
 import { CompoundLock } from './compound-lock.js'
 import type { CompoundRule, MemberFailure } from './compound-rule.js'
@@ -46,7 +46,7 @@ export class RedLock extends CompoundLock {
   constructor(
     session: Session,
     members: readonly Member[],
-    thread: Place | null,
+    thread: CallSite | null,
     private readonly nodeTimeoutMs: number,
   ) {
     super(session, members, thread)

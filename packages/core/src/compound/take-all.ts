@@ -1,4 +1,4 @@
-import { MOST_STILLBORN } from '../acquire/acquirer.js'
+import { MAX_EXPIRED_ON_ARRIVAL } from '../acquire/acquirer.js'
 import { LockLostError, type LockTimeoutError } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
 import type { CompoundCall } from './compound-call.js'
@@ -7,12 +7,12 @@ import {
   levelsIn,
   lostMeanwhile,
   refuseTwins,
-  type Answer,
+  type MemberAnswer,
   type Member,
   type MemberHold,
 } from './member.js'
 
-type Obstacle = Exclude<Answer, { kind: 'held' }>
+type Obstacle = Exclude<MemberAnswer, { kind: 'held' }>
 
 /**
  * Takes every member, or none: waits for one that is busy, and with it in hand tries the others; when one of them
@@ -28,14 +28,14 @@ export async function takeAll(
   members: readonly Member[],
 ): Promise<MemberHold[] | LockTimeoutError> {
   let answers = await call.tryAll(members)
-  for (let round = 1, stillborn = 0; ; round += 1) {
+  for (let round = 1, expiredOnArrival = 0; ; round += 1) {
     const obstacle = obstacleIn(call, answers)
     if (!obstacle) {
       return inOrderOf(members, levelsIn(answers))
     }
-    stillborn = isLost(obstacle) ? stillborn + 1 : 0
-    if (stillborn > 0) {
-      if (stillborn === MOST_STILLBORN) {
+    expiredOnArrival = isLost(obstacle) ? expiredOnArrival + 1 : 0
+    if (expiredOnArrival > 0) {
+      if (expiredOnArrival === MAX_EXPIRED_ON_ARRIVAL) {
         return orThrow(call, obstacle)
       }
       // Asked at the same time all leases begin at the same time: with one in hand it would be the first to end again.
@@ -59,7 +59,7 @@ export async function takeAll(
  * What keeps the caller from having all; then everything is given back.
  * @throws the reason of the signal; what no waiting would change
  */
-function obstacleIn(call: CompoundCall, answers: readonly Answer[]): Obstacle | undefined {
+function obstacleIn(call: CompoundCall, answers: readonly MemberAnswer[]): Obstacle | undefined {
   const obstacles = answers.filter((answer): answer is Obstacle => answer.kind !== 'held')
   const levels = levelsIn(answers)
   const [lost] = levels.flatMap((level) => lostMeanwhile(level) ?? [])

@@ -1,13 +1,13 @@
 import type { LockTimeoutError } from '../errors.js'
-import { Ballot } from './ballot.js'
+import { QuorumTally } from './quorum-tally.js'
 import type { CompoundCall } from './compound-call.js'
-import { membersHeld, oneByOne, type Wanted } from './local-line.js'
-import type { Answer, Member, MemberHold } from './member.js'
+import { membersHeld, oneByOne, type MembersWanted } from './caller-queue.js'
+import type { MemberAnswer, Member, MemberHold } from './member.js'
 import { NodeHealth } from './node-health.js'
 import { notHeard, QuorumRound, votesIn, type Quorum, type RoundResult } from './quorum-round.js'
 
 /** The nodes of a RedLock. */
-export interface Electorate extends Wanted, Quorum {}
+export interface QuorumMembers extends MembersWanted, Quorum {}
 
 type Result = MemberHold[] | LockTimeoutError
 
@@ -26,28 +26,28 @@ const MOST_INSISTENCE = 6
  * @throws QuorumError, LockLostError (a re-entry into a lost lock), SelfDeadlockError, ClientClosedError, or the
  *   reason of the signal
  */
-export function takeQuorum(call: CompoundCall, of: Electorate): Promise<Result> {
+export function takeQuorum(call: CompoundCall, of: QuorumMembers): Promise<Result> {
   return oneByOne(call, of, () => contend(call, of))
 }
 
-async function contend(call: CompoundCall, of: Electorate): Promise<Result> {
+async function contend(call: CompoundCall, of: QuorumMembers): Promise<Result> {
   const held = membersHeld(call, of)
   // A re-entry counts only where the outer level is: elsewhere it would be a lock of its own.
   const nodes = held.length >= of.needed ? held : of.members
-  const ballot = new Ballot(call, of.members, of.needed)
-  let inHand: Answer[] = []
+  const tally = new QuorumTally(call, of.members, of.needed)
+  let inHand: MemberAnswer[] = []
   for (let inVain = 0; ;) {
-    const levels = ballot.count(await insist(call, of, nodes, await ask(call, of, nodes, inHand)))
+    const levels = tally.count(await insist(call, of, nodes, await ask(call, of, nodes, inHand)))
     if (levels) {
       return levels
     }
     if (call.isOver) {
-      return ballot.conclude()
+      return tally.conclude()
     }
     await call.breakLockstep(inVain)
-    inHand = await waitForOne(call, ballot)
+    inHand = await waitForOne(call, tally)
     if (inHand.length === 0 && call.leftMs <= 0) {
-      return ballot.conclude()
+      return tally.conclude()
     }
     inVain = inHand.length === 0 ? 0 : inVain + 1
   }
@@ -56,9 +56,9 @@ async function contend(call: CompoundCall, of: Electorate): Promise<Result> {
 /** Asks those that answer; the others only where there is no quorum without them. */
 async function ask(
   call: CompoundCall,
-  of: Electorate,
+  of: QuorumMembers,
   nodes: readonly Member[],
-  inHand: readonly Answer[],
+  inHand: readonly MemberAnswer[],
 ): Promise<RoundResult> {
   const { needed, nodeTimeoutMs } = of
   const silent = silentOnes(nodes, of)
@@ -87,7 +87,7 @@ async function ask(
 /** With the vote of the first node in hand: asks the others again, until it has a quorum or has no hope. */
 async function insist(
   call: CompoundCall,
-  of: Electorate,
+  of: QuorumMembers,
   nodes: readonly Member[],
   result: RoundResult,
 ): Promise<RoundResult> {
@@ -125,10 +125,10 @@ function silentOnes(nodes: readonly Member[], { nodeTimeoutMs }: Quorum): Set<Me
  * Waits at the first busy node, with nothing in hand. Not for long: somebody may have that node alone, or somebody
  * else the others. Where a node does not answer, at the next; where nobody is busy, for some time.
  */
-async function waitForOne(call: CompoundCall, ballot: Ballot): Promise<Answer[]> {
+async function waitForOne(call: CompoundCall, tally: QuorumTally): Promise<MemberAnswer[]> {
   const { options } = call.session
   const limitMs = options.resyncInterval * (0.5 + options.random() / 2)
-  for (const { member } of ballot.busy) {
+  for (const { member } of tally.busy) {
     const answer = await call.waitFor(member, limitMs)
     call.throwIfEnded()
     if (answer.kind !== 'failed') {

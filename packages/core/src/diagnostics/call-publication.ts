@@ -4,7 +4,7 @@ import { callBegun, callEnded, callParked } from './channels.js'
 import type { AcquisitionPath, CallOutcome, LockKind, ObservedCall } from './messages.js'
 
 /** What is asked for. */
-export interface Wanted {
+export interface RequestedHold {
   readonly lockName: string
   readonly kind: LockKind
 }
@@ -117,7 +117,7 @@ export function isCallSeen(): boolean {
 /** Of a call that begins. Null where nobody subscribes. */
 export function publishCall(
   { clientId }: { readonly clientId: string },
-  { lockName, kind }: Wanted,
+  { lockName, kind }: RequestedHold,
   startedAt: number,
 ): CallPublication | null {
   if (!isCallSeen()) {

@@ -12,7 +12,7 @@ export interface SeenHolder {
   readonly note?: HoldNote | undefined
 }
 
-interface Refusal {
+interface LastRefusal {
   readonly seen: SeenHolder
   /** Since when this client has seen the same holder. */
   readonly since: number
@@ -22,8 +22,8 @@ interface Refusal {
 }
 
 /** Who refused this client's callers, by lock: only the head of a line asks Redis, its answer serves them all. */
-export class Refusals {
-  private readonly byKey = new Map<string, Refusal>()
+export class LastSeenHolders {
+  private readonly byKey = new Map<string, LastRefusal>()
 
   constructor(private readonly clock: Clock) {}
 

@@ -6,7 +6,7 @@ import type { Clock } from '../runtime/time.js'
 export type WaitFacts = Pick<LockEvents['waiting'], 'holder' | 'placeInLine'>
 
 /** A call that waits. It is told of once, however often it is parked. */
-export interface Wait {
+export interface ReportedWait {
   readonly lockName: string
   /** When the call began, on the client's clock. */
   readonly startedAt: number
@@ -20,9 +20,9 @@ interface Pending {
 }
 
 /** Tells of callers that wait, each when it has waited for so long, with one timer for all of them. */
-export class Waits {
+export class WaitReporter {
   /** In the order in which they are due: all wait for the same time before they are told of. */
-  private readonly pending = new Map<Wait, Pending>()
+  private readonly pending = new Map<ReportedWait, Pending>()
   private readonly timer: SoonestTimer
 
   constructor(
@@ -36,7 +36,7 @@ export class Waits {
   }
 
   /** It sleeps, or stands behind others. Who listens only later hears of waits that begin then. */
-  parked(wait: Wait, ticket: Pick<Ticket<unknown>, 'ahead'>): void {
+  parked(wait: ReportedWait, ticket: Pick<Ticket<unknown>, 'ahead'>): void {
     if (!this.events.hasListeners('waiting')) {
       return
     }
@@ -49,7 +49,7 @@ export class Waits {
   }
 
   /** Whatever came of it. */
-  ended(wait: Wait): void {
+  ended(wait: ReportedWait): void {
     if (this.pending.delete(wait) && this.pending.size === 0) {
       this.timer.cancel()
     }
@@ -68,7 +68,7 @@ export class Waits {
     }
   }
 
-  private tell(wait: Wait, { ahead: aheadHere }: Pending['ticket']): void {
+  private tell(wait: ReportedWait, { ahead: aheadHere }: Pending['ticket']): void {
     const facts = wait.explain?.() ?? { holder: undefined, placeInLine: undefined }
     const waitedMs = this.clock.now() - wait.startedAt
     this.events.emit('waiting', { lockName: wait.lockName, waitedMs, aheadHere, ...facts })

@@ -1,33 +1,33 @@
 import { extendForHolder, type Holder } from './lease.js'
-import type { Possession } from './handover.js'
+import type { Handover } from './handover.js'
 import { untilKnown } from '../redis/until-known.js'
-import type { NoteWish } from '../scripts/lock/note.js'
+import type { NoteRequest } from '../scripts/lock/note.js'
 import { afterThisTick } from '../runtime/time.js'
 
 /** What its caller wants; without `leaseMs` the watchdog renews. */
 interface LeaseRequest {
   readonly leaseMs: number | undefined
-  readonly note?: NoteWish | undefined
+  readonly note?: NoteRequest | undefined
 }
 
 /**
  * Asks for the lease that is wanted, of what Redis gave to a waiter for a short one. Not before this tick is over: who
  * has given the lock back by then needs no lease, and its release does not wait for the answer.
  */
-export function confirmGrantSoon(holder: Holder, possession: Possession | null, request: LeaseRequest): void {
+export function confirmGrantSoon(holder: Holder, handover: Handover | null, request: LeaseRequest): void {
   const { session } = holder
   // It may be passed on before and meanwhile.
-  const holderNow = (): Holder => possession?.holderNow ?? holder
+  const holderNow = (): Holder => handover?.holderNow ?? holder
   afterThisTick(() => {
     if (!holderNow().isOver) {
-      session.background.run(confirmGrant(holderNow, possession, request))
+      session.background.run(confirmGrant(holderNow, handover, request))
     }
   })
 }
 
 async function confirmGrant(
   holderNow: () => Holder,
-  possession: Possession | null,
+  handover: Handover | null,
   request: LeaseRequest,
 ): Promise<void> {
   const { session, trustedForMs } = holderNow()
@@ -40,7 +40,7 @@ async function confirmGrant(
     // Lost, which its signal tells; or nobody answered, and its renewals ask again.
   }
   const { levels, watch } = holderNow()
-  possession?.confirmed()
+  handover?.confirmed()
   if (levels.anyWatched) {
     watch?.setRenewing(true)
   }
@@ -50,20 +50,20 @@ function confirm(holderNow: () => Holder, { leaseMs, note }: LeaseRequest): Prom
   const { commands, ttlMs } = holderNow()
   const wanted = leaseMs ?? ttlMs
   return note
-    ? commands.oneAtATime(() => describe(holderNow(), wanted, note))
+    ? commands.runExclusive(() => describe(holderNow(), wanted, note))
     : extendForHolder(holderNow, wanted)
 }
 
 /** Nobody but an acquire leaves a note of a hold. */
 async function describe(
-  { commands, levels, loss, around, watch }: Holder,
+  { commands, levels, loss, rule, watch }: Holder,
   leaseMs: number,
-  note: NoteWish,
+  note: NoteRequest,
 ): Promise<void> {
   loss.throwIfSet()
   // None when the last level was given back meanwhile.
   if (levels.count > 0) {
-    const reply = await commands.acquire(levels.count, { leaseMs, waits: false, around, note })
+    const reply = await commands.acquire(levels.count, { leaseMs, waits: false, rule, note })
     if (reply.kind === 'acquired') {
       watch?.confirm(commands.grantedAt, leaseMs)
     }

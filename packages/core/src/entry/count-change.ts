@@ -1,9 +1,9 @@
 import { WrongTypeError } from '../errors.js'
 import type { OwnerField } from './owner-field.js'
-import type { Reading } from '../runtime/reading.js'
+import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { CommandStamp } from '../scripts/replay-guard.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
-import type { NoteWish } from '../scripts/lock/note.js'
+import type { NoteRequest } from '../scripts/lock/note.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 
 /** One change of one acquisition. */
@@ -17,23 +17,23 @@ export interface HoldChange {
 }
 
 /** What a caller holds already that matters to the kind of lock it asks for. */
-export interface Surroundings {
+export interface ReentryRule {
   /** The owner that it takes the lock beside; '' for none. */
-  readonly joins: string
+  readonly besideOwner: string
   /** It does not stand behind those who wait for it. */
-  readonly passes: boolean
+  readonly skipsQueue: boolean
 }
 
-export const ALONE: Surroundings = { joins: '', passes: false }
+export const ALONE: ReentryRule = { besideOwner: '', skipsQueue: false }
 
 /** How an owner wants the lock. */
-export interface Wish {
-  readonly around: Surroundings
+export interface AcquireTerms {
+  readonly rule: ReentryRule
   readonly leaseMs: number
   /** Refused, it will wait: a fair lock gives it a place in line, readers stand back for it. */
   readonly waits: boolean
   /** For those who are refused meanwhile, where the client describes its holds. */
-  readonly note?: NoteWish | undefined
+  readonly note?: NoteRequest | undefined
 }
 
 const LOST: AcquireReply = { kind: 'lost' }
@@ -47,8 +47,8 @@ export interface CountKeeper {
   nextStamp(): CommandStamp
   /** A command is sent that may change the count: until its answer nobody knows it. @returns what was known */
   forgetCount(): number | null
-  noteTaken(taking: Taking, reply: AcquireReply): void
-  noteWritten(writing: Writing, reply: ReleaseReply): ReleaseReply
+  noteTaken(taking: AcquireCommand, reply: AcquireReply): void
+  noteWritten(writing: ReleaseCommand, reply: ReleaseReply): ReleaseReply
   noteFailed(change: CountChange, error: unknown): void
   /** The answer, or that there is none, has been noted. */
   concluded(): void
@@ -58,7 +58,7 @@ export interface CountKeeper {
  * A command on its way that changes the count in Redis, and what its answer comes to. Each call has two of them: as one
  * object they cost less than as closures.
  */
-export abstract class CountChange<R = unknown, T = unknown> implements HoldChange, Reading<R, T> {
+export abstract class CountChange<R = unknown, T = unknown> implements HoldChange, ReplyHandler<R, T> {
   readonly owner: string
   readonly stamp: CommandStamp
   readonly epochWhenSent: number
@@ -68,7 +68,7 @@ export abstract class CountChange<R = unknown, T = unknown> implements HoldChang
   constructor(
     protected readonly keeper: CountKeeper,
     readonly holds: number,
-    private readonly reading: Reading<R, T>,
+    private readonly handler: ReplyHandler<R, T>,
   ) {
     this.owner = keeper.field.name
     this.stamp = keeper.nextStamp()
@@ -80,18 +80,18 @@ export abstract class CountChange<R = unknown, T = unknown> implements HoldChang
     return this.keeper.field.passedTo
   }
 
-  read(reply: R): T {
+  onReply(reply: R): T {
     const noted = this.note(reply)
     this.keeper.concluded()
-    return this.reading.read(noted)
+    return this.handler.onReply(noted)
   }
 
-  fail(error: unknown): T | Promise<T> {
+  onError(error: unknown): T | Promise<T> {
     this.keeper.noteFailed(this, error)
     const gone = error instanceof WrongTypeError ? this.onWrongType : null
     const noted = gone && this.note(gone)
     this.keeper.concluded()
-    return noted ? this.reading.read(noted) : this.reading.fail(error)
+    return noted ? this.handler.onReply(noted) : this.handler.onError(error)
   }
 
   protected abstract note(reply: R): R
@@ -100,14 +100,14 @@ export abstract class CountChange<R = unknown, T = unknown> implements HoldChang
 }
 
 /** Takes the lock, or adds a level. */
-export class Taking<T = unknown> extends CountChange<AcquireReply, T> {
+export class AcquireCommand<T = unknown> extends CountChange<AcquireReply, T> {
   constructor(
     keeper: CountKeeper,
     holds: number,
-    reading: Reading<AcquireReply, T>,
+    handler: ReplyHandler<AcquireReply, T>,
     readonly sentAt: number,
   ) {
-    super(keeper, holds, reading)
+    super(keeper, holds, handler)
   }
 
   protected note(reply: AcquireReply): AcquireReply {
@@ -122,7 +122,7 @@ export class Taking<T = unknown> extends CountChange<AcquireReply, T> {
 }
 
 /** Gives back. */
-export class Writing<T = unknown> extends CountChange<ReleaseReply, T> {
+export class ReleaseCommand<T = unknown> extends CountChange<ReleaseReply, T> {
   protected note(reply: ReleaseReply): ReleaseReply {
     return this.keeper.noteWritten(this, reply)
   }

@@ -4,7 +4,7 @@ import { extendNow, isWellTrusted, type Holder } from './lease.js'
 import type { EntryServices, OwnerCommands } from './owner-commands.js'
 import type { Renamer } from './owner-field.js'
 import { untilKnown } from '../redis/until-known.js'
-import type { NoteWish } from '../scripts/lock/note.js'
+import type { NoteRequest } from '../scripts/lock/note.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import { afterThisTick } from '../runtime/time.js'
 
@@ -17,9 +17,9 @@ const LONGEST_MS = 5
 const STAND_BACK_MS = 5
 
 /** A hold on its way from one caller of this client to the next. */
-export interface PassedHold {
+export interface HandedOverHold {
   readonly kind: 'passed'
-  readonly possession: Possession
+  readonly handover: Handover
   /** Monotonic ms. */
   readonly passedAt: number
   /** When a grant would have been sent that is worth the trust that is left. */
@@ -32,30 +32,30 @@ export interface PassedHold {
 }
 
 /** How a hold is passed on to the next caller of this client without Redis. */
-export interface LocalPassing extends Renamer {
+export interface LocalHandover extends Renamer {
   /**
    * The line of this client along which it goes. Null: the line that Redis keeps; whoever it is passed on to has a place
    * there, which ends with the name of the one before.
    */
   readonly localQueue: string | null
   /** @param behind who comes next in Redis's line; those who are past are taken out @returns whether somebody took it */
-  offer(passed: PassedHold, behind: string[]): boolean
+  offer(passed: HandedOverHold, behind: string[]): boolean
 }
 
 /** What passing on needs of its client. */
-export interface PassingServices extends EntryServices {
+export interface HandoverServices extends EntryServices {
   readonly watchdog: { endOverdueTrust(): number }
   readonly waiter: Pick<Waiter, 'standBack' | 'isListening'>
-  readonly refusals: { passed(key: string, owner: string, traceparent: string | undefined): void }
+  readonly lastHolders: { passed(key: string, owner: string, traceparent: string | undefined): void }
 }
 
 /** An acquisition that may pass on what it holds, or have it passed on to it. */
-export interface PassingHolder extends Holder {
-  readonly session: PassingServices
-  readonly note: NoteWish | undefined
+export interface HandoverHolder extends Holder {
+  readonly session: HandoverServices
+  readonly note: NoteRequest | undefined
   readonly protocol: Holder['protocol'] & {
     /** Null where every holder has to take it in Redis. */
-    readonly passing: LocalPassing | null
+    readonly handover: LocalHandover | null
     /** Whether anybody in this client waits for it. */
     readonly isAwaited: boolean
   }
@@ -65,17 +65,17 @@ export interface PassingHolder extends Holder {
  * What this client has in Redis from one acquire to the release that ends it, while acquisitions of its own follow
  * each other in it. See docs/decisions/0028-local-passing.md for the races.
  */
-export class Possession {
+export class Handover {
   readonly commands: OwnerCommands
-  private readonly session: PassingServices
-  private readonly protocol: PassingHolder['protocol']
-  private passes = 0
+  private readonly session: HandoverServices
+  private readonly protocol: HandoverHolder['protocol']
+  private handovers = 0
   private isFollowing = false
   /** A rename found its name in place: the lock was taken away, and given to who has it (I1). */
   private mayLastForALife = false
 
   constructor(
-    private holder: PassingHolder,
+    private holder: HandoverHolder,
     /** Monotonic ms. */
     private readonly since: number,
     /** For how long Redis gave it to a waiter, ms; null once the lease that is wanted was asked for. */
@@ -90,12 +90,12 @@ export class Possession {
 
   /** Whether somebody here waits for it. */
   get isWanted(): boolean {
-    return this.isAlongLine ? this.behind.length > 0 : this.protocol.isAwaited
+    return this.isAlongRedisQueue ? this.behind.length > 0 : this.protocol.isAwaited
   }
 
   /** Whoever it is passed on to has a place in Redis's line. */
-  get isAlongLine(): boolean {
-    return this.protocol.passing?.localQueue === null
+  get isAlongRedisQueue(): boolean {
+    return this.protocol.handover?.localQueue === null
   }
 
   /** The lease that is wanted is still to be answered. */
@@ -103,7 +103,7 @@ export class Possession {
     return this.givenForMs !== null
   }
 
-  get holderNow(): PassingHolder {
+  get holderNow(): HandoverHolder {
     return this.holder
   }
 
@@ -117,7 +117,7 @@ export class Possession {
 
   /** Whether its bounds leave room for one more. */
   private mayPassAt(now: number): boolean {
-    return this.passes < MOST_PASSES && now < this.since + LONGEST_MS
+    return this.handovers < MOST_PASSES && now < this.since + LONGEST_MS
   }
 
   /**
@@ -143,25 +143,25 @@ export class Possession {
       return false
     }
     const sentAt = now + trustedForMs - ttlMs + trustMarginMs(ttlMs)
-    const passed: PassedHold = {
+    const passed: HandedOverHold = {
       kind: 'passed',
-      possession: this,
+      handover: this,
       passedAt: now,
       sentAt,
       ttlMs,
       renew: !this.isUnconfirmed,
       end,
     }
-    return this.protocol.passing?.offer(passed, behind) ?? false
+    return this.protocol.handover?.offer(passed, behind) ?? false
   }
 
-  passTo(next: PassingHolder): void {
-    this.passes += 1
+  handOverTo(next: HandoverHolder): void {
+    this.handovers += 1
     this.holder = next
-    if (this.isAlongLine) {
+    if (this.isAlongRedisQueue) {
       this.commands.field.passesTo(next.owner)
     }
-    this.session.refusals.passed(next.key, next.owner, next.note?.traceparent)
+    this.session.lastHolders.passed(next.key, next.owner, next.note?.traceparent)
     this.followSoon()
   }
 
@@ -172,8 +172,8 @@ export class Possession {
    */
   beginToEnd(): ((reply: ReleaseReply) => void) | null {
     const { waiter } = this.session
-    const queue = this.protocol.passing?.localQueue ?? null
-    if (queue === null || this.passes === 0 || this.mayPassAt(this.session.clock.now())) {
+    const queue = this.protocol.handover?.localQueue ?? null
+    if (queue === null || this.handovers === 0 || this.mayPassAt(this.session.clock.now())) {
       return null
     }
     waiter.standBack(queue, STAND_BACK_MS)
@@ -218,7 +218,7 @@ export class Possession {
       return
     }
     if (field.name !== holder.owner) {
-      const kind = await field.follow(holder, protocol.passing)
+      const kind = await field.follow(holder, protocol.handover)
       if (kind === 'lost') {
         this.holder.lose('gone')
         return

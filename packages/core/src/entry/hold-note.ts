@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { warn } from '../events.js'
 import type { ResolvedOptions } from '../options.js'
-import type { NoteWish } from '../scripts/lock/note.js'
+import type { NoteRequest } from '../scripts/lock/note.js'
 
 // A hold that the watchdog renews may last for long. Only one whose client died leaves its note behind: for a day.
 const WATCHED_NOTE_MS = 86_400_000
@@ -16,7 +16,7 @@ const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}(-[\x21-\x7e]
 export function noteWish(
   { describeHolds }: ResolvedOptions,
   leaseMs: number | undefined,
-): NoteWish | undefined {
+): NoteRequest | undefined {
   if (describeHolds === undefined) {
     return undefined
   }

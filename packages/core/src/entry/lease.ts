@@ -1,5 +1,5 @@
 import type { Watch } from '@holdfast/watchdog'
-import type { Surroundings } from './count-change.js'
+import type { ReentryRule } from './count-change.js'
 import type { LossReason } from '../errors.js'
 import type { Loss } from '../hold.js'
 import type { EntryServices, OwnerCommands } from './owner-commands.js'
@@ -14,7 +14,7 @@ export interface Holder {
   readonly watch: Watch | null
   readonly levels: { readonly count: number; readonly anyWatched: boolean }
   readonly loss: Loss
-  readonly around: Surroundings
+  readonly rule: ReentryRule
   readonly isReleased: boolean
   /** Released or lost. */
   readonly isOver: boolean
@@ -38,7 +38,7 @@ export function isWellTrusted(trustedForMs: number, ttlMs: number): boolean {
 /** Lives at least this long from now. @throws LockLostError, RedisUnavailableError */
 export function extendLease(holder: Holder, leaseMs: number): Promise<void> {
   const { commands, loss } = holder
-  return commands.oneAtATime(async () => {
+  return commands.runExclusive(async () => {
     loss.throwIfSet()
     if (!holder.isReleased) {
       await extendNow(() => holder, leaseMs)

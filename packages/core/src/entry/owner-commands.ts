@@ -1,11 +1,11 @@
 import type { Answer } from '@holdfast/waiter'
 import {
-  Taking,
-  Writing,
+  AcquireCommand,
+  ReleaseCommand,
   type CountChange,
   type CountKeeper,
   type HoldChange,
-  type Wish,
+  type AcquireTerms,
 } from './count-change.js'
 import type { Background } from '../runtime/background.js'
 import { RedisUnavailableError } from '../errors.js'
@@ -14,8 +14,8 @@ import type { ScriptRunner } from '../redis/script-runner.js'
 import type { Clock } from '../runtime/time.js'
 import { OwnerField, type Renamer } from './owner-field.js'
 import { isQueued } from '../redis/failures.js'
-import { AS_IT_IS, readWith, type Reading } from '../runtime/reading.js'
-import { Insisting, type Patience } from './retrying-release.js'
+import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
+import { RetryingRelease, type RetryLimit } from './retrying-release.js'
 import {
   AFTER_A_TRANSACTION_MS,
   isRefusal,
@@ -26,14 +26,14 @@ import {
 import { CommandLedger, type CommandStamp } from '../scripts/replay-guard.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
-import { Turns } from './serial-queue.js'
+import { SerialQueue } from './serial-queue.js'
 
 /** The transitions of a kind of lock that change what one owner has in Redis. */
 export interface EntryCommands {
-  acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T>
-  release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T>
+  acquire<T>(change: HoldChange, terms: AcquireTerms, handler: ReplyHandler<AcquireReply, T>): Answer<T>
+  release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T>
   /** Null where every holder has to take it in Redis. */
-  readonly passing: Renamer | null
+  readonly handover: Renamer | null
   /**
    * A release gave the lock to a waiter, perhaps of another client, and announced nothing.
    * @param forMs how long that one has it without a word of its own; undefined: nobody knows whether it was given
@@ -68,7 +68,7 @@ interface Queued {
  * The commands of one owner: one at a time, numbered, each with the absolute hold count it wants. Keeps what is
  * known of the count in Redis, so that what became uncertain can be written again until it is known (I2).
  */
-export class OwnerCommands extends Turns implements CountKeeper {
+export class OwnerCommands extends SerialQueue implements CountKeeper {
   /** When the latest granted request for a lease was sent: what local trust is counted from. */
   grantedAt = 0
   /** Of the acquisition; a re-entry gets none of its own. */
@@ -131,7 +131,7 @@ export class OwnerCommands extends Turns implements CountKeeper {
 
   /** One at a time, what changes no count: meanwhile the lock may be passed on. */
   besideHolds(work: () => Promise<void>): Promise<void> {
-    return this.oneAtATime(async () => {
+    return this.runExclusive(async () => {
       this.countsStay = true
       try {
         await work()
@@ -145,7 +145,7 @@ export class OwnerCommands extends Turns implements CountKeeper {
   async knownName(): Promise<string> {
     if (this.field.inDoubt !== null) {
       try {
-        await this.field.follow(this.field.inDoubt, this.protocol.passing)
+        await this.field.follow(this.field.inDoubt, this.protocol.handover)
       } catch (error) {
         this.noteQueued(error, false)
         throw error
@@ -155,32 +155,36 @@ export class OwnerCommands extends Turns implements CountKeeper {
   }
 
   /** Tries to take the lock. A turn of its own, which ends with the answer. */
-  acquireFirst<T>(wish: Wish, reading: Reading<AcquireReply, T>): Answer<T> {
+  acquireFirst<T>(terms: AcquireTerms, handler: ReplyHandler<AcquireReply, T>): Answer<T> {
     if (this.isTaken) {
-      return this.oneAtATime(async () => await this.acquireAs(1, wish, reading))
+      return this.runExclusive(async () => await this.acquireAs(1, terms, handler))
     }
     void this.takeTurn()
     this.answerEndsTurn = true
-    return this.acquireAs(1, wish, reading)
+    return this.acquireAs(1, terms, handler)
   }
 
   /** Takes the lock (`holds` 1) or raises the count. */
-  async acquire(holds: number, wish: Wish): Promise<AcquireReply> {
-    return await this.acquireAs<AcquireReply>(holds, wish, AS_IT_IS)
+  async acquire(holds: number, terms: AcquireTerms): Promise<AcquireReply> {
+    return await this.acquireAs<AcquireReply>(holds, terms, identity)
   }
 
-  private acquireAs<T>(holds: number, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T> {
+  private acquireAs<T>(
+    holds: number,
+    terms: AcquireTerms,
+    handler: ReplyHandler<AcquireReply, T>,
+  ): Answer<T> {
     if (this.queued !== null) {
       this.concluded()
-      return readWith(Promise.reject<AcquireReply>(this.queued.error), reading)
+      return handleReply(Promise.reject<AcquireReply>(this.queued.error), handler)
     }
     if (this.field.inDoubt !== null) {
-      const acquired = this.knownName().then(() => this.acquire(holds, wish))
-      return readWith(acquired, reading)
+      const acquired = this.knownName().then(() => this.acquire(holds, terms))
+      return handleReply(acquired, handler)
     }
-    this.longestLeaseMs = Math.max(this.longestLeaseMs, wish.leaseMs)
-    const taking = new Taking(this, holds, reading, this.session.clock.now())
-    return this.protocol.acquire(taking, wish, taking)
+    this.longestLeaseMs = Math.max(this.longestLeaseMs, terms.leaseMs)
+    const command = new AcquireCommand(this, holds, handler, this.session.clock.now())
+    return this.protocol.acquire(command, terms, command)
   }
 
   /** It waits in Redis, and nothing is under way whose answer tells more. */
@@ -209,16 +213,16 @@ export class OwnerCommands extends Turns implements CountKeeper {
     limitMs: number,
     startedAt = this.session.clock.now(),
   ): Promise<ReleaseReply> {
-    return this.writeAndRead<ReleaseReply>(levels, { limitMs, startedAt }, AS_IT_IS)
+    return this.writeAndRead<ReleaseReply>(levels, { limitMs, startedAt }, identity)
   }
 
   /** The same; the answer is read where it arrives. */
   writeAndRead<T>(
     levels: { readonly count: number },
-    patience: Patience,
-    reading: Reading<ReleaseReply, T>,
+    retryLimit: RetryLimit,
+    handler: ReplyHandler<ReleaseReply, T>,
   ): Promise<T> {
-    const insisting = new Insisting(this, levels, patience, reading)
+    const insisting = new RetryingRelease(this, levels, retryLimit, handler)
     // Held no more, but not free yet: a client that closes meanwhile would leave it to the lease (I5).
     return this.write(levels.count, levels.count === 0 ? this.session.background.until(insisting) : insisting)
   }
@@ -226,7 +230,7 @@ export class OwnerCommands extends Turns implements CountKeeper {
   /** After a write that failed. */
   async insist(
     levels: { readonly count: number },
-    { limitMs, startedAt }: Patience,
+    { limitMs, startedAt }: RetryLimit,
     error: unknown,
   ): Promise<ReleaseReply> {
     if (!isWorthRetrying(error)) {
@@ -235,21 +239,21 @@ export class OwnerCommands extends Turns implements CountKeeper {
     const { clock, options, abandoned } = this.session
     const patienceMs = levels.count === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
     const limits = { clock, random: options.random, giveUpAt: startedAt + patienceMs, signal: abandoned }
-    return untilKnown(() => this.write<ReleaseReply>(levels.count, AS_IT_IS), limits)
+    return untilKnown(() => this.write<ReleaseReply>(levels.count, identity), limits)
   }
 
   private isWritten(holds: number): boolean {
     return this.inRedis === holds && !this.isExpected && (holds > 0 || this.field.passedTo.length === 0)
   }
 
-  private write<T>(holds: number, reading: Reading<ReleaseReply, T>): Promise<T> {
+  private write<T>(holds: number, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     if (this.isWritten(holds)) {
-      return Promise.resolve(reading.read(holds === 0 ? RELEASED : STILL_HELD))
+      return Promise.resolve(handler.onReply(holds === 0 ? RELEASED : STILL_HELD))
     }
     if (this.queued !== null) {
-      return readWith(this.writeBehind(this.queued, holds), reading)
+      return handleReply(this.writeBehind(this.queued, holds), handler)
     }
-    return this.writeNow(holds, reading)
+    return this.writeNow(holds, handler)
   }
 
   /**
@@ -265,16 +269,16 @@ export class OwnerCommands extends Turns implements CountKeeper {
       const { clock, abandoned } = this.session
       await pause(AFTER_A_TRANSACTION_MS, clock, abandoned)
     }
-    return this.writeNow<ReleaseReply>(holds, AS_IT_IS)
+    return this.writeNow<ReleaseReply>(holds, identity)
   }
 
-  private writeNow<T>(holds: number, reading: Reading<ReleaseReply, T>): Promise<T> {
+  private writeNow<T>(holds: number, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     if (this.field.inDoubt !== null) {
-      const written = this.knownName().then(() => this.writeNow<ReleaseReply>(holds, AS_IT_IS))
-      return readWith(written, reading)
+      const written = this.knownName().then(() => this.writeNow<ReleaseReply>(holds, identity))
+      return handleReply(written, handler)
     }
-    const writing = new Writing(this, holds, reading)
-    return this.protocol.release(writing, writing)
+    const command = new ReleaseCommand(this, holds, handler)
+    return this.protocol.release(command, command)
   }
 
   get connectionEpoch(): number {
@@ -291,12 +295,12 @@ export class OwnerCommands extends Turns implements CountKeeper {
     return known
   }
 
-  noteTaken(taking: Taking, reply: AcquireReply): void {
+  noteTaken(command: AcquireCommand, reply: AcquireReply): void {
     this.queued = null
-    this.noteLateCopy(taking)
+    this.noteLateCopy(command)
     if (reply.kind === 'acquired') {
-      this.inRedis = taking.holds
-      this.grantedAt = taking.sentAt
+      this.inRedis = command.holds
+      this.grantedAt = command.sentAt
       this.token = reply.token ?? this.token
       this.replicas = reply.replicas
     } else if (!this.ledger.hasLateCopies) {
@@ -306,12 +310,12 @@ export class OwnerCommands extends Turns implements CountKeeper {
     this.isExpected = reply.kind === 'held' && (this.isExpected || reply.waits === true)
   }
 
-  noteWritten(writing: Writing, reply: ReleaseReply): ReleaseReply {
+  noteWritten(command: ReleaseCommand, reply: ReleaseReply): ReleaseReply {
     this.queued = null
-    this.noteLateCopy(writing)
-    this.inRedis = reply.kind === 'not-held' ? 0 : writing.holds
-    if (writing.holds === 0) {
-      this.field.haveLeft(writing.passedTo.length)
+    this.noteLateCopy(command)
+    this.inRedis = reply.kind === 'not-held' ? 0 : command.holds
+    if (command.holds === 0) {
+      this.field.haveLeft(command.passedTo.length)
     }
     this.isExpected = false
     // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).

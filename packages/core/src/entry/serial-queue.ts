@@ -1,5 +1,5 @@
 /** Lets one operation at a time run, in the order in which they asked. */
-export class Turns {
+export class SerialQueue {
   private taken = false
   private queue: (() => void)[] | null = null
 
@@ -13,7 +13,7 @@ export class Turns {
   }
 
   /** Runs after every earlier one has settled. */
-  async oneAtATime<T>(operation: () => Promise<T>): Promise<T> {
+  async runExclusive<T>(operation: () => Promise<T>): Promise<T> {
     const turn = this.takeTurn()
     if (turn) {
       await turn

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, RedisUnavailableError, WrongTypeError } from '../errors.js'
 import { keyPattern, noteKey } from '../keys.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
-import { limited } from '../runtime/settle-within.js'
+import { settleWithin } from '../runtime/settle-within.js'
 import { inspectionOf, type LockInspection } from './lock-inspection.js'
 import type { OpenSession } from '../client/open-session.js'
 import {
@@ -112,7 +112,7 @@ async function stepOf(
       error = port.isErrorReply(reason) ? refusal(reason, ABOUT_NO_LOCK) : brokenOff(reason, ABOUT_NO_LOCK)
     },
   )
-  await limited(work, commandTimeout, clock)
+  await settleWithin(work, commandTimeout, clock)
   if (answer === undefined) {
     throw error
   }

@@ -1,6 +1,6 @@
 import type { AcquireOptions, Busy, Held } from '../acquire/acquire-call.js'
 import type { Acquirer } from '../acquire/acquirer.js'
-import type { Place } from '../context.js'
+import type { CallSite } from '../context.js'
 import type { Hold } from '../hold.js'
 import type { Session } from '../client/session.js'
 import type { FencedProtocol } from '../protocols/fenced.js'
@@ -26,7 +26,7 @@ export class FencedLock extends Lock {
 
   /** @internal Locks come from a client. */
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it narrows what the lock is made of
-  constructor(session: Session, acquirer: Acquirer, protocol: FencedProtocol, thread: Place | null) {
+  constructor(session: Session, acquirer: Acquirer, protocol: FencedProtocol, thread: CallSite | null) {
     super(session, acquirer, protocol, thread)
   }
 

@@ -1,8 +1,8 @@
 import type { AcquireOptions, Busy, Finish, Held } from '../acquire/acquire-call.js'
-import { BareCalls } from '../acquire/unscoped-calls.js'
+import { UnscopedCalls } from '../acquire/unscoped-calls.js'
 import type { Acquirer } from '../acquire/acquirer.js'
 import { enclosingAcquisition } from '../acquire/acquisition.js'
-import type { Place } from '../context.js'
+import type { CallSite } from '../context.js'
 import { placeToAcquire, placeToRelease } from '../contexts.js'
 import { NotLockOwnerError } from '../errors.js'
 import { type FieldNames, Hold } from '../hold.js'
@@ -23,7 +23,7 @@ import { withLock } from './with-lock.js'
  * Without a lease the watchdog renews for as long as the hold lasts.
  */
 export class Lock implements AnyLock<Hold> {
-  private readonly bare: BareCalls
+  private readonly bare: UnscopedCalls
 
   /** @internal Locks come from a client. */
   constructor(
@@ -34,9 +34,9 @@ export class Lock implements AnyLock<Hold> {
     /** @internal */
     readonly protocol: LockProtocol,
     /** @internal The thread this object is bound to; null: the context around each call. */
-    readonly thread: Place | null,
+    readonly thread: CallSite | null,
   ) {
-    this.bare = new BareCalls(session, protocol.lockName)
+    this.bare = new UnscopedCalls(session, protocol.lockName)
   }
 
   get name(): string {
@@ -187,7 +187,7 @@ export class Lock implements AnyLock<Hold> {
     return this.protocol.inspect()
   }
 
-  private place(): Place | null {
+  private place(): CallSite | null {
     return placeToAcquire(this.session.contexts, this.thread)
   }
 

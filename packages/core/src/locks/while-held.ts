@@ -1,9 +1,9 @@
 import type { Acquisition } from '../acquire/acquisition.js'
-import { Frame, type Context, type Place, type Turn } from '../context.js'
+import { Frame, type Context, type CallSite, type SiblingMutex } from '../context.js'
 import { type Contexts, isThenable } from '../contexts.js'
 import { LockLostError } from '../errors.js'
 import type { LockHold, ReleaseOutcome } from '../hold.js'
-import { endTurn } from '../acquire/reentry.js'
+import { releaseSiblingMutex } from '../acquire/reentry.js'
 import type { Session } from '../client/session.js'
 
 /** One acquisition that a callback stands in. */
@@ -11,9 +11,9 @@ export interface Part {
   readonly session: Session
   readonly acquisition: Acquisition
   /** To be ended with the hold: the siblings' turn to re-enter. */
-  readonly turn: Turn | null
+  readonly siblingMutex: SiblingMutex | null
   /** Where the call stood. */
-  readonly place: Place
+  readonly place: CallSite
 }
 
 /** What `withLock` obtained: one hold, of one lock or of several. */
@@ -74,7 +74,7 @@ function enter<T>(parts: readonly Part[], frames: Frame[], callback: () => T): T
     frames.push(frame)
     return session.contexts.enter({ context: place.context, frame }, callback)
   }
-  const innermost = new Map<Contexts, Place>()
+  const innermost = new Map<Contexts, CallSite>()
   for (const { session, place, acquisition } of parts) {
     const outer = innermost.get(session.contexts) ?? place
     const frame = new Frame(outer.context, outer.frame, acquisition.scope, acquisition)
@@ -93,13 +93,13 @@ function enter<T>(parts: readonly Part[], frames: Frame[], callback: () => T): T
  * Levels taken by hand inside and not given back stay with the context, as with a Redisson thread. Not while
  * another withLock is still inside it: that would let its siblings in.
  */
-function leave({ session, acquisition, turn, place }: Part): void {
+function leave({ session, acquisition, siblingMutex, place }: Part): void {
   const { levels } = acquisition
   // Also while a release has no answer, or waits for its turn.
   if (!acquisition.isReleased && levels.latest && !levels.anyOfCallback) {
     acquisition.keepIn(place.context)
   }
-  endTurn(session, turn)
+  releaseSiblingMutex(session, siblingMutex)
 }
 
 /** The work is done, but not under the lock. */

@@ -1,6 +1,6 @@
 import type { AcquireOptions, Busy, Held } from '../acquire/acquire-call.js'
 import type { Acquirer } from '../acquire/acquirer.js'
-import type { Context, Place } from '../context.js'
+import type { Context, CallSite } from '../context.js'
 import type { Hold } from '../hold.js'
 import { checkFunction } from '../arguments/validate.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
@@ -9,7 +9,7 @@ import { whileHeld } from './while-held.js'
 export interface WithLockCall {
   readonly acquirer: Acquirer
   readonly protocol: LockProtocol
-  readonly place: Place | null
+  readonly place: CallSite | null
   readonly options: AcquireOptions
 }
 
@@ -29,11 +29,11 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
     bare: null,
   }
   // Not before its caller is resumed: the callback runs in the caller's async context.
-  return acquirer.obtain(protocol, request, heldOrThrow).then(({ hold, acquisition, turn }) => {
+  return acquirer.obtain(protocol, request, heldOrThrow).then(({ hold, acquisition, siblingMutex }) => {
     const own = around ? null : acquisition.thread
     const place = around ?? { context: own as Context, frame: null }
     const { session } = acquisition
-    const parts = [{ session, acquisition, turn, place }]
+    const parts = [{ session, acquisition, siblingMutex, place }]
     return whileHeld({ session, hold, parts }, own, callback)
   })
 }

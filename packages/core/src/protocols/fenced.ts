@@ -1,13 +1,13 @@
 import type { Answer } from '@holdfast/waiter'
 import type { LockKind } from '../diagnostics/messages.js'
 import { tokenKey } from '../keys.js'
-import type { Reading } from '../runtime/reading.js'
+import type { ReplyHandler } from '../runtime/reply-handler.js'
 import { acquireFencedCall } from '../scripts/fenced-lock/acquire.js'
 import { getToken } from '../scripts/fenced-lock/get-token.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { Session } from '../client/session.js'
 import type { TokenRule } from './fenced-options.js'
-import type { HoldChange, Wish } from '../entry/count-change.js'
+import type { HoldChange, AcquireTerms } from '../entry/count-change.js'
 import { ReentrantProtocol } from './reentrant.js'
 
 /** Redisson's RFencedLock: an RLock, and a counter beside it that every acquisition raises. */
@@ -26,20 +26,24 @@ export class FencedProtocol extends ReentrantProtocol {
   }
 
   /** A re-entry has the token of its acquisition: only a first acquire counts. */
-  override acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T> {
+  override acquire<T>(
+    change: HoldChange,
+    terms: AcquireTerms,
+    handler: ReplyHandler<AcquireReply, T>,
+  ): Answer<T> {
     if (change.holds > 1) {
-      return super.acquire(change, wish, reading)
+      return super.acquire(change, terms, handler)
     }
     const { lockName, key, tokenKey } = this
     const { owner, holds, stamp } = change
     const { tokens, tokenTtlMs } = this.rule
     const latchKey = this.latchKey(owner)
-    const lock = { lockName, key, latchKey, owner, holds, leaseMs: wish.leaseMs, stamp, note: wish.note }
-    return this.session.runner.ask(acquireFencedCall({ ...lock, tokenKey, tokens, tokenTtlMs }), reading)
+    const lock = { lockName, key, latchKey, owner, holds, leaseMs: terms.leaseMs, stamp, note: terms.note }
+    return this.session.runner.ask(acquireFencedCall({ ...lock, tokenKey, tokens, tokenTtlMs }), handler)
   }
 
   /** Redis gives every acquisition its token. */
-  override get passing(): null {
+  override get handover(): null {
     return null
   }
 

@@ -1,19 +1,19 @@
 import type { Answer } from '@holdfast/waiter'
-import { heldByAncestor, type Place } from '../context.js'
+import { heldByAncestor, type CallSite } from '../context.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { latchPrefix, ownerField, wellFormed } from '../keys.js'
 import type { OwnerField } from '../entry/owner-field.js'
-import type { Reading } from '../runtime/reading.js'
+import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import { explain, type LockFacts } from '../scripts/lock/explain.js'
 import { inspect, type LockState } from '../scripts/lock/inspect.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import { renew } from '../scripts/lock/renew.js'
 import type { Session } from '../client/session.js'
-import { ALONE, type HoldChange, type Surroundings, type Wish } from '../entry/count-change.js'
-import type { LocalLine, LockProtocol, Standing } from './lock-protocol.js'
-import type { LocalPassing } from '../entry/handover.js'
+import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/count-change.js'
+import type { CallerLine, LockProtocol, QueueCandidate } from './lock-protocol.js'
+import type { LocalHandover } from '../entry/handover.js'
 
 /** What the kinds of lock have in common that are one hash `owner -> holds` with a time to live. */
 export abstract class HashProtocol implements LockProtocol {
@@ -32,16 +32,20 @@ export abstract class HashProtocol implements LockProtocol {
 
   abstract readonly kind: LockKind
   abstract readonly isAwaited: boolean
-  abstract lineOf(standing: Standing): LocalLine
-  abstract acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Answer<T>
-  abstract release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T>
+  abstract lineOf(standing: QueueCandidate): CallerLine
+  abstract acquire<T>(
+    change: HoldChange,
+    terms: AcquireTerms,
+    handler: ReplyHandler<AcquireReply, T>,
+  ): Answer<T>
+  abstract release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T>
   abstract forceRelease(): Promise<boolean>
 
   get scope(): string {
     return this.key
   }
 
-  get passing(): LocalPassing | null {
+  get handover(): LocalHandover | null {
     return null
   }
 
@@ -49,7 +53,7 @@ export abstract class HashProtocol implements LockProtocol {
     return ownerField(this.session.clientId, threadId)
   }
 
-  surroundings(place: Place | null, isEndless: boolean): Surroundings {
+  reentryRule(place: CallSite | null, isEndless: boolean): ReentryRule {
     const holder = place && isEndless ? heldByAncestor(place.context, this.scope) : undefined
     if (holder) {
       throw new SelfDeadlockError(this.lockName, holder.owner)

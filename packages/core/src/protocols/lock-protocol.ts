@@ -1,20 +1,20 @@
-import type { Place } from '../context.js'
-import type { Surroundings } from '../entry/count-change.js'
+import type { CallSite } from '../context.js'
+import type { ReentryRule } from '../entry/count-change.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { OwnerField } from '../entry/owner-field.js'
 import type { EntryCommands } from '../entry/owner-commands.js'
-import type { LocalPassing } from '../entry/handover.js'
+import type { LocalHandover } from '../entry/handover.js'
 import type { LockFacts } from '../scripts/lock/explain.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 
 /** Somebody in a local line, or who has come from there. */
-export interface Standing {
+export interface QueueCandidate {
   readonly owner: string
-  readonly around: Surroundings
+  readonly rule: ReentryRule
 }
 
 /** The local line that callers of an owner stand in. */
-export interface LocalLine {
+export interface CallerLine {
   readonly queue: string
   /** Where what may let its head in is announced. */
   readonly topic?: string
@@ -45,10 +45,10 @@ export interface LockProtocol extends EntryCommands {
    * What the caller's place means for its wait.
    * @throws SelfDeadlockError the wait would never end
    */
-  surroundings(place: Place | null, isEndless: boolean): Surroundings
-  lineOf(standing: Standing): LocalLine
+  reentryRule(place: CallSite | null, isEndless: boolean): ReentryRule
+  lineOf(standing: QueueCandidate): CallerLine
   /** Null where every holder has to take it in Redis. */
-  readonly passing: LocalPassing | null
+  readonly handover: LocalHandover | null
   /** Whether anybody in this client waits for it. */
   readonly isAwaited: boolean
   /** How long a caller that was refused so many times waits before it asks again, ms. Absent: until it is woken. */

@@ -1,7 +1,7 @@
-import { enclosing, heldByAncestor, type Place } from '../context.js'
+import { enclosing, heldByAncestor, type CallSite } from '../context.js'
 import { SelfDeadlockError } from '../errors.js'
 import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
-import { readWith, type Reading } from '../runtime/reading.js'
+import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { LockState } from '../scripts/lock/inspect.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
@@ -14,8 +14,8 @@ import { acquire as acquireWrite } from '../scripts/write-lock/acquire.js'
 import { release as releaseWrite } from '../scripts/write-lock/release.js'
 import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
-import { ALONE, type HoldChange, type Surroundings, type Wish } from '../entry/count-change.js'
-import type { LocalLine, Standing } from './lock-protocol.js'
+import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/count-change.js'
+import type { CallerLine, QueueCandidate } from './lock-protocol.js'
 
 type Mode = 'read' | 'write'
 
@@ -49,9 +49,9 @@ abstract class ReadWriteProtocol extends HashProtocol {
     return this.session.waiter.isWaiting(this.key)
   }
 
-  lineOf(standing: Standing): LocalLine {
+  lineOf(standing: QueueCandidate): CallerLine {
     // Behind a writer of its own client it would wait for somebody who waits for it.
-    const queue = standing.around.passes ? localName('past', standing.owner) : this.key
+    const queue = standing.rule.skipsQueue ? localName('past', standing.owner) : this.key
     return { queue, topic: this.keys.channel, shared: this.kind === 'read' }
   }
 
@@ -71,7 +71,7 @@ abstract class ReadWriteProtocol extends HashProtocol {
   }
 
   /** @throws SelfDeadlockError it would wait for ever for what an enclosing context holds */
-  protected refuseEndlessWait(place: Place, ...scopes: readonly string[]): void {
+  protected refuseEndlessWait(place: CallSite, ...scopes: readonly string[]): void {
     for (const scope of scopes) {
       const holder = heldByAncestor(place.context, scope)
       if (holder) {
@@ -94,39 +94,39 @@ export class ReadProtocol extends ReadWriteProtocol {
   }
 
   /** A writer may read besides. Who reads already, or was forked from a reader, passes the writers that wait for it. */
-  override surroundings(place: Place | null, isEndless: boolean): Surroundings {
+  override reentryRule(place: CallSite | null, isEndless: boolean): ReentryRule {
     if (!place) {
       return ALONE
     }
     const { read, write } = this.scopes
     const writer = enclosing(place, write)?.acquisition
     if (writer && !writer.isOver) {
-      return { joins: writer.owner, passes: true }
+      return { besideOwner: writer.owner, skipsQueue: true }
     }
     if (isEndless) {
       this.refuseEndlessWait(place, write)
     }
     const reader = enclosing(place, read)?.acquisition ?? heldByAncestor(place.context, read)
-    return reader ? { joins: '', passes: true } : ALONE
+    return reader ? { besideOwner: '', skipsQueue: true } : ALONE
   }
 
   acquire<T>(
     { owner, holds, stamp }: HoldChange,
-    { leaseMs, around }: Wish,
-    reading: Reading<AcquireReply, T>,
+    { leaseMs, rule }: AcquireTerms,
+    handler: ReplyHandler<AcquireReply, T>,
   ): Promise<T> {
     const { keys, session } = this
-    const { joins, passes } = around
-    const standsBack = this.standsBack && !passes
+    const { besideOwner, skipsQueue } = rule
+    const standsBack = this.standsBack && !skipsQueue
     const latchKey = this.latchKey(owner)
-    const command = { keys, latchKey, owner, holds, leaseMs, stamp, joins, standsBack }
-    return readWith(acquireRead(session.runner, command), reading)
+    const command = { keys, latchKey, owner, holds, leaseMs, stamp, besideOwner, standsBack }
+    return handleReply(acquireRead(session.runner, command), handler)
   }
 
-  release<T>({ owner, holds, stamp }: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
+  release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { keys, session } = this
     const command = { keys, latchKey: this.latchKey(owner), owner, holds, stamp }
-    return readWith(releaseRead(session.runner, command), reading)
+    return handleReply(releaseRead(session.runner, command), handler)
   }
 
   override async extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'> {
@@ -145,7 +145,7 @@ export class WriteProtocol extends ReadWriteProtocol {
     return writeOwner(super.ownerOf(threadId))
   }
 
-  override surroundings(place: Place | null, isEndless: boolean): Surroundings {
+  override reentryRule(place: CallSite | null, isEndless: boolean): ReentryRule {
     // A try, or a wait with a limit, ends by itself: it is answered as if another caller had the lock.
     if (place && isEndless) {
       const { read, write } = this.scopes
@@ -158,13 +158,13 @@ export class WriteProtocol extends ReadWriteProtocol {
     return ALONE
   }
 
-  acquire<T>(change: HoldChange, wish: Wish, reading: Reading<AcquireReply, T>): Promise<T> {
-    return readWith(this.take(change, wish), reading)
+  acquire<T>(change: HoldChange, terms: AcquireTerms, handler: ReplyHandler<AcquireReply, T>): Promise<T> {
+    return handleReply(this.take(change, terms), handler)
   }
 
   private async take(
     { owner, holds, stamp }: HoldChange,
-    { leaseMs, waits, note }: Wish,
+    { leaseMs, waits, note }: AcquireTerms,
   ): Promise<AcquireReply> {
     const { keys, session } = this
     // It says so again at each try, and tries at least that often.
@@ -175,9 +175,9 @@ export class WriteProtocol extends ReadWriteProtocol {
     return reply.kind === 'held' && waits ? { ...reply, waits } : reply
   }
 
-  release<T>({ owner, holds, stamp }: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
+  release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { keys, session, isNoted } = this
     const command = { keys, latchKey: this.latchKey(owner), owner, holds, stamp, isNoted }
-    return readWith(releaseWrite(session.runner, command), reading)
+    return handleReply(releaseWrite(session.runner, command), handler)
   }
 }

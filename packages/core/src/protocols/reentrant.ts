@@ -1,10 +1,10 @@
 import type { Answer } from '@holdfast/waiter'
 import { isCallSeen } from '../diagnostics/call-publication.js'
 import type { LockKind } from '../diagnostics/messages.js'
-import type { GivenLock } from '../queue/given-locks.js'
+import type { GrantedLock } from '../queue/granted-locks.js'
 import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
-import type { PassedHold } from '../entry/handover.js'
-import { readWith, type Reading } from '../runtime/reading.js'
+import type { HandedOverHold } from '../entry/handover.js'
+import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import { acquire, acquireCall, type AcquireCommand, type AcquireReply } from '../scripts/lock/acquire.js'
 import { announce } from '../scripts/lock/announce.js'
 import { forceRelease } from '../scripts/lock/force-release.js'
@@ -12,16 +12,16 @@ import { rename, type RenameReply, type Renaming } from '../scripts/lock/rename.
 import { releaseCall, type ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
-import type { HoldChange, Wish } from '../entry/count-change.js'
-import type { LocalLine } from './lock-protocol.js'
-import type { LocalPassing } from '../entry/handover.js'
+import type { HoldChange, AcquireTerms } from '../entry/count-change.js'
+import type { CallerLine } from './lock-protocol.js'
+import type { LocalHandover } from '../entry/handover.js'
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
-export class ReentrantProtocol extends HashProtocol implements LocalPassing, GivenLock {
+export class ReentrantProtocol extends HashProtocol implements LocalHandover, GrantedLock {
   readonly kind: LockKind = 'reentrant'
   /** Where releases are announced; null: nowhere. */
   private readonly channel: string | null
-  private readonly line: LocalLine
+  private readonly line: CallerLine
   /** Who waits and is given it. */
   private readonly lineKey: string
   override readonly reentersLocally: boolean
@@ -43,7 +43,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Giv
   }
 
   /** One line for all callers of this client: a release lets one of them in. */
-  lineOf(): LocalLine {
+  lineOf(): CallerLine {
     return this.line
   }
 
@@ -53,16 +53,16 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Giv
 
   acquire<T>(
     { owner, holds, stamp }: HoldChange,
-    { leaseMs, note, waits }: Wish,
-    reading: Reading<AcquireReply, T>,
+    { leaseMs, note, waits }: AcquireTerms,
+    handler: ReplyHandler<AcquireReply, T>,
   ): Answer<T> {
     const { lockName, key, session } = this
     const latchKey = this.latchKey(owner)
     const asksForNote = !waits || this.isNoteWanted
     const command = { lockName, key, latchKey, owner, holds, leaseMs, stamp, note, asksForNote }
-    return waits && session.standingHeads.mayStand(key, owner) && this.isGiven
-      ? readWith(this.acquireOrStand(command), reading)
-      : session.runner.ask(acquireCall(command), reading)
+    return waits && session.plainQueue.mayEnter(key, owner) && this.isGiven
+      ? handleReply(this.acquireOrStand(command), handler)
+      : session.runner.ask(acquireCall(command), handler)
   }
 
   /**
@@ -70,8 +70,8 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Giv
    * before it can tell of it in an error: the first time only those want it who look on.
    */
   private get isNoteWanted(): boolean {
-    const { refusals, events } = this.session
-    return refusals.isKnown(this.key) || isCallSeen() || events.hasListeners('waiting')
+    const { lastHolders, events } = this.session
+    return lastHolders.isKnown(this.key) || isCallSeen() || events.hasListeners('waiting')
   }
 
   /** Whether a release gives it to the first in line. Where nobody can count who listens, it is announced to all. */
@@ -85,29 +85,29 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Giv
 
   private async acquireOrStand(command: AcquireCommand): Promise<AcquireReply> {
     const { key, session, lineKey } = this
-    const { standingHeads, runner, clock } = session
+    const { plainQueue, runner, clock } = session
     const { owner } = command
-    const { aliveForMs } = standingHeads
-    const stoodBefore = standingHeads.ownerAt(key) === owner
-    const { lives, nonce } = standingHeads.enter(key, owner)
+    const { aliveForMs } = plainQueue
+    const stoodBefore = plainQueue.ownerAt(key) === owner
+    const { liveness, nonce } = plainQueue.enter(key, owner)
     const sentAt = clock.now()
     try {
       const reply = await acquire(runner, command, { lineKey, aliveForMs, nonce })
       if (reply.kind === 'held' && reply.aliveUntil !== undefined) {
-        lives.add({ until: reply.aliveUntil, leftMs: aliveForMs }, sentAt)
+        liveness.add({ until: reply.aliveUntil, leftMs: aliveForMs }, sentAt)
       } else {
-        standingHeads.leave(key, owner)
+        plainQueue.leave(key, owner)
       }
       return reply
     } catch (error) {
       if (!stoodBefore) {
-        standingHeads.leave(key, owner)
+        plainQueue.leave(key, owner)
       }
       throw error
     }
   }
 
-  release<T>({ owner, holds, stamp }: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
+  release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { lockName, key, channel, isNoted, lineKey } = this
     const { runner } = this.session
     const latchKey = this.latchKey(owner)
@@ -127,23 +127,25 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Giv
       unseated,
       tellsLineAlone,
     }
-    return runner.run(releaseCall(runner, command), reading)
+    return runner.run(releaseCall(runner, command), handler)
   }
 
   /** How many connections of this client hear of the release and stand not in line; undefined: nobody is given it. */
   private unseatedWithout(owner: string): number | undefined {
     const { key, channel, session } = this
-    session.standingHeads.leave(key, owner)
-    return channel !== null && this.isGiven ? session.standingHeads.unseatedAt(key, channel) : undefined
+    session.plainQueue.leave(key, owner)
+    return channel !== null && this.isGiven
+      ? session.plainQueue.listenersNotInLineAt(key, channel)
+      : undefined
   }
 
   /** Somebody elsewhere was given the lock, and nothing was announced: the head here stands in line from now on. */
   wentToAnother(forMs: number | undefined): void {
     const { session, key } = this
     if (!this.isOurs) {
-      session.givenLocks.watch(this, forMs ?? session.standingHeads.aliveForMs)
+      session.grantedLocks.watch(this, forMs ?? session.plainQueue.aliveForMs)
     }
-    if (session.standingHeads.ownerAt(key) === undefined) {
+    if (session.plainQueue.ownerAt(key) === undefined) {
       session.waiter.standBack(key, 0)
     }
   }
@@ -164,7 +166,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Giv
     }
   }
 
-  override get passing(): LocalPassing | null {
+  override get handover(): LocalHandover | null {
     return this.passesOn ? this : null
   }
 
@@ -172,7 +174,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Giv
     return this.key
   }
 
-  offer(passed: PassedHold): boolean {
+  offer(passed: HandedOverHold): boolean {
     return this.session.waiter.offer(this.key, passed)
   }
 

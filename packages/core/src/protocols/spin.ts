@@ -1,11 +1,11 @@
 import type { LockKind } from '../diagnostics/messages.js'
 import { localName } from '../keys.js'
-import type { Reading } from '../runtime/reading.js'
+import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../client/session.js'
 import type { Backoff } from './backoff.js'
 import type { HoldChange } from '../entry/count-change.js'
-import type { LocalLine } from './lock-protocol.js'
+import type { CallerLine } from './lock-protocol.js'
 import { ReentrantProtocol } from './reentrant.js'
 
 /** Redisson's RSpinLock: an RLock without messages. The head of the local line asks again after pauses. */
@@ -23,7 +23,7 @@ export class SpinProtocol extends ReentrantProtocol {
     this.queue = localName('spin', this.key)
   }
 
-  override lineOf(): LocalLine {
+  override lineOf(): CallerLine {
     return { queue: this.queue }
   }
 
@@ -35,8 +35,8 @@ export class SpinProtocol extends ReentrantProtocol {
     return this.backoff(refusals, this.session.options.random)
   }
 
-  override release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
-    const reply = super.release(change, reading)
+  override release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
+    const reply = super.release(change, handler)
     if (change.holds === 0) {
       // Beside the answer's way to the caller, which is not to become longer by it.
       reply.then(this.wakeNext, () => undefined)

@@ -1,14 +1,14 @@
 import type { Waiter } from '@holdfast/waiter'
-import type { FairReturns } from './rejoin-batch.js'
-import type { Grants } from './grants.js'
-import { JavaTurns } from './redisson-turns.js'
+import type { RejoinBatcher } from './rejoin-batch.js'
+import type { GrantReceiver } from './grants.js'
+import { RedissonTurnChannel } from './redisson-turns.js'
 import { localName } from '../keys.js'
-import { OwnLives } from './liveness.js'
+import { LivenessWindows } from './liveness.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
-import type { Refusals } from '../diagnostics/last-holders.js'
+import type { LastSeenHolders } from '../diagnostics/last-holders.js'
 import type { FairHeldReply } from '../scripts/fair-lock/acquire.js'
 import { heartbeat, type HeartbeatReply } from '../scripts/fair-lock/heartbeat.js'
-import type { FairLine, Life, SignOfLife } from '../scripts/fair-lock/line.js'
+import type { FairLine, LivenessWindow, SignOfLife } from '../scripts/fair-lock/line.js'
 import { withdraw } from '../scripts/fair-lock/withdraw.js'
 import { SoonestTimer } from '../runtime/soonest-timer.js'
 import { afterThisTick, type Clock } from '../runtime/time.js'
@@ -29,24 +29,24 @@ export interface FairWait {
 interface Line {
   readonly line: FairLine
   readonly waits: Map<string, FairWait>
-  readonly lives: OwnLives
+  readonly liveness: LivenessWindows
 }
 
-export interface FairWaitersParts {
+export interface FairQueueParts {
   readonly clientId: string
   /** See `SignOfLife`. */
   readonly nonce: string
   readonly runner: ScriptRunner
   readonly waiter: Waiter
-  readonly refusals: Refusals
+  readonly lastHolders: LastSeenHolders
   readonly clock: Clock
   /** Two of them after its last one a client counts as dead. */
   readonly heartbeatMs: number
   /** Whether a lock that a waiter is given is used before Redis is asked. */
   readonly takesGrants: boolean
   /** Null where waiters that stand behind each other do not pass it on. */
-  readonly returns: FairReturns | null
-  readonly grants: Grants
+  readonly rejoins: RejoinBatcher | null
+  readonly grantReceiver: GrantReceiver
 }
 
 /** The local line of one owner. Nobody else stands in it: the order of a fair lock is kept by Redis. */
@@ -59,22 +59,22 @@ export function fairQueue(owner: string): string {
  * heartbeat for all of them says that they live, and finds what no message told: a message that was lost, a lease
  * that ran out, a head that died.
  */
-export class FairWaiters {
+export class FairQueue {
   private readonly lines = new Map<string, Line>()
   private readonly lineOf = new Map<string, Line>()
-  private readonly javaTurns: JavaTurns
+  private readonly javaTurns: RedissonTurnChannel
   private readonly timer: SoonestTimer
   /** Of the latest answer. */
   private roundTripMs = 0
 
-  constructor(private readonly parts: FairWaitersParts) {
-    this.javaTurns = new JavaTurns(parts.waiter.topics, (owner) => this.wake(owner))
+  constructor(private readonly parts: FairQueueParts) {
+    this.javaTurns = new RedissonTurnChannel(parts.waiter.topics, (owner) => this.wake(owner))
     this.timer = new SoonestTimer(parts.clock, () => void this.beat())
   }
 
   /** What this client says of itself whenever it asks. */
   get alive(): SignOfLife {
-    const { clientId, nonce, takesGrants, returns, grants, runner } = this.parts
+    const { clientId, nonce, takesGrants, rejoins, grantReceiver, runner } = this.parts
     const { aliveForMs } = this
     // What comes as late as that would be over before anybody could use it, and its waiter has lost its place.
     const isInTime = this.roundTripMs <= aliveForMs / 8
@@ -83,9 +83,9 @@ export class FairWaiters {
       nonce,
       aliveForMs,
       // A client of a cluster may listen at any node.
-      hears: grants.areHeard && runner.slotOf(clientId) === undefined,
+      hears: grantReceiver.isSubscribed && runner.slotOf(clientId) === undefined,
       takesGrants: takesGrants && isInTime,
-      passesOn: returns !== null,
+      passesOn: rejoins !== null,
     }
   }
 
@@ -99,8 +99,8 @@ export class FairWaiters {
     return this.lines.get(lockKey)?.waits.size ?? 0
   }
 
-  get returns(): FairReturns | null {
-    return this.parts.returns
+  get rejoins(): RejoinBatcher | null {
+    return this.parts.rejoins
   }
 
   /** Before the try that puts it in line: its turn may be announced before the answer arrives. */
@@ -116,9 +116,14 @@ export class FairWaiters {
     const wait = { owner, arrival: NOT_IN_LINE, aliveSince: '', stopListening: null }
     here.waits.set(owner, wait)
     this.lineOf.set(owner, here)
-    const { lives } = here
-    const { grants, nonce } = this.parts
-    grants.expect(owner, { queue: fairQueue(owner), lives, nonce, onTaken: () => this.leave(owner) })
+    const { liveness } = here
+    const { grantReceiver, nonce } = this.parts
+    grantReceiver.expect(owner, {
+      queue: fairQueue(owner),
+      liveness,
+      nonce,
+      onTaken: () => this.leave(owner),
+    })
     return wait
   }
 
@@ -127,8 +132,8 @@ export class FairWaiters {
     const here = this.lineOf.get(owner)
     const wait = here?.waits.get(owner)
     if (here && wait) {
-      const { line, lives } = here
-      this.noteLife(lives, reply.life, sentAt)
+      const { line, liveness } = here
+      this.noteLiveness(liveness, reply.life, sentAt)
       wait.arrival = reply.arrival
       wait.aliveSince = reply.life.since
       this.watch(line, [wait], reply)
@@ -144,7 +149,7 @@ export class FairWaiters {
     }
     here.waits.delete(owner)
     this.lineOf.delete(owner)
-    this.parts.grants.forget(owner)
+    this.parts.grantReceiver.forget(owner)
     wait.stopListening?.()
     if (here.waits.size === 0) {
       this.lines.delete(keyOf(here.line))
@@ -157,11 +162,11 @@ export class FairWaiters {
 
   /** Not before the caller has been told of the holder: it may be about to hear that its wait is over. */
   private forgetHolderSoon(lockKey: string): void {
-    const { refusals } = this.parts
-    if (refusals.isKnown(lockKey)) {
+    const { lastHolders } = this.parts
+    if (lastHolders.isKnown(lockKey)) {
       afterThisTick(() => {
         if (!this.lines.has(lockKey)) {
-          refusals.forget(lockKey)
+          lastHolders.forget(lockKey)
         }
       })
     }
@@ -185,7 +190,7 @@ export class FairWaiters {
     await Promise.all([...this.lines.values()].map((each) => this.ask(each)))
   }
 
-  private async ask({ line, waits, lives }: Line): Promise<void> {
+  private async ask({ line, waits, liveness }: Line): Promise<void> {
     const { runner, clock } = this.parts
     const sentAt = clock.now()
     try {
@@ -193,8 +198,8 @@ export class FairWaiters {
       if (waits.size === 0) {
         return
       }
-      this.noteLife(lives, reply.life, sentAt)
-      this.parts.refusals.note(keyOf(line), reply)
+      this.noteLiveness(liveness, reply.life, sentAt)
+      this.parts.lastHolders.note(keyOf(line), reply)
       this.watch(line, waits.values(), reply)
       this.callUp(line, waits, reply)
     } catch {
@@ -203,9 +208,9 @@ export class FairWaiters {
     }
   }
 
-  private noteLife(lives: OwnLives, life: Life, sentAt: number): void {
+  private noteLiveness(windows: LivenessWindows, window: LivenessWindow, sentAt: number): void {
     this.roundTripMs = this.parts.clock.now() - sentAt
-    lives.add(life, sentAt)
+    windows.add(window, sentAt)
   }
 
   /** Whoever of ours is to try now. */
@@ -259,7 +264,7 @@ interface Seen {
 }
 
 function newLine(line: FairLine, aliveForMs: number): Line {
-  return { line, waits: new Map<string, FairWait>(), lives: new OwnLives(aliveForMs) }
+  return { line, waits: new Map<string, FairWait>(), liveness: new LivenessWindows(aliveForMs) }
 }
 
 function keyOf(line: FairLine): string {

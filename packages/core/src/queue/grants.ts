@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Waiter } from '@holdfast/waiter'
-import type { OwnLives } from './liveness.js'
-import type { PassedHold } from '../entry/handover.js'
+import type { LivenessWindows } from './liveness.js'
+import type { HandedOverHold } from '../entry/handover.js'
 import type { Clock } from '../runtime/time.js'
 
 /** A waiter of this client that Redis may give a lock. */
-export interface Candidate {
+export interface GrantWaiter {
   /** The local line that it is the first in. */
   readonly queue: string
   /** What Redis said of its life, or of that of its client. */
-  readonly lives: OwnLives
+  readonly liveness: LivenessWindows
   /** What Redis has with its place in line: whoever tells of a grant proves by it that it has read that. */
   readonly nonce: string
   /** It has the lock. */
@@ -17,7 +17,7 @@ export interface Candidate {
 }
 
 /** A message that a lock was given to a waiter. */
-export interface ToldGrant {
+export interface GrantMessage {
   readonly owner: string
   /** Ms of Redis. */
   readonly until: number
@@ -39,7 +39,7 @@ export interface PushedGrant {
   readonly behind: string[]
 }
 
-export interface GrantsParts {
+export interface GrantReceiverParts {
   readonly waiter: Waiter
   readonly clock: Clock
   /** Called before a caller is resumed. */
@@ -47,15 +47,15 @@ export interface GrantsParts {
 }
 
 /** What Redis gives to waiters of this client, of whatever kind of lock. */
-export class Grants {
+export class GrantReceiver {
   /** Whether this client hears of it. */
-  areHeard = false
-  private readonly candidates = new Map<string, Candidate>()
+  isSubscribed = false
+  private readonly candidates = new Map<string, GrantWaiter>()
 
-  constructor(private readonly parts: GrantsParts) {}
+  constructor(private readonly parts: GrantReceiverParts) {}
 
   /** Before the try that makes it one: it may be given the lock before the answer arrives. */
-  expect(owner: string, candidate: Candidate): void {
+  expect(owner: string, candidate: GrantWaiter): void {
     this.candidates.set(owner, candidate)
   }
 
@@ -68,7 +68,7 @@ export class Grants {
    * client knows by its own clock that this is still so; else it tries, and finds itself the owner, or not: anybody may
    * ring, and nobody gets in by that. For one that has left, the release that takes it out of the line gives the lock back.
    */
-  given(told: ToldGrant): void {
+  onGrant(told: GrantMessage): void {
     const { owner, until, behind } = told
     const { waiter, beforeResume, clock } = this.parts
     // I3: its caller is resumed before any timer is, after whatever pause of the process.
@@ -77,14 +77,14 @@ export class Grants {
     if (!candidate) {
       return
     }
-    const life = isProven(told, candidate) ? candidate.lives.lifeUntil(until, clock.now()) : undefined
+    const life = isProven(told, candidate) ? candidate.liveness.windowUntil(until, clock.now()) : undefined
     if (!life || !this.offer(owner, grantOf(owner, life, behind))) {
       waiter.wake(candidate.queue)
     }
   }
 
   /** Hands it what it waits for. @returns whether it takes it, undefined: it waits no more */
-  offer(owner: string, offer: PushedGrant | PassedHold): boolean | undefined {
+  offer(owner: string, offer: PushedGrant | HandedOverHold): boolean | undefined {
     const candidate = this.candidates.get(owner)
     if (!candidate) {
       return undefined
@@ -98,7 +98,7 @@ export class Grants {
 }
 
 /** As `give.part.lua` makes it; the nonce at both ends, so that nobody can go on with what somebody else has begun. */
-function isProven({ text, proof }: ToldGrant, { nonce }: Candidate): boolean {
+function isProven({ text, proof }: GrantMessage, { nonce }: GrantWaiter): boolean {
   return proof === createHash('sha1').update(`${nonce}${text}${nonce}`).digest('hex')
 }
 

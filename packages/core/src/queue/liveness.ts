@@ -1,8 +1,8 @@
 import { trustedUntil } from '@holdfast/watchdog'
 import { isWellTrusted } from '../entry/lease.js'
-import type { Life } from '../scripts/fair-lock/line.js'
+import type { LivenessWindow } from '../scripts/fair-lock/line.js'
 
-interface KnownLife {
+interface KnownWindow {
   /** Ms of Redis. */
   readonly until: number
   /** When a request would have been sent that began it, as late as that, monotonic ms. */
@@ -18,14 +18,14 @@ const MOST_KEPT = 16
  * lasts at least: as long as the latest life it knows of that ends no later than U. The message may be as late as it
  * likes, and it does not matter whether the answer to a later request is still on its way.
  */
-export class OwnLives {
-  private readonly known: KnownLife[] = []
+export class LivenessWindows {
+  private readonly known: KnownWindow[] = []
 
   /** @param aliveForMs how long each of them lasts */
   constructor(private readonly aliveForMs: number) {}
 
   /** @param askedAt when the request was sent whose answer told of it: what was left then was left later, monotonic ms */
-  add({ until, leftMs }: Pick<Life, 'until' | 'leftMs'>, askedAt: number): void {
+  add({ until, leftMs }: Pick<LivenessWindow, 'until' | 'leftMs'>, askedAt: number): void {
     const { known, aliveForMs } = this
     const latest = known.at(-1)
     if (latest && until < latest.until - aliveForMs) {
@@ -41,7 +41,7 @@ export class OwnLives {
   }
 
   /** What is known of a lock that a waiter was given until then; undefined: too little, ask Redis. */
-  lifeUntil(until: number, now: number): { readonly sentAt: number; readonly ttlMs: number } | undefined {
+  windowUntil(until: number, now: number): { readonly sentAt: number; readonly ttlMs: number } | undefined {
     const { aliveForMs: ttlMs } = this
     const sentAt = this.known.findLast((life) => life.until <= until)?.sentAt
     return sentAt !== undefined && isWellTrusted(trustedUntil(sentAt, ttlMs) - now, ttlMs)

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
 import type { Waiter } from '@holdfast/waiter'
-import type { Grants } from './grants.js'
-import { OwnLives } from './liveness.js'
+import type { GrantReceiver } from './grants.js'
+import { LivenessWindows } from './liveness.js'
 
-export interface StandingHeadsParts {
+export interface PlainLockQueueParts {
   readonly waiter: Waiter
-  readonly grants: Grants
+  readonly grantReceiver: GrantReceiver
   /** What this client holds. */
   readonly held: { isHeld(key: string): boolean }
   /** How long a try makes its owner count as alive, ms. */
@@ -15,10 +15,10 @@ export interface StandingHeadsParts {
 }
 
 /** The head of one line, as Redis has it. */
-interface Standing {
+interface QueuedHead {
   readonly owner: string
-  readonly lives: OwnLives
-  /** Of this place: see `PlaceInLine`. */
+  readonly liveness: LivenessWindows
+  /** Of this place: see `QueuePlace`. */
   readonly nonce: string
 }
 
@@ -29,10 +29,10 @@ const NONCES = 2 ** 40
  * The heads of this client's lines of plain locks that stand in Redis to be given the lock, one for each lock. Their
  * tries say that they live. See docs/decisions/0030-grants-of-plain-locks.md.
  */
-export class StandingHeads {
-  private readonly byKey = new Map<string, Standing>()
+export class PlainLockQueue {
+  private readonly byKey = new Map<string, QueuedHead>()
 
-  constructor(private readonly parts: StandingHeadsParts) {}
+  constructor(private readonly parts: PlainLockQueueParts) {}
 
   get aliveForMs(): number {
     return this.parts.aliveForMs
@@ -43,9 +43,9 @@ export class StandingHeads {
    * has the lock itself, its head hears of the release here. Who stands there already stays until it has the lock or
    * leaves: a try beside its place would leave the place behind, to be given the lock when nobody wants it any more.
    */
-  mayStand(key: string, owner: string): boolean {
-    const { waiter, grants, held, takesGrants } = this.parts
-    const mayEnter = waiter.isListening(key) && takesGrants && grants.areHeard && !held.isHeld(key)
+  mayEnter(key: string, owner: string): boolean {
+    const { waiter, grantReceiver, held, takesGrants } = this.parts
+    const mayEnter = waiter.isListening(key) && takesGrants && grantReceiver.isSubscribed && !held.isHeld(key)
     return mayEnter || this.ownerAt(key) === owner
   }
 
@@ -58,7 +58,7 @@ export class StandingHeads {
    * How many connections of this client hear of a release of the lock, and stand not in line; undefined while it
    * subscribes or unsubscribes, and nobody knows whether Redis counts it.
    */
-  unseatedAt(key: string, channel: string): number | undefined {
+  listenersNotInLineAt(key: string, channel: string): number | undefined {
     if (this.byKey.has(key)) {
       return 0
     }
@@ -67,26 +67,26 @@ export class StandingHeads {
   }
 
   /** Before the try that puts it there: it may be given the lock before the answer arrives. */
-  enter(key: string, owner: string): Standing {
-    const { grants, aliveForMs } = this.parts
+  enter(key: string, owner: string): QueuedHead {
+    const { grantReceiver, aliveForMs } = this.parts
     const here = this.byKey.get(key)
     if (here?.owner === owner) {
       return here
     }
     if (here) {
-      grants.forget(here.owner)
+      grantReceiver.forget(here.owner)
     }
-    const standing = { owner, lives: new OwnLives(aliveForMs), nonce: `${randomInt(1, NONCES)}` }
-    this.byKey.set(key, standing)
-    grants.expect(owner, { queue: key, ...standing, onTaken: () => this.leave(key, owner) })
-    return standing
+    const head = { owner, liveness: new LivenessWindows(aliveForMs), nonce: `${randomInt(1, NONCES)}` }
+    this.byKey.set(key, head)
+    grantReceiver.expect(owner, { queue: key, ...head, onTaken: () => this.leave(key, owner) })
+    return head
   }
 
   /** It has the lock, or does not want it any more. */
   leave(key: string, owner: string): void {
     if (this.byKey.get(key)?.owner === owner) {
       this.byKey.delete(key)
-      this.parts.grants.forget(owner)
+      this.parts.grantReceiver.forget(owner)
     }
   }
 }

@@ -3,21 +3,21 @@ import { turnChannel } from '../keys.js'
 import type { FairLine } from '../scripts/fair-lock/line.js'
 
 /** Somebody whom Redisson may call up. */
-interface Called {
+interface TurnWaiter {
   readonly owner: string
   /** Ends the listening; null: nobody listens. */
   stopListening: (() => void) | null
 }
 
 /** Redisson announces the release of a fair lock on a channel of the first in line's own. */
-export class JavaTurns {
+export class RedissonTurnChannel {
   constructor(
     private readonly topics: TopicSubscriptions,
     private readonly wake: (owner: string) => void,
   ) {}
 
   /** Listens, unless it does. */
-  listen({ channels }: FairLine, called: Called): void {
+  listen({ channels }: FairLine, called: TurnWaiter): void {
     if (called.stopListening) {
       return
     }

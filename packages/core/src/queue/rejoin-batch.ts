@@ -4,7 +4,7 @@ import { afterThisTick, type Clock } from '../runtime/time.js'
 /** For so long after a hold of its client who comes counts as one that comes back, and waits at most, ms. */
 const RETURN_MS = 5
 
-interface Returns {
+interface Rejoins {
   /** When a hold of this client ended, monotonic ms. */
   endedAt: number
   /** A release is on its way. */
@@ -13,7 +13,7 @@ interface Returns {
   timer: { cancel(): void } | null
 }
 
-export interface FairReturnsParts {
+export interface RejoinBatcherParts {
   readonly runner: Pick<ScriptRunner, 'together'>
   readonly clock: Clock
   /** What this client holds. */
@@ -25,11 +25,11 @@ export interface FairReturnsParts {
  * the end of the line together: a client passes the lock on to those who stand behind each other, and of callers that come
  * back one by one no two ever would. See docs/decisions/0032-passed-along-the-line.md.
  */
-export class FairReturns {
+export class RejoinBatcher {
   /** Whose last hold ended longest ago comes first. */
-  private readonly byLock = new Map<string, Returns>()
+  private readonly byLock = new Map<string, Rejoins>()
 
-  constructor(private readonly parts: FairReturnsParts) {}
+  constructor(private readonly parts: RejoinBatcherParts) {}
 
   /**
    * Sends a try that puts a new waiter in line: at once, or with others, should it come back.
@@ -70,7 +70,7 @@ export class FairReturns {
     return answer
   }
 
-  private released(lockKey: string, here: Returns, areAllBack: boolean): void {
+  private released(lockKey: string, here: Rejoins, areAllBack: boolean): void {
     here.isReleasing = false
     here.endedAt = this.parts.clock.now()
     this.byLock.delete(lockKey)
@@ -81,7 +81,7 @@ export class FairReturns {
     }
   }
 
-  private sendAll(here: Returns): void {
+  private sendAll(here: Rejoins): void {
     const { sends } = here
     here.timer?.cancel()
     here.timer = null
@@ -89,7 +89,7 @@ export class FairReturns {
     this.parts.runner.together(() => sends.forEach((send) => send()))
   }
 
-  private at(lockKey: string): Returns {
+  private at(lockKey: string): Rejoins {
     const known = this.byLock.get(lockKey)
     if (known) {
       return known

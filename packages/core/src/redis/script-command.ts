@@ -11,7 +11,7 @@ import {
   UnexpectedReply,
 } from './failures.js'
 import type { ScriptCall } from './script-call.js'
-import type { Reading } from '../runtime/reading.js'
+import type { ReplyHandler } from '../runtime/reply-handler.js'
 
 /** Who hears of what goes wrong with commands, before their callers do. */
 export interface CommandTrouble {
@@ -35,7 +35,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
 
   constructor(
     readonly call: ScriptCall<R>,
-    private readonly reading: Reading<R, T>,
+    private readonly handler: ReplyHandler<R, T>,
     private readonly timeoutMs: number,
     private readonly trouble: CommandTrouble,
   ) {}
@@ -65,7 +65,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
     }
     let read: T
     try {
-      read = this.reading.read(value)
+      read = this.handler.onReply(value)
     } catch (error) {
       this.reject?.(error)
       return
@@ -103,7 +103,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
   private fail(error: unknown): void {
     let read: T | Promise<T>
     try {
-      read = this.reading.fail(error)
+      read = this.handler.onError(error)
     } catch (failure) {
       this.reject?.(failure)
       return

@@ -7,7 +7,7 @@ import { CommandDeadlines, type InFlight } from '../runtime/command-deadlines.js
 import { notSent, type Plight } from './failures.js'
 import type { RedisPort } from './redis-port.js'
 import { type ScriptCall } from './script-call.js'
-import { AS_IT_IS, readWith, type Reading } from '../runtime/reading.js'
+import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import { ScriptCommand, type CommandTrouble } from './script-command.js'
 import { ScriptDispatch } from './script-dispatch.js'
 
@@ -71,15 +71,15 @@ export class ScriptRunner {
    * @throws WrongTypeError the key is not a lock
    */
   run<R>(call: ScriptCall<R>): Promise<R>
-  run<R, T>(call: ScriptCall<R>, reading: Reading<R, T>): Promise<T>
-  run<R>(call: ScriptCall<R>, reading: Reading<R, unknown> = AS_IT_IS): Promise<unknown> {
-    const answer = this.ask(call, reading)
+  run<R, T>(call: ScriptCall<R>, handler: ReplyHandler<R, T>): Promise<T>
+  run<R>(call: ScriptCall<R>, handler: ReplyHandler<R, unknown> = identity): Promise<unknown> {
+    const answer = this.ask(call, handler)
     return answer instanceof Promise ? answer : new Promise((resolve, reject) => answer.then(resolve, reject))
   }
 
   /** The same without a promise, for one who asks at once. */
-  ask<R, T>(call: ScriptCall<R>, reading: Reading<R, T>): Answer<T> {
-    return this.isReady ? this.send(call, reading) : readWith(this.sendWhenReady(call), reading)
+  ask<R, T>(call: ScriptCall<R>, handler: ReplyHandler<R, T>): Answer<T> {
+    return this.isReady ? this.send(call, handler) : handleReply(this.sendWhenReady(call), handler)
   }
 
   /** What `send` runs travels as one script, as far as it is transitions, whatever else is under way. */
@@ -108,9 +108,9 @@ export class ScriptRunner {
     return !this.closed && this.unfit === null && this.port.state === 'ready'
   }
 
-  private send<R, T>(call: ScriptCall<R>, reading: Reading<R, T>): ScriptCommand<R, T> {
+  private send<R, T>(call: ScriptCall<R>, handler: ReplyHandler<R, T>): ScriptCommand<R, T> {
     const timeoutMs = this.timeoutOf(call)
-    const command = new ScriptCommand(call, reading, timeoutMs, this.trouble)
+    const command = new ScriptCommand(call, handler, timeoutMs, this.trouble)
     this.deadlinesOf(timeoutMs).add(command)
     const dispatch = call.granted && this.acknowledged ? this.acknowledged : this.dispatch
     dispatch.send(command as unknown as ScriptCommand)
@@ -138,7 +138,7 @@ export class ScriptRunner {
           finish(() => reject(new ClientClosedError(call.lockName)))
         } else if (this.port.state === 'ready') {
           finish(() =>
-            this.send<T, T>({ ...call, args: this.decide(call.args) }, AS_IT_IS).then(resolve, reject),
+            this.send<T, T>({ ...call, args: this.decide(call.args) }, identity).then(resolve, reject),
           )
         } else if (this.port.state === 'ended') {
           finish(() => reject(notSent('The Redis connection has ended', false, this.port, call.lockName)))

@@ -1,4 +1,4 @@
-import type { Reading } from './reading.js'
+import type { ReplyHandler } from './reply-handler.js'
 
 /** Work that nobody waits for but `close`. Counted and not kept: most of it is releases, and a promise costs each. */
 export class Background {
@@ -16,9 +16,9 @@ export class Background {
   }
 
   /** What has been asked for is under way until its answer has been read, and what its failure leads to has ended. */
-  until<R, T>(reading: Reading<R, T>): Reading<R, T> {
+  until<R, T>(handler: ReplyHandler<R, T>): ReplyHandler<R, T> {
     this.begin()
-    return new CountedReading(this, reading)
+    return new CountedReading(this, handler)
   }
 
   /** Resolves when nothing is under way. */
@@ -39,20 +39,20 @@ export class Background {
   }
 }
 
-class CountedReading<R, T> implements Reading<R, T> {
+class CountedReading<R, T> implements ReplyHandler<R, T> {
   constructor(
     private readonly background: Background,
-    private readonly reading: Reading<R, T>,
+    private readonly handler: ReplyHandler<R, T>,
   ) {}
 
-  read(value: R): T {
+  onReply(value: R): T {
     this.background.end()
-    return this.reading.read(value)
+    return this.handler.onReply(value)
   }
 
-  fail(error: unknown): T | Promise<T> {
+  onError(error: unknown): T | Promise<T> {
     try {
-      const result = this.reading.fail(error)
+      const result = this.handler.onError(error)
       this.background.run(Promise.resolve(result))
       return result
     } finally {

@@ -9,7 +9,7 @@ const MOST_ELEMENTS = 3
  * A value as a message shows it, in one short line. Messages are logged: of an object the keys, of a URL all but its
  * password.
  */
-export function described(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (Array.isArray(value)) {
     return cut(`[${listed(value.slice(0, MOST_ELEMENTS).map(shallow), value.length)}]`)
   }

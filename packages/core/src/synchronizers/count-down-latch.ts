@@ -10,7 +10,7 @@ import { countDown } from '../scripts/latch/count-down.js'
 import { deleteLatch } from '../scripts/latch/delete.js'
 import type { Session } from '../client/session.js'
 import { checkOptions } from '../arguments/validate.js'
-import type { Wait } from '../diagnostics/wait-reporter.js'
+import type { ReportedWait } from '../diagnostics/wait-reporter.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import type { OncePerTurn } from './once-per-turn.js'
 import { checkCount } from './permit-arguments.js'
@@ -76,14 +76,14 @@ export class CountDownLatch {
     const options = typeof request === 'number' ? { waitMs: request } : request
     checkOptions('options', options, WAIT_OPTIONS)
     const limits = waitLimits(options, this.session.contexts)
-    const { waiter, waits, clock } = this.session
-    const waiting: Wait = { lockName: this.name, startedAt: clock.now() }
+    const { waiter, waitReporter, clock } = this.session
+    const waiting: ReportedWait = { lockName: this.name, startedAt: clock.now() }
     const wait: WaitRequest<true> = {
       queue: localName('latch', this.key),
       topic: this.channel,
       shared: true,
       attempt: () => this.look(),
-      onParked: (ticket) => waits.parked(waiting, ticket),
+      onParked: (ticket) => waitReporter.parked(waiting, ticket),
     }
     try {
       const outcome = await waiter.enter(limitWait(wait, limits)).outcome
@@ -94,7 +94,7 @@ export class CountDownLatch {
       }
       return outcome.kind === 'done'
     } finally {
-      waits.ended(waiting)
+      waitReporter.ended(waiting)
     }
   }
 

@@ -7,7 +7,7 @@ import type { OperationStamp } from '../scripts/counter/operation.js'
 import type { Session } from '../client/session.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import type { Operation } from './operations.js'
-import type { Wait } from '../diagnostics/wait-reporter.js'
+import type { ReportedWait } from '../diagnostics/wait-reporter.js'
 import { limitWait, type WaitOptions } from './wait-limits.js'
 import { namingKind } from './wrong-kind.js'
 
@@ -29,7 +29,7 @@ export interface PermitSource<T> extends Subject {
 }
 
 /** One call for permits, standing in the line of its name. */
-export class PermitWait<T> implements Wait {
+export class PermitWait<T> implements ReportedWait {
   readonly startedAt: number
   /** The try that is under way, or has no answer yet. Each that was answered is followed by another operation. */
   private operation: Operation | null = null
@@ -74,17 +74,17 @@ export class PermitWait<T> implements Wait {
     try {
       outcome = await this.standInLine()
     } catch (error) {
-      this.leaveNothing()
+      this.abandon()
       throw error
     } finally {
-      this.session.waits.ended(this)
+      this.session.waitReporter.ended(this)
     }
     if (outcome.kind === 'done') {
       this.over = true
       this.operation?.end()
       return { value: outcome.value }
     }
-    this.leaveNothing()
+    this.abandon()
     if (outcome.kind === 'unavailable') {
       const { lockName, startedAt, session } = this
       const waitedMs = session.clock.now() - startedAt
@@ -105,14 +105,14 @@ export class PermitWait<T> implements Wait {
 
   private standInLine(): Promise<WaitOutcome<T>> {
     const { queue, topic } = this.source
-    const { clock, waiter, waits } = this.session
+    const { clock, waiter, waitReporter } = this.session
     const { publication } = this
     const wait: WaitRequest<T> = {
       queue,
       topic,
       attempt: () => this.attempt(),
       onParked: (ticket) => {
-        waits.parked(this, ticket)
+        waitReporter.parked(this, ticket)
         publication?.parked(undefined)
       },
       onWoken: publication ? () => publication.woken(clock.now()) : undefined,
@@ -159,7 +159,7 @@ export class PermitWait<T> implements Wait {
   }
 
   /** Whatever a late or unanswered try may have taken goes back. */
-  private leaveNothing(): void {
+  private abandon(): void {
     this.over = true
     if (this.operation) {
       this.commands.cancel(this.source, this.operation, (stamp) => this.source.cancel(stamp))

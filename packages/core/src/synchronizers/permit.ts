@@ -136,7 +136,7 @@ export class Permit {
   /** @internal */
   begin({ sentAt, semaphoreEndsInMs }: PermitGrant, renew: boolean): this {
     this.semaphoreEndsAt = sentAt + semaphoreEndsInMs
-    this.session.borrowings.add(this)
+    this.session.borrowedPermits.add(this)
     this.renews = renew
     this.trust(sentAt, this.ttlMs, renew)
     this.publication = publishHold(this.session, this, this.session.clock.now())
@@ -166,7 +166,7 @@ export class Permit {
   }
 
   /** @internal */
-  async surrender(): Promise<void> {
+  async releaseOnClose(): Promise<void> {
     this.lose('closed')
     await this.home.tryRelease(this.id)
   }
@@ -212,7 +212,7 @@ export class Permit {
       return
     }
     this.watch?.stop()
-    this.session.borrowings.remove(this)
+    this.session.borrowedPermits.remove(this)
     const { watch, session } = this
     const end =
       watch && reason === 'expired' ? this.loss.endOfLease(watch, session.clock.now(), this.renews) : {}
@@ -230,7 +230,7 @@ export class Permit {
   private end(): void {
     this.released = true
     this.watch?.stop()
-    this.session.borrowings.remove(this)
+    this.session.borrowedPermits.remove(this)
     this.publication?.over(this.session.clock.now())
   }
 

@@ -1,9 +1,9 @@
 import { ClientClosedError } from '../errors.js'
 import type { Session } from '../client/session.js'
-import { borrow, type Borrowing } from '../client/borrowed-permits.js'
+import { borrow, type BorrowedPermit } from '../client/borrowed-permits.js'
 
 /** Permits that go back when a callback has settled, or when its client closes over it: once, whoever is first. */
-class ScopedPermits implements Borrowing {
+class ScopedPermits implements BorrowedPermit {
   private readonly closing = new AbortController()
   private returning: Promise<unknown> | null = null
 
@@ -21,7 +21,7 @@ class ScopedPermits implements Borrowing {
     return this.returning
   }
 
-  surrender(): Promise<unknown> {
+  releaseOnClose(): Promise<unknown> {
     this.closing.abort(new ClientClosedError(this.lockName))
     return this.returned()
   }
@@ -44,10 +44,10 @@ export async function withPermits<T>(
   { lockName, acquire, giveBack }: Permits,
   callback: (signal: AbortSignal) => Promise<T> | T,
 ): Promise<T> {
-  const { borrowings } = session
+  const { borrowedPermits } = session
   const begin = (): ScopedPermits => {
     const scoped = new ScopedPermits(lockName, giveBack)
-    borrowings.add(scoped)
+    borrowedPermits.add(scoped)
     return scoped
   }
   const scoped = await borrow(session, { lockName, obtain: acquire, begin, giveBack })
@@ -55,6 +55,6 @@ export async function withPermits<T>(
     return await callback(scoped.signal)
   } finally {
     await session.releaseWaits.outcomeOf(scoped.returned()).catch(() => undefined)
-    borrowings.remove(scoped)
+    borrowedPermits.remove(scoped)
   }
 }

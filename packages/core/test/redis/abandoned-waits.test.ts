@@ -16,19 +16,19 @@ function keptBy(locks: LockClient): Record<string, number> {
       waiter: { size: number; lines: { size: number } }
       held: { all: unknown[] }
       background: { size: number }
-      refusals: { byKey: Map<string, unknown> }
-      standingHeads: { byKey: Map<string, unknown> }
-      grants: { candidates: Map<string, unknown> }
+      lastHolders: { byKey: Map<string, unknown> }
+      plainQueue: { byKey: Map<string, unknown> }
+      grantReceiver: { candidates: Map<string, unknown> }
     }
   }
   return {
     callers: session.waiter.size,
     lines: session.waiter.lines.size,
-    refusals: session.refusals.byKey.size,
+    refusals: session.lastHolders.byKey.size,
     holds: session.held.all.length,
     background: session.background.size,
-    standing: session.standingHeads.byKey.size,
-    candidates: session.grants.candidates.size,
+    standing: session.plainQueue.byKey.size,
+    candidates: session.grantReceiver.candidates.size,
   }
 }
 

@@ -76,7 +76,7 @@ const kinds: Record<string, Kind> = {
   },
   'read lock': {
     scripts: ['read-lock/acquire', 'read-lock/release'],
-    acquire: (stamp) => acquireRead(runner, { ...lock, keys, stamp, joins: '', standsBack: false }),
+    acquire: (stamp) => acquireRead(runner, { ...lock, keys, stamp, besideOwner: '', standsBack: false }),
     giveBack: (stamp, holds) => releaseRead(runner, { ...lock, keys, stamp, holds }),
   },
   'write lock': {

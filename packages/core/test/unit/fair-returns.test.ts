@@ -1,13 +1,13 @@
 import { expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/testing'
-import { FairReturns } from '../../src/queue/rejoin-batch.js'
+import { RejoinBatcher } from '../../src/queue/rejoin-batch.js'
 
 const NAME = 'order:42'
 
 it('who comes behind callers that come back does not overtake them (I10)', async () => {
   const clock = new ManualClock()
   const sent: string[] = []
-  const returns = new FairReturns({
+  const returns = new RejoinBatcher({
     runner: { together: (send) => send() },
     clock,
     held: { isHeld: () => false },

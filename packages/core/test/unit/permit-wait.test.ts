@@ -38,7 +38,7 @@ describe('the number of a try', () => {
     const waiter = new Waiter(messages, { clock: systemClock, random: Math.random, resyncIntervalMs: 60_000 })
     const session = {
       ...{ waiter, clientId: 'c~1', runner: { connectionEpoch: 0 } },
-      waits: { parked: () => undefined, ended: () => undefined },
+      waitReporter: { parked: () => undefined, ended: () => undefined },
       clock: systemClock,
     } as unknown as Session
     const { source, numbers } = answering(answers)

@@ -6,19 +6,19 @@ import { Contexts } from '../../src/contexts.js'
 import { EventHub, type LockEvents } from '../../src/events.js'
 import type { LockProtocol } from '../../src/protocols/lock-protocol.js'
 import { resolveOptions } from '../../src/options.js'
-import { Refusals } from '../../src/diagnostics/last-holders.js'
-import { Waits, type Wait } from '../../src/diagnostics/wait-reporter.js'
+import { LastSeenHolders } from '../../src/diagnostics/last-holders.js'
+import { WaitReporter, type ReportedWait } from '../../src/diagnostics/wait-reporter.js'
 
 let clock: ManualClock
 let events: EventHub
 let heard: LockEvents['waiting'][]
 let resumed: number
 
-const waitsOf = (thresholdMs: number): Waits =>
-  new Waits(events, clock, thresholdMs, () => {
+const waitsOf = (thresholdMs: number): WaitReporter =>
+  new WaitReporter(events, clock, thresholdMs, () => {
     resumed += 1
   })
-const wait = (lockName: string): Wait => ({ lockName, startedAt: clock.now() })
+const wait = (lockName: string): ReportedWait => ({ lockName, startedAt: clock.now() })
 const listen = (): void => {
   events.on('waiting', (event) => heard.push(event))
 }
@@ -110,14 +110,14 @@ describe('waits that are told of', () => {
 
   it('a call that is parked again, because what it came for was gone, is told of once', () => {
     listen()
-    const refusals = new Refusals(clock)
+    const lastHolders = new LastSeenHolders(clock)
     const parts = {
       clientId: 'c',
       clock,
-      refusals,
+      lastHolders,
       contexts: new Contexts(),
       options: resolveOptions(),
-      waits: waitsOf(0),
+      waitReporter: waitsOf(0),
       runner: { plight: { isConnected: true, trouble: undefined, advice: '' } },
       nextThreadId: () => 1,
     }
@@ -128,7 +128,7 @@ describe('waits that are told of', () => {
       (obtained) => obtained,
       parts,
     )
-    refusals.note('key', { holder: 'java:1', holds: 2, ttlMs: 30 })
+    lastHolders.note('key', { holder: 'java:1', holds: 2, ttlMs: 30 })
     const ticket: Ticket<unknown> = {
       ahead: 1,
       leave: () => undefined,
@@ -140,24 +140,24 @@ describe('waits that are told of', () => {
   })
 })
 
-describe('refusals', () => {
+describe('lastHolders', () => {
   it('what one answer told of a hold goes on, and counts on, until another owner has it', async () => {
-    const refusals = new Refusals(clock)
+    const lastHolders = new LastSeenHolders(clock)
     const seen = { holder: 'java:1', holds: 1, ttlMs: 30_000 }
-    refusals.note('key', { ...seen, note: { heldForMs: 5_000, traceparent: 'trace' } })
+    lastHolders.note('key', { ...seen, note: { heldForMs: 5_000, traceparent: 'trace' } })
     await clock.advance(100)
     // As a heartbeat: without the note.
-    refusals.note('key', seen)
+    lastHolders.note('key', seen)
     await clock.advance(100)
-    expect(refusals.holderOf('key')).toEqual({
+    expect(lastHolders.holderOf('key')).toEqual({
       ...{ owner: 'java:1', holds: 1, leaseLeftMs: 30_000, heldForAtLeastMs: 200 },
       ...{ heldForMs: 5_200, traceparent: 'trace' },
     })
-    refusals.note('key', { ...seen, holder: 'java:2', owners: 3 })
-    expect(refusals.holderOf('key')).toEqual({
+    lastHolders.note('key', { ...seen, holder: 'java:2', owners: 3 })
+    expect(lastHolders.holderOf('key')).toEqual({
       ...{ owner: 'java:2', holds: 1, leaseLeftMs: 30_000, heldForAtLeastMs: 0, others: 2 },
     })
-    refusals.forget('key')
-    expect(refusals.holderOf('key')).toBeUndefined()
+    lastHolders.forget('key')
+    expect(lastHolders.holderOf('key')).toBeUndefined()
   })
 })

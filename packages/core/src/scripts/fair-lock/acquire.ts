@@ -4,8 +4,15 @@ import { LATCH_TTL_MS, type CommandStamp } from '../replay-guard.js'
 import { defineScript } from '../../redis/script.js'
 import { acquiredOrHeld } from '../../redis/shapes.js'
 import { granted, parseAcquired, type AcquireReply, type HeldReply } from '../lock/acquire.js'
-import { noteIn, wantedNote, type NoteWish } from '../lock/note.js'
-import { callUpArguments, lifeIn, marksOf, type FairLine, type Life, type SignOfLife } from './line.js'
+import { noteIn, wantedNote, type NoteRequest } from '../lock/note.js'
+import {
+  callUpArguments,
+  lifeIn,
+  marksOf,
+  type FairLine,
+  type LivenessWindow,
+  type SignOfLife,
+} from './line.js'
 
 export const acquireScript = defineScript('fair-lock/acquire', acquiredOrHeld(9))
 
@@ -20,7 +27,7 @@ export interface FairAcquireCommand {
   readonly alive: SignOfLife
   /** The number this owner came at; '0': none yet, '-1': it does not wait. */
   readonly arrival: string
-  readonly note?: NoteWish | undefined
+  readonly note?: NoteRequest | undefined
 }
 
 export interface FairHeldReply extends HeldReply {
@@ -29,7 +36,7 @@ export interface FairHeldReply extends HeldReply {
   /** A Java client has the lock or stands in line: it announces a release on the waiter's own channel. */
   readonly javaIsThere: boolean
   /** Of its client. */
-  readonly life: Life
+  readonly life: LivenessWindow
 }
 
 export type FairAcquireReply = Exclude<AcquireReply, HeldReply> | FairHeldReply

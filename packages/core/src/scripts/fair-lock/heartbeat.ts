@@ -2,7 +2,14 @@ import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../../redis/script.js'
 import { facts } from '../../redis/shapes.js'
 import { isJava } from './acquire.js'
-import { callUpArguments, lifeIn, marksOf, type FairLine, type Life, type SignOfLife } from './line.js'
+import {
+  callUpArguments,
+  lifeIn,
+  marksOf,
+  type FairLine,
+  type LivenessWindow,
+  type SignOfLife,
+} from './line.js'
 
 export const heartbeatScript = defineScript('fair-lock/heartbeat', facts(9))
 
@@ -22,7 +29,7 @@ export interface HeartbeatReply {
   /** How long the first counts as alive, ms. */
   readonly firstAliveForMs: number
   readonly javaIsThere: boolean
-  readonly life: Life
+  readonly life: LivenessWindow
 }
 
 export function heartbeat(runner: ScriptRunner, command: HeartbeatCommand): Promise<HeartbeatReply> {

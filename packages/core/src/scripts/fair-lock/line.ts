@@ -28,7 +28,7 @@ export interface SignOfLife {
 }
 
 /** What Redis made of it. */
-export interface Life {
+export interface LivenessWindow {
   /** Since when the client has lived without a gap: in one, others may have taken its waiters out of the line. */
   readonly since: string
   /** Until when it counts as alive, ms of Redis. */
@@ -38,7 +38,7 @@ export interface Life {
 }
 
 /** From an answer. */
-export function lifeIn([since, until, leftMs]: readonly unknown[]): Life {
+export function lifeIn([since, until, leftMs]: readonly unknown[]): LivenessWindow {
   return { since: String(since), until: Number(until), leftMs: Number(leftMs) }
 }
 

@@ -4,7 +4,7 @@ import { noteKey } from '../../keys.js'
 import { LATCH_TTL_MS, type CommandStamp } from '../replay-guard.js'
 import { defineScript } from '../../redis/script.js'
 import { acquiredOrHeld } from '../../redis/shapes.js'
-import { noteIn, wantedNote, type HoldNote, type NoteWish } from './note.js'
+import { noteIn, wantedNote, type HoldNote, type NoteRequest } from './note.js'
 
 export const acquireScript = defineScript('lock/acquire', acquiredOrHeld(4))
 
@@ -17,13 +17,13 @@ export interface AcquireCommand {
   readonly holds: number
   readonly leaseMs: number
   readonly stamp: CommandStamp
-  readonly note?: NoteWish | undefined
+  readonly note?: NoteRequest | undefined
   /** Refused, it is to hear what is known of the hold; always where it gets a note itself, or stands in line. */
   readonly asksForNote?: boolean
 }
 
 /** Of one owner of a client in the line of those who are given the lock. */
-export interface PlaceInLine {
+export interface QueuePlace {
   readonly lineKey: string
   /** How long it counts as alive without another try, ms. */
   readonly aliveForMs: number
@@ -65,13 +65,13 @@ const ACQUIRED = { kind: 'acquired' } as const
 export function acquire(
   runner: ScriptRunner,
   command: AcquireCommand,
-  place?: PlaceInLine,
+  place?: QueuePlace,
 ): Promise<AcquireReply> {
   return runner.run(acquireCall(command, place))
 }
 
 /** @param place in line, that it takes where it is refused */
-export function acquireCall(command: AcquireCommand, place?: PlaceInLine): ScriptCall<AcquireReply> {
+export function acquireCall(command: AcquireCommand, place?: QueuePlace): ScriptCall<AcquireReply> {
   const { lockName, key, latchKey, note, asksForNote } = command
   const args = argsOf(command)
   const keys = asksForNote === true || note || place ? [key, latchKey, noteKey(key)] : [key, latchKey]

@@ -2,7 +2,7 @@
 import { foreign } from '../../runtime/format-value.js'
 
 /** A note that a hold shall have. */
-export interface NoteWish {
+export interface NoteRequest {
   /** Of the note, counted from this command, ms. */
   readonly ttlMs: number
   readonly traceparent: string | undefined
@@ -17,7 +17,7 @@ export interface HoldNote {
 
 const NO_TRACE = '-'
 
-export function wantedNote({ ttlMs, traceparent = NO_TRACE }: NoteWish): string {
+export function wantedNote({ ttlMs, traceparent = NO_TRACE }: NoteRequest): string {
   return `${ttlMs} ${traceparent}`
 }
 

@@ -2,14 +2,14 @@ import { noteKey } from '../../keys.js'
 import type { ScriptRunner } from '../../redis/script-runner.js'
 import { defineScript } from '../../redis/script.js'
 import { numberFrom } from '../../redis/shapes.js'
-import { wantedNote, type NoteWish } from './note.js'
+import { wantedNote, type NoteRequest } from './note.js'
 
 export const renameScript = defineScript('lock/rename', numberFrom(0, 2))
 
 /** Who is to be named as the owner, and the note of the hold. */
 export interface Successor {
   readonly owner: string
-  readonly note: NoteWish | undefined
+  readonly note: NoteRequest | undefined
 }
 
 /** Of a lock that was passed on. */

@@ -17,13 +17,13 @@ export interface ReadAcquireCommand {
   readonly leaseMs: number
   readonly stamp: CommandStamp
   /** The write owner that reads besides; '' for none. */
-  readonly joins: string
+  readonly besideOwner: string
   /** Behind writers that wait. */
   readonly standsBack: boolean
 }
 
 export function acquire(runner: ScriptRunner, command: ReadAcquireCommand): Promise<AcquireReply> {
-  const { keys, latchKey, owner, holds, leaseMs, stamp, joins, standsBack } = command
+  const { keys, latchKey, owner, holds, leaseMs, stamp, besideOwner, standsBack } = command
   const { lockName, lock, writers } = keys
   const { sequence, latchThrough } = stamp
   return runner.run({
@@ -31,7 +31,7 @@ export function acquire(runner: ScriptRunner, command: ReadAcquireCommand): Prom
     keys: [lock, latchKey, writers, readTimeouts(lock, owner), noteKey(lock)],
     args: [
       ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
-      ...[joins, standsBack ? '1' : '0'],
+      ...[besideOwner, standsBack ? '1' : '0'],
     ],
     parse: parseShared,
     granted,

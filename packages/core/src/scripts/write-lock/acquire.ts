@@ -4,7 +4,7 @@ import { LATCH_TTL_MS, type CommandStamp } from '../replay-guard.js'
 import { defineScript } from '../../redis/script.js'
 import { acquiredOrHeld } from '../../redis/shapes.js'
 import { granted, parseShared, type AcquireReply } from '../lock/acquire.js'
-import { wantedNote, type NoteWish } from '../lock/note.js'
+import { wantedNote, type NoteRequest } from '../lock/note.js'
 import type { ReadWriteKeys } from '../read-lock/keys.js'
 
 export const acquireScript = defineScript('write-lock/acquire', acquiredOrHeld(4))
@@ -19,7 +19,7 @@ export interface WriteAcquireCommand {
   readonly stamp: CommandStamp
   /** How long readers stand back for it when it is refused, ms; 0: it does not wait. */
   readonly announceForMs: number
-  readonly note?: NoteWish | undefined
+  readonly note?: NoteRequest | undefined
 }
 
 export function acquire(runner: ScriptRunner, command: WriteAcquireCommand): Promise<AcquireReply> {

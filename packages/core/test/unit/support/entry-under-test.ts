@@ -1,9 +1,9 @@
 import { ManualClock } from '@holdfast/testing'
-import type { HoldChange, Wish } from '../../../src/entry/count-change.js'
+import type { HoldChange, AcquireTerms } from '../../../src/entry/count-change.js'
 import { ALONE } from '../../../src/entry/count-change.js'
 import { OwnerCommands, type EntryCommands, type EntryServices } from '../../../src/entry/owner-commands.js'
 import { Background } from '../../../src/runtime/background.js'
-import { AS_IT_IS, type Reading } from '../../../src/runtime/reading.js'
+import { identity, type ReplyHandler } from '../../../src/runtime/reply-handler.js'
 import type { AcquireReply } from '../../../src/scripts/lock/acquire.js'
 import type { ReleaseReply } from '../../../src/scripts/lock/release.js'
 import type { RenameReply, Renaming } from '../../../src/scripts/lock/rename.js'
@@ -18,20 +18,24 @@ class FakeRedis implements EntryCommands {
   readonly told: string[] = []
   readonly pending: ((reply: Reply) => void)[] = []
 
-  acquire<T>(change: HoldChange, { waits }: Wish, reading: Reading<AcquireReply, T>): Promise<T> {
-    return this.send(`${waits ? 'try' : 'acquire'} ${wordsOf(change)}`, reading)
+  acquire<T>(
+    change: HoldChange,
+    { waits }: AcquireTerms,
+    handler: ReplyHandler<AcquireReply, T>,
+  ): Promise<T> {
+    return this.send(`${waits ? 'try' : 'acquire'} ${wordsOf(change)}`, handler)
   }
 
-  release<T>(change: HoldChange, reading: Reading<ReleaseReply, T>): Promise<T> {
+  release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { passedTo } = change
     const line = passedTo.length > 0 ? `, out of line ${passedTo.join()}` : ''
-    return this.send(`release ${wordsOf(change)}${line}`, reading)
+    return this.send(`release ${wordsOf(change)}${line}`, handler)
   }
 
-  readonly passing = {
+  readonly handover = {
     rename: ({ to, from, passedTo }: Renaming): Promise<RenameReply> => {
       const line = passedTo.length > 0 ? `, out of line ${passedTo.join()}` : ''
-      return this.send<RenameReply, RenameReply>(`rename ${from.join()} to ${to.owner}${line}`, AS_IT_IS)
+      return this.send<RenameReply, RenameReply>(`rename ${from.join()} to ${to.owner}${line}`, identity)
     },
   }
 
@@ -43,13 +47,13 @@ class FakeRedis implements EntryCommands {
     this.told.push('unheard')
   }
 
-  private send<R, T>(words: string, reading: Reading<R, T>): Promise<T> {
+  private send<R, T>(words: string, handler: ReplyHandler<R, T>): Promise<T> {
     this.sent.push(words)
     return new Promise<R>((resolve, reject) => {
       this.pending.push((reply) => (reply instanceof Error ? reject(reply) : resolve(reply as R)))
     }).then(
-      (reply) => reading.read(reply),
-      (error: unknown) => reading.fail(error),
+      (reply) => handler.onReply(reply),
+      (error: unknown) => handler.onError(error),
     )
   }
 }
@@ -102,23 +106,23 @@ export class EntryUnderTest {
 
   /** A first try of a caller that waits. */
   async tryFirst(): Promise<string> {
-    const wish = { around: ALONE, leaseMs: LEASE_MS, waits: true }
-    const reading = AS_IT_IS as Reading<AcquireReply, AcquireReply>
-    const reply = await this.entry.acquireFirst(wish, reading)
+    const wish = { rule: ALONE, leaseMs: LEASE_MS, waits: true }
+    const handler = identity as ReplyHandler<AcquireReply, AcquireReply>
+    const reply = await this.entry.acquireFirst(wish, handler)
     return reply.kind
   }
 
   /** One level more, in turn. */
   async reenter(holds: number): Promise<string> {
-    const wish = { around: ALONE, leaseMs: LEASE_MS, waits: false }
-    const reply = await this.entry.oneAtATime(() => this.entry.acquire(holds, wish))
+    const wish = { rule: ALONE, leaseMs: LEASE_MS, waits: false }
+    const reply = await this.entry.runExclusive(() => this.entry.acquire(holds, wish))
     return reply.kind
   }
 
   /** Down to so many levels, in turn, tried for `limitMs`. */
   async release(holds: number | { readonly count: number }, limitMs = 0): Promise<string> {
     const levels = typeof holds === 'number' ? { count: holds } : holds
-    const reply = await this.entry.oneAtATime(() => this.entry.writeUntilKnown(levels, limitMs))
+    const reply = await this.entry.runExclusive(() => this.entry.writeUntilKnown(levels, limitMs))
     return reply.kind
   }
 
@@ -127,7 +131,7 @@ export class EntryUnderTest {
     this.passesTo(to)
     let kind = ''
     await this.entry.besideHolds(async () => {
-      kind = await this.entry.field.follow({ owner: to, note: undefined }, this.redis.passing)
+      kind = await this.entry.field.follow({ owner: to, note: undefined }, this.redis.handover)
     })
     return kind
   }
@@ -154,7 +158,7 @@ export class EntryUnderTest {
   takeTurn({ changesNoCount = false } = {}): () => void {
     let free = (): void => undefined
     const over = new Promise<void>((resolve) => (free = resolve))
-    void (changesNoCount ? this.entry.besideHolds(() => over) : this.entry.oneAtATime(() => over))
+    void (changesNoCount ? this.entry.besideHolds(() => over) : this.entry.runExclusive(() => over))
     return free
   }
 

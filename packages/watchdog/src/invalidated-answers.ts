@@ -1,7 +1,7 @@
 /** For so long a grant that was asked for before a doubt may still come: no store takes that long to answer. */
 const REMEMBERED_MS = 60_000
 
-interface Doubt<L> {
+interface Invalidation<L> {
   readonly at: number
   readonly isDoubted: (lease: L) => boolean
 }
@@ -10,11 +10,11 @@ interface Doubt<L> {
  * What was doubted lately, and when: a grant that was asked for before is as doubtful as what was watched then. Not the
  * last doubt alone: each is about leases of its own, and they are not heard in the order in which they arose.
  */
-export class Doubts<L> {
-  #doubts: Doubt<L>[] = []
+export class InvalidatedAnswers<L> {
+  #doubts: Invalidation<L>[] = []
   #latestAt = -Infinity
 
-  add(doubt: Doubt<L>, now: number): void {
+  add(doubt: Invalidation<L>, now: number): void {
     this.#doubts = this.#doubts.filter(({ at }) => at > now - REMEMBERED_MS)
     this.#doubts.push(doubt)
     this.#latestAt = Math.max(this.#latestAt, doubt.at)

@@ -3,7 +3,7 @@ import { SoonestTimer } from '../runtime/soonest-timer.js'
 import type { Clock } from '../runtime/time.js'
 
 /** A kind of lock that a release gives to a waiter. */
-export interface GivenLock {
+export interface GrantedLock {
   readonly key: string
   /**
    * Should it be free, those who wait for it are told so.
@@ -12,7 +12,7 @@ export interface GivenLock {
   lookAgain(): Promise<number>
 }
 
-export interface GivenLocksParts {
+export interface GrantedLocksParts {
   readonly runner: Pick<ScriptRunner, 'together'>
   readonly clock: Clock
   /** Between two looks of which the first had no answer, ms. */
@@ -22,7 +22,7 @@ export interface GivenLocksParts {
 }
 
 interface Watched {
-  readonly lock: GivenLock
+  readonly lock: GrantedLock
   readonly dueAt: number
   readonly giveUpAt: number
 }
@@ -39,17 +39,17 @@ const TOGETHER_MS = 100
  * told of when it tried last. So once what was given is over, the client that gave it looks whether the lock is free.
  * See docs/decisions/0035-a-grant-that-nobody-took.md.
  */
-export class GivenLocks {
+export class GrantedLocks {
   private readonly byKey = new Map<string, Watched>()
   private readonly timer: SoonestTimer
   private isClosed = false
 
-  constructor(private readonly parts: GivenLocksParts) {
+  constructor(private readonly parts: GrantedLocksParts) {
     this.timer = new SoonestTimer(parts.clock, () => this.lookAtDue())
   }
 
   /** @param forMs how long it is given */
-  watch(lock: GivenLock, forMs: number): void {
+  watch(lock: GrantedLock, forMs: number): void {
     const dueAt = this.parts.clock.now() + forMs + AFTER_THE_END_MS
     this.add({ lock, dueAt, giveUpAt: dueAt + this.parts.patienceMs })
   }

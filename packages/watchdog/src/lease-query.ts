@@ -2,7 +2,7 @@ import type { LeaseStore, RenewableLease, RenewalAnswer } from './renewable-leas
 import type { TrackedWatch } from './tracked-watch.js'
 
 /** One way to ask the store about watched leases, and what its answers mean. */
-export interface Question<L extends RenewableLease, A> {
+export interface LeaseQuery<L extends RenewableLease, A> {
   /** Whether this question may still be asked about this watch. */
   matters(watch: TrackedWatch<L>, now: number): boolean
   ask(leases: readonly L[], limits: { timeoutMs: number }): Promise<readonly A[]>
@@ -11,7 +11,7 @@ export interface Question<L extends RenewableLease, A> {
 }
 
 /** Renews; to a suspect watch a renewal is as good a proof as any. */
-export function renewal<L extends RenewableLease>(store: LeaseStore<L>): Question<L, RenewalAnswer> {
+export function renewal<L extends RenewableLease>(store: LeaseStore<L>): LeaseQuery<L, RenewalAnswer> {
   return {
     matters: (watch, now) => watch.renewsAt(now),
     ask: (leases, limits) => store.renew(leases, limits),
@@ -24,7 +24,7 @@ export function renewal<L extends RenewableLease>(store: LeaseStore<L>): Questio
 }
 
 /** Verifies a suspect watch that is not renewed: its lease must not be made longer just to learn about it. */
-export function remainder<L extends RenewableLease>(store: LeaseStore<L>): Question<L, number | null> {
+export function remainder<L extends RenewableLease>(store: LeaseStore<L>): LeaseQuery<L, number | null> {
   return {
     matters: (watch) => watch.suspect,
     ask: (leases, limits) => Promise.all(leases.map((lease) => store.remaining(lease, limits))),

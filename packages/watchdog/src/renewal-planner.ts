@@ -7,7 +7,7 @@ import type { TrackedWatch } from './tracked-watch.js'
 /** Part of the interval by which a renewal may come early, to travel with one that is due or to be planned with it. */
 const EARLY_PART = 10
 
-interface AgendaOptions<L> {
+interface RenewalPlannerOptions<L> {
   readonly batchSize: number
   /** Most renewals that are planned for one moment. */
   readonly portionSize: number
@@ -21,13 +21,16 @@ interface AgendaOptions<L> {
  * that were taken in one burst would be renewed in one burst for ever. Most leases end before that and are never
  * planned. Nothing is ever renewed later than without a plan, so trust rests on the same grounds (I3).
  */
-export class Agenda<L extends RenewableLease> {
+export class RenewalPlanner<L extends RenewableLease> {
   readonly #schedule: Schedule<TrackedWatch<L>>
   readonly #batchSize: number
   readonly #portionSize: number
   readonly #keyOf: (watch: TrackedWatch<L>) => unknown
 
-  constructor(schedule: Schedule<TrackedWatch<L>>, { batchSize, portionSize, keyOf }: AgendaOptions<L>) {
+  constructor(
+    schedule: Schedule<TrackedWatch<L>>,
+    { batchSize, portionSize, keyOf }: RenewalPlannerOptions<L>,
+  ) {
     this.#schedule = schedule
     this.#batchSize = batchSize
     this.#portionSize = portionSize

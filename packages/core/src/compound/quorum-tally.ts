@@ -6,17 +6,17 @@ import {
   levelsIn,
   lostMeanwhile,
   refuseTwins,
-  type Answer,
+  type MemberAnswer,
   type Member,
   type MemberHold,
 } from './member.js'
 import { notHeard, type RoundResult } from './quorum-round.js'
 
-type Busy = Extract<Answer, { kind: 'busy' }>
+type Busy = Extract<MemberAnswer, { kind: 'busy' }>
 
 /** What the nodes of a RedLock said to one call, try by try. */
-export class Ballot {
-  private answers: readonly Answer[] = []
+export class QuorumTally {
+  private answers: readonly MemberAnswer[] = []
   private unheard: readonly Member[] = []
   private unreachableSince: number | null = null
 
@@ -65,7 +65,7 @@ export class Ballot {
     return this.call.timeout('RedLock', first.error, { nodes, onlyContenders })
   }
 
-  private get failures(): Extract<Answer, { kind: 'failed' }>[] {
+  private get failures(): Extract<MemberAnswer, { kind: 'failed' }>[] {
     return this.answers.filter((each) => each.kind === 'failed')
   }
 
@@ -103,7 +103,7 @@ export class Ballot {
 }
 
 /** What a node did, for an error. */
-export function reportOf(answer: Answer, members: readonly Member[]): NodeReport {
+export function reportOf(answer: MemberAnswer, members: readonly Member[]): NodeReport {
   const { member, kind } = answer
   const node = { index: members.indexOf(member), clientId: member.session.clientId }
   switch (kind) {

@@ -1,24 +1,24 @@
 import type { Ticket } from '@holdfast/waiter'
-import { newTurn, type Turn } from '../context.js'
+import { newSiblingMutex, type SiblingMutex } from '../context.js'
 import { QuorumError, type LockTimeoutError } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
-import { endTurn } from '../acquire/reentry.js'
+import { releaseSiblingMutex } from '../acquire/reentry.js'
 import type { Session } from '../client/session.js'
-import type { Wait, WaitFacts } from '../diagnostics/wait-reporter.js'
+import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
 import type { CompoundCall } from './compound-call.js'
 import type { Member, MemberHold } from './member.js'
 
 type Result = MemberHold[] | LockTimeoutError
 
 interface Line {
-  readonly turn: Turn
+  readonly siblingMutex: SiblingMutex
   callers: number
   /** Nobody answered a caller that would have waited for ever, monotonic ms: those who came before it need not ask. */
   outage: { readonly at: number; readonly error: unknown } | null
 }
 
 /** Locks that are wanted together. */
-export interface Wanted {
+export interface MembersWanted {
   readonly members: readonly Member[]
   readonly needed: number
 }
@@ -35,14 +35,14 @@ const linesOf = new WeakMap<Session, Map<string, Line>>()
  */
 export async function oneByOne(
   call: CompoundCall,
-  wanted: Wanted,
+  wanted: MembersWanted,
   ask: () => Promise<Result>,
 ): Promise<Result> {
   refuseEndlessWait(call, wanted)
   if (call.waitMs === 0 || membersHeld(call, wanted).length > 0) {
     return ask()
   }
-  const line = new LocalLine(call, wanted)
+  const line = new CallerQueue(call, wanted)
   try {
     // Not its turn: its wait is over, which one look has to say of whom, or there is something to re-enter.
     return (await line.takeTurn()) ? await line.inTurn(ask) : await ask()
@@ -52,12 +52,12 @@ export async function oneByOne(
 }
 
 /** Those that enclose the call. */
-export function membersHeld({ origin }: CompoundCall, { members }: Wanted): Member[] {
+export function membersHeld({ origin }: CompoundCall, { members }: MembersWanted): Member[] {
   return members.filter((member) => member.heldFrom(origin) !== undefined)
 }
 
 /** A place in the line of the callers of one client that want the same. Entered and left by each. */
-class LocalLine implements Wait {
+class CallerQueue implements ReportedWait {
   private readonly session: Session
   private readonly lines: Map<string, Line>
   private readonly name: string
@@ -65,13 +65,13 @@ class LocalLine implements Wait {
 
   constructor(
     private readonly call: CompoundCall,
-    private readonly wanted: Wanted,
+    private readonly wanted: MembersWanted,
   ) {
     this.session = call.session
     this.lines = linesOf.get(this.session) ?? new Map<string, Line>()
     linesOf.set(this.session, this.lines)
     this.name = nameOf(wanted)
-    this.line = this.lines.get(this.name) ?? { turn: newTurn(), callers: 0, outage: null }
+    this.line = this.lines.get(this.name) ?? { siblingMutex: newSiblingMutex(), callers: 0, outage: null }
     this.lines.set(this.name, this.line)
     this.line.callers += 1
   }
@@ -81,13 +81,13 @@ class LocalLine implements Wait {
     const { call, session } = this
     const limit = call.leftMs === Infinity ? {} : { timeoutMs: Math.max(1, call.leftMs) }
     const ticket = session.waiter.enter<true>({
-      queue: this.line.turn.queue,
+      queue: this.line.siblingMutex.queue,
       // Woken by whoever ends its turn.
       ticks: false,
       ...limit,
       ...(call.signal ? { signal: call.signal } : {}),
       attempt: () => this.tryTurn(),
-      giveBack: () => this.endTurn(),
+      giveBack: () => this.releaseMutex(),
       onParked: (parked: Ticket<unknown>) => this.parked(parked),
     })
     const stopListening = this.onHeld(() => ticket.leave())
@@ -95,7 +95,7 @@ class LocalLine implements Wait {
       return (await ticket.outcome).kind === 'done'
     } finally {
       stopListening()
-      session.waits.ended(this)
+      session.waitReporter.ended(this)
     }
   }
 
@@ -109,7 +109,7 @@ class LocalLine implements Wait {
       }
       throw error
     } finally {
-      this.endTurn()
+      this.releaseMutex()
     }
   }
 
@@ -123,7 +123,7 @@ class LocalLine implements Wait {
 
   explain(): WaitFacts {
     const holders = this.wanted.members.map(({ session, protocol }) =>
-      session.refusals.holderOf(protocol.key),
+      session.lastHolders.holderOf(protocol.key),
     )
     return { holder: holders.find((holder) => holder !== undefined), placeInLine: undefined }
   }
@@ -137,7 +137,7 @@ class LocalLine implements Wait {
 
   private parked(ticket: Ticket<unknown>): void {
     this.call.parked()
-    this.session.waits.parked(this, {
+    this.session.waitReporter.parked(this, {
       get ahead() {
         // Besides those in line, the one whose turn it is.
         return ticket.ahead + 1
@@ -147,20 +147,20 @@ class LocalLine implements Wait {
 
   private tryTurn(): Promise<{ kind: 'refused' } | { kind: 'done'; value: true }> {
     const { call, line } = this
-    const { turn, outage } = line
-    if (turn.taken) {
+    const { siblingMutex, outage } = line
+    if (siblingMutex.taken) {
       return Promise.resolve({ kind: 'refused' })
     }
     // Else each of them would wait in vain for as long as the first, one after the other.
     if (outage && call.waitMs === undefined && call.startedAt < outage.at) {
       return Promise.reject(outage.error)
     }
-    turn.taken = true
+    siblingMutex.taken = true
     return Promise.resolve({ kind: 'done', value: true })
   }
 
-  private endTurn(): void {
-    endTurn(this.session, this.line.turn)
+  private releaseMutex(): void {
+    releaseSiblingMutex(this.session, this.line.siblingMutex)
   }
 
   /** Calls back when the context of the call comes to hold a part of them; returns the un-listener. */
@@ -174,7 +174,7 @@ class LocalLine implements Wait {
 }
 
 /** Waits for one member may be short: that all of them together would never end has to be seen before. */
-function refuseEndlessWait({ waitMs, origin }: CompoundCall, { members, needed }: Wanted): void {
+function refuseEndlessWait({ waitMs, origin }: CompoundCall, { members, needed }: MembersWanted): void {
   if (waitMs === undefined) {
     const endless = members.flatMap((member) => member.selfDeadlock(origin) ?? [])
     if (endless[0] && members.length - endless.length < needed) {
@@ -184,7 +184,7 @@ function refuseEndlessWait({ waitMs, origin }: CompoundCall, { members, needed }
 }
 
 /** The same in whatever order they are named. */
-function nameOf({ members, needed }: Wanted): string {
+function nameOf({ members, needed }: MembersWanted): string {
   const names = members.map(({ session, protocol }) => `${session.clientId} ${protocol.kind} ${protocol.key}`)
   return `${needed} of ${names.sort().join(', ')}`
 }
