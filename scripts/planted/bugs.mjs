@@ -1,4 +1,5 @@
 import { BUGS_IN_HOLDING } from './bugs/in-holding.mjs'
+import { BUGS_IN_INTEGRATIONS } from './bugs/in-integrations.mjs'
 import { BUGS_IN_KINDS } from './bugs/in-kinds.mjs'
 import { BUGS_IN_GRANTS } from './bugs/in-grants.mjs'
 import { BUGS_IN_GRANTS_OF_PLAIN_LOCKS } from './bugs/in-grants-of-plain-locks.mjs'
@@ -28,4 +29,5 @@ export const PLANTED_BUGS = {
   ...BUGS_IN_GRANTS_OF_PLAIN_LOCKS,
   ...BUGS_IN_PERMITS,
   ...BUGS_IN_TOPOLOGIES,
+  ...BUGS_IN_INTEGRATIONS,
 }

@@ -17,6 +17,7 @@ const LAST_WORDS_MS = 15_000
 
 const PROJECTS = [
   ['/unit/', 'unit'],
+  ['/nestjs/', 'nestjs'],
   ['/node-redis', 'noderedis6'],
   ['/red-lock-hung', 'fleets'],
   ['', 'ioredis6'],

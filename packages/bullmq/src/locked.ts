@@ -2,7 +2,7 @@ import type { Hold, LockHold, LockTimeoutError } from '@holdfast/core'
 import type { Job, Processor } from 'bullmq'
 import { lockOf } from './lock-of.js'
 import {
-  checkOptions,
+  checkLockedOptions,
   type ConflictOptions,
   type LockByName,
   type LockByObject,
@@ -32,7 +32,7 @@ export function locked<D, R, N extends string>(
   processor: LockedProcessor<Job<D, R, N>, R>,
   options: LockedOptions<Job<D, R, N>>,
 ): Processor<D, R, N> {
-  checkOptions(processor, options)
+  checkLockedOptions(processor, options)
   // BullMQ gives its signal to processors that name three parameters, and counts them.
   return (job, token, signal) => run(processor, options, { job, token, signal })
 }

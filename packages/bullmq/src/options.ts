@@ -1,4 +1,11 @@
-import { InvalidArgumentError, type AnyLock, type LockClient, type LockHold } from '@holdfast/core'
+import {
+  checkOptions,
+  InvalidArgumentError,
+  type AnyLock,
+  type KnownKeys,
+  type LockClient,
+  type LockHold,
+} from '@holdfast/core'
 import type { Job } from 'bullmq'
 
 /**
@@ -48,10 +55,22 @@ export type LockedProcessor<J extends Job, R, H extends LockHold = LockHold> = (
   hold: H,
 ) => Promise<R> | R
 
+type EveryOption = ConflictOptions<never> & LockByName<never> & LockByObject<never, never>
+
+const LOCKED_OPTIONS: KnownKeys<EveryOption> = {
+  onConflict: true,
+  delayMs: true,
+  waitMs: true,
+  leaseMs: true,
+  locks: true,
+  name: true,
+  lock: true,
+}
+
 /** @throws InvalidArgumentError */
-export function checkOptions(processor: unknown, options: LockedOptions<never>): void {
+export function checkLockedOptions(processor: unknown, options: LockedOptions<never>): void {
   check('processor', processor, typeof processor === 'function', 'a function')
-  check('options', options, isObject(options), 'an object')
+  checkOptions('options', options, LOCKED_OPTIONS)
   const { onConflict = 'delay', delayMs = DEFAULT_DELAY_MS, waitMs = 0, leaseMs = 1 } = options
   check('onConflict', onConflict, STRATEGIES.includes(onConflict), "one of 'delay', 'wait', 'fail'")
   if (typeof delayMs !== 'function') {
@@ -61,6 +80,7 @@ export function checkOptions(processor: unknown, options: LockedOptions<never>):
   check('leaseMs', leaseMs, isNumber(leaseMs) && leaseMs > 0, 'a number of milliseconds, greater than 0')
   if ('lock' in options) {
     check('lock', options.lock, typeof options.lock === 'function', 'a function of the job')
+    check('lock', options.lock, !('name' in options || 'locks' in options), 'left out beside locks and name')
   } else {
     const { locks, name } = options
     check('locks', locks, isObject(locks) && 'getLock' in locks, 'a LockClient')

@@ -65,6 +65,8 @@ export type {
   NodeReport,
   TimeoutDetails,
 } from './errors.js'
+export { checkOptions } from './arguments/validate.js'
+export type { KnownKeys } from './arguments/unknown-key.js'
 export type { InspectAllOptions, LocksInspection } from './inspect/inspect-all.js'
 export type { InspectedKind, LockInspection } from './inspect/lock-inspection.js'
 export type { LockHolder } from './lock-holder.js'

@@ -10,13 +10,19 @@ import {
   type Provider,
 } from '@nestjs/common'
 import { APP_INTERCEPTOR } from '@nestjs/core'
-import { InvalidArgumentError, LockClient } from '@holdfast/core'
+import { LockClient } from '@holdfast/core'
 import { provideLocks } from '@holdfast/core/decorators'
 import { expressLocks } from '@holdfast/core/http'
 import { ContextInterceptor } from './context-interceptor.js'
 import { LocksHealthIndicator } from './locks-health-indicator.js'
 import { RunningRequests } from './running-requests.js'
-import type { LocksModuleAsyncOptions, LocksModuleExtras, LocksModuleOptions } from './options.js'
+import {
+  checkAsyncOptions,
+  checkModuleOptions,
+  type LocksModuleAsyncOptions,
+  type LocksModuleExtras,
+  type LocksModuleOptions,
+} from './options.js'
 import { CLIENT, EXTRAS, OPTIONS, getLocksToken } from './tokens.js'
 
 /**
@@ -34,7 +40,6 @@ export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApp
     @Inject(OPTIONS) private readonly options: LocksModuleOptions,
     @Inject(EXTRAS) { name }: LocksModuleExtras,
   ) {
-    checkDrain(options.drainMs)
     // Those of a name are for whoever asks for them by it.
     this.takeBack = name === undefined ? provideLocks(locks) : undefined
   }
@@ -47,6 +52,7 @@ export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApp
 
   /** The same with options that something else provides. */
   static forRootAsync(options: LocksModuleAsyncOptions): DynamicModule {
+    checkAsyncOptions(options)
     const { name, imports = [], useFactory, inject = [] } = options
     return describe({ name }, [{ provide: OPTIONS, useFactory, inject }], imports)
   }
@@ -100,25 +106,12 @@ function describe(
   }
 }
 
-/** @throws InvalidArgumentError */
-function checkDrain(drainMs: unknown): void {
-  if (
-    drainMs !== undefined &&
-    !(typeof drainMs === 'number' && drainMs >= 0 && drainMs <= LONGEST_DRAIN_MS)
-  ) {
-    throw new InvalidArgumentError(
-      'drainMs',
-      drainMs,
-      'a number of milliseconds, not negative, an hour at most',
-    )
-  }
-}
-
-const LONGEST_DRAIN_MS = 3_600_000
-
 const healthOf = (locks: LockClient): LocksHealthIndicator => new LocksHealthIndicator(locks)
 
-function connect({ redis, options = {} }: LocksModuleOptions): Promise<LockClient> {
+async function connect(given: LocksModuleOptions): Promise<LockClient> {
+  // First: a connection that was opened for options that are refused would keep the process alive.
+  checkModuleOptions(given)
+  const { redis, options = {} } = given
   const { bareCalls = 'throw' } = options
   return LockClient.connect(redis, { ...options, bareCalls })
 }

@@ -1,6 +1,12 @@
 import type { FactoryProvider, ModuleMetadata } from '@nestjs/common'
-import type { LockClient, LockClientOptions } from '@holdfast/core'
-import type { LockErrorAnswers } from '@holdfast/core/http'
+import {
+  checkOptions,
+  InvalidArgumentError,
+  type KnownKeys,
+  type LockClient,
+  type LockClientOptions,
+} from '@holdfast/core'
+import { lockHttpError, type LockErrorAnswers } from '@holdfast/core/http'
 
 /** What `LocksModule` is told. All durations are milliseconds. */
 export interface LocksModuleOptions {
@@ -35,4 +41,48 @@ export interface LocksModuleExtras {
 export interface LocksModuleAsyncOptions extends LocksModuleExtras, Pick<ModuleMetadata, 'imports'> {
   readonly useFactory: (...args: never[]) => LocksModuleOptions | Promise<LocksModuleOptions>
   readonly inject?: FactoryProvider['inject']
+}
+
+const MODULE_OPTIONS: KnownKeys<LocksModuleOptions> = {
+  redis: true,
+  options: true,
+  graceMs: true,
+  drainMs: true,
+  errors: true,
+}
+const ASYNC_OPTIONS: KnownKeys<LocksModuleAsyncOptions> = {
+  name: true,
+  imports: true,
+  useFactory: true,
+  inject: true,
+}
+const LONGEST_DRAIN_MS = 3_600_000
+
+/** @throws InvalidArgumentError */
+export function checkModuleOptions(options: LocksModuleOptions): void {
+  checkOptions('options', options, MODULE_OPTIONS)
+  const { drainMs, errors } = options
+  checkDrain(drainMs)
+  if (errors !== undefined) {
+    // Else they were checked when the first lock is busy, inside rxjs, where an error ends the process.
+    lockHttpError(undefined, errors)
+  }
+}
+
+/** @throws InvalidArgumentError */
+export function checkAsyncOptions(options: LocksModuleAsyncOptions): void {
+  checkOptions('options', options, ASYNC_OPTIONS)
+}
+
+function checkDrain(drainMs: unknown): void {
+  if (
+    drainMs !== undefined &&
+    !(typeof drainMs === 'number' && drainMs >= 0 && drainMs <= LONGEST_DRAIN_MS)
+  ) {
+    throw new InvalidArgumentError(
+      'drainMs',
+      drainMs,
+      'a number of milliseconds, not negative, an hour at most',
+    )
+  }
 }

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@holdfast/core'
+import { checkOptions, InvalidArgumentError, type KnownKeys } from '@holdfast/core'
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import { lockNameTemplate } from './lock-name-template.js'
 
@@ -37,14 +37,21 @@ export interface ResolvedOptions {
   readonly waitSpanAfterMs: number
 }
 
+const INSTRUMENTATION_OPTIONS: KnownKeys<InstrumentationOptions> = {
+  lockName: true,
+  maxLockNames: true,
+  metrics: true,
+  spans: true,
+  waitSpanAfterMs: true,
+  meterProvider: true,
+  tracerProvider: true,
+}
 const METRICS = ['api', 'producer']
 const SPANS = ['all', 'waits', 'off']
 
 /** @throws InvalidArgumentError naming the option and what was given */
 export function resolveOptions(options: InstrumentationOptions): ResolvedOptions {
-  if (typeof (options as unknown) !== 'object' || (options as unknown) === null) {
-    throw new InvalidArgumentError('options', options, 'an object')
-  }
+  checkOptions('options', options, INSTRUMENTATION_OPTIONS)
   const { lockName = 'template', maxLockNames = 300, metrics = 'api' } = options
   const { spans = 'all', waitSpanAfterMs = 0 } = options
   if (!(Number.isInteger(maxLockNames) && maxLockNames > 0)) {

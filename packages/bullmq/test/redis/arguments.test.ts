@@ -22,10 +22,19 @@ describe('the arguments of locked', () => {
     ['waitMs', { name: 'a', waitMs: -1 }],
     ['waitMs', { name: 'a', waitMs: '5' }],
     ['leaseMs', { name: 'a', leaseMs: 0 }],
+    ['options', { name: 'a', delay: 5 }],
+    ['lock', { lock: () => undefined, name: 'a' }],
+    ['lock', { lock: () => undefined, locks: {} }],
   ])('are refused at once: %s of %p', (argument, options) => {
     const call = (): unknown => locked(process, options as unknown as LockedOptions<Job> & { lock: never })
     expect(call).toThrow(InvalidArgumentError)
     expect(call).toThrow(expect.objectContaining({ argument }))
+  })
+
+  it('are refused with the known one that a misspelt one is nearest to', () => {
+    const options = { name: 'a', locks: { getLock: process }, onconflict: 'fail' }
+    const call = (): unknown => locked(process, options as never)
+    expect(call).toThrow(/unknown key "onconflict" \(did you mean onConflict\?\)/)
   })
 
   it('are refused without a processor', () => {

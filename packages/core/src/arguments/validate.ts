@@ -61,7 +61,11 @@ export function checkObject(argument: string, value: unknown): void {
   }
 }
 
-/** Options have no keys but those that are known: one that is misspelt would mean nothing, in silence. */
+/**
+ * For packages that are built on this one. Options have no keys but those that are known: one that is misspelt would
+ * mean nothing, in silence. Local; a refused key is told with the known one that it is nearest to.
+ * @throws InvalidArgumentError naming `argument`; also for what is no object
+ */
 export function checkOptions(
   argument: string,
   options: unknown,

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '../errors.js'
 import { namingByMethod, namingByTemplate, type LockNaming } from './lock-name.js'
+import { refuseGenerator, refuseLazy } from './lazy-result.js'
 import { lockedCall, type Guard } from './locked-call.js'
 import type { LockedDecorator, SkippingDecorator } from './locked-decorator.js'
 import { checkLockedOptions, type LockedOptions } from './locked-options.js'
@@ -15,8 +16,10 @@ type Method = (this: unknown, ...args: unknown[]) => unknown
 /**
  * Runs a method while a lock is held, as `withLock` does: what it calls re-enters, recursion included, and calls
  * side by side exclude each other. A method that was not asynchronous becomes so.
- * @throws InvalidArgumentError at once for options that cannot be meant
- * @throws as `withLock`, from the call, and InvalidArgumentError for a name that misses a value
+ * @throws InvalidArgumentError at once for options that cannot be meant, and for a generator, whose work would be done
+ * after the lock was given back
+ * @throws as `withLock`, from the call, and InvalidArgumentError for a name that misses a value, and for an async
+ * iterable or an Observable as the result
  */
 export function Locked<Args extends readonly unknown[] = []>(
   options?: LockedOptions<Args> & NeverSkipped,
@@ -46,8 +49,9 @@ function replace(
   options: LockedOptions<unknown[]>,
   template: LockNaming | undefined,
 ): Method {
+  refuseGenerator(method)
   const replacement = function (this: unknown, ...args: unknown[]): Promise<unknown> {
-    return lockedCall(guard, this, args, () => method.apply(this, args))
+    return lockedCall(guard, this, args, () => refuseLazy(method.apply(this, args)))
   }
   const guard: Guard = { options, naming: template ?? namingOf(options, key, () => replacement) }
   Object.defineProperty(replacement, 'name', { value: method.name, configurable: true })

@@ -203,6 +203,32 @@ describe('LocksModule', () => {
     })
   })
 
+  it.each([
+    ['options', { drainms: 5 }, /unknown key "drainms" \(did you mean drainMs\?\)/],
+    ['errors', { errors: { busystatus: 423 } }, /unknown key "busystatus" \(did you mean busyStatus\?\)/],
+    ['busyStatus', { errors: { busyStatus: 404 } }, /one of/],
+    ['drainMs', { drainMs: -1 }, /not negative/],
+  ])('refuses options when it starts: %s', async (argument, options, text) => {
+    const connection = redis.connection()
+    const module = Test.createTestingModule({
+      imports: [LocksModule.forRoot({ redis: connection, ...options } as never)],
+    })
+    const refused: unknown = await module.compile().then(
+      (compiled) => compiled.close(),
+      (error: unknown) => error,
+    )
+    expect(refused).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      argument,
+      message: expect.stringMatching(text),
+    })
+  })
+
+  it('refuses options of forRootAsync at once', () => {
+    const options = { useFactory: () => ({ redis: 'redis://localhost' }), isGlobal: true }
+    expect(() => LocksModule.forRootAsync(options)).toThrow(/unknown key "isGlobal" \(known: name, imports/)
+  })
+
   it('fails to start where there is no Redis', async () => {
     const options = { unavailableTimeoutMs: 100 }
     const nowhere = { host: '127.0.0.1', port: 1, retryStrategy: () => 20 }

@@ -18,6 +18,16 @@ describe('options', () => {
     expect(make).toThrow(option)
   })
 
+  it.each([
+    ['lockname', /unknown key "lockname" \(did you mean lockName\?\)/],
+    ['span', /unknown key "span" \(did you mean spans\?\)/],
+    ['enabled', /unknown key "enabled" \(known: lockName, maxLockNames, /],
+  ])('refuse what nobody reads, %s, and name the nearest', (key, text) => {
+    const make = (): unknown => new HoldfastInstrumentation({ [key]: true })
+    expect(make).toThrow(InvalidArgumentError)
+    expect(make).toThrow(text)
+  })
+
   it('are an object', () => {
     expect(() => new HoldfastInstrumentation(null as unknown as InstrumentationOptions)).toThrow('options')
   })

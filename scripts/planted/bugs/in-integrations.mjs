@@ -1,0 +1,48 @@
+// Mistakes in what stands between a framework and the locks.
+const LAZY = 'core/src/decorators/lazy-result.ts'
+const LAZY_TEST = 'packages/core/test/redis/decorators-lazy.test.ts'
+
+export const BUGS_IN_INTEGRATIONS = {
+  'a decorated generator is iterated without the lock': {
+    file: 'core/src/decorators/locked.ts',
+    find: 'refuseGenerator(method)',
+    replace: '',
+    test: LAZY_TEST,
+    only: 'is refused when it is decorated',
+  },
+  'what a decorated method gives is read without the lock': {
+    file: LAZY,
+    find: "typeof given.then !== 'function' && isLazy(given)",
+    replace: 'false',
+    test: LAZY_TEST,
+    only: 'is refused by the call',
+  },
+  'a promise that can be iterated is refused': {
+    file: LAZY,
+    find: "typeof given.then !== 'function' && isLazy(given)",
+    replace: 'isLazy(given)',
+    test: LAZY_TEST,
+    only: 'a promise that can be iterated',
+  },
+  'misspelt options of the instrumentation mean nothing': {
+    file: 'otel/src/options.ts',
+    find: "checkOptions('options', options, INSTRUMENTATION_OPTIONS)",
+    replace: '',
+    test: 'packages/otel/test/unit/options.test.ts',
+    only: 'refuse what nobody reads',
+  },
+  'misspelt options of a locked processor mean nothing': {
+    file: 'bullmq/src/options.ts',
+    find: "checkOptions('options', options, LOCKED_OPTIONS)",
+    replace: '',
+    test: 'packages/bullmq/test/redis/arguments.test.ts',
+    only: 'nearest to',
+  },
+  'answers to errors are checked when the first lock is busy': {
+    file: 'nestjs/src/options.ts',
+    find: 'lockHttpError(undefined, errors)',
+    replace: '',
+    test: 'packages/nestjs/test/redis/nest-module.test.ts',
+    only: 'refuses options',
+  },
+}
