@@ -49,6 +49,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const runner = new ScriptRunner(port, background, {
     commandTimeoutMs: options.commandTimeout,
     batchSize: options.commandBatchSize,
+    random,
     beforeResume,
     unexpected: unexpectedReplies(events),
     replicas: options.replicas,

@@ -59,6 +59,26 @@ export class AcknowledgedTransport implements ScriptTransport {
     if (!connection) {
       return Promise.reject(new Error('No primary is known that has the slot.'))
     }
+    const answer = this.sendOn(connection, wish)
+    return this.port.slotOf ? answer.catch((error: unknown) => this.follow(error, key, wish)) : answer
+  }
+
+  /** These connections are no part of the client's cluster, which would follow MOVED and ASK by itself. */
+  private follow(error: unknown, key: string, wish: Wish): Promise<Acknowledged> {
+    const there = elsewhere(error)
+    const connection = there && this.port.acknowledgedAt?.(key, there.place)
+    if (!connection || !wish.isWanted()) {
+      throw error
+    }
+    // In one go: ASKING is about the next command of its connection.
+    const asking = (to: AcknowledgedConnection): Promise<unknown> => {
+      to.asking?.()
+      return wish.command(to)
+    }
+    return this.sendOn(connection, there.asks ? { ...wish, command: asking } : wish)
+  }
+
+  private sendOn(connection: AcknowledgedConnection, wish: Wish): Promise<Acknowledged> {
     const lane = this.lanes.get(connection) ?? new Lane(connection, this.needed)
     this.lanes.set(connection, lane)
     return lane.add(wish)
@@ -142,4 +162,13 @@ function settledAs(waited: Promise<number>): Promise<{ count: number; error?: Er
       Number.isInteger(count) ? { count } : { count: 0, error: new Error('WAIT was answered by no number.') },
     (error: unknown) => ({ count: 0, error: new Error(`WAIT failed: ${String(error)}`) }),
   )
+}
+
+/**
+ * Where a node says that the slot is, as `host:port`; null: nowhere else.
+ * `asks`: the slot has not arrived yet, and the node serves only what ASKING stands in front of.
+ */
+function elsewhere(error: unknown): { readonly place: string; readonly asks: boolean } | null {
+  const [, word, place = ''] = (error instanceof Error && /^(MOVED|ASK) \d+ (\S+)$/.exec(error.message)) || []
+  return word === undefined ? null : { place, asks: word === 'ASK' }
 }

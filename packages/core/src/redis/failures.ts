@@ -32,15 +32,23 @@ const WHERE_IN_SCRIPT = /^(ERR Error running script \(call to f_\w+\): )?(@user_
 // What no user's permission covers, refused inside a script: as Redis 6.2 and 7.0 say it, and as later ones do.
 const FORBIDDEN_IN_SCRIPT = /^(ERR )?(The user executing the script can't |ACL failure in script: )/
 
-/** Without where in a script it happened. */
+// What ioredis puts before the last of many refusals that a cluster answered to one command.
+const AFTER_REDIRECTIONS = /^Too many Cluster redirections\. Last error: ReplyError: /
+
+/** Without how often it was tried, and where in a script it happened. */
 function wordsOf(error: Error): string {
-  return error.message.replace(WHERE_IN_SCRIPT, '')
+  return error.message.replace(AFTER_REDIRECTIONS, '').replace(WHERE_IN_SCRIPT, '')
 }
 
 /** What Redis begins an error with, also where it happened inside a script. */
 export function codeOf(error: Error): string {
   const said = wordsOf(error)
   return FORBIDDEN_IN_SCRIPT.test(said) ? 'NOPERM' : (/^[A-Z]+/.exec(said)?.[0] ?? '')
+}
+
+/** Whether a Cluster has tried as often as it may, and the last answer was Redis's own. */
+export function isEndOfRedirections(error: unknown): error is Error {
+  return error instanceof Error && AFTER_REDIRECTIONS.test(error.message)
 }
 
 /** Whether it begins as errors of Redis do. Those of client libraries do not. */

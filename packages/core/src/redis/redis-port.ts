@@ -41,6 +41,8 @@ export interface ScriptTransport {
 
 /** A connection that carries what replicas have to acknowledge, and nothing else. */
 export interface AcknowledgedConnection {
+  /** The next command is served although its slot has not arrived yet. Absent: not of a cluster. */
+  asking?(): void
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
   eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
   /** So many replicas have all that was sent before on this connection, at the latest when the time is over. */
@@ -76,8 +78,11 @@ export interface RedisPort extends ScriptTransport {
 
   /** What messages of locks are published with; null until it is known, which is before the first `ready`. */
   readonly publishCommand: PublishCommand | null
-  /** To the primary that has the key; null: none is known. Absent: the client cannot wait for replicas. */
-  acknowledgedAt?(key: string): AcknowledgedConnection | null
+  /**
+   * To the primary that has the key, or to the one at `place` (`host:port`), which another node has named; null: none is
+   * known. Absent: the client cannot wait for replicas.
+   */
+  acknowledgedAt?(key: string, place?: string): AcknowledgedConnection | null
   /**
    * What Redis tells of itself in one section. Undefined while there is no connection: unlike a look at `state`
    * it never opens one.

@@ -30,6 +30,8 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
   settled = false
   dueAt = 0
   onSettled: (() => void) | undefined = undefined
+  /** What it was refused with, until it is sent again: should its time be over by then, nothing of it has run. */
+  refusedMeanwhile: LockError | null = null
   private resolve: ((value: T) => void) | undefined = undefined
   private reject: ((error: unknown) => void) | undefined = undefined
 
@@ -88,7 +90,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
 
   expire(): void {
     this.trouble.unanswered()
-    this.failed(unanswered(this.timeoutMs, this.call))
+    this.failed(this.refusedMeanwhile ?? unanswered(this.timeoutMs, this.call))
   }
 
   abandon(): void {

@@ -1,6 +1,7 @@
 import { batchScript, encodeBatch, USUAL_ITEMS } from './batch.js'
-import { brokenOff, QUEUED, refusal } from './failures.js'
+import { brokenOff, codeOf, QUEUED, refusal } from './failures.js'
 import { Acknowledged } from './acknowledged-transport.js'
+import { isOfMovingSlot, type MovingSlots } from './moving-slots.js'
 import type { ScriptTransport } from './redis-port.js'
 import type { ScriptCall } from './script-call.js'
 import type { ScriptCommand } from './script-command.js'
@@ -31,6 +32,8 @@ export class ScriptDispatch {
     private readonly beforeResume: () => void,
     /** Transitions in one script; 1: each has its own, and what is gathered is one write. */
     private readonly batchSize: number,
+    /** Null: nothing is kept apart in slots. */
+    private readonly movingSlots: MovingSlots | null,
   ) {
     this.mostGathered = batchSize > 1 ? batchSize : USUAL_ITEMS
   }
@@ -117,7 +120,36 @@ export class ScriptDispatch {
 
   private sendAlone(command: ScriptCommand): void {
     const settle = (answer: unknown): void => this.settle([command], answer, single)
-    this.run(command.call, [command], { answered: settle, failed: settle })
+    const failed = this.movingSlots ? this.sendingAgain(this.movingSlots, command, settle) : settle
+    this.run(command.call, [command], { answered: settle, failed })
+  }
+
+  /**
+   * What was refused because its slot is on its way is sent again, for as long as somebody waits for the answer. Of a
+   * command that was refused nothing ran, and until the next try no copy of it is under way.
+   */
+  private sendingAgain(
+    slots: MovingSlots,
+    command: ScriptCommand,
+    settle: (error: unknown) => void,
+  ): (error: unknown) => void {
+    let tries = 0
+    const failed = (error: unknown): void => {
+      if (command.settled || !this.transport.isErrorReply(error) || !isOfMovingSlot(error)) {
+        settle(error)
+        return
+      }
+      this.underWay.settled(1)
+      command.refusedMeanwhile = refusal(error, command.call)
+      slots.afterPause(tries, () => {
+        if (!command.settled) {
+          command.refusedMeanwhile = null
+          this.run(command.call, [command], { answered: settle, failed })
+        }
+      })
+      tries += 1
+    }
+    return failed
   }
 
   private run(what: ScriptRun, commands: readonly ScriptCommand[], { answered, failed }: Outcomes): void {
@@ -132,7 +164,7 @@ export class ScriptDispatch {
     }
     transport.evalsha(script.sha1, keys, args, isWanted).then(answered, (error: unknown) => {
       // A flushed script cache or a new primary: nothing ran. Given up meanwhile, it shall not run any more.
-      const isUnknown = transport.isErrorReply(error) && error.message.startsWith('NOSCRIPT')
+      const isUnknown = transport.isErrorReply(error) && codeOf(error) === 'NOSCRIPT'
       if (isUnknown && isWanted()) {
         transport.eval(script.lua, keys, args, isWanted).then(answered, failed)
       } else {

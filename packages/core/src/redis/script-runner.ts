@@ -5,6 +5,7 @@ import { AcknowledgedTransport, type ReplicaAcks } from './acknowledged-transpor
 import { announcementOn, decided, type Announcement } from './announcement.js'
 import { CommandDeadlines, type InFlight } from '../runtime/command-deadlines.js'
 import { notSent, type Plight } from './failures.js'
+import { MovingSlots } from './moving-slots.js'
 import type { RedisPort } from './redis-port.js'
 import { type ScriptCall } from './script-call.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
@@ -15,6 +16,7 @@ export interface RunnerLimits {
   readonly commandTimeoutMs: number
   /** How many transitions of one turn travel as one script at most; 1: each alone. */
   readonly batchSize: number
+  readonly random: () => number
   /** Runs before an answer, or that there is none, resumes whoever waits for it. */
   readonly beforeResume: () => void
   /** An answer that its script cannot give. */
@@ -29,6 +31,7 @@ export class ScriptRunner {
   private readonly otherDeadlines = new Map<number, CommandDeadlines>()
   private readonly dispatch: ScriptDispatch
   private readonly acknowledged: ScriptDispatch | null
+  private readonly movingSlots: MovingSlots | null
   private closed = false
   /** Why this server may grant nothing. What gives back is sent all the same. */
   unfit: RedisUnavailableError | null = null
@@ -40,9 +43,11 @@ export class ScriptRunner {
   ) {
     this.usualDeadlines = this.newDeadlines(limits.commandTimeoutMs)
     const { replicas, batchSize, beforeResume } = limits
-    this.dispatch = new ScriptDispatch(port, beforeResume, batchSize)
+    this.movingSlots = port.slotOf ? new MovingSlots(clock, limits.random) : null
+    const { movingSlots } = this
+    this.dispatch = new ScriptDispatch(port, beforeResume, batchSize, movingSlots)
     const transport = replicas && new AcknowledgedTransport(port, replicas)
-    this.acknowledged = transport ? new ScriptDispatch(transport, beforeResume, batchSize) : null
+    this.acknowledged = transport ? new ScriptDispatch(transport, beforeResume, batchSize, movingSlots) : null
   }
 
   /** See `RedisPort.connectionEpoch`. */
@@ -97,6 +102,7 @@ export class ScriptRunner {
   close(): void {
     this.closed = true
     this.limits.beforeResume()
+    this.movingSlots?.close()
     this.deadlines.forEach((each) => each.close())
   }
 

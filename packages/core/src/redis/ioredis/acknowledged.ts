@@ -4,13 +4,14 @@ import type { AcknowledgedConnection } from '../redis-port.js'
 
 interface Waiting extends IoredisClient {
   wait(replicas: number, timeoutMs: number): Promise<number | string>
+  asking(): Promise<unknown>
 }
 
 /** For each place one connection on which replicas are waited for. It never reconnects: the next use opens another. */
 export class IoredisAcknowledged {
   private readonly connections = new Map<string, IoredisAcknowledgedConnection>()
 
-  /** `onMoved`: a node says that a slot is not, or not only, its own. */
+  /** `onMoved`: a node says that a slot is another's. */
   constructor(private readonly onMoved: () => void = ignore) {}
 
   at(place: string, client: IoredisClient): AcknowledgedConnection {
@@ -42,6 +43,10 @@ class IoredisAcknowledgedConnection implements AcknowledgedConnection {
     this.sender = plainSender(client)
   }
 
+  asking(): void {
+    this.client.asking().catch(ignore)
+  }
+
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     return this.watched(this.sender.evalsha(sha1, keys.length, ...keys, ...args))
   }
@@ -53,7 +58,7 @@ class IoredisAcknowledgedConnection implements AcknowledgedConnection {
   /** A Cluster learns where slots are from refusals of its own commands; it does not see these. */
   private watched(answer: Promise<unknown>): Promise<unknown> {
     return answer.catch((error: unknown) => {
-      if (isReplyError(error) && /^(MOVED|ASK) /.test(error.message)) {
+      if (isReplyError(error) && error.message.startsWith('MOVED ')) {
         this.onMoved()
       }
       throw error

@@ -1,8 +1,8 @@
 import calculateSlot from 'cluster-key-slot'
-import { QUEUED } from '../failures.js'
+import { isEndOfRedirections, QUEUED } from '../failures.js'
 import { backgroundClock } from '../../runtime/time.js'
 import type { PublishCommand } from '../announcement.js'
-import { nodeKey, primaryOf, type IoredisCluster, type IoredisNode } from './cluster.js'
+import { nodeKey, ownerOf, primaryAt, type IoredisCluster, type IoredisNode } from './cluster.js'
 import { IoredisClusterMessages } from './cluster-messages.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
@@ -90,8 +90,8 @@ export class IoredisClusterPort implements RedisPort {
     return this.primaryListeners.add(listener)
   }
 
-  acknowledgedAt(key: string): AcknowledgedConnection | null {
-    const node = primaryOf(this.cluster, this.slotOf(key))
+  acknowledgedAt(key: string, place?: string): AcknowledgedConnection | null {
+    const node = primaryAt(this.cluster, place ?? ownerOf(this.cluster, this.slotOf(key)))
     if (!node) {
       this.primaries.lookAround()
     }
@@ -121,7 +121,7 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   isErrorReply(error: unknown): error is Error {
-    return isReplyError(error)
+    return isReplyError(error) || isEndOfRedirections(error)
   }
 
   async close(): Promise<void> {

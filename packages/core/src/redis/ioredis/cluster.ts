@@ -42,8 +42,12 @@ export function ownerOf(cluster: IoredisCluster, slot: number): string | undefin
 
 /** The node itself; undefined also where it is known and not there. */
 export function primaryOf(cluster: IoredisCluster, slot: number): IoredisNode | undefined {
-  const owner = ownerOf(cluster, slot)
-  return cluster.nodes('master').find((node) => nodeKey(node) === owner)
+  return primaryAt(cluster, ownerOf(cluster, slot))
+}
+
+/** By its name in the slots. */
+export function primaryAt(cluster: IoredisCluster, place: string | undefined): IoredisNode | undefined {
+  return cluster.nodes('master').find((node) => nodeKey(node) === place)
 }
 
 /** As the slots name it. */

@@ -81,6 +81,7 @@ export class Rig {
     const runner = new ScriptRunner(port, backgroundClock, {
       commandTimeoutMs: 3_000,
       batchSize: USUAL_ITEMS,
+      random: () => 0,
       beforeResume: () => undefined,
     })
     this.closers.push(() => {

@@ -1,0 +1,43 @@
+import type { Clock } from '../runtime/time.js'
+import { codeOf } from './failures.js'
+
+const FIRST_PAUSE_MS = 10
+const LONGEST_PAUSE_MS = 100
+/** What nodes of a cluster answer while a slot is on its way, or has no primary: nothing ran. */
+const NOT_HERE_NOW = new Set(['MOVED', 'ASK', 'TRYAGAIN', 'CLUSTERDOWN'])
+
+/** Whether a node refused a command because of where its slot is. */
+export function isOfMovingSlot(reply: Error): boolean {
+  return NOT_HERE_NOW.has(codeOf(reply))
+}
+
+/** Pauses of commands between a refusal by a cluster and the next try. */
+export class MovingSlots {
+  private readonly pauses = new Set<{ cancel(): void }>()
+  private closed = false
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly random: () => number,
+  ) {}
+
+  /** @param tries how often it has been refused before */
+  afterPause(tries: number, sendAgain: () => void): void {
+    if (this.closed) {
+      return
+    }
+    const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries)
+    const timer = this.clock.setTimer(full * (0.5 + this.random() / 2), () => {
+      this.pauses.delete(timer)
+      sendAgain()
+    })
+    this.pauses.add(timer)
+  }
+
+  /** Nothing is sent again any more. */
+  close(): void {
+    this.closed = true
+    this.pauses.forEach((each) => each.cancel())
+    this.pauses.clear()
+  }
+}
