@@ -47,6 +47,7 @@ const CARRIED_BY_ANY = [
     'explained-waiting',
     'hold-notes',
     'inspect\\.',
+    'instances',
     'readers',
     'red-lock',
     'redis-clock',

@@ -15,7 +15,7 @@ import type { PushedGrant } from '../queue/grants.js'
 import type { HeldLock } from '../client/held-locks.js'
 import { type Hold, type HoldOwner, Loss } from '../hold.js'
 import { confirmGrantSoon } from '../entry/confirmation.js'
-import type { ReentryRule } from '../entry/count-change.js'
+import type { ReentryRule, ReleaseObserver } from '../entry/entry-command.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { Levels, type LevelRequest } from './levels.js'
@@ -70,7 +70,9 @@ const LOST: Released = Promise.resolve('lost')
  *
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
-export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldOwner, HandoverHolder {
+export class Acquisition
+  implements RenewableLease, Reenterable, HeldLock, HoldOwner, HandoverHolder, ReleaseObserver<Outcome>
+{
   readonly owner: string
   /** Its own, or those of the acquisition that passed the lock on to it. */
   commands: OwnerCommands
@@ -301,7 +303,7 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
     this.lose('closed')
     const { commands, session } = this
     await commands
-      .runExclusive(() => commands.writeUntilKnown({ count: 0 }, session.options.commandTimeout))
+      .runExclusive(() => commands.releaseUntilKnown({ count: 0 }, session.options.commandTimeout))
       .catch((error: unknown) => reportFailedRelease(session, this, error))
   }
 
@@ -355,7 +357,7 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
   private writeInBackground(levels: { readonly count: number }): Promise<unknown> {
     const { commands, session } = this
     const work = commands
-      .runExclusive(() => commands.writeUntilKnown(levels, Number.POSITIVE_INFINITY))
+      .runExclusive(() => commands.releaseUntilKnown(levels, Number.POSITIVE_INFINITY))
       .catch((error: unknown) => reportFailedRelease(session, this, error))
     session.background.run(work)
     return work
@@ -405,9 +407,38 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
       commands.passTurn()
       return LOST
     }
-    const ending = this.released ? this.handover?.beginToEnd() : null
-    const patience = { limitMs: session.options.unavailableTimeoutMs, startedAt }
-    return commands.writeAndRead(levels, patience, new ReleaseUnderWay(this, ending ?? null))
+    if (this.released) {
+      this.handover?.beginToEnd()
+    }
+    const limit = { limitMs: session.options.unavailableTimeoutMs, startedAt }
+    return commands.release({ levels, limit }, this)
+  }
+
+  /** Of a release that has its turn, which ends with that. */
+  onReleased(reply: ReleaseReply): Outcome {
+    try {
+      this.handover?.ended(reply)
+      if (reply.kind === 'not-held') {
+        this.lose('gone')
+        return 'lost'
+      }
+      if (!this.released) {
+        return 'still-held'
+      }
+      this.publication?.ended('released')
+      return 'released'
+    } finally {
+      this.commands.passTurn()
+    }
+  }
+
+  onReleaseFailed(error: unknown): never {
+    this.giveBack()
+    if (this.released) {
+      this.publication?.ended('unknown')
+    }
+    this.commands.passTurn()
+    throw error
   }
 
   /** Whether a level may be had, or given back, without asking Redis. */
@@ -436,7 +467,7 @@ export class Acquisition implements RenewableLease, Reenterable, HeldLock, HoldO
         this.countIsBehind = false
         return this.isOver
           ? Promise.resolve(null)
-          : commands.writeUntilKnown(levels, Number.POSITIVE_INFINITY)
+          : commands.releaseUntilKnown(levels, Number.POSITIVE_INFINITY)
       })
       if (reply?.kind === 'not-held') {
         this.lose('gone')
@@ -484,40 +515,4 @@ export interface EnclosingAcquisition extends Enclosing {
 /** The nearest acquisition of a lock around a place. Nothing but an acquisition is ever put into a context. */
 export function enclosingAcquisition(place: CallSite, scope: string): EnclosingAcquisition | undefined {
   return enclosing(place, scope) as EnclosingAcquisition | undefined
-}
-
-/** What comes of giving back a level in Redis. */
-class ReleaseUnderWay implements ReplyHandler<ReleaseReply, Outcome> {
-  constructor(
-    private readonly acquisition: Acquisition,
-    private readonly ending: ((reply: ReleaseReply) => void) | null,
-  ) {}
-
-  onReply(reply: ReleaseReply): Outcome {
-    const { acquisition } = this
-    try {
-      this.ending?.(reply)
-      if (reply.kind === 'not-held') {
-        acquisition.lose('gone')
-        return 'lost'
-      }
-      if (!acquisition.isReleased) {
-        return 'still-held'
-      }
-      acquisition.publication?.ended('released')
-      return 'released'
-    } finally {
-      acquisition.commands.passTurn()
-    }
-  }
-
-  onError(error: unknown): never {
-    const { acquisition } = this
-    acquisition.giveBack()
-    if (acquisition.isReleased) {
-      acquisition.publication?.ended('unknown')
-    }
-    acquisition.commands.passTurn()
-    throw error
-  }
 }

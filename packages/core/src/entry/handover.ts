@@ -71,6 +71,8 @@ export class Handover {
   private readonly protocol: HandoverHolder['protocol']
   private handovers = 0
   private isFollowing = false
+  /** The callers of this client let others come first. */
+  private standsBack = false
   /** A rename found its name in place: the lock was taken away, and given to who has it (I1). */
   private mayLastForALife = false
 
@@ -168,20 +170,22 @@ export class Handover {
   /**
    * It is given back to Redis. When its bounds ended it, those who wait here let others come first: from before the
    * release is sent, because its message would wake them first of all.
-   * @returns to be told what came of the release
    */
-  beginToEnd(): ((reply: ReleaseReply) => void) | null {
-    const { waiter } = this.session
+  beginToEnd(): void {
+    const { waiter, clock } = this.session
     const queue = this.protocol.handover?.localQueue ?? null
-    if (queue === null || this.handovers === 0 || this.mayPassAt(this.session.clock.now())) {
-      return null
+    if (queue !== null && this.handovers > 0 && !this.mayPassAt(clock.now())) {
+      waiter.standBack(queue, STAND_BACK_MS)
+      this.standsBack = true
     }
-    waiter.standBack(queue, STAND_BACK_MS)
-    return ({ heardBy = Number.POSITIVE_INFINITY }) => {
-      // Nobody else heard of it, so nobody else waits.
-      if (heardBy <= (waiter.isListening(queue) ? 1 : 0)) {
-        waiter.standBack(queue, 0)
-      }
+  }
+
+  /** What its release came to: those who stand back go on where nobody else heard of it, and so nobody else waits. */
+  ended({ heardBy = Number.POSITIVE_INFINITY }: ReleaseReply): void {
+    const queue = this.protocol.handover?.localQueue ?? null
+    const { waiter } = this.session
+    if (queue !== null && this.standsBack && heardBy <= (waiter.isListening(queue) ? 1 : 0)) {
+      waiter.standBack(queue, 0)
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Watch } from '@holdfast/watchdog'
-import type { ReentryRule } from './count-change.js'
+import type { ReentryRule } from './entry-command.js'
 import type { LossReason } from '../errors.js'
 import type { Loss } from '../hold.js'
 import type { EntryServices, OwnerCommands } from './owner-commands.js'

@@ -2,11 +2,14 @@ import type { Answer } from '@holdfast/waiter'
 import {
   AcquireCommand,
   ReleaseCommand,
-  type CountChange,
+  tellWhenKnown,
   type CountKeeper,
+  type EntryCommand,
   type HoldChange,
+  type ReleaseObserver,
+  type ReleaseRequest,
   type AcquireTerms,
-} from './count-change.js'
+} from './entry-command.js'
 import type { Background } from '../runtime/background.js'
 import { RedisUnavailableError } from '../errors.js'
 import type { ResolvedOptions } from '../options.js'
@@ -15,7 +18,6 @@ import type { Clock } from '../runtime/time.js'
 import { OwnerField, type Renamer } from './owner-field.js'
 import { isQueued } from '../redis/failures.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
-import { RetryingRelease, type RetryLimit } from './retrying-release.js'
 import {
   AFTER_A_TRANSACTION_MS,
   isRefusal,
@@ -55,6 +57,18 @@ export interface EntryServices {
 
 const RELEASED: ReleaseReply = { kind: 'released' }
 const STILL_HELD: ReleaseReply = { kind: 'still-held' }
+
+const AS_REPLIED: ReleaseObserver<ReleaseReply> = {
+  onReleased: (reply) => reply,
+  onReleaseFailed(error) {
+    throw error
+  },
+}
+
+/** Of a count that is in Redis already. */
+function writtenReply(holds: number): ReleaseReply {
+  return holds === 0 ? RELEASED : STILL_HELD
+}
 
 /** The latest command of an owner waits for the EXEC of a transaction that somebody has opened on the connection. */
 interface Queued {
@@ -175,7 +189,7 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
     handler: ReplyHandler<AcquireReply, T>,
   ): Answer<T> {
     if (this.queued !== null) {
-      this.concluded()
+      this.endTurnOfTry()
       return handleReply(Promise.reject<AcquireReply>(this.queued.error), handler)
     }
     if (this.field.inDoubt !== null) {
@@ -204,63 +218,75 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
     this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
   }
 
+  get background(): Background {
+    return this.session.background
+  }
+
   /**
-   * Makes the count in Redis what it should be, trying until it is answered. Gives up `limitMs` after `startedAt`, or when
-   * nothing can be left in Redis to give back because every lease must have ended.
+   * Makes the count in Redis that of the levels, trying until it is answered. Gives up `limitMs` after `startedAt`, or
+   * when nothing can be left in Redis to give back because every lease must have ended.
    */
-  writeUntilKnown(
+  releaseUntilKnown(
     levels: { readonly count: number },
     limitMs: number,
     startedAt = this.session.clock.now(),
   ): Promise<ReleaseReply> {
-    return this.writeAndRead<ReleaseReply>(levels, { limitMs, startedAt }, identity)
+    return this.release({ levels, limit: { limitMs, startedAt } }, AS_REPLIED)
   }
 
-  /** The same; the answer is read where it arrives. */
-  writeAndRead<T>(
-    levels: { readonly count: number },
-    retryLimit: RetryLimit,
-    handler: ReplyHandler<ReleaseReply, T>,
-  ): Promise<T> {
-    const insisting = new RetryingRelease(this, levels, retryLimit, handler)
-    // Held no more, but not free yet: a client that closes meanwhile would leave it to the lease (I5).
-    return this.write(levels.count, levels.count === 0 ? this.session.background.until(insisting) : insisting)
+  /** The same; its observer is told where the answer arrives. */
+  release<T>(request: ReleaseRequest, observer: ReleaseObserver<T>): Promise<T> {
+    const holds = request.levels.count
+    if (this.isWritten(holds)) {
+      return Promise.resolve(observer.onReleased(writtenReply(holds)))
+    }
+    if (this.queued !== null || this.field.inDoubt !== null) {
+      const answer = this.sendCopy(holds).catch((error: unknown) => this.retryRelease(request, error))
+      const told = tellWhenKnown(answer, observer)
+      if (holds === 0) {
+        this.background.run(told)
+      }
+      return told
+    }
+    const command = new ReleaseCommand(this, holds, request, observer)
+    return this.protocol.release(command, command)
   }
 
-  /** After a write that failed. */
-  async insist(
-    levels: { readonly count: number },
-    { limitMs, startedAt }: RetryLimit,
-    error: unknown,
-  ): Promise<ReleaseReply> {
+  async retryRelease({ levels, limit }: ReleaseRequest, error: unknown): Promise<ReleaseReply> {
     if (!isWorthRetrying(error)) {
       throw error
     }
     const { clock, options, abandoned } = this.session
-    const patienceMs = levels.count === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
-    const limits = { clock, random: options.random, giveUpAt: startedAt + patienceMs, signal: abandoned }
-    return untilKnown(() => this.write<ReleaseReply>(levels.count, identity), limits)
+    const { limitMs, startedAt } = limit
+    const longestMs = levels.count === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
+    const limits = { clock, random: options.random, giveUpAt: startedAt + longestMs, signal: abandoned }
+    return untilKnown(() => this.sendCopy(levels.count), limits)
   }
 
   private isWritten(holds: number): boolean {
     return this.inRedis === holds && !this.isExpected && (holds > 0 || this.field.passedTo.length === 0)
   }
 
-  private write<T>(holds: number, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
+  /** One release, which is not sent again. */
+  private async sendCopy(holds: number): Promise<ReleaseReply> {
     if (this.isWritten(holds)) {
-      return Promise.resolve(handler.onReply(holds === 0 ? RELEASED : STILL_HELD))
+      return writtenReply(holds)
     }
     if (this.queued !== null) {
-      return handleReply(this.writeBehind(this.queued, holds), handler)
+      await this.waitForExec(this.queued, holds)
     }
-    return this.writeNow(holds, handler)
+    if (this.field.inDoubt !== null) {
+      await this.knownName()
+    }
+    const command = new ReleaseCommand(this, holds, null, AS_REPLIED)
+    return this.protocol.release(command, command)
   }
 
   /**
    * Behind what waits in a transaction: once, so that it is undone where it runs. Copies of a release would only make the
    * transaction longer; one is sent when it may be over, because it may have been discarded.
    */
-  private async writeBehind({ error, isRelease, isLast }: Queued, holds: number): Promise<ReleaseReply> {
+  private async waitForExec({ error, isRelease, isLast }: Queued, holds: number): Promise<void> {
     // The last level is not given back by what undid a re-entry: not sent, it would keep the lock for a whole lease.
     if (isLast && (isRelease || holds > 0)) {
       throw error
@@ -269,16 +295,6 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
       const { clock, abandoned } = this.session
       await pause(AFTER_A_TRANSACTION_MS, clock, abandoned)
     }
-    return this.writeNow<ReleaseReply>(holds, identity)
-  }
-
-  private writeNow<T>(holds: number, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
-    if (this.field.inDoubt !== null) {
-      const written = this.knownName().then(() => this.writeNow<ReleaseReply>(holds, identity))
-      return handleReply(written, handler)
-    }
-    const command = new ReleaseCommand(this, holds, handler)
-    return this.protocol.release(command, command)
   }
 
   get connectionEpoch(): number {
@@ -308,9 +324,10 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
     }
     // Refused by a try that was not to stand there, it still stands where an earlier one put it.
     this.isExpected = reply.kind === 'held' && (this.isExpected || reply.waits === true)
+    this.endTurnOfTry()
   }
 
-  noteWritten(command: ReleaseCommand, reply: ReleaseReply): ReleaseReply {
+  noteReleased(command: ReleaseCommand, reply: ReleaseReply): ReleaseReply {
     this.queued = null
     this.noteLateCopy(command)
     this.inRedis = reply.kind === 'not-held' ? 0 : command.holds
@@ -330,15 +347,16 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
     return wasDone ? RELEASED : reply
   }
 
-  noteFailed(change: CountChange, error: unknown): void {
-    const wasSentAgain = this.noteLateCopy(change)
-    this.noteQueued(error, change.holds === 0)
+  noteFailed(command: EntryCommand, error: unknown): void {
+    const wasSentAgain = this.noteLateCopy(command)
+    this.noteQueued(error, command.holds === 0)
     if (error instanceof RedisUnavailableError && error.outcome === 'unknown') {
-      this.ledger.mayArriveLate(change)
+      this.ledger.mayArriveLate(command)
     } else if (!(wasSentAgain && isRefusal(error))) {
       // Otherwise Redis refused one copy, and one before it may have run.
-      this.inRedis = change.known
+      this.inRedis = command.known
     }
+    this.endTurnOfTry()
   }
 
   private noteQueued(error: unknown, isRelease: boolean): void {
@@ -347,7 +365,8 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
     }
   }
 
-  concluded(): void {
+  /** What is known is noted: whoever waits for the turn may go on from that. */
+  private endTurnOfTry(): void {
     if (this.answerEndsTurn) {
       this.answerEndsTurn = false
       this.passTurn()
@@ -355,11 +374,11 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
   }
 
   /** Whether the connection broke meanwhile: there may be more than one copy. */
-  private noteLateCopy(change: CountChange): boolean {
-    if (this.connectionEpoch === change.epochWhenSent) {
+  private noteLateCopy(command: EntryCommand): boolean {
+    if (this.connectionEpoch === command.epochWhenSent) {
       return false
     }
-    this.ledger.mayArriveLate(change)
+    this.ledger.mayArriveLate(command)
     return true
   }
 }

@@ -14,7 +14,7 @@ import type { ReleaseReply } from '../scripts/lock/release.js'
 import type { RenameReply, Renaming } from '../scripts/lock/rename.js'
 import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
-import type { HoldChange, AcquireTerms } from '../entry/count-change.js'
+import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine, QueueCandidate } from './lock-protocol.js'
 import type { LocalHandover } from '../entry/handover.js'
 

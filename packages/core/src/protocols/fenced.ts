@@ -7,7 +7,7 @@ import { getToken } from '../scripts/fenced-lock/get-token.js'
 import type { AcquireReply } from '../scripts/lock/acquire.js'
 import type { Session } from '../client/session.js'
 import type { TokenRule } from './fenced-options.js'
-import type { HoldChange, AcquireTerms } from '../entry/count-change.js'
+import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
 import { ReentrantProtocol } from './reentrant.js'
 
 /** Redisson's RFencedLock: an RLock, and a counter beside it that every acquisition raises. */

@@ -11,7 +11,7 @@ import { inspect, type LockState } from '../scripts/lock/inspect.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import { renew } from '../scripts/lock/renew.js'
 import type { Session } from '../client/session.js'
-import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/count-change.js'
+import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine, LockProtocol, QueueCandidate } from './lock-protocol.js'
 import type { LocalHandover } from '../entry/handover.js'
 

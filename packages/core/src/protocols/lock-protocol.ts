@@ -1,5 +1,5 @@
 import type { CallSite } from '../context.js'
-import type { ReentryRule } from '../entry/count-change.js'
+import type { ReentryRule } from '../entry/entry-command.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { OwnerField } from '../entry/owner-field.js'
 import type { EntryCommands } from '../entry/owner-commands.js'

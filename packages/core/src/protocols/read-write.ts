@@ -14,7 +14,7 @@ import { acquire as acquireWrite } from '../scripts/write-lock/acquire.js'
 import { release as releaseWrite } from '../scripts/write-lock/release.js'
 import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
-import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/count-change.js'
+import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine, QueueCandidate } from './lock-protocol.js'
 
 type Mode = 'read' | 'write'

@@ -12,7 +12,7 @@ import { rename, type RenameReply, type Renaming } from '../scripts/lock/rename.
 import { releaseCall, type ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
-import type { HoldChange, AcquireTerms } from '../entry/count-change.js'
+import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine } from './lock-protocol.js'
 import type { LocalHandover } from '../entry/handover.js'
 

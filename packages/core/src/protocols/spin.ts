@@ -4,7 +4,7 @@ import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { ReleaseReply } from '../scripts/lock/release.js'
 import type { Session } from '../client/session.js'
 import type { Backoff } from './backoff.js'
-import type { HoldChange } from '../entry/count-change.js'
+import type { HoldChange } from '../entry/entry-command.js'
 import type { CallerLine } from './lock-protocol.js'
 import { ReentrantProtocol } from './reentrant.js'
 

@@ -1,6 +1,6 @@
 import { ManualClock } from '@holdfast/testing'
-import type { HoldChange, AcquireTerms } from '../../../src/entry/count-change.js'
-import { ALONE } from '../../../src/entry/count-change.js'
+import type { HoldChange, AcquireTerms } from '../../../src/entry/entry-command.js'
+import { ALONE } from '../../../src/entry/entry-command.js'
 import { OwnerCommands, type EntryCommands, type EntryServices } from '../../../src/entry/owner-commands.js'
 import { Background } from '../../../src/runtime/background.js'
 import { identity, type ReplyHandler } from '../../../src/runtime/reply-handler.js'
@@ -122,7 +122,7 @@ export class EntryUnderTest {
   /** Down to so many levels, in turn, tried for `limitMs`. */
   async release(holds: number | { readonly count: number }, limitMs = 0): Promise<string> {
     const levels = typeof holds === 'number' ? { count: holds } : holds
-    const reply = await this.entry.runExclusive(() => this.entry.writeUntilKnown(levels, limitMs))
+    const reply = await this.entry.runExclusive(() => this.entry.releaseUntilKnown(levels, limitMs))
     return reply.kind
   }
 

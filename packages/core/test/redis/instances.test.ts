@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals'
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { useHarness } from './support/harness.js'
+
+const WORKER = fileURLToPath(new URL('./workers/instances-made.mjs', import.meta.url))
+
+interface InstancesMade {
+  readonly acquire: readonly string[]
+  readonly release: readonly string[]
+}
+
+describe('instances of classes, which each call pays for and each reader has to know', () => {
+  const harness = useHarness()
+
+  it('are sixteen for an uncontended acquire, and two for its release', async () => {
+    const request = JSON.stringify({ url: harness.url, name: harness.name() })
+    const { stdout } = await promisify(execFile)(process.execPath, [WORKER, request])
+    const made = JSON.parse(stdout) as InstancesMade
+    // Not nothing either: what is counted are the classes of core, waiter and watchdog.
+    expect(made.acquire).toEqual(
+      expect.arrayContaining(['AcquireCall', 'ParkedCaller', 'TrackedWatch', 'Hold']),
+    )
+    expect(made.acquire.length).toBeLessThanOrEqual(16)
+    expect([...made.release].sort()).toEqual(['ReleaseCommand', 'ScriptCommand'])
+  })
+})
