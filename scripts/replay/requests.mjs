@@ -1,5 +1,5 @@
 import { commandsIn } from '@holdfast/testing'
-import { renewScript } from '../../packages/core/build/scripts/lock/renew.js'
+import { renewScript } from '../../packages/core/build/scripts/lock.js'
 
 const scriptsIn = (bytes) =>
   commandsIn(bytes)

@@ -1,7 +1,6 @@
 import { LATCH_TTL_MS } from '../../../core/build/scripts/replay-guard.js'
 import { givenLine, INBOX_PREFIX, latchPrefix, unlockChannel } from '../../../core/build/keys.js'
-import { acquireScript } from '../../../core/build/scripts/lock/acquire.js'
-import { releaseScript } from '../../../core/build/scripts/lock/release.js'
+import { acquireScript, releaseScript } from '../../../core/build/scripts/lock.js'
 import { connect } from '../connection.mjs'
 
 const LEASE_MS = '30000'

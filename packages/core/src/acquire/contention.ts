@@ -15,7 +15,7 @@ import type { ReentryRule } from '../entry/entry-command.js'
 import type { PushedGrant } from '../queue/grants.js'
 import type { HandedOverHold } from '../entry/handover.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
-import type { AcquireReply, HeldReply } from '../scripts/lock/acquire.js'
+import type { AcquireReply, HeldReply } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
 
 /** What a contention serves, and tells how it ended. */

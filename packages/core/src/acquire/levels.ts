@@ -1,5 +1,5 @@
 import { Hold, type HoldOwner } from '../hold.js'
-import type { NoteRequest } from '../scripts/lock/note.js'
+import type { NoteRequest } from '../scripts/lock.js'
 
 /** How a level is wanted: without `leaseMs` the watchdog renews. */
 export interface LevelRequest {

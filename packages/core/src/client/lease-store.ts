@@ -2,8 +2,8 @@ import type { LeaseStore, RenewableLease, RenewalAnswer } from '@holdfast/watchd
 import { publishRenewals, type Renewed } from '../diagnostics/renewal-publication.js'
 import { isQueued } from '../redis/failures.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
-import { renew } from '../scripts/lock/renew.js'
-import { renew as renewRead } from '../scripts/read-lock/renew.js'
+import { renew } from '../scripts/lock.js'
+import { renewRead } from '../scripts/read-write-lock.js'
 import type { Clock } from '../runtime/time.js'
 
 /** A lease that is not part of a lock: it is renewed by a command of its own. */

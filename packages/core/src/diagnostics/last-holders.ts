@@ -1,5 +1,5 @@
 import { lockHolder, type LockHolder } from '../lock-holder.js'
-import type { HoldNote } from '../scripts/lock/note.js'
+import type { HoldNote } from '../scripts/lock.js'
 import type { Clock } from '../runtime/time.js'
 
 /** What an answer of Redis tells of who has the lock. */

@@ -1,7 +1,7 @@
 import { extendForHolder, type Holder } from './lease.js'
 import type { Handover } from './handover.js'
 import { untilKnown } from '../redis/until-known.js'
-import type { NoteRequest } from '../scripts/lock/note.js'
+import type { NoteRequest } from '../scripts/lock.js'
 import { afterThisTick } from '../runtime/time.js'
 
 /** What its caller wants; without `leaseMs` the watchdog renews. */

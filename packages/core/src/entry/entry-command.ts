@@ -3,9 +3,7 @@ import type { OwnerField } from './owner-field.js'
 import type { Background } from '../runtime/background.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { CommandStamp } from '../scripts/replay-guard.js'
-import type { AcquireReply } from '../scripts/lock/acquire.js'
-import type { NoteRequest } from '../scripts/lock/note.js'
-import type { ReleaseReply } from '../scripts/lock/release.js'
+import type { AcquireReply, NoteRequest, ReleaseReply } from '../scripts/lock.js'
 
 /** One change of one acquisition. */
 export interface HoldChange {

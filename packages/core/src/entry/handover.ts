@@ -4,8 +4,7 @@ import { extendNow, isWellTrusted, type Holder } from './lease.js'
 import type { EntryServices, OwnerCommands } from './owner-commands.js'
 import type { Renamer } from './owner-field.js'
 import { untilKnown } from '../redis/until-known.js'
-import type { NoteRequest } from '../scripts/lock/note.js'
-import type { ReleaseReply } from '../scripts/lock/release.js'
+import type { NoteRequest, ReleaseReply } from '../scripts/lock.js'
 import { afterThisTick } from '../runtime/time.js'
 
 // Local passing is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): what a process has in Redis goes

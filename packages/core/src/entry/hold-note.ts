@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { warn } from '../events.js'
 import type { ResolvedOptions } from '../options.js'
-import type { NoteRequest } from '../scripts/lock/note.js'
+import type { NoteRequest } from '../scripts/lock.js'
 
 // A hold that the watchdog renews may last for long. Only one whose client died leaves its note behind: for a day.
 const WATCHED_NOTE_MS = 86_400_000

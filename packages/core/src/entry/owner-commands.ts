@@ -26,8 +26,7 @@ import {
   untilKnown,
 } from '../redis/until-known.js'
 import { CommandLedger, type CommandStamp } from '../scripts/replay-guard.js'
-import type { AcquireReply } from '../scripts/lock/acquire.js'
-import type { ReleaseReply } from '../scripts/lock/release.js'
+import type { AcquireReply, ReleaseReply } from '../scripts/lock.js'
 import { SerialQueue } from './serial-queue.js'
 
 /** The transitions of a kind of lock that change what one owner has in Redis. */

@@ -1,5 +1,5 @@
 import { WrongTypeError } from '../errors.js'
-import type { RenameReply, Renaming, Successor } from '../scripts/lock/rename.js'
+import type { RenameReply, Renaming, Successor } from '../scripts/lock.js'
 
 const NOBODY: readonly string[] = []
 const LOST: RenameReply = { kind: 'lost' }

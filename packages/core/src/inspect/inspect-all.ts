@@ -15,7 +15,7 @@ import {
 } from '../redis/failures.js'
 import type { KeyScan } from '../redis/key-scan.js'
 import type { RedisPort } from '../redis/redis-port.js'
-import { explain } from '../scripts/lock/explain.js'
+import { explain } from '../scripts/lock.js'
 import { isToken, parts, texts } from '../redis/shapes.js'
 import { checkInteger, checkOptions, checkSignal } from '../arguments/validate.js'
 

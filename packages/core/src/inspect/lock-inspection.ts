@@ -1,6 +1,6 @@
 import { lockHolder, type LockHolder } from '../lock-holder.js'
 import type { LockKind } from '../diagnostics/messages.js'
-import type { LockFacts } from '../scripts/lock/explain.js'
+import type { LockFacts } from '../scripts/lock.js'
 
 /** A read-write lock is inspected as a whole, from either of its locks. */
 export type InspectedKind = Exclude<LockKind, 'read' | 'write'> | 'read-write'

@@ -5,7 +5,7 @@ import type { IoredisScripting } from '../redis/ioredis/client.js'
 import type { NodeRedisScripting } from '../redis/node-redis/client.js'
 import { scriptingOf } from '../redis/scripting.js'
 import { withoutScripting } from '../redis/unusable-client.js'
-import { setFenced } from '../scripts/fenced-value/set.js'
+import { setFenced } from '../scripts/fenced-value.js'
 import { checkInteger, checkOptions } from '../arguments/validate.js'
 
 /** One write under a fenced lock. */

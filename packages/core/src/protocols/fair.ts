@@ -4,14 +4,17 @@ import type { GrantedLock } from '../queue/granted-locks.js'
 import { fairQueue, NOT_IN_LINE } from '../queue/fair-queue.js'
 import type { HandedOverHold } from '../entry/handover.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
-import { acquire, type FairAcquireReply } from '../scripts/fair-lock/acquire.js'
-import { forceRelease } from '../scripts/fair-lock/force-release.js'
-import { fairLine, type FairLine } from '../scripts/fair-lock/line.js'
-import { release } from '../scripts/fair-lock/release.js'
-import { withdraw } from '../scripts/fair-lock/withdraw.js'
-import { rename } from '../scripts/fair-lock/rename.js'
-import type { ReleaseReply } from '../scripts/lock/release.js'
-import type { RenameReply, Renaming } from '../scripts/lock/rename.js'
+import {
+  acquire,
+  forceRelease,
+  fairLine,
+  release,
+  withdraw,
+  rename,
+  type FairAcquireReply,
+  type FairLine,
+} from '../scripts/fair-lock.js'
+import type { ReleaseReply, RenameReply, Renaming } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'

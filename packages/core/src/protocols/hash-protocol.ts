@@ -5,11 +5,15 @@ import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { latchPrefix, ownerField, wellFormed } from '../keys.js'
 import type { OwnerField } from '../entry/owner-field.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
-import type { AcquireReply } from '../scripts/lock/acquire.js'
-import { explain, type LockFacts } from '../scripts/lock/explain.js'
-import { inspect, type LockState } from '../scripts/lock/inspect.js'
-import type { ReleaseReply } from '../scripts/lock/release.js'
-import { renew } from '../scripts/lock/renew.js'
+import {
+  explain,
+  inspect,
+  renew,
+  type AcquireReply,
+  type LockFacts,
+  type LockState,
+  type ReleaseReply,
+} from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
 import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine, LockProtocol, QueueCandidate } from './lock-protocol.js'

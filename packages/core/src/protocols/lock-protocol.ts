@@ -4,8 +4,7 @@ import type { LockKind } from '../diagnostics/messages.js'
 import type { OwnerField } from '../entry/owner-field.js'
 import type { EntryCommands } from '../entry/owner-commands.js'
 import type { LocalHandover } from '../entry/handover.js'
-import type { LockFacts } from '../scripts/lock/explain.js'
-import type { LockState } from '../scripts/lock/inspect.js'
+import type { LockFacts, LockState } from '../scripts/lock.js'
 
 /** Somebody in a local line, or who has come from there. */
 export interface QueueCandidate {

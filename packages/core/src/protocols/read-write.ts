@@ -2,16 +2,17 @@ import { enclosing, heldByAncestor, type CallSite } from '../context.js'
 import { SelfDeadlockError } from '../errors.js'
 import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
-import type { AcquireReply } from '../scripts/lock/acquire.js'
-import type { LockState } from '../scripts/lock/inspect.js'
-import type { ReleaseReply } from '../scripts/lock/release.js'
-import { acquire as acquireRead } from '../scripts/read-lock/acquire.js'
-import { forceRelease } from '../scripts/read-lock/force-release.js'
-import { readWriteKeys, type ReadWriteKeys } from '../scripts/read-lock/keys.js'
-import { release as releaseRead } from '../scripts/read-lock/release.js'
-import { renew as renewRead } from '../scripts/read-lock/renew.js'
-import { acquire as acquireWrite } from '../scripts/write-lock/acquire.js'
-import { release as releaseWrite } from '../scripts/write-lock/release.js'
+import type { AcquireReply, LockState, ReleaseReply } from '../scripts/lock.js'
+import {
+  acquireRead,
+  forceRelease,
+  readWriteKeys,
+  releaseRead,
+  renewRead,
+  acquireWrite,
+  releaseWrite,
+  type ReadWriteKeys,
+} from '../scripts/read-write-lock.js'
 import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
 import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'

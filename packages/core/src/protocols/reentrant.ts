@@ -5,11 +5,19 @@ import type { GrantedLock } from '../queue/granted-locks.js'
 import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
 import type { HandedOverHold } from '../entry/handover.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
-import { acquire, acquireCall, type AcquireCommand, type AcquireReply } from '../scripts/lock/acquire.js'
-import { announce } from '../scripts/lock/announce.js'
-import { forceRelease } from '../scripts/lock/force-release.js'
-import { rename, type RenameReply, type Renaming } from '../scripts/lock/rename.js'
-import { releaseCall, type ReleaseReply } from '../scripts/lock/release.js'
+import {
+  acquire,
+  acquireCall,
+  announce,
+  forceRelease,
+  rename,
+  releaseCall,
+  type AcquireCommand,
+  type AcquireReply,
+  type RenameReply,
+  type Renaming,
+  type ReleaseReply,
+} from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'

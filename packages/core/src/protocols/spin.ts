@@ -1,7 +1,7 @@
 import type { LockKind } from '../diagnostics/messages.js'
 import { localName } from '../keys.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
-import type { ReleaseReply } from '../scripts/lock/release.js'
+import type { ReleaseReply } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
 import type { Backoff } from './backoff.js'
 import type { HoldChange } from '../entry/entry-command.js'

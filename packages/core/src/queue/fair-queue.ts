@@ -6,10 +6,15 @@ import { localName } from '../keys.js'
 import { LivenessWindows } from './liveness.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { LastSeenHolders } from '../diagnostics/last-holders.js'
-import type { FairHeldReply } from '../scripts/fair-lock/acquire.js'
-import { heartbeat, type HeartbeatReply } from '../scripts/fair-lock/heartbeat.js'
-import type { FairLine, LivenessWindow, SignOfLife } from '../scripts/fair-lock/line.js'
-import { withdraw } from '../scripts/fair-lock/withdraw.js'
+import {
+  heartbeat,
+  withdraw,
+  type FairHeldReply,
+  type HeartbeatReply,
+  type FairLine,
+  type LivenessWindow,
+  type SignOfLife,
+} from '../scripts/fair-lock.js'
 import { SoonestTimer } from '../runtime/soonest-timer.js'
 import { afterThisTick, type Clock } from '../runtime/time.js'
 

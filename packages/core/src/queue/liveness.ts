@@ -1,6 +1,6 @@
 import { trustedUntil } from '@holdfast/watchdog'
 import { isWellTrusted } from '../entry/lease.js'
-import type { LivenessWindow } from '../scripts/fair-lock/line.js'
+import type { LivenessWindow } from '../scripts/fair-lock.js'
 
 interface KnownWindow {
   /** Ms of Redis. */

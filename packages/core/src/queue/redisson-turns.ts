@@ -1,6 +1,6 @@
 import type { TopicSubscriptions } from '@holdfast/waiter'
 import { turnChannel } from '../keys.js'
-import type { FairLine } from '../scripts/fair-lock/line.js'
+import type { FairLine } from '../scripts/fair-lock.js'
 
 /** Somebody whom Redisson may call up. */
 interface TurnWaiter {

@@ -1,8 +1,12 @@
 import { untilKnown } from '../redis/until-known.js'
-import { begin, type BeginReply } from '../scripts/schedule/begin.js'
-import { finish, type FinishCommand } from '../scripts/schedule/finish.js'
-import type { ScheduleCommand } from '../scripts/schedule/keys.js'
-import { miss } from '../scripts/schedule/miss.js'
+import {
+  begin,
+  finish,
+  miss,
+  type BeginReply,
+  type FinishCommand,
+  type ScheduleCommand,
+} from '../scripts/schedule.js'
 import type { Session } from '../client/session.js'
 
 /** Notes in Redis what becomes of the ticks of one schedule; each is repeated until its outcome is known. */

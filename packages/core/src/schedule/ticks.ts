@@ -1,7 +1,6 @@
 import type { LockClient } from '../lock-client.js'
 import { ticksKey } from '../keys.js'
-import { read, type KeptTick } from '../scripts/schedule/read.js'
-import type { ScheduleCommand } from '../scripts/schedule/keys.js'
+import { read, type KeptTick, type ScheduleCommand } from '../scripts/schedule.js'
 import type { Session } from '../client/session.js'
 import { checkClient } from '../arguments/validate.js'
 

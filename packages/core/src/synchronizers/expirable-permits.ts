@@ -1,11 +1,12 @@
 import { permitsChannel, permitTimeouts } from '../keys.js'
-import { cancel } from '../scripts/counter/cancel.js'
-import type { OperationStamp } from '../scripts/counter/operation.js'
-import { trySet } from '../scripts/counter/try-set.js'
-import { countPermits, type PermitCounts } from '../scripts/permit-semaphore/count.js'
-import type { PermitCommand } from '../scripts/permit-semaphore/keys.js'
-import { setPermits } from '../scripts/permit-semaphore/set.js'
-import { addPermits } from '../scripts/semaphore/add.js'
+import { cancel, trySet, type OperationStamp } from '../scripts/counter.js'
+import {
+  countPermits,
+  setPermits,
+  type PermitCounts,
+  type PermitCommand,
+} from '../scripts/permit-semaphore.js'
+import { addPermits } from '../scripts/semaphore.js'
 import type { Session } from '../client/session.js'
 import { checkLease } from '../arguments/validate.js'
 import type { CountedCommands, Subject } from './counted-commands.js'

@@ -1,7 +1,7 @@
 import { RedisUnavailableError } from '../errors.js'
 import { operationsKey } from '../keys.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
-import type { OperationStamp } from '../scripts/counter/operation.js'
+import type { OperationStamp } from '../scripts/counter.js'
 import type { Session } from '../client/session.js'
 
 /**

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { InvalidArgumentError } from '../errors.js'
 import { localName } from '../keys.js'
-import { acquireExpirable } from '../scripts/permit-semaphore/acquire.js'
-import { cancelExpirable } from '../scripts/permit-semaphore/cancel.js'
-import { renewPermit } from '../scripts/permit-semaphore/renew.js'
-import { releaseExpirable } from '../scripts/permit-semaphore/release.js'
-import { updateLease } from '../scripts/permit-semaphore/update-lease.js'
+import {
+  acquireExpirable,
+  cancelExpirable,
+  renewPermit,
+  releaseExpirable,
+  updateLease,
+} from '../scripts/permit-semaphore.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkFunction, checkLease, checkOneOf, checkOptions, checkRequired } from '../arguments/validate.js'
 import { ExpirablePermits } from './expirable-permits.js'

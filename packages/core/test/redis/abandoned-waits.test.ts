@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { getEventListeners } from 'node:events'
 import { LockTimeoutError, RedisUnavailableError, type LockClient } from '../../src/index.js'
-import { acquireScript } from '../../src/scripts/lock/acquire.js'
+import { acquireScript } from '../../src/scripts/lock.js'
 import { eventually, signalled, sleep } from './support/harness.js'
 import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { FaultProxy } from '@holdfast/testing'
 import { LockLostError, type LockClient } from '../../src/index.js'
-import { acquireScript } from '../../src/scripts/lock/acquire.js'
-import { releaseScript } from '../../src/scripts/lock/release.js'
+import { acquireScript, releaseScript } from '../../src/scripts/lock.js'
 import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { LockClient } from '../../src/index.js'
-import { renew, renewScript } from '../../src/scripts/lock/renew.js'
+import { renew, renewScript } from '../../src/scripts/lock.js'
 import { sleep } from './support/harness.js'
 import { runsOf } from './support/requests.js'
 import { useRig } from './support/rig.js'

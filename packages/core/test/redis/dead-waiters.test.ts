@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { FaultProxy, type WorkerProcess } from '@holdfast/testing'
-import { acquireScript } from '../../src/scripts/lock/acquire.js'
+import { acquireScript } from '../../src/scripts/lock.js'
 import { eventually, redisUrl, useHarness } from './support/harness.js'
 import { useLockWorkers } from './support/lock-workers.js'
 import { runsOf } from './support/requests.js'

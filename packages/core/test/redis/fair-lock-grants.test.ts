@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { Hold, LockClient, LockClientOptions } from '../../src/index.js'
-import { releaseScript } from '../../src/scripts/fair-lock/release.js'
+import { releaseScript } from '../../src/scripts/fair-lock.js'
 import { FairLine, served, type Standing } from './support/fair-line.js'
 import { eventually } from './support/harness.js'
 import { lastingWork } from './support/lasting-work.js'

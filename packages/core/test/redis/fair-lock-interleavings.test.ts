@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock, type FaultProxy } from '@holdfast/testing'
 import type { LockClient } from '../../src/index.js'
-import { acquireScript } from '../../src/scripts/fair-lock/acquire.js'
+import { acquireScript } from '../../src/scripts/fair-lock.js'
 import { FairLine, served } from './support/fair-line.js'
 import { eventually } from './support/harness.js'
 import { runsOf } from './support/requests.js'

@@ -2,12 +2,16 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import { RedisServer } from '@holdfast/testing'
 import { RedisUnavailableError } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
-import { acquire, type FairAcquireCommand } from '../../src/scripts/fair-lock/acquire.js'
-import { forceRelease } from '../../src/scripts/fair-lock/force-release.js'
-import { heartbeat } from '../../src/scripts/fair-lock/heartbeat.js'
-import { fairLine } from '../../src/scripts/fair-lock/line.js'
-import { release, type FairReleaseCommand } from '../../src/scripts/fair-lock/release.js'
-import { withdraw } from '../../src/scripts/fair-lock/withdraw.js'
+import {
+  acquire,
+  forceRelease,
+  heartbeat,
+  fairLine,
+  release,
+  withdraw,
+  type FairAcquireCommand,
+  type FairReleaseCommand,
+} from '../../src/scripts/fair-lock.js'
 import { FairLine } from './support/fair-line.js'
 import { eventually } from './support/harness.js'
 import { useRig } from './support/rig.js'

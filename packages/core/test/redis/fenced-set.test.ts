@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { Redis } from 'ioredis'
 import { fencedSet, InvalidArgumentError } from '../../src/index.js'
 import { scriptingOf } from '../../src/redis/scripting.js'
-import { setFenced, setFencedScript } from '../../src/scripts/fenced-value/set.js'
+import { setFenced, setFencedScript } from '../../src/scripts/fenced-value.js'
 import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
 

@@ -3,19 +3,18 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { permitsChannel, permitTimeouts } from '../../src/keys.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
-import { cancel } from '../../src/scripts/counter/cancel.js'
-import { acquire as acquireFair } from '../../src/scripts/fair-lock/acquire.js'
-import { fairLine } from '../../src/scripts/fair-lock/line.js'
-import { release as releaseFair } from '../../src/scripts/fair-lock/release.js'
-import { acquireFencedCall } from '../../src/scripts/fenced-lock/acquire.js'
-import { acquireExpirable } from '../../src/scripts/permit-semaphore/acquire.js'
-import { cancelExpirable } from '../../src/scripts/permit-semaphore/cancel.js'
-import { acquire as acquireRead } from '../../src/scripts/read-lock/acquire.js'
-import { readWriteKeys } from '../../src/scripts/read-lock/keys.js'
-import { release as releaseRead } from '../../src/scripts/read-lock/release.js'
-import { acquirePermits } from '../../src/scripts/semaphore/acquire.js'
-import { acquire as acquireWrite } from '../../src/scripts/write-lock/acquire.js'
-import { release as releaseWrite } from '../../src/scripts/write-lock/release.js'
+import { cancel } from '../../src/scripts/counter.js'
+import { acquire as acquireFair, fairLine, release as releaseFair } from '../../src/scripts/fair-lock.js'
+import { acquireFencedCall } from '../../src/scripts/fenced-lock.js'
+import { acquireExpirable, cancelExpirable } from '../../src/scripts/permit-semaphore.js'
+import {
+  acquireRead,
+  readWriteKeys,
+  releaseRead,
+  acquireWrite,
+  releaseWrite,
+} from '../../src/scripts/read-write-lock.js'
+import { acquirePermits } from '../../src/scripts/semaphore.js'
 import { CHANNEL, LATCH, LEASE_MS, NAME, OWNER, plainScripts, stamp } from './support/plain-scripts.js'
 import { useRig } from './support/rig.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Fault, FaultProxy } from '@holdfast/testing'
 import { LockLostError, type Hold } from '../../src/index.js'
-import { rename, renameScript } from '../../src/scripts/lock/rename.js'
+import { rename, renameScript } from '../../src/scripts/lock.js'
 import { nextEvent, outcomeOf } from './support/behind.js'
 import { eventually } from './support/harness.js'
 import { heldAndAwaited, passer, type Passer } from './support/passing.js'

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError } from '../../src/index.js'
-import { acquireScript } from '../../src/scripts/lock/acquire.js'
-import { releaseScript } from '../../src/scripts/lock/release.js'
+import { acquireScript, releaseScript } from '../../src/scripts/lock.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { nextEvent } from './support/behind.js'
 import { eventually } from './support/harness.js'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { AcquireOptions, Hold, LockClient, LockClientOptions } from '../../src/index.js'
-import { releaseScript } from '../../src/scripts/lock/release.js'
+import { releaseScript } from '../../src/scripts/lock.js'
 import { eventually } from './support/harness.js'
 import { outdatedLives, repeatedRuns } from './support/grant-cases.js'
 import { passer, type Passer } from './support/passing.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { acquireScript } from '../../src/scripts/lock/acquire.js'
+import { acquireScript } from '../../src/scripts/lock.js'
 import { eventually } from './support/harness.js'
 import { BELIEVES, KNOWS_BETTER, belief, failureOf, nextLoss } from './support/losses.js'
 import { runsOf } from './support/requests.js'

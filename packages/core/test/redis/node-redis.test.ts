@@ -4,7 +4,7 @@ import { createClient, createClientPool, createCluster, createSentinel } from 'r
 import { LockClient, RedisUnavailableError, fencedSet, type NodeRedisClient } from '../../src/index.js'
 import { OwnNodeRedis } from '../../src/redis/node-redis/client.js'
 import { NodeRedisPort } from '../../src/redis/node-redis/port.js'
-import { acquireScript } from '../../src/scripts/lock/acquire.js'
+import { acquireScript } from '../../src/scripts/lock.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { eventually } from './support/harness.js'
 import { runsOf } from './support/requests.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockLostError } from '../../src/index.js'
-import { acquireScript } from '../../src/scripts/lock/acquire.js'
+import { acquireScript } from '../../src/scripts/lock.js'
 import { signalled, useHarness } from './support/harness.js'
 import { reentrantKinds } from './support/lock-kinds.js'
 import { runsOf } from './support/requests.js'

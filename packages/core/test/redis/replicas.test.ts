@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { RedisReplication } from '@holdfast/testing'
 import { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions, type LockHold } from '../../src/index.js'
-import { acquireScript } from '../../src/scripts/lock/acquire.js'
+import { acquireScript } from '../../src/scripts/lock.js'
 import { carrierOf, connectionTo } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'

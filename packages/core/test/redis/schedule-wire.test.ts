@@ -1,9 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
-import { begin, type BeginCommand } from '../../src/scripts/schedule/begin.js'
-import { finish, type FinishCommand } from '../../src/scripts/schedule/finish.js'
-import { miss } from '../../src/scripts/schedule/miss.js'
-import { read, type KeptTick } from '../../src/scripts/schedule/read.js'
+import {
+  begin,
+  finish,
+  miss,
+  read,
+  type BeginCommand,
+  type FinishCommand,
+  type KeptTick,
+} from '../../src/scripts/schedule.js'
 import { useRig } from './support/rig.js'
 
 const NAME = 'nightly'

@@ -2,10 +2,14 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { FaultProxy } from '@holdfast/testing'
 import type { LockClient, Semaphore } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
-import { cancel, cancelScript } from '../../src/scripts/counter/cancel.js'
-import { acquirePermits, acquirePermitsScript } from '../../src/scripts/semaphore/acquire.js'
-import { drainScript } from '../../src/scripts/semaphore/drain.js'
-import { releasePermits, releasePermitsScript } from '../../src/scripts/semaphore/release.js'
+import { cancel, cancelScript } from '../../src/scripts/counter.js'
+import {
+  acquirePermits,
+  acquirePermitsScript,
+  drainScript,
+  releasePermits,
+  releasePermitsScript,
+} from '../../src/scripts/semaphore.js'
 import { eventually } from './support/harness.js'
 import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
@@ -16,7 +20,7 @@ const rig = useRig()
 
 const left = (): Promise<string | null> => rig.admin.get(NAME)
 
-describe('every RETURNS row of the scripts, by their twins', () => {
+describe('every RETURNS row of the scripts, by their modules', () => {
   let runner: ScriptRunner
   beforeEach(async () => {
     runner = rig.runner()

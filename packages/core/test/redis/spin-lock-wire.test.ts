@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
-import { releaseCall } from '../../src/scripts/lock/release.js'
+import { releaseCall } from '../../src/scripts/lock.js'
 import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'

@@ -198,7 +198,7 @@ describe('what is taken in a transaction that the application has opened', () =>
     const { locks, connection } = await shared()
     await locks.getLock(NAME).withLock(() => undefined)
     const opened = await transaction(connection)
-    const { acquireScript } = await import('../../src/scripts/lock/acquire.js')
+    const { acquireScript } = await import('../../src/scripts/lock.js')
     await rig.admin.script('FLUSH')
     await rig.admin.script('LOAD', acquireScript.lua)
     expect(await failureOf(locks.getLock(NAME).acquire())).toMatchObject(isUnknown)

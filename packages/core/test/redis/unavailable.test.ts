@@ -7,8 +7,7 @@ import {
   type LockClientOptions,
   type LockEvents,
 } from '../../src/index.js'
-import { acquireScript } from '../../src/scripts/lock/acquire.js'
-import { releaseScript } from '../../src/scripts/lock/release.js'
+import { acquireScript, releaseScript } from '../../src/scripts/lock.js'
 import { carrierOf, stateOf } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'

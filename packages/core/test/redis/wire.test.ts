@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockLostError, NotLockOwnerError, type LockClient } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
-import { inspect } from '../../src/scripts/lock/inspect.js'
-import { renew } from '../../src/scripts/lock/renew.js'
+import { inspect, renew } from '../../src/scripts/lock.js'
 import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'
@@ -302,7 +301,7 @@ describe('together with a Java client', () => {
   })
 })
 
-describe('every RETURNS row of every script, by its twin', () => {
+describe('every RETURNS row of every script, by its module', () => {
   let runner: ScriptRunner
 
   beforeEach(() => {

@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis'
 import type { AnyLock, Lock, MultiLock, ReadWriteLock } from '../../../src/index.js'
 import type { Script } from '../../../src/redis/script.js'
-import { acquireScript as fairAcquire } from '../../../src/scripts/fair-lock/acquire.js'
-import { releaseScript as fairRelease } from '../../../src/scripts/fair-lock/release.js'
-import { acquireFencedScript as fencedAcquire } from '../../../src/scripts/fenced-lock/acquire.js'
-import { acquireScript } from '../../../src/scripts/lock/acquire.js'
-import { releaseScript } from '../../../src/scripts/lock/release.js'
-import { acquireScript as readAcquire } from '../../../src/scripts/read-lock/acquire.js'
-import { releaseScript as readRelease } from '../../../src/scripts/read-lock/release.js'
-import { acquireScript as writeAcquire } from '../../../src/scripts/write-lock/acquire.js'
-import { releaseScript as writeRelease } from '../../../src/scripts/write-lock/release.js'
+import { acquireScript as fairAcquire, releaseScript as fairRelease } from '../../../src/scripts/fair-lock.js'
+import { acquireFencedScript as fencedAcquire } from '../../../src/scripts/fenced-lock.js'
+import { acquireScript, releaseScript } from '../../../src/scripts/lock.js'
+import {
+  acquireReadScript as readAcquire,
+  releaseReadScript as readRelease,
+  acquireWriteScript as writeAcquire,
+  releaseWriteScript as writeRelease,
+} from '../../../src/scripts/read-write-lock.js'
 import { triesSeen } from './tries-seen.js'
 
 /** A client, or a thread of it. */

@@ -1,13 +1,12 @@
 import type { Redis } from 'ioredis'
 import type { Hold, LockClient, LockClientOptions } from '../../../src/index.js'
-import { acquireScript as acquireFairScript } from '../../../src/scripts/fair-lock/acquire.js'
-import { releaseScript as releaseFairScript } from '../../../src/scripts/fair-lock/release.js'
-import { renameScript as renameFairScript } from '../../../src/scripts/fair-lock/rename.js'
-import { acquireFencedScript } from '../../../src/scripts/fenced-lock/acquire.js'
-import { acquireScript } from '../../../src/scripts/lock/acquire.js'
-import { releaseScript } from '../../../src/scripts/lock/release.js'
-import { renameScript } from '../../../src/scripts/lock/rename.js'
-import { renewScript } from '../../../src/scripts/lock/renew.js'
+import {
+  acquireScript as acquireFairScript,
+  releaseScript as releaseFairScript,
+  renameScript as renameFairScript,
+} from '../../../src/scripts/fair-lock.js'
+import { acquireFencedScript } from '../../../src/scripts/fenced-lock.js'
+import { acquireScript, releaseScript, renameScript, renewScript } from '../../../src/scripts/lock.js'
 import { scriptsRunBy } from './carrier.js'
 import { waitBehind } from './behind.js'
 import { eventually } from './harness.js'

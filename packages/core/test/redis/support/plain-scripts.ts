@@ -1,7 +1,11 @@
 import type { ScriptRunner } from '../../../src/redis/script-runner.js'
-import { acquire, type AcquireCommand } from '../../../src/scripts/lock/acquire.js'
-import { forceRelease } from '../../../src/scripts/lock/force-release.js'
-import { releaseCall, type ReleaseCommand } from '../../../src/scripts/lock/release.js'
+import {
+  acquire,
+  forceRelease,
+  releaseCall,
+  type AcquireCommand,
+  type ReleaseCommand,
+} from '../../../src/scripts/lock.js'
 
 export const NAME = 'order:42'
 export const CHANNEL = 'redisson_lock__channel:{order:42}'

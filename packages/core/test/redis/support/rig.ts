@@ -75,7 +75,7 @@ export class Rig {
     return client
   }
 
-  /** For the script twins. */
+  /** For the calls in `scripts/`. */
   runner(connection = this.connection()): ScriptRunner {
     const port = portOf(carrierOf(connection), { shardedPubSub: 'auto', random: () => 0 })
     const runner = new ScriptRunner(port, backgroundClock, {

@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { batchScript } from '../../../src/redis/batch.js'
-import { acquireScript } from '../../../src/scripts/lock/acquire.js'
+import { acquireScript } from '../../../src/scripts/lock.js'
 
 /** Longer than the longest pause of a waiter that has the default back-off. */
 const WATCHED_MS = 250

@@ -4,9 +4,7 @@ import { ALONE } from '../../../src/entry/entry-command.js'
 import { OwnerCommands, type EntryCommands, type EntryServices } from '../../../src/entry/owner-commands.js'
 import { Background } from '../../../src/runtime/background.js'
 import { identity, type ReplyHandler } from '../../../src/runtime/reply-handler.js'
-import type { AcquireReply } from '../../../src/scripts/lock/acquire.js'
-import type { ReleaseReply } from '../../../src/scripts/lock/release.js'
-import type { RenameReply, Renaming } from '../../../src/scripts/lock/rename.js'
+import type { AcquireReply, ReleaseReply, RenameReply, Renaming } from '../../../src/scripts/lock.js'
 
 export type Reply = AcquireReply | ReleaseReply | RenameReply | Error
 

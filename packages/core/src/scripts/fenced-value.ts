@@ -1,7 +1,7 @@
-import type { Scripting } from '../../redis/scripting.js'
-import { unexpected, UnexpectedReply } from '../../redis/failures.js'
-import { defineScript } from '../../redis/script.js'
-import { isToken, parts, yesOrNo } from '../../redis/shapes.js'
+import { unexpected, UnexpectedReply } from '../redis/failures.js'
+import { defineScript } from '../redis/script.js'
+import type { Scripting } from '../redis/scripting.js'
+import { isToken, parts, yesOrNo } from '../redis/shapes.js'
 
 export const setFencedScript = defineScript('fenced-value/set', parts(yesOrNo, isToken))
 

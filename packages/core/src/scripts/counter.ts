@@ -1,0 +1,85 @@
+import type { ScriptRunner } from '../redis/script-runner.js'
+import { defineScript } from '../redis/script.js'
+import { countedOnce, anyNumber } from '../redis/shapes.js'
+import { LATCH_TTL_MS } from './replay-guard.js'
+
+/**
+ * What makes a command count once: the number of its operation among those of its client, and the floor, up to
+ * which all of them are over. In Redis what came of each is kept at `key` until its client has the answer.
+ */
+export interface OperationStamp {
+  readonly key: string
+  readonly number: number
+  readonly floor: number
+}
+
+/** A command on one counter. */
+export interface CounterCommand {
+  readonly lockName: string
+  readonly key: string
+  readonly stamp: OperationStamp
+}
+
+/** A command that tells waiters. */
+export interface AnnouncedCommand extends CounterCommand {
+  readonly channel: string
+}
+
+/** KEYS and the first ARGV of every script that counts once. */
+export function keysOf({ key, stamp }: CounterCommand): string[] {
+  return [key, stamp.key]
+}
+
+export function stampOf({ stamp }: CounterCommand): string[] {
+  return [`${stamp.number}`, `${stamp.floor}`, LATCH_TTL_MS]
+}
+
+/** Of an operation that answers 1, 0, or -1 where it is over. */
+export function wasDone(reply: unknown): boolean {
+  return Number(reply) === 1
+}
+
+export const trySetScript = defineScript('counter/try-set', countedOnce)
+
+export interface TrySetCommand extends AnnouncedCommand {
+  readonly value: number
+  /** undefined: no end. */
+  readonly ttlMs: number | undefined
+  readonly message: string
+}
+
+/** False: there was a counter already. */
+export function trySet(runner: ScriptRunner, command: TrySetCommand): Promise<boolean> {
+  const { lockName, value, ttlMs = 0, channel, message } = command
+  const args = [...stampOf(command), `${value}`, `${ttlMs}`, channel, runner.announcementOn(channel), message]
+  return runner.run({ script: trySetScript, keys: keysOf(command), args, parse: wasDone, lockName })
+}
+
+export const getCounterScript = defineScript('counter/get', anyNumber)
+
+export interface GetCounterCommand {
+  readonly lockName: string
+  readonly key: string
+  readonly operationsKey: string
+}
+
+/** 0 when there is none. */
+export function getCounter(runner: ScriptRunner, command: GetCounterCommand): Promise<number> {
+  const { lockName, key, operationsKey } = command
+  const keys = [key, operationsKey]
+  return runner.run({ script: getCounterScript, keys, args: [], parse: Number, lockName })
+}
+
+export const cancelScript = defineScript('counter/cancel', anyNumber)
+
+export interface CancelCommand extends AnnouncedCommand {
+  /** What goes back for each 1 of the operation's outcome; 0: what it did stays. */
+  readonly unit: number
+}
+
+/** What went back. */
+export function cancel(runner: ScriptRunner, command: CancelCommand): Promise<number> {
+  const { lockName, unit, channel } = command
+  const args = [...stampOf(command), `${unit}`, channel, runner.announcementOn(channel)]
+  return runner.run({ script: cancelScript, keys: keysOf(command), args, parse: Number, lockName })
+}

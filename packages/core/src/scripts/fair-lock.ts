@@ -1,0 +1,295 @@
+import { fairQueueKeys, INBOX_PREFIX, PROTOCOL, unlockChannel, noteKey } from '../keys.js'
+import type { ScriptRunner } from '../redis/script-runner.js'
+import { defineScript } from '../redis/script.js'
+import { acquiredOrHeld, releasedOrGiven, numberFrom, anyNumber, facts, count } from '../redis/shapes.js'
+import {
+  granted,
+  parseAcquired,
+  noteIn,
+  wantedNote,
+  parseReleased,
+  parseRenamed,
+  parseForced,
+  type AcquireReply,
+  type HeldReply,
+  type NoteRequest,
+  type ReleaseReply,
+  type RenameReply,
+  type Renaming,
+  type ForceReleaseReply,
+} from './lock.js'
+import { LATCH_TTL_MS, type CommandStamp } from './replay-guard.js'
+
+/** What the scripts of one fair lock share. Durations in milliseconds. */
+export interface FairLine {
+  readonly lockName: string
+  /** The lock hash, and the keys of the line. */
+  readonly keys: readonly string[]
+  /** What Redisson gives each waiter. */
+  readonly patience: string
+  /** Where whoever is next is told: prefix of our inboxes, Redisson's channel. */
+  readonly channels: readonly [string, string]
+}
+
+/** What a client says of itself in the line of its waiters. */
+export interface SignOfLife {
+  readonly clientId: string
+  /** What proves a message that one of its waiters was given a lock, in hexadecimal. Nobody learns it who cannot read. */
+  readonly nonce: string
+  /** How long the client counts as alive without another heartbeat, ms. */
+  readonly aliveForMs: number
+  /** Whether it listens to its inbox, as this very server confirmed: where nobody does any more, it is gone. */
+  readonly hears: boolean
+  /** Whether it uses a lock that its waiter is given; else the waiter is told to try. */
+  readonly takesGrants: boolean
+  /** Whether it passes what its waiter is given on to those of its own that stand directly behind. */
+  readonly passesOn: boolean
+}
+
+/** What Redis made of it. */
+export interface LivenessWindow {
+  /** Since when the client has lived without a gap: in one, others may have taken its waiters out of the line. */
+  readonly since: string
+  /** Until when it counts as alive, ms of Redis. */
+  readonly until: number
+  /** How long that was when Redis said so, ms. */
+  readonly leftMs: number
+}
+
+/** From an answer. */
+function lifeIn([since, until, leftMs]: readonly unknown[]): LivenessWindow {
+  return { since: String(since), until: Number(until), leftMs: Number(leftMs) }
+}
+
+/** The same as marks in Redis. */
+function marksOf({ hears, takesGrants, passesOn, nonce }: SignOfLife): string {
+  return `${takesGrants ? 'g' : ''}${takesGrants && passesOn ? 'p' : ''}${hears ? 'h' : ''}${PROTOCOL}:${nonce}`
+}
+
+export function fairLine(lockName: string, key: string, patienceMs: number): FairLine {
+  return {
+    lockName,
+    keys: [key, ...fairQueueKeys(key)],
+    patience: `${Math.ceil(patienceMs)}`,
+    channels: [INBOX_PREFIX, unlockChannel(key)],
+  }
+}
+
+/** What a script needs to call up whoever is next. */
+function callUpArguments(runner: ScriptRunner, { channels }: FairLine): string[] {
+  return [...channels, runner.announcementOn(channels[1])]
+}
+
+export const acquireScript = defineScript('fair-lock/acquire', acquiredOrHeld(9))
+
+export interface FairAcquireCommand {
+  readonly line: FairLine
+  readonly latchKey: string
+  readonly owner: string
+  /** The hold count to have afterwards: 1 takes a free lock, more re-enters. */
+  readonly holds: number
+  readonly leaseMs: number
+  readonly stamp: CommandStamp
+  readonly alive: SignOfLife
+  /** The number this owner came at; '0': none yet, '-1': it does not wait. */
+  readonly arrival: string
+  readonly note?: NoteRequest | undefined
+}
+
+export interface FairHeldReply extends HeldReply {
+  /** '0': it does not stand in line. */
+  readonly arrival: string
+  /** A Java client has the lock or stands in line: it announces a release on the waiter's own channel. */
+  readonly javaIsThere: boolean
+  /** Of its client. */
+  readonly life: LivenessWindow
+}
+
+export type FairAcquireReply = Exclude<AcquireReply, HeldReply> | FairHeldReply
+
+export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Promise<FairAcquireReply> {
+  const { line, latchKey, owner, holds, leaseMs, stamp, alive, arrival, note } = command
+  const args = [
+    owner,
+    `${holds}`,
+    `${leaseMs}`,
+    `${stamp.sequence}`,
+    `${stamp.latchThrough}`,
+    LATCH_TTL_MS,
+    alive.clientId,
+    `${alive.aliveForMs}`,
+    line.patience,
+    arrival,
+    ...callUpArguments(runner, line),
+    marksOf(alive),
+    ...(note ? [wantedNote(note)] : []),
+  ]
+  const { lockName } = line
+  const keys = [...line.keys, latchKey, noteKey(line.keys[0] ?? '')]
+  return runner.run({ script: acquireScript, keys, args, parse: parseAcquire, granted, lockName })
+}
+
+type AcquireAnswer = [unknown, string, ...unknown[]]
+
+function parseAcquire(reply: unknown): FairAcquireReply {
+  if (!Array.isArray(reply)) {
+    return parseAcquired(reply)
+  }
+  const [ttlMs, holder, holds, arrival, place, javaWaiters, since, until, leftMs, ...note] =
+    reply as AcquireAnswer
+  const waits = Number(arrival) > 0 ? true : undefined
+  return {
+    kind: 'held',
+    ttlMs: Number(ttlMs),
+    holder,
+    holds: Number(holds),
+    arrival: String(arrival),
+    waits,
+    place: waits ? Number(place) : undefined,
+    javaIsThere: Number(javaWaiters) > 0 || isJava(holder),
+    life: lifeIn([since, until, leftMs]),
+    note: noteIn(note),
+  }
+}
+
+/** Client ids of Redisson are UUIDs; ours have the random part behind a `~`. */
+function isJava(owner: string): boolean {
+  return owner !== '' && !owner.includes('~')
+}
+
+export const releaseScript = defineScript('fair-lock/release', releasedOrGiven)
+
+export interface FairReleaseCommand {
+  readonly line: FairLine
+  readonly latchKey: string
+  readonly owner: string
+  /** The hold count to have afterwards: 0 gives the lock back, and the place in line. */
+  readonly holds: number
+  readonly stamp: CommandStamp
+  /** Waiters that it was passed on to and that Redis has in line. */
+  readonly passedTo: readonly string[]
+  /** The hold may have a note. */
+  readonly isNoted?: boolean
+}
+
+export function release(runner: ScriptRunner, command: FairReleaseCommand): Promise<ReleaseReply> {
+  const { line, latchKey, owner, holds, stamp, passedTo, isNoted } = command
+  const { sequence, latchThrough } = stamp
+  const args = [
+    owner,
+    `${holds}`,
+    `${sequence}`,
+    `${latchThrough}`,
+    LATCH_TTL_MS,
+    line.patience,
+    ...callUpArguments(runner, line),
+    ...passedTo,
+  ]
+  const keys = [...line.keys, latchKey, ...(isNoted ? [noteKey(line.keys[0] ?? '')] : [])]
+  return runner.run({ script: releaseScript, keys, args, parse: parseReleased, lockName: line.lockName })
+}
+
+export const renameScript = defineScript('fair-lock/rename', numberFrom(0, 2))
+
+export interface FairRenameCommand extends Renaming {
+  readonly line: FairLine
+}
+
+export function rename(
+  runner: ScriptRunner,
+  { line, to, from, passedTo }: FairRenameCommand,
+): Promise<RenameReply> {
+  const { owner, note } = to
+  const keys = note ? [...line.keys, noteKey(line.keys[0] ?? '')] : line.keys
+  const args = [
+    owner,
+    note ? wantedNote(note) : '',
+    line.patience,
+    ...callUpArguments(runner, line),
+    `${from.length}`,
+    ...from,
+    ...passedTo,
+  ]
+  return runner.run({ script: renameScript, keys, args, parse: parseRenamed, lockName: line.lockName })
+}
+
+export const withdrawScript = defineScript('fair-lock/withdraw', anyNumber)
+
+export interface WithdrawCommand {
+  readonly line: FairLine
+  /** '': none. A free lock goes to the first in line. */
+  readonly owner: string
+}
+
+/** @returns ms that a waiter has to use a lock that it was given, while others wait; 0 for nothing of that */
+export function withdraw(runner: ScriptRunner, { line, owner }: WithdrawCommand): Promise<number> {
+  const args = [owner, line.patience, ...callUpArguments(runner, line)]
+  return runner.run({ script: withdrawScript, keys: line.keys, args, parse: Number, lockName: line.lockName })
+}
+
+export const heartbeatScript = defineScript('fair-lock/heartbeat', facts(9))
+
+export interface HeartbeatCommand {
+  readonly line: FairLine
+  readonly alive: SignOfLife
+}
+
+export interface HeartbeatReply {
+  /** -2: nobody has the lock. */
+  readonly ttlMs: number
+  /** '' when nobody has it. */
+  readonly holder: string
+  readonly holds: number
+  /** Owner of the first in line; '' when nobody waits. */
+  readonly first: string
+  /** How long the first counts as alive, ms. */
+  readonly firstAliveForMs: number
+  readonly javaIsThere: boolean
+  readonly life: LivenessWindow
+}
+
+export function heartbeat(runner: ScriptRunner, command: HeartbeatCommand): Promise<HeartbeatReply> {
+  const { line, alive } = command
+  const args = [
+    alive.clientId,
+    `${alive.aliveForMs}`,
+    line.patience,
+    ...callUpArguments(runner, line),
+    marksOf(alive),
+  ]
+  return runner.run({
+    script: heartbeatScript,
+    keys: line.keys,
+    args,
+    parse: parseHeartbeat,
+    lockName: line.lockName,
+  })
+}
+
+function parseHeartbeat(reply: unknown): HeartbeatReply {
+  const [ttlMs, holder, holds, first, firstAliveForMs, javaWaiters, ...life] = reply as [
+    unknown,
+    string,
+    unknown,
+    string,
+    ...unknown[],
+  ]
+  return {
+    ttlMs: Number(ttlMs),
+    holder,
+    holds: Number(holds),
+    first,
+    firstAliveForMs: Number(firstAliveForMs),
+    javaIsThere: Number(javaWaiters) > 0 || isJava(holder),
+    life: lifeIn(life),
+  }
+}
+
+export const forceReleaseScript = defineScript('fair-lock/force-release', count)
+
+export function forceRelease(runner: ScriptRunner, line: FairLine): Promise<ForceReleaseReply> {
+  const args = [line.patience, ...callUpArguments(runner, line)]
+  const { lockName } = line
+  const keys = [...line.keys, noteKey(line.keys[0] ?? '')]
+  return runner.run({ script: forceReleaseScript, keys, args, parse: parseForced, lockName })
+}

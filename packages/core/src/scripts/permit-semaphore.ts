@@ -1,0 +1,178 @@
+import type { ScriptCall } from '../redis/script-call.js'
+import type { ScriptRunner } from '../redis/script-runner.js'
+import { defineScript } from '../redis/script.js'
+import { countedOnce, numbers, numberFrom, count, anyNumber } from '../redis/shapes.js'
+import { stampOf, wasDone, type AnnouncedCommand } from './counter.js'
+import { taken } from './semaphore.js'
+
+/** What every script that changes a permit-expirable semaphore is given. */
+export interface PermitCommand extends AnnouncedCommand {
+  readonly timeoutsKey: string
+}
+
+/** KEYS and ARGV of each of them: what all are given comes first. */
+function onPermits(
+  runner: ScriptRunner,
+  command: PermitCommand,
+  args: readonly string[],
+): Pick<ScriptCall, 'lockName' | 'keys' | 'args'> {
+  const { lockName, key, timeoutsKey, stamp, channel } = command
+  const keys = [key, timeoutsKey, stamp.key]
+  return { lockName, keys, args: [...stampOf(command), channel, runner.announcementOn(channel), ...args] }
+}
+
+export const setPermitsScript = defineScript('permit-semaphore/set', countedOnce)
+
+export interface SetPermitsCommand extends PermitCommand {
+  readonly permits: number
+}
+
+export function setPermits(runner: ScriptRunner, command: SetPermitsCommand): Promise<void> {
+  return runner.run({
+    script: setPermitsScript,
+    ...onPermits(runner, command, [`${command.permits}`]),
+    parse: () => undefined,
+  })
+}
+
+export const acquireExpirableScript = defineScript('permit-semaphore/acquire', numbers(4, countedOnce))
+
+export interface AcquireExpirableCommand extends PermitCommand {
+  /** One for each permit. */
+  readonly ids: readonly string[]
+  /** undefined: no end. */
+  readonly leaseMs: number | undefined
+}
+
+export interface AcquireExpirableReply {
+  readonly kind: 'taken' | 'not-enough' | 'over'
+  readonly left: number
+  /** When the first permit ends, ms; -1: none does. */
+  readonly endsInMs: number
+  /** When the whole semaphore ends, and with it every permit, ms; Infinity: never. */
+  readonly semaphoreEndsInMs: number
+}
+
+export function acquireExpirable(
+  runner: ScriptRunner,
+  command: AcquireExpirableCommand,
+): Promise<AcquireExpirableReply> {
+  const { ids, leaseMs = 0 } = command
+  return runner.run({
+    script: acquireExpirableScript,
+    ...onPermits(runner, command, [`${leaseMs}`, ...ids]),
+    parse: parseAcquired,
+    granted: taken,
+  })
+}
+
+function parseAcquired(reply: unknown): AcquireExpirableReply {
+  const [outcome, left = 0, endsInMs = -1, semaphoreTtlMs = -1] = (reply as unknown[]).map(Number)
+  const kind = outcome === 1 ? 'taken' : outcome === 0 ? 'not-enough' : 'over'
+  return { kind, left, endsInMs, semaphoreEndsInMs: semaphoreTtlMs < 0 ? Infinity : semaphoreTtlMs }
+}
+
+export const releaseExpirableScript = defineScript('permit-semaphore/release', numberFrom(-1))
+
+export interface ReleaseExpirableCommand extends PermitCommand {
+  readonly ids: readonly string[]
+}
+
+/** How many were given back: all, or none where one of them has ended or is not known. */
+export function releaseExpirable(runner: ScriptRunner, command: ReleaseExpirableCommand): Promise<number> {
+  return runner.run({
+    script: releaseExpirableScript,
+    ...onPermits(runner, command, command.ids),
+    parse: (reply) => Math.max(0, Number(reply)),
+  })
+}
+
+export const updateLeaseScript = defineScript('permit-semaphore/update-lease', countedOnce)
+
+export interface UpdateLeaseCommand extends PermitCommand {
+  readonly id: string
+  readonly leaseMs: number
+}
+
+/** False: there is no such permit any more. */
+export function updateLease(runner: ScriptRunner, command: UpdateLeaseCommand): Promise<boolean> {
+  const args = [`${command.leaseMs}`, command.id]
+  return runner.run({
+    script: updateLeaseScript,
+    ...onPermits(runner, command, args),
+    parse: wasDone,
+    granted: (isHeld) => isHeld || undefined,
+  })
+}
+
+export const renewPermitScript = defineScript('permit-semaphore/renew', count)
+
+export interface RenewPermitCommand {
+  readonly lockName: string
+  readonly timeoutsKey: string
+  readonly id: string
+  /** 0: only asks. */
+  readonly leaseMs: number
+  readonly timeoutMs: number
+}
+
+/** Ms until it ends; 0: it has ended, or was given back. */
+export function renewPermit(runner: ScriptRunner, command: RenewPermitCommand): Promise<number> {
+  const { lockName, timeoutsKey, id, leaseMs, timeoutMs } = command
+  const [keys, args] = [[timeoutsKey], [`${leaseMs}`, id]]
+  return runner.run({
+    script: renewPermitScript,
+    keys,
+    args,
+    parse: Number,
+    granted: stillHeld,
+    lockName,
+    timeoutMs,
+  })
+}
+
+function stillHeld(leftMs: number): number | undefined {
+  return leftMs > 0 ? leftMs : undefined
+}
+
+export const cancelExpirableScript = defineScript('permit-semaphore/cancel', anyNumber)
+
+export interface CancelExpirableCommand extends PermitCommand {
+  readonly ids: readonly string[]
+}
+
+/** How many permits went back. */
+export function cancelExpirable(runner: ScriptRunner, command: CancelExpirableCommand): Promise<number> {
+  return runner.run({
+    script: cancelExpirableScript,
+    ...onPermits(runner, command, command.ids),
+    parse: Number,
+  })
+}
+
+export const countPermitsScript = defineScript('permit-semaphore/count', numbers(2))
+
+export interface PermitCounts {
+  readonly free: number
+  readonly held: number
+}
+
+export function countPermits(
+  runner: ScriptRunner,
+  command: Omit<PermitCommand, 'stamp'>,
+): Promise<PermitCounts> {
+  const { lockName, key, timeoutsKey, channel } = command
+  const keys = [key, timeoutsKey]
+  return runner.run({
+    script: countPermitsScript,
+    keys,
+    args: [channel, runner.announcementOn(channel)],
+    parse: parseCounts,
+    lockName,
+  })
+}
+
+function parseCounts(reply: unknown): PermitCounts {
+  const [free = 0, held = 0] = (reply as unknown[]).map(Number)
+  return { free, held }
+}

@@ -1,0 +1,190 @@
+import { readWriteChannel, waitingWriters, noteKey, readTimeouts, strangersTimeouts } from '../keys.js'
+import type { ScriptRunner } from '../redis/script-runner.js'
+import { defineScript } from '../redis/script.js'
+import { acquiredOrHeld, numberFrom, numbers, count } from '../redis/shapes.js'
+import {
+  granted,
+  parseShared,
+  parseReleased,
+  renewBy,
+  wantedNote,
+  parseForced,
+  type AcquireReply,
+  type ReleaseReply,
+  type RenewCommand,
+  type RenewReply,
+  type NoteRequest,
+  type ForceReleaseReply,
+} from './lock.js'
+import { LATCH_TTL_MS, type CommandStamp } from './replay-guard.js'
+
+/** What the scripts of one read-write lock share. */
+export interface ReadWriteKeys {
+  readonly lockName: string
+  /** Hash: mode, and owner -> holds. */
+  readonly lock: string
+  readonly writers: string
+  readonly channel: string
+}
+
+export function readWriteKeys(lockName: string, lock: string): ReadWriteKeys {
+  const channel = readWriteChannel(lock)
+  const writers = waitingWriters(lock)
+  return { lockName, lock, writers, channel }
+}
+
+export const acquireReadScript = defineScript('read-lock/acquire', acquiredOrHeld(4))
+
+export interface ReadAcquireCommand {
+  readonly keys: ReadWriteKeys
+  readonly latchKey: string
+  readonly owner: string
+  /** The hold count to have afterwards: 1 takes the lock, more re-enters. */
+  readonly holds: number
+  readonly leaseMs: number
+  readonly stamp: CommandStamp
+  /** The write owner that reads besides; '' for none. */
+  readonly besideOwner: string
+  /** Behind writers that wait. */
+  readonly standsBack: boolean
+}
+
+export function acquireRead(runner: ScriptRunner, command: ReadAcquireCommand): Promise<AcquireReply> {
+  const { keys, latchKey, owner, holds, leaseMs, stamp, besideOwner, standsBack } = command
+  const { lockName, lock, writers } = keys
+  const { sequence, latchThrough } = stamp
+  return runner.run({
+    script: acquireReadScript,
+    keys: [lock, latchKey, writers, readTimeouts(lock, owner), noteKey(lock)],
+    args: [
+      ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
+      ...[besideOwner, standsBack ? '1' : '0'],
+    ],
+    parse: parseShared,
+    granted,
+    lockName,
+  })
+}
+
+export const releaseReadScript = defineScript('read-lock/release', numberFrom(0, 3))
+
+export interface ReadReleaseCommand {
+  readonly keys: ReadWriteKeys
+  readonly latchKey: string
+  readonly owner: string
+  /** The hold count to have afterwards: 0 gives the lock back. */
+  readonly holds: number
+  readonly stamp: CommandStamp
+}
+
+export function releaseRead(runner: ScriptRunner, command: ReadReleaseCommand): Promise<ReleaseReply> {
+  const { keys, latchKey, owner, holds, stamp } = command
+  const { lockName, lock, channel } = keys
+  const strangers = strangersTimeouts(lock)
+  const { sequence, latchThrough } = stamp
+  return runner.run({
+    script: releaseReadScript,
+    keys: [lock, latchKey, readTimeouts(lock, owner), strangers.before],
+    args: [
+      ...[owner, `${holds}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
+      ...[channel, runner.announcementOn(channel), strangers.behind],
+    ],
+    parse: parseReleased,
+    lockName,
+  })
+}
+
+export const renewReadScript = defineScript('read-lock/renew', numbers(0, numberFrom(1)))
+
+export function renewRead(runner: ScriptRunner, command: RenewCommand): Promise<RenewReply> {
+  const timeouts = command.locks.map(({ key, owner }) => readTimeouts(key, owner))
+  return renewBy(renewReadScript, runner, command, timeouts)
+}
+
+export const acquireWriteScript = defineScript('write-lock/acquire', acquiredOrHeld(4))
+
+export interface WriteAcquireCommand {
+  readonly keys: ReadWriteKeys
+  readonly latchKey: string
+  readonly owner: string
+  /** The hold count to have afterwards: 1 takes the lock, more re-enters. */
+  readonly holds: number
+  readonly leaseMs: number
+  readonly stamp: CommandStamp
+  /** How long readers stand back for it when it is refused, ms; 0: it does not wait. */
+  readonly announceForMs: number
+  readonly note?: NoteRequest | undefined
+}
+
+export function acquireWrite(runner: ScriptRunner, command: WriteAcquireCommand): Promise<AcquireReply> {
+  const { keys, latchKey, owner, holds, leaseMs, stamp, announceForMs, note } = command
+  const { lockName, lock, writers } = keys
+  const { sequence, latchThrough } = stamp
+  return runner.run({
+    script: acquireWriteScript,
+    keys: [lock, latchKey, writers, noteKey(lock)],
+    args: [
+      ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
+      `${announceForMs}`,
+      ...(note ? [wantedNote(note)] : []),
+    ],
+    parse: parseShared,
+    granted,
+    lockName,
+  })
+}
+
+export const releaseWriteScript = defineScript('write-lock/release', numberFrom(0, 3))
+
+export interface WriteReleaseCommand {
+  readonly keys: ReadWriteKeys
+  readonly latchKey: string
+  readonly owner: string
+  /** The hold count to have afterwards: 0 gives the lock back. */
+  readonly holds: number
+  readonly stamp: CommandStamp
+  /** The hold may have a note. */
+  readonly isNoted?: boolean
+}
+
+export function releaseWrite(runner: ScriptRunner, command: WriteReleaseCommand): Promise<ReleaseReply> {
+  const { keys, latchKey, owner, holds, stamp, isNoted } = command
+  const { lockName, lock, writers, channel } = keys
+  const strangers = strangersTimeouts(lock)
+  const { sequence, latchThrough } = stamp
+  return runner.run({
+    script: releaseWriteScript,
+    keys: [lock, latchKey, writers, strangers.before, ...(isNoted ? [noteKey(lock)] : [])],
+    args: [
+      ...[owner, `${holds}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
+      ...[channel, runner.announcementOn(channel), strangers.behind],
+    ],
+    parse: parseReleased,
+    lockName,
+  })
+}
+
+export const forceReleaseScript = defineScript('read-lock/force-release', count)
+
+export interface ReadWriteForceReleaseCommand {
+  readonly keys: ReadWriteKeys
+  readonly mode: 'read' | 'write'
+  readonly inboxPrefix: string
+}
+
+export function forceRelease(
+  runner: ScriptRunner,
+  command: ReadWriteForceReleaseCommand,
+): Promise<ForceReleaseReply> {
+  const { keys, mode, inboxPrefix } = command
+  const { lockName, lock, channel } = keys
+  const timeouts = strangersTimeouts(lock)
+  const args = [channel, runner.announcementOn(channel), inboxPrefix, mode, timeouts.behind]
+  return runner.run({
+    script: forceReleaseScript,
+    keys: [lock, timeouts.before, noteKey(lock)],
+    args,
+    parse: parseForced,
+    lockName,
+  })
+}

@@ -1,0 +1,121 @@
+import type { ScriptRunner } from '../redis/script-runner.js'
+import { defineScript } from '../redis/script.js'
+import { numberFrom, numbers, yesOrNo, parts, texts } from '../redis/shapes.js'
+
+/** One schedule: the lock of its name, and its ticks in the same slot. */
+export interface ScheduleCommand {
+  readonly lockName: string
+  readonly key: string
+  readonly ticksKey: string
+}
+
+/** 400 days from the last change: a yearly schedule still finds its last run, a retired one leaves nothing. */
+const TICKS_TTL_MS = '34560000000'
+/** The oldest make room. */
+const TICKS_KEPT = '100'
+
+export const beginScript = defineScript('schedule/begin', numbers(1, numberFrom(1, 6)))
+
+export interface BeginCommand extends ScheduleCommand {
+  readonly owner: string
+  /** undefined: one by the clock of Redis. */
+  readonly tick: number | undefined
+  readonly atLeastForMs: number
+}
+
+export type BeginReply =
+  /** `missed`: ticks before it that nobody ran, or finished. */
+  | { readonly kind: 'begun'; readonly tick: number; readonly missed: readonly number[] }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'late' }
+  | { readonly kind: 'too-soon'; readonly leftMs: number }
+  | { readonly kind: 'lost' }
+  /** Further ahead of the clock of Redis than a tick may be. */
+  | { readonly kind: 'too-far-ahead'; readonly now: number }
+
+export function begin(runner: ScriptRunner, command: BeginCommand): Promise<BeginReply> {
+  const { lockName, key, ticksKey, owner, tick, atLeastForMs } = command
+  const args = [owner, `${tick ?? ''}`, `${atLeastForMs}`, TICKS_TTL_MS, TICKS_KEPT]
+  return runner.run({ script: beginScript, keys: [key, ticksKey], args, parse: parseBegun, lockName })
+}
+
+function parseBegun(reply: unknown): BeginReply {
+  const [kind, first, ...others] = (reply as unknown[]).map(Number)
+  switch (Number(kind)) {
+    case 1:
+      return { kind: 'begun', tick: first as number, missed: others.sort((a, b) => a - b) }
+    case 2:
+      return { kind: 'done' }
+    case 3:
+      return { kind: 'late' }
+    case 4:
+      return { kind: 'too-soon', leftMs: first as number }
+    case 6:
+      return { kind: 'too-far-ahead', now: first as number }
+    default:
+      return { kind: 'lost' }
+  }
+}
+
+export const finishScript = defineScript('schedule/finish', yesOrNo)
+
+export interface FinishCommand extends ScheduleCommand {
+  readonly owner: string
+  /** `done` is noted as `lost` where the owner has no lock any more. */
+  readonly state: 'done' | 'failed' | 'lost'
+  /** '' for none. */
+  readonly error: string
+}
+
+/** False: this owner runs none. */
+export function finish(runner: ScriptRunner, command: FinishCommand): Promise<boolean> {
+  const { lockName, key, ticksKey, owner, state, error } = command
+  const args = [owner, state, error, TICKS_TTL_MS, TICKS_KEPT]
+  return runner.run({ script: finishScript, keys: [key, ticksKey], args, parse: wasNoted, lockName })
+}
+
+export const missScript = defineScript('schedule/miss', yesOrNo)
+
+/** False: the tick is known of already. */
+export function miss(
+  runner: ScriptRunner,
+  command: ScheduleCommand & { readonly tick: number },
+): Promise<boolean> {
+  const { lockName, ticksKey, tick } = command
+  const args = [`${tick}`, TICKS_TTL_MS, TICKS_KEPT]
+  return runner.run({ script: missScript, keys: [ticksKey], args, parse: wasNoted, lockName })
+}
+
+function wasNoted(reply: unknown): boolean {
+  return Number(reply) === 1
+}
+
+export const readScript = defineScript('schedule/read', parts(texts, texts))
+
+/** What Redis keeps of a tick; times in ms of its clock. */
+export interface KeptTick {
+  readonly state: 'running' | 'done' | 'failed' | 'lost' | 'unfinished' | 'missed'
+  readonly from: string
+  readonly to?: string
+  readonly owner?: string
+  readonly error?: string
+}
+
+export interface ReadReply {
+  readonly owners: readonly string[]
+  /** The earliest first. */
+  readonly ticks: readonly (readonly [tick: number, kept: KeptTick])[]
+}
+
+export function read(runner: ScriptRunner, { lockName, key, ticksKey }: ScheduleCommand): Promise<ReadReply> {
+  return runner.run({ script: readScript, keys: [key, ticksKey], args: [], parse: parseTicks, lockName })
+}
+
+function parseTicks(reply: unknown): ReadReply {
+  const [owners, pairs] = reply as [string[], string[]]
+  const ticks: [number, KeptTick][] = []
+  for (let i = 0; i + 1 < pairs.length; i += 2) {
+    ticks.push([Number(pairs[i]), JSON.parse(pairs[i + 1] as string) as KeptTick])
+  }
+  return { owners, ticks: ticks.sort(([a], [b]) => a - b) }
+}
