@@ -1,28 +1,28 @@
 import { localName } from './keys.js'
 
-// Who is asking. JavaScript has no threads: a Context is one logical thread, what runs inside it is one owner.
+// Which logical thread a call belongs to. JavaScript has no threads: a Context is one, and what runs in it is one owner.
 //
 //   run(...) ── Context 1 ── slots: { 'a' → acquisition taken by lock() / acquire() }
 //      └─ withLock('b') ── Frame(b) ── withLock('b') ── Frame(b)      re-enters the enclosing frame's acquisition
 //      └─ withLock('b') ── Frame(b)                                   a sibling: an acquisition of its own
-//      └─ fork(...) ── Context 2, forked from the place in Context 1 that called it
+//      └─ fork(...) ── Context 2, forked from its call site in Context 1
 
-/** Lets one of several siblings at a time re-enter what they all stand in. */
+/** Mutual exclusion among siblings that re-enter the same enclosing hold: one of them at a time. */
 export interface SiblingMutex {
   taken: boolean
   readonly queue: string
 }
 
-/** What a call inside a context may re-enter: an acquisition, as a context sees it. */
+/** What a call inside a context may re-enter: an acquisition, as its context sees it. */
 export interface Reenterable {
-  /** The lock that it is of, see `LockProtocol.scope`. */
+  /** The lock this acquisition is of, see `LockProtocol.scope`. */
   readonly scope: string
   readonly owner: string
-  /** Every level was given back. */
+  /** Every level was released. */
   readonly isReleased: boolean
   /** Released or lost. */
   readonly isOver: boolean
-  /** The turn that siblings take. */
+  /** Held by one sibling at a time. */
   readonly siblingMutex: SiblingMutex
 }
 
@@ -38,7 +38,10 @@ export class Frame {
     readonly acquisition: Reenterable,
   ) {}
 
-  /** The nearest one around it that has not ended: a task that starts the next one from inside would keep them all. */
+  /**
+   * The nearest enclosing frame that is still alive. Ended frames are unlinked: a task that starts the next one from
+   * inside would otherwise keep all of them in memory.
+   */
   get outer(): Frame | null {
     while (this.around?.alive === false) {
       this.around = this.around.outer
@@ -46,7 +49,7 @@ export class Frame {
     return this.around
   }
 
-  /** The turn that the callers inside it take. */
+  /** The mutex of the callers inside this frame. */
   get siblingMutex(): SiblingMutex {
     this.siblings ??= newSiblingMutex()
     return this.siblings
@@ -55,7 +58,7 @@ export class Frame {
 
 let queues = 0
 
-/** A line that nobody else stands in, or only those who are told its name. */
+/** The name of a local queue of its own, shared only with callers that are given the name. */
 export function newQueue(purpose: string): string {
   queues += 1
   return localName(purpose, queues)
@@ -68,7 +71,7 @@ export function newSiblingMutex(): SiblingMutex {
 /** One logical thread. */
 export class Context {
   private ended = false
-  // Made when they are needed: most contexts are those of one withLock and take nothing else.
+  // Created on first use: most contexts belong to one withLock and hold nothing else.
   private slots: Map<string, Reenterable> | null = null
   private parked: Map<string, Set<() => void>> | null = null
   private attempts: Map<string, Promise<unknown>> | null = null
@@ -76,13 +79,13 @@ export class Context {
   constructor(
     readonly id: number,
     private around: CallSite | null,
-    /** The context of another client that it stands for in this one, and ends with. */
+    /** The context of another client that this one stands for; this one ends with it. */
     readonly leader: Context | null = null,
   ) {}
 
   /**
-   * Where it was forked off, or further out where there is nothing any more that it could wait for in vain: a task that
-   * forks the next one would keep them all. Null for one that nothing encloses.
+   * The call site this context was forked from, or the nearest one further out that can still hold a lock. The others
+   * are unlinked: a task that forks the next one would otherwise keep all of them in memory. Null without a parent.
    */
   get forkedFrom(): CallSite | null {
     while (this.around && isOver(this.around)) {
@@ -91,12 +94,15 @@ export class Context {
     return this.around
   }
 
-  /** False once the callback that opened it has settled: a task that outlives it acquires nothing in its name. */
+  /**
+   * False once the callback that opened it has settled: a task that outlives its context acquires nothing in its
+   * name.
+   */
   get alive(): boolean {
     return !this.ended && this.leader?.alive !== false
   }
 
-  /** Whether `lock()` or `acquire()` took something in it that is not given back. */
+  /** Whether this context still holds a lock from `lock()` or `acquire()`. */
   get keepsAny(): boolean {
     return this.slots !== null && this.slots.size > 0
   }
@@ -106,8 +112,8 @@ export class Context {
   }
 
   /**
-   * Tries for one key, one after another: two at once would be refused by each other, and the second would
-   * believe that somebody else has the lock.
+   * Runs the attempts for one key one after another: two at once would refuse each other, and the second would report
+   * that another owner holds the lock.
    */
   inTurn<T>(key: string, attempt: () => Promise<T>): Promise<T> {
     const attempts = (this.attempts ??= new Map<string, Promise<unknown>>())
@@ -123,7 +129,10 @@ export class Context {
     return mine
   }
 
-  /** Calls back when this context comes to hold the key while the caller waits for it; returns the un-listener. */
+  /**
+   * Calls the listener when this context comes to hold the key while the caller waits for it. Returns a function that
+   * removes the listener.
+   */
   onHeld(key: string, listener: () => void): () => void {
     const parked = (this.parked ??= new Map<string, Set<() => void>>())
     const listeners = parked.get(key) ?? new Set()
@@ -136,12 +145,15 @@ export class Context {
     }
   }
 
-  /** What `lock()` or `acquire()` took in this context. */
+  /** The acquisition that `lock()` or `acquire()` made in this context. */
   heldByHand(scope: string): Reenterable | undefined {
     return this.slots?.get(scope)
   }
 
-  /** The context's own hold of a key, for every sibling to re-enter, those already waiting included. */
+  /**
+   * Records the context's own acquisition of a key, for every sibling to re-enter, including siblings already
+   * waiting.
+   */
   keep(acquisition: Reenterable): void {
     const slots = (this.slots ??= new Map<string, Reenterable>())
     slots.set(acquisition.scope, acquisition)
@@ -160,31 +172,31 @@ export class Context {
   }
 }
 
-/** Where a call stands: in which context, and inside which `withLock` of it. */
+/** Where a call was made: its context, and the `withLock` around it. */
 export interface CallSite {
   readonly context: Context
   readonly frame: Frame | null
 }
 
-/** Nothing is held there, and nothing will be. */
+/** Nothing is held at this call site, and nothing can be acquired in its name any more. */
 export function isOver({ context, frame }: CallSite): boolean {
   return !context.alive && !context.keepsAny && frame?.alive !== true && !frame?.outer
 }
 
-/** Further and further out. */
+/** The call sites around a context, innermost first. */
 export function* placesAround(context: Context): Iterable<CallSite> {
   for (let place = context.forkedFrom; place; place = place.context.forkedFrom) {
     yield place
   }
 }
 
-/** What a caller at this place may re-enter, and the turn its siblings take there. */
+/** What a caller at this call site may re-enter, and the mutex it shares there with its siblings. */
 export interface Enclosing {
   readonly acquisition: Reenterable
   readonly within: { readonly siblingMutex: SiblingMutex }
 }
 
-/** The nearest hold of a key around a place: of an enclosing `withLock`, or of the context itself. */
+/** The nearest hold of a key around a call site: of an enclosing `withLock`, or of the context itself. */
 export function enclosing(place: CallSite, scope: string): Enclosing | undefined {
   for (let frame = place.frame; frame && frame.context === place.context; frame = frame.outer) {
     if (frame.scope === scope && frame.alive && !frame.acquisition.isReleased) {
@@ -195,7 +207,7 @@ export function enclosing(place: CallSite, scope: string): Enclosing | undefined
   return acquisition && { acquisition, within: acquisition }
 }
 
-/** The hold of a key by a context that this one was forked from, or by one further out. */
+/** The hold of a key by an ancestor: a context that this one was forked from, directly or indirectly. */
 export function heldByAncestor(context: Context, scope: string): Reenterable | undefined {
   for (const place of placesAround(context)) {
     const found = enclosing(place, scope)

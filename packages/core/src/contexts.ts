@@ -4,24 +4,22 @@ import { oncePerProcess } from './runtime/once-per-process.js'
 
 interface Ambient extends CallSite {
   readonly client: object
-  /** That of other clients, one of each: one further out of the same client is never asked for. */
+  /** The nearest call site of each other client. Only one per client is kept: `current` never asks for more. */
   readonly outer: Ambient | undefined
-  /** Ends the waits of this client inside. */
+  /** Ends this client's waits inside. */
   readonly signal: AbortSignal | undefined
 }
 
 const contexts = oncePerProcess('contexts', () => new AsyncLocalStorage<Ambient>())
 
-/** The contexts of one client. Entered with `AsyncLocalStorage.run` only: `enterWith` leaks into siblings. */
+/** The contexts of one client. Entered with `AsyncLocalStorage.run` only: `enterWith` leaks into sibling promises. */
 export class Contexts {
-  /** The innermost place of this client around the caller, dead contexts included. */
+  /** The innermost call site of this client around the caller, including those of ended contexts. */
   get current(): CallSite | undefined {
     return this.ambient
   }
 
-  /**
-   * @param signal ends the waits inside, beside those around it; null: nothing around it ends them
-   */
+  /** @param signal ends the waits inside, in addition to the signals around it; null: no signal around it applies */
   enter<T>(place: CallSite, callback: () => T, signal?: AbortSignal | null): T {
     const { context, frame } = place
     const ending = signal === null ? undefined : this.signalBeside(signal)
@@ -30,8 +28,8 @@ export class Contexts {
   }
 
   /**
-   * What ends a wait of the caller: its own signal, or that of a `run` around it, also of one whose context has
-   * ended. Whose lock it is does not matter: it is the caller who is not needed any more.
+   * The signal that ends a wait of the caller: its own, that of an enclosing `run`, or both. A `run` counts even when
+   * its context has ended, and for a lock of another thread too: the work that was cancelled is the caller's.
    */
   signalBeside(own: AbortSignal | undefined): AbortSignal | undefined {
     const around = this.ambient?.signal
@@ -47,7 +45,9 @@ export class Contexts {
   }
 }
 
-/** What a task that starts the next one from inside has around it does not grow with each. */
+/**
+ * Drops the client's own entries from the chain: it would otherwise grow with every task that starts the next one.
+ */
 function without(ambient: Ambient | undefined, client: object): Ambient | undefined {
   if (!ambient || ambient.client === client) {
     return ambient?.outer
@@ -57,8 +57,9 @@ function without(ambient: Ambient | undefined, client: object): Ambient | undefi
 }
 
 /**
- * Where a call that acquires stands; `thread`: whom its lock is bound to. A context that has ended acquires nothing
- * any more: such a call is bare.
+ * The call site in whose name a call acquires. A context that has ended acquires nothing any more: there the call is
+ * unscoped.
+ * @param thread the logical thread the lock is bound to, if any
  */
 export function placeToAcquire(contexts: Contexts, thread: CallSite | null): CallSite | null {
   const place = contexts.current ?? null
@@ -68,20 +69,20 @@ export function placeToAcquire(contexts: Contexts, thread: CallSite | null): Cal
   return place?.context.alive === true ? place : null
 }
 
-/** Where a call that gives back stands: an ended context still can. */
+/** The call site in whose name a call releases: an ended context still can. */
 export function placeToRelease(contexts: Contexts, thread: CallSite | null): CallSite | null {
   return thread ? placeToAcquire(contexts, thread) : (contexts.current ?? null)
 }
 
-/** What encloses a context that is forked now. */
+/** The call site that a context forked now has around it. */
 export function placeToFork(contexts: Contexts): CallSite | null {
   const place = contexts.current ?? null
-  // All of them, though the nearest is enough: those further out may be over since one of these was forked.
+  // All are walked though the nearest is enough: those further out may have ended since one of these was forked.
   const [around = null] = place ? [...placesAround(place.context)] : []
   return place && isOver(place) ? around : place
 }
 
-/** The context ends when the callback has settled, before whoever awaits it goes on. */
+/** Ends the context when the callback has settled, before the code that awaits the result goes on. */
 export function runIn<T>(context: Context, callback: () => T): T {
   const end = (): void => {
     context.end()
@@ -92,7 +93,7 @@ export function runIn<T>(context: Context, callback: () => T): T {
       end()
       return result
     }
-    // A thenable (a query builder) begins its work when it is awaited: that is part of the callback.
+    // A thenable (a query builder) starts its work only when awaited: that work belongs to the callback.
     const settled = Promise.resolve(result)
     settled.then(end, end)
     return settled as T

@@ -16,7 +16,7 @@ export type LockErrorCode =
   | 'REDIS_UNAVAILABLE'
   | 'QUORUM'
 
-/** What an error knows about the lock it is about. */
+/** Details common to all errors. */
 export interface LockErrorDetails {
   readonly lockName?: string | undefined
   readonly owner?: string | undefined
@@ -26,13 +26,13 @@ export interface LockErrorDetails {
 /** How the lease of a hold ran out. */
 export interface LeaseEnd {
   readonly leaseMs: number
-  /** How long before the loss the request was sent that Redis last confirmed it for. */
+  /** Time, in ms, from sending the last request that Redis confirmed the lease for, to the loss. */
   readonly confirmedMsAgo: number
-  /** Whether it was to be renewed; else it was a fixed lease. */
+  /** Whether the watchdog renewed the lease; false: it was a fixed lease. */
   readonly renewed: boolean
 }
 
-/** @param failure what the latest renewal failed with, if one did since the lease was confirmed */
+/** @param failure the error of the latest renewal, if one has failed since the lease was confirmed */
 function leaseInWords({ leaseMs, confirmedMsAgo, renewed }: LeaseEnd, failure: unknown): string {
   const ago = Math.round(confirmedMsAgo)
   if (!renewed) {
@@ -59,20 +59,20 @@ export class LockError extends Error {
   }
 }
 
-/** What one node of a RedLock did. */
+/** The result of one node of a RedLock. */
 export interface NodeReport {
-  /** Which one, from 0, in the order of the locks that the RedLock was made of. */
+  /** The node's index, from 0, in the order of the locks the RedLock was made of. */
   readonly index: number
-  /** The client that speaks to it. */
+  /** The client that talks to the node. */
   readonly clientId: string
   readonly outcome: 'acquired' | 'busy' | 'failed'
   /** Why it failed. */
   readonly error?: unknown
-  /** Who has it there. */
+  /** The holder on that node. */
   readonly holder?: LockHolder | undefined
 }
 
-/** What a wait that ended knows. */
+/** Details of a wait that ended without the lock. */
 export interface TimeoutDetails {
   readonly lockName: string
   readonly waitedMs: number
@@ -80,21 +80,21 @@ export interface TimeoutDetails {
   readonly placeInLine?: number | undefined
   readonly permitsLeft?: number | undefined
   readonly nodes?: readonly NodeReport[] | undefined
-  /** Of a RedLock: others had too few nodes to have the lock, as far as nodes answered. */
+  /** Of a RedLock: as far as the nodes answered, only other contenders have nodes, too few for a majority. */
   readonly onlyContenders?: boolean | undefined
-  /** Default: the lock. */
+  /** What the name stands for in the message. Default: "Lock". */
   readonly what?: string | undefined
 }
 
-/** The wait ended and somebody else still has the lock, or the permits. */
+/** The wait ended while another owner held the lock, or the permits. */
 export class LockTimeoutError extends LockError {
   readonly waitedMs: number
   readonly holder: LockHolder | undefined
-  /** From 1, when Redis last told; only where Redis keeps a line, as for a fair lock. */
+  /** Position in the queue, from 1, as of Redis's last reply. Only where Redis keeps a queue, as for a fair lock. */
   readonly placeInLine: number | undefined
-  /** Of a semaphore: how many permits were free when Redis last told; too few. */
+  /** Of a semaphore: permits that were free as of Redis's last reply; too few. */
   readonly permitsLeft: number | undefined
-  /** Of a RedLock: what each node said. */
+  /** Of a RedLock: the result of each node. */
   readonly nodes: readonly NodeReport[] | undefined
 
   constructor(details: TimeoutDetails) {
@@ -127,9 +127,9 @@ function whatKeptIt({ holder, permitsLeft, nodes, onlyContenders }: TimeoutDetai
 }
 
 /**
- * Why a hold was lost: `expired` its trusted time ran out before a renewal came through or at the end of its
- * lease; `gone` Redis says this owner does not have it; `forced` somebody called `forceUnlock`; `closed` the
- * client was closed over it.
+ * Why a hold was lost. `expired`: its trusted time ran out before a renewal succeeded, or its fixed lease ended.
+ * `gone`: Redis reports that this owner does not hold the lock. `forced`: `forceUnlock` was called. `closed`: the
+ * client was closed while the lock was held.
  */
 export type LossReason = 'expired' | 'gone' | 'forced' | 'closed'
 
@@ -140,12 +140,12 @@ const LOSS_TEXT: Record<LossReason, string> = {
   closed: 'its client was closed',
 }
 
-/** The hold is over, whatever the code that holds it believes. */
+/** The hold is over, even if the code inside has not noticed. */
 export class LockLostError extends LockError {
   readonly reason: LossReason
-  /** What the callback of `withLock` returned, when it had succeeded although the lock was lost meanwhile. */
+  /** The result of the `withLock` callback, if it succeeded although the lock was lost meanwhile. */
   readonly result: unknown
-  /** Where trust ran out: of how long a lease, and when that was last confirmed. `cause` is what a renewal failed with. */
+  /** The lease that ran out, and when Redis last confirmed it. `cause` is the error of the last failed renewal. */
   readonly lease: LeaseEnd | undefined
 
   constructor(details: {
@@ -155,11 +155,11 @@ export class LockLostError extends LockError {
     result?: unknown
     cause?: unknown
     lease?: LeaseEnd | undefined
-    /** Default: the lock. */
+    /** What the name stands for in the message. Default: "Lock". */
     what?: string | undefined
   }) {
     const { lockName, reason, cause, what = 'Lock' } = details
-    // With a result, its cause is the loss itself, which knows.
+    // When there is a result, the cause is the original loss, which has the details.
     const { lease = details.lease, cause: failure = cause } = cause instanceof LockLostError ? cause : {}
     const why = lease ? leaseInWords(lease, failure) : LOSS_TEXT[reason]
     super('LOCK_LOST', `${what} "${lockName}" was lost: ${why}.`, details)
@@ -169,9 +169,9 @@ export class LockLostError extends LockError {
   }
 }
 
-/** `unlock()` by somebody who does not hold the lock; whoever holds it keeps it. */
+/** `unlock()` by a caller that does not hold the lock. Nothing was released. */
 export class NotLockOwnerError extends LockError {
-  /** @param lockName undefined: any would have done */
+  /** @param lockName undefined: the call was not about one lock */
   constructor(
     lockName: string | undefined,
     why: string,
@@ -188,8 +188,8 @@ export class NotLockOwnerError extends LockError {
 const HELD_OUTSIDE = 'an enclosing context holds it. Give the wait a limit, or fork with { detached: true }'
 
 /**
- * A wait without a limit that would never end: for a lock that an enclosing context holds under another owner, or for
- * the write lock of what the caller reads.
+ * A wait that would never end and has no limit: for a lock that an enclosing context holds under another owner, or
+ * for the write lock while the caller holds the read lock.
  */
 export class SelfDeadlockError extends LockError {
   constructor(lockName: string, owner: string, why = HELD_OUTSIDE) {
@@ -197,7 +197,7 @@ export class SelfDeadlockError extends LockError {
   }
 }
 
-/** A lock that is not reentrant was asked for by an owner that has it. What it has is unharmed. */
+/** An owner tried to acquire a non-reentrant lock it already holds. Its hold is unharmed. */
 export class NotReentrantError extends LockError {
   constructor(lockName: string, owner: string) {
     super('NOT_REENTRANT', `Lock "${lockName}" is not reentrant, and this caller has it already.`, {
@@ -207,7 +207,7 @@ export class NotReentrantError extends LockError {
   }
 }
 
-/** A call of Redisson's face outside any context, where the client's `bareCalls` is 'throw'. */
+/** A Redisson-style call outside any context, on a client whose `bareCalls` is 'throw'. */
 export class ContextRequiredError extends LockError {
   constructor(lockName: string, method: string) {
     super(
@@ -218,10 +218,10 @@ export class ContextRequiredError extends LockError {
   }
 }
 
-/** An argument or option that cannot be meant; says which, and what was given. */
+/** An invalid argument or option; names it and the value given. */
 export class InvalidArgumentError extends LockError {
   readonly argument: string
-  /** Not enumerable: it may be large, or have a password in it, and errors are logged with all that is. */
+  /** Not enumerable: the value may be large or contain a password, and loggers print all enumerable properties. */
   readonly value: unknown
 
   constructor(argument: string, value: unknown, rule: string) {
@@ -232,11 +232,11 @@ export class InvalidArgumentError extends LockError {
   }
 }
 
-/** A key of the lock, semaphore or latch has something else in Redis. Nothing was changed. */
+/** A key of the lock, semaphore or latch has another type in Redis. Nothing was changed. */
 export class WrongTypeError extends LockError {
   readonly key: string
 
-  /** @param what it should be of */
+  /** @param what the kind of object the key should belong to */
   constructor(lockName: string, key: string, cause: Error, what = 'a lock') {
     super('WRONG_TYPE', `Key "${key}" is not that of ${what}: ${foreign(cause.message)}`, { lockName, cause })
     this.key = key
@@ -250,15 +250,20 @@ export class ClientClosedError extends LockError {
   }
 }
 
-/** What is known of a command that failed: never sent, sent with unknown effect, or refused by Redis without effect. */
+/**
+ * What is known about a command that failed: never sent, sent with unknown effect, or rejected by Redis without
+ * effect.
+ */
 export type CommandOutcome = 'not-sent' | 'unknown' | 'refused'
 
-/** Redis did not answer in time, or refused to work. `cause` is the client's own error where there is one. */
+/**
+ * Redis did not answer in time, or rejected the command. `cause` is the error of the Redis client, if there is one.
+ */
 export class RedisUnavailableError extends LockError {
   readonly outcome: CommandOutcome
-  /** Whether the same command may succeed when it is tried again (a lost connection, a fail-over, a loading server). */
+  /** Whether a retry may succeed (a lost connection, a fail-over, a server that is loading). */
   readonly transient: boolean
-  /** How long the call had waited, ms; undefined where it did not wait: one attempt, or a question. */
+  /** How long the call had waited, ms; undefined for a call that does not wait: a single attempt, or a query. */
   readonly waitedMs: number | undefined
 
   constructor(
@@ -276,11 +281,11 @@ export class RedisUnavailableError extends LockError {
   }
 }
 
-/** So many nodes of a RedLock failed that the others are no quorum. What was taken is given back. */
+/** So many nodes of a RedLock failed that the rest are no majority. Nodes already taken were released. */
 export class QuorumError extends LockError {
-  /** So many nodes would have been enough. */
+  /** The majority that was needed. */
   readonly needed: number
-  /** Those that were asked, or, after a release or a question, those that failed. */
+  /** The nodes that were asked, or, after a release or a query, those that failed. */
   readonly nodes: readonly NodeReport[]
 
   constructor(details: { lockName: string; needed: number; nodes: readonly NodeReport[] }) {

@@ -2,32 +2,34 @@ import { EventEmitter } from 'node:events'
 import type { LockLostError, RedisUnavailableError } from './errors.js'
 import type { LockHolder } from './lock-holder.js'
 
-/** What a client tells about its locks. */
+/** The events of a client, and what each passes to its listeners. */
 export interface LockEvents {
-  /** A hold of this client is over although nobody released it. */
+  /** A hold of this client ended without being released. */
   lost: { lockName: string; owner: string; error: LockLostError }
-  /** A renewal had no answer; it is tried again until the trusted time runs out. */
+  /** A renewal got no reply. The watchdog retries until the trusted time runs out. */
   'renewal-failed': { lockName: string; owner: string; error: unknown; trustedForMs: number }
-  /** Redis did not take a release; the lock becomes free when its lease ends, if not before. */
+  /** A release failed. The lock is free when its lease ends, at the latest. */
   'release-failed': { lockName: string; owner: string; error: RedisUnavailableError }
-  /** Locks have another primary than before, after a fail-over or a restart: so many leases are verified with it. */
+  /** A fail-over or a restart changed the primary: `doubted` leases are being verified with the new one. */
   'primary-changed': { doubted: number }
   /**
-   * Redis answered a command with something that its script cannot answer: whether it ran is unknown. Most of all
-   * `"QUEUED"`, on a connection that somebody has put into a transaction. What a shared connection must not do: docs/clients.md.
+   * The reply to a command is not one its script can give, so whether it ran is unknown. Typically `"QUEUED"`, on a
+   * connection that the application has put into a transaction. What a shared connection must not do:
+   * docs/clients.md.
    */
   'unexpected-reply': {
-    /** Undefined where the command is about many locks. */
+    /** Undefined when the command covers many locks. */
     lockName: string | undefined
-    /** Which script, by its name. */
+    /** The script's name. */
     script: string
-    /** In short. */
+    /** Shortened. */
     reply: string
     error: RedisUnavailableError
   }
   /**
-   * A caller has waited for `waitingThreshold` ms; told once per call. `holder` is known once this client was refused,
-   * `placeInLine` where Redis keeps a line; `aheadHere` callers of this client stand before it in the client's own line.
+   * A caller has waited for `waitingThreshold` ms; emitted once per call. `holder` is known after Redis has refused
+   * this client once, `placeInLine` where Redis keeps a queue; `aheadHere` callers are ahead of it in the client's
+   * local queue.
    */
   waiting: {
     lockName: string
@@ -41,7 +43,7 @@ export interface LockEvents {
 export type LockEventName = keyof LockEvents
 export type LockEventListener<E extends LockEventName> = (event: LockEvents[E]) => void
 
-/** Calls listeners one by one: one that throws harms neither the others nor the lock. */
+/** Calls the listeners one by one. One that throws affects neither the others nor the lock. */
 export class EventHub {
   private readonly emitter = new EventEmitter()
 
@@ -81,12 +83,12 @@ export type WarningCode =
   | 'HOLDFAST_CONNECTING'
   | 'HOLDFAST_REPLY'
 
-/** A process warning; `node --trace-warnings` shows where, `process.on('warning')` catches it. */
+/** Emits a process warning; `node --trace-warnings` shows where, `process.on('warning')` receives it. */
 export function warn(code: WarningCode, message: string): void {
   process.emitWarning(message, { type: 'HoldfastWarning', code })
 }
 
-// Names are made of ids in many services: without a bound the set of those warned about would grow for ever.
+// Many services put ids into lock names: without a bound, the set of names already warned about would grow for ever.
 const MOST_NAMES = 1_000
 
 /** Lets each name through once. After 1,000 names it lets none through. */

@@ -2,45 +2,54 @@ import type { Watch } from '@holdfast/watchdog'
 import { LockLostError, NotLockOwnerError, type LeaseEnd } from './errors.js'
 import { checkDuration, checkLease, checkRequired } from './arguments/validate.js'
 
-/** What a release found. `lost`: the lock was gone before it. */
+/** The result of a release. `lost`: the lock was gone before the release reached Redis. */
 export type ReleaseOutcome = 'released' | 'still-held' | 'lost' | 'already-released'
 
-/** The proof that its owner has a lock, of whatever kind. */
+/** Proof that its owner holds a lock of any kind. */
 export interface LockHold {
   readonly lockName: string
   readonly owner: string
-  /** How many levels this owner holds now, this one included. */
+  /** Levels this owner holds now, this one included. */
   readonly count: number
-  /** Aborts with a LockLostError before anybody else can own the lock. */
+  /** Aborts with a LockLostError before another owner can acquire the lock. */
   readonly signal: AbortSignal
-  /** How long this client may still act as the owner without asking again, ms; 0 when it may not. */
+  /** How long, in ms, the caller may act as the owner without asking Redis again; 0 when it may not. */
   readonly trustedForMs: number
-  /** Why it was lost; null while it was not. */
+  /** Why the hold was lost; null while it is not. */
   readonly lossError: LockLostError | null
-  /** Local: throws LockLostError unless more than `ms` of trusted time are left, NotLockOwnerError when released. */
+  /**
+   * Checks locally, without waiting. Throws LockLostError unless more than `ms` of trusted time is left,
+   * NotLockOwnerError after a release.
+   */
   ensure(ms?: number): void
-  /** Asks Redis. @throws LockLostError, RedisUnavailableError, NotLockOwnerError */
+  /**
+   * Asks Redis whether the owner still holds the lock. @throws LockLostError, RedisUnavailableError,
+   * NotLockOwnerError
+   */
   verify(): Promise<void>
-  /** At least this long from now, ms; never shorter. @throws LockLostError, RedisUnavailableError, NotLockOwnerError */
+  /**
+   * Makes the lease last at least `ms` from now; never shortens it. @throws LockLostError, RedisUnavailableError,
+   * NotLockOwnerError
+   */
   extend(ms: number): Promise<void>
-  /** Gives back this level. Never throws for a hold that expired or was given back before. */
+  /** Releases this level. Resolves also for a hold that has expired or was released before. */
   release(): Promise<ReleaseOutcome>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Whether and why an acquisition was lost, and the signal that says so. */
+/** Whether and why an acquisition was lost, and the signal that reports it. */
 export class Loss {
   error: LockLostError | null = null
   private controller: AbortController | null = null
   private failed: { readonly error: unknown; readonly at: number } | null = null
   private listeners: Set<() => void> | null = null
 
-  /** Whether anybody would hear of it, through the signal or otherwise. */
+  /** Whether the user observes the loss, through the signal or a listener. */
   get isObserved(): boolean {
     return this.controller !== null || (this.listeners?.size ?? 0) > 0
   }
 
-  /** Made when it is first asked for: most holds end without anybody looking. */
+  /** Created on first use: most holds end without a reader of their signal. */
   get signal(): AbortSignal {
     if (!this.controller) {
       this.controller = new AbortController()
@@ -59,26 +68,26 @@ export class Loss {
     }
   }
 
-  /** For holds of several locks: no AbortSignal of their own for each. Returns the un-listener. */
+  /** For holds of several locks, which need no AbortSignal per lock. Returns a function that removes the listener. */
   onSet(listener: () => void): () => void {
     const listeners = (this.listeners ??= new Set())
     listeners.add(listener)
     return () => listeners.delete(listener)
   }
 
-  /** A renewal had no answer. @param at monotonic ms */
+  /** A renewal got no reply. @param at monotonic ms */
   renewalFailed(error: unknown, at: number): void {
     this.failed = { error, at }
   }
 
-  /** How trust in a lease ran out: what an error tells of it. */
+  /** How trust in the lease ran out: details for the error. */
   endOfLease(
     { provenAt, leaseMs }: Pick<Watch, 'provenAt' | 'leaseMs'>,
     now: number,
     renewed: boolean,
   ): { readonly lease: LeaseEnd; readonly cause?: unknown } {
     const lease = { leaseMs, confirmedMsAgo: now - provenAt, renewed }
-    // One that failed before another came through is no reason.
+    // A renewal that failed before a later one succeeded is not the reason.
     return this.failed && this.failed.at > provenAt ? { lease, cause: this.failed.error } : { lease }
   }
 
@@ -89,53 +98,55 @@ export class Loss {
   }
 }
 
-/** The names that a hold may have in Redis: it may have been passed on inside its process. */
+/** The field names of a hold in Redis. A local hand-over renames the field, so a hold may have had several. */
 export interface FieldNames {
-  /** Whether the owner that Redis tells of is, or lately was, this one. */
+  /** Whether the owner named by Redis is this one, now or before a recent rename. */
   isNamed(owner: string): boolean
-  /** @returns what Redis says of any of its names */
+  /** @returns the entry for whichever of its names is in the map */
   find<T>(holds: ReadonlyMap<string, T>): T | undefined
 }
 
-/** What holds are levels of: an acquisition, as its holds see it. */
+/** The owner of a hold's levels: an acquisition, as its holds see it. */
 export interface HoldOwner {
   readonly lockName: string
   /** `<clientId>:<threadId>`. */
   readonly owner: string
-  /** The lock that it is of, see `LockProtocol.scope`. */
+  /** The lock this acquisition is of, see `LockProtocol.scope`. */
   readonly scope: string
-  /** The parts that its client is made of: each client has its own. */
+  /** The services of the client; each client has its own. */
   readonly session: {
     readonly releaseWaits: { outcomeOf<T>(release: Promise<T>): Promise<T | null> }
   }
-  /** What stands for it in Redis. */
+  /** Its field in Redis. */
   readonly field: FieldNames
   readonly token: string | undefined
   readonly replicas: number | undefined
-  /** How many levels it has. */
+  /** Number of levels held. */
   readonly levelCount: number
   readonly trustedForMs: number
   readonly loss: Loss
-  /** `loss`, after a pause of the process whose end the watchdog's timer may not have seen yet. */
+  /** `loss`, checked against the clock: after a pause of the process, the watchdog's timer may not have run yet. */
   readonly lossByNow: Loss
   /** Asks Redis. @throws LockLostError, RedisUnavailableError */
   verify(): Promise<void>
-  /** Lives at least this long from now. @throws LockLostError, RedisUnavailableError */
+  /** Makes the lease last at least this long from now. @throws LockLostError, RedisUnavailableError */
   extend(leaseMs: number): Promise<void>
-  /** Gives back one level. @throws RedisUnavailableError nobody answered; it is tried on in the background */
+  /**
+   * Releases one level. @throws RedisUnavailableError Redis did not answer; the release is retried in the background
+   */
   release(hold: Hold): Promise<'released' | 'still-held' | 'lost'>
 }
 
-/** One acquisition that has not been released: the proof that its owner has the lock. */
+/** One level of an acquisition: proof that its owner holds the lock, until it is released. */
 export class Hold implements LockHold {
   private isReleased = false
 
   /** @internal Holds come from a lock. */
   constructor(
     private readonly acquisition: HoldOwner,
-    /** @internal Whether the watchdog renews because of this level. */
+    /** @internal Whether the watchdog renews the lease because of this level. */
     readonly watched: boolean,
-    /** @internal Whether `withLock` gives it back. */
+    /** @internal Whether `withLock` releases it. */
     readonly ofCallback: boolean,
   ) {}
 
@@ -148,53 +159,53 @@ export class Hold implements LockHold {
     return this.acquisition.owner
   }
 
-  /** @internal Whether a lock of that client and scope gave it. */
+  /** @internal Whether a lock of this client and scope granted it. */
   isOf(session: object, scope: string): boolean {
     return this.acquisition.session === session && this.acquisition.scope === scope
   }
 
-  /** @internal What stands for it in Redis. */
+  /** @internal Its field in Redis. */
   get field(): FieldNames {
     return this.acquisition.field
   }
 
   /**
-   * The fencing token, a decimal number as text: larger than that of every earlier acquisition of this lock. All
-   * levels of one acquisition have the same. Undefined for a lock without tokens: see `getFencedLock`.
+   * The fencing token, a decimal number as text, larger than that of every earlier acquisition of this lock. All
+   * levels of one acquisition share it. Undefined for a lock without tokens: see `getFencedLock`.
    */
   get token(): string | undefined {
     return this.acquisition.token
   }
 
   /**
-   * How many replicas had it when this owner last took it; every renewal that counted had as many as `replicas.acks`
-   * asks for. Undefined where the client has no such option.
+   * Replicas that had the lease when this owner last acquired or re-entered. Each renewal that counts was
+   * acknowledged by at least `replicas.acks` of them. Undefined when the client has no such option.
    */
   get replicas(): number | undefined {
     return this.acquisition.replicas
   }
 
-  /** How many levels this owner holds now, this one included. */
+  /** Levels this owner holds now, this one included. */
   get count(): number {
     return this.acquisition.levelCount
   }
 
   /**
-   * Aborts with a LockLostError before anybody else can own the lock. Hand it to whatever does the work. After
-   * a pause of the whole process (SIGSTOP, a blocked event loop) other code may run first, unless it asks this hold
-   * (`signal`, `trustedForMs`, `ensure`): only a check at the resource protects against that.
+   * Aborts with a LockLostError before another owner can acquire the lock. Pass it to the code that does the work.
+   * After a pause of the whole process (SIGSTOP, a blocked event loop) other code may run first, unless it asks this
+   * hold (`signal`, `trustedForMs`, `ensure`): only a check at the resource, a fencing token, protects against that.
    */
   get signal(): AbortSignal {
     return this.acquisition.lossByNow.signal
   }
 
-  /** How long this client may still act as the owner without asking again, ms; 0 when it may not. */
+  /** How long, in ms, the caller may act as the owner without asking Redis again; 0 when it may not. */
   get trustedForMs(): number {
     return this.isReleased || this.isLost ? 0 : this.acquisition.trustedForMs
   }
 
   /**
-   * A local check, without a round trip.
+   * Checks locally, without a round trip, that the hold can still be trusted.
    * @param ms trusted time needed, default 0
    * @throws LockLostError less than that is left
    * @throws NotLockOwnerError the hold was released
@@ -211,9 +222,9 @@ export class Hold implements LockHold {
   }
 
   /**
-   * Asks Redis, in one script, whether this owner still has the lock: call it right before the critical write.
-   * @throws LockLostError it does not
-   * @throws RedisUnavailableError no answer: neither yes nor no
+   * Asks Redis, in one script, whether this owner still holds the lock. Call it right before the critical write.
+   * @throws LockLostError the owner does not hold it
+   * @throws RedisUnavailableError no reply: the answer is unknown
    * @throws NotLockOwnerError the hold was released
    */
   async verify(): Promise<void> {
@@ -233,9 +244,10 @@ export class Hold implements LockHold {
   }
 
   /**
-   * Gives back this level. Never throws for a hold that expired or was given back before.
-   * @throws RedisUnavailableError Redis did not take it within `unavailableTimeoutMs`; it is tried on in the
-   *   background, and the lock becomes free when its lease ends at the latest
+   * Releases this level and waits for Redis's reply. Resolves also for a hold that has expired or was released
+   * before.
+   * @throws RedisUnavailableError no reply within `unavailableTimeoutMs`; the release is retried in the background,
+   *   and the lock is free at the latest when its lease ends
    */
   release(): Promise<ReleaseOutcome> {
     if (this.isReleased) {
@@ -245,24 +257,24 @@ export class Hold implements LockHold {
     return this.acquisition.release(this)
   }
 
-  /** Why it was lost; null while it was not. */
+  /** Why the hold was lost; null while it is not. */
   get lossError(): LockLostError | null {
     return this.acquisition.lossByNow.error
   }
 
-  /** Whether it was lost: what `signal` tells, without one. */
+  /** Whether the hold was lost. Like `signal.aborted`, without creating a signal. */
   get isLost(): boolean {
     return this.lossError !== null
   }
 
-  /** Whether it was given back. */
+  /** Whether this level was released. */
   get wasReleased(): boolean {
     return this.isReleased
   }
 
   /**
-   * `await using`: gives the level back, as `withLock` does: it waits for `releaseWaitMs` at most.
-   * @throws LockLostError the hold had been lost; RedisUnavailableError as `release`, when that is known in time
+   * Releases the level, like `withLock`: waits for the reply at most `releaseWaitMs`.
+   * @throws LockLostError the hold was lost; RedisUnavailableError as `release`, if known within that time
    */
   async [Symbol.asyncDispose](): Promise<void> {
     const { releaseWaits } = this.acquisition.session

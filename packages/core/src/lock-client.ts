@@ -42,8 +42,8 @@ const EVENTS: readonly LockEventName[] = [
 ]
 
 /**
- * One participant: every lock it gives out is held under its client id. One per process and Redis is what a
- * service needs. Opens one extra connection, for messages, and never closes one it was given.
+ * One participant: all locks from it are held under its client id. A service needs one per process and Redis. Opens
+ * one extra connection, for messages, and never closes a connection it was given.
  */
 export class LockClient {
   private readonly session: OpenSession
@@ -53,7 +53,8 @@ export class LockClient {
   private closing: Promise<void> | null = null
 
   /**
-   * On a client that is already there; connects nothing by itself. A node-redis client may be connected later.
+   * Uses an existing client of ioredis, iovalkey or node-redis, and opens no connection by itself. A node-redis
+   * client may be connected later.
    * @throws InvalidArgumentError
    */
   constructor(redis: IoredisClient | IoredisCluster | NodeRedisClient, options?: LockClientOptions)
@@ -69,13 +70,14 @@ export class LockClient {
   }
 
   /**
-   * Opens a connection for a URL or options (closed again by `close`), or takes a client; one of node-redis that is
-   * not open yet it connects. A URL (`redis:`, `rediss:`, `valkey:`, `valkeys:`) is for ioredis when that is
-   * installed, else for node-redis, else for iovalkey. Options, a plain object, with a `url` or a `socket` are those of
-   * node-redis, all others those of ioredis or iovalkey. Resolves when Redis answers.
-   * @throws RedisUnavailableError not within `unavailableTimeoutMs`; at once for a wrong password or user, an unknown
-   *   host, a certificate, a user that may not run scripts, or a server older than
-   *   Redis 6.2. InvalidArgumentError
+   * Connects to a URL or options, or takes an existing client; resolves when Redis answers, within
+   * `unavailableTimeoutMs`. A connection opened here is closed by `close`; a node-redis client that is not open yet
+   * is connected. A URL (`redis:`, `rediss:`, `valkey:`, `valkeys:`) goes to ioredis if that is installed, else to
+   * node-redis, else to iovalkey. Options, a plain object, go to node-redis if they have a `url` or a `socket`, else
+   * to ioredis or iovalkey.
+   * @throws RedisUnavailableError no answer within `unavailableTimeoutMs`; at once for a wrong password or user, an
+   *   unknown host, a bad certificate, a user that may not run scripts, or a server older than Redis 6.2
+   * @throws InvalidArgumentError
    */
   static async connect(target: RedisTarget, options?: LockClientOptions): Promise<LockClient> {
     const usable = targetOf(target)
@@ -92,19 +94,19 @@ export class LockClient {
     return client
   }
 
-  /** `<clientName>~<random>`: what the locks of this client are held under. */
+  /** `<clientName>~<random>`: the owner prefix of every lock of this client. */
   get clientId(): string {
     return this.session.clientId
   }
 
-  /** @throws InvalidArgumentError, ClientClosedError */
+  /** A reentrant lock. @throws InvalidArgumentError, ClientClosedError */
   getLock(name: string): Lock {
     return this.locks.lock(name, null)
   }
 
   /**
-   * A lock that serves its waiters in the order in which they came, whatever process they are in (I10). A waiter
-   * whose process has died delays the next by two `resyncInterval`s at most.
+   * A lock granted in order of arrival, across processes (I10). A waiter whose process has died delays the next one
+   * by at most two `resyncInterval`s.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getFairLock(name: string): Lock {
@@ -112,8 +114,8 @@ export class LockClient {
   }
 
   /**
-   * Many readers, or one writer. Ask for it once and keep it where calls outside contexts use `unlock()`: what they
-   * hold is remembered by the lock object.
+   * Many readers or one writer. Keep the object if calls outside contexts use `unlock()`: the lock object records
+   * what they hold.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getReadWriteLock(name: string, options: ReadWriteLockOptions = {}): ReadWriteLock {
@@ -121,8 +123,8 @@ export class LockClient {
   }
 
   /**
-   * A lock whose holds have fencing tokens, for a resource that refuses old ones. A name is for one kind of lock:
-   * who takes it by `getLock` gets no token, and is not counted.
+   * A lock whose holds carry fencing tokens, for a resource that rejects older ones. Use a name for one kind of lock
+   * only: an acquisition through `getLock` gets no token and is not counted.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
@@ -130,8 +132,7 @@ export class LockClient {
   }
 
   /**
-   * A lock whose waiters ask again after pauses instead of being told: no channel, no message. For very many names
-   * that live for a moment.
+   * A lock whose waiters retry with a backoff: no channel, no messages. For very many short-lived names.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getSpinLock(name: string, options?: SpinLockOptions): Lock {
@@ -139,29 +140,33 @@ export class LockClient {
   }
 
   /**
-   * A lock that is refused to the owner that has it, with a NotReentrantError.
+   * A lock that its own holder cannot acquire again: the attempt fails with NotReentrantError.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getNonReentrantLock(name: string): Lock {
     return this.locks.nonReentrantLock(name, null)
   }
 
-  /** The same in order of arrival, as `getFairLock`. @throws InvalidArgumentError, ClientClosedError */
+  /**
+   * A non-reentrant lock granted in order of arrival, like `getFairLock`. @throws InvalidArgumentError,
+   * ClientClosedError
+   */
   getNonReentrantFairLock(name: string): Lock {
     return this.locks.nonReentrantFairLock(name, null)
   }
 
   /**
-   * All of several locks, or none, of any kinds and of any clients. The contexts of this client say who owns it.
-   * @throws InvalidArgumentError none, one of them twice, or not a lock; ClientClosedError
+   * Acquires all of several locks or none; they may be of any kind and of several clients. Contexts of this client
+   * decide about ownership.
+   * @throws InvalidArgumentError no lock, the same one twice, or not a lock; ClientClosedError
    */
   getMultiLock(...locks: Lock[]): MultiLock {
     return this.locks.multiLock(locks, null)
   }
 
   /**
-   * One lock that several independent Redis keep: a lock of one client for each, and whoever has most of them holds
-   * it. The contexts of this client say who owns it.
+   * One lock kept by several independent Redis nodes: takes one lock per node, each of its own client, and is held
+   * with a majority of them. Contexts of this client decide about ownership.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getRedLock(...locks: Lock[]): RedLock
@@ -171,7 +176,7 @@ export class LockClient {
   }
 
   /**
-   * A counter of permits: so many may do something at a time. A permit has no owner and no end.
+   * A semaphore: limits concurrency to its number of permits. A permit has no owner and no lease.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getSemaphore(name: string): Semaphore {
@@ -179,7 +184,7 @@ export class LockClient {
   }
 
   /**
-   * A semaphore whose permits end by themselves.
+   * A semaphore whose permits have leases: each expires unless renewed.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore {
@@ -187,7 +192,7 @@ export class LockClient {
   }
 
   /**
-   * Lets everybody wait until so many things have happened.
+   * A latch that releases all its waiters when it has been counted down to zero.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getCountDownLatch(name: string): CountDownLatch {
@@ -195,10 +200,10 @@ export class LockClient {
   }
 
   /**
-   * Runs the callback as one logical thread: what it calls, awaits and starts re-enters its locks. Inside a
-   * context it joins that one.
-   * @param options.signal ends every wait inside, for locks and permits, as if each call had been given it; what is
-   *   held stays held
+   * Runs the callback as one logical thread: all it calls, awaits and starts re-enters its locks. Inside a context it
+   * joins that context.
+   * @param options.signal ends every wait inside, for locks and permits, as if passed to each call; locks already
+   *   held stay held
    * @throws InvalidArgumentError
    */
   run<T>(callback: () => T, options: { signal?: AbortSignal | undefined } = {}): T {
@@ -215,9 +220,10 @@ export class LockClient {
   }
 
   /**
-   * Runs the callback as a new logical thread inside the current one, for fan-out: it excludes its siblings and
-   * its parent. Waiting without a limit for what an enclosing context holds is a SelfDeadlockError, unless
-   * `detached` says that nobody there waits for the callback: nor does a signal of theirs end its waits.
+   * Runs the callback as a new logical thread inside the current one, for fan-out: it excludes its siblings and its
+   * parent. An unlimited wait for a lock that an enclosing context holds throws SelfDeadlockError, unless `detached`
+   * declares that no enclosing context waits for the callback; then signals of enclosing contexts do not end its
+   * waits either.
    * @throws InvalidArgumentError
    */
   fork<T>(callback: () => T, options: { detached?: boolean | undefined } = {}): T {
@@ -229,7 +235,7 @@ export class LockClient {
       : this.open(placeToFork(this.session.contexts), callback)
   }
 
-  /** A logical thread that is passed by hand, without AsyncLocalStorage. */
+  /** Creates a logical thread that is passed explicitly, without AsyncLocalStorage. */
   thread(): LockThread {
     const context = new Context(this.session.nextThreadId(), null)
     return new LockThread(context, this.locks)
@@ -242,18 +248,18 @@ export class LockClient {
   }
 
   /**
-   * The locks that somebody has, found among the keys of Redis (SCAN): for operations, not for work. A hash of
-   * somebody else's that looks like a lock, owner and number, with a time to live, is taken for one.
-   * @param options.match names, as a pattern of SCAN, default all
-   * @param options.limit the most locks, default 100
-   * @param options.maxSteps the most steps of about 100 keys, default 1,000
+   * Lists the locks that are held, by SCAN over the keys of Redis: for operations, not for application code. A
+   * foreign hash that looks like a lock (an owner, a number and a time to live) is listed too.
+   * @param options.match names, as a SCAN pattern, default all
+   * @param options.limit maximum number of locks, default 100
+   * @param options.maxSteps maximum number of SCAN steps of about 100 keys, default 1,000
    * @throws InvalidArgumentError, ClientClosedError, RedisUnavailableError, or the reason of `options.signal`
    */
   inspectAll(options: InspectAllOptions = {}): Promise<LocksInspection> {
     return inspectAll(this.session, options)
   }
 
-  /** A listener that throws harms neither the lock nor the other listeners. @throws InvalidArgumentError */
+  /** Adds a listener. One that throws affects neither the lock nor other listeners. @throws InvalidArgumentError */
   on<E extends LockEventName>(event: E, listener: LockEventListener<E>): this {
     checkOneOf('event', event, EVENTS)
     checkFunction('listener', listener)
@@ -261,7 +267,7 @@ export class LockClient {
     return this
   }
 
-  /** @throws InvalidArgumentError */
+  /** Removes a listener. @throws InvalidArgumentError */
   off<E extends LockEventName>(event: E, listener: LockEventListener<E>): this {
     checkOneOf('event', event, EVENTS)
     checkFunction('listener', listener)
@@ -270,9 +276,9 @@ export class LockClient {
   }
 
   /**
-   * Refuses new calls, ends waits with ClientClosedError, waits for holders, then aborts their signals and gives
-   * their locks back. Safe to call twice.
-   * @param options.graceMs how long holders have to finish, default 5,000
+   * Rejects new calls, ends waits with ClientClosedError, waits up to `graceMs` for holders, then aborts their
+   * signals and releases their locks. May be called twice.
+   * @param options.graceMs how long holders have to finish, ms, default 5,000
    * @throws InvalidArgumentError
    */
   close(options: { graceMs?: number | undefined } = {}): Promise<void> {
@@ -287,7 +293,7 @@ export class LockClient {
     return this.close()
   }
 
-  /** @throws RedisUnavailableError this user may not do what every lock needs */
+  /** @throws RedisUnavailableError this user lacks a permission that every lock needs */
   private async begin(port: RedisPort): Promise<void> {
     const { clock, options, serverAsked, runner } = this.session
     const refusals: (Error | null)[] = []

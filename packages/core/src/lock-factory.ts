@@ -19,7 +19,10 @@ import { ReadProtocol, WriteProtocol } from './protocols/read-write.js'
 import { ReentrantProtocol } from './protocols/reentrant.js'
 import { SpinProtocol } from './protocols/spin.js'
 
-/** Makes the locks of one client, of every kind. `thread`: whom a lock is bound to; null: the context of each call. */
+/**
+ * Makes the locks of one client, of every kind. `thread`: the logical thread a lock is bound to; null: the caller's
+ * context.
+ */
 export class LockFactory {
   private readonly acquirer: Acquirer
 

@@ -1,31 +1,31 @@
 import { foreign } from './runtime/format-value.js'
 import { partsOfOwner } from './keys.js'
 
-/** Who had the lock when it was last looked at. All durations in milliseconds. */
+/** The holder of a lock as of Redis's last reply. All durations in milliseconds. */
 export interface LockHolder {
   /** `<clientId>:<threadId>`; the client id starts with the client's name. */
   readonly owner: string
-  /** The name of its client. Absent where the owner is not Holdfast's, as that of a Java client. */
+  /** Name of the holder's client. Absent when the owner is not in Holdfast's form, as that of a Java client. */
   readonly clientName?: string
-  /** Of one acquisition, as in `owner`. Absent where `clientName` is. */
+  /** The thread part of `owner`. Absent when `clientName` is. */
   readonly threadId?: string
   readonly holds: number
-  /** Lease left when Redis last answered; -1 for a key without a time to live. */
+  /** Lease left as of Redis's last reply; -1 for a key without a time to live. */
   readonly leaseLeftMs: number
-  /** How long this client has seen the same owner hold it: a lower bound of the true time. */
+  /** How long this client has seen the same owner hold the lock: a lower bound. */
   readonly heldForAtLeastMs: number
-  /** How long it has had the lock. Known of holds of clients with `describeHolds`. */
+  /** How long the owner has held the lock. Known for holders whose client has `describeHolds`. */
   readonly heldForMs?: number
-  /** The trace that the hold is part of, in W3C's form, where the function in `describeHolds` told one. */
+  /** The trace of the hold, as a W3C traceparent, if the holder's `describeHolds` function returned one. */
   readonly traceparent?: string
-  /** So many owners have it together with this one: readers. Absent where it has the lock alone. */
+  /** Number of further owners: other readers. Absent when the owner holds the lock alone. */
   readonly others?: number
 }
 
-/** The longest name of a client, what is made for it, and a thread. */
+/** The longest possible owner: client name, random suffix and thread. */
 const LONGEST_OWNER = 240
 
-/** What an answer of Redis tells of a holder; an undefined part is unknown. */
+/** What a reply says about a holder; undefined parts are unknown. */
 export interface HolderFacts {
   readonly owner: string
   readonly holds: number
@@ -48,7 +48,7 @@ export function lockHolder({ heldForMs, traceparent, others = 0, ...facts }: Hol
   }
 }
 
-/** As `orders-7f9-12 (thread 42)`; the whole owner where it is not of Holdfast's form. */
+/** As `orders-7f9-12 (thread 42)`; the whole owner if it is not in Holdfast's form. */
 export function nameOf({ owner, clientName, threadId }: LockHolder): string {
   return clientName === undefined ? owner : `${clientName} (thread ${threadId})`
 }

@@ -9,17 +9,17 @@ import type { Lock } from './locks/lock.js'
 import type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
 
 /**
- * A logical thread that is passed by hand instead of found around the caller: its locks are re-entrant wherever
- * they are used, and hers alone.
+ * A logical thread that is passed explicitly instead of being found around the caller: its locks are reentrant
+ * wherever they are used, and belong only to that thread.
  */
 export class LockThread {
-  /** @internal Threads come from a client. */
+  /** @internal Created by a client. */
   constructor(
     private readonly context: Context,
     private readonly locks: LockFactory,
   ) {}
 
-  /** For `isHeldByThread`. Unique within the client. */
+  /** The thread's id, for `isHeldByThread`. Unique within the client. */
   get id(): number {
     return this.context.id
   }

@@ -15,10 +15,10 @@ import type { ReplicaAcks } from './redis/acknowledged-transport.js'
 import { MOST_ITEMS, USUAL_ITEMS } from './redis/batch.js'
 import { systemRandom, type Clock } from './runtime/time.js'
 
-/** What to do about Redisson-style calls outside any context, where nothing can tell two callers apart. */
+/** How to treat Redisson-style calls outside any context, where two callers cannot be told apart. */
 export type BareCallsPolicy = 'warn' | 'allow' | 'throw'
 
-/** How many replicas have to have a lease, and for how long they are waited for, ms. */
+/** How many replicas must acknowledge a lease, and how long to wait for them, ms. */
 export interface ReplicaOptions {
   acks: number
   timeoutMs?: number | undefined
@@ -26,85 +26,104 @@ export interface ReplicaOptions {
 
 export type ShardedPubSub = 'auto' | 'on' | 'off'
 
-/** Whether clients of other makes use the same locks. */
+/** Whether clients other than Holdfast use the same locks. */
 export type Interop = 'redisson' | 'none'
 
 /** All durations in milliseconds. */
 export interface LockClientOptions {
-  /** Who this is, in the lock's hash and in error messages. Default: `<hostname>-<pid>`. No `:`, `{` or `}`. */
+  /**
+   * Name of this client, in the lock's hash and in error messages. Default: `<hostname>-<pid>`. No `:`, `{` or `}`.
+   */
   clientName?: string | undefined
-  /** Lease of a lock taken without one, renewed every third of it. Default 30,000. Longer: fewer renewals, but a crashed holder keeps others out longer. Under 100: a process warning. */
+  /**
+   * Lease of a lock acquired without one, renewed every third of it. Default 30,000. Longer: fewer renewals, but a
+   * crashed holder blocks the lock longer. Under 100: a process warning.
+   */
   lockWatchdogTimeout?: number | undefined
-  /** Locks renewed by one script. Default 25. Larger: fewer scripts, longer stalls of Redis. */
+  /** Maximum number of locks renewed by one script. Default 25. Larger: fewer scripts, longer stalls of Redis. */
   watchdogBatchSize?: number | undefined
   /**
-   * Acquires, releases and heartbeats of one turn of the event loop that travel as one script. Default 32, at most 64.
-   * Larger: fewer commands, longer stalls of Redis; 1: each is a command of its own, several in one write.
+   * Maximum number of acquires, releases and heartbeats of one event-loop turn that are sent as one script. Default
+   * 32, at most 64. Larger: fewer commands, longer stalls of Redis; 1: one command each, several in one write.
    */
   commandBatchSize?: number | undefined
-  /** How long a Java client lets a waiter of a fair lock stay in line, as Redisson's option of that name. Default 300,000. */
+  /**
+   * How long a Java client keeps a waiter of a fair lock in the queue; Redisson's option of the same name. Default
+   * 300,000.
+   */
   fairLockWaitTimeout?: number | undefined
-  /** How often the first waiter of a lock asks again without having been woken. Default 1,000. Shorter: faster recovery of a lost message. */
+  /**
+   * How often the first waiter of a lock retries without having been woken. Default 1,000. Shorter: faster recovery
+   * of a lost message.
+   */
   resyncInterval?: number | undefined
-  /** After it the outcome of a command is unknown and the client finds out or compensates. Default 3,000; never longer than `unavailableTimeoutMs`. */
+  /**
+   * Reply deadline of a command. After it the outcome is unknown, and the client finds out or compensates. Default
+   * 3,000; never longer than `unavailableTimeoutMs`.
+   */
   commandTimeout?: number | undefined
-  /** How long a call without a limit of its own goes on while Redis is unreachable. Default 10,000. */
+  /** How long a call without a limit of its own keeps trying while Redis is unreachable. Default 10,000. */
   unavailableTimeoutMs?: number | undefined
   /**
-   * How long `withLock`, and whatever else gives back when its work is done, waits for the answer to the release. Default
-   * 1,000. After it the result is returned, and the release goes on in the background. Longer: in an outage the lock is
-   * known to be free when the call returns, or `release-failed` has told.
+   * How long `withLock`, and every other call that releases after its work, waits for the reply to the release.
+   * Default 1,000. After it the call returns, and the release continues in the background. Longer: even in an outage,
+   * when the call returns the lock is known to be free or `release-failed` was emitted.
    */
   releaseWaitMs?: number | undefined
-  /** Ends the renewal of a hold this old, so that a stuck holder loses its lock. Default: off. */
+  /** Maximum age of a renewed hold: after it renewal stops, so that a stuck holder loses its lock. Default: off. */
   maxHoldMs?: number | undefined
-  /** Default 'warn'. */
+  /** How to treat Redisson-style calls outside any context. Default 'warn'. */
   bareCalls?: BareCallsPolicy | undefined
-  /** How long a call waits before the event `waiting` tells of it. Default 0: at once. Longer: only waits that matter. */
+  /**
+   * How long a call waits before the event `waiting` is emitted. Default 0: at once. Longer: only the waits that
+   * matter.
+   */
   waitingThreshold?: number | undefined
   /**
-   * Notes beside each lock since when this client has it, for those who are refused; a function tells the trace that
-   * the hold is part of (a W3C `traceparent`, or undefined), and runs when a call begins. Default false. On: each
-   * acquire and release costs Redis a few commands more, in the same script.
+   * Whether to store beside each lock since when it is held, to show to clients that are refused; a function also
+   * stores the trace of the hold (it returns a W3C `traceparent` or undefined, and runs when an acquire begins).
+   * Default false. On: a few more Redis commands in the script of each acquire and release.
    */
   describeHolds?: boolean | (() => string | undefined) | undefined
   /**
-   * Whether a plain lock goes from a caller of this client to the next one that waits in it without asking Redis: at
-   * most 100 times, and for at most 5 ms, before others have their chance. A fair lock goes along its line: to those of
-   * this client that stand directly behind each other (with `pushedGrants`). Default true. Never with `replicas`.
+   * Whether a plain lock is handed over between callers of this client without asking Redis: at most 100 times, and
+   * for at most 5 ms, before other clients get their chance. A fair lock is handed over to waiters of this client
+   * directly behind each other in its queue (needs `pushedGrants`). Default true. Always off with `replicas`.
    */
   localPassing?: boolean | undefined
   /**
-   * Whether a waiter of this client for a fair or a plain lock is given the lock by the release before it, and has it
-   * when the message arrives; else it is woken, and takes it by a command of its own. Default true. Never with
-   * `replicas`.
+   * Whether a release grants a fair or plain lock directly to the next waiter of this client, which holds it when the
+   * message arrives; otherwise the message wakes the waiter, and it acquires by a command of its own. Default true.
+   * Always off with `replicas`.
    */
   pushedGrants?: boolean | undefined
   /**
-   * Who else uses these locks. 'none': Holdfast clients alone, all of them with this option. Then the release of a plain
-   * lock announces nothing while nobody stands in line for it: one command of Redis less. A waiter that is not in line (of
-   * a client without this option, of a fenced lock of the same name) hears of it after `resyncInterval`. Needs
-   * `pushedGrants`, and no `replicas`. Default 'redisson': every release is announced, or given to a waiter.
+   * Which clients use these locks. 'none': only Holdfast clients, all of them with this option. Then the release of a
+   * plain lock publishes nothing while no waiter is queued in Redis, which saves one command. A waiter outside that
+   * queue (of a client without this option, or of a fenced lock of the same name) notices the release only after
+   * `resyncInterval`. Requires `pushedGrants`, and no `replicas`. Default 'redisson': every release is published, or
+   * grants the lock to a waiter.
    */
   interop?: Interop | undefined
   /**
-   * Whether a re-entry into a renewed and trusted hold, and giving back a level that is not the last, is done here at once;
-   * the count in Redis follows at the end of the tick. Default false: each has Redis's answer. Plain, fenced and spin
-   * locks. Never with `replicas`.
+   * Whether a re-entry into a renewed and trusted hold, and the release of a level other than the last, complete
+   * locally at once; the count in Redis follows at the end of the tick. Default false: each waits for Redis's reply.
+   * Plain, fenced and spin locks. Always off with `replicas`.
    */
   localReentry?: boolean | undefined
   /**
-   * A lease counts, and a hold is trusted, when `acks` replicas have it (WAIT), which they are given `timeoutMs` for, default
-   * 1,000. Default: off, the primary's answer is enough. More: fewer locks are lost by a fail-over, and none when all
-   * replicas have it; while replicas are away or late, nobody gets a lock.
+   * A lease counts, and a hold is trusted, only once `acks` replicas have it (WAIT). They get `timeoutMs`, default
+   * 1,000. Default: off, the primary's reply is enough. More: fail-overs lose fewer locks, and none when all replicas
+   * have the lease; while replicas are unavailable or late, locks cannot be acquired.
    */
   replicas?: ReplicaOptions | undefined
   /**
-   * On a Redis Cluster, whether messages of locks are sharded (SPUBLISH): every client of a lock has to do the same, Java
-   * ones included. Default 'auto', Redisson's own way: where the servers can (Redis 7). Elsewhere it means nothing.
+   * On a Redis Cluster, whether lock messages use sharded Pub/Sub (SPUBLISH). All clients of a lock must agree, Java
+   * clients included. Default 'auto', like Redisson: when the servers support it (Redis 7). Elsewhere it has no
+   * effect.
    */
   shardedPubSub?: ShardedPubSub | undefined
-  /** For tests: where time and chance come from. Default: the system's. */
+  /** For tests: the source of time and timers. Default: the system's. */
   clock?: Clock | undefined
   random?: (() => number) | undefined
 }
@@ -193,7 +212,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
   }
 }
 
-/** null is no way to say nothing: it is refused as any other value. */
+/** Only undefined means "not given"; null is rejected like any other invalid value. */
 function givenOr<T>(given: T | undefined, usual: T): T {
   return given === undefined ? usual : given
 }
@@ -227,7 +246,7 @@ function check(options: ResolvedOptions): void {
   checkOneOf('shardedPubSub', options.shardedPubSub, ['auto', 'on', 'off'])
 }
 
-/** Who is not given a lock hears of it by what is announced. */
+/** With 'none' a release publishes nothing: without pushed grants no waiter would ever be woken. */
 function checkInterop({ interop, pushedGrants, replicas }: ResolvedOptions): void {
   checkOneOf('interop', interop, ['redisson', 'none'])
   if (interop === 'none' && !pushedGrants) {
@@ -252,7 +271,7 @@ function replicaAcks(given: ReplicaOptions | undefined): ReplicaAcks | undefined
   checkOptions('replicas', given, REPLICA_OPTIONS)
   const { acks, timeoutMs = 1_000 } = given
   checkInteger('replicas.acks', acks, 1)
-  // Redis takes 0 for without end.
+  // Redis takes 0 as no timeout.
   checkInteger('replicas.timeoutMs', timeoutMs, 1)
   return { acks, timeoutMs }
 }
