@@ -1,7 +1,7 @@
 import type { AcquireOptions } from '../acquire/acquire-call.js'
 import type { LockHold } from '../hold.js'
 
-/** What every lock can do, of one name or of several. All durations are milliseconds. */
+/** The operations common to all locks, of one name or of several. All durations are milliseconds. */
 export interface AnyLock<H extends LockHold = LockHold> {
   readonly name: string
   lock(leaseMs?: number): Promise<H>

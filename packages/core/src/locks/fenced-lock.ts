@@ -6,32 +6,32 @@ import type { Session } from '../client/session.js'
 import type { FencedProtocol } from '../protocols/fenced.js'
 import { holdOrThrow, Lock } from './lock.js'
 
-/** A hold that has a token. */
+/** A hold with a fencing token. */
 export interface FencedHold extends Hold {
   readonly token: string
 }
 
 /**
- * A lock that gives each acquisition a number, larger than all before: its fencing token. Hand it to the resource
- * with every write, and let the resource refuse whoever comes with a smaller one than it has seen: that stops a
- * holder that lost the lock and does not know it yet, whatever paused or delayed it (Martin Kleppmann, "How to do
+ * A lock that numbers its acquisitions, each larger than all before: the fencing token. Pass it to the resource with
+ * every write, and let the resource reject a token smaller than the largest it has seen. That stops a holder that
+ * lost the lock and has not noticed yet, however long it was paused or delayed (Martin Kleppmann, "How to do
  * distributed locking", 2016). `fencedSet` is such a check for values in Redis.
  *
- * It is a `Lock` in everything else, and Redisson's RFencedLock on the wire. `hold.token` has the token; a
- * re-entry has that of its acquisition.
+ * Otherwise a `Lock`; on the wire, Redisson's RFencedLock. `hold.token` has the token; a re-entry has that of its
+ * acquisition.
  */
 export class FencedLock extends Lock {
   /** @internal */
   declare readonly protocol: FencedProtocol
 
-  /** @internal Locks come from a client. */
+  /** @internal Created by a client. */
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it narrows what the lock is made of
   constructor(session: Session, acquirer: Acquirer, protocol: FencedProtocol, thread: CallSite | null) {
     super(session, acquirer, protocol, thread)
   }
 
   /**
-   * Redisson's: waits until the lock is this caller's, for `unlock()` to give back.
+   * Redisson-style: waits without a limit until the caller holds the lock; `unlock()` releases it.
    * @param leaseMs as for `lock`
    * @returns the token
    * @throws as `lock`
@@ -41,16 +41,16 @@ export class FencedLock extends Lock {
   }
 
   /**
-   * Redisson's, with its documented meaning: without arguments one attempt.
+   * Redisson-style, as its documentation says: without arguments one attempt.
    * @param waitMs how long to wait, default 0: one attempt
    * @param leaseMs as for `lock`
-   * @returns the token; null: somebody else has the lock. Everything else is an error, as for `lock`
+   * @returns the token; null: another owner holds the lock. Everything else is an error, as for `lock`
    */
   tryLockAndGetToken(waitMs = 0, leaseMs?: number): Promise<string | null> {
     return this.byHand('tryLockAndGetToken', { waitMs, leaseMs }, tokenOrNull)
   }
 
-  /** The token of the latest acquisition, whoever's; '0' when there was none, or Redis has lost it. */
+  /** The token of the latest acquisition, by any owner; '0' if there was none, or if Redis has lost it. */
   getToken(): Promise<string> {
     return this.protocol.latestToken()
   }

@@ -10,36 +10,36 @@ import { checkInteger, checkOptions } from '../arguments/validate.js'
 
 /** One write under a fenced lock. */
 export interface FencedWrite {
-  /** The client's own `keyPrefix`, if it has one, is put before it as before any key. */
+  /** The key. The client's own `keyPrefix`, if any, is put before it, as before any key. */
   readonly key: string
   /** `hold.token`. */
   readonly token: string
   readonly value: string
-  /** Lifetime of the value, and of what is known of its tokens, in ms. Left out: no end, as with SET. */
+  /** Lifetime, in ms, of the value and of the record of its tokens. Default: none, as with SET. */
   readonly pxMs?: number | undefined
 }
 
 const FENCED_WRITE: KnownKeys<FencedWrite> = { key: true, token: true, value: true, pxMs: true }
 
 export interface FencedWriteResult {
-  /** False: somebody with a larger token has written, and nothing was changed. */
+  /** False: a larger token has written already, and nothing was changed. */
   readonly accepted: boolean
-  /** The largest token that was accepted, this one included. */
+  /** The largest token accepted so far, this one included. */
   readonly highestToken: string
 }
 
-// Copies of a write are told from its successors by who wrote and in which order; one process is one writer.
+// Writer and sequence number tell a late copy of a write from its successors; one process is one writer.
 const writer = nanoid()
 let writes = 0
 
 /**
- * Writes a value in Redis unless somebody with a larger fencing token has written it: what the holder of a fenced
- * lock uses instead of SET. Whoever lost the lock meanwhile is refused once the next holder has written. The same
- * token may write often; its writes count in the order of the calls, also when a copy of one arrives late.
+ * Writes a value in Redis unless a larger fencing token has written it: the holder of a fenced lock uses this instead
+ * of SET. A holder that has lost the lock is rejected once the next holder has written. The same token may write
+ * repeatedly; its writes count in call order, even if a copy of one arrives late.
  *
  * Value and token are kept in one hash at the key: read it with `HGET key value`, delete it with `DEL`.
- * @param redis an ioredis client or Cluster, or any of node-redis's clients; not necessarily the one that the locks are on
- * @throws InvalidArgumentError; else the client's own error, as when the key is something else (WRONGTYPE)
+ * @param redis an ioredis client or Cluster, or any node-redis client; not necessarily the one the locks use
+ * @throws InvalidArgumentError; otherwise the client's own error, as when the key has another type (WRONGTYPE)
  */
 export async function fencedSet(
   redis: IoredisScripting | NodeRedisScripting,

@@ -16,16 +16,16 @@ import { notAHoldOf, refuseIfNotHeld } from './unlock.js'
 import { withLock } from './with-lock.js'
 
 /**
- * A lock by name, shared by every process that uses the same name on the same Redis. Cheap to make: keep it or
- * ask for it again, whatever reads better. All durations are milliseconds.
+ * A lock by name, shared by all processes that use the same name on the same Redis. Cheap to create: keep the object
+ * or create it anew for each use. All durations are milliseconds.
  *
- * Two faces: Redisson's (`lock`, `tryLock`, `unlock`) and JavaScript's (`acquire`, `tryAcquire`, `withLock`).
- * Without a lease the watchdog renews for as long as the hold lasts.
+ * Two API styles: Redisson's (`lock`, `tryLock`, `unlock`) and JavaScript's (`acquire`, `tryAcquire`, `withLock`).
+ * Without a lease, the watchdog renews the lock for as long as it is held.
  */
 export class Lock implements AnyLock<Hold> {
   private readonly bare: UnscopedCalls
 
-  /** @internal Locks come from a client. */
+  /** @internal Created by a client. */
   constructor(
     /** @internal */
     readonly session: Session,
@@ -44,8 +44,8 @@ export class Lock implements AnyLock<Hold> {
   }
 
   /**
-   * Waits until the lock is this caller's.
-   * @param leaseMs given back by Redis after this long, whatever happens; left out: renewed until `unlock`
+   * Waits without a limit until the caller holds the lock.
+   * @param leaseMs the lease, not renewed: Redis frees the lock after it in any case. Default: renewed until `unlock`
    * @throws InvalidArgumentError, LockLostError (a re-entry into a lost lock), SelfDeadlockError,
    *   ContextRequiredError, RedisUnavailableError (no answer for `unavailableTimeoutMs`), WrongTypeError,
    *   ClientClosedError
@@ -55,18 +55,19 @@ export class Lock implements AnyLock<Hold> {
   }
 
   /**
+   * Tries to acquire the lock, waiting at most `waitMs`.
    * @param waitMs how long to wait, default 0: one attempt
    * @param leaseMs as for `lock`
-   * @returns false: somebody else has it. Everything else is an error, as for `lock`
+   * @returns false: another owner holds the lock. Everything else is an error, as for `lock`
    */
   tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
     return this.byHand('tryLock', { waitMs, leaseMs }, isHeld)
   }
 
   /**
-   * Gives back one level: the one of `hold`, else this caller's latest.
-   * @throws InvalidArgumentError `hold` is of another lock
-   * @throws NotLockOwnerError this caller has none, or it was lost; whoever has the lock keeps it
+   * Releases one level and waits for the reply: the level of `hold`, by default the caller's latest.
+   * @throws InvalidArgumentError `hold` belongs to another lock
+   * @throws NotLockOwnerError the caller holds no level, or the lock was lost; the current holder is unaffected
    * @throws RedisUnavailableError see `Hold.release`
    */
   async unlock(hold?: Hold): Promise<void> {
@@ -75,8 +76,8 @@ export class Lock implements AnyLock<Hold> {
   }
 
   /**
-   * Frees the lock whoever holds it, and tells the holder if it is a Holdfast client.
-   * @returns whether anybody held it
+   * Releases the lock regardless of its owner, and notifies the holder if it is a Holdfast client.
+   * @returns whether it was held
    */
   async forceUnlock(): Promise<boolean> {
     this.session.assertOpen(this.name)
@@ -86,7 +87,7 @@ export class Lock implements AnyLock<Hold> {
     return released
   }
 
-  /** Whether anybody holds it. */
+  /** Whether any owner holds the lock. */
   async isLocked(): Promise<boolean> {
     return (await this.state()).ttlMs !== -2
   }
@@ -96,6 +97,7 @@ export class Lock implements AnyLock<Hold> {
   }
 
   /**
+   * Whether a thread of this client holds the lock, according to Redis.
    * @param threadId the `id` of a thread of this client
    * @throws InvalidArgumentError; else as `isLocked`
    */
@@ -111,21 +113,21 @@ export class Lock implements AnyLock<Hold> {
     return owners.some((each) => each.field.find(holds) !== undefined)
   }
 
-  /** How many levels this caller holds, as Redis has it. */
+  /** Number of levels the caller holds, according to Redis. */
   async getHoldCount(): Promise<number> {
     const field = this.fieldHere()
     return field ? (field.find((await this.state()).holds) ?? 0) : 0
   }
 
-  /** Lease left, ms; -2: nobody holds it, -1: it has no end. */
+  /** Lease left, ms; -2: the lock is free, -1: it has no expiry. */
   async remainTimeToLive(): Promise<number> {
     return (await this.state()).ttlMs
   }
 
   /**
-   * Who has it, for how long, and who waits, as Redis has it at one moment; of a read-write lock whoever has it in
-   * either mode. For operations and tests: what is true now may not be when the answer arrives.
-   * @returns null: nobody has it
+   * The holder, its lease and the waiters, as Redis has them at one moment; for a read-write lock, the holders of
+   * either mode. For operations and tests: the result may be outdated when it arrives.
+   * @returns null: the lock is free
    */
   async inspect(): Promise<LockInspection | null> {
     const { protocol, name } = this
@@ -133,23 +135,23 @@ export class Lock implements AnyLock<Hold> {
   }
 
   /**
-   * Waits until the lock is this caller's.
-   * @throws LockTimeoutError somebody else still has it after `waitMs`; the reason of `signal`; else as `lock`
+   * Waits until the caller holds the lock: at most `waitMs`, by default without a limit.
+   * @throws LockTimeoutError another owner still holds it after `waitMs`; the reason of `signal`; else as `lock`
    */
   acquire(options: AcquireOptions = {}): Promise<Hold> {
     return this.obtain(options, undefined, holdOrThrow)
   }
 
-  /** One attempt unless `waitMs` says more. @returns null: somebody else has it */
+  /** Tries once, or waits up to `waitMs` if given. @returns null: another owner holds the lock */
   tryAcquire(options: AcquireOptions = {}): Promise<Hold | null> {
     return this.obtain(options, 0, holdOrNull)
   }
 
   /**
-   * Runs the callback while the lock is held. Inside it the caller is one logical thread: nested calls re-enter,
-   * siblings started together exclude each other.
-   * @returns what the callback returns; its error wins over any other
-   * @throws LockLostError the callback succeeded, but the lock was lost meanwhile; `result` has what it returned
+   * Runs the callback while the lock is held; waits for it like `acquire`. Inside, the caller is one logical thread:
+   * nested calls re-enter, siblings started together exclude each other.
+   * @returns the result of the callback; an error of the callback wins over any other
+   * @throws LockLostError the callback succeeded, but the lock was lost meanwhile; `result` is the callback's
    * @throws as `acquire`
    */
   withLock<T>(callback: (hold: Hold) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
@@ -157,7 +159,7 @@ export class Lock implements AnyLock<Hold> {
     return withLock({ acquirer, protocol, place: this.place(), options }, callback)
   }
 
-  /** @internal Redisson's face. */
+  /** @internal The Redisson-style calls. */
   protected byHand<T>(method: string, options: AcquireOptions, finish: Finish<T>): Promise<T> {
     const place = this.place()
     const bare = place ? null : { calls: this.bare, method }

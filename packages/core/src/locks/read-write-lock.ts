@@ -2,9 +2,9 @@ import type { KnownKeys } from '../arguments/unknown-key.js'
 import type { LockInspection } from '../inspect/lock-inspection.js'
 import type { Lock } from './lock.js'
 
-/** Two locks of one name: any number of readers, or one writer. */
+/** Two locks under one name: any number of readers, or one writer. */
 export class ReadWriteLock {
-  /** @internal Locks come from a client. */
+  /** @internal Created by a client. */
   constructor(
     readonly name: string,
     private readonly reader: Lock,
@@ -12,33 +12,33 @@ export class ReadWriteLock {
   ) {}
 
   /**
-   * Held by any number of owners at once while nobody has the write lock. Whoever has the write lock may take it too,
-   * and keep it when the write lock is given back.
+   * Held by any number of owners at once while no owner holds the write lock. The writer may acquire the read lock as
+   * well, and keep it after releasing the write lock.
    */
   readLock(): Lock {
     return this.reader
   }
 
   /**
-   * Held by one owner, while nobody reads but itself. A caller that has the read lock does not get it: a try is refused,
-   * a wait with a limit ends at its limit, and a wait without one is a SelfDeadlockError at once, because two readers
-   * that both did it would wait for each other.
+   * Held by one owner while no other owner reads. A caller that holds the read lock cannot upgrade: a single try
+   * fails, a limited wait ends at its limit, and an unlimited wait is a SelfDeadlockError at once, because two
+   * readers that both upgrade would wait for each other.
    */
   writeLock(): Lock {
     return this.writer
   }
 
-  /** Who reads or writes. See `Lock.inspect`. @returns null: nobody */
+  /** The readers or the writer. See `Lock.inspect`. @returns null: the lock is free */
   inspect(): Promise<LockInspection | null> {
     return this.writer.inspect()
   }
 }
 
-/** How a read-write lock treats those who wait. */
+/** How a read-write lock orders its waiters. */
 export interface ReadWriteLockOptions {
   /**
-   * Default true: new readers stand back behind a writer that waits, so that a stream of readers cannot keep it
-   * out; those who read already, and what was forked from them, do not. False: readers join readers, always.
+   * Default true: new readers queue behind a waiting writer, so that a stream of readers cannot starve it; current
+   * readers, and contexts forked from them, do not. False: readers always join readers.
    */
   readersStandBack?: boolean | undefined
 }

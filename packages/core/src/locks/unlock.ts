@@ -1,7 +1,7 @@
 import { InvalidArgumentError, NotLockOwnerError } from '../errors.js'
 import type { LockHold, ReleaseOutcome } from '../hold.js'
 
-/** Redisson's `unlock`: a release that found nothing to give back is the caller's mistake. @throws NotLockOwnerError */
+/** For Redisson-style `unlock`: releasing a level that is not held is an error. @throws NotLockOwnerError */
 export function refuseIfNotHeld(hold: LockHold, outcome: ReleaseOutcome): void {
   if (outcome === 'lost' || outcome === 'already-released') {
     const why = outcome === 'lost' ? 'it was lost before it was unlocked' : 'it was unlocked before'
@@ -10,7 +10,7 @@ export function refuseIfNotHeld(hold: LockHold, outcome: ReleaseOutcome): void {
   }
 }
 
-/** Of another lock, what `unlock` is given would free that one. */
+/** `unlock` of one lock must not release the hold of another. */
 export function notAHoldOf(name: string, given: unknown): InvalidArgumentError {
   const other = (given as Partial<LockHold> | null)?.lockName
   const value = other === undefined ? given : `a hold of ${other}`

@@ -6,17 +6,17 @@ import type { LockHold, ReleaseOutcome } from '../hold.js'
 import { releaseSiblingMutex } from '../acquire/reentry.js'
 import type { Session } from '../client/session.js'
 
-/** One acquisition that a callback stands in. */
+/** One acquisition that the callback runs under. */
 export interface Part {
   readonly session: Session
   readonly acquisition: Acquisition
-  /** To be ended with the hold: the siblings' turn to re-enter. */
+  /** Released together with the hold: the mutex under which siblings re-enter. */
   readonly siblingMutex: SiblingMutex | null
-  /** Where the call stood. */
+  /** The call site of the `withLock`. */
   readonly place: CallSite
 }
 
-/** What `withLock` obtained: one hold, of one lock or of several. */
+/** What `withLock` acquired: one hold, of one lock or of several. */
 export interface Taken<H> {
   /** Of the lock whose `withLock` was called. */
   readonly session: Session
@@ -25,10 +25,9 @@ export interface Taken<H> {
 }
 
 /**
- * Runs the callback inside what was obtained, and gives that back. Settles when the release is known, but at most
- * `releaseWaitMs` after the callback.
- * @param own the context that was opened for the callback, when nothing enclosed the call
- * @throws the error of the callback; LockLostError, which has its result
+ * Runs the callback under the hold, then releases it. Waits for the reply to the release at most `releaseWaitMs`.
+ * @param own the context opened for the callback, when the call had no context around it
+ * @throws the error of the callback; LockLostError, with the callback's result
  */
 export async function whileHeld<H extends LockHold, T>(
   { session, hold, parts }: Taken<H>,
@@ -51,8 +50,8 @@ export async function whileHeld<H extends LockHold, T>(
   try {
     released = await session.releaseWaits.outcomeOf(hold.release())
   } catch {
-    // A release that fails, or that nobody knows in time, hides neither the result nor the error of the callback: the
-    // work was done under the lock. It is tried on in the background, and 'release-failed' tells.
+    // A release that fails or gets no reply in time must not hide the callback's result or error: the work was done
+    // under the lock. The release is retried in the background, and 'release-failed' reports the outcome.
   }
   parts.forEach(leave)
   if (failure) {
@@ -64,11 +63,11 @@ export async function whileHeld<H extends LockHold, T>(
   return result as T
 }
 
-/** Inside a frame of each part, and at one place of each client. */
+/** Enters a frame per part, and one call site per client. */
 function enter<T>(parts: readonly Part[], frames: Frame[], callback: () => T): T {
   const [only] = parts
   if (only && parts.length === 1) {
-    // One lock: all that a hot path needs.
+    // One lock, the hot path: no maps.
     const { session, place, acquisition } = only
     const frame = new Frame(place.context, place.frame, acquisition.scope, acquisition)
     frames.push(frame)
@@ -90,19 +89,19 @@ function enter<T>(parts: readonly Part[], frames: Frame[], callback: () => T): T
 }
 
 /**
- * Levels taken by hand inside and not given back stay with the context, as with a Redisson thread. Not while
- * another withLock is still inside it: that would let its siblings in.
+ * Levels that the callback acquired by hand and did not release stay with the context, as with a Redisson thread. Not
+ * while another withLock is still inside the acquisition: that would let its siblings in.
  */
 function leave({ session, acquisition, siblingMutex, place }: Part): void {
   const { levels } = acquisition
-  // Also while a release has no answer, or waits for its turn.
+  // Also while a release awaits its reply or its turn.
   if (!acquisition.isReleased && levels.latest && !levels.anyOfCallback) {
     acquisition.keepIn(place.context)
   }
   releaseSiblingMutex(session, siblingMutex)
 }
 
-/** The work is done, but not under the lock. */
+/** The callback succeeded, but not under the lock. */
 function lostWith(hold: LockHold, result: unknown): LockLostError {
   const { lockName, owner, lossError } = hold
   return new LockLostError({ lockName, owner, reason: lossError?.reason ?? 'gone', result, cause: lossError })

@@ -13,7 +13,9 @@ export interface WithLockCall {
   readonly options: AcquireOptions
 }
 
-/** Whoever waits for it costs no more than its call: the callback's part begins when the lock is there. */
+/**
+ * While the call waits it costs no more than an `acquire`: the work for the callback starts when the lock is held.
+ */
 export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promise<T> | T): Promise<T> {
   const { acquirer, protocol, place: around, options } = call
   try {
@@ -28,7 +30,7 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
     ofCallback: true,
     bare: null,
   }
-  // Not before its caller is resumed: the callback runs in the caller's async context.
+  // Only after the caller is resumed: the callback must run in the caller's async context.
   return acquirer.obtain(protocol, request, heldOrThrow).then(({ hold, acquisition, siblingMutex }) => {
     const own = around ? null : acquisition.thread
     const place = around ?? { context: own as Context, frame: null }

@@ -3,20 +3,20 @@ import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkDuration, checkObject, checkOneOf, checkOptions } from '../arguments/validate.js'
 
 /**
- * Pauses that grow: after the n-th refusal in a row `initialMs * factor^(n-1)`, at most `maxMs`; of that between half
- * and all, at random ("equal jitter": Marc Brooker, "Exponential Backoff and Jitter", 2015).
+ * Growing pauses: after the n-th refusal in a row `initialMs * factor^(n-1)`, at most `maxMs`, of which between half
+ * and all is used, at random ("equal jitter": Marc Brooker, "Exponential Backoff and Jitter", 2015).
  */
 export interface ExponentialBackoff {
   kind: 'exponential'
-  /** The first pause, ms. Default 1, or `maxMs` if that is less. A timer knows nothing shorter than 1. */
+  /** The first pause, ms. Default 1, or `maxMs` if that is less. Timers have a resolution of 1 ms. */
   initialMs?: number | undefined
-  /** The longest pause, ms. Default 128, or `initialMs` if that is more. Shorter: quicker, and more questions. */
+  /** The longest pause, ms. Default 128, or `initialMs` if that is more. Shorter: faster, with more load on Redis. */
   maxMs?: number | undefined
-  /** From 1. Default 2. */
+  /** At least 1. Default 2. */
   factor?: number | undefined
 }
 
-/** Pauses of always the same length. */
+/** Pauses of constant length. */
 export interface ConstantBackoff {
   kind: 'constant'
   /** Default 64 ms. */
@@ -24,7 +24,7 @@ export interface ConstantBackoff {
 }
 
 export interface SpinLockOptions {
-  /** How the first waiter of a client pauses between its questions. Default: exponential. */
+  /** How the first waiter of a client pauses between attempts. Default: exponential. */
   backoff?: ExponentialBackoff | ConstantBackoff | undefined
 }
 
@@ -37,7 +37,7 @@ const EXPONENTIAL_BACKOFF: KnownKeys<ExponentialBackoff> = {
   factor: true,
 }
 
-/** How long to pause after so many refusals in a row, ms. `random`: uniform in [0, 1). */
+/** The pause after a number of refusals in a row, ms. `random`: uniform in [0, 1). */
 export type Backoff = (refusals: number, random: () => number) => number
 
 /** @throws InvalidArgumentError */
@@ -75,5 +75,7 @@ function exponential(given: ExponentialBackoff): Backoff {
   return (refusals, random) => Math.min(first * factor ** (refusals - 1), longest) * (0.5 + random() / 2)
 }
 
-/** Made once: locks of names that live for a moment are made as often as they are taken. */
+/**
+ * Created once: spin locks have short-lived names, so the object is created about as often as the lock is acquired.
+ */
 const BY_DEFAULT = exponential({ kind: 'exponential' })

@@ -24,8 +24,8 @@ import type { LocalHandover } from '../entry/handover.js'
 const DOES_NOT_WAIT = '-1'
 
 /**
- * Redisson's RFairLock: its hash, its list of waiters and their times. What must be trusted is kept beside them in
- * Redis's time: who of our waiters came when, and which of our clients live.
+ * Redisson's RFairLock: its hash, its queue of waiters and their time-outs. Beside them Redis keeps, in its own time,
+ * the state that must be trusted: the arrival order of Holdfast's waiters and the liveness of their clients.
  */
 export class FairProtocol extends HashProtocol implements LocalHandover, GrantedLock {
   readonly kind: LockKind = 'fair'
@@ -82,7 +82,7 @@ export class FairProtocol extends HashProtocol implements LocalHandover, Granted
     return reply
   }
 
-  /** Certainly not in line: no release will come that takes it out again. */
+  /** The try was certainly not sent, so the waiter is not in the queue and no release needs to remove it. */
   private forgetUnsent(owner: string, arrival: string, error: unknown): void {
     const isUnknown = error instanceof RedisUnavailableError && error.outcome === 'unknown'
     if (!isUnknown && arrival === NOT_IN_LINE) {
@@ -94,7 +94,7 @@ export class FairProtocol extends HashProtocol implements LocalHandover, Granted
     return this.session.fairQueue.rejoins ? this : null
   }
 
-  /** Past those who have left; never past one that asks Redis at the moment. */
+  /** Skips waiters that have left; stops at one whose own try is on its way to Redis. */
   offer(passed: HandedOverHold, behind: string[]): boolean {
     const { grantReceiver, fairQueue } = this.session
     let isTaken: boolean | undefined

@@ -1,25 +1,25 @@
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkInteger, checkOneOf, checkOptions } from '../arguments/validate.js'
 
-/** Every client of one lock should be given the same. */
+/** All clients of one lock should use the same options. */
 export interface FencedLockOptions {
   /**
-   * Where the next token comes from. `'counter'` (default), as in Redisson: the last one + 1; when Redis has lost
-   * the last one (a restart without data, FLUSHALL, an expired counter), tokens start again at 1, and a guard that
-   * has seen larger ones refuses them. `'time'`: at least the clock of Redis in microseconds, so that tokens go on
-   * growing all the same, unless that clock was set back by more than the time since.
+   * How the next token is chosen. `'counter'` (default), as in Redisson: the last one + 1. If Redis has lost the last
+   * one (a restart without data, FLUSHALL, an expired counter), tokens start again at 1, and a guard that has seen
+   * larger ones rejects them. `'time'`: at least the clock of Redis in microseconds, so that tokens keep growing even
+   * then, unless that clock was set back by more than the time elapsed since.
    */
   tokens?: 'counter' | 'time' | undefined
   /**
-   * How long the counter lives after the latest acquisition, in ms. Default: for ever, as in Redisson: one small
-   * key for every name that was ever locked. With `'counter'` make it longer than any guard remembers.
+   * Lifetime of the counter after the latest acquisition, in ms. Default: for ever, as in Redisson: one small key for
+   * every name ever locked. With `'counter'`, choose it longer than any guard remembers tokens.
    */
   tokenTtlMs?: number | undefined
 }
 
 const FENCED_LOCK_OPTIONS: KnownKeys<FencedLockOptions> = { tokens: true, tokenTtlMs: true }
 
-/** Checked, with defaults. */
+/** Validated, with defaults. */
 export interface TokenRule {
   readonly tokens: 'counter' | 'time'
   readonly tokenTtlMs: number | undefined

@@ -9,7 +9,7 @@ import type { TokenRule } from './fenced-options.js'
 import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
 import { ReentrantProtocol } from './reentrant.js'
 
-/** Redisson's RFencedLock: an RLock, and a counter beside it that every acquisition raises. */
+/** Redisson's RFencedLock: an RLock, and a counter beside it that every acquisition increments. */
 export class FencedProtocol extends ReentrantProtocol {
   override readonly kind: LockKind = 'fenced'
   readonly givesTokens = true
@@ -24,7 +24,7 @@ export class FencedProtocol extends ReentrantProtocol {
     this.tokenKey = tokenKey(this.key)
   }
 
-  /** A re-entry has the token of its acquisition: only a first acquire counts. */
+  /** Only a first acquire increments the counter: a re-entry has the token of its acquisition. */
   override acquire<T>(
     change: HoldChange,
     terms: AcquireTerms,
@@ -41,7 +41,7 @@ export class FencedProtocol extends ReentrantProtocol {
     return this.session.runner.ask(acquireFencedCall({ ...lock, tokenKey, tokens, tokenTtlMs }), handler)
   }
 
-  /** Redis gives every acquisition its token. */
+  /** Never handed over locally: every acquisition needs a token from Redis. */
   override get handover(): null {
     return null
   }

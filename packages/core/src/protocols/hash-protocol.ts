@@ -19,7 +19,7 @@ import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../
 import type { CallerLine, LockProtocol, QueueCandidate } from './lock-protocol.js'
 import type { LocalHandover } from '../entry/handover.js'
 
-/** What the kinds of lock have in common that are one hash `owner -> holds` with a time to live. */
+/** The base of the locks that are one hash `owner -> holds` with a time to live. */
 export abstract class HashProtocol implements LockProtocol {
   readonly key: string
   readonly shared: boolean = false
@@ -86,7 +86,7 @@ export abstract class HashProtocol implements LockProtocol {
       const { ttlMs, holds } = await this.inspect(timeoutMs)
       return owner.find(holds) === undefined ? null : ttlMs
     } catch (error) {
-      // Somebody put another thing under the lock's name.
+      // The key was overwritten with another type.
       if (error instanceof WrongTypeError) {
         return null
       }

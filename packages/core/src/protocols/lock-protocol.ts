@@ -6,20 +6,20 @@ import type { EntryCommands } from '../entry/owner-commands.js'
 import type { LocalHandover } from '../entry/handover.js'
 import type { LockFacts, LockState } from '../scripts/lock.js'
 
-/** Somebody in a local line, or who has come from there. */
+/** A caller in a local queue, or one that was at its head. */
 export interface QueueCandidate {
   readonly owner: string
   readonly rule: ReentryRule
 }
 
-/** The local line that callers of an owner stand in. */
+/** The local queue for callers of an owner. */
 export interface CallerLine {
   readonly queue: string
-  /** Where what may let its head in is announced. */
+  /** The channel whose messages may let its head in. */
   readonly topic?: string
-  /** Whether the head asks again from time to time; false: it is woken. Default true. */
+  /** Whether the head retries periodically; false: only when woken. Default true. */
   readonly ticks?: boolean
-  /** Whether callers next to each other may have it together. Default false. */
+  /** Whether adjacent callers may hold the lock together. Default false. */
   readonly shared?: boolean
 }
 
@@ -29,35 +29,35 @@ export interface LockProtocol extends EntryCommands {
   readonly kind: LockKind
   /** The lock's key in Redis. */
   readonly key: string
-  /** What tells this lock from every other in the client. A read lock and its write lock are two, of one key. */
+  /** Identifies this lock within the client. A read lock and its write lock have two scopes and one key. */
   readonly scope: string
-  /** Several owners may have it at once. */
+  /** Several owners may hold it at once. */
   readonly shared: boolean
   /** Whether every acquisition gets a fencing token. */
   readonly givesTokens?: true
-  /** Whether who has it already is refused it. */
+  /** Whether an owner that already holds it is refused. */
   readonly refusesReentry?: true
-  /** Whether levels may be added and given back before Redis hears of them. */
+  /** Whether levels may be added and released locally before Redis is updated. */
   readonly reentersLocally: boolean
   ownerOf(threadId: number): string
   /**
-   * What the caller's place means for its wait.
+   * How the call site affects a wait: what it may re-enter or overtake.
    * @throws SelfDeadlockError the wait would never end
    */
   reentryRule(place: CallSite | null, isEndless: boolean): ReentryRule
   lineOf(standing: QueueCandidate): CallerLine
-  /** Null where every holder has to take it in Redis. */
+  /** Null when every acquisition has to go through Redis. */
   readonly handover: LocalHandover | null
-  /** Whether anybody in this client waits for it. */
+  /** Whether this client has a waiter for it. */
   readonly isAwaited: boolean
-  /** How long a caller that was refused so many times waits before it asks again, ms. Absent: until it is woken. */
+  /** Pause before the next retry after this many refusals, ms. Absent: a refused caller sleeps until woken. */
   pauseAfter?(refusals: number): number
   /** Makes the lease last at least this long from now, ms. */
   extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
   forceRelease(): Promise<boolean>
   inspect(timeoutMs?: number): Promise<LockState>
-  /** All that Redis has about the lock; null: nobody has it. */
+  /** Everything Redis stores about the lock; null: it is free. */
   explain(): Promise<LockFacts | null>
-  /** What Redis keeps of an owner's lease, ms, -1 when it has no end; null when the owner does not have the lock. */
+  /** Lease left of an owner according to Redis, ms, -1 without expiry; null when the owner does not hold the lock. */
   remaining(owner: OwnerField, timeoutMs?: number): Promise<number | null>
 }

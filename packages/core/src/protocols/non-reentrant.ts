@@ -2,8 +2,8 @@ import type { LockKind } from '../diagnostics/messages.js'
 import { FairProtocol } from './fair.js'
 import { ReentrantProtocol } from './reentrant.js'
 
-// In Redis they are what Redisson's RLock and RFairLock are. Who has the lock already is known here: an owner is one
-// acquisition, so no command of another could be taken for its re-entry.
+// In Redis these are Redisson's RLock and RFairLock. Re-entry is refused locally: an owner is one acquisition, so
+// Redis never sees a command that it could take for a re-entry.
 
 export class NonReentrantProtocol extends ReentrantProtocol {
   override readonly kind: LockKind = 'non-reentrant'

@@ -25,8 +25,8 @@ const UPGRADE =
   'lock and then the read lock'
 
 /**
- * Redisson's RReadWriteLock: one hash with a mode and both kinds of owners. Callers of both kinds stand in one local
- * line, so that they are served in the order in which they came; readers next to each other try together.
+ * Redisson's RReadWriteLock: one hash with a mode and both kinds of owners. Readers and writers share one local
+ * queue, so that they are served in order of arrival; adjacent readers try together.
  */
 abstract class ReadWriteProtocol extends HashProtocol {
   protected readonly keys: ReadWriteKeys
@@ -51,12 +51,12 @@ abstract class ReadWriteProtocol extends HashProtocol {
   }
 
   lineOf(standing: QueueCandidate): CallerLine {
-    // Behind a writer of its own client it would wait for somebody who waits for it.
+    // Queued behind a writer of its own client, it would wait for a writer that waits for it.
     const queue = standing.rule.skipsQueue ? localName('past', standing.owner) : this.key
     return { queue, topic: this.keys.channel, shared: this.kind === 'read' }
   }
 
-  /** Who has it in this mode. */
+  /** The owners in this mode. */
   override async inspect(timeoutMs?: number): Promise<LockState> {
     const { ttlMs, holds } = await super.inspect(timeoutMs)
     const isMine = (field: string): boolean =>
@@ -71,7 +71,7 @@ abstract class ReadWriteProtocol extends HashProtocol {
     return (await forceRelease(this.session.runner, command)).kind === 'released'
   }
 
-  /** @throws SelfDeadlockError it would wait for ever for what an enclosing context holds */
+  /** @throws SelfDeadlockError the wait for what an enclosing context holds would never end */
   protected refuseEndlessWait(place: CallSite, ...scopes: readonly string[]): void {
     for (const scope of scopes) {
       const holder = heldByAncestor(place.context, scope)
@@ -88,13 +88,16 @@ export class ReadProtocol extends ReadWriteProtocol {
   constructor(
     session: Session,
     lockName: string,
-    /** Behind writers that wait. */
+    /** Whether new readers yield to waiting writers. */
     private readonly standsBack: boolean,
   ) {
     super(session, lockName, 'read')
   }
 
-  /** A writer may read besides. Who reads already, or was forked from a reader, passes the writers that wait for it. */
+  /**
+   * The writer may read as well. A current reader, or a context forked from one, overtakes waiting writers: they wait
+   * for it.
+   */
   override reentryRule(place: CallSite | null, isEndless: boolean): ReentryRule {
     if (!place) {
       return ALONE
@@ -147,7 +150,7 @@ export class WriteProtocol extends ReadWriteProtocol {
   }
 
   override reentryRule(place: CallSite | null, isEndless: boolean): ReentryRule {
-    // A try, or a wait with a limit, ends by itself: it is answered as if another caller had the lock.
+    // A single try, or a limited wait, ends by itself: it is answered as if another owner held the lock.
     if (place && isEndless) {
       const { read, write } = this.scopes
       const reader = enclosing(place, read)?.acquisition
@@ -168,7 +171,7 @@ export class WriteProtocol extends ReadWriteProtocol {
     { leaseMs, waits, note }: AcquireTerms,
   ): Promise<AcquireReply> {
     const { keys, session } = this
-    // It says so again at each try, and tries at least that often.
+    // Renewed by each try; the heartbeat makes a waiting writer try at least once per interval.
     const announceForMs = waits ? 2 * session.options.resyncInterval : 0
     const latchKey = this.latchKey(owner)
     const command = { keys, latchKey, owner, holds, leaseMs, stamp, announceForMs, note }

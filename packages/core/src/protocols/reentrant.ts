@@ -27,14 +27,14 @@ import type { LocalHandover } from '../entry/handover.js'
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
 export class ReentrantProtocol extends HashProtocol implements LocalHandover, GrantedLock {
   readonly kind: LockKind = 'reentrant'
-  /** Where releases are announced; null: nowhere. */
+  /** The channel on which releases are published; null: none. */
   private readonly channel: string | null
   private readonly line: CallerLine
-  /** Who waits and is given it. */
+  /** The queue of waiters that a release can grant the lock to. */
   private readonly lineKey: string
   override readonly reentersLocally: boolean
   private readonly passesOn: boolean
-  /** Nobody but Holdfast clients uses it. */
+  /** Only Holdfast clients use it. */
   private readonly isOurs: boolean
 
   constructor(session: Session, lockName: string, isAnnounced = true) {
@@ -45,12 +45,12 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
     this.lineKey = givenLine(this.key)
     const { localPassing, localReentry, replicas, interop } = session.options
     this.isOurs = interop === 'none'
-    // What only the primary has would be a loss after a fail-over: where replicas count, Redis is asked.
+    // A lease known only to the primary could be lost in a fail-over: with replicas, every level goes through Redis.
     this.passesOn = isAnnounced && localPassing && !replicas
     this.reentersLocally = localReentry && !replicas
   }
 
-  /** One line for all callers of this client: a release lets one of them in. */
+  /** One queue for all callers of this client: a release lets one of them in. */
   lineOf(): CallerLine {
     return this.line
   }
@@ -74,15 +74,18 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
   }
 
   /**
-   * Whether anybody is told of the note of whoever has it, should the lock be refused now. A caller that waits asks again
-   * before it can tell of it in an error: the first time only those want it who look on.
+   * Whether a refused try should return the holder's note. A caller that waits tries again before it can name the
+   * holder in an error: on its first try only observers need the note.
    */
   private get isNoteWanted(): boolean {
     const { lastHolders, events } = this.session
     return lastHolders.isKnown(this.key) || isCallSeen() || events.hasListeners('waiting')
   }
 
-  /** Whether a release gives it to the first in line. Where nobody can count who listens, it is announced to all. */
+  /**
+   * Whether a release grants the lock to the first waiter. If the channel's subscribers cannot be counted (unsharded
+   * messages on a cluster), every release is published to all.
+   */
   protected get isGiven(): boolean {
     const { channel, key } = this
     const { runner } = this.session
@@ -120,7 +123,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
     const { runner } = this.session
     const latchKey = this.latchKey(owner)
     const unseated = holds === 0 ? this.unseatedWithout(owner) : undefined
-    // Each name by itself: to spread one object into another takes longer than all the rest of a release.
+    // Copied field by field: object spread would cost more than the rest of a release.
     const tellsLineAlone = this.isOurs && this.isGiven
     const command = {
       lockName,
@@ -138,7 +141,10 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
     return runner.run(releaseCall(runner, command), handler)
   }
 
-  /** How many connections of this client hear of the release and stand not in line; undefined: nobody is given it. */
+  /**
+   * Connections of this client that would hear the release but are not queued; undefined: the release grants to no
+   * waiter.
+   */
   private unseatedWithout(owner: string): number | undefined {
     const { key, channel, session } = this
     session.plainQueue.leave(key, owner)
@@ -147,7 +153,9 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
       : undefined
   }
 
-  /** Somebody elsewhere was given the lock, and nothing was announced: the head here stands in line from now on. */
+  /**
+   * The lock was granted to another client and nothing was published: the head here must enter the queue from now on.
+   */
   wentToAnother(forMs: number | undefined): void {
     const { session, key } = this
     if (!this.isOurs) {
@@ -166,7 +174,9 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
     return 0
   }
 
-  /** The release was announced to nobody, so nobody here heard of it: the head looks for itself. */
+  /**
+   * The release was published to no subscriber, so no message reached this client either: its head tries by itself.
+   */
   wentUnheard(): void {
     const { waiter } = this.session
     if (this.isOurs && waiter.isWaiting(this.key)) {

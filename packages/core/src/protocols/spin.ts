@@ -8,10 +8,10 @@ import type { HoldChange } from '../entry/entry-command.js'
 import type { CallerLine } from './lock-protocol.js'
 import { ReentrantProtocol } from './reentrant.js'
 
-/** Redisson's RSpinLock: an RLock without messages. The head of the local line asks again after pauses. */
+/** Redisson's RSpinLock: an RLock without messages. The head of the local queue retries with a backoff. */
 export class SpinProtocol extends ReentrantProtocol {
   override readonly kind: LockKind = 'spin'
-  // A line of its own: behind a caller of `getLock` that has it, the next would sleep until a message.
+  // A queue of its own: behind a holder from `getLock`, the next caller would sleep until a message.
   private readonly queue: string
 
   constructor(
@@ -38,7 +38,7 @@ export class SpinProtocol extends ReentrantProtocol {
   override release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const reply = super.release(change, handler)
     if (change.holds === 0) {
-      // Beside the answer's way to the caller, which is not to become longer by it.
+      // Not chained into the reply, which would delay the caller.
       reply.then(this.wakeNext, () => undefined)
     }
     return reply
@@ -50,7 +50,7 @@ export class SpinProtocol extends ReentrantProtocol {
     return released
   }
 
-  /** It asks rarely while another caller of this client has the lock: whoever ends that tells it. */
+  /** The head retries rarely while this client itself holds the lock, so the local release wakes it. */
   private readonly wakeNext = (): void => {
     this.session.waiter.wake(this.queue)
   }

@@ -20,14 +20,14 @@ import { afterThisTick, type Clock } from '../runtime/time.js'
 
 export const NOT_IN_LINE = '0'
 
-/** One waiter, from before the try that puts it in line until it has the lock or gives up. */
+/** One waiter, from before the try that enqueues it until it holds the lock or gives up. */
 export interface FairWait {
   readonly owner: string
-  /** The number it came at; NOT_IN_LINE before Redis has given it one. */
+  /** Its arrival number; NOT_IN_LINE until Redis has assigned one. */
   arrival: string
-  /** Its client's life in which Redis last had it in line; '' before. */
+  /** The liveness window of its client in which Redis last reported it queued; '' before. */
   aliveSince: string
-  /** Ends hearing a Java client announce its turn; null while no Java client is in sight. */
+  /** Unsubscribes from its Redisson turn channel; null while no Java client is in sight. */
   stopListening: (() => void) | null
 }
 
@@ -45,31 +45,30 @@ export interface FairQueueParts {
   readonly waiter: Waiter
   readonly lastHolders: LastSeenHolders
   readonly clock: Clock
-  /** Two of them after its last one a client counts as dead. */
+  /** A client counts as dead two of these after its last heartbeat. */
   readonly heartbeatMs: number
-  /** Whether a lock that a waiter is given is used before Redis is asked. */
+  /** Whether a granted lock is used without asking Redis first. */
   readonly takesGrants: boolean
-  /** Null where waiters that stand behind each other do not pass it on. */
+  /** Null when waiters directly behind each other do not hand the lock over locally. */
   readonly rejoins: RejoinBatcher | null
   readonly grantReceiver: GrantReceiver
 }
 
-/** The local line of one owner. Nobody else stands in it: the order of a fair lock is kept by Redis. */
+/** The local queue of one owner, with that caller only: Redis keeps the order of a fair lock. */
 export function fairQueue(owner: string): string {
   return localName('fair', owner)
 }
 
 /**
- * This client's waiters in the lines of fair locks. They sleep until they are told that it is their turn. One
- * heartbeat for all of them says that they live, and finds what no message told: a message that was lost, a lease
- * that ran out, a head that died.
+ * This client's waiters in the queues of fair locks. They sleep until it is their turn. One heartbeat per lock renews
+ * the liveness of all of them and detects what no message reported: a lost message, an expired lease, a dead head.
  */
 export class FairQueue {
   private readonly lines = new Map<string, Line>()
   private readonly lineOf = new Map<string, Line>()
   private readonly javaTurns: RedissonTurnChannel
   private readonly timer: SoonestTimer
-  /** Of the latest answer. */
+  /** Of the latest reply. */
   private roundTripMs = 0
 
   constructor(private readonly parts: FairQueueParts) {
@@ -77,29 +76,29 @@ export class FairQueue {
     this.timer = new SoonestTimer(parts.clock, () => void this.beat())
   }
 
-  /** What this client says of itself whenever it asks. */
+  /** The client's liveness, sent with every command of a fair lock. */
   get alive(): SignOfLife {
     const { clientId, nonce, takesGrants, rejoins, grantReceiver, runner } = this.parts
     const { aliveForMs } = this
-    // What comes as late as that would be over before anybody could use it, and its waiter has lost its place.
+    // A grant that arrives later would have expired before its use, and its waiter would have lost its place.
     const isInTime = this.roundTripMs <= aliveForMs / 8
     return {
       clientId,
       nonce,
       aliveForMs,
-      // A client of a cluster may listen at any node.
+      // On a cluster the client may be subscribed at any node, so a script cannot count it.
       hears: grantReceiver.isSubscribed && runner.slotOf(clientId) === undefined,
       takesGrants: takesGrants && isInTime,
       passesOn: rejoins !== null,
     }
   }
 
-  /** How long a heartbeat makes this client count as alive, ms. */
+  /** How long a heartbeat keeps this client alive, ms. */
   private get aliveForMs(): number {
     return Math.ceil(2 * this.parts.heartbeatMs)
   }
 
-  /** How many of this client wait for it. */
+  /** Number of this client's waiters for the lock. */
   countAt(lockKey: string): number {
     return this.lines.get(lockKey)?.waits.size ?? 0
   }
@@ -108,7 +107,7 @@ export class FairQueue {
     return this.parts.rejoins
   }
 
-  /** Before the try that puts it in line: its turn may be announced before the answer arrives. */
+  /** Called before the try that enqueues the waiter: its turn may be announced before the reply arrives. */
   enter(line: FairLine, owner: string): FairWait {
     const lockKey = keyOf(line)
     const here = this.lines.get(lockKey) ?? newLine(line, this.aliveForMs)
@@ -132,7 +131,7 @@ export class FairQueue {
     return wait
   }
 
-  /** Redis has it in line. */
+  /** Redis has enqueued the waiter. */
   stands(owner: string, reply: FairHeldReply, sentAt: number): void {
     const here = this.lineOf.get(owner)
     const wait = here?.waits.get(owner)
@@ -145,7 +144,7 @@ export class FairQueue {
     }
   }
 
-  /** It has the lock, or does not want it any more. */
+  /** The waiter holds the lock, or has given up. */
   leave(owner: string): void {
     const here = this.lineOf.get(owner)
     const wait = here?.waits.get(owner)
@@ -165,7 +164,7 @@ export class FairQueue {
     }
   }
 
-  /** Not before the caller has been told of the holder: it may be about to hear that its wait is over. */
+  /** Deferred, because the caller may be about to report the holder in the error that ends its wait. */
   private forgetHolderSoon(lockKey: string): void {
     const { lastHolders } = this.parts
     if (lastHolders.isKnown(lockKey)) {
@@ -177,19 +176,19 @@ export class FairQueue {
     }
   }
 
-  /** A message says that it is its turn: it tries. The message may be late, or a second one. */
+  /** A message says that it is the owner's turn: it tries. Late and duplicate messages do no harm. */
   wake(owner: string): void {
     this.parts.waiter.wake(fairQueue(owner))
   }
 
-  /** Messages may have been missed: each of them tries. */
+  /** Messages may have been missed: every waiter tries. */
   wakeEverybody(): void {
     this.lines.forEach(({ waits }) => this.wakeAll(waits))
   }
 
   private async beat(): Promise<void> {
     if (this.lines.size > 0) {
-      // Before the answers: a round trip must not come on top of the interval.
+      // Set before the replies: the round trip must not lengthen the interval.
       this.timer.within(this.parts.heartbeatMs)
     }
     await Promise.all([...this.lines.values()].map((each) => this.ask(each)))
@@ -208,7 +207,7 @@ export class FairQueue {
       this.watch(line, waits.values(), reply)
       this.callUp(line, waits, reply)
     } catch {
-      // What is wrong each of them finds out by its own try, and its own limits say what that means for it.
+      // Each waiter meets the failure in its own try, where its own limits decide how to handle it.
       this.wakeAll(waits)
     }
   }
@@ -218,17 +217,17 @@ export class FairQueue {
     windows.add(window, sentAt)
   }
 
-  /** Whoever of ours is to try now. */
+  /** Wakes the waiters of this client that should try now. */
   private callUp(line: FairLine, waits: ReadonlyMap<string, FairWait>, reply: HeartbeatReply): void {
     const { clientId, runner } = this.parts
     const { first, holder, life } = reply
     if (waits.has(holder)) {
-      // It was given the lock, and does not know.
+      // The grant message was lost.
       this.wake(holder)
     }
     for (const wait of [...waits.values()]) {
       if (wait.aliveSince !== '' && wait.aliveSince !== life.since) {
-        // Taken for dead since then, it may have been taken out of the line: it goes back to where it stood.
+        // The client counted as dead in between and the waiter may have been removed: its try restores its old place.
         this.wake(wait.owner)
       }
     }
@@ -237,14 +236,14 @@ export class FairQueue {
         this.wake(first)
       }
     } else if (first.startsWith(`${clientId}:`)) {
-      // Its caller went while Redis did not answer, for so long that nobody tells it any more.
+      // A waiter that gave up while Redis was unreachable, for longer than its withdrawal was retried.
       withdraw(runner, { line, owner: first }).catch(() => undefined)
     } else if (reply.ttlMs === -2) {
       this.timer.within(reply.firstAliveForMs)
     }
   }
 
-  /** What any answer about a line says about the next moment worth asking, and about who is there. */
+  /** Applies any reply about a queue: when to ask next, and whether Java clients need their turn channels. */
   private watch(line: FairLine, waits: Iterable<FairWait>, { ttlMs, javaIsThere }: Seen): void {
     if (ttlMs >= 0) {
       this.timer.within(ttlMs)

@@ -6,8 +6,8 @@ import type { Clock } from '../runtime/time.js'
 export interface GrantedLock {
   readonly key: string
   /**
-   * Should it be free, those who wait for it are told so.
-   * @returns ms after which it is worth another look, because it was given to the next one; 0: it is not
+   * If the lock is free, wakes its waiters.
+   * @returns ms after which to look again, because it was granted to the next waiter; 0: no need
    */
   lookAgain(): Promise<number>
 }
@@ -15,9 +15,9 @@ export interface GrantedLock {
 export interface GrantedLocksParts {
   readonly runner: Pick<ScriptRunner, 'together'>
   readonly clock: Clock
-  /** Between two looks of which the first had no answer, ms. */
+  /** Pause before a second look when the first got no reply, ms. */
   readonly pauseMs: number
-  /** So long after the first look no client of Java sleeps any more on what the last release should have told it, ms. */
+  /** How long to retry, ms: after that no Java client still sleeps on a lease that it was told before the grant. */
   readonly patienceMs: number
 }
 
@@ -27,17 +27,17 @@ interface Watched {
   readonly giveUpAt: number
 }
 
-// Redis ends a key within the millisecond, its clock and that of this process do not run alike.
+// Redis expires keys with a precision of 1 ms, and its clock and the process's drift.
 const AFTER_THE_END_MS = 20
-// One look for all that are due by then: a service may give away thousands of locks a second.
+// One batch for all that are due by then: a service may grant thousands of locks a second.
 const TOGETHER_MS = 100
 
 /**
- * Locks that releases of this client gave to waiters instead of telling everybody that they are free. A waiter that is
- * stopped (SIGSTOP, a machine that lost its power) has an open connection as far as Redis knows, and never uses what it
- * was given. Waiters of Holdfast find that out by themselves; a Java client sleeps until the end of the lease that it was
- * told of when it tried last. So once what was given is over, the client that gave it looks whether the lock is free.
- * See docs/decisions/0035-a-grant-that-nobody-took.md.
+ * Locks that releases of this client granted to a waiter instead of announcing them as free. A stopped waiter
+ * (SIGSTOP, a power failure) still has an open connection as far as Redis knows, and never uses the grant. Holdfast
+ * waiters detect that themselves; a Java client sleeps until the end of the lease that its last try reported. So when
+ * a grant has expired, the client that made it checks whether the lock is free. See
+ * docs/decisions/0035-a-grant-that-nobody-took.md.
  */
 export class GrantedLocks {
   private readonly byKey = new Map<string, Watched>()
@@ -48,7 +48,7 @@ export class GrantedLocks {
     this.timer = new SoonestTimer(parts.clock, () => this.lookAtDue())
   }
 
-  /** @param forMs how long it is given */
+  /** @param forMs how long the grant lasts */
   watch(lock: GrantedLock, forMs: number): void {
     const dueAt = this.parts.clock.now() + forMs + AFTER_THE_END_MS
     this.add({ lock, dueAt, giveUpAt: dueAt + this.parts.patienceMs })
@@ -89,7 +89,7 @@ export class GrantedLocks {
     const { clock, pauseMs } = this.parts
     try {
       const again = await lock.lookAgain()
-      // A release meanwhile has given it anew, and is waited for.
+      // A later release has granted it anew and is watched already.
       if (again > 0 && !this.byKey.has(lock.key)) {
         this.watch(lock, again)
       }

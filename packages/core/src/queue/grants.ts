@@ -4,38 +4,38 @@ import type { LivenessWindows } from './liveness.js'
 import type { HandedOverHold } from '../entry/handover.js'
 import type { Clock } from '../runtime/time.js'
 
-/** A waiter of this client that Redis may give a lock. */
+/** A waiter of this client that Redis may grant a lock to. */
 export interface GrantWaiter {
-  /** The local line that it is the first in. */
+  /** The local queue whose head it is. */
   readonly queue: string
-  /** What Redis said of its life, or of that of its client. */
+  /** The liveness windows of the waiter or its client, as reported by Redis. */
   readonly liveness: LivenessWindows
-  /** What Redis has with its place in line: whoever tells of a grant proves by it that it has read that. */
+  /** Stored in Redis with the waiter's place: a sender that knows it has read the queue. */
   readonly nonce: string
-  /** It has the lock. */
+  /** Called when the waiter has received the lock. */
   readonly onTaken: () => void
 }
 
-/** A message that a lock was given to a waiter. */
+/** A message that a lock was granted to a waiter. */
 export interface GrantMessage {
   readonly owner: string
-  /** Ms of Redis. */
+  /** Redis time, ms. */
   readonly until: number
-  /** Who stands behind it, as in `PushedGrant`. */
+  /** The waiters behind it, as in `PushedGrant`. */
   readonly behind: string[]
-  /** What it says, and the proof that whoever says it can read the line; '' where it has none. */
+  /** The signed text, and the proof that the sender can read the queue; '' without one. */
   readonly text: string
   readonly proof: string
 }
 
-/** A lock that Redis gave to a waiter, for a life that a request sent at `sentAt` began. */
+/** A lock that Redis granted, with a lease that counts from `sentAt`. */
 export interface PushedGrant {
   readonly kind: 'granted'
   readonly owner: string
   /** Monotonic ms. */
   readonly sentAt: number
   readonly ttlMs: number
-  /** Those of this client that stand directly behind it in Redis's line, in that order. */
+  /** The waiters of this client directly behind the owner in Redis's queue, in order. */
   readonly behind: string[]
 }
 
@@ -46,15 +46,15 @@ export interface GrantReceiverParts {
   readonly beforeResume: () => void
 }
 
-/** What Redis gives to waiters of this client, of whatever kind of lock. */
+/** Receives the grants for waiters of this client, for all kinds of locks. */
 export class GrantReceiver {
-  /** Whether this client hears of it. */
+  /** Whether the client is subscribed to its channel. */
   isSubscribed = false
   private readonly candidates = new Map<string, GrantWaiter>()
 
   constructor(private readonly parts: GrantReceiverParts) {}
 
-  /** Before the try that makes it one: it may be given the lock before the answer arrives. */
+  /** Called before the try that makes the owner a candidate: the grant may arrive before the reply. */
   expect(owner: string, candidate: GrantWaiter): void {
     this.candidates.set(owner, candidate)
   }
@@ -64,14 +64,15 @@ export class GrantReceiver {
   }
 
   /**
-   * A message says that it has the lock, until then. It uses it if whoever says so has read its nonce in Redis, and this
-   * client knows by its own clock that this is still so; else it tries, and finds itself the owner, or not: anybody may
-   * ring, and nobody gets in by that. For one that has left, the release that takes it out of the line gives the lock back.
+   * Handles the message that a waiter holds the lock until a given Redis time. The waiter uses the grant if the
+   * sender has proved that it read the waiter's nonce in Redis, and if the grant is still valid by the local clock.
+   * Otherwise it tries, and Redis decides: anybody can publish a message, and nobody gets the lock by it. If the
+   * waiter has left, the release that withdraws it from the queue frees the lock.
    */
   onGrant(told: GrantMessage): void {
     const { owner, until, behind } = told
     const { waiter, beforeResume, clock } = this.parts
-    // I3: its caller is resumed before any timer is, after whatever pause of the process.
+    // I3: after a pause of the process, trust must be checked before the caller resumes, not by a timer after it.
     beforeResume()
     const candidate = this.candidates.get(owner)
     if (!candidate) {
@@ -83,7 +84,7 @@ export class GrantReceiver {
     }
   }
 
-  /** Hands it what it waits for. @returns whether it takes it, undefined: it waits no more */
+  /** Offers a waiter the lock. @returns whether it accepts; undefined: it no longer waits */
   offer(owner: string, offer: PushedGrant | HandedOverHold): boolean | undefined {
     const candidate = this.candidates.get(owner)
     if (!candidate) {
@@ -97,7 +98,10 @@ export class GrantReceiver {
   }
 }
 
-/** As `give.part.lua` makes it; the nonce at both ends, so that nobody can go on with what somebody else has begun. */
+/**
+ * The counterpart of `give.part.lua`. The nonce is hashed at both ends, so that no sender can extend the text of
+ * another.
+ */
 function isProven({ text, proof }: GrantMessage, { nonce }: GrantWaiter): boolean {
   return proof === createHash('sha1').update(`${nonce}${text}${nonce}`).digest('hex')
 }

@@ -3,33 +3,33 @@ import { isWellTrusted } from '../entry/lease.js'
 import type { LivenessWindow } from '../scripts/fair-lock.js'
 
 interface KnownWindow {
-  /** Ms of Redis. */
+  /** Redis time, ms. */
   readonly until: number
-  /** When a request would have been sent that began it, as late as that, monotonic ms. */
+  /** The latest time at which the request that began the window can have been sent, monotonic ms. */
   readonly sentAt: number
 }
 
-// Each is a sixteenth longer than the one before it, or more, and worth nothing when it is over.
+// Each window is at least a sixteenth longer than the one before it, and useless once it is over.
 const MOST_KEPT = 16
 
 /**
- * For how long Redis takes this client for alive, in one line, as its answers told. What is given to a waiter lasts as
- * long as such a life. So whoever hears that it was given something until U knows, by its own clock, how long that
- * lasts at least: as long as the latest life it knows of that ends no later than U. The message may be as late as it
- * likes, and it does not matter whether the answer to a later request is still on its way.
+ * The windows in which Redis counts this client as alive for one queue, as its replies reported them. A grant lasts
+ * until the end of such a window. So a waiter that is told "granted until U" has a lower bound by its own clock: the
+ * latest known window that ends no later than U. The bound holds however late the message is, and whether or not the
+ * reply to a later request is still on its way.
  */
 export class LivenessWindows {
   private readonly known: KnownWindow[] = []
 
-  /** @param aliveForMs how long each of them lasts */
+  /** @param aliveForMs the length of each window */
   constructor(private readonly aliveForMs: number) {}
 
-  /** @param askedAt when the request was sent whose answer told of it: what was left then was left later, monotonic ms */
+  /** @param askedAt when the request was sent whose reply reported the window, monotonic ms */
   add({ until, leftMs }: Pick<LivenessWindow, 'until' | 'leftMs'>, askedAt: number): void {
     const { known, aliveForMs } = this
     const latest = known.at(-1)
     if (latest && until < latest.until - aliveForMs) {
-      // Redis's clock was set back: what it said before means nothing now.
+      // Redis's clock was set back: earlier windows are meaningless.
       known.length = 0
     } else if (latest?.until === until) {
       return
@@ -40,7 +40,7 @@ export class LivenessWindows {
     }
   }
 
-  /** What is known of a lock that a waiter was given until then; undefined: too little, ask Redis. */
+  /** The lease of a grant that ends at `until`; undefined: not known well enough, ask Redis. */
   windowUntil(until: number, now: number): { readonly sentAt: number; readonly ttlMs: number } | undefined {
     const { aliveForMs: ttlMs } = this
     const sentAt = this.known.findLast((life) => life.until <= until)?.sentAt

@@ -6,28 +6,28 @@ import { LivenessWindows } from './liveness.js'
 export interface PlainLockQueueParts {
   readonly waiter: Waiter
   readonly grantReceiver: GrantReceiver
-  /** What this client holds. */
+  /** The locks held by this client. */
   readonly held: { isHeld(key: string): boolean }
-  /** How long a try makes its owner count as alive, ms. */
+  /** How long a try keeps its owner alive, ms. */
   readonly aliveForMs: number
-  /** Whether a lock that a waiter is given is used before Redis is asked. */
+  /** Whether a granted lock is used without asking Redis first. */
   readonly takesGrants: boolean
 }
 
-/** The head of one line, as Redis has it. */
+/** The head of one local queue, as enqueued in Redis. */
 interface QueuedHead {
   readonly owner: string
   readonly liveness: LivenessWindows
-  /** Of this place: see `QueuePlace`. */
+  /** Of this place in the queue: see `QueuePlace`. */
   readonly nonce: string
 }
 
-// Kept as a score, where lives and times are far beyond it.
+// Stored as a score, in a range far below liveness windows and times.
 const NONCES = 2 ** 40
 
 /**
- * The heads of this client's lines of plain locks that stand in Redis to be given the lock, one for each lock. Their
- * tries say that they live. See docs/decisions/0030-grants-of-plain-locks.md.
+ * The heads of this client's local queues that are enqueued in Redis for a grant, one per plain lock. Each of their
+ * tries renews their liveness. See docs/decisions/0030-grants-of-plain-locks.md.
  */
 export class PlainLockQueue {
   private readonly byKey = new Map<string, QueuedHead>()
@@ -39,9 +39,10 @@ export class PlainLockQueue {
   }
 
   /**
-   * Whether the head shall stand there. Not before it hears of what is announced to everybody; and while this client
-   * has the lock itself, its head hears of the release here. Who stands there already stays until it has the lock or
-   * leaves: a try beside its place would leave the place behind, to be given the lock when nobody wants it any more.
+   * Whether the head may be enqueued in Redis. Not before it is subscribed to the lock's channel; and not while this
+   * client holds the lock itself, because then the head hears of the release locally. A head already enqueued stays
+   * so until it holds the lock or leaves: a plain try would abandon the place, which could be granted the lock when
+   * its owner no longer wants it.
    */
   mayEnter(key: string, owner: string): boolean {
     const { waiter, grantReceiver, held, takesGrants } = this.parts
@@ -49,14 +50,14 @@ export class PlainLockQueue {
     return mayEnter || this.ownerAt(key) === owner
   }
 
-  /** Who stands there; undefined: nobody of this client. */
+  /** The enqueued owner; undefined: none of this client. */
   ownerAt(key: string): string | undefined {
     return this.byKey.get(key)?.owner
   }
 
   /**
-   * How many connections of this client hear of a release of the lock, and stand not in line; undefined while it
-   * subscribes or unsubscribes, and nobody knows whether Redis counts it.
+   * Connections of this client that would hear a release of the lock without being queued; undefined while it
+   * subscribes or unsubscribes, when it is unknown whether Redis counts the connection.
    */
   listenersNotInLineAt(key: string, channel: string): number | undefined {
     if (this.byKey.has(key)) {
@@ -66,7 +67,7 @@ export class PlainLockQueue {
     return isLive === undefined ? undefined : Number(isLive)
   }
 
-  /** Before the try that puts it there: it may be given the lock before the answer arrives. */
+  /** Called before the try that enqueues the head: the grant may arrive before the reply. */
   enter(key: string, owner: string): QueuedHead {
     const { grantReceiver, aliveForMs } = this.parts
     const here = this.byKey.get(key)
@@ -82,7 +83,7 @@ export class PlainLockQueue {
     return head
   }
 
-  /** It has the lock, or does not want it any more. */
+  /** The owner holds the lock, or has given up. */
   leave(key: string, owner: string): void {
     if (this.byKey.get(key)?.owner === owner) {
       this.byKey.delete(key)

@@ -2,21 +2,21 @@ import type { TopicSubscriptions } from '@holdfast/waiter'
 import { turnChannel } from '../keys.js'
 import type { FairLine } from '../scripts/fair-lock.js'
 
-/** Somebody whom Redisson may call up. */
+/** A waiter that a Redisson client may call. */
 interface TurnWaiter {
   readonly owner: string
-  /** Ends the listening; null: nobody listens. */
+  /** Unsubscribes; null while not subscribed. */
   stopListening: (() => void) | null
 }
 
-/** Redisson announces the release of a fair lock on a channel of the first in line's own. */
+/** Redisson announces the release of a fair lock on a channel of the first waiter's own. */
 export class RedissonTurnChannel {
   constructor(
     private readonly topics: TopicSubscriptions,
     private readonly wake: (owner: string) => void,
   ) {}
 
-  /** Listens, unless it does. */
+  /** Subscribes, once. */
   listen({ channels }: FairLine, called: TurnWaiter): void {
     if (called.stopListening) {
       return
@@ -24,7 +24,7 @@ export class RedissonTurnChannel {
     const topic = turnChannel(channels[1], called.owner)
     const onMessage = (): void => this.wake(called.owner)
     called.stopListening = () => void this.topics.remove(topic, onMessage)
-    // A message before the confirmation reached nobody: the confirmation counts as one (I4).
+    // A message before the subscription was confirmed is lost: the confirmation counts as one (I4).
     this.topics.add(topic, onMessage).then(onMessage, () => {
       called.stopListening = null
     })

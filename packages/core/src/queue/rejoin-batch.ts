@@ -1,13 +1,13 @@
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { afterThisTick, type Clock } from '../runtime/time.js'
 
-/** For so long after a hold of its client who comes counts as one that comes back, and waits at most, ms. */
+/** How long after a hold of its client a caller counts as returning, and how long it waits for others at most, ms. */
 const RETURN_MS = 5
 
 interface Rejoins {
   /** When a hold of this client ended, monotonic ms. */
   endedAt: number
-  /** A release is on its way. */
+  /** A release awaits its reply. */
   isReleasing: boolean
   sends: (() => void)[]
   timer: { cancel(): void } | null
@@ -16,31 +16,31 @@ interface Rejoins {
 export interface RejoinBatcherParts {
   readonly runner: Pick<ScriptRunner, 'together'>
   readonly clock: Clock
-  /** What this client holds. */
+  /** The locks held by this client. */
   readonly held: { isHeld(key: string): boolean }
 }
 
 /**
- * Callers that come back to a fair lock that their client has just had, while others of it wait, or have it. They go to
- * the end of the line together: a client passes the lock on to those who stand behind each other, and of callers that come
- * back one by one no two ever would. See docs/decisions/0032-passed-along-the-line.md.
+ * Batches the callers that return to a fair lock which their client has just held, while others of that client wait
+ * for it or hold it. They join the queue together: the lock is handed over locally only between adjacent waiters, and
+ * callers that return one by one would never be adjacent. See docs/decisions/0032-passed-along-the-line.md.
  */
 export class RejoinBatcher {
-  /** Whose last hold ended longest ago comes first. */
+  /** Ordered by the end of the last hold, the oldest first. */
   private readonly byLock = new Map<string, Rejoins>()
 
   constructor(private readonly parts: RejoinBatcherParts) {}
 
   /**
-   * Sends a try that puts a new waiter in line: at once, or with others, should it come back.
-   * @param waiting how many of this client wait, itself included
+   * Sends the try that enqueues a new waiter: at once, or batched with others if it returns.
+   * @param waiting this client's waiters, this one included
    */
   enter<T>(lockKey: string, waiting: number, send: () => Promise<T>): Promise<T> {
     const { clock, held } = this.parts
     const here = this.byLock.get(lockKey)
     const hasCompany = waiting > 1 || held.isHeld(lockKey)
     const comesBack = here && (here.isReleasing || (hasCompany && clock.now() < here.endedAt + RETURN_MS))
-    // Who comes behind callers that wait here does not overtake them (I10).
+    // A later caller must not overtake those that are batched (I10).
     if (!here || !(comesBack || here.sends.length > 0)) {
       return send()
     }
@@ -48,15 +48,15 @@ export class RejoinBatcher {
     return new Promise((resolve) => here.sends.push(() => resolve(send())))
   }
 
-  /** A hold has been passed on, monotonic ms. */
+  /** A hold was handed over, monotonic ms. */
   passedOn(lockKey: string, at: number): void {
     this.at(lockKey).endedAt = at
   }
 
   /**
-   * Sends a release. Where everybody who waits here has come back they stand in line again as soon as it is answered: with
-   * whoever comes back last, and so that waiters of other clients need not wait for that.
-   * @param waiting how many of this client wait, those who have come back included
+   * Sends a release. If all waiters of this client have returned, they join the queue as soon as its reply arrives:
+   * together with the last one to return, and without making waiters of other clients wait for it.
+   * @param waiting this client's waiters, those that have returned included
    */
   release<T>(lockKey: string, waiting: number, send: () => Promise<T>): Promise<T> {
     const answer = send()
@@ -100,7 +100,7 @@ export class RejoinBatcher {
     return here
   }
 
-  /** Names are made of ids in many services: nothing stays of a lock that nobody comes back to (I8). */
+  /** Many services put ids into lock names: no entry may outlive the callers that return (I8). */
   private forgetOld(): void {
     const longAgo = this.parts.clock.now() - RETURN_MS
     for (const [lockKey, { endedAt, isReleasing, sends }] of this.byLock) {
