@@ -12,6 +12,11 @@ export interface LockHolder {
   readonly holds: number
   /** Lease left as of Redis's last reply; -1 for a key without a time to live. */
   readonly leaseLeftMs: number
+  /**
+   * The longest lease that the refused client has asked for so far. Present when `leaseLeftMs` is longer: the holder asked
+   * for more, or the clock of Redis was set back, and a dead holder keeps others out for as long.
+   */
+  readonly longestLeaseMs?: number
   /** How long this client has seen the same owner hold the lock: a lower bound. */
   readonly heldForAtLeastMs: number
   /** How long the owner has held the lock. Known for holders whose client has `describeHolds`. */
@@ -30,18 +35,26 @@ export interface HolderFacts {
   readonly owner: string
   readonly holds: number
   readonly leaseLeftMs: number
+  readonly longestLeaseMs?: number | undefined
   readonly heldForAtLeastMs: number
   readonly heldForMs?: number | undefined
   readonly traceparent?: string | undefined
   readonly others?: number | undefined
 }
 
-export function lockHolder({ heldForMs, traceparent, others = 0, ...facts }: HolderFacts): LockHolder {
+export function lockHolder({
+  longestLeaseMs = Number.POSITIVE_INFINITY,
+  heldForMs,
+  traceparent,
+  others = 0,
+  ...facts
+}: HolderFacts): LockHolder {
   const parts = facts.owner.length <= LONGEST_OWNER ? partsOfOwner(facts.owner) : undefined
   return {
     ...facts,
     owner: parts ? facts.owner : foreign(facts.owner),
     ...parts,
+    ...(facts.leaseLeftMs > longestLeaseMs && { longestLeaseMs }),
     ...(heldForMs !== undefined && { heldForMs }),
     ...(traceparent !== undefined && { traceparent }),
     ...(others > 0 && { others }),
@@ -55,13 +68,18 @@ export function nameOf({ owner, clientName, threadId }: LockHolder): string {
 
 /** As `orders-7f9-12 (thread 42) has had it for 12.3 s, 17 s of lease left`. */
 export function holderInWords(holder: LockHolder): string {
-  const { heldForMs, heldForAtLeastMs, leaseLeftMs, others = 0 } = holder
+  const { heldForMs, heldForAtLeastMs, leaseLeftMs, longestLeaseMs, others = 0 } = holder
   const bound =
     Math.round(heldForAtLeastMs) > 0 ? `has had it for at least ${spoken(heldForAtLeastMs)}` : 'has it'
   const howLong = heldForMs === undefined ? bound : `has had it for ${spoken(heldForMs)}`
   const besides = others > 0 ? `, and ${others} other${others === 1 ? '' : 's'} with it` : ''
   const lease = leaseLeftMs < 0 ? 'its lease has no end' : `${spoken(leaseLeftMs)} of lease left`
-  return `${nameOf(holder)} ${howLong}${besides}, ${lease}`
+  const doubt =
+    longestLeaseMs === undefined
+      ? ''
+      : `, longer than any lease of this client (${spoken(longestLeaseMs)}): the holder asked for more, or the clock of ` +
+        'Redis was set back'
+  return `${nameOf(holder)} ${howLong}${besides}, ${lease}${doubt}`
 }
 
 /** A duration as people say it: 850 ms, 12.3 s, 17 s, 5 min 3 s. */

@@ -34,9 +34,9 @@ export const BUGS_IN_GRANTS = {
     only: 'the machine was suspended since then',
   },
   'a client that seldom asks again counts as dead': {
-    file: 'core/src/client/open-session.ts',
-    find: 'const heartbeatMs = Math.min(resyncInterval, LONGEST_HEARTBEAT_MS)',
-    replace: 'const heartbeatMs = resyncInterval',
+    file: 'core/src/queue/liveness.ts',
+    find: 'return Math.min(resyncInterval, LONGEST_HEARTBEAT_MS)',
+    replace: 'return resyncInterval',
     test: 'packages/core/test/redis/fair-lock-messages.test.ts',
     only: 'asks again once in two days',
   },

@@ -4,6 +4,7 @@ import { CROWD, DEAF, LATE_GRANTS, NO_WAKES, ONLY_WAKES } from '../tortures.mjs'
 const LINE = 'waiter/src/wait-line.ts'
 const CALLER = 'waiter/src/parked-caller.ts'
 const MESSAGES = 'core/src/redis/subscriptions.ts'
+const CLOCK = 'packages/core/test/redis/redis-clock-lines.test.ts'
 
 export const BUGS_IN_WAITING = {
   'no try after the subscription': {
@@ -105,5 +106,40 @@ export const BUGS_IN_WAITING = {
     replace: '',
     test: 'packages/core/test/redis/wake-ups.test.ts',
     only: 'cut off when it is made anew',
+  },
+  'a dead waiter of a fair lock lives on by as much as the clock of Redis is set back': {
+    file: 'core/src/scripts/fair-lock/acquire.lua',
+    find: 'if q.heard and q.heard > q.now then',
+    replace: 'if false then',
+    test: CLOCK,
+    only: 'is not its own for as long',
+  },
+  'a life that nobody lives counts': {
+    file: 'core/src/scripts/fair-lock/acquire.lua',
+    find: "redis.call('hdel', q.heartbeats, client) untilMs = 0",
+    replace: '',
+    test: CLOCK,
+    only: 'an older Holdfast was the first to look',
+  },
+  'a dead waiter of a plain lock lives on by as much as the clock of Redis is set back': {
+    file: 'core/src/scripts/lock/release.lua',
+    find: "local isOver = -tonumber(redis.call('zscore', line, HEARD) or 0) > now",
+    replace: 'local isOver = false',
+    test: CLOCK,
+    only: 'by 20000 ms a plain lock is not given to a dead waiter',
+  },
+  'readers stand back for a dead writer by as much as the clock of Redis is set back': {
+    file: 'core/src/scripts/read-lock/acquire.lua',
+    find: "redis.pcall('zcount', writers, now, now + LONGEST_LIFE_MS)",
+    replace: "redis.pcall('zcount', writers, now, '+inf')",
+    test: CLOCK,
+    only: 'readers do not stand back',
+  },
+  'a time-out takes any lease for its own': {
+    file: 'core/src/lock-holder.ts',
+    find: '...(facts.leaseLeftMs > longestLeaseMs && { longestLeaseMs }),',
+    replace: '',
+    test: CLOCK,
+    only: 'longer than any that this client takes',
   },
 }

@@ -141,6 +141,9 @@ export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
     this.ofCallback = ofCallback
     this.startedAt = session.clock.now()
     this.note = noteWish(session.options, leaseMs)
+    if (leaseMs !== undefined) {
+      session.lastHolders.noteLease(leaseMs)
+    }
     this.observer = isCallSeen() || isHoldSeen() ? new AsyncResource('HoldfastCall') : null
   }
 

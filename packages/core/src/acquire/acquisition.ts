@@ -366,6 +366,7 @@ export class Acquisition
   }
 
   extend(leaseMs: number): Promise<void> {
+    this.session.lastHolders.noteLease(leaseMs)
     return extendLease(this, leaseMs)
   }
 

@@ -11,6 +11,7 @@ import { EventHub } from '../events.js'
 import { RejoinBatcher } from '../queue/rejoin-batch.js'
 import { FairQueue, type FairQueueParts } from '../queue/fair-queue.js'
 import { GrantedLocks } from '../queue/granted-locks.js'
+import { heartbeatOf } from '../queue/liveness.js'
 import { GrantReceiver } from '../queue/grants.js'
 import { HeldLocks } from './held-locks.js'
 import { RedisLeaseStore, type Leased } from './lease-store.js'
@@ -109,19 +110,16 @@ function watchPrimaries(session: OpenSession): void {
   })
 }
 
-// Redis takes nobody for alive who says so for longer than a day (`LONGEST_LIFE_MS` in give.part.lua), and a heartbeat
-// counts for two of them. Not taken for alive, no waiter would be called up.
-const LONGEST_HEARTBEAT_MS = 6 * 3_600_000
-
 function waitingInRedis(
   parts: Omit<
     FairQueueParts & PlainLockQueueParts,
     'lastHolders' | 'heartbeatMs' | 'aliveForMs' | 'takesGrants' | 'rejoins' | 'nonce'
   >,
-  { resyncInterval, lockWatchdogTimeout, localPassing, pushedGrants, replicas }: ResolvedOptions,
+  options: ResolvedOptions,
 ) {
-  const heartbeatMs = Math.min(resyncInterval, LONGEST_HEARTBEAT_MS)
-  const lastHolders = new LastSeenHolders(parts.clock)
+  const { lockWatchdogTimeout, localPassing, pushedGrants, replicas } = options
+  const heartbeatMs = heartbeatOf(options)
+  const lastHolders = new LastSeenHolders(parts.clock, lockWatchdogTimeout)
   // What only the primary has is no grant where replicas count.
   const takesGrants = pushedGrants && !replicas
   const rejoins = localPassing && takesGrants ? new RejoinBatcher(parts) : null

@@ -25,7 +25,16 @@ interface LastRefusal {
 export class LastSeenHolders {
   private readonly byKey = new Map<string, LastRefusal>()
 
-  constructor(private readonly clock: Clock) {}
+  /** @param longestLeaseMs the longest lease that this client has asked for so far */
+  constructor(
+    private readonly clock: Clock,
+    private longestLeaseMs: number,
+  ) {}
+
+  /** Nobody here wonders at a lease that it takes itself. */
+  noteLease(leaseMs: number): void {
+    this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
+  }
 
   note(key: string, seen: SeenHolder): void {
     if (seen.holder === '') {
@@ -63,7 +72,8 @@ export class LastSeenHolders {
     const { seen, since, heldSince, traceparent } = refusal
     const { holder: owner, holds, ttlMs: leaseLeftMs, owners = 1 } = seen
     const heldForMs = heldSince === undefined ? undefined : now - heldSince
-    const facts = { owner, holds, leaseLeftMs, heldForAtLeastMs: now - since }
+    const { longestLeaseMs } = this
+    const facts = { owner, holds, leaseLeftMs, longestLeaseMs, heldForAtLeastMs: now - since }
     return lockHolder({ ...facts, heldForMs, traceparent, others: owners - 1 })
   }
 

@@ -14,6 +14,7 @@ import {
   type ReadWriteKeys,
 } from '../scripts/read-write-lock.js'
 import type { Session } from '../client/session.js'
+import { heartbeatOf } from '../queue/liveness.js'
 import { HashProtocol } from './hash-protocol.js'
 import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine, QueueCandidate } from './lock-protocol.js'
@@ -171,8 +172,8 @@ export class WriteProtocol extends ReadWriteProtocol {
     { leaseMs, waits, note }: AcquireTerms,
   ): Promise<AcquireReply> {
     const { keys, session } = this
-    // Renewed by each try; the heartbeat makes a waiting writer try at least once per interval.
-    const announceForMs = waits ? 2 * session.options.resyncInterval : 0
+    // Renewed by each try. A writer that tries seldom keeps readers back for as long as any other waiter lives.
+    const announceForMs = waits ? 2 * heartbeatOf(session.options) : 0
     const latchKey = this.latchKey(owner)
     const command = { keys, latchKey, owner, holds, leaseMs, stamp, announceForMs, note }
     const reply = await acquireWrite(session.runner, command)

@@ -2,6 +2,15 @@ import { trustedUntil } from '@holdfast/watchdog'
 import { isWellTrusted } from '../entry/lease.js'
 import type { LivenessWindow } from '../scripts/fair-lock.js'
 
+// A heartbeat counts for two of them, and Redis takes nobody for alive who says so for longer (`LONGEST_LIFE_MS` in
+// life.part.lua): after its clock was set back by more, no dead waiter would leave the line.
+const LONGEST_HEARTBEAT_MS = 60_000
+
+/** How often a client says that its waiters live, ms. Two of them after the last one they count as dead. */
+export function heartbeatOf({ resyncInterval }: { readonly resyncInterval: number }): number {
+  return Math.min(resyncInterval, LONGEST_HEARTBEAT_MS)
+}
+
 interface KnownWindow {
   /** Redis time, ms. */
   readonly until: number

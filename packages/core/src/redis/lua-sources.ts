@@ -368,15 +368,37 @@ redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f s', untilMs, q
 q.isRebuilt = true
 end
 end
+local function setBack(q, heard, awaits)
+local by = heard - q.now
+for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+if not string.find(client, ':', 1, true) then
+local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
+redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', math.max(0, untilMs - by), since, marks))
+end
+end
+redis.call('hset', q.heartbeats, ':heard', q.now, ':awaits', math.max(0, (tonumber(awaits) or 0) - by))
+end
 local function ask(q, client)
 local heard, span, awaits, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', ':awaits', client))
 q.heard, q.span, q.awaits = tonumber(heard) or false, tonumber(span) or q.span, tonumber(awaits) or 0
+if q.heard and q.heard > q.now then
+setBack(q, q.heard, awaits)
+return ask(q, client)
+end
 if q.awaits > q.now + 10 * (q.span or SPARED_MS) then q.awaits = 0 end
 return life
 end
+local function possibleLife(q, client, text)
+local untilMs, since, marks = lifeIn(text)
+if untilMs > q.now + LONGEST_LIFE_MS then
+redis.call('hdel', q.heartbeats, client)
+untilMs = 0
+end
+return untilMs, since, marks
+end
 local function lifeOf(q, client)
 if q.heard ~= nil then
-return lifeIn(redis.call('hget', q.heartbeats, client))
+return possibleLife(q, client, redis.call('hget', q.heartbeats, client))
 end
 local life = ask(q, client)
 if q.heard and listen(q, q.heard, q.span or SPARED_MS) then
@@ -388,7 +410,7 @@ spare(q, clientOf(owner))
 end
 return lifeOf(q, client)
 end
-return lifeIn(life)
+return possibleLife(q, client, life)
 end
 local function lives(q, client, forMs, marks)
 q.span = forMs
@@ -415,7 +437,7 @@ end
 local function waiterOf(q, owner, isOurs)
 if isOurs or redis.call('zscore', q.arrivals, owner) then
 local untilMs, _, marks = lifeOf(q, clientOf(owner))
-return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
+return { owner = owner, untilMs = untilMs, marks = marks }
 end
 return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
@@ -738,6 +760,8 @@ end
 redis.call(ARGV[5], ARGV[4], '1')
 return keep(operation, 1)
 `,
+  'life.part': `local LONGEST_LIFE_MS = 120000
+`,
   'lock/acquire': `local holds = tonumber(ARGV[2])
 local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
 if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
@@ -804,7 +828,7 @@ end
 local function allStand(line, now, publish, channel, exempt, inbox)
 local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
 or redis.pcall('pubsub', 'numsub', channel, inbox)
-local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
+local standing = redis.call('zcount', line, string.format('%.0f', -now - LONGEST_LIFE_MS), string.format('(%.0f', -now))
 return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
 end
 local function wasLeftFreeLately(line, now)
@@ -815,6 +839,9 @@ local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
 local now = math.floor(micros() / 1000)
 local first, untilMs = firstAlive(line, now)
 if not first then
+return nil
+end
+if endAfterSetBack(line, now) then
 return nil
 end
 local nonce = nonceOf(line, first)
@@ -838,10 +865,7 @@ if ttl == -2 or (ARGV[1] == '1' and not (ttl > 0 and looksLikeLock(KEYS[1]))) th
 return 0
 end
 local fields = redis.call('hgetall', KEYS[1])
-local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), 0
-if redis.call('exists', KEYS[5]) == 1 then
-writers = redis.pcall('zcount', KEYS[5], clock(), '+inf')
-end
+local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), writersAt(KEYS[5])
 local answer = {
 ttl,
 fields,
@@ -883,7 +907,7 @@ end
   'lock/give.part': `local function inboxOf(owner, prefix)
 return prefix .. (string.match(owner, '^(.*):') or owner)
 end
-local LONGEST_LIFE_MS = 86400000
+-- insert life
 local function isOwner(text)
 return string.find(text, '^[^:]+:%d+$') ~= nil
 end
@@ -918,6 +942,7 @@ end
   'lock/line.part': `local LIFE = 'alive:'
 local NONCE = '2:'
 local LEFT_FREE = 'left-free'
+local HEARD = 'heard'
 local LONGEST_GIVING_MS = 100
 local function micros()
 local time = redis.call('time')
@@ -928,11 +953,20 @@ if redis.call('zrem', line, owner, LIFE .. owner, NONCE .. owner) > 0 and redis.
 redis.call('pexpire', line, LONGEST_GIVING_MS)
 end
 end
+local function endAfterSetBack(line, now)
+local isOver = -tonumber(redis.call('zscore', line, HEARD) or 0) > now
+if isOver then
+redis.call('del', line)
+end
+return isOver
+end
 local function stand(line, owner, forMs, nonce)
 local now = micros()
+endAfterSetBack(line, math.floor(now / 1000))
 local untilMs = math.floor(now / 1000) + forMs
 redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
-redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner, '-' .. nonce, NONCE .. owner)
+redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner, '-' .. nonce, NONCE .. owner,
+string.format('%.0f', -math.floor(now / 1000)), HEARD)
 redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
 return untilMs
 end
@@ -1386,8 +1420,13 @@ redis.call(publish, channel, '00')
 end
 `,
   'read-lock/writers.part': `-- insert clock
+-- insert life
+local function writersAt(writers)
+local now = clock()
+return redis.call('exists', writers) == 1 and redis.pcall('zcount', writers, now, now + LONGEST_LIFE_MS) or 0
+end
 local function writersWait(writers)
-local waiting = redis.call('exists', writers) == 1 and redis.pcall('zcount', writers, clock(), '+inf')
+local waiting = writersAt(writers)
 return type(waiting) == 'number' and waiting > 0
 end
 `,

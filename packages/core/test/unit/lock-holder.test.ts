@@ -38,6 +38,12 @@ describe('a holder in words', () => {
     [{ leaseLeftMs: -1 }, 'orders-7f9-12 (thread 42) has it, its lease has no end'],
     [{ others: 1 }, 'orders-7f9-12 (thread 42) has it, and 1 other with it, 17 s of lease left'],
     [{ others: 3 }, 'orders-7f9-12 (thread 42) has it, and 3 others with it, 17 s of lease left'],
+    [
+      { leaseLeftMs: 3_629_000, longestLeaseMs: 30_000 },
+      'orders-7f9-12 (thread 42) has it, 60 min 29 s of lease left, longer than any lease of this client (30 s): the ' +
+        'holder asked for more, or the clock of Redis was set back',
+    ],
+    [{ longestLeaseMs: 17_000 }, 'orders-7f9-12 (thread 42) has it, 17 s of lease left'],
     [{ owner: 'java:57' }, 'java:57 has it, 17 s of lease left'],
   ])('%j', (known, text) => {
     expect(holderInWords(lockHolder({ ...facts, ...known }))).toBe(text)

@@ -66,19 +66,47 @@ local function spare(q, client)
   end
 end
 
+-- The clock was set back since somebody last looked, or another server has the data. What was told by the old one lies
+-- too far ahead by as much: each client is left with what it had then, or a dead one would count as alive for as long.
+local function setBack(q, heard, awaits)
+  local by = heard - q.now
+  for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
+    if not string.find(client, ':', 1, true) then
+      local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
+      redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', math.max(0, untilMs - by), since, marks))
+    end
+  end
+  redis.call('hset', q.heartbeats, ':heard', q.now, ':awaits', math.max(0, (tonumber(awaits) or 0) - by))
+end
+
 -- What the hash says of itself, and of a client. Read once: nothing that a script writes there counts for it.
 local function ask(q, client)
   local heard, span, awaits, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', ':awaits', client))
   -- What somebody else wrote there counts as nothing.
   q.heard, q.span, q.awaits = tonumber(heard) or false, tonumber(span) or q.span, tonumber(awaits) or 0
+  if q.heard and q.heard > q.now then
+    setBack(q, q.heard, awaits)
+    return ask(q, client)
+  end
   if q.awaits > q.now + 10 * (q.span or SPARED_MS) then q.awaits = 0 end
   return life
+end
+
+-- As `lifeIn`. Whoever says of itself that it lives for longer than anybody does counts as dead. What is known of it
+-- goes, so that its next heartbeat begins another life, and its waiters come back to the places that they lost meanwhile.
+local function possibleLife(q, client, text)
+  local untilMs, since, marks = lifeIn(text)
+  if untilMs > q.now + LONGEST_LIFE_MS then
+    redis.call('hdel', q.heartbeats, client)
+    untilMs = 0
+  end
+  return untilMs, since, marks
 end
 
 -- As `lifeIn`, of a client. With the first life that a script looks at it hears when one last did.
 local function lifeOf(q, client)
   if q.heard ~= nil then
-    return lifeIn(redis.call('hget', q.heartbeats, client))
+    return possibleLife(q, client, redis.call('hget', q.heartbeats, client))
   end
   local life = ask(q, client)
   if q.heard and listen(q, q.heard, q.span or SPARED_MS) then
@@ -90,7 +118,7 @@ local function lifeOf(q, client)
     end
     return lifeOf(q, client)
   end
-  return lifeIn(life)
+  return possibleLife(q, client, life)
 end
 
 -- Returns since when it has lived without a gap: a client that finds another beginning than before may have been taken
@@ -126,8 +154,7 @@ end
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
     local untilMs, _, marks = lifeOf(q, clientOf(owner))
-    -- What no client of ours wrote is dead.
-    return { owner = owner, untilMs = untilMs <= q.now + LONGEST_LIFE_MS and untilMs or 0, marks = marks }
+    return { owner = owner, untilMs = untilMs, marks = marks }
   end
   return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end

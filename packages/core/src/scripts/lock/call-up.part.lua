@@ -31,7 +31,7 @@ local function allStand(line, now, publish, channel, exempt, inbox)
   -- pcall: a user whom Redis does not let ask gives to nobody.
   local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
     or redis.pcall('pubsub', 'numsub', channel, inbox)
-  local standing = redis.call('zcount', line, '-inf', string.format('(%.0f', -now))
+  local standing = redis.call('zcount', line, string.format('%.0f', -now - LONGEST_LIFE_MS), string.format('(%.0f', -now))
   return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
 end
 
@@ -46,6 +46,9 @@ local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   local now = math.floor(micros() / 1000)
   local first, untilMs = firstAlive(line, now)
   if not first then
+    return nil
+  end
+  if endAfterSetBack(line, now) then
     return nil
   end
   local nonce = nonceOf(line, first)

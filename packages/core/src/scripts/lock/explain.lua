@@ -17,10 +17,7 @@ if ttl == -2 or (ARGV[1] == '1' and not (ttl > 0 and looksLikeLock(KEYS[1]))) th
 end
 local fields = redis.call('hgetall', KEYS[1])
 -- pcall: what is beside the lock and is of another type is nothing that is known of it.
-local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), 0
-if redis.call('exists', KEYS[5]) == 1 then
-  writers = redis.pcall('zcount', KEYS[5], clock(), '+inf')
-end
+local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), writersAt(KEYS[5])
 local answer = {
   ttl,
   fields,

@@ -6,8 +6,7 @@ local function inboxOf(owner, prefix)
   return prefix .. (string.match(owner, '^(.*):') or owner)
 end
 
--- Nobody lives longer than that on one try or heartbeat: what says so was not written by a client.
-local LONGEST_LIFE_MS = 86400000
+-- insert life
 
 -- An owner as clients of ours write it.
 local function isOwner(text)
