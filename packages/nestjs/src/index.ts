@@ -1,4 +1,7 @@
 export { Locked, currentHold } from '@holdfast/core/decorators'
+export { Exclusive } from './exclusive.js'
+export type { ExclusiveDecorator, ExclusiveMethod, ExclusiveTaskOptions } from './exclusive.js'
+export type { ExclusiveRun } from '@holdfast/core/schedule'
 export { LocksModule } from './locks-module.js'
 export type { LocksModuleAsyncOptions, LocksModuleExtras, LocksModuleOptions } from './options.js'
 export { InjectLocks, getLocksToken } from './tokens.js'

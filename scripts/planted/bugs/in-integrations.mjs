@@ -1,5 +1,6 @@
 // Mistakes in what stands between a framework and the locks.
 const LAZY = 'core/src/decorators/lazy-result.ts'
+const EXCLUSIVE_TEST = 'packages/nestjs/test/redis/nest-exclusive.test.ts'
 const LAZY_TEST = 'packages/core/test/redis/decorators-lazy.test.ts'
 
 export const BUGS_IN_INTEGRATIONS = {
@@ -44,5 +45,26 @@ export const BUGS_IN_INTEGRATIONS = {
     replace: '',
     test: 'packages/nestjs/test/redis/nest-module.test.ts',
     only: 'refuses options',
+  },
+  'a method of a schedule runs whenever its lock is free': {
+    file: 'nestjs/src/exclusive.ts',
+    find: '{ tick: tick ? tick(...args) : this.tickOfNow() }',
+    replace: '',
+    test: EXCLUSIVE_TEST,
+    only: 'each tick of a scheduler once',
+  },
+  'who comes a little later comes for the next tick': {
+    file: 'nestjs/src/exclusive.ts',
+    find: '(at + early) / everyMs) * everyMs',
+    replace: '(at + 0.9 * everyMs) / everyMs) * everyMs',
+    test: EXCLUSIVE_TEST,
+    only: 'each tick of a scheduler once',
+  },
+  'two ticks that are taken for one are skipped in silence': {
+    file: 'nestjs/src/exclusive.ts',
+    find: 'tick === before.tick && at - before.at < everyMs * LEAST_APART',
+    replace: 'false',
+    test: EXCLUSIVE_TEST,
+    only: 'comes twice for one tick',
   },
 }

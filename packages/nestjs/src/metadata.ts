@@ -1,0 +1,14 @@
+/** What reflect-metadata adds to Reflect; Nest loads it. */
+interface MetadataReflection {
+  getOwnMetadataKeys(target: object): unknown[]
+  getOwnMetadata(key: unknown, target: object): unknown
+  defineMetadata(key: unknown, value: unknown, target: object): void
+}
+
+/** Nest's decorators keep what they say with the function; those that stand below a replacement have said it already. */
+export function copyMetadata(from: object, to: object): void {
+  const reflection = Reflect as unknown as MetadataReflection
+  for (const key of reflection.getOwnMetadataKeys(from)) {
+    reflection.defineMetadata(key, reflection.getOwnMetadata(key, from), to)
+  }
+}
