@@ -1,10 +1,10 @@
 import { formatValue } from '../runtime/format-value.js'
 import { InvalidArgumentError } from '../errors.js'
 
-/** All keys of `O`, so that one that is forgotten does not compile. */
+/** All keys of `O`: the type makes a forgotten key a compile error. */
 export type KnownKeys<O> = Readonly<Record<keyof O, true>>
 
-/** For a key that nobody reads: most likely a known one that is misspelt. */
+/** An unknown key is most likely a misspelt known one. */
 export function unknownKey(
   argument: string,
   options: object,
@@ -31,7 +31,7 @@ function nearestOf(key: string, known: readonly string[]): string | undefined {
   return nearest
 }
 
-/** Letters to put in, leave out or replace: Levenshtein's distance, row by row. */
+/** Levenshtein distance, row by row. */
 function editsBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column)
   for (const [index, letter] of Array.from(from).entries()) {

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '../errors.js'
 import { unknownKey } from './unknown-key.js'
 
 const MAX_NAME_BYTES = 1024
-// Node's timers wrap around above this, and no lease or wait is meant to last longer: 2^31 - 1 ms, 24 days.
+// Node's timers overflow above this: 2^31 - 1 ms, 24 days.
 const MAX_DURATION_MS = 2_147_483_647
 
 /** Lock names: non-empty strings of at most 1 KiB of UTF-8. */
@@ -15,7 +15,7 @@ export function checkName(value: unknown): asserts value is string {
   }
 }
 
-/** Durations in ms; `undefined` means that the argument was left out. */
+/** Durations in ms; `undefined` means that the argument was not given. */
 export function checkDuration(argument: string, value: unknown, min: 'zero' | 'positive'): void {
   if (value === undefined) {
     return
@@ -35,7 +35,7 @@ export function checkDuration(argument: string, value: unknown, min: 'zero' | 'p
   }
 }
 
-/** A lease is handed to Redis, which knows whole milliseconds only. */
+/** Redis counts leases in whole milliseconds. */
 export function checkLease(argument: string, value: unknown): void {
   checkDuration(argument, value, 'positive')
   if (typeof value === 'number' && !Number.isInteger(value)) {
@@ -62,9 +62,9 @@ export function checkObject(argument: string, value: unknown): void {
 }
 
 /**
- * For packages that are built on this one. Options have no keys but those that are known: one that is misspelt would
- * mean nothing, in silence. Local; a refused key is told with the known one that it is nearest to.
- * @throws InvalidArgumentError naming `argument`; also for what is no object
+ * Checks that options have known keys only: a misspelt key would silently have no effect. For packages built on this
+ * one. The error suggests the nearest known key.
+ * @throws InvalidArgumentError naming `argument`; also if it is not an object
  */
 export function checkOptions(
   argument: string,
@@ -72,11 +72,11 @@ export function checkOptions(
   known: Readonly<Record<string, true | undefined>>,
 ): void {
   checkObject(argument, options)
-  // It has no key that could be unknown, and a wait that it should end would go on for ever.
+  // A signal has no enumerable keys, so it would pass; and the wait it was meant to end would never end.
   if (options instanceof AbortSignal) {
     throw new InvalidArgumentError(argument, options, 'an object; a signal is its key signal')
   }
-  // Every call of a lock comes by here: nothing is made for options that are right.
+  // On the path of every acquire: valid options must not allocate.
   for (const key in options as object) {
     if (known[key] !== true && Object.hasOwn(options as object, key)) {
       throw unknownKey(argument, options as object, key, Object.keys(known))
@@ -84,7 +84,7 @@ export function checkOptions(
   }
 }
 
-/** By its methods: it may come from another copy of this package. */
+/** Checks for methods, not for a class: the object may come from another copy of this package. */
 export function checkMethods(
   argument: string,
   value: unknown,
@@ -99,7 +99,7 @@ export function checkMethods(
 
 const GETTER: readonly string[] = ['getLock']
 
-/** What stands in for one in somebody's tests will do. */
+/** Test doubles with the methods are accepted. */
 export function checkClient(argument: string, value: unknown, methods = GETTER): void {
   checkMethods(argument, value, methods, 'a LockClient')
 }
@@ -124,7 +124,7 @@ export function checkInteger(argument: string, value: unknown, min: number, max 
   }
 }
 
-/** They count from 1. */
+/** Thread ids start at 1. */
 export function checkThreadId(value: unknown): void {
   checkInteger('threadId', value, 1)
 }

@@ -1,19 +1,19 @@
 import type { Background } from '../runtime/background.js'
 
-/** What borrowing needs of its client. */
+/** The client, as needed to borrow. */
 interface Lender {
   readonly background: Background
   /** @throws ClientClosedError */
   assertOpen(lockName: string): void
 }
 
-/** What a client has to give back before it is closed. */
+/** Something the client must release before it closes. */
 export interface BorrowedPermit {
-  /** The client closes over it: whoever uses it is told first, and then it is given back. */
+  /** The client is closing: notifies the user of the permit first, then releases it. */
   releaseOnClose(): Promise<unknown>
 }
 
-/** Permits that this client answers for: they end with a callback or a handle. */
+/** Permits that this client must release: they end with a callback or a handle. */
 export class BorrowedPermits {
   private readonly borrowed = new Set<BorrowedPermit>()
   private onEmpty: (() => void) | null = null
@@ -39,18 +39,18 @@ export class BorrowedPermits {
   }
 }
 
-/** How something is borrowed, and how it goes back that nobody was given. */
+/** How to borrow, and how to release what no caller received. */
 interface Borrow<T, B> {
   readonly lockName: string
   readonly obtain: () => Promise<T>
-  /** Adds to what is borrowed, in its turn. */
+  /** Registers what was obtained, synchronously. */
   readonly begin: (obtained: T) => B
   readonly giveBack: (obtained: T) => Promise<unknown>
 }
 
 /**
- * Borrows something. Work that `close` waits for: between the answer of Redis and what is made of it `close` may look at
- * what is borrowed, and nobody would give back what is added after that.
+ * Borrows something, as background work that `close` waits for. Without that, `close` could count the borrowed
+ * permits between Redis's reply and the registration, and a permit registered after that would never be released.
  * @throws ClientClosedError; what `obtain` throws
  */
 export function borrow<T, B>(session: Lender, how: Borrow<T, B>): Promise<B> {

@@ -3,18 +3,18 @@ import type { GrantMessage } from '../queue/grants.js'
 import { INBOX_PREFIX, ownerField, PROTOCOL } from '../keys.js'
 import type { Session } from './session.js'
 
-// The number of a protocol before anything else. An owner alone, which has no number, begins with the name of a client, and
-// has a ~ before its first colon.
+// Messages start with a protocol version. A bare owner has none: it starts with a client name, and has a ~ before its
+// first colon.
 const NUMBER = /^(\d+):/
-// Before the owner whose turn it is; no client name has a colon in it.
+// Prefix of the owner whose turn it is; client names contain no colon.
 const TURN = 'turn:'
-// Before a proof and a colon (the first protocol has neither), until when, ms of Redis, a colon, and an owner that has the
-// lock; behind each comma the thread id of one that stands directly behind it.
+// Prefix of a grant: a proof and a colon (absent in version 1), the end of the grant in Redis ms and a colon, the
+// owner that holds the lock; after each comma the thread id of a waiter directly behind it.
 const GRANT = 'grant:'
 
 /**
- * What other clients tell this one: who of its waiters was given a lock, or whose turn it is to try; or, an owner alone,
- * whose hold was released by force.
+ * Receives the messages addressed to this client: a grant to one of its waiters, the turn of a waiter to try, or a
+ * bare owner whose hold was released by force.
  */
 export class ClientChannel {
   private opening: Promise<void> | null = null
@@ -27,12 +27,12 @@ export class ClientChannel {
     this.channel = INBOX_PREFIX + session.clientId
   }
 
-  /** Subscribes unless it has. Never rejects: a failure is forgotten, and the next call tries again. */
+  /** Subscribes, once. Never rejects: after a failure the next call tries again. */
   open(): Promise<void> {
     this.opening ??= this.topics
       .add(this.channel, (payload) => this.read(payload))
       .then(
-        // A turn that was announced before this moment reached nobody (I4).
+        // A turn announced before the subscription was confirmed was lost (I4).
         () => {
           this.session.grantReceiver.isSubscribed = true
           this.session.fairQueue.wakeEverybody()
@@ -44,7 +44,7 @@ export class ClientChannel {
     return this.opening
   }
 
-  /** What a later version says in a protocol of its own is nothing to this one. */
+  /** Ignores messages of a protocol version that this release does not know. */
   private read(payload: string): void {
     const [before = '', number] = NUMBER.exec(payload) ?? []
     if (number === undefined) {
@@ -75,7 +75,7 @@ function grantIn(told: string, hasProof: boolean): GrantMessage {
   return { owner, until: Number(text.slice(0, end)), behind, text, proof }
 }
 
-/** `CLIENT:5,6,7`: the first of these, and those behind it. No client id has a colon. */
+/** Parses `CLIENT:5,6,7` into the first owner and those behind it. Client ids contain no colon. */
 function ownersIn(text: string): [owner: string, behind: string[]] {
   const colon = text.indexOf(':')
   const end = text.indexOf(',', colon)

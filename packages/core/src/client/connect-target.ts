@@ -8,13 +8,13 @@ import { connectPort, type RedisTarget } from '../redis/open-port.js'
 import type { RedisPort } from '../redis/redis-port.js'
 import { unusableClient, unusableOptions } from '../redis/unusable-client.js'
 
-/** The scheme of a text that has one: `localhost:6379` and `/run/redis.sock` have none. */
+/** The scheme of a URL: `localhost:6379` and `/run/redis.sock` have none. */
 const SCHEME = /^([a-z][a-z\d+.-]*):\/\//i
 const OF_REDIS = /^rediss?$/i
 const OF_VALKEY = /^valkey(s?):\/\//i
 
 /**
- * What `LockClient.connect` was given, as clients of Redis take it. They take anything, and go to localhost with it.
+ * Checks the argument of `LockClient.connect`. Redis clients accept anything, and then connect to localhost.
  * @throws InvalidArgumentError
  */
 export function targetOf(given: unknown): RedisTarget {
@@ -46,9 +46,9 @@ export function targetOf(given: unknown): RedisTarget {
 function urlOf(text: string): string {
   const url = text.trim().replace(OF_VALKEY, 'redis$1://')
   const scheme = SCHEME.exec(url)?.[1]
-  // ioredis takes any other for the name of a host.
+  // ioredis takes any other scheme for a host name.
   if (scheme !== undefined && !OF_REDIS.test(scheme)) {
-    // Without the text: there may be a password in it.
+    // Without the URL, which may contain a password.
     const rule = 'one that begins with redis://, rediss://, valkey:// or valkeys://'
     throw new InvalidArgumentError('target', `a URL that begins with ${scheme}://`, rule)
   }
@@ -60,7 +60,7 @@ export async function openTarget(target: RedisTarget, options: PortOptions): Pro
   try {
     return await connectPort(target, options)
   } catch (error) {
-    // Without the text and the cause, which has it: there may be a password in it.
+    // Without the URL and the error that quotes it: it may contain a password.
     throw isOfUrl(error)
       ? new InvalidArgumentError(
           'target',
@@ -84,12 +84,12 @@ function isClient(given: unknown): given is object {
     isNodeRedisClient(given) ||
     isIoredisCluster(given) ||
     isIoredisClient(given) ||
-    // Refused later on, by its name.
+    // Rejected later, with the client's name in the message.
     unusableClient(given) !== null
   )
 }
 
-/** As `new URL`, the decoding of its parts, and node-redis itself refuse one. */
+/** Whether `new URL`, the decoding of a URL's parts, or node-redis rejected the URL. */
 function isOfUrl(error: unknown): boolean {
   const { code, name, message } = error as Partial<Error> & { code?: unknown }
   return (

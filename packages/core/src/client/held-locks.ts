@@ -3,32 +3,32 @@ import type { Context } from '../context.js'
 import type { LossReason } from '../errors.js'
 import type { FieldNames } from '../hold.js'
 
-/** A lock that is held, as its client sees it. */
+/** A held lock, as its client tracks it. */
 export interface HeldLock {
   readonly key: string
   /** See `LockProtocol.scope`. */
   readonly scope: string
   readonly shared: boolean
   readonly owner: string
-  /** What its holder had already that matters to this kind of lock. */
+  /** What the holder already held, as far as this kind of lock takes it into account. */
   readonly rule: { readonly besideOwner: string }
   /** The logical thread it belongs to; null outside any context. */
   readonly thread: Context | null
   readonly field: FieldNames
   lose(reason: LossReason): void
-  /** A message says that it was released by force: Redis is asked. */
+  /** A message reports a forced release: asks Redis whether it is true. */
   doubtForced(): void
-  /** The client closes over it: every level is over first, and only then is the lock given back. */
+  /** The client is closing: ends every level first, and only then releases the lock. */
   releaseOnClose(): Promise<void>
 }
 
-/** Every acquisition of one client that is held and not known to be lost. A lock has one owner, or readers (I1). */
+/** All acquisitions of one client that are held and not known to be lost. A lock has one owner, or readers (I1). */
 export class HeldLocks {
   private readonly exclusive = new ChurnMap<string, HeldLock>()
   private readonly shared = new ChurnMap<string, Set<HeldLock>>()
   private onEmpty: (() => void) | null = null
 
-  /** Whoever of this client had the lock before must have lost it, and is told before the new owner runs. */
+  /** A previous holder in this client must have lost the lock: its signal aborts before the new owner runs. */
   add(acquisition: HeldLock): void {
     const { key } = acquisition
     const owner = this.exclusive.get(key)
@@ -46,7 +46,7 @@ export class HeldLocks {
     this.shared.set(key, readers.add(acquisition))
   }
 
-  /** Whether an owner of this client has it alone. */
+  /** Whether an owner of this client holds the lock exclusively. */
   isHeld(key: string): boolean {
     return this.exclusive.has(key)
   }

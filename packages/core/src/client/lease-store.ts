@@ -6,42 +6,42 @@ import { renew } from '../scripts/lock.js'
 import { renewRead } from '../scripts/read-write-lock.js'
 import type { Clock } from '../runtime/time.js'
 
-/** A lease that is not part of a lock: it is renewed by a command of its own. */
+/** A lease that is not part of a lock: renewed by a command of its own. */
 export interface SelfRenewing extends RenewableLease, Renewed {
-  /** In Redis. */
+  /** The key in Redis. */
   readonly key: string
   renewItself(timeoutMs: number): Promise<'renewed' | 'lost'>
   remaining(timeoutMs: number): Promise<number | null>
 }
 
-/** The lease of a lock, which is renewed together with those of others. */
+/** The lease of a lock, renewed in batches with others. */
 export interface LeasedLock extends RenewableLease, Renewed {
-  /** In Redis. */
+  /** The key in Redis. */
   readonly key: string
-  /** Of readers: each has a key of its own, and another script renews it. */
+  /** Readers have one key per hold, and are renewed by another script. */
   readonly shared: boolean
-  /** What stands for its owner in the hash. */
+  /** The owner's field in the hash. */
   readonly field: { readonly name: string; readonly inDoubt: unknown }
   remaining(timeoutMs?: number): Promise<number | null>
-  /** The connection has answered a renewal of it. */
+  /** A renewal got a reply on this connection. */
   onRenewalAnswered(): void
 }
 
-/** As the watchdog plans them. */
+/** The watchdog's schedule: three renewals per lease. */
 const RENEWALS_A_LEASE = 3
 
-/** What the watchdog of a client watches. */
+/** What the watchdog of a client renews. */
 export type Leased = LeasedLock | SelfRenewing
 
 function isSelfRenewing(lease: Leased): lease is SelfRenewing {
   return 'renewItself' in lease
 }
 
-/** Where the watchdog renews what this client holds. */
+/** Renews the leases of this client in Redis, for its watchdog. */
 export class RedisLeaseStore implements LeaseStore<Leased> {
   /**
-   * When the latest renewal of each went into a transaction that somebody has opened, monotonic ms. Null: the connection
-   * has answered since then, and is in none.
+   * When the latest renewal of each lease was queued in a transaction that the application has opened on the
+   * connection, monotonic ms. Null: the connection has replied since, so no transaction is open.
    */
   private queuedAt: WeakMap<Leased, number> | null = null
 
@@ -59,8 +59,8 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
   }
 
   /**
-   * What went into somebody's transaction is asked again when the next renewal would have been, and not as often as what
-   * had no answer: each copy makes that transaction longer.
+   * A renewal queued in such a transaction is repeated only when the next one is due, not like one without a reply:
+   * each copy makes the transaction longer.
    */
   private async askDue(
     queuedAt: WeakMap<Leased, number>,
@@ -86,7 +86,7 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
     }
   }
 
-  /** Holds of readers have keys of their own: another script renews them. One script is for keys of one slot. */
+  /** Readers' holds have keys of their own and another script. One script covers keys of one slot only. */
   batchKey(lease: Leased): string {
     if (isSelfRenewing(lease)) {
       return 'permits'
@@ -105,7 +105,7 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
       throw error
     })
     this.queuedAt = null
-    // A key without an end: as good as the longest lease.
+    // A key without expiry counts as the longest lease.
     return ms === -1 ? this.leaseMs : ms
   }
 
@@ -118,7 +118,7 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
     return this.renewLocks(leases as readonly LeasedLock[], timeoutMs)
   }
 
-  /** No answer to one is no answer about the others. */
+  /** A failed renewal says nothing about the other leases. */
   private async renewAlone(lease: SelfRenewing, timeoutMs: number): Promise<RenewalAnswer> {
     try {
       const answer = await lease.renewItself(timeoutMs)
@@ -150,7 +150,7 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
     this.queuedAt = null
     leases.forEach((lease) => lease.onRenewalAnswered())
     return locks.map(({ field, owner, inDoubt }, i) => {
-      // Of a name that was or is being followed by another: it may be that one that Redis has.
+      // A rename before or during the renewal: Redis may have the field under the other name.
       const isSuperseded = inDoubt || field.inDoubt !== null || field.name !== owner
       const answer = answers[i] ?? 'lost'
       return answer === 'lost' && isSuperseded ? 'unknown' : answer

@@ -27,13 +27,13 @@ import { BorrowedPermits } from './borrowed-permits.js'
 import { backgroundClock, systemClock } from '../runtime/time.js'
 import { WaitReporter } from '../diagnostics/wait-reporter.js'
 
-// The first script after a pause finds Redis's caches cold, and takes it two to three times as long.
+// The first script after a pause finds Redis's caches cold, and takes two to three times as long.
 const SCRIPTS_IN_A_ROW = 32
 
-/** A session and the switches its client alone may use. */
+/** A session, with controls for its client only. */
 export interface OpenSession extends Session {
   readonly port: RedisPort
-  /** Resolves when Redis has said what it is, or would not. */
+  /** Resolves when Redis has reported its version and policy, or will not. */
   readonly serverAsked: Promise<void>
   refuseNewCalls(): void
   abandonEverything(): void
@@ -43,8 +43,8 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const { random, lockWatchdogTimeout, resyncInterval, unavailableTimeoutMs } = options
   const clock = options.clock ?? systemClock
   const background = options.clock ?? backgroundClock
-  // After a pause of the process answers and deadlines may come before the watchdog's timer: trust that ran out
-  // meanwhile ends here, before anybody is resumed.
+  // After a pause of the process, replies and deadlines may be handled before the watchdog's timer: trust that has
+  // run out meanwhile must end before any caller resumes (I3).
   const beforeResume = (): void => void watchdog.endOverdueTrust()
   const events = new EventHub()
   const runner = new ScriptRunner(port, background, {
@@ -61,7 +61,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     {
       ...{ clock: background, random },
       batchSize: options.watchdogBatchSize,
-      // On a cluster there is a script for each slot: those of one moment are many as it is.
+      // On a cluster every slot has a script of its own: one moment brings many as it is.
       batchesInARow: port.slotOf ? 1 : SCRIPTS_IN_A_ROW,
     },
   )
@@ -95,7 +95,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   return session
 }
 
-/** What a primary acknowledged that is not there any more may be gone: whoever took its place is asked first. */
+/** A new primary may lack what the old one acknowledged: affected leases are verified with it. */
 function watchPrimaries(session: OpenSession): void {
   const { port, watchdog, events, clock } = session
   port.onPrimary((verdict) => {
@@ -120,15 +120,15 @@ function waitingInRedis(
   const { lockWatchdogTimeout, localPassing, pushedGrants, replicas } = options
   const heartbeatMs = heartbeatOf(options)
   const lastHolders = new LastSeenHolders(parts.clock, lockWatchdogTimeout)
-  // What only the primary has is no grant where replicas count.
+  // A grant known only to the primary must not be used when replicas count.
   const takesGrants = pushedGrants && !replicas
   const rejoins = localPassing && takesGrants ? new RejoinBatcher(parts) : null
-  // With no more digits than these a sign of life has less than 64 bytes, and Redis keeps such a hash in little room.
+  // Longer, and the liveness entry exceeds 64 bytes, above which Redis stores the hash less compactly.
   const nonce = randomBytes(12).toString('hex')
   return {
     lastHolders,
     fairQueue: new FairQueue({ ...parts, nonce, lastHolders, heartbeatMs, takesGrants, rejoins }),
-    // What it is given is a lease for an owner that may be dead: not longer than any other.
+    // A grant is a lease for an owner that may be dead: no longer than any other lease.
     plainQueue: new PlainLockQueue({
       ...{ ...parts, takesGrants },
       aliveForMs: Math.ceil(Math.min(2 * heartbeatMs, lockWatchdogTimeout)),
@@ -139,7 +139,7 @@ function waitingInRedis(
 function lifecycle() {
   const closing = new AbortController()
   const abandoning = new AbortController()
-  // Whatever is tried again during an outage listens: many listeners are no leak here.
+  // Every retry during an outage adds a listener: many listeners are no leak here.
   setMaxListeners(0, abandoning.signal)
   const background = new Background()
   let open = true

@@ -4,10 +4,10 @@ import type { Session } from './session.js'
 import { tooOld } from '../redis/failures.js'
 
 /**
- * Asks Redis once per client what it is, as soon as there is a connection. The question goes out before any command, so
- * that its answer is there before any of theirs. A server that does not tell is not worth an error,
- * and one that does not answer must not hold up `close`.
- * @returns resolves when there is an answer, or none will come
+ * Asks Redis for its version and policy, once per client, as soon as there is a connection. The question is sent
+ * before any command, so that its reply precedes theirs. A server that does not say is no error, and one that does
+ * not answer must not delay `close`.
+ * @returns resolves when the reply has arrived, or none will come
  */
 export function askServer(
   session: Pick<Session, 'runner' | 'abandoned'> & { readonly port: RedisPort },
@@ -19,7 +19,7 @@ export function askServer(
       if (answer) {
         stopListening()
         const report = (info: unknown): void => {
-          // A closed client has no business to warn.
+          // A closed client must not warn any more.
           if (!abandoned.aborted) {
             warnOfEviction(String(info))
             runner.unfit = tooOldIn(String(info))
@@ -33,7 +33,7 @@ export function askServer(
   })
 }
 
-/** ZADD with GT and LT came with 6.2. Valkey, and what imitates Redis, tell the version whose commands they have. */
+/** ZADD with GT and LT needs 6.2. Valkey and Redis imitations report the version whose commands they implement. */
 const OLDEST = [6, 2] as const
 
 function tooOldIn(info: string): ReturnType<typeof tooOld> | null {
@@ -42,7 +42,7 @@ function tooOldIn(info: string): ReturnType<typeof tooOld> | null {
   return version !== undefined && isOld ? tooOld(version, OLDEST.join('.')) : null
 }
 
-/** @param info what INFO says, of which a provider may leave out what it likes */
+/** @param info the text of INFO; providers may omit any part */
 function warnOfEviction(info: string): void {
   const [, policy = 'noeviction'] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? []
   const [, limit = '0'] = /^maxmemory:(\d+)/m.exec(info) ?? []

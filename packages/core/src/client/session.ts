@@ -17,10 +17,10 @@ import type { BorrowedPermits } from './borrowed-permits.js'
 import type { Clock } from '../runtime/time.js'
 import type { WaitReporter } from '../diagnostics/wait-reporter.js'
 
-/** Recording where a call comes from costs more than all the rest of it: a client does so for this many. */
+/** Capturing a call stack costs more than the rest of the call: a client does so for this many calls. */
 export const MOST_ORIGINS = 1_000
 
-/** What the parts of one client share. Made by LockClient, which alone knows how they are wired. */
+/** The services shared by the parts of one client. Created by LockClient, the only place that knows the wiring. */
 export interface Session {
   readonly clientId: string
   readonly options: ResolvedOptions
@@ -40,15 +40,15 @@ export interface Session {
   readonly waitReporter: WaitReporter
   readonly held: HeldLocks
   readonly borrowedPermits: BorrowedPermits
-  /** How many more calls outside contexts are recorded with where they come from. */
+  /** How many more calls outside contexts may capture their call stack. */
   readonly bareOrigins: { left: number }
-  /** Aborts when the client is being closed: it ends what waits elsewhere than in the client's own lines. */
+  /** Aborts when the client starts closing: ends waits outside the client's own queues. */
   readonly closing: AbortSignal
-  /** Aborts when the client gives up everything that is still under way. */
+  /** Aborts when the client abandons all commands and retries still under way. */
   readonly abandoned: AbortSignal
   /** @throws ClientClosedError */
   assertOpen(lockName: string): void
   nextThreadId(): number
-  /** Work nobody waits for, such as giving back what came too late; `close` does. */
+  /** Work without a waiting caller, such as releasing what was granted too late; `close` waits for it. */
   readonly background: Background
 }

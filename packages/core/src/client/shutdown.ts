@@ -2,12 +2,12 @@ import { ClientClosedError } from '../errors.js'
 import { settleWithin } from '../runtime/settle-within.js'
 import type { OpenSession } from './open-session.js'
 
-// It has nothing to wait for any more.
+// For events about commands that were cut off; there is nothing else to wait for.
 const LAST_WORDS_MS = 50
 
 /**
- * Ends a client in the order that keeps its promises: nobody new gets in, waiters are told, holders get their
- * grace, then their signals abort, and only then their locks are given back.
+ * Closes a client, in the order that keeps its promises: new calls are rejected, waiters fail, holders get their
+ * grace period, then their signals abort, and only then their locks are released.
  */
 export async function shutDown(session: OpenSession, graceMs: number): Promise<void> {
   const { clock, options, held, waiter, watchdog, runner, port, events, background, borrowedPermits } =
@@ -19,8 +19,8 @@ export async function shutDown(session: OpenSession, graceMs: number): Promise<v
   for (const each of [...held.all, ...borrowedPermits.all]) {
     session.background.run(each.releaseOnClose())
   }
-  // What was asked for just before has its answer, too, or as much time for it as it would have had. What nobody waits
-  // for any more, such as the release of a withLock that has returned, has the rest of the grace.
+  // Commands already sent get their reply, or their full deadline. Background work, such as the release after a
+  // withLock that has returned, gets the rest of the grace period.
   const patienceMs = Math.max(options.commandTimeout, graceEndsAt - clock.now())
   const ends = [waitersGone, background.whenOver(), runner.whenSettled()]
   await settleWithin(Promise.allSettled(ends), patienceMs, clock)
@@ -28,7 +28,7 @@ export async function shutDown(session: OpenSession, graceMs: number): Promise<v
   session.grantedLocks.close()
   runner.close()
   session.releaseWaits.close()
-  // What was cut off tells of it: 'release-failed'.
+  // Commands that were cut off report it: 'release-failed'.
   await settleWithin(background.whenOver(), LAST_WORDS_MS, clock)
   await watchdog.close()
   await port.close()

@@ -6,7 +6,7 @@ const RULE =
   'after the lock was given back: take it where they are read, as in `const hold = await lock.acquire()` at the ' +
   'beginning of the generator and `await hold.release()` in its `finally`'
 
-/** @throws InvalidArgumentError for what is a generator by its syntax; a compiler may have made another function of it */
+/** @throws InvalidArgumentError for a generator function; a compiler may have turned it into a plain function */
 export function refuseGenerator(method: unknown): void {
   if (GENERATORS.includes(Object.prototype.toString.call(method))) {
     throw new InvalidArgumentError('@Locked', method, RULE)
@@ -14,8 +14,8 @@ export function refuseGenerator(method: unknown): void {
 }
 
 /**
- * What a method gives is passed on, unless its work only begins when it is read: then its caller would read it without
- * the lock, and nothing would tell.
+ * Returns the result of a method unless it is lazy: its work would be done while the caller reads it, after the lock
+ * was released, without any error.
  * @throws InvalidArgumentError
  */
 export function refuseLazy<T>(result: T): T {
@@ -32,7 +32,7 @@ interface Lazy {
   readonly throw: unknown
   readonly [Symbol.iterator]: unknown
   readonly [Symbol.asyncIterator]: unknown
-  /** Of rxjs, where nobody has defined Symbol.observable. */
+  /** The property rxjs uses when Symbol.observable is not defined. */
   readonly '@@observable': unknown
 }
 
@@ -40,7 +40,7 @@ function isLazy(given: Partial<Lazy>): boolean {
   const observable = (Symbol as { readonly observable?: symbol }).observable ?? '@@observable'
   return (
     isFunction(given[Symbol.asyncIterator]) ||
-    // A Map and a Set can be iterated, too, and are there already: only generators have `throw`.
+    // Maps and Sets are iterable too, but complete: only generators have `throw`.
     (isFunction(given[Symbol.iterator]) && isFunction(given.next) && isFunction(given.throw)) ||
     isFunction((given as Record<PropertyKey, unknown>)[observable])
   )

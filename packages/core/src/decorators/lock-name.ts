@@ -1,23 +1,24 @@
 import { InvalidArgumentError } from '../errors.js'
 
-/** Makes the name of the lock for one call. @throws InvalidArgumentError */
+/** Makes the lock's name for one call. @throws InvalidArgumentError */
 export type LockNaming = (self: unknown, args: readonly unknown[]) => string
 
 const PLACEHOLDER = /\{([^{}]*)\}/
 const PATH = /^(this(?=\.)|\d+)(\.[A-Za-z_$][\w$]*)*$/
-// A value never has one of these in a name, so it ends where the template goes on: 'a:b' and 'c' make another name
-// than 'a' and 'b:c'. Braces would choose the slot in a cluster.
+// Encoded in values, so that a value cannot extend into the template: 'a:b' and 'c' must give another name than 'a'
+// and 'b:c'. Braces would choose the slot on a cluster.
 const RESERVED = /[%:/|#,{}\s]/g
 const SEPARATOR = /[:/|#,\s]/
 const PATHS =
   'an argument by its number, as in {0} or {0.id}, or a property of the object, as in {this.tenant}'
 
 /**
- * `'order:{0}'`, `'order:{0.id}'`, `'{this.tenant}:order:{0}'`: what stands in braces is a value of the call.
+ * Parses a template: `'order:{0}'`, `'order:{0.id}'`, `'{this.tenant}:order:{0}'`; braces contain a value of the
+ * call.
  * @throws InvalidArgumentError not a template
  */
 export function namingByTemplate(template: string): LockNaming {
-  // Texts and placeholders in turn: a text is first and last.
+  // Texts and placeholders alternate, beginning and ending with a text.
   const parts = template.split(PLACEHOLDER)
   const readers = parts.map((part, i) => (i % 2 === 1 ? readerOf(part, template) : part))
   parts.forEach((part, i) => {
@@ -56,7 +57,9 @@ function readerOf(path: string, template: string): LockNaming {
   }
 }
 
-/** An empty or missing value would give everybody without one the same lock, an object would give it to all. */
+/**
+ * Without the check, calls with an empty or missing value would share one lock, and so would all calls with objects.
+ */
 function written(value: unknown, what: string): string {
   const isUsable =
     (typeof value === 'string' && value !== '') ||
@@ -69,7 +72,7 @@ function written(value: unknown, what: string): string {
   return String(value).replace(RESERVED, encodeURIComponent)
 }
 
-/** `Class.method`: the class that declares the method, not the one of the object. */
+/** `Class.method`: the class that declares the method, not that of the object. */
 export function namingByMethod(method: string | symbol, replacement: () => unknown): LockNaming {
   const methodName = typeof method === 'symbol' ? (method.description ?? '') : method
   return (self) => {
@@ -96,11 +99,11 @@ function declaringClass(self: unknown, method: string | symbol, replacement: unk
       }
     }
   }
-  // Another decorator on top has replaced the replacement, or the method is private.
+  // Another decorator has wrapped the replacement, or the method is private.
   return nearest || nameOf(self as object)
 }
 
-/** Of a class for its static methods, of a prototype or an object for the others. */
+/** The class's name, of a class (static methods), a prototype or an object. */
 function nameOf(at: object | null | undefined): string {
   const named = typeof at === 'function' ? at : (at?.constructor as { name?: unknown } | undefined)
   return typeof named?.name === 'string' ? named.name : ''

@@ -7,13 +7,13 @@ import type { LockNaming } from './lock-name.js'
 import type { LockedOptions } from './locked-options.js'
 import { locksFor } from './provide-locks.js'
 
-/** What one decoration asks for. */
+/** The configuration of one decorated method. */
 export interface Guard {
   readonly options: LockedOptions<unknown[]>
   readonly naming: LockNaming
 }
 
-/** One call of a decorated method. */
+/** Runs one call of a decorated method. */
 export async function lockedCall(
   guard: Guard,
   self: unknown,
@@ -32,7 +32,7 @@ export async function lockedCall(
       limitsOf(guard.options, args),
     )
   } catch (error) {
-    // Once the method has begun, every error is its own, also one of a lock that it takes: it must be heard of.
+    // Once the method has begun, every error is its own, even one of a lock that it uses: it must not be skipped.
     if (progress.entered) {
       throw error
     }
@@ -76,7 +76,7 @@ function limitsOf(options: LockedOptions<unknown[]>, args: unknown[]): AcquireOp
   return { waitMs, leaseMs, signal: signal?.(...args) }
 }
 
-// By their codes: the client may come from another copy of this package.
+// Compared by code: the client may come from another copy of this package.
 function isBusy(error: unknown): boolean {
   return codeOf(error) === 'LOCK_TIMEOUT'
 }

@@ -1,18 +1,18 @@
-/** A method that `@Locked` fits: one that gives a promise, because it may have to wait. */
+/** A method that `@Locked` accepts: it returns a promise, because the call may have to wait. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- any method there is; its type is kept as it is
 export type LockableMethod = (...args: any[]) => Promise<any>
 
-/** What the decorated method becomes: the same, where it can give undefined for a call that was skipped. */
+/** The type of the decorated method: a skipped call may return undefined. */
 export type OrUndefined<M extends LockableMethod> =
   undefined extends Awaited<ReturnType<M>>
     ? M
     : (...args: Parameters<M>) => Promise<Awaited<ReturnType<M>> | undefined>
 
-/** `T`, where the functions among the options take what the method takes. */
+/** `T` if the functions among the options accept the method's parameters. */
 export type Fitting<M extends LockableMethod, Args extends readonly unknown[], T> =
   Parameters<M> extends [...Args, ...unknown[]] ? T : never
 
-/** A decorator of both standards: TC39's, and that of TypeScript's `experimentalDecorators`. */
+/** A decorator of both standards: TC39, and TypeScript's `experimentalDecorators`. */
 export interface LockedDecorator<Args extends readonly unknown[]> {
   <M extends LockableMethod>(method: M, context: Fitting<M, Args, ClassMethodDecoratorContext>): M
   <M extends LockableMethod>(
@@ -22,7 +22,7 @@ export interface LockedDecorator<Args extends readonly unknown[]> {
   ): TypedPropertyDescriptor<M>
 }
 
-/** The same for a method that may be skipped: it must be able to give undefined. */
+/** The same for a method whose calls may be skipped: its result type must include undefined. */
 export interface SkippingDecorator<Args extends readonly unknown[]> {
   <M extends LockableMethod>(
     method: M,

@@ -12,34 +12,34 @@ import {
   checkOptions,
 } from '../arguments/validate.js'
 
-/** The lock of a name, where none of the kinds that have a word will do. */
+/** Makes the lock of a name, for kinds without a keyword. */
 export type LockChoice = (locks: LockClient, name: string) => AnyLock
 
-/** What `@Locked` is told. All durations are milliseconds. */
+/** The options of `@Locked`. All durations are milliseconds. */
 export interface LockedOptions<Args extends readonly unknown[] = readonly []> {
   /**
-   * A template, as in `'order:{0}'` or `'order:{0.id}'`, or a function of the arguments. Left out: class and method,
-   * `Orders.pay`, which all overloads share.
+   * The lock's name: a template, as in `'order:{0}'` or `'order:{0.id}'`, or a function of the arguments. Default:
+   * class and method, `Orders.pay`, shared by all overloads.
    */
   readonly name?: string | ((...args: Args) => string) | undefined
-  /** Whose locks: a client, or a function of the object. Left out: what `provideLocks` was told. */
+  /** The lock client, or a function of the object. Default: the client given to `provideLocks`. */
   readonly client?: LockClient | ((self: never) => LockClient) | undefined
-  /** The kind, or a function that makes the lock. Default: `'plain'`, that of `getLock`. */
+  /** The kind of lock, or a function that makes it. Default: `'plain'`, as from `getLock`. */
   readonly lock?: 'plain' | 'fair' | 'fenced' | 'read' | 'write' | LockChoice | undefined
-  /** How long to wait for a busy lock. Default 0: one attempt. Not beside `onBusy: 'wait'`, which has no limit. */
+  /** How long to wait for a busy lock. Default 0: one attempt. Not with `onBusy: 'wait'`, which has no limit. */
   readonly waitMs?: number | undefined
-  /** Redis gives the lock back after this long, whatever happens. Left out: the watchdog renews. */
+  /** The lease, not renewed: Redis frees the lock after it in any case. Default: renewed by the watchdog. */
   readonly leaseMs?: number | undefined
-  /** Ends the wait: a function of the arguments that finds the signal, if there is one. */
+  /** Ends the wait: a function of the arguments that returns the signal, if there is one. */
   readonly signal?: ((...args: Args) => AbortSignal | undefined) | undefined
   /**
-   * When somebody else has the lock after `waitMs`. `throw`, the default: LockTimeoutError. `skip`: the method does
-   * not run, and its call gives undefined. `wait`: wait for it without a limit.
+   * When another owner still holds the lock after `waitMs`. `throw` (default): LockTimeoutError. `skip`: the method
+   * does not run, and the call returns undefined. `wait`: waits without a limit.
    */
   readonly onBusy?: 'throw' | 'skip' | 'wait' | undefined
   /**
-   * When Redis fails before the method began. `throw`, the default: RedisUnavailableError. `skip`: the method does
-   * not run, and its call gives undefined: rather nobody. `run`: it runs without the lock: several may at once.
+   * When Redis fails before the method has begun. `throw` (default): RedisUnavailableError. `skip`: the method does
+   * not run, and the call returns undefined. `run`: it runs without the lock, possibly several times at once.
    */
   readonly onRedisError?: 'throw' | 'skip' | 'run' | undefined
 }

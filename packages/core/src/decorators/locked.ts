@@ -14,12 +14,12 @@ export interface NeverSkipped {
 type Method = (this: unknown, ...args: unknown[]) => unknown
 
 /**
- * Runs a method while a lock is held, as `withLock` does: what it calls re-enters, recursion included, and calls
- * side by side exclude each other. A method that was not asynchronous becomes so.
- * @throws InvalidArgumentError at once for options that cannot be meant, and for a generator, whose work would be done
- * after the lock was given back
- * @throws as `withLock`, from the call, and InvalidArgumentError for a name that misses a value, and for an async
- * iterable or an Observable as the result
+ * Runs each call of a method under a lock, like `withLock`: nested calls re-enter, recursion included, and concurrent
+ * calls exclude each other. A synchronous method becomes asynchronous.
+ * @throws InvalidArgumentError at once for invalid options, and for a generator, whose work would be done after the
+ *   release
+ * @throws as `withLock`, from each call; InvalidArgumentError when a value is missing for the name, or the result is
+ *   an async iterable or an Observable
  */
 export function Locked<Args extends readonly unknown[] = []>(
   options?: LockedOptions<Args> & NeverSkipped,
@@ -70,11 +70,11 @@ function namingOf(
 interface Decorated {
   readonly method: Method
   readonly key: string | symbol
-  /** Its property, where the decorator is one of `experimentalDecorators`. */
+  /** The property's descriptor, under `experimentalDecorators`. */
   readonly legacy: PropertyDescriptor | null
 }
 
-/** Which standard calls shows in what it passes. @throws InvalidArgumentError not on a method */
+/** The arguments show which decorator standard is in use. @throws InvalidArgumentError not on a method */
 function readDecorated([first, second, third]: readonly unknown[]): Decorated {
   const context = second as DecoratorContext | string | symbol | undefined
   if (typeof context === 'object' && typeof first === 'function') {
@@ -91,7 +91,7 @@ function readDecorated([first, second, third]: readonly unknown[]): Decorated {
   throw new InvalidArgumentError('@Locked', first, 'on a method')
 }
 
-/** Frameworks keep what their decorators say with the function, as Nest its routes; others may stand below. */
+/** Frameworks store metadata on the function, as Nest its routes; their decorators may be applied below this one. */
 function copyMetadata(from: object, to: object): void {
   const { getOwnMetadataKeys, getOwnMetadata, defineMetadata } = Reflect as Partial<MetadataReflection>
   if (getOwnMetadataKeys && getOwnMetadata && defineMetadata) {
@@ -101,7 +101,7 @@ function copyMetadata(from: object, to: object): void {
   }
 }
 
-/** What reflect-metadata adds to Reflect, where it is loaded. */
+/** The functions reflect-metadata adds to Reflect, if loaded. */
 interface MetadataReflection {
   getOwnMetadataKeys(target: object): unknown[]
   getOwnMetadata(key: unknown, target: object): unknown

@@ -4,20 +4,20 @@ import { oncePerProcess } from '../runtime/once-per-process.js'
 import { checkClient, checkObject } from '../arguments/validate.js'
 
 interface Provided {
-  /** For methods of an object or of a class; the latest stands first. */
+  /** For the methods of an object or a class; the latest client comes first. */
   readonly ofTarget: WeakMap<object, LockClient[]>
-  /** For all others. */
+  /** For all other methods. */
   readonly ofAll: LockClient[]
 }
 
 const provided = oncePerProcess<Provided>('provided-locks', () => ({ ofTarget: new WeakMap(), ofAll: [] }))
 
 /**
- * Says whose locks decorated methods take, where their own option `client` does not: for the methods of one object,
- * of one class with its subclasses and their objects, or of all. The nearest counts; of several for the same, the one
- * in whose context the caller is, else the latest.
- * @param target the object or class; left out: all
- * @returns takes it back
+ * Sets the client of decorated methods without a `client` option of their own: for the methods of one object, of one
+ * class with its subclasses and their objects, or of all. The most specific wins; of several for the same target, the
+ * one whose context the caller is in, else the latest.
+ * @param target the object or class; default: all
+ * @returns a function that removes the client again
  * @throws InvalidArgumentError
  */
 export function provideLocks(client: LockClient, target?: object): () => void {
@@ -39,7 +39,7 @@ export function provideLocks(client: LockClient, target?: object): () => void {
   }
 }
 
-/** @throws InvalidArgumentError nobody provided one */
+/** @throws InvalidArgumentError no client was provided */
 export function locksFor(self: unknown): LockClient {
   const client = ofTarget(self) ?? chosen(provided.ofAll)
   if (!client) {
@@ -48,7 +48,7 @@ export function locksFor(self: unknown): LockClient {
   return client
 }
 
-/** Of an object, then of its class and the classes above. */
+/** For an object, then for its class and superclasses. */
 function ofTarget(self: unknown): LockClient | undefined {
   if (self == null) {
     return undefined
@@ -63,7 +63,7 @@ function ofTarget(self: unknown): LockClient | undefined {
   }
 }
 
-/** Two applications in one process, as in tests, each have their own. */
+/** Several applications in one process, as in tests, each have their own. */
 function chosen(clients: readonly LockClient[] = []): LockClient | undefined {
   return clients.find(({ currentThreadId }) => currentThreadId !== undefined) ?? clients[0]
 }

@@ -3,15 +3,15 @@ import type { Clock } from '../runtime/time.js'
 import { callBegun, callEnded, callParked } from './channels.js'
 import type { AcquisitionPath, CallOutcome, LockKind, ObservedCall } from './messages.js'
 
-/** What is asked for. */
+/** The lock a call is for. */
 export interface RequestedHold {
   readonly lockName: string
   readonly kind: LockKind
 }
 
 /**
- * One call as it is published. It is the message itself: most calls are over before a second object had paid off. It
- * reads no clock: who tells it something has mostly read one, for work of its own.
+ * One call as it is published. It is itself the message: most calls end before a second object would pay off. It
+ * reads no clock: its callers have mostly read one already.
  */
 export class CallPublication implements ObservedCall {
   phase: 'begun' | 'parked' | 'ended' = 'begun'
@@ -23,7 +23,7 @@ export class CallPublication implements ObservedCall {
   handOffMs: number | undefined = undefined
   error: unknown = undefined
   private wokenAt: number | null = null
-  /** The wake-up that the try under way came after. */
+  /** The wake-up that caused the try under way. */
   private answering: number | null = null
 
   constructor(
@@ -37,7 +37,7 @@ export class CallPublication implements ObservedCall {
     callBegun.publish(this)
   }
 
-  /** Once: a call may stand in line again, when what it got was of no use. */
+  /** Published once: a call may be parked again when its grant was unusable. */
   parked(holder: LockHolder | undefined): void {
     if (this.hasWaited) {
       return
@@ -48,7 +48,7 @@ export class CallPublication implements ObservedCall {
     callParked.publish(this)
   }
 
-  /** Something says that a try may succeed now. */
+  /** An event suggests that a try may succeed now. */
   woken(now: number): void {
     this.wokenAt = now
   }
@@ -58,7 +58,7 @@ export class CallPublication implements ObservedCall {
     this.answering = this.wokenAt
   }
 
-  /** In vain: the next wake-up is another one, unless it has come meanwhile. */
+  /** The try was refused: its wake-up is used up, unless another has arrived meanwhile. */
   refused(): void {
     if (this.wokenAt === this.answering) {
       this.wokenAt = null
@@ -72,12 +72,12 @@ export class CallPublication implements ObservedCall {
     }
   }
 
-  /** It was passed on by its former holder, who released it just now. */
+  /** The previous holder has just released the lock to this caller, locally. */
   handedOver(): void {
     this.handOffMs = 0
   }
 
-  /** @param holder who had it when this client was last told, whichever of its calls was */
+  /** @param holder the holder as last reported to any call of this client */
   acquired(path: AcquisitionPath, holder: LockHolder | undefined, now: number): void {
     this.path = path
     if (this.hasWaited) {
@@ -86,14 +86,14 @@ export class CallPublication implements ObservedCall {
     this.ended('acquired', now)
   }
 
-  /** @param holder as above */
+  /** @param holder as for `acquired` */
   timedOut(holder: LockHolder | undefined, now: number): void {
     this.holder = holder ?? this.holder
     this.handOffMs = undefined
     this.ended('timeout', now)
   }
 
-  /** @param signal of the call */
+  /** @param signal the call's signal */
   failed(error: unknown, signal: AbortSignal | undefined, now: number): void {
     const isAborted = signal?.aborted === true && error === signal.reason
     this.error = error
@@ -109,12 +109,12 @@ export class CallPublication implements ObservedCall {
   }
 }
 
-/** Whether anybody hears what becomes of a call that begins now. */
+/** Whether calls have a subscriber. */
 export function isCallSeen(): boolean {
   return callEnded.hasSubscribers || callBegun.hasSubscribers || callParked.hasSubscribers
 }
 
-/** Of a call that begins. Null where nobody subscribes. */
+/** Publishes that a call begins. Null without subscribers. */
 export function publishCall(
   { clientId }: { readonly clientId: string },
   { lockName, kind }: RequestedHold,

@@ -1,30 +1,30 @@
 import { channel } from 'node:diagnostics_channel'
 
 /**
- * The channels of node:diagnostics_channel that locks are seen on, for exporters of any kind. What is published:
- * `ObservedCall`, `ObservedHold`, `ObservedRenewal`. They are of the process: every client publishes on them, whatever
- * copy of this package it is of. Each moment has a channel of its own, so that nobody pays for what nobody hears: where
- * nobody subscribes, nothing is made, and no clock is read.
+ * The node:diagnostics_channel channels on which locks are observed, for exporters of any kind. They carry
+ * `ObservedCall`, `ObservedHold` and `ObservedRenewal`. The channels belong to the process: every client publishes on
+ * them, whichever copy of this package it comes from. Each event has a channel of its own; without subscribers no
+ * message is created and no clock is read.
  *
- * A subscriber runs in the middle of a lock's work: it has to be short. One that throws harms no lock, but Node makes
- * what it threw an uncaught exception.
+ * A subscriber runs in the middle of a lock's work and must be fast. If it throws, no lock is harmed, but Node
+ * reports an uncaught exception.
  */
 export const LOCK_CHANNELS = {
   /** A call for a lock begins. */
   callBegun: 'holdfast.call.begun',
-  /** It has to wait. */
+  /** The call has to wait. */
   callParked: 'holdfast.call.parked',
-  /** It is over, whatever came of it. */
+  /** The call has ended, with any outcome. */
   callEnded: 'holdfast.call.ended',
-  /** A lock is held. */
+  /** A hold begins. */
   holdBegun: 'holdfast.hold.begun',
-  /** It is not any more. */
+  /** A hold ends. */
   holdEnded: 'holdfast.hold.ended',
-  /** The answer to a renewal, or that there is none. */
+  /** A renewal got a reply, or failed to. */
   renewal: 'holdfast.renewal',
 } as const
 
-/** What is used of a channel of Node's, whose types a user of this package need not have. */
+/** The part of Node's Channel used here: users need not have Node's types. */
 interface Publisher {
   readonly hasSubscribers: boolean
   publish(message: unknown): void

@@ -3,17 +3,17 @@ import { oncePerProcess } from '../runtime/once-per-process.js'
 import { holdBegun, holdEnded } from './channels.js'
 import type { LockKind, ObservedHold } from './messages.js'
 
-/** What is held, and by whom. */
+/** The lock and its owner. */
 export interface HeldThing {
   readonly lockName: string
   readonly kind: LockKind
   readonly owner: string
 }
 
-/** Of all copies of this package: whoever compares serials hears all of them. */
+/** Shared by all copies of this package: a subscriber that compares serials receives the messages of all of them. */
 const published = oncePerProcess('holds published', () => ({ holds: 0 }))
 
-/** One hold as it is published: the message itself. It reads no clock, as that of a call. */
+/** One hold as it is published; itself the message. Reads no clock, like a published call. */
 export class HoldPublication implements ObservedHold {
   phase: 'begun' | 'ended' = 'begun'
   readonly lockName: string
@@ -36,12 +36,12 @@ export class HoldPublication implements ObservedHold {
     holdBegun.publish(this)
   }
 
-  /** Whatever comes of its release, it is not used any more. */
+  /** The work under the hold has ended, whatever the outcome of the release. */
   over(now: number): void {
     this.heldMs ??= now - this.startedAt
   }
 
-  /** Once: a loss that was told is not told again by the release that finds it. */
+  /** Published once: a release that finds a loss already published does not repeat it. */
   lost(reason: LossReason, now: number): void {
     if (this.phase === 'begun') {
       this.over(now)
@@ -50,7 +50,7 @@ export class HoldPublication implements ObservedHold {
     }
   }
 
-  /** What came of its release. */
+  /** The release has settled. */
   ended(outcome: 'released' | 'lost' | 'unknown'): void {
     if (this.phase === 'begun') {
       this.phase = 'ended'
@@ -60,12 +60,12 @@ export class HoldPublication implements ObservedHold {
   }
 }
 
-/** Whether anybody hears of a hold that begins now. */
+/** Whether holds have a subscriber. */
 export function isHoldSeen(): boolean {
   return holdEnded.hasSubscribers || holdBegun.hasSubscribers
 }
 
-/** Null where nobody subscribes. */
+/** Publishes that a hold begins. Null without subscribers. */
 export function publishHold(
   { clientId }: { readonly clientId: string },
   held: HeldThing,

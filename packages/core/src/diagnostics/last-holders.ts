@@ -2,9 +2,9 @@ import { lockHolder, type LockHolder } from '../lock-holder.js'
 import type { HoldNote } from '../scripts/lock.js'
 import type { Clock } from '../runtime/time.js'
 
-/** What an answer of Redis tells of who has the lock. */
+/** What a reply says about the holder. */
 export interface SeenHolder {
-  /** '' where nobody has it. */
+  /** '' when the lock is free. */
   readonly holder: string
   readonly holds: number
   readonly ttlMs: number
@@ -16,12 +16,15 @@ interface LastRefusal {
   readonly seen: SeenHolder
   /** Since when this client has seen the same holder. */
   readonly since: number
-  /** Since when it has the lock, on this client's clock, where that is known. */
+  /** Since when the holder has held the lock, by this client's clock, if known. */
   readonly heldSince: number | undefined
   readonly traceparent: string | undefined
 }
 
-/** Who refused this client's callers, by lock: only the head of a line asks Redis, its answer serves them all. */
+/**
+ * The holder seen last, per lock, when this client was refused: only the head of a queue asks Redis, and its reply
+ * serves all callers behind it.
+ */
 export class LastSeenHolders {
   private readonly byKey = new Map<string, LastRefusal>()
 
@@ -43,7 +46,7 @@ export class LastSeenHolders {
     const now = this.clock.now()
     const { holder, note } = seen
     const latest = this.byKey.get(key)
-    // Not every answer has the note: what an earlier one told of the same hold is as true.
+    // Not every reply includes the note: an earlier one about the same hold is still valid.
     const before = latest?.seen.holder === holder ? latest : undefined
     this.byKey.set(key, {
       seen,
@@ -53,7 +56,7 @@ export class LastSeenHolders {
     })
   }
 
-  /** The lock went to another owner without anybody being refused. */
+  /** The lock changed owners by a local hand-over, without a refusal. */
   passed(key: string, holder: string, traceparent: string | undefined): void {
     const before = this.byKey.get(key)
     if (before) {
@@ -77,7 +80,7 @@ export class LastSeenHolders {
     return lockHolder({ ...facts, heldForMs, traceparent, others: owners - 1 })
   }
 
-  /** Whether anybody here was refused it, and waits. */
+  /** Whether a caller here was refused the lock, and waits. */
   isKnown(key: string): boolean {
     return this.byKey.has(key)
   }

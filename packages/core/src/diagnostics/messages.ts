@@ -1,7 +1,7 @@
 import type { LossReason } from '../errors.js'
 import type { LockHolder } from '../lock-holder.js'
 
-/** What is locked, as a metric would group it. */
+/** The kind of lock, as a metric would group it. */
 export type LockKind =
   | 'reentrant'
   | 'fair'
@@ -17,89 +17,90 @@ export type LockKind =
   | 'permit'
 
 /**
- * What came of a call. `timeout`: somebody else has it, also for a call that was not to wait; `aborted`: its signal
- * ended it; `error`: everything else.
+ * The outcome of a call. `timeout`: another owner holds the lock, also for a single attempt; `aborted`: the call's
+ * signal ended it; `error`: everything else.
  */
 export type CallOutcome = 'acquired' | 'timeout' | 'aborted' | 'error'
 
 /**
- * How a lock was acquired. `remote`: by a command of this call; `reentrant`: a level more of what the caller has;
- * `passed`: another caller of this client handed it over without Redis; `granted`: Redis gave it to this waiter when its
- * holder released it.
+ * How a lock was acquired. `remote`: by a command of this call; `reentrant`: another level of the caller's hold;
+ * `passed`: handed over by another caller of this client, without Redis; `granted`: Redis granted it to this waiter
+ * when the previous holder released it.
  */
 export type AcquisitionPath = 'remote' | 'reentrant' | 'passed' | 'granted'
 
 /**
- * One call for a lock or for permits: the same object each time it is published, so that it can be the key of a
- * WeakMap. It is published as `begun` in the turn and the async context of its caller, as `parked` when it has to wait,
- * and as `ended` in the async context of its caller. Calls for members of a multi lock or RedLock are part of one call,
- * of the kind `multi` or `red`. A call that is refused for its arguments, or by a closed client, is none.
+ * One call for a lock or for permits. The same object is published each time, so that it can be the key of a WeakMap:
+ * as `begun` in the event-loop turn and async context of the caller, as `parked` when it has to wait, as `ended` in
+ * the caller's async context. Calls for the members of a multi lock or RedLock are part of one call, of kind `multi`
+ * or `red`. A call rejected for its arguments or by a closed client is not published.
  */
 export interface ObservedCall {
   readonly phase: 'begun' | 'parked' | 'ended'
-  /** Several names, with commas, for a multi lock or RedLock. */
+  /** Several names, separated by commas, for a multi lock or RedLock. */
   readonly lockName: string
   readonly kind: LockKind
   readonly clientId: string
-  /** Whether it had to wait, so far. */
+  /** Whether it has had to wait. */
   readonly hasWaited: boolean
-  /** Whom it waited for: who had the lock when this client was last told. Undefined while nobody is known. */
+  /** The holder it waited for, as last reported to this client. Undefined while unknown. */
   readonly holder: LockHolder | undefined
-  /** Undefined until it has ended, as all that follows. */
+  /** Undefined until the call has ended, like all fields below. */
   readonly outcome: CallOutcome | undefined
-  /** Where it was acquired. */
+  /** How it was acquired. */
   readonly path: AcquisitionPath | undefined
-  /** From the beginning of the call to its end, ms, waits or not. */
+  /** Duration of the call, ms, with or without waits. */
   readonly waitedMs: number | undefined
   /**
-   * From the wake-up that made this call try to having the lock, ms. A wake-up is a message (of a release, of one's
-   * turn) as it arrives, or a release in this process. Undefined where another try succeeded: the first one, or one
-   * after a pause or another caller's departure. What a message takes to arrive is not in it: no two clocks agree on it.
+   * Hand-off latency: from the wake-up that made this call try to holding the lock, ms. A wake-up is the arrival of a
+   * message (a release, a turn), or a release in this process. Undefined when the successful try had no wake-up: a
+   * first try, or one after a pause or another caller's departure. Excludes the message's transit time, because no
+   * two clocks agree on it.
    */
   readonly handOffMs: number | undefined
-  /** Where the outcome is `aborted` or `error`. */
+  /** Set for the outcomes `aborted` and `error`. */
   readonly error: unknown
 }
 
 /**
- * One lock that is held, from its first level to its last, or a permit that is an object: the same object each time.
- * Members of a multi lock or RedLock are held one by one. Permits without an object are seen as calls only. It is
- * published as `begun` in the async context of its caller.
+ * One hold of a lock, from its first level to its last, or of a permit that is an object; the same object each time.
+ * The members of a multi lock or RedLock are separate holds. Permits without an object appear as calls only.
+ * Published as `begun` in the caller's async context.
  */
 export interface ObservedHold {
   readonly phase: 'begun' | 'ended'
   readonly lockName: string
   readonly kind: LockKind
   readonly clientId: string
-  /** `<clientId>:<threadId>`; the id of a permit. */
+  /** `<clientId>:<threadId>`; for a permit, its id. */
   readonly owner: string
   /**
-   * Grows from 1 with each hold of the process that is published. Whoever counts what is held leaves out the end of
-   * one whose serial is smaller than the first that was heard to begin: it was held before.
+   * Increases from 1 with each published hold of the process. A subscriber that counts current holds must ignore the
+   * end of a hold whose serial is below the first one it saw begin: that hold is older than the subscription.
    */
   readonly serial: number
   /**
-   * Undefined until it has ended. `unknown`: it was given back, and Redis did not answer for so long that the caller
-   * was told; it is tried on in the background.
+   * Undefined until the hold has ended. `unknown`: its release got no reply before the caller's deadline, and is
+   * retried in the background.
    */
   readonly outcome: 'released' | 'lost' | 'unknown' | undefined
   /** Why it was lost. */
   readonly reason: LossReason | undefined
-  /** Until its release began, or its loss was noticed, ms. */
+  /** Duration until the release began or the loss was noticed, ms. */
   readonly heldMs: number | undefined
 }
 
-/** One answer to a renewal of something that is still held. */
+/** One renewal of something still held. */
 export interface ObservedRenewal {
   readonly lockName: string
   readonly kind: LockKind
   readonly clientId: string
   readonly owner: string
-  /** `unanswered`: whether it was renewed is not known; it is asked again while the lease can be trusted. */
+  /** `unanswered`: it is unknown whether the renewal took effect; the watchdog retries while the lease is trusted. */
   readonly outcome: 'renewed' | 'lost' | 'unanswered'
   /**
-   * For how long the lease could still be trusted when the answer came, before it counted, ms. In peace two thirds of
-   * the lease; the nearer to 0, the nearer to a loss.
+   * Trusted time left when the reply arrived, before it took effect, ms. Normally two thirds of the lease; the closer
+   * to 0, the closer to a loss.
    */
   readonly marginMs: number
 }

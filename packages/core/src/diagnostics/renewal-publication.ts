@@ -3,17 +3,17 @@ import { renewals } from './channels.js'
 import type { HeldThing } from './hold-publication.js'
 import type { ObservedRenewal } from './messages.js'
 
-/** Something that was renewed. */
+/** A renewed lease. */
 export interface Renewed extends HeldThing {
-  /** 0 when it is over. */
+  /** 0 when the hold has ended. */
   readonly trustedForMs: number
 }
 
 const OUTCOMES = { renewed: 'renewed', lost: 'lost', unknown: 'unanswered' } as const
 
 /**
- * Publishes what a round of renewals brought, before it counts. Whoever is not subscribed when the round is sent hears
- * nothing of it.
+ * Publishes the results of a batch of renewals, before they take effect. Subscribers are looked up when the batch is
+ * sent.
  */
 export function publishRenewals(
   clientId: string,

@@ -3,7 +3,7 @@ import { OncePerName, warn, type EventHub } from '../events.js'
 import type { Loss } from '../hold.js'
 import type { CommandTrouble } from '../redis/script-command.js'
 
-// What a client tells about one acquisition: as events, and as a process warning where silence would hide a loss.
+// Reports about one acquisition: events, and a process warning when silence would hide a loss.
 
 interface Reporting {
   readonly events: EventHub
@@ -34,7 +34,7 @@ export function reportFailedRenewal(session: Reporting, of: Reported, error: unk
   }
 }
 
-/** Nobody tries it any more. */
+/** Every retry has failed, or the client was closed. */
 export function reportFailedRelease(
   { events }: Reporting,
   { lockName, owner }: { readonly lockName: string; readonly owner: string },
@@ -51,7 +51,7 @@ function cutOff(lockName: string, cause: ClientClosedError): RedisUnavailableErr
   return new RedisUnavailableError(message, { outcome: 'not-sent', transient: false, lockName, cause })
 }
 
-/** For each client: as an event each time, and as a process warning once where nobody listens. */
+/** Per client: an event each time; without listeners, one process warning. */
 export function unexpectedReplies(events: EventHub): CommandTrouble['unexpected'] {
   let hasWarned = false
   return ({ reply }, error, { lockName, script }) => {

@@ -5,12 +5,12 @@ import type { Clock } from '../runtime/time.js'
 
 export type WaitFacts = Pick<LockEvents['waiting'], 'holder' | 'placeInLine'>
 
-/** A call that waits. It is told of once, however often it is parked. */
+/** A waiting call. Reported once, however often it is parked. */
 export interface ReportedWait {
   readonly lockName: string
   /** When the call began, on the client's clock. */
   readonly startedAt: number
-  /** What is known when it is told of. */
+  /** The facts at the time of the report. */
   explain?(): WaitFacts
 }
 
@@ -19,9 +19,9 @@ interface Pending {
   readonly ticket: Pick<Ticket<unknown>, 'ahead'>
 }
 
-/** Tells of callers that wait, each when it has waited for so long, with one timer for all of them. */
+/** Reports waiting callers, each after the threshold, with one timer for all of them. */
 export class WaitReporter {
-  /** In the order in which they are due: all wait for the same time before they are told of. */
+  /** In order of due time: the threshold is the same for all. */
   private readonly pending = new Map<ReportedWait, Pending>()
   private readonly timer: SoonestTimer
 
@@ -29,13 +29,13 @@ export class WaitReporter {
     private readonly events: EventHub,
     private readonly clock: Clock,
     private readonly thresholdMs: number,
-    /** Runs before listeners hear of what a timer brought. */
+    /** Runs before listeners are called from the timer. */
     private readonly beforeResume: () => void,
   ) {
     this.timer = new SoonestTimer(clock, () => this.tellDue())
   }
 
-  /** It sleeps, or stands behind others. Who listens only later hears of waits that begin then. */
+  /** The call sleeps, or is queued behind others. A listener added later sees only waits that begin after that. */
   parked(wait: ReportedWait, ticket: Pick<Ticket<unknown>, 'ahead'>): void {
     if (!this.events.hasListeners('waiting')) {
       return
@@ -48,7 +48,7 @@ export class WaitReporter {
     }
   }
 
-  /** Whatever came of it. */
+  /** The wait has ended, with any outcome. */
   ended(wait: ReportedWait): void {
     if (this.pending.delete(wait) && this.pending.size === 0) {
       this.timer.cancel()

@@ -10,9 +10,9 @@ export type ExpressErrorMiddleware = (
 ) => void
 
 /**
- * A context for each request, for Express and whatever has its kind of middleware: `app.use(expressLocks(locks))`,
- * before all that takes locks. The context ends with the response; where the client goes before, the waits of the
- * request end with a RequestAbortedError.
+ * Middleware that gives each request its own context, for Express and compatible frameworks:
+ * `app.use(expressLocks(locks))`, before any handler that uses locks. The context ends with the response; if the
+ * client disconnects first, the request's waits fail with RequestAbortedError.
  * @throws InvalidArgumentError
  */
 export function expressLocks(locks: ContextOpener): ExpressMiddleware {
@@ -21,12 +21,12 @@ export function expressLocks(locks: ContextOpener): ExpressMiddleware {
 }
 
 /**
- * Gives errors of locks their status: `app.use(expressLockErrors())`, after the routes and before other error
- * handlers. See `lockHttpError`.
+ * Error middleware that gives lock errors an HTTP status: `app.use(expressLockErrors())`, after the routes and before
+ * other error handlers. See `lockHttpError`.
  * @throws InvalidArgumentError
  */
 export function expressLockErrors(answers: LockErrorAnswers = {}): ExpressErrorMiddleware {
   checkAnswers(answers)
-  // Express knows it by its four parameters.
+  // Express recognizes error middleware by its four parameters.
   return (error, _request, _response, next) => next(lockHttpError(error, answers))
 }

@@ -4,7 +4,7 @@ import { checkOpener, runUntilAnswered, type ContextOpener, type NodeResponse } 
 
 type Hook = (request: object, reply: { readonly raw: NodeResponse }, done: () => void) => void
 
-/** What is used of a Fastify instance. */
+/** The part of a Fastify instance used here. */
 export interface FastifyInstanceLike {
   addHook(name: 'onRequest', hook: Hook): unknown
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- Fastify's own types of it, whatever they are
@@ -16,9 +16,9 @@ export interface FastifyInstanceLike {
 export type FastifyLocksPlugin = (app: FastifyInstanceLike, options: unknown, done: () => void) => void
 
 /**
- * A context for each request: `await app.register(fastifyLocks(locks))`, before the routes. It holds from the hook
- * `onRequest` on and ends with the response; where the client goes before, the waits of the request end with a
- * RequestAbortedError. With `errors` it stands before the error handler that is there when it is registered.
+ * Plugin that gives each request its own context: `await app.register(fastifyLocks(locks))`, before the routes. The
+ * context lasts from the `onRequest` hook to the response; if the client disconnects first, the request's waits fail
+ * with RequestAbortedError. With `errors`, it wraps the error handler present at registration.
  * @throws InvalidArgumentError
  */
 export function fastifyLocks(locks: ContextOpener, options: HttpLocksOptions = {}): FastifyLocksPlugin {
@@ -32,7 +32,7 @@ export function fastifyLocks(locks: ContextOpener, options: HttpLocksOptions = {
     }
     done()
   }
-  // For the instance it is registered with, and not for a scope of its own: what fastify-plugin does.
+  // Applies to the registering instance instead of an encapsulated scope, as fastify-plugin does.
   return Object.assign(plugin, {
     [Symbol.for('skip-override')]: true,
     [Symbol.for('fastify.display-name')]: '@holdfast/core/http',

@@ -2,7 +2,7 @@ import { LockHttpError, RequestAbortedError, lockHttpError, type LockErrorAnswer
 import { checkHttpOptions, type HttpLocksOptions } from './http-options.js'
 import { checkOpener, runForRequest, type ContextOpener } from './request-context.js'
 
-/** What is used of Hono's context. */
+/** The part of Hono's context used here. */
 export interface HonoContextLike {
   readonly req: { readonly raw: { readonly signal: AbortSignal } }
   readonly error: Error | undefined
@@ -12,9 +12,9 @@ export interface HonoContextLike {
 export type HonoMiddleware = (c: HonoContextLike, next: () => Promise<void>) => Promise<void>
 
 /**
- * A context for each request: `app.use(honoLocks(locks))`, before all that takes locks. It ends when the handler has
- * ended, before a streamed body does; where the client goes before, the waits of the request end with a
- * RequestAbortedError. With `errors` the answer to an error of a lock is made here, whatever `onError` made of it.
+ * Middleware that gives each request its own context: `app.use(honoLocks(locks))`, before any handler that uses
+ * locks. The context ends with the handler, before a streamed body does; if the client disconnects first, the
+ * request's waits fail with RequestAbortedError. With `errors`, it answers lock errors itself, overriding `onError`.
  * @throws InvalidArgumentError
  */
 export function honoLocks(locks: ContextOpener, options: HttpLocksOptions = {}): HonoMiddleware {
@@ -43,7 +43,7 @@ function answer(c: HonoContextLike, answers: LockErrorAnswers): void {
   }
 }
 
-/** The request's own, with a reason that is known. */
+/** Follows the request's own signal, with a reason of ours. */
 function signalOf(request: AbortSignal): AbortSignal {
   const controller = new AbortController()
   const end = (): void => controller.abort(new RequestAbortedError())

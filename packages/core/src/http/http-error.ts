@@ -2,11 +2,11 @@ import type { LockErrorCode } from '../errors.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkDuration, checkOneOf, checkOptions } from '../arguments/validate.js'
 
-/** How errors of locks become answers. */
+/** How lock errors become HTTP responses. */
 export interface LockErrorAnswers {
-  /** For a lock that was busy past its wait. Default 409 (Conflict); 423 is Locked, of WebDAV. */
+  /** Status when a lock was still busy at the end of the wait. Default 409 (Conflict); 423 is WebDAV's Locked. */
   readonly busyStatus?: 409 | 423 | undefined
-  /** What `Retry-After` says, ms, in whole seconds and rounded up. Default 1,000. */
+  /** The `Retry-After` header in ms, sent in whole seconds, rounded up. Default 1,000. */
   readonly retryAfterMs?: number | undefined
 }
 
@@ -18,19 +18,19 @@ interface Answer {
 }
 
 /**
- * An error that says how it is answered: Express, Fastify, Koa and Hono all read it. Its message says nothing about
- * who holds what; `cause` does.
+ * An error with an HTTP status, in the form that Express, Fastify, Koa and Hono read. Its message does not reveal the
+ * holder; `cause` does.
  */
 export class LockHttpError extends Error {
   readonly status: number
-  /** The same, under the name that Fastify and Express look for first. */
+  /** Same as `status`: the name that Fastify and Express check first. */
   readonly statusCode: number
   readonly headers: Readonly<Record<string, string>>
-  /** Koa may show the message. */
+  /** Lets Koa send the message. */
   readonly expose = true
 
   constructor(
-    /** That of the error of a lock; `REQUEST_ABORTED` where the client has gone. */
+    /** The lock error's code; `REQUEST_ABORTED` when the client has disconnected. */
     readonly code: LockErrorCode | 'REQUEST_ABORTED',
     message: string,
     { status, headers }: Answer,
@@ -43,14 +43,17 @@ export class LockHttpError extends Error {
     this.headers = headers
   }
 
-  /** What Hono answers. */
+  /** Builds the response; Hono calls it. */
   getResponse(): Response {
     const { status, headers, code, message } = this
     return Response.json({ code, message }, { status, headers })
   }
 }
 
-/** The client has gone: why the waits of its request ended. Nobody reads the answer; 499 is what logs know it by. */
+/**
+ * The reason that ends a request's waits when the client disconnects. No client reads the response; logs know status
+ * 499.
+ */
 export class RequestAbortedError extends LockHttpError {
   constructor() {
     super('REQUEST_ABORTED', 'The client closed the request.', { status: 499, headers: {} })
@@ -65,15 +68,15 @@ export function checkAnswers(answers: LockErrorAnswers): void {
 }
 
 /**
- * For an error handler of one's own: a lock that was busy past its wait becomes 409 or 423, a Redis that does not
- * answer and a client that is closing become 503, all with `Retry-After`; a lock that was lost becomes 500, with its code
- * and without it. Any other error is given back as it is.
+ * Converts a lock error into an error with an HTTP status, for custom error handlers. A lock still busy at the end of
+ * the wait becomes 409 or 423; an unreachable Redis or a closing client becomes 503; both with `Retry-After`. A lost
+ * lock becomes 500, without it. Any other error is returned unchanged.
  * @throws InvalidArgumentError
  */
 export function lockHttpError(error: unknown, answers: LockErrorAnswers = {}): unknown {
   checkAnswers(answers)
   const { busyStatus = 409, retryAfterMs = 1_000 } = answers
-  // By its code: the client may come from another copy of this package.
+  // Compared by code: the client may come from another copy of this package.
   const { code = '' } = (error ?? {}) as { code?: string }
   const headers = { 'Retry-After': String(Math.ceil(retryAfterMs / 1_000)) }
   switch (code) {
@@ -84,7 +87,7 @@ export function lockHttpError(error: unknown, answers: LockErrorAnswers = {}): u
     case 'CLIENT_CLOSED':
       return new LockHttpError(code, UNAVAILABLE, { status: 503, headers }, { cause: error })
     case 'LOCK_LOST':
-      // The work may have been done in part: nobody is told to try again.
+      // The work may have been done in part, so the response must not suggest a retry.
       return new LockHttpError(code, LOST, { status: 500, headers: {} }, { cause: error })
     default:
       return error

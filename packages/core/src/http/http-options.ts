@@ -3,7 +3,7 @@ import { checkOptions } from '../arguments/validate.js'
 import { checkAnswers, type LockErrorAnswers } from './http-error.js'
 
 export interface HttpLocksOptions {
-  /** Gives errors of locks their status; `{}` for the defaults. Left out: they stay as they are. */
+  /** Gives lock errors an HTTP status; `{}` for the defaults. Default: errors are left unchanged. */
   readonly errors?: LockErrorAnswers | undefined
 }
 

@@ -14,8 +14,9 @@ export type KoaMiddleware = (
 ) => Promise<void>
 
 /**
- * A context for each request: `app.use(koaLocks(locks))`, before all that takes locks. It ends when the middleware
- * below has ended; where the client goes before, the waits of the request end with a RequestAbortedError.
+ * Middleware that gives each request its own context: `app.use(koaLocks(locks))`, before any handler that uses locks.
+ * The context ends with the middleware below; if the client disconnects first, the request's waits fail with
+ * RequestAbortedError.
  * @throws InvalidArgumentError
  */
 export function koaLocks(locks: ContextOpener, options: HttpLocksOptions = {}): KoaMiddleware {

@@ -2,7 +2,7 @@ import type { LockClient } from '../lock-client.js'
 import { checkClient } from '../arguments/validate.js'
 import { RequestAbortedError } from './http-error.js'
 
-/** What opens contexts: a `LockClient`. */
+/** The part of `LockClient` that opens contexts. */
 export type ContextOpener = Pick<LockClient, 'run' | 'fork'>
 
 /** @throws InvalidArgumentError */
@@ -10,7 +10,7 @@ export function checkOpener(locks: ContextOpener): void {
   checkClient('locks', locks, ['run', 'fork'])
 }
 
-/** What is used of Node's response, of HTTP/1 and of HTTP/2. */
+/** The part of Node's HTTP/1 and HTTP/2 responses used here. */
 export interface NodeResponse {
   readonly destroyed?: boolean
   readonly writableEnded: boolean
@@ -18,7 +18,7 @@ export interface NodeResponse {
   once(event: 'close' | 'finish', listener: () => void): unknown
 }
 
-/** Aborts when the client goes before it has its answer. */
+/** Aborts when the client disconnects before the response is complete. */
 export function signalOf(response: NodeResponse): AbortSignal {
   const controller = new AbortController()
   const end = (): void => {
@@ -36,8 +36,8 @@ export function signalOf(response: NodeResponse): AbortSignal {
 const begun = new WeakMap<ContextOpener, WeakSet<object>>()
 
 /**
- * In a context of the request's own, or in that which another middleware has opened for it. What else is around belongs
- * to whoever started the server: inside a context of theirs, all requests would be one owner.
+ * Runs in the request's own context, or in the one that another middleware has opened for it. A context around the
+ * whole server is left out: it would make all requests one owner.
  */
 export function runForRequest<T>(
   locks: ContextOpener,
@@ -55,9 +55,9 @@ export function runForRequest<T>(
 }
 
 /**
- * For frameworks that only say when the answer is out: the context ends with it. Where the client goes before, it
- * never does: the handler still runs, and what it asks for is refused by the signal instead of being a call outside
- * contexts.
+ * For frameworks that only report the end of the response: the context ends with it. If the client disconnects first,
+ * the context stays open: the handler still runs, and the signal must reject its calls, which would otherwise run
+ * outside any context.
  */
 export function runUntilAnswered(locks: ContextOpener, response: NodeResponse, next: () => void): void {
   const run = (): Promise<void> => {
@@ -76,7 +76,7 @@ export function runUntilAnswered(locks: ContextOpener, response: NodeResponse, n
   void runForRequest(locks, response, run, signalOf(response))
 }
 
-// HTTP/2 responses do not say whether all is out.
+// HTTP/2 responses have no `writableFinished`.
 function isAnswered({ writableEnded, writableFinished = writableEnded }: NodeResponse): boolean {
   return writableFinished
 }

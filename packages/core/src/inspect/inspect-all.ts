@@ -20,13 +20,13 @@ import { isToken, parts, texts } from '../redis/shapes.js'
 import { checkInteger, checkOptions, checkSignal } from '../arguments/validate.js'
 
 export interface InspectAllOptions {
-  /** Names of locks, as a pattern of Redis's SCAN: `order:*`. Default: all. */
+  /** Lock names, as a SCAN pattern: `order:*`. Default: all. */
   match?: string | undefined
-  /** The most locks that are told. Default 100. */
+  /** Maximum number of locks returned. Default 100. */
   limit?: number | undefined
-  /** The most steps through the keys of Redis, of about 100 keys each. Default 1,000. */
+  /** Maximum number of SCAN steps, of about 100 keys each. Default 1,000. */
   maxSteps?: number | undefined
-  /** Ends it between two steps; the call rejects with its reason. */
+  /** Ends the search between two steps; the call rejects with its reason. */
   signal?: AbortSignal | undefined
 }
 
@@ -38,18 +38,18 @@ const INSPECT_ALL_OPTIONS: KnownKeys<InspectAllOptions> = {
 }
 
 export interface LocksInspection {
-  /** Those that somebody has, in no order. */
+  /** The locks that are held, in no particular order. */
   readonly locks: readonly LockInspection[]
   /** False: a limit ended the search before all keys were seen. */
   readonly complete: boolean
 }
 
-// Redis does nothing else during a step.
+// Redis is blocked during a step.
 const KEYS_A_STEP = 100
 
 /**
- * Looks for locks among the keys of Redis: SCAN, then a script for each hash, which reads no more of it than it takes
- * to see that it is none. What is taken or freed meanwhile may be in the answer or not.
+ * Searches the keys of Redis for locks: SCAN, then a script per hash, which reads only as much as it takes to
+ * recognize a lock. Locks acquired or released meanwhile may or may not be included.
  * @throws InvalidArgumentError, ClientClosedError, RedisUnavailableError, or the reason of the signal
  */
 export async function inspectAll(session: OpenSession, options: InspectAllOptions): Promise<LocksInspection> {
@@ -123,10 +123,10 @@ async function stepOf(
   return { cursor: String(cursor), keys }
 }
 
-/** Null: no lock, free by now, or not this user's to see. */
+/** Null: not a lock, free by now, or not readable by this user. */
 async function look({ runner, keyPrefix }: OpenSession, key: string): Promise<LockInspection | null> {
   if (runner.slotOf(key) !== runner.slotOf(noteKey(key))) {
-    // Its keys would be in two slots: a name that no lock can have on a cluster.
+    // Its keys would be in two slots, so no lock on a cluster can have this name.
     return null
   }
   const lockName = key.slice(keyPrefix.length)
@@ -140,7 +140,7 @@ async function look({ runner, keyPrefix }: OpenSession, key: string): Promise<Lo
   }
 }
 
-/** SCAN tells a user with an ACL the names of keys that it may not read. */
+/** SCAN also returns keys that the user's ACL does not let it read. */
 function isForbidden(error: unknown): boolean {
   const { cause } = error instanceof RedisUnavailableError ? error : { cause: undefined }
   return cause instanceof Error && codeOf(cause) === 'NOPERM'

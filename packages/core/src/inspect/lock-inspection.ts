@@ -2,30 +2,30 @@ import { lockHolder, type LockHolder } from '../lock-holder.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { LockFacts } from '../scripts/lock.js'
 
-/** A read-write lock is inspected as a whole, from either of its locks. */
+/** A read-write lock is inspected as a whole, through either of its locks. */
 export type InspectedKind = Exclude<LockKind, 'read' | 'write'> | 'read-write'
 
-/** A lock that somebody has, as Redis had it at one moment. Durations in milliseconds. */
+/** A held lock, as Redis had it at one moment. Durations in milliseconds. */
 export interface LockInspection {
   readonly name: string
   /**
-   * Of the lock object that was asked. From `inspectAll` only `read-write`, or `fair` while somebody stands in line:
+   * The kind of the lock object that was asked. From `inspectAll` only `read-write`, or `fair` while it has waiters:
    * other kinds look alike in Redis.
    */
   readonly kind: InspectedKind | undefined
   /** Of a read-write lock. */
   readonly mode: 'read' | 'write' | undefined
-  /** One, or the readers. A writer may read besides. */
+  /** One owner, or the readers. A writer may also be a reader. */
   readonly holders: readonly LockHolder[]
   /** -1 for a key without a time to live. */
   readonly leaseLeftMs: number
-  /** Who stands in the line of a fair lock, or waits to write; undefined where Redis keeps no line. */
+  /** Number of waiters of a fair lock, or of waiting writers; undefined where Redis keeps no queue. */
   readonly waiting: number | undefined
-  /** The latest fencing token; undefined where none is counted. */
+  /** The latest fencing token; undefined without a counter. */
   readonly token: string | undefined
 }
 
-/** Null: nobody has it. */
+/** Null: the lock is free. */
 export function inspectionOf(name: string, facts: LockFacts | null, of?: LockKind): LockInspection | null {
   if (!facts || facts.holds.size === 0) {
     return null

@@ -1,9 +1,12 @@
-/** Work that nobody waits for but `close`. Counted and not kept: most of it is releases, and a promise costs each. */
+/**
+ * Work that no caller waits for, only `close`. Counted instead of kept: most of it is releases, and a promise for
+ * each is a cost.
+ */
 export class Background {
   private underWay = 0
   private onOver: (() => void) | null = null
 
-  /** How much is under way. */
+  /** How many tasks are under way. */
   get size(): number {
     return this.underWay
   }
@@ -13,17 +16,17 @@ export class Background {
     work.then(this.end, this.end)
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no task is under way. */
   whenOver(): Promise<void> {
     return this.underWay === 0 ? Promise.resolve() : new Promise((resolve) => (this.onOver = resolve))
   }
 
-  /** Something is under way until `end` is called. */
+  /** A task is under way until `end` is called. */
   begin(): void {
     this.underWay += 1
   }
 
-  /** Of something that has begun. */
+  /** Ends a task that has begun. */
   readonly end = (): void => {
     this.underWay -= 1
     if (this.underWay === 0) {

@@ -1,27 +1,27 @@
 import type { Clock } from './time.js'
 
-/** A command that has been sent, until it is answered or given up. */
+/** A command in flight, until its reply or its deadline. */
 export interface InFlight {
   settled: boolean
   /** Monotonic ms; set by `CommandDeadlines.add`. */
   dueAt: number
   expire(): void
-  /** Its client is closed: there is no deadline any more, and perhaps no answer ever. */
+  /** Its client is closed: the deadline is cancelled, and a reply may never come. */
   abandon(): void
   /** To be called when it is settled, if there is one by then. */
   onSettled: (() => void) | undefined
 }
 
 /**
- * Deadlines of commands in flight that all get the same time, so that they end in the order they began: one
- * timer at the oldest, instead of one per command.
+ * Deadlines of commands that all get the same time, so that they expire in the order they began: one timer for the
+ * oldest, instead of one per command.
  */
 export class CommandDeadlines {
   private commands: InFlight[] = []
   private first = 0
   private timer: { cancel(): void } | null = null
 
-  /** `beforeResume` runs before commands expire, which resumes whoever waits for them. */
+  /** `beforeResume` runs before commands expire, which resumes their callers. */
   constructor(
     private readonly clock: Clock,
     private readonly durationMs: number,
@@ -35,7 +35,7 @@ export class CommandDeadlines {
     this.timer ??= this.clock.setTimer(this.durationMs, () => this.fire())
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no command is in flight. */
   async whenSettled(): Promise<void> {
     for (let left = this.unsettled; left.length > 0; left = this.unsettled) {
       await Promise.all(left.map((each) => new Promise<void>((resolve) => (each.onSettled = resolve))))
@@ -63,14 +63,14 @@ export class CommandDeadlines {
       this.commands.length = 0
       this.first = 0
     } else if (this.first > 256 && this.first * 2 > this.commands.length) {
-      // Cut off the dead front in large pieces, so that the cost per command stays constant.
+      // Drops settled entries in large pieces, so that the cost per command stays constant.
       this.commands = this.commands.slice(this.first)
       this.first = 0
     }
   }
 
   private fire(): void {
-    // First of all: what it sends comes back to `add`, which must find this timer, or it would set another one.
+    // First: commands it sends call `add`, which must find this timer, or it would set another one.
     this.beforeResume()
     this.timer = null
     const now = this.clock.now()
@@ -79,7 +79,7 @@ export class CommandDeadlines {
     if (next) {
       this.timer = this.clock.setTimer(next.dueAt - now, () => this.fire())
     }
-    // Last of all, for the same reason: whoever hears of it may send again at once.
+    // Last, for the same reason: a caller that is resumed may send again at once.
     for (const command of expired) {
       command.expire()
     }

@@ -6,8 +6,8 @@ const MOST_KEYS = 8
 const MOST_ELEMENTS = 3
 
 /**
- * A value as a message shows it, in one short line. Messages are logged: of an object the keys, of a URL all but its
- * password.
+ * Formats a value for a message, in one short line. Messages are logged: of an object only the keys, of a URL
+ * everything but the password.
  */
 export function formatValue(value: unknown): string {
   if (Array.isArray(value)) {
@@ -22,7 +22,7 @@ export function formatValue(value: unknown): string {
 
 const LONGEST_FOREIGN = 200
 
-/** What somebody else wrote, in Redis or in an error: as an error or an event shows it, which is logged. */
+/** Shortens text of foreign origin, from Redis or an error, for errors and events, which are logged. */
 export function foreign(text: string): string {
   return text.length > LONGEST_FOREIGN ? `${text.slice(0, LONGEST_FOREIGN - 1)}…` : text
 }

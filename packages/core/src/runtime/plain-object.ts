@@ -1,4 +1,4 @@
-/** Made by `{}`, in whatever realm: no list, no class of its own. */
+/** Whether the value is an object like `{}`, from any realm: not an array, not an instance of a class. */
 export function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) {
     return false

@@ -1,12 +1,12 @@
 import { CommandDeadlines, type InFlight } from './command-deadlines.js'
 import { afterThisTick, type Clock } from './time.js'
 
-/** Of what was passed on inside the process. */
+/** The result of a release by local hand-over. */
 export const RELEASED: Promise<'released'> = Promise.resolve('released')
 
 /**
- * How long a call waits that ends by giving something back: the work is done, and Redis may be down. One timer for all
- * of them, because every `withLock` comes by here.
+ * How long calls wait for the release at their end: the work is done, and Redis may be down. One timer for all of
+ * them, because every `withLock` waits here.
  */
 export class ReleaseWaits {
   private readonly deadlines: CommandDeadlines
@@ -17,18 +17,19 @@ export class ReleaseWaits {
   }
 
   /**
-   * What the release came to; null: nobody knows in time. Then it goes on in the background, where `release-failed`
-   * tells of it.
-   * @throws what it failed with in time
+   * Waits for a release, at most the time given. After that the release continues in the background, and
+   * `release-failed` reports its failure.
+   * @returns the outcome; null: not known in time
+   * @throws the error of the release, if it fails in time
    */
   outcomeOf<T>(release: Promise<T>): Promise<T | null> {
-    // Passed on here, past Redis: nothing to wait for.
+    // A local hand-over, without Redis: nothing to wait for.
     if ((release as Promise<unknown>) === RELEASED) {
       return release
     }
     return new Promise((resolve, reject) => {
       if (this.closed) {
-        // No timer any more. What is known at once is told, such as that the close took the lock away.
+        // Timers are gone. Outcomes that are known at once still count, such as the loss by the close itself.
         release.then(resolve, reject)
         afterThisTick(() => resolve(null))
         return
@@ -61,7 +62,7 @@ class ReleaseWait implements InFlight {
 
   constructor(readonly expire: () => void) {}
 
-  /** The client is closed: nobody goes on with the release. */
+  /** The client is closed, and the release is abandoned. */
   abandon(): void {
     this.expire()
   }

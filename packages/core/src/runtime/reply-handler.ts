@@ -1,10 +1,10 @@
-/** What becomes of an answer before whoever waits for it hears of it: what `then` does, without one promise more. */
+/** Synchronous handlers for a reply; like `then`, without another promise. */
 export interface ReplyHandler<R, T> {
   onReply(value: R): T
   onError(error: unknown): T | Promise<T>
 }
 
-/** The answer is what the script says. */
+/** Passes the reply on unchanged. */
 export const identity = {
   onReply: <R>(value: R): R => value,
   onError(error: unknown): never {
@@ -12,7 +12,7 @@ export const identity = {
   },
 }
 
-/** Of an answer that is a promise already. */
+/** Handles a reply that is a promise already. */
 export function handleReply<R, T>(answer: Promise<R>, handler: ReplyHandler<R, T>): Promise<T> {
   return answer.then(
     (value) => handler.onReply(value),

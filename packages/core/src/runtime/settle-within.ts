@@ -1,6 +1,6 @@
 import type { Clock } from './time.js'
 
-/** Resolves when the work has settled or the time is over, whichever is first; what came of it is not told. */
+/** Resolves when the work has settled or the time is over, whichever is first; the outcome is not passed on. */
 export function settleWithin(work: Promise<unknown>, limitMs: number, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const finish = (): void => {

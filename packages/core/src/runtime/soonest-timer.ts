@@ -1,9 +1,9 @@
 import type { Clock } from './time.js'
 
-// What ends in this moment is asked about again, but never in a busy loop.
+// Avoids a busy loop when the due moment is now.
 const SHORTEST_MS = 10
 
-/** One timer for many reasons to fire: the soonest of them counts. */
+/** One timer for several due times: the earliest counts. */
 export class SoonestTimer {
   private timer: { cancel(): void } | null = null
   private dueAt = Infinity

@@ -3,7 +3,10 @@ import type { Hold, ReleaseOutcome } from '../hold.js'
 import type { Session } from '../client/session.js'
 import type { TickCommands } from './tick-commands.js'
 
-/** One run of a task: from the acquisition of its lock to its release, which comes when its time is over at the latest. */
+/**
+ * One run of a task, from the acquisition of its lock to the release, which happens after `atMostForMs` at the
+ * latest.
+ */
 export class BoundedRun {
   tick = new Date(0)
   missed: readonly Date[] = []
@@ -37,7 +40,7 @@ export class BoundedRun {
     this.hold.ensure()
   }
 
-  /** Runs the task and notes what came of it. */
+  /** Runs the task and records its outcome. */
   async through<T>(task: () => Promise<T> | T): Promise<T> {
     let result: T
     try {
@@ -57,8 +60,8 @@ export class BoundedRun {
   }
 
   /**
-   * Notes the outcome while the lock still keeps others out, then gives it back. The first call counts. It waits for
-   * that as `withLock` does; null: nobody knows in time, or the release failed.
+   * Records the outcome while the lock is still held, then releases it. Only the first call counts. Waits for the
+   * reply as `withLock` does; null: no reply in time, or the release failed.
    */
   end(outcome?: 'done' | 'failed' | 'lost', error?: unknown): Promise<ReleaseOutcome | null> {
     this.ending ??= this.session.releaseWaits.outcomeOf(
@@ -81,14 +84,14 @@ export class BoundedRun {
     if (outcome) {
       await this.commands.finish(this.hold.owner, outcome, error)
     }
-    // It becomes free when its lease ends at the latest; 'release-failed' tells.
+    // The lock is free when its lease ends at the latest; 'release-failed' reports it.
     return this.hold.release().catch(() => null)
   }
 
   private cutShort(atMostForMs: number): void {
     const { lockName, owner } = this.hold
     const cause = new Error(`The run went on for longer than its atMostForMs, ${atMostForMs} ms.`)
-    // Told before anybody else can have the lock.
+    // Aborts before another owner can acquire the lock.
     this.overrun.abort(new LockLostError({ lockName, owner, reason: 'expired', cause }))
     void this.end('lost', cause)
   }

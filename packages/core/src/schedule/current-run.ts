@@ -14,9 +14,9 @@ export function inRun<T>(run: Assertable, work: () => T): T {
 }
 
 /**
- * For code that must run under a schedule only: throws unless the caller is inside a task of `exclusive` that still
- * has its lock. Local, without a round trip.
- * @param name the schedule; left out: any
+ * Asserts locally, without a round trip, that the caller runs inside a task of `exclusive` that still holds its lock.
+ * For code that must only run under a schedule.
+ * @param name the schedule; default: any
  * @throws NotLockOwnerError outside; LockLostError inside, but the lock was lost
  */
 export function assertLocked(name?: string): void {

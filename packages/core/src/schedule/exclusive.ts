@@ -21,42 +21,42 @@ import { scheduleOf } from './ticks.js'
 export interface ExclusiveOptions {
   readonly locks: LockClient
   /**
-   * The longest that a run may have the lock: then its signal aborts and another may begin. Left out: for as long as
-   * the task runs and its process lives.
+   * Maximum duration of a run: then its signal aborts and another run may begin. Default: as long as the task runs
+   * and its process lives.
    */
   readonly atMostForMs?: number | undefined
   /**
-   * For so long after a run has begun no other begins, by the clock of Redis: what keeps a process whose clock is late
-   * from running a short task again, where no `tick` tells. Default 0.
+   * Minimum time from the start of a run to the start of the next, by the clock of Redis: keeps a process whose clock
+   * is late from repeating a short task when no `tick` identifies the run. Default 0.
    */
   readonly atLeastForMs?: number | undefined
 }
 
 export interface TickOptions {
-  /** Which one it is: the time it was scheduled for, the same in all processes. ms since 1970, or a Date. */
+  /** Identifies the run: the time it was scheduled for, the same in all processes. ms since 1970, or a Date. */
   readonly tick?: Date | number | undefined
 }
 
 const EXCLUSIVE_OPTIONS: KnownKeys<ExclusiveOptions> = { locks: true, atMostForMs: true, atLeastForMs: true }
 const TICK_OPTIONS: KnownKeys<TickOptions> = { tick: true }
 
-/** What the task of a schedule is given. */
+/** The argument of a schedule's task. */
 export interface ExclusiveRun {
   readonly name: string
-  /** As it was given; without one, when Redis saw it begin. */
+  /** The tick of the call; without one, the time of Redis when the run began. */
   readonly tick: Date
-  /** Earlier ticks that nobody ran or finished, the earliest first. Each is told to one run. */
+  /** Earlier ticks that were not run or not finished, the earliest first. Each is reported to one run only. */
   readonly missed: readonly Date[]
-  /** Aborts with a LockLostError when the lock is lost, and when `atMostForMs` is over. */
+  /** Aborts with a LockLostError when the lock is lost, and after `atMostForMs`. */
   readonly signal: AbortSignal
   readonly hold: LockHold
-  /** Local. @throws LockLostError */
+  /** Checks locally. @throws LockLostError */
   assertLocked(): void
 }
 
 /**
- * Why a run was skipped. `busy`: another goes on. `done`: the tick was run. `late`: a later one was. `too-soon`: less
- * than `atLeastForMs` since the latest began.
+ * Why a run was skipped. `busy`: another run is in progress. `done`: the tick was run. `late`: a later tick was run.
+ * `too-soon`: less than `atLeastForMs` since the latest run began.
  */
 export type SkipReason = 'busy' | 'done' | 'late' | 'too-soon'
 
@@ -65,18 +65,18 @@ export type TickOutcome<T> =
   | { readonly kind: 'skipped'; readonly reason: SkipReason }
 
 /**
- * For any scheduler to call, in every process. What a scheduler passes by itself, such as a date or a job, is refused:
- * taken for nothing it would be a run without a tick.
+ * Call it from any scheduler, in every process. The arguments schedulers pass by themselves, such as a date or a job,
+ * are rejected: ignored, they would start a run without a tick.
  */
 export type Scheduled<T> = (options?: TickOptions) => Promise<TickOutcome<T>>
 
 /**
- * A task that one process of a fleet runs at a time, and each tick at most once: whoever comes second skips it and does
- * not wait. While it runs the watchdog keeps the lock of its name. ShedLock's semantics, with ticks.
+ * Makes a task that only one process of a fleet runs at a time, and at most once per tick. Others skip the run and do
+ * not wait. During the run the watchdog renews the lock of that name. ShedLock's semantics, with ticks.
  *
- * The function it returns rejects with what the task throws; with LockLostError when the lock was lost although the
- * task succeeded; with RedisUnavailableError when Redis does not answer, and with InvalidArgumentError for anything but
- * `{ tick }` or nothing: then the task was not begun.
+ * The returned function rejects with the error of the task; with LockLostError if the lock was lost although the task
+ * succeeded; and, without starting the task, with RedisUnavailableError if Redis does not answer, or with
+ * InvalidArgumentError for any argument other than `{ tick }`.
  * @throws InvalidArgumentError
  */
 export function exclusive<T>(
@@ -96,7 +96,7 @@ export function exclusive<T>(
     throw new InvalidArgumentError('atLeastForMs', atLeastForMs, 'at most atMostForMs')
   }
   const limits = { atMostForMs, atLeastForMs }
-  // A task that triggers its own schedule is another run, not a re-entry.
+  // A task that triggers its own schedule starts another run; it must not re-enter.
   const schedule = { name, locks, limits, task, untold: new Set<number>() }
   return (given) => locks.fork(() => runOnce(schedule, given), { detached: true })
 }
@@ -106,7 +106,7 @@ interface Schedule<T> {
   readonly locks: LockClient
   readonly limits: { readonly atMostForMs: number | undefined; readonly atLeastForMs: number }
   readonly task: (run: ExclusiveRun) => Promise<T> | T
-  /** Ticks that came while Redis did not answer: nobody else knows of them. */
+  /** Ticks that came while Redis was unreachable: only this process knows of them. */
   readonly untold: Set<number>
 }
 
@@ -126,7 +126,7 @@ async function runOnce<T>(schedule: Schedule<T>, given: TickOptions | undefined)
   }
 }
 
-/** The earliest make room, as in Redis. */
+/** Drops the earliest when full, as Redis does. */
 function remember(untold: Set<number>, tick: number): void {
   untold.add(tick)
   if (untold.size > MOST_UNTOLD) {
@@ -134,7 +134,7 @@ function remember(untold: Set<number>, tick: number): void {
   }
 }
 
-/** Notes in Redis what came while it did not answer, before the run begins that is told of it. */
+/** Records the ticks missed during an outage before the run begins, so that it gets them as `missed`. */
 async function tellUntold(untold: Set<number>, commands: TickCommands): Promise<void> {
   for (const tick of [...untold].sort((a, b) => a - b)) {
     await commands.miss(tick)
@@ -153,7 +153,7 @@ async function beginAndRun<T>(
   const hold = await locks.getLock(name).tryAcquire()
   if (!hold) {
     if (tick !== undefined) {
-      // It may be this very tick that the other runs: it says so soon, or has.
+      // Harmless if the other run has this very tick: its own record replaces this one.
       await commands.miss(tick)
     }
     return { kind: 'skipped', reason: 'busy' }

@@ -9,7 +9,7 @@ import {
 } from '../scripts/schedule.js'
 import type { Session } from '../client/session.js'
 
-/** Notes in Redis what becomes of the ticks of one schedule; each is repeated until its outcome is known. */
+/** Records the ticks of one schedule in Redis; each command is retried until its outcome is known. */
 export class TickCommands {
   constructor(
     private readonly session: Session,
@@ -20,7 +20,7 @@ export class TickCommands {
     return this.known(() => begin(this.session.runner, { ...this.schedule, owner, tick, atLeastForMs }))
   }
 
-  /** Never rejects: the work is done or has failed, whatever is noted of it. */
+  /** Never rejects: whether or not the record is written, the work is done or has failed. */
   async finish(owner: string, state: FinishCommand['state'], error: unknown): Promise<void> {
     const text = error === undefined ? '' : textOf(error)
     const command = { ...this.schedule, owner, state, error: text }

@@ -4,23 +4,23 @@ import { read, type KeptTick, type ScheduleCommand } from '../scripts/schedule.j
 import type { Session } from '../client/session.js'
 import { checkClient } from '../arguments/validate.js'
 
-/** What is known of one tick. Times are those of Redis's clock. */
+/** The record of one tick. Times are by the clock of Redis. */
 export interface TickRecord {
-  /** As it was given; for a run without one, when it began. */
+  /** The tick of the call; for a run without one, the time it began. */
   readonly tick: Date
   /**
-   * `running`; `done`; `failed`: the task threw; `lost`: the lock was lost in the middle, or `atMostForMs` was over;
-   * `unfinished`: its process died or stood still until the lock had ended; `missed`: whoever was to run it could not,
-   * because an earlier run went on or a later one had begun.
+   * `running`; `done`; `failed`: the task threw; `lost`: the lock was lost during the run, or `atMostForMs` was
+   * exceeded; `unfinished`: the process died or was paused until the lock had expired; `missed`: not run, because an
+   * earlier run was still in progress or a later one had begun.
    */
   readonly state: KeptTick['state']
-  /** When it began, or was found to be missed. */
+  /** When it began, or was recorded as missed. */
   readonly from: Date
-  /** When it ended; undefined where nobody noted that. */
+  /** When it ended; undefined if that was not recorded. */
   readonly to: Date | undefined
-  /** Who ran it: `<clientId>:<threadId>`; the client id starts with the client's name. */
+  /** The owner that ran it: `<clientId>:<threadId>`; the client id starts with the client's name. */
   readonly owner: string | undefined
-  /** What the task threw, as text. */
+  /** The task's error, as text. */
   readonly error: string | undefined
 }
 
@@ -32,7 +32,7 @@ export function scheduleOf(locks: LockClient, name: string): { session: Session;
 }
 
 /**
- * The latest 100 ticks of a schedule, the earliest first: who ran them, and what came of them.
+ * Reads the latest 100 ticks of a schedule, the earliest first, with their owners and outcomes.
  * @throws InvalidArgumentError, RedisUnavailableError, ClientClosedError
  */
 export async function ticksOf(locks: LockClient, name: string): Promise<TickRecord[]> {
@@ -40,7 +40,7 @@ export async function ticksOf(locks: LockClient, name: string): Promise<TickReco
   const { owners, ticks } = await read(session.runner, command)
   return ticks.map(([tick, { state, from, to, owner, error }]) => ({
     tick: new Date(tick),
-    // Nobody has noted it yet: whoever runs the next one will.
+    // Not recorded as such yet: the next run will do that.
     state: state === 'running' && !owners.includes(owner ?? '') ? 'unfinished' : state,
     from: new Date(Number(from)),
     to: to === undefined ? undefined : new Date(Number(to)),
