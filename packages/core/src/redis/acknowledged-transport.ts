@@ -1,13 +1,13 @@
 import type { AcknowledgedConnection, RedisPort, ScriptTransport } from './redis-port.js'
 
 export interface ReplicaAcks {
-  /** Replicas that have to have it. */
+  /** Replicas that must acknowledge. */
   readonly acks: number
-  /** How long they have for that, ms. */
+  /** How long to wait for them, ms. */
   readonly timeoutMs: number
 }
 
-/** An answer of the primary, and how many replicas have what it says. */
+/** A reply of the primary, with the number of replicas that acknowledged its writes. */
 export class Acknowledged {
   constructor(
     readonly reply: unknown,
@@ -17,8 +17,8 @@ export class Acknowledged {
 }
 
 /**
- * Scripts whose answer counts when replicas have what they wrote: each is followed by a WAIT on the same connection,
- * which carries nothing else, because Redis answers nothing behind a WAIT before that is over.
+ * Runs scripts whose reply counts only once replicas have the writes: each is followed by a WAIT. The connection
+ * carries nothing else, because Redis answers no command behind a WAIT before that has ended.
  */
 export class AcknowledgedTransport implements ScriptTransport {
   private readonly lanes = new WeakMap<AcknowledgedConnection, Lane>()
@@ -63,14 +63,14 @@ export class AcknowledgedTransport implements ScriptTransport {
     return this.port.slotOf ? answer.catch((error: unknown) => this.follow(error, key, wish)) : answer
   }
 
-  /** These connections are no part of the client's cluster, which would follow MOVED and ASK by itself. */
+  /** These connections do not belong to the client's cluster object, which would follow MOVED and ASK by itself. */
   private follow(error: unknown, key: string, wish: Wish): Promise<Acknowledged> {
     const there = elsewhere(error)
     const connection = there && this.port.acknowledgedAt?.(key, there.place)
     if (!connection || !wish.isWanted()) {
       throw error
     }
-    // In one go: ASKING is about the next command of its connection.
+    // Back to back: ASKING applies to the next command on its connection.
     const asking = (to: AcknowledgedConnection): Promise<unknown> => {
       to.asking?.()
       return wish.command(to)
@@ -95,7 +95,7 @@ interface Passenger extends Wish {
   readonly reject: (error: unknown) => void
 }
 
-/** One flight at a time; who comes meanwhile shares the next one's WAIT (group commit). */
+/** One round trip at a time; commands that arrive meanwhile share the WAIT of the next (group commit). */
 class Lane {
   private queue: Passenger[] = []
   private isFlying = false
@@ -111,7 +111,7 @@ class Lane {
     )
     if (!this.isFlying) {
       this.isFlying = true
-      // What is sent in this turn flies together.
+      // Commands of the same event-loop turn share one round trip.
       process.nextTick(() => void this.fly())
     }
     return answer
@@ -141,7 +141,7 @@ class Lane {
     this.isFlying = false
   }
 
-  /** Those who waited for longer than they could, behind replicas that are late, stay behind. */
+  /** Rejects commands whose deadline has passed while they queued behind slow replicas. */
   private board(): Passenger[] {
     const waiting = this.queue
     this.queue = []
@@ -154,19 +154,19 @@ class Lane {
   }
 }
 
-/** Whether Redis refused the WAIT or the connection broke: it is not known who has it. */
+/** A failed WAIT leaves unknown which replicas have the writes. */
 function settledAs(waited: Promise<number>): Promise<{ count: number; error?: Error }> {
   return waited.then(
     (count) =>
-      // NaN is not fewer than any number: it would count as enough.
+      // NaN compares as not fewer than any number, so it would count as enough.
       Number.isInteger(count) ? { count } : { count: 0, error: new Error('WAIT was answered by no number.') },
     (error: unknown) => ({ count: 0, error: new Error(`WAIT failed: ${String(error)}`) }),
   )
 }
 
 /**
- * Where a node says that the slot is, as `host:port`; null: nowhere else.
- * `asks`: the slot has not arrived yet, and the node serves only what ASKING stands in front of.
+ * The node a redirection points to, as `host:port`; null: no redirection. `asks`: the slot is still being migrated
+ * there, and the node accepts a command for it only behind ASKING.
  */
 function elsewhere(error: unknown): { readonly place: string; readonly asks: boolean } | null {
   const [, word, place = ''] = (error instanceof Error && /^(MOVED|ASK) \d+ (\S+)$/.exec(error.message)) || []

@@ -4,7 +4,7 @@ import { isList } from './shapes.js'
 
 export const batchScript = defineScript('batch', isList)
 
-/** Redis does nothing else while a script runs: more items would only make others wait longer. */
+/** Redis is blocked while a script runs: larger batches would delay everyone else. */
 export const USUAL_ITEMS = 32
 export const MOST_ITEMS = 64
 
@@ -14,16 +14,16 @@ export interface BatchItem {
   readonly args: readonly string[]
 }
 
-/** What items of one transition have in common. */
+/** The parts shared by items of one transition. */
 interface Form {
   readonly model: BatchItem
-  /** Places in ARGV, from 0, where they differ. */
+  /** Indexes in ARGV, from 0, at which they differ. */
   readonly places: number[]
 }
 
 /**
- * KEYS and ARGV of one batch, whose items are all of one cluster slot. Items of one transition have most of their
- * arguments in common: those travel once.
+ * KEYS and ARGV of one batch, whose items share a cluster slot. Items of one transition have most arguments in
+ * common: those are sent once.
  */
 export function encodeBatch(items: readonly BatchItem[]): { keys: string[]; args: string[] } {
   const keys = [probeKey(items[0]?.keys[0] ?? '')]
@@ -41,7 +41,7 @@ export function encodeBatch(items: readonly BatchItem[]): { keys: string[]; args
   return { keys, args: [JSON.stringify([forms.map(asSent), values])] }
 }
 
-/** The index of its form, which from now on allows for it. */
+/** The index of the item's form, extended for this item's differences. */
 function formIn(forms: Form[], item: BatchItem): number {
   const known = forms.findIndex(({ model }) => isAlike(model, item))
   if (known < 0) {

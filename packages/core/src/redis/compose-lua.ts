@@ -1,11 +1,11 @@
 type ScriptName<N extends string> = Exclude<N, `${string}.part`>
 
 /**
- * The scripts among these texts, each put together when it is first read: a process sends few of them.
+ * The scripts among these texts, each composed on first use: a process sends few of them.
  *
- * `-- insert NAME` becomes the text of NAME.part: local functions that several scripts share. `-- include NAME`, in a
- * table of transitions, becomes the script as a function of its KEYS and ARGV. What is included may include in turn;
- * everything reads its own parameters, never those of the script around it.
+ * `-- insert NAME` is replaced by the text of NAME.part: local functions that several scripts share. `-- include
+ * NAME`, in a table of transitions, is replaced by that script as a function of its KEYS and ARGV. Included scripts
+ * may include others; each reads its own parameters, never those of the enclosing script.
  */
 export function composed<N extends string>(
   texts: Readonly<Record<N, string>>,
@@ -13,7 +13,7 @@ export function composed<N extends string>(
   const scripts = {} as Record<ScriptName<N>, string>
   for (const name of Object.keys(texts)) {
     if (!name.endsWith('.part')) {
-      // Who looks on at Redis sees which script it is.
+      // Names the script for operators who look at Redis (MONITOR, SLOWLOG).
       Object.defineProperty(scripts, name, {
         enumerable: true,
         get: () => `-- Holdfast: ${name}\n${compose(texts, name)}`,

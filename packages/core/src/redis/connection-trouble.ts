@@ -1,7 +1,7 @@
 import { errorMonitor } from 'node:events'
 import { isNativeError } from 'node:util/types'
 
-/** The part of a client that tells of its connection. */
+/** The part of a client that reports on its connection. */
 interface Connecting {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as an EventEmitter has it; nothing stricter fits
   on(event: any, listener: (...args: any[]) => void): unknown
@@ -10,17 +10,17 @@ interface Connecting {
   listeners?(event: 'error'): readonly unknown[]
 }
 
-// By its registered symbol: there may be two copies of this package, each with a client on the same connection.
+// A registered symbol: two copies of this package may each have a client on the same connection.
 const OURS = Symbol.for('holdfast.connection-trouble')
 
 /**
- * What a connection that does not come fails with, for error messages. Its user may have no listener of 'error', and
- * shall hear of that as if there were none of ours.
+ * Records why a connection does not come up, for error messages, without hiding that the user has no 'error' listener
+ * of their own:
  *
- * - node-redis emits its errors whether or not anybody listens. A listener would hide that nobody else does, so ours is
- *   one of `errorMonitor`.
- * - ioredis looks for listeners first. Where it finds none it prints the error, and no monitor hears of it. So ours is a
- *   listener of 'error', and prints the error where it is alone.
+ * - node-redis always emits 'error', and Node throws if there is no listener. A listener of ours would hide that, so
+ *   we use `errorMonitor`.
+ * - ioredis checks for listeners first. If there are none, it prints the error, and no monitor is called. So we add
+ *   an 'error' listener, and print the error ourselves if there are no others.
  */
 export class ConnectionTrouble {
   private error: Error | undefined = undefined
@@ -30,7 +30,7 @@ export class ConnectionTrouble {
   constructor(
     private readonly client: Connecting,
     kind: 'ioredis' | 'node-redis',
-    /** Runs when there is something new. */
+    /** Called when there is a new error. */
     private readonly onTrouble: () => void = () => undefined,
   ) {
     this.event = kind === 'ioredis' ? 'error' : errorMonitor
@@ -39,7 +39,7 @@ export class ConnectionTrouble {
     client.on('ready', this.forget)
   }
 
-  /** Undefined: nothing since it was last ready. */
+  /** The last error since the connection was last ready, if any. */
   get latest(): Error | undefined {
     return this.error
   }
@@ -59,7 +59,7 @@ export class ConnectionTrouble {
       this.note(error)
       const listeners = this.client.listeners?.('error') ?? []
       if (listeners[0] === listener && listeners.every(isOurs) && isNativeError(error)) {
-        // As ioredis itself does.
+        // The same output as ioredis's own.
         console.error('[ioredis] Unhandled error event:', error.stack)
       }
     }
@@ -75,10 +75,10 @@ function isOurs(listener: unknown): boolean {
   return typeof listener === 'function' && OURS in listener
 }
 
-/** Several addresses failed, or several nodes: their error has little to say itself. */
+/** An error for several addresses or nodes: its own message says little. */
 type OfSeveral = Error & { readonly errors?: readonly Error[]; readonly lastNodeError?: Error }
 
-/** As one sentence without its end. */
+/** The error as one sentence without a full stop. */
 export function troubleInWords(error: OfSeveral): string {
   const inner = error.errors?.[0] ?? error.lastNodeError
   const parts = inner ? [error.message, troubleInWords(inner)] : [error.message]
@@ -88,19 +88,19 @@ export function troubleInWords(error: OfSeveral): string {
     .join(': ')
 }
 
-// What Redis answers to whoever it does not let in, or does not let do what is needed. In one word, wherever a client puts it.
+// Redis denies access or a permission. Matched anywhere: clients wrap the reply differently.
 const REFUSED = /\b(WRONGPASS|NOAUTH|NOPERM|DENIED) |^ERR AUTH /
-// It is no Redis that answers, or one that speaks TLS where the client does not, or the other way round.
+// The server is not Redis, or only one of the two sides uses TLS.
 const NO_REDIS = /^Protocol error, got |^Unknown RESP type |SSL routines|wrong version number/
-// What a server says of itself, such as a proxy that has no certificate yet, or one that ends in the middle of a handshake.
+// A server's temporary failure: a proxy without a certificate yet, or one that closes during the handshake.
 const PASSING_TLS = /alert internal error|unexpected eof while reading/
 const CERTIFICATE =
   /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_(GET|VERIFY|DECRYPT|DECODE)_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)$)/
 
 /**
- * Whether the next attempt to connect would fail alike, because of what the client was told: a user, a password, a host,
- * a certificate, a port of something else. A host that DNS does not know (ENOTFOUND) is such a one; one that DNS could
- * not be asked about (EAI_AGAIN) is not.
+ * Whether every attempt to connect would fail alike because of the configuration: a user, a password, a host, a
+ * certificate, the port of another service. That includes a host unknown to DNS (ENOTFOUND), but not a DNS that could
+ * not be asked (EAI_AGAIN).
  */
 export function lastsForGood(trouble: OfSeveral): boolean {
   const { code, message } = trouble as OfSeveral & { readonly code?: unknown }
@@ -114,7 +114,7 @@ export function lastsForGood(trouble: OfSeveral): boolean {
     return true
   }
   const { lastNodeError } = trouble
-  // Of a cluster one node is told: another may have a name that is known.
+  // A cluster reports one node's error: the host names of others may be known.
   return lastNodeError !== undefined && !isUnknownHost(lastNodeError) && lastsForGood(lastNodeError)
 }
 

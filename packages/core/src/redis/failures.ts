@@ -7,11 +7,11 @@ import type { ReplicaAcks } from './acknowledged-transport.js'
 import type { RedisPort } from './redis-port.js'
 import type { ScriptCall } from './script-call.js'
 
-/** What failed. */
+/** The command that failed. */
 type About = Pick<ScriptCall, 'lockName' | 'keys'>
 
-// Redis is not able to work now but will be: a fail-over, too few replicas, a disk that fails to take a snapshot,
-// a restart, a slot on the move, a long script.
+// Redis cannot serve the command now, but will: a fail-over, too few replicas, a failed snapshot, a restart, a
+// migrating slot, a long script.
 const TRANSIENT = new Set([
   'READONLY',
   'NOREPLICAS',
@@ -26,47 +26,49 @@ const TRANSIENT = new Set([
   'UNBLOCKED',
 ])
 
-// Redis before 7 puts what a command in a script was refused with behind where that happened, with or without the first
-// part: `ERR Error running script (call to f_<sha1>): @user_script:5: @user_script: 5: -READONLY You can't write ...`.
+// Before version 7, Redis reports a command's error behind its position in the script, with or without the first
+// part: `ERR Error running script (call to f_<sha1>): @user_script:5: @user_script: 5: -READONLY You can't write
+// ...`.
 const WHERE_IN_SCRIPT = /^(ERR Error running script \(call to f_\w+\): )?(@user_script: ?\d+: )+-?/
-// What no user's permission covers, refused inside a script: as Redis 6.2 and 7.0 say it, and as later ones do.
+// A command that the user may not run, rejected inside a script: as worded by Redis 6.2 and 7.0, and by later
+// versions.
 const FORBIDDEN_IN_SCRIPT = /^(ERR )?(The user executing the script can't |ACL failure in script: )/
 
-// What ioredis puts before the last of many refusals that a cluster answered to one command.
+// ioredis's prefix when a cluster has redirected one command too often.
 const AFTER_REDIRECTIONS = /^Too many Cluster redirections\. Last error: ReplyError: /
 
-/** Without how often it was tried, and where in a script it happened. */
+/** The message without the number of redirections and the position in the script. */
 function wordsOf(error: Error): string {
   return error.message.replace(AFTER_REDIRECTIONS, '').replace(WHERE_IN_SCRIPT, '')
 }
 
-/** What Redis begins an error with, also where it happened inside a script. */
+/** The error code that Redis's message starts with, also for errors inside a script. */
 export function codeOf(error: Error): string {
   const said = wordsOf(error)
   return FORBIDDEN_IN_SCRIPT.test(said) ? 'NOPERM' : (/^[A-Z]+/.exec(said)?.[0] ?? '')
 }
 
-/** Whether a Cluster has tried as often as it may, and the last answer was Redis's own. */
+/** Whether a Cluster client gave up after too many redirections, with an error of Redis as the last reply. */
 export function isEndOfRedirections(error: unknown): error is Error {
   return error instanceof Error && AFTER_REDIRECTIONS.test(error.message)
 }
 
-/** Whether it begins as errors of Redis do. Those of client libraries do not. */
+/** Whether the message starts like an error of Redis. Errors of client libraries do not. */
 export function isInWordsOfRedis(message: string): boolean {
   return /^[A-Z][A-Z\d]+( |$)/.test(message) || WHERE_IN_SCRIPT.test(message)
 }
 
-/** Whether Redis refuses for a while only. */
+/** Whether Redis rejects the command only temporarily. */
 export function isPassing(reply: Error): boolean {
   return TRANSIENT.has(codeOf(reply))
 }
 
-/** Redis's own answer: the command had no effect. */
+/** An error reply of Redis: the command had no effect. */
 export function refusal(error: Error, call: About): LockError {
   const { lockName, keys } = call
   const code = codeOf(error)
   if (code === 'WRONGTYPE') {
-    // A script that knows better which key it is names it.
+    // A script that knows which key is meant names it in its error.
     const named = keys.find((key) => error.message.includes(`(key "${key}")`))
     return new WrongTypeError(lockName ?? '', named ?? keys[0] ?? '', error)
   }
@@ -78,14 +80,14 @@ export function refusal(error: Error, call: About): LockError {
   })
 }
 
-/** What Redis answers a command with that it keeps for the EXEC of a transaction. */
+/** Redis's reply to a command queued in a transaction. */
 export const QUEUED = 'QUEUED'
 
-/** What was answered instead of what a script can answer: the `cause` of the error that tells so. */
+/** The reply when it is not one of the script's: the `cause` of the error that reports it. */
 export class UnexpectedReply extends Error {
-  /** The command waits for the EXEC of a transaction. */
+  /** The command was queued for the EXEC of a transaction. */
   readonly isQueued: boolean
-  /** In short. */
+  /** Shortened. */
   readonly reply: string
 
   constructor(reply: unknown) {
@@ -97,8 +99,8 @@ export class UnexpectedReply extends Error {
 }
 
 /**
- * The answer is none that the script can give: whether it ran is unknown. One that waits for somebody's EXEC is not sent
- * again: its copies would wait there, too.
+ * The reply is not one the script can give, so whether it ran is unknown. A command queued in the application's
+ * transaction is not retried: the copies would be queued as well.
  */
 export function unexpected(
   cause: UnexpectedReply,
@@ -117,7 +119,7 @@ export function unexpected(
   })
 }
 
-/** Whether a command waits for the EXEC of a transaction that somebody has opened on the connection. */
+/** Whether a command was queued in a transaction that the application has opened on the connection. */
 export function isQueued(error: unknown): error is RedisUnavailableError {
   return (
     error instanceof RedisUnavailableError && error.cause instanceof UnexpectedReply && error.cause.isQueued
@@ -131,13 +133,13 @@ function shortened(reply: unknown): string {
   return text.length > LONGEST_REPLY ? `${text.slice(0, LONGEST_REPLY)}...` : text
 }
 
-/** Some commands that scripts need came later. */
+/** Some commands used in scripts came with later versions. */
 export function tooOld(version: string, oldest: string): RedisUnavailableError {
   const message = `Redis ${version} is too old: Holdfast needs Redis ${oldest} or newer, or Valkey.`
   return new RedisUnavailableError(message, { outcome: 'refused', transient: false })
 }
 
-/** What was granted by a server that is no good: it may be there. */
+/** A grant by a server that must not be used: the lock may exist there. */
 export function grantedInVain(
   { message }: RedisUnavailableError,
   { lockName }: About,
@@ -145,7 +147,7 @@ export function grantedInVain(
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: false, lockName })
 }
 
-/** The connection failed while the command was under way. */
+/** The connection broke while the command was in flight. */
 export function brokenOff(error: unknown, call: About): LockError {
   const cause = error instanceof Error ? error : new Error(String(error))
   const message = `The connection to Redis failed; whether the command ran is unknown: ${foreign(cause.message)}`
@@ -162,19 +164,21 @@ export function unanswered(timeoutMs: number, call: About): LockError {
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
 }
 
-/** Its client is closed, and hears no answer. */
+/** The client was closed, and receives no reply. */
 export function abandoned(call: About): LockError {
   const message = 'The client was closed before Redis answered; whether the command ran is unknown.'
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: false, lockName: call.lockName })
 }
 
-/** The primary has it, and may be replaced by a replica that does not. */
+/** The primary has the lease, but a replica without it may replace the primary. */
 export function unacknowledged(replicas: number, { acks, timeoutMs }: ReplicaAcks, call: About): LockError {
   const message = `Only ${replicas} of ${acks} replicas had it within ${timeoutMs} ms; whether it outlives a fail-over is unknown.`
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
 }
 
-/** Nothing was sent: there is no connection, in time or for good. `what`: without the end of its sentence. */
+/**
+ * Nothing was sent, because there is no connection, in time or for good. `what` is a sentence without its full stop.
+ */
 export function notSent(
   what: string,
   transient: boolean,
@@ -186,14 +190,14 @@ export function notSent(
   return new RedisUnavailableError(`${what}${why}.${advice}`, details)
 }
 
-/** The state of a connection. */
+/** The state of a connection, for error messages. */
 export interface Plight extends Pick<RedisPort, 'trouble' | 'advice'> {
   readonly isConnected: boolean
 }
 
 /**
- * What a wait ends with that had no answer for so long, or none but refusals that pass.
- * @param error what its latest try failed with; undefined: it had not failed yet
+ * The error that ends a wait which got no reply for too long, or only temporary refusals.
+ * @param error the error of its latest try; undefined: no try has failed yet
  */
 export function unansweredWait(
   { isConnected, trouble, advice }: Plight,
@@ -211,7 +215,7 @@ export function unansweredWait(
     const message = `Redis refused the command: ${isNativeError(cause) ? foreign(troubleInWords(cause)) : ''}. It was tried for ${ms}.`
     return new RedisUnavailableError(message, { outcome, transient, lockName, waitedMs, cause })
   }
-  // A connection that broke and does not come back says more than the command that it broke under.
+  // A connection that stays down explains more than the command that was in flight when it broke.
   const cause = trouble ?? failure?.cause
   const why = isNativeError(cause) ? `: ${foreign(troubleInWords(cause))}` : ''
   const what = isConnected ? `Redis did not answer within ${ms}` : `No connection to Redis within ${ms}`

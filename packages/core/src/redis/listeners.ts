@@ -1,8 +1,8 @@
-/** Who wants to be told of one thing. */
+/** The listeners of one event. */
 export class Listeners<Arguments extends readonly unknown[] = []> {
   private readonly listeners = new Set<(...told: Arguments) => void>()
 
-  /** @returns Ends what was added. */
+  /** @returns a function that removes the listener */
   add(listener: (...told: Arguments) => void): () => void {
     this.listeners.add(listener)
     return () => {
@@ -10,7 +10,7 @@ export class Listeners<Arguments extends readonly unknown[] = []> {
     }
   }
 
-  /** Those who come while it is told are not told: a listener may add the next one. */
+  /** Listeners added during the call are not called: a listener may add the next one. */
   tell(...told: Arguments): void {
     for (const listener of [...this.listeners]) listener(...told)
   }

@@ -4,12 +4,12 @@ interface Ioredis {
   readonly Redis: new (target: string | object) => IoredisClient
 }
 
-/** Of any version: an old one is told from what it makes. */
+/** Any version: an old one is recognized by the client it creates. */
 export interface NodeRedis {
   createClient(options: object): object
 }
 
-// Each import is spelled out, and inside a `try`: bundlers then know what is meant and that it may be missing.
+// Each import is literal and inside a `try`: bundlers then resolve it and accept that it may be missing.
 
 /** null: not installed. */
 export async function loadIoredis(): Promise<Ioredis | null> {
@@ -30,7 +30,7 @@ export async function loadIovalkey(): Promise<Ioredis | null> {
   }
 }
 
-/** `redis`, or the `@redis/client` inside it alone. null: neither is installed. */
+/** Loads `redis`, or the `@redis/client` inside it. null: neither is installed. */
 export async function loadNodeRedis(): Promise<NodeRedis | null> {
   try {
     return await import('redis')
@@ -44,12 +44,12 @@ export async function loadNodeRedis(): Promise<NodeRedis | null> {
   }
 }
 
-/** @throws any other error: a client that is there and broken shall not seem to be missing */
+/** @throws any other error: a client that is installed but broken must not seem to be missing */
 export function nullIfMissing(error: unknown, name: string): null {
   const { code, message } = error as { code?: unknown; message?: unknown }
-  // Of import(), and of the require() that it is in the CommonJS build.
+  // The codes of import(), and of the require() it becomes in the CommonJS build.
   const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
-  // Node and Jest name it in quotes, Yarn Plug'n'Play in a line of its own.
+  // Node and Jest quote the name; Yarn Plug'n'Play puts it in a line of its own.
   const required = `Required package: ${name}`
   const named = [`'${name}'`, `${required}\n`, `${required} (via`]
   if (isMissing && named.some((each) => String(message).includes(each))) {

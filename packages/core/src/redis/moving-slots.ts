@@ -3,15 +3,15 @@ import { codeOf } from './failures.js'
 
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 100
-/** What nodes of a cluster answer while a slot is on its way, or has no primary: nothing ran. */
+/** Error codes of cluster nodes while a slot migrates or has no primary: nothing ran. */
 const NOT_HERE_NOW = new Set(['MOVED', 'ASK', 'TRYAGAIN', 'CLUSTERDOWN'])
 
-/** Whether a node refused a command because of where its slot is. */
+/** Whether a node rejected a command because of where its slot is. */
 export function isOfMovingSlot(reply: Error): boolean {
   return NOT_HERE_NOW.has(codeOf(reply))
 }
 
-/** Pauses of commands between a refusal by a cluster and the next try. */
+/** Pauses between a cluster's refusal of a command and the next try. */
 export class MovingSlots {
   private readonly pauses = new Set<{ cancel(): void }>()
   private closed = false
@@ -21,7 +21,7 @@ export class MovingSlots {
     private readonly random: () => number,
   ) {}
 
-  /** @param tries how often it has been refused before */
+  /** @param tries number of earlier refusals */
   afterPause(tries: number, sendAgain: () => void): void {
     if (this.closed) {
       return
@@ -34,7 +34,7 @@ export class MovingSlots {
     this.pauses.add(timer)
   }
 
-  /** Nothing is sent again any more. */
+  /** Cancels all pauses: nothing is sent again. */
   close(): void {
     this.closed = true
     this.pauses.forEach((each) => each.cancel())

@@ -14,8 +14,8 @@ import type { RedisPort } from './redis-port.js'
 import { olderThanSupported, unusableClient } from './unusable-client.js'
 
 /**
- * A URL (`redis:`, `rediss:`, `valkey:` or `valkeys:`), options, or a client of your own, which stays yours. Options that
- * have a `url` or a `socket` are those of node-redis, all others those of ioredis.
+ * A URL (`redis:`, `rediss:`, `valkey:` or `valkeys:`), options, or an existing client, which the caller keeps
+ * owning. Options with a `url` or a `socket` are for node-redis, all others for ioredis.
  */
 export type RedisTarget = string | object
 
@@ -41,11 +41,11 @@ export function portOf(client: unknown, options: PortOptions): RedisPort {
   return new IoredisPort(client, false)
 }
 
-/** Opens a connection of its own where the target is not one already. @throws InvalidArgumentError */
+/** Opens a connection unless the target is a client already. @throws InvalidArgumentError */
 export async function connectPort(target: RedisTarget, options: PortOptions): Promise<RedisPort> {
   if (isNodeRedisClient(target)) {
     if (!target.isOpen) {
-      // That is what node-redis wants to be told, and what `connect` is for. How it goes is told by events.
+      // node-redis requires an explicit connect(). Its result arrives as events.
       target.connect().catch(() => undefined)
     }
     return portOf(target, options)
@@ -73,12 +73,12 @@ async function openPort(target: RedisTarget): Promise<RedisPort> {
   throw notInstalled(target, isForNodeRedis)
 }
 
-/** @throws InvalidArgumentError what is installed is too old */
+/** @throws InvalidArgumentError the installed version is too old */
 export function openNodeRedis(nodeRedis: NodeRedis, options: object): RedisPort {
-  // That of node-redis 3 would begin to connect by being made; it has none of the functions that came later.
+  // Creating a client of node-redis 3 would start to connect; that version lacks the later functions.
   const client = 'createClientPool' in nodeRedis ? nodeRedis.createClient(options) : null
   if (!isNodeRedisClient(client)) {
-    // Without the options, which may have a password.
+    // Without the options, which may contain a password.
     throw new InvalidArgumentError(
       'target',
       'a target for the node-redis that is installed',
@@ -88,7 +88,7 @@ export function openNodeRedis(nodeRedis: NodeRedis, options: object): RedisPort 
   return new NodeRedisPort(client, new OwnNodeRedis(client))
 }
 
-/** Without the URL itself, which may have a password. */
+/** Without the URL, which may contain a password. */
 function notInstalled(target: RedisTarget, isForNodeRedis: boolean): InvalidArgumentError {
   if (typeof target === 'string') {
     const rule =
@@ -104,12 +104,12 @@ function notInstalled(target: RedisTarget, isForNodeRedis: boolean): InvalidArgu
   )
 }
 
-// Long enough for a Redis that is started beside its clients.
+// Long enough for a Redis that is started together with its clients.
 const SILENT_MS = 2_000
 
 /**
- * Whoever waits in vain is told so after 2 s: nobody sees what a connection does.
- * @throws RedisUnavailableError not ready within `timeoutMs`; at once, when no attempt can succeed
+ * Waits for the connection, and warns after 2 s: until then a failing connection is invisible.
+ * @throws RedisUnavailableError not ready within `timeoutMs`; at once if no attempt can succeed
  */
 export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -144,7 +144,7 @@ function warnOfSilence({ trouble, advice }: RedisPort, timeoutMs: number): void 
   warn('HOLDFAST_CONNECTING', `No connection to Redis for ${SILENT_MS} ms${why}.${advice} ${until}`)
 }
 
-/** Why this user may not run scripts, without which there is no lock; null: it may, or Redis does not say. */
+/** The reason why this user may not run scripts, which every lock needs; null: it may, or Redis does not say. */
 export async function refusalOfScripts(port: RedisPort): Promise<LockError | null> {
   const wanted = (): boolean => true
   const tries = [port.evalsha(NO_SCRIPT, [], [], wanted), port.eval(HARMLESS, [], [], wanted)]

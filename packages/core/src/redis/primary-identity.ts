@@ -3,15 +3,15 @@ import type { PrimaryVerdict, ScriptTransport } from './redis-port.js'
 type Ask = (section: string) => Promise<unknown>
 
 /**
- * Tells whether a connection still leads to the same data: a process of Redis has a run id, and a history of
- * replication an id of its own. A replica that was promoted, and a server that was restarted, have others.
+ * Detects whether a connection leads to the same data as before. A Redis process has a run id, and its replication
+ * history an id of its own; a promoted replica and a restarted server have others.
  */
 export class PrimaryIdentity {
   private known: string | undefined = undefined
 
   constructor(private readonly isErrorReply: ScriptTransport['isErrorReply']) {}
 
-  /** All keys, or those that are said to be there, when it is another one than before. Never rejects. */
+  /** If the server has changed, all keys, or those that `isThere` accepts. Never rejects. */
   verdict(ask: Ask, isThere: (key: string) => boolean = () => true): Promise<PrimaryVerdict> {
     return this.hasChanged(ask).then(
       (hasChanged) => (hasChanged ? isThere : null),
@@ -20,7 +20,7 @@ export class PrimaryIdentity {
     )
   }
 
-  /** Or may have, because it does not tell (ACL, providers). */
+  /** Also true when the server does not reveal its ids (ACL, providers). */
   private async hasChanged(ask: Ask): Promise<boolean> {
     const info = await ask('default').catch((error: unknown) => {
       if (this.isErrorReply(error)) {

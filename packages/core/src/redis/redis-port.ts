@@ -3,20 +3,19 @@ import type { PublishCommand } from './announcement.js'
 import type { KeyScan } from './key-scan.js'
 
 /**
- * What core needs from a Redis client. Only the files `ioredis-*.ts` and `node-redis-*.ts` beside this one know
- * a client.
+ * What core needs from a Redis client. Only `ioredis/` and `node-redis/` know concrete clients.
  *
- * `ready`: commands go out at once. `connecting`: they would have to wait. `ended`: the client will never
- * connect again.
+ * `ready`: commands are sent at once. `connecting`: they would have to wait. `ended`: the client will never connect
+ * again.
  */
 export type ConnectionState = 'ready' | 'connecting' | 'ended'
 
-/** What runs scripts. */
+/** Runs scripts. */
 export interface ScriptTransport {
   /**
-   * By digest. Rejects with the client's own error. Keys go out as they are, without `keyPrefix`. What was in flight
-   * when the connection broke is sent again on the next one: a single try gets its answer then. Where that is up to
-   * the port it asks `isWanted` first.
+   * Runs a script by its digest. Rejects with the client's own error. Keys are sent as they are, without `keyPrefix`.
+   * A command in flight when the connection breaks is sent again on the next one, so that a single try still gets its
+   * reply. A port that does this itself asks `isWanted` first.
    */
   evalsha(
     sha1: string,
@@ -24,76 +23,77 @@ export interface ScriptTransport {
     args: readonly string[],
     isWanted: () => boolean,
   ): Promise<unknown>
-  /** By text. */
+  /** Runs a script by its text. */
   eval(
     lua: string,
     keys: readonly string[],
     args: readonly string[],
     isWanted: () => boolean,
   ): Promise<unknown>
-  /** Whether an error is Redis's own answer (the command had no effect), not a failure on the way. */
+  /** Whether an error is Redis's own reply (the command had no effect), and not a failure of the connection. */
   isErrorReply(error: unknown): error is Error
-  /** What `send` sends leaves the process in one write, where the port can do that. */
+  /** Sends everything in the callback in one write, if the port supports it. */
   inOneWrite?(send: () => void): void
-  /** The slot of a key, where Redis keeps slots apart: keys of two are never in one command. */
+  /** The slot of a key, when Redis keeps slots apart: one command's keys must share a slot. */
   readonly slotOf?: ((key: string) => number) | undefined
 }
 
-/** A connection that carries what replicas have to acknowledge, and nothing else. */
+/** A connection reserved for writes that replicas must acknowledge. */
 export interface AcknowledgedConnection {
-  /** The next command is served although its slot has not arrived yet. Absent: not of a cluster. */
+  /** Sends ASKING: the next command is accepted although its slot is still migrating. Absent without a cluster. */
   asking?(): void
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
   eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
-  /** So many replicas have all that was sent before on this connection, at the latest when the time is over. */
+  /**
+   * Resolves with the number of replicas that have all earlier writes of this connection, after `timeoutMs` at the
+   * latest.
+   */
   wait(replicas: number, timeoutMs: number): Promise<number>
 }
 
-/** Which keys have another primary than before; null: none. */
+/** The keys whose primary has changed; null: none. */
 export type PrimaryVerdict = ((key: string) => boolean) | null
 export type PrimaryListener = (verdict: PrimaryVerdict | Promise<PrimaryVerdict>) => void
 
 export interface RedisPort extends ScriptTransport {
   readonly state: ConnectionState
-  /** What may be wrong with a connection that does not come, for error messages: empty, or a space and a sentence. */
+  /** A hint about a connection that does not come up, for error messages: empty, or a space and a sentence. */
   readonly advice: string
-  /** What the connection failed with since it was last ready, as far as the client tells. */
+  /** The connection's last error since it was last ready, as far as the client reports it. */
   readonly trouble: Error | undefined
-  /** Calls back at every change of `state`; returns the un-listener. */
+  /** Calls the listener at every change of `state`. Returns a function that removes it. */
   onStateChange(listener: () => void): () => void
   /**
-   * Grows whenever a connection breaks, before anybody hears of the commands that were under way. One during which
-   * it grew may have run although it failed, or twice, and a copy of it may still be on its way.
+   * Increases whenever a connection breaks, before the callers of commands in flight are resumed. If it has increased
+   * during a command, the command may have run although it failed, or twice, and a copy may still be on its way.
    */
   readonly connectionEpoch: number
   /**
-   * Calls back when keys may have another primary than before, whose data may be older, or none. Who it is may take
-   * a round trip: what is sent after the call is answered by it in any case. Returns the un-listener.
+   * Calls the listener when keys may have a new primary, whose data may be older, or missing. The verdict may take a
+   * round trip; a command sent after the call is answered by the new primary in any case. Returns a function that
+   * removes the listener.
    */
   onPrimary(listener: PrimaryListener): () => void
-  /** A command had no answer in time: whoever should have answered may not be the primary any more. */
+  /** A command got no reply in time: its server may not be the primary any more. */
   unanswered?(): void
-  /** Prefix that the client puts before every key; part of the lock's raw name here. */
+  /** The prefix that the client puts before every key; here it is part of the lock's raw name. */
   readonly keyPrefix: string
 
-  /** What messages of locks are published with; null until it is known, which is before the first `ready`. */
+  /** The command that publishes lock messages; null until known, which is before the first `ready`. */
   readonly publishCommand: PublishCommand | null
   /**
-   * To the primary that has the key, or to the one at `place` (`host:port`), which another node has named; null: none is
-   * known. Absent: the client cannot wait for replicas.
+   * The connection to the primary of the key, or to the one at `place` (`host:port`) that another node has named;
+   * null: none is known. Absent: the client cannot wait for replicas.
    */
   acknowledgedAt?(key: string, place?: string): AcknowledgedConnection | null
-  /**
-   * What Redis tells of itself in one section. Undefined while there is no connection: unlike a look at `state`
-   * it never opens one.
-   */
+  /** One section of INFO. Undefined without a connection: unlike reading `state`, it never opens one. */
   info(section: string): Promise<unknown> | undefined
 
-  /** One for each node that has keys of its own. */
+  /** One per node that has keys of its own. */
   scans(): readonly KeyScan[]
 
-  /** Messages, on one connection of its own that is opened with the first subscription. */
+  /** Messages, on a connection of its own, opened with the first subscription. */
   readonly messages: WakeSource
-  /** Closes what the port opened and lets go of the rest. */
+  /** Closes what the port opened, and removes its listeners from the rest. */
   close(): Promise<void>
 }

@@ -13,9 +13,9 @@ import {
 import type { ScriptCall } from './script-call.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 
-/** Who hears of what goes wrong with commands, before their callers do. */
+/** Observes failing commands, before their callers are resumed. */
 export interface CommandTrouble {
-  /** Why this server may grant nothing. */
+  /** The reason why this server must not grant anything, if there is one. */
   unfit(): RedisUnavailableError | null
   unanswered(): void
   unexpected(
@@ -25,12 +25,15 @@ export interface CommandTrouble {
   ): void
 }
 
-/** One run of a script on its way, until it is answered or given up. */
+/** One run of a script, until its reply or its deadline. */
 export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
   settled = false
   dueAt = 0
   onSettled: (() => void) | undefined = undefined
-  /** What it was refused with, until it is sent again: should its time be over by then, nothing of it has run. */
+  /**
+   * The error of the last refusal, until the command is sent again: if its deadline passes meanwhile, it has
+   * certainly not run.
+   */
   refusedMeanwhile: LockError | null = null
   private resolve: ((value: T) => void) | undefined = undefined
   private reject: ((error: unknown) => void) | undefined = undefined
@@ -42,15 +45,15 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
     private readonly trouble: CommandTrouble,
   ) {}
 
-  /** One can ask, before it is answered: who does is told in the turn in which it is. */
+  /** One consumer may attach before the reply arrives; it is called in the same turn as the reply. */
   then(answered: (value: T) => void, failed: (error: unknown) => void): void {
     this.resolve = answered
     this.reject = failed
   }
 
-  /** `acknowledged`: where replicas were waited for. */
+  /** `acknowledged`: set if replicas were waited for. */
   answered(reply: unknown, acknowledged: Acknowledged | null): void {
-    // The one place where shapes are checked: what is read below is what the script can answer.
+    // The only place that checks the shape of replies: the code behind it relies on it.
     if (!this.call.script.canAnswer(reply)) {
       this.misread(reply)
       return
@@ -80,7 +83,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
     this.fail(error)
   }
 
-  /** Something else was answered. */
+  /** The reply is not one the script can give. */
   misread(reply: unknown): void {
     const cause = new UnexpectedReply(reply)
     const error = unexpected(cause, this.call)
@@ -117,7 +120,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
     }
   }
 
-  /** Commands may go out before the server has said what it is, and are answered after that. */
+  /** Commands may be sent before the server's version is known, and are answered after it. */
   private refuseFromUnfit(value: R): void {
     const unfit = this.trouble.unfit()
     if (unfit && this.call.granted?.(value, 0) !== undefined) {
@@ -125,7 +128,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
     }
   }
 
-  /** @throws RedisUnavailableError too few replicas have what was granted: whether it stays is unknown */
+  /** @throws RedisUnavailableError too few replicas have the grant: it may not survive a fail-over */
   private countedBy({ replicas, needed }: Acknowledged, value: R): R {
     const granted = this.call.granted?.(value, replicas)
     if (granted !== undefined && replicas < needed.acks) {

@@ -15,24 +15,24 @@ interface Outcomes {
 }
 
 /**
- * Sends commands. Transitions of one turn of the event loop travel as one script: protocol, dispatch and reply
- * are paid once for all of them. One that is alone leaves alone, in the same turn. Under load half of what is under
- * way leaves at once: Redis works on it while the other half is made.
+ * Sends commands. Transitions of one event-loop turn are sent as one script: they share the cost of protocol,
+ * dispatch and reply. A single one is sent alone, in the same turn. Under load, half of the commands are sent early:
+ * Redis executes them while the other half is being created.
  */
 export class ScriptDispatch {
   private gathered: ScriptCommand[] = []
   private readonly underWay = new UnderWay()
   private readonly mostGathered: number
   private isKept = false
-  /** The latest answer was that commands wait for the EXEC of a transaction. */
+  /** The latest reply says that commands are being queued for the EXEC of a transaction. */
   private isQueueing = false
 
   constructor(
     private readonly transport: ScriptTransport,
     private readonly beforeResume: () => void,
-    /** Transitions in one script; 1: each has its own, and what is gathered is one write. */
+    /** Maximum number of transitions in one script; 1: one script each, and those gathered share one write. */
     private readonly batchSize: number,
-    /** Null: nothing is kept apart in slots. */
+    /** Null: keys are not kept apart in slots. */
     private readonly movingSlots: MovingSlots | null,
   ) {
     this.mostGathered = batchSize > 1 ? batchSize : USUAL_ITEMS
@@ -40,22 +40,22 @@ export class ScriptDispatch {
 
   send(command: ScriptCommand): void {
     if (!command.call.script.inBatches) {
-      // Not before what was asked for earlier: a question about a lock would miss the acquire it came after.
+      // Must not overtake earlier commands: a query about a lock would miss the acquire before it.
       this.sendGathered()
       this.sendAlone(command)
       return
     }
     const count = this.gathered.push(command)
     if (count === this.mostGathered || (!this.isKept && this.underWay.isEnough(count))) {
-      // At once: Redis works on it while the rest of this turn runs.
+      // Early, so that Redis works while the rest of this turn runs.
       this.sendGathered()
     } else if (count === 1) {
-      // Runs when the callers that the last answers resumed have all had their turn.
+      // Runs after all callers that the last replies resumed.
       nextTick(this.sendGathered)
     }
   }
 
-  /** What `send` sends stays together, as far as a script may be long. */
+  /** Keeps everything `send` sends in one script, up to the maximum batch size. */
   keepTogether<T>(send: () => T): T {
     this.isKept = true
     try {
@@ -108,7 +108,7 @@ export class ScriptDispatch {
       answered: (answer) => this.settle(commands, answer, itemsOf),
       failed: (error) => {
         if (this.transport.isErrorReply(error)) {
-          // Nothing ran. What Redis has against all of them together it may not have against each.
+          // Nothing ran. Redis may reject the batch for one item: each item is sent alone.
           this.underWay.settled(commands.length)
           commands.filter((each) => !each.settled).forEach((each) => this.sendAlone(each))
         } else {
@@ -125,8 +125,8 @@ export class ScriptDispatch {
   }
 
   /**
-   * What was refused because its slot is on its way is sent again, for as long as somebody waits for the answer. Of a
-   * command that was refused nothing ran, and until the next try no copy of it is under way.
+   * Sends a command again if it was refused because its slot is migrating, as long as its caller waits. A refused
+   * command did not run, and no copy of it is in flight until the next try.
    */
   private sendingAgain(
     slots: MovingSlots,
@@ -158,12 +158,13 @@ export class ScriptDispatch {
     const isWanted = (): boolean => commands.some((each) => !each.settled)
     this.underWay.sent(commands.length)
     if (this.isQueueing) {
-      // By its text: what it undoes may have run by then, and a NOSCRIPT at the EXEC nobody here would hear of.
+      // Sent by its text: the transaction may undo a script load, and a NOSCRIPT at EXEC would not be reported here.
       transport.eval(script.lua, keys, args, isWanted).then(answered, failed)
       return
     }
     transport.evalsha(script.sha1, keys, args, isWanted).then(answered, (error: unknown) => {
-      // A flushed script cache or a new primary: nothing ran. Given up meanwhile, it shall not run any more.
+      // The script cache was flushed or the primary is new: nothing ran. If the caller has given up meanwhile, it
+      // must not run any more.
       const isUnknown = transport.isErrorReply(error) && codeOf(error) === 'NOSCRIPT'
       if (isUnknown && isWanted()) {
         transport.eval(script.lua, keys, args, isWanted).then(answered, failed)
@@ -173,7 +174,7 @@ export class ScriptDispatch {
     })
   }
 
-  /** Each reply is what Redis answered, its error, or what broke on the way. */
+  /** Each item of the reply is Redis's answer, its error, or a failure of the connection. */
   private settle(
     commands: readonly ScriptCommand[],
     answer: unknown,
@@ -205,7 +206,7 @@ export class ScriptDispatch {
   }
 }
 
-/** Of a batch: one reply for each of its items; null: something else. */
+/** The replies of a batch, one per item; null: not the reply of a batch. */
 function itemsOf(reply: unknown, count: number): readonly unknown[] | null {
   return batchScript.canAnswer(reply) && (reply as readonly unknown[]).length === count
     ? (reply as readonly unknown[])

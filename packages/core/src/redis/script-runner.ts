@@ -14,18 +14,18 @@ import { ScriptDispatch } from './script-dispatch.js'
 
 export interface RunnerLimits {
   readonly commandTimeoutMs: number
-  /** How many transitions of one turn travel as one script at most; 1: each alone. */
+  /** Maximum number of transitions of one turn that are sent as one script; 1: each alone. */
   readonly batchSize: number
   readonly random: () => number
-  /** Runs before an answer, or that there is none, resumes whoever waits for it. */
+  /** Runs before a reply, or a missed deadline, resumes the caller. */
   readonly beforeResume: () => void
-  /** An answer that its script cannot give. */
+  /** Called for a reply that the script cannot give. */
   readonly unexpected?: CommandTrouble['unexpected'] | undefined
-  /** Leases count when so many replicas have them. */
+  /** Leases count only when this many replicas have them. */
   readonly replicas?: ReplicaAcks | undefined
 }
 
-/** Runs scripts with a deadline, and tells failures apart by what is known of their effect. */
+/** Runs scripts with a deadline, and classifies failures by what is known about their effect. */
 export class ScriptRunner {
   private readonly usualDeadlines: CommandDeadlines
   private readonly otherDeadlines = new Map<number, CommandDeadlines>()
@@ -33,7 +33,7 @@ export class ScriptRunner {
   private readonly acknowledged: ScriptDispatch | null
   private readonly movingSlots: MovingSlots | null
   private closed = false
-  /** Why this server may grant nothing. What gives back is sent all the same. */
+  /** The reason why this server must not grant anything. Releases are sent all the same. */
   unfit: RedisUnavailableError | null = null
 
   constructor(
@@ -55,24 +55,25 @@ export class ScriptRunner {
     return this.port.connectionEpoch
   }
 
-  /** What is wrong with the connection, for error messages. */
+  /** The state of the connection, for error messages. */
   get plight(): Plight {
     const { state, trouble, advice } = this.port
     return { isConnected: state === 'ready', trouble, advice }
   }
 
-  /** How scripts announce something on a channel. */
+  /** How scripts publish on a channel. */
   announcementOn(channel: string): Announcement {
     return announcementOn(channel, this.port.publishCommand)
   }
 
-  /** Whether keys are kept apart, and where this one is; undefined where all are in one place. */
+  /** The slot of a key; undefined when keys are not kept apart in slots. */
   slotOf(key: string): number | undefined {
     return this.port.slotOf?.(key)
   }
 
   /**
-   * @throws RedisUnavailableError no answer in time, or a refusal; its `outcome` tells what is known
+   * Runs a script and waits for the reply, at most `commandTimeout`.
+   * @throws RedisUnavailableError no reply in time, or a refusal; its `outcome` says what is known
    * @throws WrongTypeError the key is not a lock
    */
   run<R>(call: ScriptCall<R>): Promise<R>
@@ -82,23 +83,23 @@ export class ScriptRunner {
     return answer instanceof Promise ? answer : new Promise((resolve, reject) => answer.then(resolve, reject))
   }
 
-  /** The same without a promise, for one who asks at once. */
+  /** Like `run`, without a promise, for a caller that attaches its handlers at once. */
   ask<R, T>(call: ScriptCall<R>, handler: ReplyHandler<R, T>): Answer<T> {
     return this.isReady ? this.send(call, handler) : handleReply(this.sendWhenReady(call), handler)
   }
 
-  /** What `send` runs travels as one script, as far as it is transitions, whatever else is under way. */
+  /** Sends all transitions that `send` runs as one script, regardless of other commands in flight. */
   together<T>(send: () => T): T {
     const { dispatch, acknowledged } = this
     return dispatch.keepTogether(acknowledged ? () => acknowledged.keepTogether(send) : send)
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no command is in flight. */
   async whenSettled(): Promise<void> {
     await Promise.all(this.deadlines.map((each) => each.whenSettled()))
   }
 
-  /** Whoever still waits for an answer, or for a connection, is told that there is none. */
+  /** Ends all waits for a reply or a connection, with an error. */
   close(): void {
     this.closed = true
     this.limits.beforeResume()
@@ -123,7 +124,10 @@ export class ScriptRunner {
     return command
   }
 
-  /** Without a connection nothing is sent: a command in the client's off-line queue would run late, and unasked. */
+  /**
+   * Without a connection nothing is sent: in the client's offline queue, the command would run late, after its caller
+   * has given up.
+   */
   private sendWhenReady<T>(call: ScriptCall<T>): Promise<T> {
     if (this.closed) {
       return Promise.reject(new ClientClosedError(call.lockName))

@@ -7,13 +7,13 @@ export interface Script {
   readonly name: string
   readonly lua: string
   readonly sha1: string
-  /** Whether it is one of the transitions of the batch script. */
+  /** Whether the batch script includes it. */
   readonly inBatches: boolean
-  /** Whether this is an answer that it can give. */
+  /** Whether the script can give this reply. */
   readonly canAnswer: Shape
 }
 
-/** Text and hash are made when they are first needed: a process uses few of the scripts that it loads. */
+/** Text and hash are created on first use: a process uses few of the scripts it loads. */
 class EmbeddedScript implements Script {
   readonly name: keyof typeof luaSources
   readonly inBatches: boolean

@@ -1,13 +1,13 @@
 import type { IoredisScripting } from './ioredis/client.js'
 import type { NodeRedisScripting } from './node-redis/client.js'
 
-/** What runs scripts on a client of the user's, which puts its own `keyPrefix` before keys. */
+/** Runs scripts on a user's client, which adds its own `keyPrefix` to keys. */
 export interface Scripting {
   evalsha(sha1: string, keys: string[], args: string[]): Promise<unknown>
   eval(lua: string, keys: string[], args: string[]): Promise<unknown>
 }
 
-/** null: it is no client. */
+/** null: not a client. */
 export function scriptingOf(redis: IoredisScripting | NodeRedisScripting): Scripting | null {
   const client = redis as Partial<IoredisScripting & NodeRedisScripting> | null
   if (typeof client?.evalsha === 'function') {

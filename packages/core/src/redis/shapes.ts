@@ -1,12 +1,12 @@
-// The shapes of the answers of scripts. Each script declares its own, and `ScriptCommand` compares every answer with it
-// before anybody reads it: a connection that is shared may answer something else, such as the QUEUED of a transaction.
+// The shapes of script replies. Each script declares its own, and `ScriptCommand` checks every reply before it is
+// parsed: on a shared connection the reply may be something else, such as the QUEUED of a transaction.
 
-/** Whether an answer is one that the script can give. Runs for every answer: made once, where a module is loaded. */
+/** Whether a script can give this reply. Runs for every reply, so shapes are created once, when a module loads. */
 export type Shape = (reply: unknown) => boolean
 
 const DECIMAL = /^-?\d+$/
 
-/** A client may be told to give numbers as text, and scripts pass on what Redis keeps as text. */
+/** Clients may be configured to return numbers as text, and scripts return stored values as text. */
 function isWhole(reply: unknown): reply is number | string {
   return typeof reply === 'number'
     ? Number.isInteger(reply)
@@ -39,13 +39,13 @@ export function numberFrom(least: number, most = Number.POSITIVE_INFINITY): Shap
 /** Any whole number. */
 export const anyNumber: Shape = isWhole
 
-/** At least so many whole numbers, the first of them of that shape. */
+/** A list of at least this many whole numbers; the first has the given shape. */
 export function numbers(least: number, first: Shape = anyNumber): Shape {
   return (reply) =>
     isList(reply) && reply.length >= least && (reply.length === 0 || first(reply[0])) && reply.every(isWhole)
 }
 
-/** At least so many numbers and texts, a number first. */
+/** A list of at least this many numbers and texts; the first is a number. */
 export function facts(least: number): Shape {
   return (reply) => isList(reply) && reply.length >= least && isWhole(reply[0]) && reply.every(isScalar)
 }
@@ -53,10 +53,10 @@ export function facts(least: number): Shape {
 /** A list of texts. */
 export const texts: Shape = (reply) => isList(reply) && reply.every(isText)
 
-/** A decimal number that is not negative, as a token is. */
+/** A non-negative decimal number, such as a token. */
 export const isToken: Shape = (reply) => isWhole(reply) && Number(reply) >= 0
 
-/** A list of so many parts at least, each of its own shape; what comes behind them is text or a number. */
+/** A list of at least these parts, each of its shape; further parts are text or numbers. */
 export function parts(...shapes: readonly Shape[]): Shape {
   return (reply) =>
     isList(reply) && reply.length >= shapes.length && reply.every((part, i) => (shapes[i] ?? isScalar)(part))
@@ -66,15 +66,15 @@ export function either(one: Shape, other: Shape): Shape {
   return (reply) => one(reply) || other(reply)
 }
 
-/** 1 acquired, 2 lost, 3 superseded, or who has it and more. */
+/** 1 acquired, 2 lost, 3 superseded, or a list that describes the holder. */
 export function acquiredOrHeld(leastFacts: number): Shape {
   return either(numberFrom(1, 3), facts(leastFacts))
 }
 
-/** 1 released, 2 still held, 3 superseded, 0 nothing held; below 0: given to somebody for so many ms. */
+/** 1 released, 2 still held, 3 superseded, 0 not held; negative: granted to a waiter, for so many ms. */
 export const releasedOrGiven = numberFrom(Number.NEGATIVE_INFINITY, 3)
 
-/** 1 done, 0 there was nothing, -1 over. */
+/** 1 done, 0 nothing to do, -1 over. */
 export const countedOnce = numberFrom(-1, 1)
 
 /** 1 or 0. */

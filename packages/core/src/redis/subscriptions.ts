@@ -12,33 +12,33 @@ interface Subscription {
   confirmed: boolean
 }
 
-/** What a connection for messages tells. */
+/** Events of a connection for messages. */
 export interface MessageEvents {
-  /** It is ready, for the first time or again; nothing is subscribed on it. */
+  /** The connection is ready, for the first time or again; it has no subscriptions yet. */
   ready(): void
   message(topic: string, payload: string): void
 }
 
-/** A connection for messages, as each client makes it. It never gives up for good: waiters would be deaf then. */
+/** A connection for messages, implemented per client. It must never give up: waiters would miss all messages. */
 export interface MessageConnection {
   readonly isReady: boolean
-  /** Begins to connect, unless it has. */
+  /** Starts to connect, once. */
   open(): void
-  /** Resolves when Redis has confirmed all. Rejected while still ready: Redis refuses them. */
+  /** Resolves when Redis has confirmed all topics. Rejects while the connection stays ready if Redis refuses them. */
   subscribe(topics: string[]): Promise<unknown>
   unsubscribe(topic: string): Promise<unknown>
   close(): Promise<void>
 }
 
-/** @param attempt from 1. @returns how long to wait before it, ms */
+/** @param attempt from 1. @returns the pause before it, ms */
 export function reconnectPause(attempt: number): number {
   return Math.min(50 * 2 ** Math.min(attempt, 10), LONGEST_RECONNECT_PAUSE_MS)
 }
 
 /**
- * What is subscribed to, on a second connection that is opened with the first subscription. Subscribing again after
- * a lost connection is done here and not by the client: that of ioredis is not confirmed when it says `ready`, and
- * its failure is nobody's promise; that of node-redis fails the whole connection with it.
+ * Subscriptions on a second connection, opened with the first of them. Resubscribing after a lost connection is done
+ * here and not by the client: ioredis is `ready` before its resubscription is confirmed, and its failure rejects no
+ * promise; node-redis fails the whole connection with it.
  */
 export class Subscriptions implements WakeSource {
   private readonly connection: MessageConnection
@@ -69,11 +69,11 @@ export class Subscriptions implements WakeSource {
         (error: unknown) => this.fail(topic, subscription, error),
       )
     }
-    // Otherwise `subscribeToAll` does.
+    // Otherwise `subscribeToAll` subscribes.
     return confirmed
   }
 
-  /** It is a write to a socket: whoever got what nobody has to be told of any more runs first. */
+  /** Deferred, because it writes to a socket: a caller that has just received its lock runs first. */
   beforeUnsubscribe(): Promise<void> {
     return new Promise((resolve) => afterThisTick(resolve))
   }
@@ -123,7 +123,7 @@ export class Subscriptions implements WakeSource {
           this.listeners.tell()
         }
       },
-      // A refusal (ACL) is told to those who wait for it.
+      // A refusal (ACL) is reported to the waiting subscribers.
       (error: unknown) => {
         topics.forEach(([topic, subscription]) => this.fail(topic, subscription, error))
         if (!this.closed) {
@@ -134,8 +134,8 @@ export class Subscriptions implements WakeSource {
   }
 
   /**
-   * Where the connection broke again, the next `ready` subscribes. One that stays, to a Redis that refuses for a
-   * while (BUSY), has no next `ready`: what was confirmed before would be deaf from now on.
+   * If the connection broke again, its next `ready` subscribes. A connection that stays up, to a Redis that refuses
+   * temporarily (BUSY), has no next `ready`: without a retry, earlier subscriptions would stay lost.
    */
   private subscribeLater(): void {
     this.retry = backgroundClock.setTimer(REFUSED_PAUSE_MS, () => {
@@ -151,14 +151,14 @@ export class Subscriptions implements WakeSource {
       subscription.confirmed = true
       subscription.waiting.splice(0).forEach(({ resolve }) => resolve())
     } else if (!wanted && this.connection.isReady) {
-      // Given up while there was no connection, on which ioredis then sent again what was under way on the last one.
+      // Cancelled while disconnected; ioredis then resent the command that was in flight on the previous connection.
       this.connection.unsubscribe(topic).catch(() => undefined)
     }
   }
 
   /**
-   * Whoever still waits is told and forgotten; what was confirmed before stays wanted for the next `ready`. So does
-   * everything when it was the connection that failed: node-redis rejects what ioredis would send again.
+   * Rejects and forgets subscriptions that are not confirmed yet; confirmed ones are kept for the next `ready`. So
+   * are all when the connection itself failed: node-redis rejects what ioredis would resend.
    */
   private fail(topic: string, subscription: Subscription, error: unknown): void {
     const isRefusal = this.connection.isReady

@@ -1,21 +1,22 @@
-// As it was when this module was loaded: a test that fakes the process's timers must not stop what it tests.
+// Captured when the module loads: a test that fakes the process's timers must not stop the code under test.
 export const nextTick = process.nextTick.bind(process)
 
-// Measured: with fewer flows than that a command for each is faster, with more of them scripts of half of them are.
+// Measured: below this number of concurrent flows a command each is faster; above it, scripts with half of them.
 const FEW = 8
 
 /**
- * How many commands are under way, to tell how many of the next ones travel together. Callers that are resumed by one
- * answer ask again in one turn. All of them in one script, Redis would rest while they run, and they while it works.
+ * Counts commands in flight, to decide how many of the next ones are sent together. Callers that one reply resumes
+ * send again in the same turn. If all of them were sent as one script, Redis would idle while the callers run, and
+ * the callers while Redis works.
  */
 export class UnderWay {
   private unanswered = 0
-  /** In this turn of the event loop, and their callers have not asked again. More may be asked than were answered. */
+  /** Replies of this turn whose callers have not sent again yet. There may be more new commands than replies. */
   private answered = 0
 
   /**
-   * Whether those that are gathered should leave before the turn ends: callers that were resumed are still to ask, and
-   * they are half of all there are, or there are so few that none should wait for another.
+   * Whether to send what is gathered before the turn ends: resumed callers are still to come, and the gathered
+   * commands are half of all, or all are so few that none should wait for another.
    */
   isEnough(gathered: number): boolean {
     const all = this.unanswered + this.answered

@@ -4,7 +4,10 @@ import type { Clock } from '../runtime/time.js'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
-/** A release that went into somebody's transaction is sent once more, so long after it: most are over by then. */
+/**
+ * Pause before a release queued in the application's transaction is sent once more: most transactions are over by
+ * then.
+ */
 export const AFTER_A_TRANSACTION_MS = 1_000
 
 export interface RetryLimits {
@@ -12,16 +15,16 @@ export interface RetryLimits {
   readonly random: () => number
   /** Monotonic time after which a failure is final. */
   readonly giveUpAt: number
-  /** Aborted: the next failure is final, and a pause ends at once. */
+  /** When aborted, the next failure is final, and a pause ends at once. */
   readonly signal: AbortSignal
 }
 
-/** Whether the same command, sent again, may get an answer. */
+/** Whether the same command may get a reply if it is sent again. */
 export function isWorthRetrying(error: unknown): error is RedisUnavailableError {
   return error instanceof RedisUnavailableError && error.transient
 }
 
-/** Whether it is Redis's own answer. */
+/** Whether the error is Redis's own reply. */
 export function isRefusal(error: unknown): boolean {
   return (
     error instanceof WrongTypeError || (error instanceof RedisUnavailableError && error.outcome === 'refused')
@@ -29,9 +32,8 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Runs a replay-safe command until its outcome is known: an answer, or an error that another try would not
- * change. The pauses grow from 50 ms to 1 s and are jittered (AWS Architecture Blog, "Exponential Backoff And
- * Jitter", equal jitter).
+ * Retries a replay-safe command until its outcome is known: a reply, or an error that a retry would not change. The
+ * pauses grow from 50 ms to 1 s, with jitter (AWS Architecture Blog, "Exponential Backoff And Jitter", equal jitter).
  */
 export function untilKnown<T>(command: () => Promise<T>, limits: RetryLimits): Promise<T> {
   const { clock, random, giveUpAt, signal } = limits

@@ -1,28 +1,30 @@
-// Clients that a user may well hand over and that Holdfast cannot use, told from their form, so that an error can name
-// them and what to use instead.
+// Recognizes clients that users might pass but Holdfast cannot use, so that the error can name them and the
+// alternative.
 
 type Like = Record<string, unknown>
 
 const NODE_REDIS_VERSIONS = '5.5.5 or newer, or 6'
 
-/** Runs no script as ioredis or node-redis do. @returns what has to be given instead; null: none of those known here */
+/**
+ * For clients that cannot run scripts like ioredis or node-redis. @returns what to pass instead; null: no such client
+ */
 export function withoutScripting(value: unknown): string | null {
   const client = (value ?? {}) as Like
   if (typeof client.invokeScript === 'function' && typeof client.customCommand === 'function') {
     return 'a client of ioredis, iovalkey or node-redis: one of Valkey GLIDE is something that Holdfast cannot use'
   }
-  // Of node-redis 3 and older, whose commands take callbacks.
+  // node-redis 3 and older, whose commands take callbacks.
   if (typeof client.internal_send_command === 'function') {
     return olderThanSupported('a client')
   }
   return null
 }
 
-/** @returns what has to be given instead of such a client; null: none of those known here */
+/** @returns what to pass instead of such a client; null: no such client */
 export function unusableClient(value: unknown): string | null {
   const other = withoutScripting(value)
   const client = (value ?? {}) as Like
-  // Only a client of one connection, since node-redis 5.1, counts its sockets.
+  // Only a single-connection client, since node-redis 5.1, counts its sockets.
   if (other !== null || typeof client.evalSha !== 'function' || typeof client.socketEpoch === 'number') {
     return other
   }
@@ -38,7 +40,7 @@ export function unusableClient(value: unknown): string | null {
   return typeof client.isReady === 'boolean' ? olderThanSupported('a client') : insteadOf('legacy')
 }
 
-/** Options that ioredis would take without a word, and go to localhost with. @returns as unusableClient */
+/** Options that ioredis would silently accept, to connect to localhost. @returns as unusableClient */
 export function unusableOptions(options: object): string | null {
   if ('addresses' in options) {
     return 'options of ioredis, iovalkey or node-redis: `addresses` is one of Valkey GLIDE, which Holdfast cannot use'
@@ -52,7 +54,7 @@ export function unusableOptions(options: object): string | null {
   return null
 }
 
-/** @param what of node-redis was given, or is installed */
+/** @param what the node-redis object passed or installed */
 export function olderThanSupported(what: string): string {
   return `${what} of node-redis ${NODE_REDIS_VERSIONS}, or of ioredis 5 or 6: this is an older node-redis`
 }

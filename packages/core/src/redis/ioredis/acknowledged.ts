@@ -7,11 +7,11 @@ interface Waiting extends IoredisClient {
   asking(): Promise<unknown>
 }
 
-/** For each place one connection on which replicas are waited for. It never reconnects: the next use opens another. */
+/** One connection per place on which replicas are waited for. It never reconnects: the next use opens another. */
 export class IoredisAcknowledged {
   private readonly connections = new Map<string, IoredisAcknowledgedConnection>()
 
-  /** `onMoved`: a node says that a slot is another's. */
+  /** `onMoved`: called when a node replies that a slot has moved. */
   constructor(private readonly onMoved: () => void = ignore) {}
 
   at(place: string, client: IoredisClient): AcknowledgedConnection {
@@ -55,7 +55,7 @@ class IoredisAcknowledgedConnection implements AcknowledgedConnection {
     return this.watched(this.sender.eval(lua, keys.length, ...keys, ...args))
   }
 
-  /** A Cluster learns where slots are from refusals of its own commands; it does not see these. */
+  /** A Cluster learns from refusals of its own commands where slots are; it does not see these. */
   private watched(answer: Promise<unknown>): Promise<unknown> {
     return answer.catch((error: unknown) => {
       if (isReplyError(error) && error.message.startsWith('MOVED ')) {

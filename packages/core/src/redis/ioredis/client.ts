@@ -5,13 +5,13 @@ export interface IoredisScripting {
 }
 
 /**
- * What is used of an ioredis client, 5 or 6: structural, so that types resolve without ioredis installed, and so
- * that two copies of it may be.
+ * The part of an ioredis client, 5 or 6, used here. Structural, so that types resolve without ioredis, and with two
+ * copies of it.
  */
 export interface IoredisClient extends IoredisScripting {
   readonly status: string
   readonly options: { readonly keyPrefix?: string | undefined }
-  /** Its socket, once it has one. */
+  /** Its socket, once there is one. */
   readonly stream?:
     { on(event: 'error', listener: () => void): unknown; cork?(): void; uncork?(): void } | undefined
   connect(): Promise<unknown>
@@ -42,8 +42,8 @@ export function isIoredisClient(value: unknown): value is IoredisClient {
 }
 
 /**
- * A connection of our own that never reconnects: what was in flight when it broke is not sent again behind anybody's
- * back, and what it listened to may be elsewhere by then.
+ * A separate connection that never reconnects: commands in flight when it breaks are not resent without our
+ * knowledge, and its subscriptions may belong to another node by then.
  */
 export function duplicateForOnce(client: IoredisClient): IoredisClient {
   const connection = client.duplicate({
@@ -64,11 +64,11 @@ export async function endConnection(client: IoredisClient): Promise<void> {
   if (client.status === 'end') {
     return
   }
-  // Between two attempts to connect, ioredis ends without saying so.
+  // Between two attempts to connect, ioredis emits no 'end'.
   const saysSo = client.status !== 'reconnecting'
   const ended = new Promise<void>((resolve) => client.on('end', resolve))
-  // ioredis listens for one error of a socket. When one is ended in the middle of a TLS handshake the server sends
-  // another, and an error that nobody listens to ends the process.
+  // ioredis handles one error of a socket. If it is destroyed during a TLS handshake, the server causes a second, and
+  // an unhandled 'error' event ends the process.
   client.stream?.on('error', () => undefined)
   client.disconnect()
   if (saysSo) {

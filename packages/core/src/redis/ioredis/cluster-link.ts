@@ -4,16 +4,16 @@ import { nodeKey, type IoredisNode } from './cluster.js'
 
 export interface LinkEvents {
   readonly message: (topic: string, payload: string) => void
-  /** Slots have left the node, and with them subscriptions that nobody cancelled. */
+  /** Slots have left the node, and their subscriptions with them. */
   readonly moved: () => void
-  /** It is over, and will not come again. */
+  /** The connection has ended, for good. */
   readonly ended: () => void
 }
 
 /**
- * A connection for messages to one node of a cluster. It never reconnects: what it listened to may have moved. One of
- * sharded messages carries no others, because in RESP2 the client takes the end of the last of one sort for the end
- * of both.
+ * A connection for messages from one node of a cluster. It never reconnects: its topics may have moved. One for
+ * sharded messages carries no others, because in RESP2 the client takes the last unsubscription of one kind for the
+ * end of both.
  */
 export class ClusterLink {
   readonly nodeKey: string
@@ -31,7 +31,7 @@ export class ClusterLink {
     this.connection.on('end', events.ended)
   }
 
-  /** Never settles where the node answers that the slot is elsewhere: `moved` tells. */
+  /** Never settles if the node replies that the slot is elsewhere: `moved` reports that. */
   listen(topic: string): Promise<unknown> {
     const { connection } = this
     return this.command === 'SPUBLISH' ? connection.ssubscribe(topic) : connection.subscribe(topic)

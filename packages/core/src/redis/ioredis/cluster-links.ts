@@ -6,18 +6,21 @@ import { nodeKey, ownerOf, primaryOf, type IoredisCluster, type IoredisNode } fr
 export interface ClusterLinksParts {
   readonly cluster: IoredisCluster
   readonly slotOf: (key: string) => number
-  /** Null while it is not known. */
+  /** Null until known. */
   readonly publishCommand: () => PublishCommand | null
   readonly random: () => number
 }
 
 export interface ClusterLinksEvents {
   readonly message: (topic: string, payload: string) => void
-  /** What was heard over it may not be heard any more. */
+  /** The link's topics may not be received any more. */
   readonly displaced: (link: ClusterLink) => void
 }
 
-/** Where in a cluster each topic is heard: sharded ones from the primary of their slot, all others from any node. */
+/**
+ * Chooses the node for each topic of a cluster: sharded topics are received from the primary of their slot, all
+ * others from any node.
+ */
 export class ClusterLinks {
   private readonly links = new Map<string, ClusterLink>()
   private home: ClusterLink | null = null
@@ -27,7 +30,7 @@ export class ClusterLinks {
     private readonly events: ClusterLinksEvents,
   ) {}
 
-  /** Null: nobody is known to serve it now. */
+  /** Null: the slot has no known primary. */
   for(topic: string): ClusterLink | null {
     const { cluster, slotOf } = this.parts
     if (this.isSharded(topic)) {
@@ -42,14 +45,14 @@ export class ClusterLinks {
     return this.home
   }
 
-  /** Whether it is still the place to hear the topic, as far as is known. */
+  /** Whether the link still leads to the topic's node, as far as is known. */
   isRight(link: ClusterLink, topic: string): boolean {
     return this.isSharded(topic)
       ? ownerOf(this.parts.cluster, this.parts.slotOf(topic)) === link.nodeKey
       : this.isPrimary(link)
   }
 
-  /** Those to nodes that serve nothing any more. */
+  /** Ends links to nodes that are no longer primaries. */
   endUseless(): void {
     for (const link of this.links.values()) {
       if (!this.isPrimary(link)) {

@@ -15,18 +15,20 @@ interface Topic {
   readonly name: string
   readonly onMessage: (payload: string) => void
   readonly waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[]
-  /** Where it was asked for, or is heard; null: nowhere. */
+  /** The link it was requested on or is received from; null: none. */
   link: ClusterLink | null
-  /** Where it was heard before that, and may be still: of a node that has lost a slot nobody says which topics. */
+  /**
+   * The previous link, which may still deliver: when a node loses a slot, Redis does not report which topics it held.
+   */
   former: ClusterLink | null
-  /** It was heard once: messages may have been missed since. */
+  /** It was subscribed once: messages may have been missed since. */
   wasHeard: boolean
 }
 
 /**
- * Messages over connections of its own to the nodes of a cluster. Where a topic is heard changes with fail-overs and
- * with slots that move. ioredis follows those too, but says neither when it has, nor that it missed something; so it
- * is done here, and whoever waits is told.
+ * Messages over separate connections to the nodes of a cluster. The node of a topic changes with fail-overs and
+ * migrating slots. ioredis follows those too, but reports neither the change nor missed messages; so they are
+ * followed here, and waiters are notified.
  */
 export class IoredisClusterMessages implements WakeSource {
   private readonly cluster: IoredisCluster
@@ -76,11 +78,11 @@ export class IoredisClusterMessages implements WakeSource {
     await this.links.close()
   }
 
-  /** What is known of the cluster is new: every topic goes to where it is heard now. */
+  /** The cluster's slots were reloaded: moves every topic to its current node. */
   readonly follow = (): void => {
     for (const topic of this.topics.values()) {
       if (topic.link && !this.links.isRight(topic.link, topic.name)) {
-        // From there nothing is heard any more, whatever it answers.
+        // The node does not deliver the topic any more, whatever it replies.
         topic.link.unlisten(topic.name).catch(ignore)
         topic.link = null
       }
@@ -111,7 +113,7 @@ export class IoredisClusterMessages implements WakeSource {
     }
   }
 
-  /** Which topics it lost nobody says: all of them are asked for again. */
+  /** Redis does not report which topics were lost: all of the link's topics are subscribed again. */
   private readonly displace = (link: ClusterLink): void => {
     for (const topic of this.topics.values()) {
       if (topic.link === link) {
@@ -131,7 +133,7 @@ export class IoredisClusterMessages implements WakeSource {
     this.retry = backgroundClock.setTimer(pauseMs, () => {
       this.retry = null
       if (this.cluster.status === 'ready') {
-        // Where things are now; `follow` hears of it.
+        // Reloads the slots; `follow` runs afterwards.
         this.cluster.refreshSlotsCache()
       }
       this.topics.forEach((topic) => this.place(topic))
@@ -150,7 +152,7 @@ export class IoredisClusterMessages implements WakeSource {
     topic.wasHeard = true
   }
 
-  /** Answers that came together are told together: each wakes all who wait. */
+  /** Confirmations that arrive together cause one notification: each wakes all waiters. */
   private tellSoon(): void {
     if (!this.tellsSoon) {
       this.tellsSoon = true
@@ -161,7 +163,9 @@ export class IoredisClusterMessages implements WakeSource {
     }
   }
 
-  /** A refusal for good (ACL) is told to those who wait for it; what was heard before stays wanted. */
+  /**
+   * A permanent refusal (ACL) is reported to the waiting subscribers; topics that were subscribed before are kept.
+   */
   private refused(topic: Topic, link: ClusterLink, error: unknown): void {
     if (!this.isWanted(topic, link)) {
       return
@@ -174,7 +178,7 @@ export class IoredisClusterMessages implements WakeSource {
     }
   }
 
-  /** What is answered may have been given up, or asked of another node, meanwhile. */
+  /** Meanwhile the topic may have been unsubscribed, or moved to another node. */
   private isWanted(topic: Topic, link: ClusterLink): boolean {
     return this.topics.get(topic.name) === topic && topic.link === link
   }

@@ -19,7 +19,7 @@ export interface PortOptions {
   readonly random: () => number
 }
 
-/** RedisPort over an ioredis Cluster. It follows MOVED and ASK; what is done here is what it leaves to its users. */
+/** RedisPort over an ioredis Cluster, which follows MOVED and ASK; the rest is done here. */
 export class IoredisClusterPort implements RedisPort {
   connectionEpoch = 0
   readonly advice = ''
@@ -74,7 +74,7 @@ export class IoredisClusterPort implements RedisPort {
       return this.publishCommand ? 'ready' : 'connecting'
     }
     if (status === 'wait') {
-      // lazyConnect: nobody else will ask for the connection. How it went is told by events.
+      // lazyConnect: only this call opens the connection. Its result arrives as events.
       this.cluster.connect().catch(ignore)
     }
     return status === 'end' ? 'ended' : 'connecting'
@@ -168,13 +168,13 @@ export class IoredisClusterPort implements RedisPort {
     this.onBreak()
   }
 
-  /** What was in flight is sent again by ioredis, to whoever has the slot then; the first copy may have run. */
+  /** ioredis resends commands in flight to the slot's current primary; the first copy may have run. */
   private readonly onBreak = (): void => {
     this.connectionEpoch += 1
     this.listeners.tell()
   }
 
-  /** Redisson's test, by which both sides come to the same answer: whether a node knows PUBSUB SHARDNUMSUB. */
+  /** Redisson's test, so that both sides decide alike: whether a node knows PUBSUB SHARDNUMSUB. */
   private async askForSharded(): Promise<void> {
     const [node] = this.cluster.nodes('master')
     if (!node || this.isAsking) {
@@ -182,7 +182,7 @@ export class IoredisClusterPort implements RedisPort {
     }
     this.isAsking = true
     const answer = await node.pubsub('SHARDNUMSUB').then(
-      // In somebody's transaction on that connection any command is taken, known or not.
+      // In the application's transaction on that connection, any command is queued, known or not.
       (reply) => (reply === QUEUED ? null : ('SPUBLISH' as const)),
       (error: unknown) => (isReplyError(error) ? 'PUBLISH' : null),
     )

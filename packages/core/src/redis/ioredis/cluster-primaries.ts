@@ -6,7 +6,7 @@ import type { PrimaryListener } from '../redis-port.js'
 
 const LOOK_AGAIN_MS = 250
 
-/** Notices that slots have another primary than before: one that took them over, or one that came back as another. */
+/** Detects that slots have a new primary: another node, or the same node after a restart. */
 export class ClusterPrimaries {
   private owners: (string | undefined)[]
   private again: { cancel(): void } | null = null
@@ -22,7 +22,7 @@ export class ClusterPrimaries {
     cluster.on('refresh', this.compare)
   }
 
-  /** A connection to it is there, perhaps again. */
+  /** A connection to the node is ready, for the first time or again. */
   ask(node: IoredisNode): void {
     const key = nodeKey(node)
     const identity = this.identities.get(key) ?? new PrimaryIdentity(isReplyError)
@@ -32,8 +32,8 @@ export class ClusterPrimaries {
   }
 
   /**
-   * A connection broke, or nobody answered. ioredis reads the slots anew only when a command of its own is refused:
-   * who merely holds or waits would not hear of a fail-over.
+   * A connection broke, or a command got no reply. ioredis reloads the slots only when one of its own commands is
+   * redirected: a client that merely holds or waits would not notice a fail-over.
    */
   lookAround(): void {
     if (this.cluster.status === 'ready') {
@@ -69,7 +69,7 @@ export class ClusterPrimaries {
 
   private isSomeoneAway(): boolean {
     const masters = this.cluster.nodes('master')
-    // ioredis connects to a node when it needs it, and lists what it has not connected to as if it were there.
+    // ioredis connects to nodes lazily, and lists unconnected ones as if they were up.
     for (const node of masters.filter(({ status }) => status === 'wait')) {
       node.connect().catch(ignore)
     }

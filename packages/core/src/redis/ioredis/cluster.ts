@@ -1,18 +1,18 @@
 import type { IoredisClient, IoredisScripting } from './client.js'
 
-/** One node, as a Cluster keeps it. */
+/** One node of a Cluster. */
 export interface IoredisNode extends IoredisClient {
   readonly options: IoredisClient['options'] & { readonly host?: string; readonly port?: number }
   pubsub(subcommand: string): Promise<unknown>
   info(section: string): Promise<unknown>
 }
 
-/** What is used of an ioredis Cluster, 5 or 6: structural, as IoredisClient. */
+/** The part of an ioredis Cluster, 5 or 6, used here. Structural, like IoredisClient. */
 export interface IoredisCluster extends IoredisScripting {
   readonly isCluster: true
   readonly status: string
   readonly options: { readonly keyPrefix?: string | undefined }
-  /** Of each slot the nodes that serve it, as `host:port`, the primary first. */
+  /** The nodes of each slot, as `host:port`, the primary first. */
   readonly slots: readonly (readonly string[] | undefined)[]
   nodes(role?: 'all' | 'master'): IoredisNode[]
   refreshSlotsCache(): void
@@ -35,22 +35,22 @@ export function isIoredisCluster(value: unknown): value is IoredisCluster {
   )
 }
 
-/** As the slots name it; undefined: nobody is known to serve it. */
+/** The slot's primary, as the slots table names it; undefined: none is known. */
 export function ownerOf(cluster: IoredisCluster, slot: number): string | undefined {
   return cluster.slots[slot]?.[0]
 }
 
-/** The node itself; undefined also where it is known and not there. */
+/** The slot's primary; undefined also if the table names it but the client has no such node. */
 export function primaryOf(cluster: IoredisCluster, slot: number): IoredisNode | undefined {
   return primaryAt(cluster, ownerOf(cluster, slot))
 }
 
-/** By its name in the slots. */
+/** By the name in the slots table. */
 export function primaryAt(cluster: IoredisCluster, place: string | undefined): IoredisNode | undefined {
   return cluster.nodes('master').find((node) => nodeKey(node) === place)
 }
 
-/** As the slots name it. */
+/** The name in the slots table. */
 export function nodeKey({ options }: IoredisNode): string {
   return `${options.host ?? '127.0.0.1'}:${options.port ?? 6379}`
 }

@@ -1,4 +1,4 @@
-// A fork of ioredis. Declared here, so that nobody has to have it installed to compile this package.
+// A fork of ioredis. Declared here, so that it need not be installed to compile this package.
 declare module 'iovalkey' {
   export const Redis: new (target: string | object) => object
 }

@@ -1,7 +1,7 @@
 import { endConnection, type IoredisClient } from './client.js'
 import { reconnectPause, type MessageConnection, type MessageEvents } from '../subscriptions.js'
 
-/** A duplicate of an ioredis client that only listens. */
+/** A duplicate of an ioredis client, for subscriptions only. */
 export class IoredisMessages implements MessageConnection {
   private connection: IoredisClient | null = null
 
@@ -24,7 +24,7 @@ export class IoredisMessages implements MessageConnection {
       enableOfflineQueue: true,
       lazyConnect: false,
       maxRetriesPerRequest: null,
-      // Must never give up for good, whatever the user's connection does.
+      // Must never give up, whatever the user's own settings.
       retryStrategy: reconnectPause,
     })
     this.connection.on('error', ignore)
@@ -50,5 +50,5 @@ export class IoredisMessages implements MessageConnection {
 }
 
 function ignore(): void {
-  // Connection errors show as missing messages, which the waiter's resync covers.
+  // A connection error means missed messages, which the waiter's resync covers.
 }

@@ -53,7 +53,7 @@ export class IoredisPort implements RedisPort {
       return 'ready'
     }
     if (status === 'wait') {
-      // lazyConnect: nobody else will ask for the connection. How it went is told by events.
+      // lazyConnect: only this call opens the connection. Its result arrives as events.
       this.client.connect().catch(ignore)
     }
     return status === 'end' ? 'ended' : 'connecting'
@@ -125,7 +125,7 @@ export class IoredisPort implements RedisPort {
     this.listeners.tell()
   }
 
-  /** What was in flight is sent again by ioredis after the reconnect; the first copy may have run, or still may. */
+  /** ioredis resends commands in flight after the reconnect; the first copy may have run, or may still run. */
   private readonly onClose = (): void => {
     this.connectionEpoch += 1
     this.onChange()

@@ -1,7 +1,7 @@
 import type { IoredisScripting } from './client.js'
 import { hashesIn, type KeyScan } from '../key-scan.js'
 
-/** Not part of what is asked of a client: a wrapper without it serves as well. */
+/** Optional: wrappers of a client without these methods are accepted. */
 interface Informant {
   info?: (section: string) => Promise<unknown>
   scan?: (...args: string[]) => Promise<unknown>
@@ -13,9 +13,9 @@ export interface Sender extends IoredisScripting {
 }
 
 /**
- * The commands of a client, past what it would do to them. Its prefix goes before the whole key: outside the hash
- * tag, and not where Redisson's name mapper puts one (here it is part of the lock's name). Its auto-pipelining
- * would gather what has been gathered already. Both are options that these methods look for in `this`.
+ * Calls the client's commands without its `keyPrefix` and auto-pipelining. Its prefix would go before the whole key,
+ * outside the hash tag, and not where Redisson's name mapper puts it (here it is part of the lock's name). Its
+ * auto-pipelining would gather what has been gathered already. Both are options that these methods read from `this`.
  */
 export function plainSender(client: IoredisScripting & { sendCommand(command: never): unknown }): Sender {
   const plain = { options: {}, sendCommand: (command: never) => client.sendCommand(command) }
@@ -38,5 +38,5 @@ export function isReplyError(error: unknown): error is Error {
 }
 
 export function ignore(): void {
-  // Connection errors show in the state of the connection and in the commands that fail.
+  // Connection errors show in the connection's state and in failing commands.
 }

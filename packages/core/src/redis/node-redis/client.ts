@@ -5,16 +5,16 @@ export interface NodeRedisScripting {
 }
 
 /**
- * What is used of a client that node-redis's `createClient` made (`redis` or `@redis/client`, 5 or 6): structural, so
- * that types resolve without it installed, and so that two copies of it may be.
+ * The part of a client from node-redis's `createClient` (`redis` or `@redis/client`, 5 or 6) used here. Structural,
+ * so that types resolve without node-redis, and with two copies of it.
  */
 export interface NodeRedisClient extends NodeRedisScripting {
-  /** From the call of `connect` until it is closed or has given up. */
+  /** From the call of `connect` until the client is closed or has given up. */
   readonly isOpen: boolean
   readonly isReady: boolean
   /** How often it has been ready. */
   readonly socketEpoch: number
-  /** @redis/client 5 has none where it was given none. */
+  /** Undefined in @redis/client 5 if none were given. */
   readonly options?: object | undefined
   connect(): Promise<unknown>
   destroy(): void
@@ -40,14 +40,14 @@ export function isNodeRedisClient(value: unknown): value is NodeRedisClient {
     typeof client.duplicate === 'function' &&
     typeof client.subscribe === 'function' &&
     typeof client.isReady === 'boolean' &&
-    // Only a client has one connection whose breaks can be counted.
+    // Only single-connection clients have it; its breaks can be counted.
     typeof client.socketEpoch === 'number'
   )
 }
 
 /**
- * Another client with the options of the user's, but for those that only fit a connection of many uses. It never
- * reconnects. Not connected yet: see OwnNodeRedis.
+ * A duplicate of the user's client, without options that do not fit a dedicated connection. It never reconnects. Not
+ * connected yet: see OwnNodeRedis.
  */
 export function duplicateForOnce(client: NodeRedisClient, socketOptions: object = {}): NodeRedisClient {
   const { socket } = (client.options ?? {}) as { readonly socket?: object }
@@ -61,23 +61,23 @@ export function duplicateForOnce(client: NodeRedisClient, socketOptions: object 
   })
 }
 
-/** A connection of our own, which nobody else opens or ends. */
+/** A connection of our own, opened and ended only here. */
 export class OwnNodeRedis {
-  /** Between the start of an attempt to connect and its socket, or its failure. */
+  /** From the start of an attempt to connect until its socket or its failure. */
   private dialing = true
   private ended = false
 
   constructor(readonly client: NodeRedisClient) {
     client.on('reconnecting', () => (this.dialing = true))
     client.on('connect', () => this.dialed())
-    // The listener stays for ever: an error that nobody listens to ends the process.
+    // The listener is never removed: an unhandled 'error' event ends the process.
     client.on('error', () => this.dialed())
     client.connect().catch(ignore)
   }
 
   /**
-   * Ends it for good. While a socket is on its way node-redis cannot be made to give it up: `destroy` misses it, and
-   * it would stay open. So it is destroyed once it is there.
+   * Ends the connection for good. While a socket is being opened, `destroy` of node-redis misses it, and it would
+   * stay open; so it is destroyed once it is connected.
    */
   end(): void {
     this.ended = true
@@ -94,7 +94,7 @@ export class OwnNodeRedis {
   }
 
   private destroy(): void {
-    // node-redis 5 throws when it has given up already.
+    // node-redis 5 throws if it has given up already.
     if (this.client.isOpen) {
       this.client.destroy()
     }
@@ -102,5 +102,5 @@ export class OwnNodeRedis {
 }
 
 function ignore(): void {
-  // How it went is told by events.
+  // The result arrives as events.
 }

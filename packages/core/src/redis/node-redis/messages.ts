@@ -3,9 +3,9 @@ import { duplicateForOnce, OwnNodeRedis, type NodeRedisClient } from './client.j
 import { reconnectPause, type MessageConnection, type MessageEvents } from '../subscriptions.js'
 
 /**
- * A duplicate of a node-redis client that only listens. A lost connection is replaced by another duplicate instead of
- * mended: node-redis would subscribe on it by itself, to what was wanted when it broke, and count it as failed when
- * one channel is refused.
+ * A duplicate of a node-redis client, for subscriptions only. A lost connection is replaced by another duplicate
+ * instead of reconnected: node-redis would resubscribe by itself, to the topics at the time of the break, and would
+ * treat the connection as failed when one channel is refused.
  */
 export class NodeRedisMessages implements MessageConnection {
   private connection: OwnNodeRedis | null = null
@@ -33,7 +33,7 @@ export class NodeRedisMessages implements MessageConnection {
   }
 
   async unsubscribe(topic: string): Promise<void> {
-    // With the listener: without it, node-redis takes a subscription that follows at once for one it has already.
+    // With the listener: without it, node-redis takes an immediate new subscription for an existing one.
     await this.connection?.client.unsubscribe([topic], this.onMessage)
   }
 
@@ -47,7 +47,7 @@ export class NodeRedisMessages implements MessageConnection {
 
   private dial(): void {
     this.retry = null
-    // An idle subscriber hears nothing, and that is no reason to end it.
+    // An idle subscriber receives nothing; that must not time out.
     const client = duplicateForOnce(this.client, { socketTimeout: undefined })
     client.on('ready', () => {
       this.failures = 0
@@ -61,7 +61,7 @@ export class NodeRedisMessages implements MessageConnection {
     this.connection = new OwnNodeRedis(client)
   }
 
-  /** For one failure there may be several errors. */
+  /** One failure may emit several errors. */
   private dialAgain(failed: NodeRedisClient): void {
     if (this.connection?.client === failed) {
       this.connection = null

@@ -11,7 +11,7 @@ import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPor
 import { Subscriptions } from '../subscriptions.js'
 
 const CHANGES = ['connect', 'reconnecting']
-// Not 'error': a listener of ours would hide that the user's client has none, which node-redis demands.
+// Not 'error': a listener of ours would hide that the user has none, which node-redis demands.
 const BREAKS = [errorMonitor, 'end']
 
 interface Cut {
@@ -30,15 +30,15 @@ export class NodeRedisPort implements RedisPort {
   private readonly identity = new PrimaryIdentity((error) => this.isErrorReply(error))
   private readonly acknowledged: NodeRedisAcknowledged
   private readonly troubles: ConnectionTrouble
-  /** Aborts what has not been sent when the connection breaks. */
+  /** Aborts unsent commands when the connection breaks. */
   private unsent = newSignal()
-  /** What the last break cut off, in the order in which it was sent. */
+  /** Commands that the last break interrupted, in the order in which they were sent. */
   private readonly cut: Cut[] = []
   private wasOpen: boolean
 
   constructor(
     private readonly client: NodeRedisClient,
-    /** The same client, where `close` ends its connection too. */
+    /** The same client, if `close` ends its connection too. */
     private readonly own: OwnNodeRedis | null,
   ) {
     this.keyPrefix =
@@ -56,7 +56,7 @@ export class NodeRedisPort implements RedisPort {
   }
 
   get state(): ConnectionState {
-    // While it is closing it is still ready, but takes no command.
+    // While closing, the client is still ready, but accepts no commands.
     if (this.client.isOpen) {
       return this.client.isReady ? 'ready' : 'connecting'
     }
@@ -110,8 +110,9 @@ export class NodeRedisPort implements RedisPort {
   }
 
   /**
-   * By its form: node-redis does not name its errors, a bundler may rename their classes, and there may be two copies
-   * of it. What Redis answers is a SimpleError or BlobError, both derived from ErrorReply and not from Error.
+   * Recognizes reply errors by their prototypes: node-redis gives its errors no name, bundlers may rename the
+   * classes, and there may be two copies of it. Redis's errors are SimpleError or BlobError, both derived from
+   * ErrorReply and not directly from Error.
    */
   isErrorReply(error: unknown): error is Error {
     if (!(error instanceof Error) || !isInWordsOfRedis(error.message)) {
@@ -133,7 +134,7 @@ export class NodeRedisPort implements RedisPort {
     this.own?.end()
   }
 
-  /** What node-redis rejects because the connection broke is sent again, as ioredis would by itself. */
+  /** Resends commands that node-redis rejects because the connection broke, as ioredis does by itself. */
   private send(args: string[], isWanted: () => boolean): Promise<unknown> {
     const epoch = this.connectionEpoch
     return this.sendOnce(args).catch((error: unknown) => {
@@ -150,8 +151,8 @@ export class NodeRedisPort implements RedisPort {
   }
 
   /**
-   * Past what the client would do to a command: its `keyPrefix` (see IoredisPort), a mapping of types, a time limit
-   * (ours covers the answer too), another place in its queue.
+   * Without the client's own changes to a command: its `keyPrefix` (see IoredisPort), type mapping, time limit (ours
+   * includes the reply) and queue position.
    */
   private sendOnce(args: string[]): Promise<unknown> {
     const plain = { typeMapping: undefined, timeout: undefined, asap: false, abortSignal: this.unsent.signal }
@@ -175,14 +176,14 @@ export class NodeRedisPort implements RedisPort {
 
   private readonly onChange = (): void => {
     this.wasOpen = true
-    // Before whoever waits to send something new.
+    // Before waiters send new commands.
     this.settleCut()
     this.listeners.tell()
   }
 
   /**
-   * What was in flight is about to be rejected, and the server may have run it or still may. What was not yet written
-   * node-redis keeps, and would send on the next connection whether or not anybody still waits for it.
+   * Commands in flight are about to be rejected, though the server may have run them or still may. Unwritten commands
+   * are kept by node-redis, which would send them on the next connection even if their callers have given up.
    */
   private readonly onBreak = (): void => {
     this.connectionEpoch += 1
@@ -195,7 +196,7 @@ export class NodeRedisPort implements RedisPort {
 
 function newSignal(): AbortController {
   const controller = new AbortController()
-  // One listener for each command that waits to be written.
+  // Each unwritten command adds a listener.
   setMaxListeners(0, controller.signal)
   return controller
 }
