@@ -4,10 +4,18 @@ export interface WaiterClock {
   now(): number
   /** Calls `fire` once after `delayMs` milliseconds (at most 2^31 - 1), unless cancelled before. */
   setTimer(delayMs: number, fire: () => void): Timer
+  /** Runs `work` after the current job, before any timer. Default: a promise's job. Given: a simulator decides. */
+  microtask?(work: () => void): void
 }
 
 export interface Timer {
   cancel(): void
+}
+
+/** Runs `work` when the current job is over. */
+export function afterThisJob(clock: WaiterClock, work: () => void): void {
+  if (clock.microtask) clock.microtask(work)
+  else void Promise.resolve().then(work)
 }
 
 /** Node turns the delay of a longer timer into 1 ms. */

@@ -114,6 +114,22 @@ describe.each(exits)('a caller that goes $way', ({ enter, result }) => {
   })
 })
 
+describe('a clock with a microtask of its own', () => {
+  it('decides when the successor of a head that left tries', async () => {
+    const jobs: (() => void)[] = []
+    Object.assign(rig.clock, { microtask: (work: () => void) => void jobs.push(work) })
+    const head = await rig.sleepingHead()
+    const second = rig.enter()
+    head.ticket.leave()
+    await rig.clock.settle()
+    expect(attemptsOf(head, second)).toEqual([2, 0])
+    expect(jobs).toHaveLength(1)
+    jobs.forEach((work) => work())
+    expect(second.attempts).toBe(1)
+    second.answer(done('v'))
+  })
+})
+
 describe('what an attempt brings after its caller has gone', () => {
   it('is given back even when the line is gone too', async () => {
     const caller = rig.enter()
