@@ -1,15 +1,34 @@
 import js from '@eslint/js'
 import tseslint from 'typescript-eslint'
 
-// What must not be reached from library code, and where it comes from instead.
-const timeAndChance = ['setTimeout', 'setInterval', 'setImmediate'].map((name) => ({
+// What must not be reached from library code, and where it comes from instead: a simulator decides all of it.
+const FROM_RUNTIME =
+  'Time, order and chance come from the Runtime that is handed in (packages/core/src/runtime/runtime.ts).'
+const TIMERS = ['setTimeout', 'setInterval', 'setImmediate']
+const RANDOM = ['randomBytes', 'randomFill', 'randomFillSync', 'randomInt', 'randomUUID', 'getRandomValues']
+const SECRETS = ['webcrypto', 'generateKey', 'generateKeySync', 'generateKeyPair', 'generateKeyPairSync']
+const bannedGlobals = [...TIMERS, 'queueMicrotask', 'crypto', 'scheduler'].map((name) => ({
   name,
-  message: 'Timers come from the injected clock (packages/core/src/runtime/time.ts).',
+  message: FROM_RUNTIME,
 }))
 const bannedMembers = [
-  { object: 'Date', property: 'now', message: 'Time comes from the injected clock.' },
-  { object: 'performance', property: 'now', message: 'Time comes from the injected clock.' },
-  { object: 'Math', property: 'random', message: 'Randomness is injected.' },
+  ['Date', 'now'],
+  ['performance', 'now'],
+  ['performance', 'timeOrigin'],
+  ['process', 'nextTick'],
+  ['process', 'hrtime'],
+  ['process', 'uptime'],
+  ['Math', 'random'],
+  ['AbortSignal', 'timeout'],
+  ...[...TIMERS, 'queueMicrotask', 'crypto', 'performance'].map((name) => ['globalThis', name]),
+].map(([object, property]) => ({ object, property, message: FROM_RUNTIME }))
+const bannedSyntax = ['NewExpression', 'CallExpression'].map((kind) => ({
+  selector: `${kind}[callee.name='Date'][arguments.length=0]`,
+  message: FROM_RUNTIME,
+}))
+const pastRuntime = [
+  { regex: '^(node:)?(timers|timers/promises|perf_hooks|process)$|^nanoid', message: FROM_RUNTIME },
+  { regex: '^(node:)?crypto$', importNames: ['default', ...RANDOM, ...SECRETS], message: FROM_RUNTIME },
 ]
 const forbid = (group, message) => ({ group, message })
 const noTesting = forbid(['@holdfast/testing', '@holdfast/testing/*'], 'Test code never reaches src.')
@@ -27,7 +46,15 @@ const noSubpath = forbid(
   SUBPATHS.map((name) => `**/${name}/*.js`),
   'Core does not know what is built on it.',
 )
-const imports = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] })
+const imports = (...patterns) => ({
+  'no-restricted-imports': ['error', { patterns: [...pastRuntime, ...patterns] }],
+})
+const importsOfRuntime = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] })
+const anyRuntime = {
+  'no-restricted-globals': 'off',
+  'no-restricted-properties': 'off',
+  'no-restricted-syntax': 'off',
+}
 
 export default tseslint.config(
   {
@@ -66,8 +93,9 @@ export default tseslint.config(
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
       'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
       'max-params': ['error', 4],
-      'no-restricted-globals': ['error', ...timeAndChance],
+      'no-restricted-globals': ['error', ...bannedGlobals],
       'no-restricted-properties': ['error', ...bannedMembers],
+      'no-restricted-syntax': ['error', ...bannedSyntax],
       ...imports(noTesting, noClient),
     },
   },
@@ -88,13 +116,18 @@ export default tseslint.config(
     rules: imports(noTesting, noClient, forbid(['@holdfast/*'], 'watchdog and waiter stand alone.')),
   },
   {
-    // The one file that may touch Node's clock, timers and randomness.
-    files: ['packages/core/src/runtime/time.ts'],
-    rules: { 'no-restricted-globals': 'off', 'no-restricted-properties': 'off' },
+    // The one file that may touch Node's clocks, timers, queues and randomness.
+    files: ['packages/core/src/runtime/runtime.ts'],
+    rules: { ...anyRuntime, ...importsOfRuntime(noTesting, noClient, noSubpath) },
   },
   {
     // Spans have wall-clock times.
     files: ['packages/otel/src/wall-clock.ts'],
+    rules: { 'no-restricted-properties': 'off' },
+  },
+  {
+    // How long an application waits for its own requests; it has no Runtime.
+    files: ['packages/nestjs/src/running-requests.ts'],
     rules: { 'no-restricted-properties': 'off' },
   },
   {
@@ -103,7 +136,7 @@ export default tseslint.config(
   },
   {
     files: ['packages/testing/src/**/*.ts'],
-    rules: { 'no-restricted-globals': 'off', 'no-restricted-properties': 'off', ...imports() },
+    rules: { ...anyRuntime, ...importsOfRuntime() },
   },
   {
     files: ['packages/*/test/**/*.ts'],

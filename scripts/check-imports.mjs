@@ -18,8 +18,8 @@ const ROOMS = {
   'lock-thread': 'lock-factory compound locks protocols context',
   'lock-factory': 'compound locks acquire protocols client context arguments',
   compound: 'locks acquire protocols client diagnostics hold contexts context redis arguments errors runtime',
-  synchronizers: 'acquire client diagnostics hold contexts scripts redis arguments errors keys',
-  locks: 'acquire protocols inspect client hold contexts context scripts redis arguments errors',
+  synchronizers: 'acquire client diagnostics hold contexts scripts redis arguments errors keys runtime',
+  locks: 'acquire protocols inspect client hold contexts context scripts redis arguments errors runtime',
   acquire:
     'protocols client queue entry diagnostics hold context scripts redis arguments events errors runtime',
   protocols: 'client queue entry diagnostics context scripts arguments errors keys runtime',

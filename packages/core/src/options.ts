@@ -13,7 +13,7 @@ import { wellFormed } from './keys.js'
 import type { KnownKeys } from './arguments/unknown-key.js'
 import type { ReplicaAcks } from './redis/acknowledged-transport.js'
 import { MOST_ITEMS, USUAL_ITEMS } from './redis/batch.js'
-import { systemRandom, type Clock } from './runtime/time.js'
+import { backgroundRuntime, runtimeWith, systemRuntime, type Clock, type Runtime } from './runtime/runtime.js'
 
 /** How to treat Redisson-style calls outside any context, where two callers cannot be told apart. */
 export type BareCallsPolicy = 'warn' | 'allow' | 'throw'
@@ -123,8 +123,14 @@ export interface LockClientOptions {
    * effect.
    */
   shardedPubSub?: ShardedPubSub | undefined
-  /** For tests: the source of time and timers. Default: the system's. */
+  /**
+   * For tests and simulators: the source of time, timers, scheduling, randomness and ids. Default: the system's, whose
+   * timers keep the process alive only while a caller awaits them.
+   */
+  runtime?: Runtime | undefined
+  /** For tests: replaces time and timers of the runtime. */
   clock?: Clock | undefined
+  /** For tests: replaces the randomness of the runtime that jitter uses. */
   random?: (() => number) | undefined
 }
 
@@ -148,6 +154,7 @@ const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {
   localReentry: true,
   replicas: true,
   shardedPubSub: true,
+  runtime: true,
   clock: true,
   random: true,
 }
@@ -174,8 +181,9 @@ export interface ResolvedOptions {
   readonly localReentry: boolean
   readonly replicas: ReplicaAcks | undefined
   readonly shardedPubSub: ShardedPubSub
-  readonly clock: Clock | undefined
-  readonly random: () => number
+  readonly runtime: Runtime
+  /** The same, with timers that do not keep the process alive. */
+  readonly background: Runtime
 }
 
 /** @throws InvalidArgumentError naming the option and what was given */
@@ -201,8 +209,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     localReentry: givenOr(options.localReentry, false),
     replicas: replicaAcks(options.replicas),
     shardedPubSub: givenOr(options.shardedPubSub, 'auto'),
-    clock: options.clock,
-    random: givenOr(options.random, systemRandom),
+    ...runtimesOf(options),
   }
   check(resolved)
   return {
@@ -235,8 +242,6 @@ function check(options: ResolvedOptions): void {
   checkDuration('unavailableTimeoutMs', options.unavailableTimeoutMs, 'positive')
   checkDuration('releaseWaitMs', options.releaseWaitMs, 'zero')
   checkDuration('maxHoldMs', options.maxHoldMs, 'positive')
-  checkClock(options.clock)
-  checkFunction('random', options.random)
   checkOneOf('bareCalls', options.bareCalls, ['warn', 'allow', 'throw'])
   checkDuration('waitingThreshold', options.waitingThreshold, 'zero')
   checkOneOf('localPassing', options.localPassing, [true, false])
@@ -276,9 +281,21 @@ function replicaAcks(given: ReplicaOptions | undefined): ReplicaAcks | undefined
   return { acks, timeoutMs }
 }
 
-function checkClock(clock: Clock | undefined): void {
+const CLOCK_METHODS = ['now', 'wallNow', 'setTimer']
+const RUNTIME_METHODS = [...CLOCK_METHODS, ...['afterTurn', 'nextTick', 'microtask', 'random', 'id', 'bytes']]
+
+function runtimesOf({ runtime, clock, random }: LockClientOptions) {
+  if (runtime !== undefined) {
+    checkMethods('runtime', runtime, RUNTIME_METHODS, `a runtime with ${RUNTIME_METHODS.join('(), ')}()`)
+  }
   if (clock !== undefined) {
-    const methods = ['now', 'wallNow', 'setTimer']
-    checkMethods('clock', clock, methods, 'a clock with now(), wallNow() and setTimer()')
+    checkMethods('clock', clock, CLOCK_METHODS, 'a clock with now(), wallNow() and setTimer()')
+  }
+  if (random !== undefined) {
+    checkFunction('random', random)
+  }
+  return {
+    runtime: runtimeWith(runtime ?? systemRuntime, clock, random),
+    background: runtimeWith(runtime ?? backgroundRuntime, clock, random),
   }
 }

@@ -4,7 +4,7 @@ export interface WaiterClock {
   now(): number
   /** Calls `fire` once after `delayMs` milliseconds (at most 2^31 - 1), unless cancelled before. */
   setTimer(delayMs: number, fire: () => void): Timer
-  /** Runs `work` after the current job, before any timer. Default: a promise's job. Given: a simulator decides. */
+  /** Runs `work` as a microtask. Default: a promise reaction. Given so that a simulator can decide the order. */
   microtask?(work: () => void): void
 }
 
@@ -12,8 +12,8 @@ export interface Timer {
   cancel(): void
 }
 
-/** Runs `work` when the current job is over. */
-export function afterThisJob(clock: WaiterClock, work: () => void): void {
+/** Runs `work` as a microtask. */
+export function asMicrotask(clock: WaiterClock, work: () => void): void {
   if (clock.microtask) clock.microtask(work)
   else void Promise.resolve().then(work)
 }

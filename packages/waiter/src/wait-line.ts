@@ -34,7 +34,7 @@
  *   took all does not count: a successor that tried for it could not be offered anything meanwhile.
  */
 import { Availability } from './availability.js'
-import { afterThisJob, type Timer, type WaiterClock } from './clock.js'
+import { asMicrotask, type Timer, type WaiterClock } from './clock.js'
 import { CallerList } from './caller-list.js'
 import type { LineSetting } from './line-setting.js'
 import { LineSubscription } from './line-subscription.js'
@@ -158,7 +158,7 @@ export class WaitLine implements CallerPlace {
   private tryNext(): void {
     this.flight = undefined
     this.stopPause()
-    afterThisJob(this.clock, () => {
+    asMicrotask(this.clock, () => {
       if (!this.flight) this.tryNow()
     })
   }

@@ -112,7 +112,7 @@ export const BUGS_IN_KINDS = {
   },
   'the waiter of a spin lock sleeps until it is told': {
     file: SPIN,
-    find: 'return this.backoff(refusals, this.session.options.random)',
+    find: 'return this.backoff(refusals, () => this.session.runtime.random())',
     replace: 'return Infinity',
     torture: ONLY_PAUSES,
   },

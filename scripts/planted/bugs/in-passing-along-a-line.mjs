@@ -91,7 +91,7 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
   },
   'who comes back to a fair lock waits for its own client': {
     file: RETURNS,
-    find: 'here.timer ??= clock.setTimer(RETURN_MS, () => this.sendAll(here))',
+    find: 'here.timer ??= runtime.setTimer(RETURN_MS, () => this.sendAll(here))',
     replace: '',
     test: PASSING,
     only: 'stand in line soon',

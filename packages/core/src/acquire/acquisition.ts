@@ -28,7 +28,6 @@ import type { ReplyHandler } from '../runtime/reply-handler.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from '../diagnostics/reports.js'
 import type { AcquireReply, ReleaseReply, NoteRequest } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
-import { afterThisTick } from '../runtime/time.js'
 
 /** A call for several locks, as one of its parts sees it. */
 export interface WholeCall {
@@ -455,7 +454,7 @@ export class Acquisition
   private followCountSoon(): void {
     if (!this.countIsBehind) {
       this.countIsBehind = true
-      afterThisTick(() => this.session.background.run(this.followCount()))
+      this.session.runtime.afterTurn(() => this.session.background.run(this.followCount()))
     }
   }
 

@@ -4,7 +4,7 @@ import { isQueued } from '../redis/failures.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { renew } from '../scripts/lock.js'
 import { renewRead } from '../scripts/read-write-lock.js'
-import type { Clock } from '../runtime/time.js'
+import type { Clock } from '../runtime/runtime.js'
 
 /** A lease that is not part of a lock: renewed by a command of its own. */
 export interface SelfRenewing extends RenewableLease, Renewed {

@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { Waiter } from '@holdfast/waiter'
 import { Watchdog } from '@holdfast/watchdog'
-import { nanoid } from 'nanoid'
 import { MOST_ORIGINS, type Session } from './session.js'
 import { Background } from '../runtime/background.js'
 import { Contexts } from '../contexts.js'
@@ -24,7 +22,7 @@ import { unexpectedReplies } from '../diagnostics/reports.js'
 import { askServer } from './server-check.js'
 import { PlainLockQueue, type PlainLockQueueParts } from '../queue/plain-queue.js'
 import { BorrowedPermits } from './borrowed-permits.js'
-import { backgroundClock, systemClock } from '../runtime/time.js'
+import { randomHex } from '../runtime/runtime.js'
 import { WaitReporter } from '../diagnostics/wait-reporter.js'
 
 // The first script after a pause finds Redis's caches cold, and takes two to three times as long.
@@ -40,9 +38,8 @@ export interface OpenSession extends Session {
 }
 
 export function openSession(port: RedisPort, options: ResolvedOptions): OpenSession {
-  const { random, lockWatchdogTimeout, resyncInterval, unavailableTimeoutMs } = options
-  const clock = options.clock ?? systemClock
-  const background = options.clock ?? backgroundClock
+  const { runtime, background, lockWatchdogTimeout, resyncInterval, unavailableTimeoutMs } = options
+  const random = (): number => runtime.random()
   // After a pause of the process, replies and deadlines may be handled before the watchdog's timer: trust that has
   // run out meanwhile must end before any caller resumes (I3).
   const beforeResume = (): void => void watchdog.endOverdueTrust()
@@ -50,12 +47,11 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const runner = new ScriptRunner(port, background, {
     commandTimeoutMs: options.commandTimeout,
     batchSize: options.commandBatchSize,
-    random,
     beforeResume,
     unexpected: unexpectedReplies(events),
     replicas: options.replicas,
   })
-  const clientId = `${options.clientName}~${nanoid()}`
+  const clientId = `${options.clientName}~${runtime.id()}`
   const watchdog = new Watchdog<Leased>(
     new RedisLeaseStore(runner, lockWatchdogTimeout, clientId, background),
     {
@@ -65,11 +61,12 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
       batchesInARow: port.slotOf ? 1 : SCRIPTS_IN_A_ROW,
     },
   )
-  const waiting = { clock, random, resyncIntervalMs: resyncInterval, unavailableTimeoutMs }
+  const waiting = { clock: runtime, random, resyncIntervalMs: resyncInterval, unavailableTimeoutMs }
   const waiter = new Waiter(port.messages, waiting)
-  const services = { clientId, options, keyPrefix: port.keyPrefix, clock, runner, watchdog, waiter }
+  const times = { runtime, clock: runtime }
+  const services = { clientId, options, keyPrefix: port.keyPrefix, ...times, runner, watchdog, waiter }
   const held = new HeldLocks()
-  const grantReceiver = new GrantReceiver({ waiter, clock, beforeResume })
+  const grantReceiver = new GrantReceiver({ waiter, clock: runtime, beforeResume })
   const looks = { pauseMs: resyncInterval, patienceMs: lockWatchdogTimeout }
   const grantedLocks = new GrantedLocks({ runner, clock: background, ...looks })
   const life = lifecycle()
@@ -81,7 +78,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
       held,
       grantReceiver,
       grantedLocks,
-      ...waitingInRedis({ clientId, runner, waiter, clock, grantReceiver, held }, options),
+      ...waitingInRedis({ clientId, runner, waiter, runtime, grantReceiver, held }, options),
     },
     port,
     contexts: new Contexts(),
@@ -119,12 +116,12 @@ function waitingInRedis(
 ) {
   const { lockWatchdogTimeout, localPassing, pushedGrants, replicas } = options
   const heartbeatMs = heartbeatOf(options)
-  const lastHolders = new LastSeenHolders(parts.clock, lockWatchdogTimeout)
+  const lastHolders = new LastSeenHolders(parts.runtime, lockWatchdogTimeout)
   // A grant known only to the primary must not be used when replicas count.
   const takesGrants = pushedGrants && !replicas
   const rejoins = localPassing && takesGrants ? new RejoinBatcher(parts) : null
   // Longer, and the liveness entry exceeds 64 bytes, above which Redis stores the hash less compactly.
-  const nonce = randomBytes(12).toString('hex')
+  const nonce = randomHex(parts.runtime, 12)
   return {
     lastHolders,
     fairQueue: new FairQueue({ ...parts, nonce, lastHolders, heartbeatMs, takesGrants, rejoins }),

@@ -14,7 +14,7 @@ import type { LastSeenHolders } from '../diagnostics/last-holders.js'
 import type { ReleaseWaits } from '../runtime/release-waits.js'
 import type { PlainLockQueue } from '../queue/plain-queue.js'
 import type { BorrowedPermits } from './borrowed-permits.js'
-import type { Clock } from '../runtime/time.js'
+import type { Clock, Runtime } from '../runtime/runtime.js'
 import type { WaitReporter } from '../diagnostics/wait-reporter.js'
 
 /** Capturing a call stack costs more than the rest of the call: a client does so for this many calls. */
@@ -25,6 +25,8 @@ export interface Session {
   readonly clientId: string
   readonly options: ResolvedOptions
   readonly keyPrefix: string
+  readonly runtime: Runtime
+  /** The same object, for code that only needs time and timers. */
   readonly clock: Clock
   readonly runner: ScriptRunner
   readonly watchdog: Watchdog<Leased>

@@ -122,7 +122,7 @@ export class CompoundCall {
 
   /** The same, each answer by itself. */
   askEach(members: readonly Member[], limitMs: number): Promise<MemberAnswer>[] {
-    const limit = limitMs === Infinity ? null : new TimeLimit(this.session.clock, limitMs, this.signal)
+    const limit = limitMs === Infinity ? null : new TimeLimit(this.session.runtime, limitMs, this.signal)
     const signal = limit?.signal ?? this.signal
     const take = (member: Member): Promise<MemberAnswer> =>
       this.ask(member, { waitMs: 0, signal }).then((answer) =>
@@ -181,7 +181,7 @@ export class CompoundCall {
     if (round > ROUNDS_WITHOUT_PAUSE) {
       const grown = FIRST_PAUSE_MS * 2 ** (round - ROUNDS_WITHOUT_PAUSE)
       const longest = Math.max(0, Math.min(LONGEST_PAUSE_MS, grown, this.leftMs))
-      await this.pause(this.session.options.random() * longest)
+      await this.pause(this.session.runtime.random() * longest)
     }
   }
 

@@ -1,5 +1,5 @@
 import { unansweredWait } from '../redis/failures.js'
-import type { Clock } from '../runtime/time.js'
+import type { Clock } from '../runtime/runtime.js'
 import { settleWithin } from '../runtime/settle-within.js'
 import type { Member } from './member.js'
 

@@ -1,6 +1,6 @@
 import { RedisUnavailableError } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
-import { afterAnswers } from '../runtime/time.js'
+import { afterAnswers } from '../runtime/runtime.js'
 import type { CompoundCall } from './compound-call.js'
 import { levelsIn, lostMeanwhile, type MemberAnswer, type Member, type MemberHold } from './member.js'
 import { NodeHealth } from './node-health.js'
@@ -121,15 +121,15 @@ export class QuorumRound {
   }
 
   private endSoon(): void {
-    const { clock } = this.call.session
+    const { runtime } = this.call.session
     const grace = [...this.pending].map((member) => NodeHealth.of(member).graceMs(this.quorum.nodeTimeoutMs))
-    const leftMs = this.askedAt + Math.max(...grace) - clock.now()
+    const leftMs = this.askedAt + Math.max(...grace) - runtime.now()
     this.timer?.cancel()
     this.timer = null
     if (leftMs <= 0) {
       this.end()
     } else {
-      this.timer = afterAnswers(clock, leftMs, () => this.end())
+      this.timer = afterAnswers(runtime, leftMs, () => this.end())
     }
   }
 

@@ -102,7 +102,7 @@ async function insist(
     if (votes.length >= of.needed || !hasFirst || !isRefused || call.isOver || call.hasEnded) {
       break
     }
-    await call.pause(call.session.options.random() * 2 ** tries)
+    await call.pause(call.session.runtime.random() * 2 ** tries)
     const again = answers.filter(({ kind }) => kind === 'busy').map(({ member }) => member)
     const others = answers.filter(({ kind }) => kind !== 'busy')
     const { answers: said, unheard } = await new QuorumRound(call, of, {
@@ -126,8 +126,8 @@ function silentOnes(nodes: readonly Member[], { nodeTimeoutMs }: Quorum): Set<Me
  * else the others. Where a node does not answer, at the next; where nobody is busy, for some time.
  */
 async function waitForOne(call: CompoundCall, tally: QuorumTally): Promise<MemberAnswer[]> {
-  const { options } = call.session
-  const limitMs = options.resyncInterval * (0.5 + options.random() / 2)
+  const { options, runtime } = call.session
+  const limitMs = options.resyncInterval * (0.5 + runtime.random() / 2)
   for (const { member } of tally.busy) {
     const answer = await call.waitFor(member, limitMs)
     call.throwIfEnded()

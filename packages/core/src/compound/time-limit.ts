@@ -1,4 +1,4 @@
-import { afterAnswers, type Clock } from '../runtime/time.js'
+import { afterAnswers, type Runtime } from '../runtime/runtime.js'
 import { abortWith } from './abort-with.js'
 
 /** A signal that aborts after some time, or with the caller's own. End it, or its timer and listener stay. */
@@ -9,8 +9,8 @@ export class TimeLimit {
   private readonly stopListening: () => void
 
   /** @param limitMs from now */
-  constructor(clock: Clock, limitMs: number, outer: AbortSignal | undefined) {
-    this.timer = afterAnswers(clock, limitMs, () => {
+  constructor(runtime: Runtime, limitMs: number, outer: AbortSignal | undefined) {
+    this.timer = afterAnswers(runtime, limitMs, () => {
       this.isUp = true
       this.controller.abort()
     })

@@ -1,5 +1,5 @@
 import type { LockHolder } from '../lock-holder.js'
-import type { Clock } from '../runtime/time.js'
+import type { Clock } from '../runtime/runtime.js'
 import { callBegun, callEnded, callParked } from './channels.js'
 import type { AcquisitionPath, CallOutcome, LockKind, ObservedCall } from './messages.js'
 

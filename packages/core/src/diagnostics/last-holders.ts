@@ -1,6 +1,6 @@
 import { lockHolder, type LockHolder } from '../lock-holder.js'
 import type { HoldNote } from '../scripts/lock.js'
-import type { Clock } from '../runtime/time.js'
+import type { Clock } from '../runtime/runtime.js'
 
 /** What a reply says about the holder. */
 export interface SeenHolder {

@@ -1,7 +1,7 @@
 import type { Ticket } from '@holdfast/waiter'
 import type { EventHub, LockEvents } from '../events.js'
 import { SoonestTimer } from '../runtime/soonest-timer.js'
-import type { Clock } from '../runtime/time.js'
+import type { Clock } from '../runtime/runtime.js'
 
 export type WaitFacts = Pick<LockEvents['waiting'], 'holder' | 'placeInLine'>
 

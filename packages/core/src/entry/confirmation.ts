@@ -2,7 +2,6 @@ import { extendForHolder, type Holder } from './lease.js'
 import type { Handover } from './handover.js'
 import { untilKnown } from '../redis/until-known.js'
 import type { NoteRequest } from '../scripts/lock.js'
-import { afterThisTick } from '../runtime/time.js'
 
 /** What its caller wants; without `leaseMs` the watchdog renews. */
 interface LeaseRequest {
@@ -18,7 +17,7 @@ export function confirmGrantSoon(holder: Holder, handover: Handover | null, requ
   const { session } = holder
   // It may be passed on before and meanwhile.
   const holderNow = (): Holder => handover?.holderNow ?? holder
-  afterThisTick(() => {
+  session.runtime.afterTurn(() => {
     if (!holderNow().isOver) {
       session.background.run(confirmGrant(holderNow, handover, request))
     }
@@ -31,9 +30,9 @@ async function confirmGrant(
   request: LeaseRequest,
 ): Promise<void> {
   const { session, trustedForMs } = holderNow()
-  const { clock, options, abandoned } = session
-  const giveUpAt = clock.now() + trustedForMs
-  const limits = { clock, random: options.random, giveUpAt, signal: abandoned }
+  const { runtime, abandoned } = session
+  const giveUpAt = runtime.now() + trustedForMs
+  const limits = { runtime, giveUpAt, signal: abandoned }
   try {
     await untilKnown(() => confirm(holderNow, request), limits)
   } catch {

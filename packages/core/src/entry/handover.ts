@@ -5,7 +5,6 @@ import type { EntryServices, OwnerCommands } from './owner-commands.js'
 import type { Renamer } from './owner-field.js'
 import { untilKnown } from '../redis/until-known.js'
 import type { NoteRequest, ReleaseReply } from '../scripts/lock.js'
-import { afterThisTick } from '../runtime/time.js'
 
 // Local passing is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): what a process has in Redis goes
 // from one of its callers to the next in memory. Processes that wait elsewhere leave no trace that could be asked for,
@@ -193,13 +192,13 @@ export class Handover {
     // Behind the question for the lease it would look as if something were asked for that changes the count.
     if (!this.isFollowing && !this.isUnconfirmed) {
       this.isFollowing = true
-      afterThisTick(() => this.session.background.run(this.follow()))
+      this.session.runtime.afterTurn(() => this.session.background.run(this.follow()))
     }
   }
 
   private async follow(): Promise<void> {
-    const { clock, options, abandoned } = this.session
-    const limits = { clock, random: options.random, giveUpAt: Infinity, signal: abandoned }
+    const { runtime, abandoned } = this.session
+    const limits = { runtime, giveUpAt: Infinity, signal: abandoned }
     try {
       // Until it is known, or the hold is over: a renewal of a name in doubt is answered by nothing it could trust.
       await untilKnown(() => this.commands.besideHolds(() => this.nameHolder()), limits)

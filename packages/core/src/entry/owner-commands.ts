@@ -14,7 +14,7 @@ import type { Background } from '../runtime/background.js'
 import { RedisUnavailableError } from '../errors.js'
 import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
-import type { Clock } from '../runtime/time.js'
+import type { Clock, Runtime } from '../runtime/runtime.js'
 import { OwnerField, type Renamer } from './owner-field.js'
 import { isQueued } from '../redis/failures.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
@@ -47,6 +47,7 @@ export interface EntryCommands {
 /** What the commands of an owner need of their client. */
 export interface EntryServices {
   readonly options: ResolvedOptions
+  readonly runtime: Runtime
   readonly clock: Clock
   readonly runner: Pick<ScriptRunner, 'connectionEpoch'>
   readonly background: Background
@@ -255,10 +256,10 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
     if (!isWorthRetrying(error)) {
       throw error
     }
-    const { clock, options, abandoned } = this.session
+    const { runtime, abandoned } = this.session
     const { limitMs, startedAt } = limit
     const longestMs = levels.count === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
-    const limits = { clock, random: options.random, giveUpAt: startedAt + longestMs, signal: abandoned }
+    const limits = { runtime, giveUpAt: startedAt + longestMs, signal: abandoned }
     return untilKnown(() => this.sendCopy(levels.count), limits)
   }
 

@@ -1,8 +1,8 @@
-import { nanoid } from 'nanoid'
 import { InvalidArgumentError } from '../errors.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import type { IoredisScripting } from '../redis/ioredis/client.js'
 import type { NodeRedisScripting } from '../redis/node-redis/client.js'
+import { systemRuntime } from '../runtime/runtime.js'
 import { scriptingOf } from '../redis/scripting.js'
 import { withoutScripting } from '../redis/unusable-client.js'
 import { setFenced } from '../scripts/fenced-value.js'
@@ -29,7 +29,8 @@ export interface FencedWriteResult {
 }
 
 // Writer and sequence number tell a late copy of a write from its successors; one process is one writer.
-const writer = nanoid()
+// It belongs to no client, so no injected runtime can make its id.
+const writer = systemRuntime.id()
 let writes = 0
 
 /**

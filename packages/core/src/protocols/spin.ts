@@ -32,7 +32,7 @@ export class SpinProtocol extends ReentrantProtocol {
   }
 
   pauseAfter(refusals: number): number {
-    return this.backoff(refusals, this.session.options.random)
+    return this.backoff(refusals, () => this.session.runtime.random())
   }
 
   override release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {

@@ -16,7 +16,7 @@ import {
   type SignOfLife,
 } from '../scripts/fair-lock.js'
 import { SoonestTimer } from '../runtime/soonest-timer.js'
-import { afterThisTick, type Clock } from '../runtime/time.js'
+import type { Runtime } from '../runtime/runtime.js'
 
 export const NOT_IN_LINE = '0'
 
@@ -44,7 +44,7 @@ export interface FairQueueParts {
   readonly runner: ScriptRunner
   readonly waiter: Waiter
   readonly lastHolders: LastSeenHolders
-  readonly clock: Clock
+  readonly runtime: Runtime
   /** A client counts as dead two of these after its last heartbeat. */
   readonly heartbeatMs: number
   /** Whether a granted lock is used without asking Redis first. */
@@ -73,7 +73,7 @@ export class FairQueue {
 
   constructor(private readonly parts: FairQueueParts) {
     this.javaTurns = new RedissonTurnChannel(parts.waiter.topics, (owner) => this.wake(owner))
-    this.timer = new SoonestTimer(parts.clock, () => void this.beat())
+    this.timer = new SoonestTimer(parts.runtime, () => void this.beat())
   }
 
   /** The client's liveness, sent with every command of a fair lock. */
@@ -168,7 +168,7 @@ export class FairQueue {
   private forgetHolderSoon(lockKey: string): void {
     const { lastHolders } = this.parts
     if (lastHolders.isKnown(lockKey)) {
-      afterThisTick(() => {
+      this.parts.runtime.afterTurn(() => {
         if (!this.lines.has(lockKey)) {
           lastHolders.forget(lockKey)
         }
@@ -195,8 +195,8 @@ export class FairQueue {
   }
 
   private async ask({ line, waits, liveness }: Line): Promise<void> {
-    const { runner, clock } = this.parts
-    const sentAt = clock.now()
+    const { runner, runtime } = this.parts
+    const sentAt = runtime.now()
     try {
       const reply = await heartbeat(runner, { line, alive: this.alive })
       if (waits.size === 0) {
@@ -213,7 +213,7 @@ export class FairQueue {
   }
 
   private noteLiveness(windows: LivenessWindows, window: LivenessWindow, sentAt: number): void {
-    this.roundTripMs = this.parts.clock.now() - sentAt
+    this.roundTripMs = this.parts.runtime.now() - sentAt
     windows.add(window, sentAt)
   }
 

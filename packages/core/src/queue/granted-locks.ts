@@ -1,6 +1,6 @@
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { SoonestTimer } from '../runtime/soonest-timer.js'
-import type { Clock } from '../runtime/time.js'
+import type { Clock } from '../runtime/runtime.js'
 
 /** A kind of lock that a release gives to a waiter. */
 export interface GrantedLock {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Waiter } from '@holdfast/waiter'
 import type { LivenessWindows } from './liveness.js'
 import type { HandedOverHold } from '../entry/handover.js'
-import type { Clock } from '../runtime/time.js'
+import type { Clock } from '../runtime/runtime.js'
 
 /** A waiter of this client that Redis may grant a lock to. */
 export interface GrantWaiter {

@@ -1,10 +1,11 @@
-import { randomInt } from 'node:crypto'
 import type { Waiter } from '@holdfast/waiter'
 import type { GrantReceiver } from './grants.js'
 import { LivenessWindows } from './liveness.js'
+import { randomNumber, type Runtime } from '../runtime/runtime.js'
 
 export interface PlainLockQueueParts {
   readonly waiter: Waiter
+  readonly runtime: Runtime
   readonly grantReceiver: GrantReceiver
   /** The locks held by this client. */
   readonly held: { isHeld(key: string): boolean }
@@ -23,7 +24,7 @@ interface QueuedHead {
 }
 
 // Stored as a score, in a range far below liveness windows and times.
-const NONCES = 2 ** 40
+const NONCE_BYTES = 5
 
 /**
  * The heads of this client's local queues that are enqueued in Redis for a grant, one per plain lock. Each of their
@@ -69,7 +70,7 @@ export class PlainLockQueue {
 
   /** Called before the try that enqueues the head: the grant may arrive before the reply. */
   enter(key: string, owner: string): QueuedHead {
-    const { grantReceiver, aliveForMs } = this.parts
+    const { grantReceiver, aliveForMs, runtime } = this.parts
     const here = this.byKey.get(key)
     if (here?.owner === owner) {
       return here
@@ -77,7 +78,8 @@ export class PlainLockQueue {
     if (here) {
       grantReceiver.forget(here.owner)
     }
-    const head = { owner, liveness: new LivenessWindows(aliveForMs), nonce: `${randomInt(1, NONCES)}` }
+    const nonce = `${Math.max(1, randomNumber(runtime, NONCE_BYTES))}`
+    const head = { owner, liveness: new LivenessWindows(aliveForMs), nonce }
     this.byKey.set(key, head)
     grantReceiver.expect(owner, { queue: key, ...head, onTaken: () => this.leave(key, owner) })
     return head

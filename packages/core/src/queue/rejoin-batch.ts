@@ -1,5 +1,5 @@
 import type { ScriptRunner } from '../redis/script-runner.js'
-import { afterThisTick, type Clock } from '../runtime/time.js'
+import type { Runtime } from '../runtime/runtime.js'
 
 /** How long after a hold of its client a caller counts as returning, and how long it waits for others at most, ms. */
 const RETURN_MS = 5
@@ -15,7 +15,7 @@ interface Rejoins {
 
 export interface RejoinBatcherParts {
   readonly runner: Pick<ScriptRunner, 'together'>
-  readonly clock: Clock
+  readonly runtime: Runtime
   /** The locks held by this client. */
   readonly held: { isHeld(key: string): boolean }
 }
@@ -36,15 +36,15 @@ export class RejoinBatcher {
    * @param waiting this client's waiters, this one included
    */
   enter<T>(lockKey: string, waiting: number, send: () => Promise<T>): Promise<T> {
-    const { clock, held } = this.parts
+    const { runtime, held } = this.parts
     const here = this.byLock.get(lockKey)
     const hasCompany = waiting > 1 || held.isHeld(lockKey)
-    const comesBack = here && (here.isReleasing || (hasCompany && clock.now() < here.endedAt + RETURN_MS))
+    const comesBack = here && (here.isReleasing || (hasCompany && runtime.now() < here.endedAt + RETURN_MS))
     // A later caller must not overtake those that are batched (I10).
     if (!here || !(comesBack || here.sends.length > 0)) {
       return send()
     }
-    here.timer ??= clock.setTimer(RETURN_MS, () => this.sendAll(here))
+    here.timer ??= runtime.setTimer(RETURN_MS, () => this.sendAll(here))
     return new Promise((resolve) => here.sends.push(() => resolve(send())))
   }
 
@@ -72,12 +72,12 @@ export class RejoinBatcher {
 
   private released(lockKey: string, here: Rejoins, areAllBack: boolean): void {
     here.isReleasing = false
-    here.endedAt = this.parts.clock.now()
+    here.endedAt = this.parts.runtime.now()
     this.byLock.delete(lockKey)
     this.forgetOld()
     this.byLock.set(lockKey, here)
     if (areAllBack) {
-      afterThisTick(() => this.sendAll(here))
+      this.parts.runtime.afterTurn(() => this.sendAll(here))
     }
   }
 
@@ -102,7 +102,7 @@ export class RejoinBatcher {
 
   /** Many services put ids into lock names: no entry may outlive the callers that return (I8). */
   private forgetOld(): void {
-    const longAgo = this.parts.clock.now() - RETURN_MS
+    const longAgo = this.parts.runtime.now() - RETURN_MS
     for (const [lockKey, { endedAt, isReleasing, sends }] of this.byLock) {
       if (endedAt > longAgo || isReleasing || sends.length > 0) {
         return

@@ -1,3 +1,4 @@
+import type { Runtime } from '../runtime/runtime.js'
 import type { AcknowledgedConnection, RedisPort, ScriptTransport } from './redis-port.js'
 
 export interface ReplicaAcks {
@@ -24,6 +25,7 @@ export class AcknowledgedTransport implements ScriptTransport {
   private readonly lanes = new WeakMap<AcknowledgedConnection, Lane>()
 
   constructor(
+    private readonly runtime: Runtime,
     private readonly port: RedisPort,
     private readonly needed: ReplicaAcks,
   ) {}
@@ -79,7 +81,7 @@ export class AcknowledgedTransport implements ScriptTransport {
   }
 
   private sendOn(connection: AcknowledgedConnection, wish: Wish): Promise<Acknowledged> {
-    const lane = this.lanes.get(connection) ?? new Lane(connection, this.needed)
+    const lane = this.lanes.get(connection) ?? new Lane(this.runtime, connection, this.needed)
     this.lanes.set(connection, lane)
     return lane.add(wish)
   }
@@ -101,6 +103,7 @@ class Lane {
   private isFlying = false
 
   constructor(
+    private readonly runtime: Runtime,
     private readonly connection: AcknowledgedConnection,
     private readonly needed: ReplicaAcks,
   ) {}
@@ -112,7 +115,7 @@ class Lane {
     if (!this.isFlying) {
       this.isFlying = true
       // Commands of the same event-loop turn share one round trip.
-      process.nextTick(() => void this.fly())
+      this.runtime.nextTick(() => void this.fly())
     }
     return answer
   }

@@ -1,4 +1,4 @@
-import type { Clock } from '../runtime/time.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { codeOf } from './failures.js'
 
 const FIRST_PAUSE_MS = 10
@@ -16,10 +16,7 @@ export class MovingSlots {
   private readonly pauses = new Set<{ cancel(): void }>()
   private closed = false
 
-  constructor(
-    private readonly clock: Clock,
-    private readonly random: () => number,
-  ) {}
+  constructor(private readonly runtime: Runtime) {}
 
   /** @param tries number of earlier refusals */
   afterPause(tries: number, sendAgain: () => void): void {
@@ -27,7 +24,7 @@ export class MovingSlots {
       return
     }
     const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries)
-    const timer = this.clock.setTimer(full * (0.5 + this.random() / 2), () => {
+    const timer = this.runtime.setTimer(full * (0.5 + this.runtime.random() / 2), () => {
       this.pauses.delete(timer)
       sendAgain()
     })

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type LockError } from '../errors.js'
 import { warn } from '../events.js'
-import type { Clock } from '../runtime/time.js'
+import type { Clock, Runtime } from '../runtime/runtime.js'
 import { lastsForGood, troubleInWords } from './connection-trouble.js'
 import { notSent, refusal } from './failures.js'
 import { isIoredisClient } from './ioredis/client.js'
@@ -25,7 +25,7 @@ export function portOf(client: unknown, options: PortOptions): RedisPort {
     return new IoredisClusterPort(client, options)
   }
   if (isNodeRedisClient(client)) {
-    return new NodeRedisPort(client, null)
+    return new NodeRedisPort(client, null, options.background)
   }
   const rule = unusableClient(client)
   if (rule !== null) {
@@ -38,7 +38,7 @@ export function portOf(client: unknown, options: PortOptions): RedisPort {
       'an ioredis Redis or Cluster, 5 or 6, one of iovalkey, or a node-redis client, 5 or 6 (a URL or options: LockClient.connect)',
     )
   }
-  return new IoredisPort(client, false)
+  return new IoredisPort(client, false, options.background)
 }
 
 /** Opens a connection unless the target is a client already. @throws InvalidArgumentError */
@@ -53,28 +53,28 @@ export async function connectPort(target: RedisTarget, options: PortOptions): Pr
   if (isIoredisCluster(target) || isIoredisClient(target) || unusableClient(target) !== null) {
     return portOf(target, options)
   }
-  return openPort(target)
+  return openPort(target, options.background)
 }
 
-async function openPort(target: RedisTarget): Promise<RedisPort> {
+async function openPort(target: RedisTarget, runtime: Runtime): Promise<RedisPort> {
   const isForNodeRedis = typeof target === 'object' && ('url' in target || 'socket' in target)
   const ioredis = isForNodeRedis ? null : await loadIoredis()
   if (ioredis) {
-    return new IoredisPort(new ioredis.Redis(target), true)
+    return new IoredisPort(new ioredis.Redis(target), true, runtime)
   }
   const nodeRedis = isForNodeRedis || typeof target === 'string' ? await loadNodeRedis() : null
   if (nodeRedis) {
-    return openNodeRedis(nodeRedis, typeof target === 'string' ? { url: target } : target)
+    return openNodeRedis(nodeRedis, typeof target === 'string' ? { url: target } : target, runtime)
   }
   const iovalkey = isForNodeRedis ? null : await loadIovalkey()
   if (iovalkey) {
-    return new IoredisPort(new iovalkey.Redis(target), true)
+    return new IoredisPort(new iovalkey.Redis(target), true, runtime)
   }
   throw notInstalled(target, isForNodeRedis)
 }
 
 /** @throws InvalidArgumentError the installed version is too old */
-export function openNodeRedis(nodeRedis: NodeRedis, options: object): RedisPort {
+export function openNodeRedis(nodeRedis: NodeRedis, options: object, runtime: Runtime): RedisPort {
   // Creating a client of node-redis 3 would start to connect; that version lacks the later functions.
   const client = 'createClientPool' in nodeRedis ? nodeRedis.createClient(options) : null
   if (!isNodeRedisClient(client)) {
@@ -85,7 +85,7 @@ export function openNodeRedis(nodeRedis: NodeRedis, options: object): RedisPort 
       olderThanSupported('a client'),
     )
   }
-  return new NodeRedisPort(client, new OwnNodeRedis(client))
+  return new NodeRedisPort(client, new OwnNodeRedis(client), runtime)
 }
 
 /** Without the URL, which may contain a password. */

@@ -5,13 +5,23 @@ import { isOfMovingSlot, type MovingSlots } from './moving-slots.js'
 import type { ScriptTransport } from './redis-port.js'
 import type { ScriptCall } from './script-call.js'
 import type { ScriptCommand } from './script-command.js'
-import { nextTick, UnderWay } from './under-way.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { UnderWay } from './under-way.js'
 
 type ScriptRun = Pick<ScriptCall, 'script' | 'keys' | 'args'>
 
 interface Outcomes {
   readonly answered: (reply: unknown) => void
   readonly failed: (error: unknown) => void
+}
+
+export interface DispatchParts {
+  readonly runtime: Runtime
+  readonly beforeResume: () => void
+  /** Maximum number of transitions in one script; 1: one script each, and those gathered share one write. */
+  readonly batchSize: number
+  /** Null: keys are not kept apart in slots. */
+  readonly movingSlots: MovingSlots | null
 }
 
 /**
@@ -21,7 +31,11 @@ interface Outcomes {
  */
 export class ScriptDispatch {
   private gathered: ScriptCommand[] = []
-  private readonly underWay = new UnderWay()
+  private readonly runtime: Runtime
+  private readonly beforeResume: () => void
+  private readonly batchSize: number
+  private readonly movingSlots: MovingSlots | null
+  private readonly underWay: UnderWay
   private readonly mostGathered: number
   private isKept = false
   /** The latest reply says that commands are being queued for the EXEC of a transaction. */
@@ -29,12 +43,13 @@ export class ScriptDispatch {
 
   constructor(
     private readonly transport: ScriptTransport,
-    private readonly beforeResume: () => void,
-    /** Maximum number of transitions in one script; 1: one script each, and those gathered share one write. */
-    private readonly batchSize: number,
-    /** Null: keys are not kept apart in slots. */
-    private readonly movingSlots: MovingSlots | null,
+    { runtime, beforeResume, batchSize, movingSlots }: DispatchParts,
   ) {
+    this.runtime = runtime
+    this.beforeResume = beforeResume
+    this.batchSize = batchSize
+    this.movingSlots = movingSlots
+    this.underWay = new UnderWay(runtime)
     this.mostGathered = batchSize > 1 ? batchSize : USUAL_ITEMS
   }
 
@@ -51,7 +66,7 @@ export class ScriptDispatch {
       this.sendGathered()
     } else if (count === 1) {
       // Runs after all callers that the last replies resumed.
-      nextTick(this.sendGathered)
+      this.runtime.nextTick(this.sendGathered)
     }
   }
 

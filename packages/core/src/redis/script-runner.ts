@@ -1,6 +1,6 @@
 import type { Answer } from '@holdfast/waiter'
 import { ClientClosedError, type RedisUnavailableError } from '../errors.js'
-import type { Clock } from '../runtime/time.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { AcknowledgedTransport, type ReplicaAcks } from './acknowledged-transport.js'
 import { announcementOn, decided, type Announcement } from './announcement.js'
 import { CommandDeadlines, type InFlight } from '../runtime/command-deadlines.js'
@@ -16,7 +16,6 @@ export interface RunnerLimits {
   readonly commandTimeoutMs: number
   /** Maximum number of transitions of one turn that are sent as one script; 1: each alone. */
   readonly batchSize: number
-  readonly random: () => number
   /** Runs before a reply, or a missed deadline, resumes the caller. */
   readonly beforeResume: () => void
   /** Called for a reply that the script cannot give. */
@@ -38,16 +37,16 @@ export class ScriptRunner {
 
   constructor(
     private readonly port: RedisPort,
-    private readonly clock: Clock,
+    private readonly runtime: Runtime,
     private readonly limits: RunnerLimits,
   ) {
     this.usualDeadlines = this.newDeadlines(limits.commandTimeoutMs)
     const { replicas, batchSize, beforeResume } = limits
-    this.movingSlots = port.slotOf ? new MovingSlots(clock, limits.random) : null
-    const { movingSlots } = this
-    this.dispatch = new ScriptDispatch(port, beforeResume, batchSize, movingSlots)
-    const transport = replicas && new AcknowledgedTransport(port, replicas)
-    this.acknowledged = transport ? new ScriptDispatch(transport, beforeResume, batchSize, movingSlots) : null
+    this.movingSlots = port.slotOf ? new MovingSlots(runtime) : null
+    const parts = { runtime, beforeResume, batchSize, movingSlots: this.movingSlots }
+    this.dispatch = new ScriptDispatch(port, parts)
+    const transport = replicas && new AcknowledgedTransport(runtime, port, replicas)
+    this.acknowledged = transport ? new ScriptDispatch(transport, parts) : null
   }
 
   /** See `RedisPort.connectionEpoch`. */
@@ -194,6 +193,6 @@ export class ScriptRunner {
   }
 
   private newDeadlines(timeoutMs: number): CommandDeadlines {
-    return new CommandDeadlines(this.clock, timeoutMs, this.limits.beforeResume)
+    return new CommandDeadlines(this.runtime, timeoutMs, this.limits.beforeResume)
   }
 }

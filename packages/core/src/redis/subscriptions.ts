@@ -1,6 +1,6 @@
 import type { WakeSource } from '@holdfast/waiter'
 import { FOR_REDISSON } from '../keys.js'
-import { afterThisTick, backgroundClock } from '../runtime/time.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { Listeners } from './listeners.js'
 
 const LONGEST_RECONNECT_PAUSE_MS = 2_000
@@ -48,7 +48,10 @@ export class Subscriptions implements WakeSource {
   private closed = false
   private retry: { cancel(): void } | null = null
 
-  constructor(connect: (events: MessageEvents) => MessageConnection) {
+  constructor(
+    private readonly runtime: Runtime,
+    connect: (events: MessageEvents) => MessageConnection,
+  ) {
     this.connection = connect({
       ready: () => this.subscribeToAll(),
       message: (topic, payload) => this.deliver(topic, payload),
@@ -75,7 +78,7 @@ export class Subscriptions implements WakeSource {
 
   /** Deferred, because it writes to a socket: a caller that has just received its lock runs first. */
   beforeUnsubscribe(): Promise<void> {
-    return new Promise((resolve) => afterThisTick(resolve))
+    return new Promise((resolve) => this.runtime.afterTurn(resolve))
   }
 
   async unsubscribe(topic: string): Promise<void> {
@@ -138,7 +141,7 @@ export class Subscriptions implements WakeSource {
    * temporarily (BUSY), has no next `ready`: without a retry, earlier subscriptions would stay lost.
    */
   private subscribeLater(): void {
-    this.retry = backgroundClock.setTimer(REFUSED_PAUSE_MS, () => {
+    this.retry = this.runtime.setTimer(REFUSED_PAUSE_MS, () => {
       if (this.connection.isReady) {
         this.subscribeToAll()
       }

@@ -1,5 +1,4 @@
-// Captured when the module loads: a test that fakes the process's timers must not stop the code under test.
-export const nextTick = process.nextTick.bind(process)
+import type { Runtime } from '../runtime/runtime.js'
 
 // Measured: below this number of concurrent flows a command each is faster; above it, scripts with half of them.
 const FEW = 8
@@ -13,6 +12,8 @@ export class UnderWay {
   private unanswered = 0
   /** Replies of this turn whose callers have not sent again yet. There may be more new commands than replies. */
   private answered = 0
+
+  constructor(private readonly runtime: Pick<Runtime, 'nextTick'>) {}
 
   /**
    * Whether to send what is gathered before the turn ends: resumed callers are still to come, and the gathered
@@ -31,7 +32,7 @@ export class UnderWay {
   settled(count: number): void {
     this.unanswered -= count
     if (this.answered === 0) {
-      nextTick(this.endTurn)
+      this.runtime.nextTick(this.endTurn)
     }
     this.answered += count
   }

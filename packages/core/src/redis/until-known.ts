@@ -1,6 +1,6 @@
 import pRetry from 'p-retry'
 import { RedisUnavailableError, WrongTypeError } from '../errors.js'
-import type { Clock } from '../runtime/time.js'
+import type { Clock, Runtime } from '../runtime/runtime.js'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
@@ -11,8 +11,7 @@ const LONGEST_PAUSE_MS = 1_000
 export const AFTER_A_TRANSACTION_MS = 1_000
 
 export interface RetryLimits {
-  readonly clock: Clock
-  readonly random: () => number
+  readonly runtime: Runtime
   /** Monotonic time after which a failure is final. */
   readonly giveUpAt: number
   /** When aborted, the next failure is final, and a pause ends at once. */
@@ -36,19 +35,20 @@ export function isRefusal(error: unknown): boolean {
  * pauses grow from 50 ms to 1 s, with jitter (AWS Architecture Blog, "Exponential Backoff And Jitter", equal jitter).
  */
 export function untilKnown<T>(command: () => Promise<T>, limits: RetryLimits): Promise<T> {
-  const { clock, random, giveUpAt, signal } = limits
+  const { runtime, giveUpAt, signal } = limits
   return pRetry(command, {
     retries: Number.POSITIVE_INFINITY,
-    // p-retry's own pause would use the process's timers; ours is in onFailedAttempt, on the injected clock.
+    // A pause of p-retry's own would use the process's timers; ours is in onFailedAttempt. The time that p-retry reads
+    // when it starts is for maxRetryTime, which is not set.
     minTimeout: 0,
     shouldRetry: ({ error }) => isWorthRetrying(error),
     onFailedAttempt: async ({ error, attemptNumber }) => {
-      const left = giveUpAt - clock.now()
+      const left = giveUpAt - runtime.now()
       if (!isWorthRetrying(error) || left <= 0 || signal.aborted) {
         throw error
       }
       const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attemptNumber - 1))
-      await pause(Math.min(left, full * (0.5 + random() / 2)), clock, signal)
+      await pause(Math.min(left, full * (0.5 + runtime.random() / 2)), runtime, signal)
     },
   })
 }

@@ -1,4 +1,4 @@
-import type { Clock } from './time.js'
+import type { Clock } from './runtime.js'
 
 /** A command in flight, until its reply or its deadline. */
 export interface InFlight {

@@ -1,5 +1,5 @@
 import { CommandDeadlines, type InFlight } from './command-deadlines.js'
-import { afterThisTick, type Clock } from './time.js'
+import type { Runtime } from './runtime.js'
 
 /** The result of a release by local hand-over. */
 export const RELEASED: Promise<'released'> = Promise.resolve('released')
@@ -12,8 +12,12 @@ export class ReleaseWaits {
   private readonly deadlines: CommandDeadlines
   private closed = false
 
-  constructor(clock: Clock, waitMs: number, beforeResume: () => void) {
-    this.deadlines = new CommandDeadlines(clock, waitMs, beforeResume)
+  constructor(
+    private readonly runtime: Runtime,
+    waitMs: number,
+    beforeResume: () => void,
+  ) {
+    this.deadlines = new CommandDeadlines(runtime, waitMs, beforeResume)
   }
 
   /**
@@ -31,7 +35,7 @@ export class ReleaseWaits {
       if (this.closed) {
         // Timers are gone. Outcomes that are known at once still count, such as the loss by the close itself.
         release.then(resolve, reject)
-        afterThisTick(() => resolve(null))
+        this.runtime.afterTurn(() => resolve(null))
         return
       }
       const wait = new ReleaseWait(() => resolve(null))

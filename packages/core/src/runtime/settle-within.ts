@@ -1,4 +1,4 @@
-import type { Clock } from './time.js'
+import type { Clock } from './runtime.js'
 
 /** Resolves when the work has settled or the time is over, whichever is first; the outcome is not passed on. */
 export function settleWithin(work: Promise<unknown>, limitMs: number, clock: Clock): Promise<void> {

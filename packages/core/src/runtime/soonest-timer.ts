@@ -1,4 +1,4 @@
-import type { Clock } from './time.js'
+import type { Clock } from './runtime.js'
 
 // Avoids a busy loop when the due moment is now.
 const SHORTEST_MS = 10

@@ -32,9 +32,9 @@ export class TickCommands {
   }
 
   private known<T>(command: () => Promise<T>): Promise<T> {
-    const { clock, options, abandoned } = this.session
-    const giveUpAt = clock.now() + options.unavailableTimeoutMs
-    return untilKnown(command, { clock, random: options.random, giveUpAt, signal: abandoned })
+    const { runtime, options, abandoned } = this.session
+    const giveUpAt = runtime.now() + options.unavailableTimeoutMs
+    return untilKnown(command, { runtime, giveUpAt, signal: abandoned })
   }
 }
 

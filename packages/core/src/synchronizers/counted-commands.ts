@@ -106,7 +106,7 @@ export class CountedCommands {
     if (!isWorthRetrying(error)) {
       return Promise.reject(error)
     }
-    const { clock, options, abandoned } = this.session
-    return untilKnown(send, { clock, random: options.random, giveUpAt, signal: abandoned })
+    const { runtime, abandoned } = this.session
+    return untilKnown(send, { runtime, giveUpAt, signal: abandoned })
   }
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { InvalidArgumentError } from '../errors.js'
 import { localName } from '../keys.js'
 import {
@@ -10,6 +9,7 @@ import {
 } from '../scripts/permit-semaphore.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkFunction, checkLease, checkOneOf, checkOptions, checkRequired } from '../arguments/validate.js'
+import { randomHex } from '../runtime/runtime.js'
 import { ExpirablePermits } from './expirable-permits.js'
 import { borrow } from '../client/borrowed-permits.js'
 import { checkCount, checkId, idsOf } from './permit-arguments.js'
@@ -132,7 +132,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   private sourceOf(permits: number, leaseMs: number | undefined): PermitSource<TakenPermits> {
     const { runner, clock } = this.session
     let sent = { number: 0, at: 0 }
-    const ids = Array.from({ length: permits }, () => randomBytes(16).toString('hex'))
+    const ids = Array.from({ length: permits }, () => randomHex(this.session.runtime, 16))
     return {
       ...this.subject,
       kind: 'permit',

@@ -10,9 +10,10 @@ import { Semaphore } from './semaphore.js'
 /** Makes the synchronizers of one client that are not locks. They have no owners, so no context matters to them. */
 export class SynchronizerFactory {
   private readonly commands: CountedCommands
-  private readonly counts = new OncePerTurn<number>()
+  private readonly counts: OncePerTurn<number>
 
   constructor(private readonly session: Session) {
+    this.counts = new OncePerTurn(session.runtime)
     this.commands = new CountedCommands(session, new Operations(session))
   }
 

@@ -18,6 +18,7 @@ import {
 } from '../../src/index.js'
 import { resolveOptions } from '../../src/options.js'
 import { openNodeRedis } from '../../src/redis/open-port.js'
+import { backgroundRuntime, systemRuntime } from '../../src/runtime/runtime.js'
 import { carrierOf } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
@@ -318,6 +319,13 @@ describe('an option of LockClient', () => {
       ],
     ],
     [
+      'runtime',
+      [
+        [null, 'null'],
+        [{ ...systemRuntime, microtask: undefined }, '{ now, wallNow'],
+      ],
+    ],
+    [
       'random',
       [
         [5, '5'],
@@ -336,19 +344,18 @@ describe('an option of LockClient', () => {
     await expectRefused(() => LockClient.connect(rig.server.url, options), option, shown)
   })
 
-  it.each(Object.keys(resolveOptions()))(
-    '%s cannot be null, and undefined is its default',
-    async (option) => {
-      const client = (value: unknown) => new LockClient(carrierOf(redis), { [option]: value })
-      await expectRefused(() => client(null), option, 'null')
-      const unset = client(undefined)
-      expect(await unset.getLock(NAME).tryLock()).toBe(true)
-      await unset.close({ graceMs: 0 })
-    },
-  )
+  const names = [...Object.keys(resolveOptions()).filter((name) => name !== 'background'), 'clock', 'random']
+
+  it.each(names)('%s cannot be null, and undefined is its default', async (option) => {
+    const client = (value: unknown) => new LockClient(carrierOf(redis), { [option]: value })
+    await expectRefused(() => client(null), option, 'null')
+    const unset = client(undefined)
+    expect(await unset.getLock(NAME).tryLock()).toBe(true)
+    await unset.close({ graceMs: 0 })
+  })
 
   it('all of them may be undefined in TypeScript as well: whoever passes on what is not set', async () => {
-    const undefinedOnes = Object.keys(resolveOptions()).map((option) => [option, undefined] as const)
+    const undefinedOnes = names.map((option) => [option, undefined] as const)
     const unset = Object.fromEntries(undefinedOnes) as Record<keyof LockClientOptions, undefined>
     const options: LockClientOptions = unset
     const client = new LockClient(carrierOf(redis), options)
@@ -556,14 +563,20 @@ describe('what LockClient is built on', () => {
   it('a node-redis that is installed and too old is named, and opens nothing', async () => {
     const options = { url: 'redis://:secret@localhost' }
     await expectRefused(
-      () => openNodeRedis(nodeRedis4, options),
+      () => openNodeRedis(nodeRedis4, options, backgroundRuntime),
       'target',
       'the node-redis that is installed',
     )
-    expect(() => openNodeRedis(nodeRedis4, options)).toThrow(/5\.5\.5 or newer.*this is an older node-redis/)
+    expect(() => openNodeRedis(nodeRedis4, options, backgroundRuntime)).toThrow(
+      /5\.5\.5 or newer.*this is an older node-redis/,
+    )
     // 5.0 had the function, and no count of its sockets.
     const early = { ...nodeRedis4, createClientPool: () => undefined }
-    await expectRefused(() => openNodeRedis(early, options), 'target', 'the node-redis that is installed')
+    await expectRefused(
+      () => openNodeRedis(early, options, backgroundRuntime),
+      'target',
+      'the node-redis that is installed',
+    )
   })
 
   it('fencedSet takes a client of node-redis 4, and refuses what runs no scripts as it does', async () => {

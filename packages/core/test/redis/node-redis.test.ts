@@ -4,6 +4,7 @@ import { createClient, createClientPool, createCluster, createSentinel } from 'r
 import { LockClient, RedisUnavailableError, fencedSet, type NodeRedisClient } from '../../src/index.js'
 import { OwnNodeRedis } from '../../src/redis/node-redis/client.js'
 import { NodeRedisPort } from '../../src/redis/node-redis/port.js'
+import { backgroundRuntime } from '../../src/runtime/runtime.js'
 import { acquireScript } from '../../src/scripts/lock.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { eventually } from './support/harness.js'
@@ -42,7 +43,7 @@ async function portOn(at?: {
 }): Promise<{ client: ReturnType<typeof made>; port: NodeRedisPort }> {
   const client = made({}, at)
   await client.connect()
-  const port = new NodeRedisPort(client, null)
+  const port = new NodeRedisPort(client, null, backgroundRuntime)
   rig.atEnd(() => port.close())
   return { client, port }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { Locked } from '../../src/decorators/index.js'
 import { LockLostError, RedisUnavailableError, type LockClient, type LockEvents } from '../../src/index.js'
 import { exclusive } from '../../src/schedule/index.js'
-import { systemClock } from '../../src/runtime/time.js'
+import { systemRuntime } from '../../src/runtime/runtime.js'
 import { eventually, signalled } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 
@@ -218,11 +218,11 @@ describe('close() after a withLock that did not wait for its release', () => {
   it('work that ends after the close leaves no timer (I5), and is told of its loss', async () => {
     const timers = new Set<object>()
     const clock = {
-      ...systemClock,
+      ...systemRuntime,
       setTimer: (delayMs: number, fire: () => void) => {
         const key = {}
         timers.add(key)
-        const timer = systemClock.setTimer(delayMs, () => {
+        const timer = systemRuntime.setTimer(delayMs, () => {
           timers.delete(key)
           fire()
         })

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockTimeoutError, type Clock, type LockClient, type SpinLockOptions } from '../../src/index.js'
-import { systemClock } from '../../src/runtime/time.js'
+import { systemRuntime } from '../../src/runtime/runtime.js'
 import { eventually, sleep } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 
@@ -23,13 +23,13 @@ beforeEach(async () => {
 class PauseRecorder implements Clock {
   readonly pauses: number[] = []
 
-  now = (): number => systemClock.now()
-  wallNow = (): number => systemClock.wallNow()
+  now = (): number => systemRuntime.now()
+  wallNow = (): number => systemRuntime.wallNow()
   setTimer = (delayMs: number, fire: () => void): { cancel(): void } => {
     if (delayMs <= 1_000) {
       this.pauses.push(delayMs)
     }
-    return systemClock.setTimer(delayMs, fire)
+    return systemRuntime.setTimer(delayMs, fire)
   }
 }
 

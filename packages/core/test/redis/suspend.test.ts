@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { backgroundClock, type Clock } from '../../src/runtime/time.js'
+import { backgroundRuntime, type Clock } from '../../src/runtime/runtime.js'
 import { eventually } from './support/harness.js'
 import { BELIEVES, KNOWS_BETTER, belief, nextLoss } from './support/losses.js'
 import { soon, useRig } from './support/rig.js'
@@ -14,11 +14,11 @@ const rig = useRig()
 /** What a process sees of its machine's sleep: the wall clock is ahead, the monotonic one stood still. */
 class SleepyClock implements Clock {
   private sleptMs = 0
-  readonly now = (): number => backgroundClock.now()
-  readonly wallNow = (): number => backgroundClock.wallNow() + this.sleptMs
+  readonly now = (): number => backgroundRuntime.now()
+  readonly wallNow = (): number => backgroundRuntime.wallNow() + this.sleptMs
 
   setTimer(delayMs: number, fire: () => void): { cancel(): void } {
-    return backgroundClock.setTimer(delayMs, fire)
+    return backgroundRuntime.setTimer(delayMs, fire)
   }
 
   suspend(ms: number): void {

@@ -114,7 +114,7 @@ describe('README.md', () => {
     if (name === 'clientName') {
       return '<hostname>-<pid>'
     }
-    if (name === 'clock' || name === 'random') {
+    if (['runtime', 'clock', 'random'].includes(name)) {
       return "the system's"
     }
     const value = defaults[name]
@@ -125,7 +125,7 @@ describe('README.md', () => {
   }
 
   /** Whose defaults core's list leaves out. */
-  const UNTOLD = new Set(['clientName', 'clock', 'random'])
+  const UNTOLD = new Set(['clientName', 'runtime', 'clock', 'random'])
 
   /** A default of core's list as the table has it: 30 s is 30 000. */
   const inTables = (told: string): string => {

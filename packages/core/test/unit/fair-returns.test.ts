@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/testing'
 import { RejoinBatcher } from '../../src/queue/rejoin-batch.js'
+import { runtimeWith, systemRuntime } from '../../src/runtime/runtime.js'
 
 const NAME = 'order:42'
 
@@ -9,7 +10,7 @@ it('who comes behind callers that come back does not overtake them (I10)', async
   const sent: string[] = []
   const returns = new RejoinBatcher({
     runner: { together: (send) => send() },
-    clock,
+    runtime: runtimeWith(systemRuntime, clock, undefined),
     held: { isHeld: () => false },
   })
   const enter = (label: string): Promise<string> =>

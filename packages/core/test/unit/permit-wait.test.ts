@@ -5,7 +5,7 @@ import type { Session } from '../../src/client/session.js'
 import { CountedCommands } from '../../src/synchronizers/counted-commands.js'
 import { Operations } from '../../src/synchronizers/operations.js'
 import { PermitWait, type Take } from '../../src/synchronizers/permit-wait.js'
-import { systemClock } from '../../src/runtime/time.js'
+import { systemRuntime } from '../../src/runtime/runtime.js'
 
 /** Answers in turn, an error by throwing it; the numbers of the operations that asked. */
 function answering(answers: (Take<string> | Error)[]) {
@@ -35,11 +35,15 @@ describe('the number of a try', () => {
       onResubscribed: () => () => undefined,
     }
     // No tick comes in time: what is tried is tried for another reason.
-    const waiter = new Waiter(messages, { clock: systemClock, random: Math.random, resyncIntervalMs: 60_000 })
+    const waiter = new Waiter(messages, {
+      clock: systemRuntime,
+      random: Math.random,
+      resyncIntervalMs: 60_000,
+    })
     const session = {
       ...{ waiter, clientId: 'c~1', runner: { connectionEpoch: 0 } },
       waitReporter: { parked: () => undefined, ended: () => undefined },
-      clock: systemClock,
+      ...{ runtime: systemRuntime, clock: systemRuntime },
     } as unknown as Session
     const { source, numbers } = answering(answers)
     const commands = new CountedCommands(session, new Operations(session))

@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { UnderWay } from '../../src/redis/under-way.js'
+import { systemRuntime } from '../../src/runtime/runtime.js'
 
 let underWay: UnderWay
 
 beforeEach(() => {
-  underWay = new UnderWay()
+  underWay = new UnderWay(systemRuntime)
 })
 
 /** The smallest number that leaves before the turn ends, of up to `most` that are asked. */

@@ -1,4 +1,5 @@
 import { isHeardEverywhere } from '../../keys.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import type { PublishCommand } from '../announcement.js'
 import { ClusterLink } from './cluster-link.js'
 import { nodeKey, ownerOf, primaryOf, type IoredisCluster, type IoredisNode } from './cluster.js'
@@ -8,7 +9,7 @@ export interface ClusterLinksParts {
   readonly slotOf: (key: string) => number
   /** Null until known. */
   readonly publishCommand: () => PublishCommand | null
-  readonly random: () => number
+  readonly runtime: Runtime
 }
 
 export interface ClusterLinksEvents {
@@ -39,7 +40,7 @@ export class ClusterLinks {
     }
     if (!this.home) {
       const masters = cluster.nodes('master')
-      const node = masters[Math.floor(this.parts.random() * masters.length)]
+      const node = masters[Math.floor(this.parts.runtime.random() * masters.length)]
       this.home = node ? this.to(node, 'PUBLISH') : null
     }
     return this.home

@@ -1,6 +1,6 @@
 import type { WakeSource } from '@holdfast/waiter'
 import { FOR_REDISSON } from '../../keys.js'
-import { backgroundClock } from '../../runtime/time.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import type { ClusterLink } from './cluster-link.js'
 import { ClusterLinks, type ClusterLinksParts } from './cluster-links.js'
 import { isPassing } from '../failures.js'
@@ -31,6 +31,7 @@ interface Topic {
  * followed here, and waiters are notified.
  */
 export class IoredisClusterMessages implements WakeSource {
+  private readonly runtime: Runtime
   private readonly cluster: IoredisCluster
   private readonly links: ClusterLinks
   private readonly topics = new Map<string, Topic>()
@@ -41,6 +42,7 @@ export class IoredisClusterMessages implements WakeSource {
   private closed = false
 
   constructor(parts: ClusterLinksParts) {
+    this.runtime = parts.runtime
     this.cluster = parts.cluster
     this.links = new ClusterLinks(parts, { message: this.deliver, displaced: this.displace })
     this.cluster.on('refresh', this.follow)
@@ -130,7 +132,7 @@ export class IoredisClusterMessages implements WakeSource {
     }
     const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** this.pauses, LONGEST_PAUSE_MS)
     this.pauses += 1
-    this.retry = backgroundClock.setTimer(pauseMs, () => {
+    this.retry = this.runtime.setTimer(pauseMs, () => {
       this.retry = null
       if (this.cluster.status === 'ready') {
         // Reloads the slots; `follow` runs afterwards.
@@ -156,7 +158,7 @@ export class IoredisClusterMessages implements WakeSource {
   private tellSoon(): void {
     if (!this.tellsSoon) {
       this.tellsSoon = true
-      process.nextTick(() => {
+      this.runtime.nextTick(() => {
         this.tellsSoon = false
         this.listeners.tell()
       })

@@ -1,6 +1,6 @@
 import calculateSlot from 'cluster-key-slot'
 import { isEndOfRedirections, QUEUED } from '../failures.js'
-import { backgroundClock } from '../../runtime/time.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import type { PublishCommand } from '../announcement.js'
 import { nodeKey, ownerOf, primaryAt, type IoredisCluster, type IoredisNode } from './cluster.js'
 import { IoredisClusterMessages } from './cluster-messages.js'
@@ -16,7 +16,8 @@ const ASK_AGAIN_MS = 200
 
 export interface PortOptions {
   readonly shardedPubSub: 'auto' | 'on' | 'off'
-  readonly random: () => number
+  /** Its timers do not keep the process alive. */
+  readonly background: Runtime
 }
 
 /** RedisPort over an ioredis Cluster, which follows MOVED and ASK; the rest is done here. */
@@ -26,6 +27,7 @@ export class IoredisClusterPort implements RedisPort {
   publishCommand: PublishCommand | null = null
   readonly keyPrefix: string
   readonly messages: IoredisClusterMessages
+  private readonly runtime: Runtime
   private readonly sender: Sender
   private readonly acknowledged = new IoredisAcknowledged(() => this.primaries.lookAround())
   private readonly listeners = new Listeners()
@@ -39,18 +41,21 @@ export class IoredisClusterPort implements RedisPort {
 
   constructor(
     private readonly cluster: IoredisCluster,
-    { shardedPubSub, random }: PortOptions,
+    { shardedPubSub, background }: PortOptions,
   ) {
+    this.runtime = background
     this.keyPrefix = cluster.options.keyPrefix ?? ''
     this.sender = plainSender(cluster)
     const { slotOf } = this
     this.messages = new IoredisClusterMessages({
       cluster,
       slotOf,
-      random,
+      runtime: background,
       publishCommand: () => this.publishCommand,
     })
-    this.primaries = new ClusterPrimaries(cluster, slotOf, (verdict) => this.primaryListeners.tell(verdict))
+    this.primaries = new ClusterPrimaries(background, cluster, slotOf, (verdict) =>
+      this.primaryListeners.tell(verdict),
+    )
     this.troubles = new ConnectionTrouble(cluster, 'ioredis', () => this.listeners.tell())
     cluster.on('+node', this.onNode)
     cluster.on('-node', this.onNodeGone)
@@ -192,7 +197,7 @@ export class IoredisClusterPort implements RedisPort {
       this.messages.follow()
       this.listeners.tell()
     } else if (!this.closed) {
-      this.askAgain = backgroundClock.setTimer(ASK_AGAIN_MS, this.onChange)
+      this.askAgain = this.runtime.setTimer(ASK_AGAIN_MS, this.onChange)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { backgroundClock } from '../../runtime/time.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import { nodeKey, type IoredisCluster, type IoredisNode } from './cluster.js'
 import { ignore, isReplyError } from './sender.js'
 import { PrimaryIdentity } from '../primary-identity.js'
@@ -14,6 +14,7 @@ export class ClusterPrimaries {
   private readonly identities = new Map<string, PrimaryIdentity>()
 
   constructor(
+    private readonly runtime: Runtime,
     private readonly cluster: IoredisCluster,
     private readonly slotOf: (key: string) => number,
     private readonly tell: PrimaryListener,
@@ -40,7 +41,7 @@ export class ClusterPrimaries {
       this.cluster.refreshSlotsCache()
     }
     if (!this.closed) {
-      this.again ??= backgroundClock.setTimer(LOOK_AGAIN_MS, () => {
+      this.again ??= this.runtime.setTimer(LOOK_AGAIN_MS, () => {
         this.again = null
         if (this.isSomeoneAway()) {
           this.lookAround()

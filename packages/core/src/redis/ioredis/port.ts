@@ -7,6 +7,7 @@ import type { KeyScan } from '../key-scan.js'
 import { Listeners } from '../listeners.js'
 import { PrimaryIdentity } from '../primary-identity.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import { Subscriptions } from '../subscriptions.js'
 
 /** RedisPort over one ioredis connection, standalone or behind Sentinel. */
@@ -27,10 +28,11 @@ export class IoredisPort implements RedisPort {
     private readonly client: IoredisClient,
     /** Whether `close` ends the connection too. */
     private readonly ownsClient: boolean,
+    runtime: Runtime,
   ) {
     this.keyPrefix = client.options.keyPrefix ?? ''
     this.sender = plainSender(client)
-    this.messages = new Subscriptions((events) => new IoredisMessages(client, events))
+    this.messages = new Subscriptions(runtime, (events) => new IoredisMessages(client, events))
     this.troubles = new ConnectionTrouble(client, 'ioredis', this.onChange)
     client.on('close', this.onClose)
     client.on('ready', this.onReady)

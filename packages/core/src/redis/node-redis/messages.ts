@@ -1,4 +1,4 @@
-import { backgroundClock } from '../../runtime/time.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import { duplicateForOnce, OwnNodeRedis, type NodeRedisClient } from './client.js'
 import { reconnectPause, type MessageConnection, type MessageEvents } from '../subscriptions.js'
 
@@ -14,6 +14,7 @@ export class NodeRedisMessages implements MessageConnection {
   private closed = false
 
   constructor(
+    private readonly runtime: Runtime,
     private readonly client: NodeRedisClient,
     private readonly events: MessageEvents,
   ) {}
@@ -66,7 +67,7 @@ export class NodeRedisMessages implements MessageConnection {
     if (this.connection?.client === failed) {
       this.connection = null
       this.failures += 1
-      this.retry = backgroundClock.setTimer(reconnectPause(this.failures), () => this.dial())
+      this.retry = this.runtime.setTimer(reconnectPause(this.failures), () => this.dial())
     }
   }
 

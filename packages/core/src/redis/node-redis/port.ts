@@ -8,6 +8,7 @@ import { hashesIn, type KeyScan } from '../key-scan.js'
 import { Listeners } from '../listeners.js'
 import { PrimaryIdentity } from '../primary-identity.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import { Subscriptions } from '../subscriptions.js'
 
 const CHANGES = ['connect', 'reconnecting']
@@ -40,11 +41,12 @@ export class NodeRedisPort implements RedisPort {
     private readonly client: NodeRedisClient,
     /** The same client, if `close` ends its connection too. */
     private readonly own: OwnNodeRedis | null,
+    runtime: Runtime,
   ) {
     this.keyPrefix =
       (client.options as { keyPrefix?: string | Buffer } | undefined)?.keyPrefix?.toString() ?? ''
     this.wasOpen = client.isOpen || client.socketEpoch > 0
-    this.messages = new Subscriptions((events) => new NodeRedisMessages(client, events))
+    this.messages = new Subscriptions(runtime, (events) => new NodeRedisMessages(runtime, client, events))
     this.acknowledged = new NodeRedisAcknowledged(client)
     this.troubles = new ConnectionTrouble(client, 'node-redis')
     CHANGES.forEach((event) => client.on(event, this.onChange))

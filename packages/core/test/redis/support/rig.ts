@@ -6,7 +6,7 @@ import { portOf } from '../../../src/redis/open-port.js'
 import { ScriptRunner } from '../../../src/redis/script-runner.js'
 import { USUAL_ITEMS } from '../../../src/redis/batch.js'
 import { luaSources } from '../../../src/redis/lua-sources.js'
-import { backgroundClock } from '../../../src/runtime/time.js'
+import { backgroundRuntime } from '../../../src/runtime/runtime.js'
 import { carrierOf, connectionTo } from './carrier.js'
 import { eventually } from './harness.js'
 import { staysByDesign } from './lasting-keys.js'
@@ -77,11 +77,10 @@ export class Rig {
 
   /** For the calls in `scripts/`. */
   runner(connection = this.connection()): ScriptRunner {
-    const port = portOf(carrierOf(connection), { shardedPubSub: 'auto', random: () => 0 })
-    const runner = new ScriptRunner(port, backgroundClock, {
+    const port = portOf(carrierOf(connection), { shardedPubSub: 'auto', background: backgroundRuntime })
+    const runner = new ScriptRunner(port, backgroundRuntime, {
       commandTimeoutMs: 3_000,
       batchSize: USUAL_ITEMS,
-      random: () => 0,
       beforeResume: () => undefined,
     })
     this.closers.push(() => {

@@ -1,4 +1,4 @@
-import { backgroundClock, type Clock } from '../../../src/runtime/time.js'
+import { backgroundRuntime, type Clock } from '../../../src/runtime/runtime.js'
 
 const SLOWNESS = 100
 
@@ -7,7 +7,7 @@ const SLOWNESS = 100
  * timers keep real time, unless they are to be as slow.
  */
 export class SlowClock implements Clock {
-  private readonly startedAt = backgroundClock.now()
+  private readonly startedAt = backgroundRuntime.now()
   private skippedMs = 0
   private sleptMs = 0
 
@@ -17,7 +17,7 @@ export class SlowClock implements Clock {
   constructor(private readonly slowsTimers = false) {}
 
   setTimer(delayMs: number, fire: () => void): { cancel(): void } {
-    return backgroundClock.setTimer(this.slowsTimers ? delayMs * SLOWNESS : delayMs, fire)
+    return backgroundRuntime.setTimer(this.slowsTimers ? delayMs * SLOWNESS : delayMs, fire)
   }
 
   skip(ms: number): void {
@@ -30,6 +30,6 @@ export class SlowClock implements Clock {
   }
 
   private get elapsed(): number {
-    return (backgroundClock.now() - this.startedAt) / SLOWNESS + this.skippedMs
+    return (backgroundRuntime.now() - this.startedAt) / SLOWNESS + this.skippedMs
   }
 }

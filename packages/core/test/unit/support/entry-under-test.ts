@@ -4,6 +4,7 @@ import { ALONE } from '../../../src/entry/entry-command.js'
 import { OwnerCommands, type EntryCommands, type EntryServices } from '../../../src/entry/owner-commands.js'
 import { Background } from '../../../src/runtime/background.js'
 import { identity, type ReplyHandler } from '../../../src/runtime/reply-handler.js'
+import { runtimeWith, systemRuntime } from '../../../src/runtime/runtime.js'
 import type { AcquireReply, ReleaseReply, RenameReply, Renaming } from '../../../src/scripts/lock.js'
 
 export type Reply = AcquireReply | ReleaseReply | RenameReply | Error
@@ -71,7 +72,8 @@ export class EntryUnderTest {
 
   constructor() {
     const services = {
-      options: { lockWatchdogTimeout: LEASE_MS, random: () => 0.5 },
+      options: { lockWatchdogTimeout: LEASE_MS },
+      runtime: runtimeWith(systemRuntime, this.clock, () => 0.5),
       ...{ clock: this.clock, runner: this.runner, background: this.background },
       abandoned: new AbortController().signal,
     } as unknown as EntryServices

@@ -1,0 +1,140 @@
+import { AsyncResource } from 'node:async_hooks'
+import { randomBytes } from 'node:crypto'
+import { nanoid } from 'nanoid'
+
+/** Where time comes from. Inject another one in tests. All in ms. */
+export interface Clock {
+  /** Monotonic. */
+  now(): number
+  /** The wall clock; only used to notice that the machine was suspended. */
+  wallNow(): number
+  setTimer(delayMs: number, fire: () => void): { cancel(): void }
+}
+
+/**
+ * Everything a client takes from its process except the connection to Redis: time, scheduling, randomness and ids. A
+ * simulator that replaces it can replay a run from a seed.
+ */
+export interface Runtime extends Clock {
+  /** Like `setImmediate`: after the current turn of the event loop, which includes reading from connections. */
+  afterTurn(work: () => void): void
+  /** Like `process.nextTick`: called from a promise reaction, it runs after all pending microtasks. */
+  nextTick(work: () => void): void
+  /** Like `queueMicrotask`: in one queue with promise reactions. */
+  microtask(work: () => void): void
+  /** Uniform in [0, 1). */
+  random(): number
+  /** A globally unique string of letters, digits, `_` and `-`. */
+  id(): string
+  /** `count` unpredictable bytes. The caller owns the array. */
+  bytes(count: number): Uint8Array
+}
+
+// Timers made inside a user's async context would keep that request's stores alive, and run in its name.
+const outside = new AsyncResource('holdfast')
+
+class SystemTimer {
+  private readonly timeout: NodeJS.Timeout
+
+  constructor(delayMs: number, fire: () => void, background: boolean) {
+    this.timeout = outside.runInAsyncScope(() => setTimeout(fire, delayMs))
+    if (background) {
+      this.timeout.unref()
+    }
+  }
+
+  cancel(): void {
+    clearTimeout(this.timeout)
+  }
+}
+
+const POOL_BYTES = 4_096
+let pool: Uint8Array = new Uint8Array()
+let poolUsed = 0
+
+/** A slice of a larger draw that is handed out once: each draw is a call of OpenSSL, whatever its size. */
+function bytes(count: number): Uint8Array {
+  if (poolUsed + count > pool.length) {
+    pool = randomBytes(Math.max(POOL_BYTES, count))
+    poolUsed = 0
+  }
+  poolUsed += count
+  return pool.subarray(poolUsed - count, poolUsed)
+}
+
+function systemRuntimeOf(background: boolean): Runtime {
+  return {
+    now: () => performance.now(),
+    wallNow: () => Date.now(),
+    setTimer: (delayMs, fire) => new SystemTimer(delayMs, fire, background),
+    afterTurn: (work) => {
+      outside.runInAsyncScope(() => setImmediate(work))
+    },
+    // Bound at load: a test that fakes the process's timers later must not stop the client.
+    nextTick: process.nextTick.bind(process),
+    microtask: queueMicrotask,
+    random: () => Math.random(),
+    id: () => nanoid(),
+    bytes,
+  }
+}
+
+/** For what a caller awaits: its timers keep the process alive. */
+export const systemRuntime: Runtime = systemRuntimeOf(false)
+
+/** For everything else: its timers do not keep the process alive. */
+export const backgroundRuntime: Runtime = systemRuntimeOf(true)
+
+/** `base` with its clock or its randomness replaced. */
+export function runtimeWith(
+  base: Runtime,
+  clock: Clock | undefined,
+  random: (() => number) | undefined,
+): Runtime {
+  if (!clock && !random) {
+    return base
+  }
+  const time = clock ?? base
+  return {
+    now: () => time.now(),
+    wallNow: () => time.wallNow(),
+    setTimer: (delayMs, fire) => time.setTimer(delayMs, fire),
+    afterTurn: (work) => base.afterTurn(work),
+    nextTick: (work) => base.nextTick(work),
+    microtask: (work) => base.microtask(work),
+    random: random ?? (() => base.random()),
+    id: () => base.id(),
+    bytes: (count) => base.bytes(count),
+  }
+}
+
+/** `count` random bytes as hexadecimal digits. */
+export function randomHex(runtime: Pick<Runtime, 'bytes'>, count: number): string {
+  return Buffer.from(runtime.bytes(count)).toString('hex')
+}
+
+/** A random integer of `count` bytes, at most 6: from 0 to 256 ** `count` - 1. */
+export function randomNumber(runtime: Pick<Runtime, 'bytes'>, count: number): number {
+  return runtime.bytes(count).reduce((number, byte) => number * 256 + byte, 0)
+}
+
+/**
+ * A timer that lets answers be read first which have arrived by then: after a pause of this process timers fire before
+ * its connections are read, and every node would look as if it hung.
+ */
+export function afterAnswers(runtime: Runtime, delayMs: number, fire: () => void): { cancel(): void } {
+  let isCancelled = false
+  const timer = runtime.setTimer(delayMs, () =>
+    runtime.afterTurn(() => {
+      if (!isCancelled) {
+        fire()
+      }
+    }),
+  )
+  return {
+    cancel: () => {
+      isCancelled = true
+      timer.cancel()
+    },
+  }
+}

@@ -1,0 +1,191 @@
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
+import type { Hold, LockClient, LockClientOptions, Runtime } from '../../src/index.js'
+import { ProcessSpies } from './support/process-spies.js'
+
+const { setImmediate: afterTurn, queueMicrotask: microtask } = globalThis
+const nextTick = process.nextTick.bind(process)
+const spies = new ProcessSpies()
+afterAll(() => spies.restore())
+
+// Loaded behind the spies, so that what is bound at load is seen.
+const { ManualClock } = await import('@holdfast/testing')
+const { waitBehind } = await import('./support/behind.js')
+const { eventually } = await import('./support/harness.js')
+const { seeded } = await import('./support/seeded.js')
+const { soon, useRig } = await import('./support/rig.js')
+const rig = useRig()
+// Loading is not running.
+beforeEach(() => void spies.take())
+
+const LEASE_MS = 30_000
+const NAME = 'order:42'
+
+/** Time that stands still unless a test moves it, and chance from a seed. Counts how often each is asked for. */
+class VirtualRuntime implements Runtime {
+  readonly clock = new ManualClock(1_000_000_000)
+  readonly counts: Record<keyof Runtime, number> = {
+    ...{
+      now: 0,
+      wallNow: 0,
+      setTimer: 0,
+      afterTurn: 0,
+      nextTick: 0,
+      microtask: 0,
+      random: 0,
+      id: 0,
+      bytes: 0,
+    },
+  }
+  private readonly chance = seeded(26)
+
+  now(): number {
+    this.counts.now += 1
+    return this.clock.now()
+  }
+
+  wallNow(): number {
+    this.counts.wallNow += 1
+    return this.clock.wallNow()
+  }
+
+  setTimer(delayMs: number, fire: () => void): { cancel(): void } {
+    this.counts.setTimer += 1
+    return this.clock.setTimer(delayMs, fire)
+  }
+
+  afterTurn(work: () => void): void {
+    this.counts.afterTurn += 1
+    afterTurn(work)
+  }
+
+  nextTick(work: () => void): void {
+    this.counts.nextTick += 1
+    nextTick(work)
+  }
+
+  microtask(work: () => void): void {
+    this.counts.microtask += 1
+    microtask(work)
+  }
+
+  random(): number {
+    this.counts.random += 1
+    return this.chance()
+  }
+
+  id(): string {
+    this.counts.id += 1
+    return `virtual-${this.counts.id}`
+  }
+
+  bytes(count: number): Uint8Array {
+    this.counts.bytes += 1
+    return Uint8Array.from({ length: count }, () => Math.floor(this.chance() * 256))
+  }
+}
+
+type Moving = (ms: number) => Promise<void>
+
+/** What locks do in their lives: taken, waited for, given up, renewed, handed over, given back. */
+async function lifeOfLocks(a: LockClient, b: LockClient, letPass: Moving): Promise<void> {
+  const lock = a.getLock(NAME)
+  const held = await lock.acquire()
+  const giving = new AbortController()
+  const wait = (): Promise<Hold> => b.getLock(NAME).acquire({ signal: giving.signal })
+  const { waiting: first } = await waitBehind(rig.admin, NAME, wait)
+  const second = b.getLock(NAME).acquire()
+  giving.abort(new Error('changed my mind'))
+  await expect(first).rejects.toThrow('changed my mind')
+  await letPass(LEASE_MS / 3)
+  await held.release()
+  await (await soon(second)).release()
+  await a.getFairLock('fair').withLock(() =>
+    b
+      .getReadWriteLock('rw')
+      .readLock()
+      .withLock(() => undefined),
+  )
+  // Its waiter pauses for a time that chance makes.
+  const spun = await a.getSpinLock('spin').acquire()
+  const spinning = b.getSpinLock('spin').acquire()
+  await letPass(10)
+  await spun.release()
+  const moving = letPass(1_000)
+  await (await soon(spinning)).release()
+  await moving
+}
+
+async function lifeOfTheRest(a: LockClient, b: LockClient): Promise<void> {
+  const red = a.getRedLock([a.getLock('red:a'), b.getLock('red:b')])
+  await red.withLock(() => undefined)
+  const permits = a.getPermitExpirableSemaphore('permits')
+  await permits.trySetPermits(2)
+  await permits.release(await permits.acquireMany(2))
+  await rig.admin.del('permits')
+  const latch = a.getCountDownLatch('latch')
+  await latch.trySetCount(1)
+  const opened = b.getCountDownLatch('latch').await()
+  await latch.countDown()
+  await soon(opened)
+}
+
+async function live(options: LockClientOptions, letPass: Moving): Promise<void> {
+  const [a, b] = [await rig.client(options), await rig.client(options)]
+  await lifeOfLocks(a, b, letPass)
+  await lifeOfTheRest(a, b)
+  await a.close()
+  await b.close()
+}
+
+describe('a runtime', () => {
+  it('is all that core, waiter and watchdog take from their process: nothing goes past it', async () => {
+    const runtime = new VirtualRuntime()
+    await live({ runtime, lockWatchdogTimeout: LEASE_MS }, async (ms) => {
+      const isHeld = (await rig.admin.pexpire(NAME, LEASE_MS / 2)) === 1
+      await runtime.clock.advance(ms)
+      // After a third of the lease it is renewed.
+      await eventually(
+        async () => !isHeld || ms < LEASE_MS / 3 || (await rig.admin.pttl(NAME)) > LEASE_MS / 2,
+      )
+    })
+    // p-retry reads the time for a limit that nothing here sets, and asks for no timer where its pause is 0.
+    const others = spies
+      .take()
+      .filter(
+        ({ name, caller }) => !(name === 'performance.now' && caller.includes('/node_modules/p-retry/')),
+      )
+    expect(others).toEqual([])
+    const unused = Object.entries(runtime.counts).filter(([, count]) => count === 0)
+    expect(unused).toEqual([])
+    expect(runtime.clock.pendingTimers).toBe(0)
+  })
+
+  it('makes the ids that others see', async () => {
+    const runtime = new VirtualRuntime()
+    const locks = await rig.client({ clientName: 'me', runtime })
+    expect(locks.clientId).toBe('me~virtual-1')
+    const ids = await idsIn(locks)
+    const again = await rig.client({ clientName: 'me', runtime: new VirtualRuntime() })
+    expect(await idsIn(again)).toEqual(ids)
+  })
+
+  it('left out is the process, which the spies of this test see', async () => {
+    await live({}, () => Promise.resolve())
+    expect(spies.take().map(({ name }) => name)).toEqual(
+      expect.arrayContaining([
+        ...['performance.now', 'Date.now', 'setTimeout', 'setImmediate', 'process.nextTick'],
+        ...['queueMicrotask', 'Math.random', 'crypto.randomBytes'],
+      ]),
+    )
+  })
+})
+
+/** Two permits, which are made of bytes. */
+async function idsIn(locks: LockClient): Promise<string[]> {
+  const permits = locks.getPermitExpirableSemaphore('permits')
+  await permits.trySetPermits(2)
+  const ids = await permits.acquireMany(2)
+  await permits.release(ids)
+  await rig.admin.del('permits')
+  return ids
+}
