@@ -11,8 +11,8 @@ export const USAGE = `Usage: npm run test:failover -- [options]
                    told: to connect again, and for a retry                   (${DEFAULTS.allowance})
   --help
 
-Afterwards the clock of a Redis is set an hour forward and back while locks are held, if the program 'faketime' is
-installed (Debian and Ubuntu: apt-get install faketime).
+Afterwards the clock of a Redis is set forward and back while locks are held and others wait, if the program 'faketime'
+is installed (Debian and Ubuntu: apt-get install faketime; it is installed for root).
 
 Exit code: 0 as promised, 1 a loss was reported too late or never, or a lock was lost that should not have been,
 2 the arguments are wrong.`

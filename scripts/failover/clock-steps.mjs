@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient } from '@holdfast/core'
 import { Redis } from 'ioredis'
+import { observeLines } from './lines-after-step.mjs'
+import { observeOverlap } from './overlap-after-step.mjs'
 import { startSteppedServer } from './stepped-clock.mjs'
 
 const HOUR_S = 3_600
@@ -16,13 +18,18 @@ const FIXED_LEASE_MS = 2_000
  */
 export const stepClock = async (promised, signal) => {
   const results = []
-  for (const seconds of [HOUR_S, -HOUR_S]) {
+  const steps = [
+    ...[HOUR_S, -HOUR_S].map((seconds) => ({ seconds, observe: observeStep })),
+    { seconds: HOUR_S, observe: observeOverlap },
+    ...[-HOUR_S, -20].map((seconds) => ({ seconds, observe: observeLines })),
+  ]
+  for (const { seconds, observe } of steps) {
     signal.throwIfAborted()
     const stepped = await startSteppedServer()
     if (stepped === undefined)
       return { text: "clock of Redis: not run, 'faketime' is not installed", broken: 0 }
     try {
-      results.push(await observeStep(stepped, seconds, { ...promised, signal }))
+      results.push(await observe(stepped, seconds, { ...promised, signal }))
     } finally {
       await stepped.stop()
     }

@@ -2,12 +2,18 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RedisServer } from '@holdfast/testing'
-import { run } from '../redis/run.mjs'
+import { installFaketime } from '../redis/from-package-manager.mjs'
+import { run, works } from '../redis/run.mjs'
 
 const PROBE_MS = 5_000
 
+const log = (line) => console.error(line)
+let installing
+
 /** A Redis whose wall clock can be set, and whose monotonic one goes on; undefined without `faketime`. */
 export const startSteppedServer = async () => {
+  // Where it cannot be installed, what needs it is not run, and that is said.
+  if (!(await works('faketime', ['--version']))) await (installing ??= installFaketime({ log }).catch(log))
   // The program knows where its library is.
   const library = await run('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD']).catch(() => undefined)
   if (library === undefined) return undefined
