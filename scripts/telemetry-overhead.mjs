@@ -15,6 +15,7 @@ const USAGE = `Usage: npm run bench:telemetry -- [options]
   --flows N       parallel flows, each with a lock of its own    (${DEFAULTS.flows})
   --processes N   of each way                                    (${DEFAULTS.processes})
   --in-turns      each process is looked on and not, in turns
+  --new-names     another name for each lock and release
   --before DIR    measures a built checkout of an earlier version, too; not with --in-turns
   --help
 
@@ -27,7 +28,7 @@ const parseArguments = (args) => {
   const flag = { type: 'boolean', default: false }
   const values = parseOptions(args, {
     ...{ rounds: text, ms: text, flows: text, processes: text, before: text },
-    ...{ 'in-turns': flag, help: flag },
+    ...{ 'in-turns': flag, 'new-names': flag, help: flag },
   })
   if (values['in-turns'] && values.before) {
     throw new UsageError('--before is not for --in-turns')
@@ -35,7 +36,7 @@ const parseArguments = (args) => {
   const count = (name) =>
     values[name] === undefined ? DEFAULTS[name] : wholeNumber(name, values[name], 999_999)
   const counts = ['rounds', 'ms', 'flows', 'processes'].map((name) => [name, count(name)])
-  return { ...values, ...Object.fromEntries(counts) }
+  return { ...values, newNames: values['new-names'], ...Object.fromEntries(counts) }
 }
 
 const compareProcesses = async (wanted, interrupted) => {

@@ -14,6 +14,7 @@ const TURN_LEAD_IN_MS = 50
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc')
+/** A function for each flow: the lock of its next pair. */
 let locks = []
 let onlooker = { start() {}, stop() {} }
 
@@ -44,8 +45,9 @@ const runFor = async (ms) => {
   const endsAt = performance.now() + ms
   let pairs = 0
   await Promise.all(
-    locks.map(async (lock) => {
+    locks.map(async (nextLock) => {
       do {
+        const lock = nextLock()
         const hold = await lock.lock()
         if ((await hold.release()) !== 'released') throw new Error(`${lock.name} was lost`)
         pairs += 1
@@ -66,12 +68,16 @@ const measure = async (leadInMs, ms) => {
 }
 
 serveWorker({
-  async begin({ name, way, url, flows, before }) {
+  async begin({ name, way, url, flows, before, newNames }) {
     const earlier = () => import(pathToFileURL(entryOf(`${before}/packages/core`)).href)
     const { LockClient } = way === 'before' ? await earlier() : await import('@holdfast/core')
     onlooker = await onlookerOf(way)
     const client = await LockClient.connect(url, { bareCalls: 'allow' })
-    locks = Array.from({ length: flows }, (_, i) => client.getLock(`overhead:${name}:${i}`))
+    let made = 0
+    locks = Array.from({ length: flows }, (_, i) => {
+      const lock = client.getLock(`overhead:${name}:${i}`)
+      return newNames ? () => client.getLock(`overhead:${name}:${i}:${(made += 1)}`) : () => lock
+    })
   },
 
   lookOn: () => onlooker.start(),

@@ -9,14 +9,14 @@ const LOOKED_ON = ['a listener that does nothing', 'metrics: producer', 'metrics
 const quantile = (values, share) => values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? NaN
 
 /** @param {string[]} ways @param {(workers: any[]) => Promise<any>} measure */
-const withWorkers = async (ways, { flows, before }, measure) => {
+const withWorkers = async (ways, { flows, before, newNames }, measure) => {
   const redis = await RedisServer.start()
   const workers = []
   try {
     for (const way of ways) {
       const process = await WorkerProcess.start(WORKER)
       workers.push({ way, process })
-      await process.call('begin', { name: `${workers.length}`, way, url: redis.url, flows, before })
+      await process.call('begin', { name: `${workers.length}`, way, url: redis.url, flows, before, newNames })
     }
     return await measure(workers)
   } finally {

@@ -15,13 +15,15 @@ import type { Job } from 'bullmq'
 export type OnConflict = 'delay' | 'wait' | 'fail'
 
 const STRATEGIES: readonly unknown[] = ['delay', 'wait', 'fail'] satisfies OnConflict[]
-export const DEFAULT_DELAY_MS = 1_000
 
 /** All durations in milliseconds. */
 export interface ConflictOptions<J> {
   /** Default: 'delay'. */
   readonly onConflict?: OnConflict | undefined
-  /** How long a job stays delayed after a conflict; a function may look at `job.attemptsStarted`. Default: 1 000. */
+  /**
+   * How long a job stays delayed after a conflict; a function may look at `job.attemptsStarted`. Default: from 50 ms to
+   * 1 000, twice as long after each start, less a random part of up to a half.
+   */
   readonly delayMs?: number | ((job: J) => number) | undefined
   /** How long a job waits in the worker before that is a conflict. Default: 0; with `wait`: for ever. */
   readonly waitMs?: number | undefined
@@ -71,7 +73,7 @@ const LOCKED_OPTIONS: KnownKeys<EveryOption> = {
 export function checkLockedOptions(processor: unknown, options: LockedOptions<never>): void {
   check('processor', processor, typeof processor === 'function', 'a function')
   checkOptions('options', options, LOCKED_OPTIONS)
-  const { onConflict = 'delay', delayMs = DEFAULT_DELAY_MS, waitMs = 0, leaseMs = 1 } = options
+  const { onConflict = 'delay', delayMs = 1, waitMs = 0, leaseMs = 1 } = options
   check('onConflict', onConflict, STRATEGIES.includes(onConflict), "one of 'delay', 'wait', 'fail'")
   if (typeof delayMs !== 'function') {
     checkDelay(delayMs)

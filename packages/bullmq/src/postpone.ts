@@ -1,6 +1,7 @@
 import { DelayedError, type Job } from 'bullmq'
 import { InvalidArgumentError, type LockTimeoutError } from '@holdfast/core'
-import { checkDelay, DEFAULT_DELAY_MS } from './options.js'
+import { defaultDelay } from './default-delay.js'
+import { checkDelay } from './options.js'
 
 /**
  * Puts the job back as delayed: none of its attempts is used up.
@@ -14,7 +15,8 @@ export async function postpone<J extends Job>(
   if (token === undefined) {
     throw new InvalidArgumentError('token', token, "the worker's token, where a conflict delays the job")
   }
-  const { error, delayMs = DEFAULT_DELAY_MS } = conflict
+  // eslint-disable-next-line no-restricted-properties -- only that jobs differ matters
+  const { error, delayMs = defaultDelay(job.attemptsStarted, Math.random()) } = conflict
   const pauseMs = typeof delayMs === 'function' ? delayMs(job) : delayMs
   checkDelay(pauseMs)
   // BullMQ takes a time of day and subtracts this process's own from it at once: only the difference matters.

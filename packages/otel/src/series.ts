@@ -5,6 +5,8 @@ import type { CountedMetric, TimedMetric } from './metric-names.js'
 import type { ResolvedOptions } from './options.js'
 
 // What one name resolves to is kept for so many names, because making a template costs more than the rest of a record.
+// In two halves: a name that is used again comes to the young one, and the old one goes when that is full. So names
+// that are used once push out each other, and none that is in use.
 const MOST_CACHED = 1_000
 const OTHER = 'other'
 
@@ -103,7 +105,8 @@ interface Resolved {
 
 /** All series: as many as `maxLockNames` allows, whatever names there are. */
 export class AllSeries {
-  private readonly resolved = new Map<string, Resolved>()
+  private young = new Map<string, Resolved>()
+  private old = new Map<string, Resolved>()
   private readonly byName = new Map<string, Map<LockKind, Series>>()
   private lastName = ''
   private last: Resolved | undefined = undefined
@@ -119,7 +122,7 @@ export class AllSeries {
     if (last?.kind === kind && this.lastName === lockName) {
       return last.series
     }
-    let resolved = this.resolved.get(lockName)
+    let resolved = this.young.get(lockName) ?? this.usedAgain(lockName)
     while (resolved && resolved.kind !== kind) {
       resolved = resolved.next
     }
@@ -136,12 +139,21 @@ export class AllSeries {
   }
 
   private resolve(lockName: string, kind: LockKind): Resolved {
-    if (this.resolved.size >= MOST_CACHED) {
-      this.resolved.clear()
-    }
     const series = this.find(this.templateOf(lockName), kind)
-    const resolved = { kind, series, next: this.resolved.get(lockName) }
-    this.resolved.set(lockName, resolved)
+    return this.keep(lockName, { kind, series, next: this.young.get(lockName) })
+  }
+
+  private usedAgain(lockName: string): Resolved | undefined {
+    const resolved = this.old.get(lockName)
+    return resolved && this.keep(lockName, resolved)
+  }
+
+  private keep(lockName: string, resolved: Resolved): Resolved {
+    if (this.young.size >= MOST_CACHED / 2) {
+      this.old = this.young
+      this.young = new Map()
+    }
+    this.young.set(lockName, resolved)
     return resolved
   }
 

@@ -67,4 +67,17 @@ export const BUGS_IN_INTEGRATIONS = {
     test: EXCLUSIVE_TEST,
     only: 'comes twice for one tick',
   },
+  'jobs that were refused together come back together': {
+    file: 'bullmq/src/default-delay.ts',
+    find: 'longest * (1 - random / 2)',
+    replace: 'longest',
+    test: 'packages/bullmq/test/unit/default-delay.test.ts',
+  },
+  'names that are used once push out those in use': {
+    file: 'otel/src/series.ts',
+    find: 'return resolved && this.keep(lockName, resolved)',
+    replace: 'return resolved',
+    test: 'packages/otel/test/unit/series.test.ts',
+    only: 'in use',
+  },
 }
