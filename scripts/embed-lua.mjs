@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { DIRECTIVE, embeddable } from './lua-parts.mjs'
+import { embeddable, usedBy } from './lua-parts.mjs'
 
 const folder = fileURLToPath(new URL('../packages/core/src/scripts/', import.meta.url))
 const target = fileURLToPath(new URL('../packages/core/src/redis/lua-sources.ts', import.meta.url))
@@ -23,23 +23,31 @@ const texts = new Map(
   names.map((name) => [name, embeddable(readFileSync(join(folder, `${name}.lua`), 'utf8'))]),
 )
 
-const usedBy = (name) =>
-  [...texts.get(name).matchAll(DIRECTIVE)].map(([, how, other]) =>
-    how === 'insert' ? `${other}.part` : other,
-  )
-
 const checkUses = (name, around = []) => {
   const path = [...around, name]
   if (!texts.has(name)) throw new Error(`there is no Lua file ${path.join(' > ')}`)
   if (around.includes(name)) throw new Error(`Lua scripts include each other: ${path.join(' > ')}`)
-  for (const other of usedBy(name)) checkUses(other, path)
+  for (const other of usedBy(texts.get(name))) checkUses(other, path)
 }
 for (const name of names) checkUses(name)
+
+// In a batch the parts of one object stand in one scope: a name that two of them have would be the wrong one for somebody.
+const partsOf = (name) =>
+  usedBy(texts.get(name)).flatMap((other) => [...partsOf(other), ...(other.endsWith('.part') ? [other] : [])])
+const localsOf = (part) =>
+  [...readFileSync(join(folder, `${part}.lua`), 'utf8').matchAll(/^local (?:function )?(\w+)/gm)].map(
+    ([, local]) => local,
+  )
+for (const [line] of texts.get('batch').matchAll(/^-- transitions .*\n/gm)) {
+  const locals = [...new Set(usedBy(line).flatMap(partsOf))].flatMap(localsOf)
+  const twice = locals.find((local, i) => locals.indexOf(local) < i)
+  if (twice) throw new Error(`two parts have a local ${twice}: ${line}`)
+}
 
 const literal = (text) =>
   '`' + text.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${') + '`'
 const entries = [...texts].map(([name, lua]) => `  '${name}': ${literal(lua)},`)
-const inBatches = usedBy('batch').map((name) => `'${name}'`)
+const inBatches = usedBy(texts.get('batch')).map((name) => `'${name}'`)
 const text = `// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
 import { composed } from './compose-lua.js'
 

@@ -1,14 +1,31 @@
-/** What is put in place of such a line: a part of several scripts, or a script as one of several. */
-export const DIRECTIVE = /^ *-- (insert|include) (\S+)\n/gm
+/** What other texts are put in place of, see `packages/core/src/redis/compose-lua.ts`. */
+export const DIRECTIVE = /^ *-- (insert|include|transitions|shared)((?: [\w/-]+)*)\n/gm
 
 /**
- * `-- insert NAME` becomes the text of NAME.part.lua: local functions that several scripts share.
+ * What a text takes from others: a part of several scripts, or a script as one of several.
+ *
+ * @param {string} lua
+ */
+export const usedBy = (lua) =>
+  [...lua.matchAll(DIRECTIVE)].flatMap(([, directive, names]) =>
+    names
+      .split(' ')
+      .slice(1)
+      .map((name) => (directive === 'insert' ? `${name}.part` : name)),
+  )
+
+/**
+ * A script with the parts that it inserts, each once.
  *
  * @param {string} lua
  * @param {(name: string) => string} textOf the text of `<name>.lua`
  */
-export const withParts = (lua, textOf) =>
-  lua.replaceAll(/^-- insert (\S+)\n/gm, (_, part) => withParts(textOf(`${part}.part`), textOf))
+export const withParts = (lua, textOf, inScope = new Set()) =>
+  lua.replaceAll(/^-- insert (\S+)\n/gm, (_, part) => {
+    if (inScope.has(part)) return ''
+    inScope.add(part)
+    return withParts(textOf(`${part}.part`), textOf, inScope)
+  })
 
 /**
  * The text of a script or a part as it is embedded. Comments and indentation are for readers of the .lua files; what
@@ -19,5 +36,8 @@ export const withParts = (lua, textOf) =>
 export const embeddable = (lua) => {
   const string = /\[=*\[|\\\n/.exec(lua)
   if (string) throw new Error(`a string of several lines would lose its indentation: ${string[0]}`)
-  return lua.replaceAll(/^ *--(?! (?:insert|include) ).*\n/gm, '').replaceAll(/^(?: +|\n)/gm, '')
+  const isDirective = new RegExp(DIRECTIVE.source)
+  return lua
+    .replaceAll(/^ *--.*\n/gm, (comment) => (isDirective.test(comment) ? comment : ''))
+    .replaceAll(/^(?: +|\n)/gm, '')
 }

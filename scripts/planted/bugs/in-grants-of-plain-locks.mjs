@@ -48,14 +48,14 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'a lock is given for ever': {
     file: RELEASE,
-    find: 'return leftFree > now - LONGEST_GIVING_MS and leftFree <= now',
-    replace: 'return true',
+    find: 'if leftFree > now - LONGEST_GIVING_MS and leftFree <= now then',
+    replace: 'do',
     test: GRANTS,
     only: 'when it has gone from one to the next for a while',
   },
   'a plain lock is given to the dead': {
     file: RELEASE,
-    find: 'if untilMs > now and untilMs <= now + LONGEST_LIFE_MS and isOwner(owner) then return owner, untilMs end',
+    find: "if not owner or untilMs > now and untilMs <= now + LONGEST_LIFE_MS and string.find(owner, '^[^:]+:%d+$') then return owner, untilMs end",
     replace: 'do return owner, untilMs end',
     test: GRANTS,
     only: 'because it is known to be dead',
@@ -84,8 +84,8 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'a release that runs again gives a plain lock again': {
     file: RELEASE,
-    find: "local givenForMs = mine and ARGV[8] ~= '' and giveToFirst(",
-    replace: "local givenForMs = ARGV[8] ~= '' and giveToFirst(",
+    find: "local givenForMs = mine and ARGV[8] ~= '' and grantToFirst(",
+    replace: "local givenForMs = ARGV[8] ~= '' and grantToFirst(",
     test: GRANTS,
     only: 'gives the lock once',
   },

@@ -112,8 +112,8 @@ export const BUGS_IN_GRANTS = {
   },
   'a newcomer leaves a free lock to nobody': {
     file: 'core/src/scripts/fair-lock/acquire.lua',
-    find: 'if first and isFree then callUp(',
-    replace: 'if false then callUp(',
+    find: 'if first and isFree then grantToFirst(',
+    replace: 'if false then grantToFirst(',
     test: GRANTS,
     only: 'is given to the first in line by the next who comes',
   },

@@ -87,7 +87,7 @@ export const BUGS_IN_KINDS = {
   },
   'a fair lock tells nobody whose turn it is': {
     file: 'core/src/scripts/fair-lock/release.lua',
-    find: "redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)",
+    find: "redis.call('publish', inbox, '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)",
     replace: '',
     torture: ONLY_TURNS,
   },

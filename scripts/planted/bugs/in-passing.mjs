@@ -71,8 +71,8 @@ export const BUGS_IN_PASSING = {
   },
   'a release that is told and not done': {
     file: 'core/src/scripts/lock/release.lua',
-    find: "local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')",
-    replace: 'local removed = 1',
+    find: "local removed = isPlain and redis.call('hdel', KEYS[1], ARGV[1])",
+    replace: 'local removed = isPlain and 1',
     script: REPLAY,
   },
   'what was passed on is released under the name of its holder': {

@@ -2,7 +2,7 @@
 const POOL = '--kinds semaphore --processes 2 --faults'
 const LATCH = '--kinds latch --processes 2 --faults'
 
-const ONCE = 'local outcome = outcomeOf(operation) if outcome then return outcome end'
+const ONCE = 'if operation.outcome then return operation.outcome end'
 
 export const BUGS_IN_PERMITS = {
   'a release of permits that is sent twice adds twice': {

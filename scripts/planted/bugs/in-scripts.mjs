@@ -24,13 +24,13 @@ export const BUGS_IN_SCRIPTS = {
     replace: '(mine or (free and holds == 1)) then holds = (tonumber(mine) or 0) + 1',
     torture: BROKEN,
   },
-  'no latch against late copies': {
+  'no tombstone against late copies': {
     file: ACQUIRE,
     find: 'local superseded = isLate(KEYS[2], ARGV[4])',
     replace: 'local superseded = false',
     torture: COPIED,
   },
-  'a key of another type under the name keeps the latch away': {
+  'a key of another type under the name keeps the tombstone away': {
     file: RELEASE,
     find: "if not isCopy and through ~= '0' then",
     replace: "if not isCopy and through ~= '0' and type(redis.pcall('hlen', KEYS[1])) ~= 'table' then",
@@ -73,13 +73,13 @@ export const BUGS_IN_SCRIPTS = {
   },
   'release frees whoever has the lock': {
     file: RELEASE,
-    find: "redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')",
-    replace: "holds == 0 and redis.call('del', KEYS[1])",
+    find: "local removed = isPlain and redis.call('hdel', KEYS[1], ARGV[1])",
+    replace: "local removed = isPlain and redis.call('del', KEYS[1])",
     torture: STOPPED,
   },
   'release tells nobody': {
     file: RELEASE,
-    find: "redis.call(ARGV[7], ARGV[6], '0')",
+    find: "if ARGV[7] ~= '' then return 4 + redis.call(ARGV[7], ARGV[6], '0') end",
     replace: '',
     torture: ONLY_WAKES,
   },

@@ -123,7 +123,7 @@ export const BUGS_IN_WAITING = {
   },
   'a dead waiter of a plain lock lives on by as much as the clock of Redis is set back': {
     file: 'core/src/scripts/lock/acquire.lua',
-    find: "local isOver = -tonumber(redis.call('zscore', line, HEARD) or 0) > now",
+    find: "local isOver = -tonumber(redis.call('zscore', line, 'heard') or 0) > now",
     replace: 'local isOver = false',
     test: CLOCK,
     only: 'nor when others asked again',

@@ -2,24 +2,22 @@
 import { composed } from './compose-lua.js'
 
 export const luaSources = composed({
-  'batch': `local transitions = {
--- include lock/acquire
--- include fenced-lock/acquire
--- include lock/release
--- include lock/rename
--- include fair-lock/acquire
--- include fair-lock/release
--- include fair-lock/heartbeat
--- include fair-lock/rename
--- include read-lock/acquire
--- include read-lock/release
--- include write-lock/acquire
--- include write-lock/release
-}
+  'batch': `-- shared
+local function transitionsOf(object)
+if object == 'fair-lock' then
+-- transitions fair-lock/acquire fair-lock/release fair-lock/heartbeat fair-lock/rename
+elseif object == 'read-lock' or object == 'write-lock' then
+-- transitions read-lock/acquire read-lock/release write-lock/acquire write-lock/release
+end
+-- transitions lock/acquire fenced-lock/acquire lock/release lock/rename
+end
 redis.call('setrange', KEYS[1], 0, '')
 local forms, values = unpack(cjson.decode(ARGV[1]))
+local known = {}
 for _, form in ipairs(forms) do
-form[1] = transitions[form[1]].run
+local object = string.match(form[1], '^[^/]+')
+known[object] = known[object] or transitionsOf(object)
+form[1] = known[object][form[1]]
 form[5] = {}
 end
 local answers = {}
@@ -48,10 +46,11 @@ local time = redis.call('time')
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 `,
-  'counter/cancel': `-- insert counter/once
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
-redis.call('hdel', KEYS[2], '')
-local back = math.max(outcomeOf(operation) or 0, 0) * tonumber(ARGV[4])
+  'counter/cancel': `-- insert counter/operation
+-- insert touch
+touch(KEYS[2])
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+local back = math.max(operation.outcome or 0, 0) * tonumber(ARGV[4])
 if back > 0 and redis.call('exists', KEYS[1]) == 1 then
 redis.call(ARGV[6], ARGV[5], redis.call('incrby', KEYS[1], back))
 else
@@ -60,8 +59,9 @@ end
 keep(operation, -1)
 return back
 `,
-  'counter/get': `-- insert counter/number
-redis.call('hdel', KEYS[2], '')
+  'counter/get': `-- insert touch
+-- insert counter/number
+touch(KEYS[2])
 return numberAt(KEYS[1]) or NOT_A_NUMBER
 `,
   'counter/number.part': `local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
@@ -71,13 +71,14 @@ local digits = string.match(value or '0', '^-?(%d+)$')
 return digits and #digits <= 15 and tonumber(value or 0) or nil
 end
 `,
-  'counter/once.part': `local function outcomeOf(operation)
-local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-return nil
+  'counter/operation.part': `local function begin(key, number, floor, ttl)
+local operation = { key = key, number = number, floor = floor, ttl = ttl }
+local kept = redis.call('hmget', key, number, 'floor')
+if kept[1] or (tonumber(kept[2] or 0) or 0) >= tonumber(number) then
+redis.call('hdel', key, '')
+operation.outcome = tonumber(kept[1] or -1)
 end
-redis.call('hdel', operation.key, '')
-return tonumber(kept[1] or -1)
+return operation
 end
 local function keep(operation, outcome)
 local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
@@ -93,15 +94,14 @@ end
 return outcome
 end
 `,
-  'counter/try-set': `-- insert counter/once
+  'counter/try-set': `-- insert counter/operation
 -- insert counter/number
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
 return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-return outcome
+if operation.outcome then
+return operation.outcome
 end
 if redis.call('exists', KEYS[1]) == 1 then
 return keep(operation, 0)
@@ -120,16 +120,17 @@ redis.call('hset', KEYS[1], ARGV[1], 1)
 redis.call('pexpire', KEYS[1], ARGV[3])
 return 1
 end
+-- insert touch
 -- insert fair-lock/queue
 -- insert fair-lock/join
--- insert fair-lock/call-up
--- insert lock/latch
+-- insert fair-lock/grant-to-first
+-- insert tombstone
 -- insert lock/note
 local holder = redis.call('hgetall', KEYS[1])
 local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local superseded = isLate(KEYS[6], ARGV[4])
 if superseded or (holds > 1 and not mine) then
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 return superseded and 3 or 2
 end
 redis.call('setrange', KEYS[6], 0, '')
@@ -142,7 +143,7 @@ end
 local isFree = not holder[1]
 q.isBack = tonumber(ARGV[10]) > 0
 q.isSure = q.isBack
-local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0 or q.isBack and q.ours == 0) and head(q)
+local first = not mine and (isFree or ARGV[10] == '-1' or redissonWaiters(q) ~= 0 or q.isBack and q.ours == 0) and head(q)
 if isFree and first and first.owner ~= ARGV[1] then first = firstWhoHears(q, first, ARGV[11]) end
 local awaitsMs = not mine and isFree and not first and math.max(0, awaits(q) - q.now) or 0
 if mine or (isFree and awaitsMs == 0 and (not first or first.owner == ARGV[1])) then
@@ -152,17 +153,35 @@ if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
 if not mine then remove(q, ARGV[1]) end
 describe(KEYS[7], ARGV[1], holds, ARGV[15])
 else
-if first and isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
+if first and isFree then grantToFirst(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
 holder = isFree and redis.call('hgetall', KEYS[1]) or holder
 local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
 if awaitsMs > 0 then lease = awaitsMs end
-local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
-answer = { lease, owner, held, number, place, strangers, since, untilMs, left, noteOf(KEYS[7], owner) }
+local number, place, redissonCount = join(q, ARGV[1], tonumber(ARGV[10]), lease)
+answer = { lease, owner, held, number, place, redissonCount, since, untilMs, left, noteOf(KEYS[7], owner) }
 end
 tidy(q)
 return answer
 `,
-  'fair-lock/call-up.part': `local function behindFirst(q, client)
+  'fair-lock/force-release': `-- insert fair-lock/queue
+-- insert fair-lock/grant-to-first
+local owners = redis.call('hkeys', KEYS[1])
+redis.call('del', KEYS[1], KEYS[6])
+besideLock(function()
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
+local first = head(q)
+if first then
+grantToFirst(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
+end
+tidy(q)
+end)
+for _, owner in ipairs(owners) do
+redis.call('publish', ARGV[2] .. clientOf(owner), owner)
+end
+return #owners
+`,
+  'fair-lock/grant-to-first.part': `-- insert lock/give
+local function behindFirst(q, client)
 local ids, prefix = '', client .. ':'
 local next = q.listed > 1 and redis.call('lindex', q.list, 1)
 if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
@@ -203,46 +222,31 @@ q.hears = isDeaf(first, inboxes) and passOverDeaf(q, first, inboxes) or first
 end
 return q.hears
 end
-local function callUp(q, lock, first, inboxes, unlock, publish)
+local function grantToFirst(q, lock, first, inboxes, unlock, publish)
 first = firstWhoHears(q, first, inboxes)
 local owner, marks = first.owner, first.marks
 local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
 local nonce = nonceIn(marks)
-if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
+local inbox = inboxOf(owner, inboxes)
+if nonce and string.find(marks, 'g', 1, true) and string.find(owner, '^[^:]+:%d+$') then
 local passesOn = string.find(marks, 'p', 1, true)
-give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
+give(lock, owner, first.untilMs, inbox, nonce, passesOn and behindFirst(q, clientOf(owner)))
 remove(q, owner)
 return q.listed > 0 and aliveMs or 0
 end
 redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
 if marks then
-redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
+redis.call('publish', inbox, (nonce and '2:' or '') .. 'turn:' .. owner)
 else
 redis.call(publish, unlock .. ':' .. owner, '0')
 end
 return q.listed > 1 and aliveMs or 0
 end
 `,
-  'fair-lock/force-release': `-- insert fair-lock/queue
--- insert fair-lock/call-up
-local owners = redis.call('hkeys', KEYS[1])
-redis.call('del', KEYS[1], KEYS[6])
-besideLock(function()
-local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
-local first = head(q)
-if first then
-callUp(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
-end
-tidy(q)
-end)
-for _, owner in ipairs(owners) do
-redis.call('publish', ARGV[2] .. clientOf(owner), owner)
-end
-return #owners
-`,
-  'fair-lock/heartbeat': `-- insert fair-lock/queue
--- insert fair-lock/call-up
-redis.call('hdel', KEYS[5], '')
+  'fair-lock/heartbeat': `-- insert touch
+-- insert fair-lock/queue
+-- insert fair-lock/grant-to-first
+touch(KEYS[5])
 local lease = redis.call('pttl', KEYS[1])
 local holder = redis.call('hgetall', KEYS[1])
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
@@ -265,16 +269,16 @@ end
 redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
 end
 if first and lease == -2 and clientOf(first.owner) ~= ARGV[1] then
-callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
+grantToFirst(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
 local aliveMs = first and math.ceil(first.untilMs - q.now) or 0
-local strangers = foreigners(q)
+local redissonCount = redissonWaiters(q)
 tidy(q)
 return {
-lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs, left
+lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, redissonCount, since, untilMs, left
 }
 `,
-  'fair-lock/join.part': `local function lineUp(q, owner, lease, before)
+  'fair-lock/join.part': `local function enqueue(q, owner, lease, before)
 local score = q.now + math.max(lease, 0)
 local latest = q.listed > 0 and redis.call('zrange', q.scores, -1, -1, 'withscores')[2]
 q.isRebuilt = q.isRebuilt or q.listed > 0 and not latest
@@ -298,7 +302,7 @@ newest = tonumber(newest or 0)
 number = math.max(newest < 9e15 and newest + 1 or 0, q.now * 1000)
 if redis.call('zadd', q.arrivals, 'nx', number, owner) == 1 then
 known, rank = number, q.ours
-lineUp(q, owner, lease)
+enqueue(q, owner, lease)
 end
 end
 known = known or redis.call('zscore', q.arrivals, owner)
@@ -309,11 +313,11 @@ end
 if not known and number > 0 then
 local next = redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
 redis.call('zadd', q.arrivals, number, owner)
-lineUp(q, owner, lease, next)
+enqueue(q, owner, lease, next)
 known = number
 end
 rank = rank or known and redis.call('zrank', q.arrivals, owner) or q.ours
-return tonumber(known or 0), rank + foreigners(q) + 1, foreigners(q)
+return tonumber(known or 0), rank + redissonWaiters(q) + 1, redissonWaiters(q)
 end
 `,
   'fair-lock/leave-passed.part': `local function leavePassed(q, lock, owners, isLost)
@@ -431,7 +435,7 @@ q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
 redis.call('zrem', q.scores, owner)
 q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
 end
-local function foreigners(q)
+local function redissonWaiters(q)
 return q.listed - q.ours
 end
 local function waiterOf(q, owner, isOurs)
@@ -560,30 +564,31 @@ end
 return isDone and result or nil
 end
 local function tidy(q)
-local hasStrangers = foreigners(q) > 0
-if hasStrangers then
+local hasRedissonWaiters = redissonWaiters(q) > 0
+if hasRedissonWaiters then
 redis.call('persist', q.list)
 redis.call('persist', q.scores)
 end
-local key = hasStrangers and q.heartbeats or q.list
+local key = hasRedissonWaiters and q.heartbeats or q.list
 local keepMs = q.keepMs or q.isRebuilt and 2 * q.patience
 if q.ours == 0 and awaits(q) == 0 then
 redis.call('del', q.heartbeats)
 elseif keepMs and (q.isRebuilt or redis.call('pttl', key) < 0.75 * keepMs) then
 redis.call('pexpire', q.arrivals, keepMs)
 redis.call('pexpire', q.heartbeats, keepMs)
-if not hasStrangers then
+if not hasRedissonWaiters then
 redis.call('pexpire', q.list, keepMs)
 redis.call('pexpire', q.scores, keepMs)
 end
 end
 end
 `,
-  'fair-lock/release': `-- insert fair-lock/queue
--- insert fair-lock/call-up
+  'fair-lock/release': `-- insert touch
+-- insert fair-lock/queue
+-- insert fair-lock/grant-to-first
 -- insert fair-lock/leave-passed
 -- insert lock/forget
--- insert lock/latch
+-- insert tombstone
 local holds = tonumber(ARGV[2])
 if refuseCopies(KEYS[6], holds, ARGV[3], ARGV[4], ARGV[5]) then
 return 3
@@ -601,7 +606,7 @@ tidy(line)
 return line
 end)
 end
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 end
 if holds > 0 then
 if mine then
@@ -619,19 +624,20 @@ local passed = {}
 for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
 leavePassed(q, KEYS[1], passed, not mine)
 local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
-local ms = first and callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
+local ms = first and grantToFirst(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
 tidy(q)
 return ms
 end)
 if mine and (usedWithinMs or 0) > 0 then return -usedWithinMs end
 return mine and 1 or 0
 `,
-  'fair-lock/rename': `-- insert fair-lock/queue
--- insert fair-lock/call-up
+  'fair-lock/rename': `-- insert touch
+-- insert fair-lock/queue
+-- insert fair-lock/grant-to-first
 -- insert fair-lock/leave-passed
 -- insert lock/move
 -- insert lock/note
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 local earlier = tonumber(ARGV[7])
 local moved
 for i = 1, earlier do
@@ -648,26 +654,24 @@ for i = earlier + 1, #ARGV - 7 do passed[i - earlier] = ARGV[i + 7] end
 leavePassed(q, KEYS[1], passed, not isNamed)
 local first = not isNamed and redis.call('exists', KEYS[1]) == 0 and head(q)
 if first then
-callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
+grantToFirst(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
 tidy(q)
 end)
 return moved and 1 or isNamed and 2 or 0
 `,
   'fair-lock/withdraw': `-- insert fair-lock/queue
--- insert fair-lock/call-up
+-- insert fair-lock/grant-to-first
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
 remove(q, ARGV[1])
 local first = redis.call('exists', KEYS[1]) == 0 and head(q)
-local usedWithinMs = first and callUp(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5]) or 0
+local usedWithinMs = first and grantToFirst(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5]) or 0
 tidy(q)
 return usedWithinMs
 `,
-  'fenced-lock/acquire': `local lock = {
--- include lock/acquire
-}
+  'fenced-lock/acquire': `-- include lock/acquire
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local answer = lock['lock/acquire'].run({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)
+local answer = acquireLock({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)
 if answer ~= 1 then
 return answer
 end
@@ -694,10 +698,12 @@ redis.call('pexpire', KEYS[4], ARGV[9])
 end
 return { token }
 `,
-  'fenced-lock/get-token': `redis.call('hdel', KEYS[1], '')
+  'fenced-lock/get-token': `-- insert touch
+touch(KEYS[1])
 return redis.call('get', KEYS[2])
 `,
-  'fenced-value/set': `local kept = redis.call('hmget', KEYS[1], 'token', 'writer', 'sequence')
+  'fenced-value/set': `-- insert touch
+local kept = redis.call('hmget', KEYS[1], 'token', 'writer', 'sequence')
 local isOurs = kept[1] and kept[2] and kept[3] and string.match(kept[1], '^%d+$')
 if not isOurs and redis.call('exists', KEYS[1]) == 1 then
 return redis.error_reply('WRONGTYPE The hash at this key was not written by fencedSet')
@@ -707,7 +713,7 @@ local token = ARGV[1]
 local isStale = #token < #highest or (#token == #highest and token < highest)
 local isCopy = token == highest and ARGV[4] == kept[2] and tonumber(ARGV[5]) <= tonumber(kept[3])
 if isStale or isCopy then
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 return { isStale and 0 or 1, highest }
 end
 redis.call('hset', KEYS[1], 'token', token, 'value', ARGV[2], 'writer', ARGV[4], 'sequence', ARGV[5])
@@ -718,17 +724,17 @@ redis.call('persist', KEYS[1])
 end
 return { 1, token }
 `,
-  'latch/count-down': `-- insert counter/once
+  'latch/count-down': `-- insert counter/operation
 -- insert counter/number
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
-redis.call('hdel', KEYS[2], '')
+-- insert touch
+touch(KEYS[2])
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local count = numberAt(KEYS[1])
 if not count then
 return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-return outcome
+if operation.outcome then
+return operation.outcome
 end
 if redis.call('exists', KEYS[1]) == 0 then
 return keep(operation, 0)
@@ -743,16 +749,16 @@ redis.call(ARGV[5], ARGV[4], '0')
 end
 return keep(operation, 1)
 `,
-  'latch/delete': `-- insert counter/once
+  'latch/delete': `-- insert counter/operation
 -- insert counter/number
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
-redis.call('hdel', KEYS[2], '')
+-- insert touch
+touch(KEYS[2])
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
 return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-return outcome
+if operation.outcome then
+return operation.outcome
 end
 if redis.call('del', KEYS[1]) == 0 then
 return keep(operation, 0)
@@ -769,7 +775,8 @@ redis.call('hset', KEYS[1], ARGV[1], 1)
 redis.call('pexpire', KEYS[1], ARGV[3])
 return 1
 end
--- insert lock/latch
+-- insert touch
+-- insert tombstone
 -- insert lock/note
 -- insert lock/line
 local mine = redis.call('hget', KEYS[1], ARGV[1])
@@ -788,73 +795,24 @@ end
 describe(KEYS[3], ARGV[1], holds, ARGV[7])
 return 1
 end
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 if superseded then
 return 3
 end
 if holds > 1 then
 return 2
 end
-local untilMs = line and stand(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
+local untilMs = line and enqueue(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
 local holder = redis.call('hgetall', KEYS[1])
 return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
 `,
-  'lock/announce': `redis.call('hdel', KEYS[1], '')
+  'lock/announce': `-- insert touch
+touch(KEYS[1])
 if redis.call('exists', KEYS[1]) == 1 then
 return 0
 end
 redis.call(ARGV[2], ARGV[1], '0')
 return 1
-`,
-  'lock/call-up.part': `-- insert lock/line
--- insert lock/give
-local function firstOf(line)
-return redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
-end
-local function firstAlive(line, now)
-local owner = firstOf(line)
-while owner do
-local untilMs = -tonumber(redis.call('zscore', line, LIFE .. owner) or 0)
-if untilMs > now and untilMs <= now + LONGEST_LIFE_MS and isOwner(owner) then
-return owner, untilMs
-end
-leave(line, owner)
-owner = firstOf(line)
-end
-end
-local function nonceOf(line, owner)
-return string.match(redis.call('zscore', line, NONCE .. owner) or '', '^-(%d+)$')
-end
-local function allStand(line, now, publish, channel, exempt, inbox)
-local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
-or redis.pcall('pubsub', 'numsub', channel, inbox)
-local standing = redis.call('zcount', line, string.format('%.0f', -now - LONGEST_LIFE_MS), string.format('(%.0f', -now))
-return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
-end
-local function wasLeftFreeLately(line, now)
-local leftFree = -tonumber(redis.call('zscore', line, LEFT_FREE) or -now)
-return leftFree > now - LONGEST_GIVING_MS and leftFree <= now
-end
-local function giveToFirst(line, lock, publish, channel, exempt, inboxPrefix)
-local now = math.floor(micros() / 1000)
-local first, untilMs = firstAlive(line, now)
-if not first then
-return nil
-end
-if endAfterSetBack(line, now) then
-return nil
-end
-local nonce = nonceOf(line, first)
-local isHeard = nonce and allStand(line, now, publish, channel, exempt, inboxOf(first, inboxPrefix))
-if isHeard and wasLeftFreeLately(line, now) then
-redis.call('zadd', line, 'nx', string.format('%.0f', -now), LEFT_FREE)
-give(lock, first, untilMs, inboxPrefix, nonce)
-leave(line, first)
-return untilMs - now
-end
-redis.call('zadd', line, string.format('%.0f', -now), LEFT_FREE)
-return nil
-end
 `,
   'lock/explain': `-- insert lock/note
 -- insert read-lock/writers
@@ -873,11 +831,10 @@ type(token) == 'string' and token or '',
 type(inLine) == 'number' and inLine or 0,
 type(writers) == 'number' and writers or 0,
 }
-local note = noteAt(KEYS[2])
-for i = 1, #fields, 2 do
-if isOf(fields[i], note) then
-answer[6], answer[7], answer[8] = fields[i], noteOf(KEYS[2], fields[i])
-end
+local note = redis.pcall('get', KEYS[2])
+local noted = type(note) == 'string' and string.match(note, '^%d+ %S+ (.+)$')
+if noted and redis.call('hexists', KEYS[1], noted) == 1 then
+answer[6], answer[7], answer[8] = noted, noteOf(KEYS[2], noted)
 end
 return answer
 `,
@@ -908,67 +865,82 @@ end
 return prefix .. (string.match(owner, '^(.*):') or owner)
 end
 -- insert life
-local function isOwner(text)
-return string.find(text, '^[^:]+:%d+$') ~= nil
-end
-local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
+local function give(lock, owner, untilMs, inbox, nonce, behind)
 local untilText = string.format('%.0f', untilMs)
 local told = untilText .. ':' .. owner .. (behind or '')
 redis.call('hset', lock, owner, 1)
 redis.call('pexpireat', lock, untilText)
-redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
+redis.call('publish', inbox, '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
 end
 `,
-  'lock/inspect': `redis.call('hdel', KEYS[1], '')
+  'lock/grant-to-first.part': `-- insert lock/line
+-- insert lock/give
+local function firstAlive(line, now)
+while true do
+local owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
+local untilMs = owner and -tonumber(redis.call('zscore', line, 'alive:' .. owner) or 0)
+if not owner or untilMs > now and untilMs <= now + LONGEST_LIFE_MS and string.find(owner, '^[^:]+:%d+$') then
+return owner, untilMs
+end
+leave(line, owner)
+end
+end
+local function allStand(line, now, publish, channel, exempt, inbox)
+local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
+or redis.pcall('pubsub', 'numsub', channel, inbox)
+local standing = redis.call('zcount', line, string.format('%.0f', -now - LONGEST_LIFE_MS), string.format('(%.0f', -now))
+return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
+end
+local function grantToFirst(line, lock, publish, channel, exempt, inboxPrefix)
+local time = redis.call('time')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local first, untilMs = firstAlive(line, now)
+if not first or endAfterSetBack(line, now) then
+return nil
+end
+local nonce = string.match(redis.call('zscore', line, '2:' .. first) or '', '^-(%d+)$')
+local inbox = inboxOf(first, inboxPrefix)
+if nonce and allStand(line, now, publish, channel, exempt, inbox) then
+local leftFree = -tonumber(redis.call('zscore', line, 'left-free') or -now)
+if leftFree > now - LONGEST_GIVING_MS and leftFree <= now then
+redis.call('zadd', line, 'nx', string.format('%.0f', -now), 'left-free')
+give(lock, first, untilMs, inbox, nonce)
+leave(line, first)
+return untilMs - now
+end
+end
+redis.call('zadd', line, string.format('%.0f', -now), 'left-free')
+return nil
+end
+`,
+  'lock/inspect': `-- insert touch
+touch(KEYS[1])
 local answer = redis.call('hgetall', KEYS[1])
 table.insert(answer, 1, redis.call('pttl', KEYS[1]))
 return answer
 `,
-  'lock/latch.part': `local function isLate(latch, sequence)
-local through = tonumber(redis.call('get', latch) or '')
-return through ~= nil and tonumber(sequence) <= through
-end
-local function refuseCopies(latch, holds, sequence, through, ttl)
-local isCopy = holds > 0 and isLate(latch, sequence)
-if isCopy or through ~= '0' then
-redis.call('pexpire', latch, ttl)
-end
-if not isCopy and through ~= '0' then
-redis.call('set', latch, through, 'px', ttl)
-end
-return isCopy
-end
-`,
-  'lock/line.part': `local LIFE = 'alive:'
-local NONCE = '2:'
-local LEFT_FREE = 'left-free'
-local HEARD = 'heard'
-local LONGEST_GIVING_MS = 100
-local function micros()
-local time = redis.call('time')
-return tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
+  'lock/line.part': `local LONGEST_GIVING_MS = 100
 local function leave(line, owner)
-if redis.call('zrem', line, owner, LIFE .. owner, NONCE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
+if redis.call('zrem', line, owner, 'alive:' .. owner, '2:' .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
 redis.call('pexpire', line, LONGEST_GIVING_MS)
 end
 end
 local function endAfterSetBack(line, now)
-local isOver = -tonumber(redis.call('zscore', line, HEARD) or 0) > now
+local isOver = -tonumber(redis.call('zscore', line, 'heard') or 0) > now
 if isOver then
 redis.call('del', line)
 end
 return isOver
 end
-local function stand(line, owner, forMs, nonce)
-local now = micros()
-endAfterSetBack(line, math.floor(now / 1000))
-local untilMs = math.floor(now / 1000) + forMs
-redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
-redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner, '-' .. nonce, NONCE .. owner,
-string.format('%.0f', -math.floor(now / 1000)), HEARD)
+local function enqueue(line, owner, forMs, nonce)
+local time = redis.call('time')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+endAfterSetBack(line, now)
+redis.call('zadd', line, 'nx', time[1] .. string.format('%06d', time[2]), owner)
+redis.call('zadd', line, string.format('%.0f', -now - forMs), 'alive:' .. owner, '-' .. nonce, '2:' .. owner,
+string.format('%.0f', -now), 'heard')
 redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
-return untilMs
+return now + forMs
 end
 `,
   'lock/move.part': `local function move(lock, from, to)
@@ -980,19 +952,13 @@ end
 return holds
 end
 `,
-  'lock/note.part': `local function isOf(owner, text)
-return type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner
-end
-local function noteAt(key)
-return redis.pcall('get', key)
-end
-local function describe(key, owner, holds, wanted)
+  'lock/note.part': `local function describe(key, owner, holds, wanted)
 local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-local known = ttl and noteAt(key)
+local known = ttl and redis.pcall('get', key)
 if not ttl or type(known) == 'table' then
 return
 end
-if isOf(owner, known) then
+if known and string.sub(known, -#owner - 1) == ' ' .. owner then
 redis.call('pexpire', key, math.max(redis.call('pttl', key), tonumber(ttl)))
 elseif holds == 1 then
 local time = redis.call('time')
@@ -1001,8 +967,11 @@ redis.call('set', key, at .. ' ' .. traceparent .. ' ' .. owner, 'px', ttl)
 end
 end
 local function noteOf(key, owner)
-local text = key and noteAt(key)
-local at, traceparent = string.match(isOf(owner, text) and text or '', '^(%d+) (%S+) ')
+local text = key and redis.pcall('get', key)
+if type(text) ~= 'string' or string.sub(text, -#owner - 1) ~= ' ' .. owner then
+return nil
+end
+local at, traceparent = string.match(text, '^(%d+) (%S+) ')
 if at and #at <= 15 and #traceparent <= 200 then
 local time = redis.call('time')
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
@@ -1010,32 +979,40 @@ end
 end
 `,
   'lock/release': `local holds = tonumber(ARGV[2])
-if holds > 0 or ARGV[4] ~= '0' then
--- insert lock/latch
-if refuseCopies(KEYS[3], holds, ARGV[3], ARGV[4], ARGV[5]) then
+local isPlain = holds == 0 and ARGV[4] == '0' and not KEYS[4]
+local removed = isPlain and redis.call('hdel', KEYS[1], ARGV[1])
+local inLine = isPlain and redis.pcall('zcard', KEYS[2])
+if inLine == 0 then
+if removed == 0 then return 0 end
+if ARGV[10] then return 4 end
+if ARGV[7] == '' then return 1 end
+return 4 + redis.call(ARGV[7], ARGV[6], '0')
+end
+-- insert tombstone
+-- insert lock/forget
+if not isPlain then
+if (holds > 0 or ARGV[4] ~= '0') and refuseCopies(KEYS[3], holds, ARGV[3], ARGV[4], ARGV[5]) then
 return 3
 end
-end
-local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
-local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
+removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
 if holds > 0 then
-if not mine then
+if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
 return 0
 end
 redis.call('hset', KEYS[1], ARGV[1], holds)
 return 2
 end
 if KEYS[4] then
--- insert lock/forget
 forget(KEYS[4], ARGV[1])
 end
-local inLine = redis.pcall('zcard', KEYS[2])
-local isAwaited = inLine ~= 0
-if isAwaited and type(inLine) == 'number' then
--- insert lock/call-up
+inLine = redis.pcall('zcard', KEYS[2])
+end
+local mine = removed == 1
+-- insert lock/grant-to-first
+if type(inLine) == 'number' and inLine > 0 then
 leave(KEYS[2], ARGV[1])
 local givenForMs = mine and ARGV[8] ~= ''
-and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
+and grantToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
 if givenForMs then
 return -givenForMs
 end
@@ -1043,7 +1020,7 @@ end
 if not mine then
 return 0
 end
-if ARGV[10] and not isAwaited then
+if ARGV[10] and inLine == 0 then
 return 4
 end
 if ARGV[7] ~= '' then
@@ -1051,20 +1028,25 @@ return 4 + redis.call(ARGV[7], ARGV[6], '0')
 end
 return 1
 `,
-  'lock/rename': `-- insert lock/move
-redis.call('hdel', KEYS[1], '')
+  'lock/rename': `-- insert touch
+-- insert lock/move
+touch(KEYS[1])
+local moved
 for i = 1, #ARGV - 2 do
-if move(KEYS[1], ARGV[i + 2], ARGV[1]) then
-if KEYS[2] then
--- insert lock/note
-describe(KEYS[2], ARGV[1], 1, ARGV[2])
+moved = moved or move(KEYS[1], ARGV[i + 2], ARGV[1])
 end
+if not moved then
+return redis.call('hexists', KEYS[1], ARGV[1])
+end
+if not KEYS[2] then
 return 1
 end
-end
-return redis.call('hexists', KEYS[1], ARGV[1])
+-- insert lock/note
+describe(KEYS[2], ARGV[1], 1, ARGV[2])
+return 1
 `,
   'lock/renew': `-- insert clock
+-- insert touch
 local lease = tonumber(ARGV[1])
 local endsAt = string.format('%.0f', clock() + lease)
 local compares = redis.REDIS_VERSION_NUM
@@ -1072,7 +1054,7 @@ local function prolong(key)
 if redis.call('pttl', key) < lease then
 redis.call('pexpireat', key, endsAt)
 else
-redis.call('hdel', key, '')
+touch(key)
 end
 end
 local call, try, lost = redis.call, redis.pcall, {}
@@ -1113,18 +1095,18 @@ end
 return size > (isReadWrite and 1 or 0)
 end
 `,
-  'permit-semaphore/acquire': `-- insert counter/once
+  'permit-semaphore/acquire': `-- insert counter/operation
 -- insert counter/number
 -- insert permit-semaphore/permits
-local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
+local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
 return NOT_A_NUMBER
 end
 local ended = redis.call('zcount', KEYS[2], '-inf', permits.now)
 local ttl = redis.call('pttl', KEYS[1])
-local outcome = outcomeOf(operation)
+local outcome = operation.outcome
 if not outcome then
 local wanted = #ARGV - 6
 outcome = free + ended >= wanted and 1 or 0
@@ -1149,13 +1131,14 @@ local first = redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2]
 local wait = first and tonumber(first) < FOREVER and math.max(tonumber(first) - permits.now, 0) or -1
 return { outcome, numberAt(KEYS[1]), wait, ttl }
 `,
-  'permit-semaphore/cancel': `-- insert counter/once
+  'permit-semaphore/cancel': `-- insert counter/operation
+-- insert touch
 -- insert permit-semaphore/permits
-local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5] }
-redis.call('hdel', KEYS[3], '')
+touch(KEYS[3])
+local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 local count = 0
-if outcomeOf(operation) == 1 then
+if operation.outcome == 1 then
 for i = 1, #ARGV - 5 do
 count = count + redis.call('zrem', KEYS[2], raw(ARGV[i + 5]))
 end
@@ -1189,18 +1172,18 @@ local function reclaim(permits)
 giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
 end
 `,
-  'permit-semaphore/release': `-- insert counter/once
+  'permit-semaphore/release': `-- insert counter/operation
 -- insert counter/number
+-- insert touch
 -- insert permit-semaphore/permits
-local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
-redis.call('hdel', KEYS[3], '')
+touch(KEYS[3])
+local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
 return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-return outcome
+if operation.outcome then
+return operation.outcome
 end
 reclaim(permits)
 local missing = 0
@@ -1229,20 +1212,18 @@ ends = math.max(ends, now + tonumber(ARGV[1]))
 redis.call('zadd', KEYS[1], ends, id)
 return ends - now
 `,
-  'permit-semaphore/set': `-- insert counter/once
+  'permit-semaphore/set': `-- insert counter/operation
 -- insert counter/number
 -- insert permit-semaphore/permits
-local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
-local free = numberAt(KEYS[1])
-if not free then
+local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
+if not numberAt(KEYS[1]) then
 return NOT_A_NUMBER
+end
+if operation.outcome then
+return operation.outcome
 end
 local now = clock()
 local taken = redis.call('zcount', KEYS[2], '(' .. now, '+inf')
-local outcome = outcomeOf(operation)
-if outcome then
-return outcome
-end
 local left = tonumber(ARGV[6]) - taken
 redis.call('set', KEYS[1], left, 'keepttl')
 redis.call('zremrangebyscore', KEYS[2], '-inf', now)
@@ -1251,18 +1232,18 @@ redis.call(ARGV[5], ARGV[4], left)
 end
 return keep(operation, 1)
 `,
-  'permit-semaphore/update-lease': `-- insert counter/once
+  'permit-semaphore/update-lease': `-- insert counter/operation
 -- insert counter/number
+-- insert touch
 -- insert permit-semaphore/permits
-local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
-redis.call('hdel', KEYS[3], '')
+touch(KEYS[3])
+local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
 return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-return outcome
+if operation.outcome then
+return operation.outcome
 end
 reclaim(permits)
 local id = raw(ARGV[7])
@@ -1272,8 +1253,9 @@ end
 redis.call('zadd', KEYS[2], permits.now + tonumber(ARGV[6]), id)
 return keep(operation, 1)
 `,
-  'read-lock/acquire': `-- insert read-lock/writers
--- insert lock/latch
+  'read-lock/acquire': `-- insert touch
+-- insert read-lock/writers
+-- insert tombstone
 -- insert lock/note
 -- insert read-lock/holder
 local holds = tonumber(ARGV[2])
@@ -1298,7 +1280,7 @@ redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
 end
 return 1
 end
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 if superseded then
 return 3
 end
@@ -1307,8 +1289,9 @@ return 2
 end
 return heldBy(KEYS[1], KEYS[5])
 `,
-  'read-lock/force-release': `-- insert read-lock/wake-all
-redis.call('hdel', KEYS[1], '')
+  'read-lock/force-release': `-- insert touch
+-- insert read-lock/wake-all
+touch(KEYS[1])
 if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
 return 0
 end
@@ -1362,13 +1345,14 @@ end
 return longest > 0
 end
 `,
-  'read-lock/release': `-- insert read-lock/readers
--- insert lock/latch
+  'read-lock/release': `-- insert touch
+-- insert read-lock/readers
+-- insert tombstone
 local holds = tonumber(ARGV[2])
 if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
 return 3
 end
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
 if mine == 0 then
 return 0
@@ -1430,15 +1414,16 @@ local waiting = writersAt(writers)
 return type(waiting) == 'number' and waiting > 0
 end
 `,
-  'schedule/begin': `-- insert schedule/ticks
+  'schedule/begin': `-- insert touch
+-- insert schedule/ticks
 local owner, limits = ARGV[1], { ttl = ARGV[4], most = ARGV[5] }
 if redis.call('hexists', KEYS[1], owner) == 0 then
-redis.call('hdel', KEYS[2], '')
+touch(KEYS[2])
 return { 5 }
 end
 local ticks, now = ticksAt(KEYS[2]), clock()
 if ARGV[2] ~= '' and isTooFarAhead(tonumber(ARGV[2]), now) then
-redis.call('hdel', KEYS[2], '')
+touch(KEYS[2])
 return { 6, asText(now) }
 end
 local mine, latest = nil, -1
@@ -1454,14 +1439,14 @@ mine = tonumber(ARGV[2]) or math.max(now, latest + 1)
 local known, before = ticks[mine], ticks[latest]
 local wait = before and tonumber(before.notBefore) - now or 0
 if known and known.state ~= 'missed' then
-redis.call('hdel', KEYS[2], '')
+touch(KEYS[2])
 return { 2 }
 end
 if mine < latest or wait > 0 then
 if ARGV[2] ~= '' then
 note(KEYS[2], mine, { state = 'missed', from = asText(now) }, limits)
 end
-redis.call('hdel', KEYS[2], '')
+touch(KEYS[2])
 return mine < latest and { 3 } or { 4, wait }
 end
 if before and before.state == 'running' then
@@ -1482,8 +1467,9 @@ end
 end
 return answer
 `,
-  'schedule/finish': `-- insert schedule/ticks
-redis.call('hdel', KEYS[2], '')
+  'schedule/finish': `-- insert touch
+-- insert schedule/ticks
+touch(KEYS[2])
 local isLost = ARGV[2] == 'done' and redis.call('hexists', KEYS[1], ARGV[1]) == 0
 for tick, entry in pairs(ticksAt(KEYS[2])) do
 if entry.owner == ARGV[1] and entry.state == 'running' then
@@ -1498,8 +1484,9 @@ end
 end
 return 0
 `,
-  'schedule/miss': `-- insert schedule/ticks
-redis.call('hdel', KEYS[1], '')
+  'schedule/miss': `-- insert touch
+-- insert schedule/ticks
+touch(KEYS[1])
 local now = clock()
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 or isTooFarAhead(tonumber(ARGV[1]), now) then
 return 0
@@ -1508,7 +1495,8 @@ local entry = { state = 'missed', from = asText(now) }
 note(KEYS[1], tonumber(ARGV[1]), entry, { ttl = ARGV[2], most = ARGV[3] })
 return 1
 `,
-  'schedule/read': `redis.call('hdel', KEYS[2], '')
+  'schedule/read': `-- insert touch
+touch(KEYS[2])
 return { redis.call('hkeys', KEYS[1]), redis.call('hgetall', KEYS[2]) }
 `,
   'schedule/ticks.part': `local function ticksAt(key)
@@ -1538,34 +1526,33 @@ redis.call('hdel', key, asText(oldest))
 end
 end
 `,
-  'semaphore/acquire': `-- insert counter/once
+  'semaphore/acquire': `-- insert counter/operation
 -- insert counter/number
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+-- insert touch
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
 return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-return { outcome, free }
+if operation.outcome then
+return { operation.outcome, free }
 end
 if free < tonumber(ARGV[4]) then
-redis.call('hdel', KEYS[2], '')
+touch(KEYS[2])
 return { keep(operation, 0), free }
 end
 free = redis.call('decrby', KEYS[1], ARGV[4])
 return { keep(operation, 1), free }
 `,
-  'semaphore/add': `-- insert counter/once
+  'semaphore/add': `-- insert counter/operation
 -- insert counter/number
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
 return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-return outcome
+if operation.outcome then
+return operation.outcome
 end
 free = free + tonumber(ARGV[4])
 if ARGV[7] == '1' then
@@ -1578,32 +1565,31 @@ redis.call(ARGV[6], ARGV[5], free)
 end
 return keep(operation, 1)
 `,
-  'semaphore/drain': `-- insert counter/once
+  'semaphore/drain': `-- insert counter/operation
 -- insert counter/number
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
 return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-return outcome
+if operation.outcome then
+return operation.outcome
 end
 if free > 0 then
 redis.call('set', KEYS[1], '0')
 end
 return keep(operation, math.max(free, 0))
 `,
-  'semaphore/release': `-- insert counter/once
+  'semaphore/release': `-- insert counter/operation
 -- insert counter/number
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
-redis.call('hdel', KEYS[2], '')
+-- insert touch
+touch(KEYS[2])
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
 return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-return outcome
+if operation.outcome then
+return operation.outcome
 end
 if ARGV[5] == '1' and redis.call('exists', KEYS[1]) == 0 then
 return keep(operation, 0)
@@ -1611,8 +1597,28 @@ end
 redis.call(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))
 return keep(operation, 1)
 `,
-  'write-lock/acquire': `-- insert read-lock/writers
--- insert lock/latch
+  'tombstone.part': `local function isLate(tombstone, sequence)
+local through = tonumber(redis.call('get', tombstone) or '')
+return through ~= nil and tonumber(sequence) <= through
+end
+local function refuseCopies(tombstone, holds, sequence, through, ttl)
+local isCopy = holds > 0 and isLate(tombstone, sequence)
+if isCopy or through ~= '0' then
+redis.call('pexpire', tombstone, ttl)
+end
+if not isCopy and through ~= '0' then
+redis.call('set', tombstone, through, 'px', ttl)
+end
+return isCopy
+end
+`,
+  'touch.part': `local function touch(key)
+redis.call('hdel', key, '')
+end
+`,
+  'write-lock/acquire': `-- insert touch
+-- insert read-lock/writers
+-- insert tombstone
 -- insert lock/note
 -- insert read-lock/holder
 local holds = tonumber(ARGV[2])
@@ -1629,7 +1635,7 @@ end
 describe(KEYS[4], ARGV[1], holds, ARGV[8])
 return 1
 end
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 if superseded then
 return 3
 end
@@ -1644,15 +1650,16 @@ end
 end
 return heldBy(KEYS[1], KEYS[4])
 `,
-  'write-lock/release': `-- insert read-lock/wake-all
+  'write-lock/release': `-- insert touch
+-- insert read-lock/wake-all
 -- insert lock/forget
 -- insert read-lock/readers
--- insert lock/latch
+-- insert tombstone
 local holds = tonumber(ARGV[2])
 if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
 return 3
 end
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 if holds > 0 then
 if mine then
@@ -1682,4 +1689,4 @@ return 1
 `,
 })
 
-export const inBatches: readonly string[] = ['lock/acquire', 'fenced-lock/acquire', 'lock/release', 'lock/rename', 'fair-lock/acquire', 'fair-lock/release', 'fair-lock/heartbeat', 'fair-lock/rename', 'read-lock/acquire', 'read-lock/release', 'write-lock/acquire', 'write-lock/release']
+export const inBatches: readonly string[] = ['fair-lock/acquire', 'fair-lock/release', 'fair-lock/heartbeat', 'fair-lock/rename', 'read-lock/acquire', 'read-lock/release', 'write-lock/acquire', 'write-lock/release', 'lock/acquire', 'fenced-lock/acquire', 'lock/release', 'lock/rename']

@@ -5,20 +5,17 @@
 --         it has at those places
 -- RETURNS a list in the order of the items: the answer of each, or its error
 -- RETRY   safe: each item is; an error of the whole script comes before the first item
-local transitions = {
-  -- include lock/acquire
-  -- include fenced-lock/acquire
-  -- include lock/release
-  -- include lock/rename
-  -- include fair-lock/acquire
-  -- include fair-lock/release
-  -- include fair-lock/heartbeat
-  -- include fair-lock/rename
-  -- include read-lock/acquire
-  -- include read-lock/release
-  -- include write-lock/acquire
-  -- include write-lock/release
-}
+-- shared
+
+-- What a batch of one object does not need is not made: each function costs time.
+local function transitionsOf(object)
+  if object == 'fair-lock' then
+    -- transitions fair-lock/acquire fair-lock/release fair-lock/heartbeat fair-lock/rename
+  elseif object == 'read-lock' or object == 'write-lock' then
+    -- transitions read-lock/acquire read-lock/release write-lock/acquire write-lock/release
+  end
+  -- transitions lock/acquire fenced-lock/acquire lock/release lock/rename
+end
 
 -- A write that changes nothing, of a kind that Redis refuses when it is out of memory: an acquire behind a
 -- release would pass, because a script that has written may go on. Refused, the items are sent one by one.
@@ -27,8 +24,11 @@ redis.call('setrange', KEYS[1], 0, '')
 local forms, values = unpack(cjson.decode(ARGV[1]))
 -- Of a form: what it runs, number of KEYS, ARGV, places; and its KEYS. One table of each for all items of a form: no
 -- transition keeps it or changes it.
+local known = {}
 for _, form in ipairs(forms) do
-  form[1] = transitions[form[1]].run
+  local object = string.match(form[1], '^[^/]+')
+  known[object] = known[object] or transitionsOf(object)
+  form[1] = known[object][form[1]]
   form[5] = {}
 end
 local answers = {}

@@ -75,8 +75,8 @@ export function fairLine(lockName: string, key: string, patienceMs: number): Fai
   }
 }
 
-/** What a script needs to call up whoever is next. */
-function callUpArguments(runner: ScriptRunner, { channels }: FairLine): string[] {
+/** What a script needs to give a free lock to the first in line. */
+function grantArguments(runner: ScriptRunner, { channels }: FairLine): string[] {
   return [...channels, runner.announcementOn(channels[1])]
 }
 
@@ -120,7 +120,7 @@ export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Prom
     `${alive.aliveForMs}`,
     line.patience,
     arrival,
-    ...callUpArguments(runner, line),
+    ...grantArguments(runner, line),
     marksOf(alive),
     ...(note ? [wantedNote(note)] : []),
   ]
@@ -182,7 +182,7 @@ export function release(runner: ScriptRunner, command: FairReleaseCommand): Prom
     `${latchThrough}`,
     LATCH_TTL_MS,
     line.patience,
-    ...callUpArguments(runner, line),
+    ...grantArguments(runner, line),
     ...passedTo,
   ]
   const keys = [...line.keys, latchKey, ...(isNoted ? [noteKey(line.keys[0] ?? '')] : [])]
@@ -205,7 +205,7 @@ export function rename(
     owner,
     note ? wantedNote(note) : '',
     line.patience,
-    ...callUpArguments(runner, line),
+    ...grantArguments(runner, line),
     `${from.length}`,
     ...from,
     ...passedTo,
@@ -223,7 +223,7 @@ export interface WithdrawCommand {
 
 /** @returns ms that a waiter has to use a lock that it was given, while others wait; 0 for nothing of that */
 export function withdraw(runner: ScriptRunner, { line, owner }: WithdrawCommand): Promise<number> {
-  const args = [owner, line.patience, ...callUpArguments(runner, line)]
+  const args = [owner, line.patience, ...grantArguments(runner, line)]
   return runner.run({ script: withdrawScript, keys: line.keys, args, parse: Number, lockName: line.lockName })
 }
 
@@ -254,7 +254,7 @@ export function heartbeat(runner: ScriptRunner, command: HeartbeatCommand): Prom
     alive.clientId,
     `${alive.aliveForMs}`,
     line.patience,
-    ...callUpArguments(runner, line),
+    ...grantArguments(runner, line),
     marksOf(alive),
   ]
   return runner.run({
@@ -288,7 +288,7 @@ function parseHeartbeat(reply: unknown): HeartbeatReply {
 export const forceReleaseScript = defineScript('fair-lock/force-release', count)
 
 export function forceRelease(runner: ScriptRunner, line: FairLine): Promise<ForceReleaseReply> {
-  const args = [line.patience, ...callUpArguments(runner, line)]
+  const args = [line.patience, ...grantArguments(runner, line)]
   const { lockName } = line
   const keys = [...line.keys, noteKey(line.keys[0] ?? '')]
   return runner.run({ script: forceReleaseScript, keys, args, parse: parseForced, lockName })

@@ -192,7 +192,7 @@ describe('the latch', () => {
       .filter((file) => file.endsWith('.lua') && !file.endsWith('.part.lua'))
       .map((file) => file.slice(0, -'.lua'.length))
     const textOf = (name: string): string => readFileSync(`${folder}${name}.lua`, 'utf8')
-    const latched = names.filter((name) => /latch of this owner|insert lock\/latch/.test(textOf(name)))
+    const latched = names.filter((name) => /tombstone of this owner|insert tombstone/.test(textOf(name)))
     const cancelling = names.filter((name) => name.endsWith('/cancel'))
     const tested = (table: Record<string, Kind>): Set<string> =>
       new Set(Object.values(table).flatMap(({ scripts }) => scripts))

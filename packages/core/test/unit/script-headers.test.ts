@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inBatches, luaSources } from '../../src/redis/lua-sources.js'
 
 const src = fileURLToPath(new URL('../../src/', import.meta.url))
 const embedLua = fileURLToPath(new URL('../../../../scripts/embed-lua.mjs', import.meta.url))
@@ -69,8 +70,8 @@ function used(code: string, table: 'KEYS' | 'ARGV'): Positions {
 function usedWithIncluded(lua: string, table: 'KEYS' | 'ARGV'): Positions {
   const code = codeOf(lua)
   const same = table === 'KEYS' ? 'KEYS, ' : '.*, ARGV'
-  const handedOn = [...lua.matchAll(/^ *-- include (\S+)$/gm)]
-    .filter(([, name]) => new RegExp(`\\['${name!}'\\]\\.run\\(${same}`).test(code))
+  const handedOn = [...lua.matchAll(/^-- include (\S+)$/gm)]
+    .filter(([, name]) => new RegExp(`${functionOf(name!)}\\(${same}`).test(code))
     .map(([, name]) => usedWithIncluded(read(`scripts/${name!}.lua`), table))
   const all = [used(code, table), ...handedOn]
   const single = new Set(all.flatMap((each) => each.single))
@@ -79,6 +80,12 @@ function usedWithIncluded(lua: string, table: 'KEYS' | 'ARGV'): Positions {
     single: [...single].sort((a, b) => a - b),
     listFrom: lists.length === 0 ? null : Math.min(...lists),
   }
+}
+
+/** `lock/acquire` is included as `acquireLock`. */
+function functionOf(script: string): string {
+  const [object, verb] = script.split('/')
+  return `${verb!}${object!.replaceAll(/(?:^|-)(.)/g, (_, letter: string) => letter.toUpperCase())}`
 }
 
 function codeOf(lua: string): string {
@@ -109,12 +116,28 @@ describe.each(scripts)('%s', (file) => {
   })
 
   it('touches no key that is not passed as KEYS', () => {
-    const calls = [...codeOf(lua).matchAll(/redis\.p?call\(\s*'(\w+)',\s*([^,)]+)/g)]
+    const calls = [
+      ...codeOf(lua).matchAll(/(?:redis\.p?call\(\s*'(\w+)',\s*|\b(?:touch|numberAt)\()([^,)]+)/g),
+    ]
     const keyed = calls.filter(([, command]) => !/^s?publish$/.test(command ?? ''))
     expect(keyed.length).toBeGreaterThan(0)
     for (const [, , key] of keyed) {
       expect(key).toMatch(/^(KEYS\[\d+\]|key|timeout)( \.\. .*)?$/)
     }
+  })
+
+  it('inserts parts outside of blocks, so that what needs them comes last', () => {
+    let depth = 0
+    for (const line of lua.split('\n')) {
+      if (/^ *-- (insert|include) /.test(line)) {
+        expect([line, depth]).toEqual([line, 0])
+      }
+      const words: string[] = codeOf(line).match(/\b(?:then|do|function|elseif|end)\b/g) ?? []
+      for (const word of words) {
+        depth += word === 'end' || word === 'elseif' ? -1 : 1
+      }
+    }
+    expect(depth).toBe(0)
   })
 
   it('has at most 80 lines', () => {
@@ -147,7 +170,7 @@ describe.each(parts)('%s', (file) => {
     )
     for (const [, , key] of keyed) {
       expect(key).toMatch(
-        /^(q\.(list|scores|arrivals|heartbeats)|writers|lock|latch|line|key|operation\.key|counter|permits\.(counter|timeouts))$/,
+        /^(q\.(list|scores|arrivals|heartbeats)|writers|lock|tombstone|line|key|operation\.key|counter|permits\.(counter|timeouts))$/,
       )
     }
   })
@@ -171,10 +194,33 @@ describe('scripts and sources', () => {
   })
 
   it('the header check counts what an included script reads', () => {
-    const lua =
-      "x = {\n  -- include lock/release\n}\nx['lock/release'].run(KEYS, ARGV)\nredis.call('get', KEYS[9])"
+    const lua = "-- include lock/release\nreleaseLock(KEYS, ARGV)\nredis.call('get', KEYS[9])"
     expect(usedWithIncluded(lua, 'KEYS')).toEqual({ single: [1, 2, 3, 4, 9], listFrom: null })
-    expect(usedWithIncluded(lua.replace('run(KEYS', 'run(keys'), 'KEYS').single).toEqual([9])
+    expect(usedWithIncluded(lua.replace('Lock(KEYS', 'Lock(keys'), 'KEYS').single).toEqual([9])
+  })
+
+  it('a batch has each part once, and the transitions that travel in batches', () => {
+    const inBatch = new Set<string>()
+    const look = (lua: string): void => {
+      for (const [, how, names] of lua.matchAll(/^ *-- (insert|include|transitions) (.*)$/gm)) {
+        for (const name of names!.split(' ')) {
+          inBatch.add(how === 'insert' ? `${name}.part` : name)
+          look(read(`scripts/${name}${how === 'insert' ? '.part' : ''}.lua`))
+        }
+      }
+    }
+    look(read('scripts/batch.lua'))
+    const ofParts = [...inBatch].filter((name) => name.endsWith('.part'))
+    expect(ofParts).toContain('touch.part')
+    const lines = luaSources.batch.split('\n')
+    for (const part of ofParts) {
+      for (const [line] of read(`scripts/${part}.lua`).matchAll(/^local function .*$/gm)) {
+        expect([line, lines.filter((each) => each === line).length]).toEqual([line, 1])
+      }
+    }
+    const transitions = [...luaSources.batch.matchAll(/^\['([\w/-]+)'\] = \w+,$/gm)].map(([, name]) => name!)
+    expect(transitions.sort()).toEqual([...inBatches].sort())
+    expect(transitions.sort()).toEqual([...inBatch].filter((name) => !name.endsWith('.part')).sort())
   })
 
   it('lua-sources.ts equals the .lua files', () => {

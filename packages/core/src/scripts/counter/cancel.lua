@@ -5,13 +5,11 @@
 --         [6] PUBLISH or SPUBLISH
 -- RETURNS what went back
 -- RETRY   safe: what is cancelled already has nothing to go back
--- insert counter/once
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
-
--- A write that changes nothing comes first: after it Redis lets the rest pass, even when it is out of memory.
-redis.call('hdel', KEYS[2], '')
-
-local back = math.max(outcomeOf(operation) or 0, 0) * tonumber(ARGV[4])
+-- insert counter/operation
+-- insert touch
+touch(KEYS[2])
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+local back = math.max(operation.outcome or 0, 0) * tonumber(ARGV[4])
 -- A counter that was deleted meanwhile has forgotten what was taken from it.
 if back > 0 and redis.call('exists', KEYS[1]) == 1 then
   redis.call(ARGV[6], ARGV[5], redis.call('incrby', KEYS[1], back))

@@ -3,7 +3,7 @@
 -- ARGV    none
 -- RETURNS the value, 0 when there is none
 -- RETRY   safe: changes nothing
+-- insert touch
 -- insert counter/number
--- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
-redis.call('hdel', KEYS[2], '')
+touch(KEYS[2])
 return numberAt(KEYS[1]) or NOT_A_NUMBER

@@ -5,15 +5,14 @@
 --         [6] channel   [7] PUBLISH or SPUBLISH   [8] message
 -- RETURNS 1 set, 0 there is one already, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
--- insert counter/once
+-- insert counter/operation
 -- insert counter/number
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
   return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-  return outcome
+if operation.outcome then
+  return operation.outcome
 end
 if redis.call('exists', KEYS[1]) == 1 then
   return keep(operation, 0)

@@ -1,15 +1,15 @@
 -- acquire: take a free lock for the first in line, else stand in line; or set the hold count of its owner.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
---         [6] latch of this owner   [7] note of the hold
+--         [6] tombstone of this owner   [7] note of the hold
 -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
---         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
+--         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] tombstone ttl ms
 --         [7] client id   [8] ms it counts as alive   [9] ms that Redisson gives each waiter   [10] number this owner came
 --         at, 0 for none yet, -1 when it does not wait   [11] [12] [13] as fair-lock/release [7..9]   [14] marks, see `lifeIn`
 --         [15] note, or absent, as lock/acquire
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy), else {ttl ms, holder,
 --         holds, number it came at, place in line, Java clients in line, since when its client has lived without a
 --         gap, until when it counts as alive (ms of Redis), ms until then, and with a note as lock/acquire}: it waits
--- RETRY   safe: writes the absolute count; an owner stands in line once; late copies meet the latch
+-- RETRY   safe: writes the absolute count; an owner stands in line once; late copies meet the tombstone
 local holds = tonumber(ARGV[2])
 local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
 if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]) == 0 then
@@ -18,17 +18,17 @@ if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5],
   redis.call('pexpire', KEYS[1], ARGV[3])
   return 1
 end
+-- insert touch
 -- insert fair-lock/queue
 -- insert fair-lock/join
--- insert fair-lock/call-up
--- insert lock/latch
+-- insert fair-lock/grant-to-first
+-- insert tombstone
 -- insert lock/note
 local holder = redis.call('hgetall', KEYS[1])
 local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local superseded = isLate(KEYS[6], ARGV[4])
 if superseded or (holds > 1 and not mine) then
-  -- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
-  redis.call('hdel', KEYS[1], '')
+  touch(KEYS[1])
   return superseded and 3 or 2
 end
 -- A write that changes nothing, of a kind that Redis refuses when out of memory: the line is tidied by others.
@@ -46,7 +46,7 @@ local isFree = not holder[1]
 -- heartbeats of those who wait drop the dead, and the tries of those who do not wait.
 q.isBack = tonumber(ARGV[10]) > 0
 q.isSure = q.isBack
-local first = not mine and (isFree or ARGV[10] == '-1' or foreigners(q) ~= 0 or q.isBack and q.ours == 0) and head(q)
+local first = not mine and (isFree or ARGV[10] == '-1' or redissonWaiters(q) ~= 0 or q.isBack and q.ours == 0) and head(q)
 -- Who tries may itself be the first who hears. Called up by its own try, it would be put in line again behind that, and
 -- its release would give the lock to itself, which nobody waits for any more.
 if isFree and first and first.owner ~= ARGV[1] then first = firstWhoHears(q, first, ARGV[11]) end
@@ -58,12 +58,12 @@ if mine or (isFree and awaitsMs == 0 and (not first or first.owner == ARGV[1])) 
   if not mine then remove(q, ARGV[1]) end
   describe(KEYS[7], ARGV[1], holds, ARGV[15])
 else
-  if first and isFree then callUp(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
+  if first and isFree then grantToFirst(q, KEYS[1], first, ARGV[11], ARGV[12], ARGV[13]) end
   holder = isFree and redis.call('hgetall', KEYS[1]) or holder
   local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
   if awaitsMs > 0 then lease = awaitsMs end
-  local number, place, strangers = join(q, ARGV[1], tonumber(ARGV[10]), lease)
-  answer = { lease, owner, held, number, place, strangers, since, untilMs, left, noteOf(KEYS[7], owner) }
+  local number, place, redissonCount = join(q, ARGV[1], tonumber(ARGV[10]), lease)
+  answer = { lease, owner, held, number, place, redissonCount, since, untilMs, left, noteOf(KEYS[7], owner) }
 end
 tidy(q)
 return answer

@@ -6,7 +6,7 @@
 -- RETURNS the number of owners that lost it
 -- RETRY   safe: a second run finds nothing
 -- insert fair-lock/queue
--- insert fair-lock/call-up
+-- insert fair-lock/grant-to-first
 local owners = redis.call('hkeys', KEYS[1])
 -- DEL also of nothing: on a demoted primary it fails, instead of an answer from stale data.
 redis.call('del', KEYS[1], KEYS[6])
@@ -14,7 +14,7 @@ besideLock(function()
   local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
   local first = head(q)
   if first then
-    callUp(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
+    grantToFirst(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
   end
   tidy(q)
 end)

@@ -6,11 +6,10 @@
 -- RETURNS {ttl ms, -2 when nobody has the lock; holder; holds; first in line; ms the first counts as alive;
 --         Java clients in line; since when this client has lived without a gap; until when it counts as alive, ms of Redis; ms until then}
 -- RETRY   safe: the same again
+-- insert touch
 -- insert fair-lock/queue
--- insert fair-lock/call-up
--- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the rest pass
--- even when it is out of memory: nobody dies of that.
-redis.call('hdel', KEYS[5], '')
+-- insert fair-lock/grant-to-first
+touch(KEYS[5])
 local lease = redis.call('pttl', KEYS[1])
 local holder = redis.call('hgetall', KEYS[1])
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
@@ -38,11 +37,11 @@ for _, owner in ipairs(redis.call('zrange', KEYS[4], 0, 99)) do
 end
 if first and lease == -2 and clientOf(first.owner) ~= ARGV[1] then
   -- Its message may be lost, or the lease ran out and there was none.
-  callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
+  grantToFirst(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
 local aliveMs = first and math.ceil(first.untilMs - q.now) or 0
-local strangers = foreigners(q)
+local redissonCount = redissonWaiters(q)
 tidy(q)
 return {
-  lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, strangers, since, untilMs, left
+  lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, redissonCount, since, untilMs, left
 }

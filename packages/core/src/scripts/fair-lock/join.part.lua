@@ -3,7 +3,7 @@
 -- has had its turn; here a time is never later than that would leave it, or a line that is never empty would drive
 -- them years ahead.
 -- before: whom it comes before, nil for the end.
-local function lineUp(q, owner, lease, before)
+local function enqueue(q, owner, lease, before)
   local score = q.now + math.max(lease, 0)
   local latest = q.listed > 0 and redis.call('zrange', q.scores, -1, -1, 'withscores')[2]
   -- The times are lost: until they are rebuilt, they need an end at least.
@@ -34,7 +34,7 @@ local function join(q, owner, number, lease)
     number = math.max(newest < 9e15 and newest + 1 or 0, q.now * 1000)
     if redis.call('zadd', q.arrivals, 'nx', number, owner) == 1 then
       known, rank = number, q.ours
-      lineUp(q, owner, lease)
+      enqueue(q, owner, lease)
     end
   end
   known = known or redis.call('zscore', q.arrivals, owner)
@@ -46,9 +46,9 @@ local function join(q, owner, number, lease)
   if not known and number > 0 then
     local next = redis.call('zrangebyscore', q.arrivals, number, '+inf', 'limit', 0, 1)[1]
     redis.call('zadd', q.arrivals, number, owner)
-    lineUp(q, owner, lease, next)
+    enqueue(q, owner, lease, next)
     known = number
   end
   rank = rank or known and redis.call('zrank', q.arrivals, owner) or q.ours
-  return tonumber(known or 0), rank + foreigners(q) + 1, foreigners(q)
+  return tonumber(known or 0), rank + redissonWaiters(q) + 1, redissonWaiters(q)
 end

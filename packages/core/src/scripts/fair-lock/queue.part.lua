@@ -145,7 +145,7 @@ local function remove(q, owner)
   q.ours = q.ours - redis.call('zrem', q.arrivals, owner)
 end
 
-local function foreigners(q)
+local function redissonWaiters(q)
   return q.listed - q.ours
 end
 
@@ -311,20 +311,20 @@ end
 -- list and the times, or waiters that died as the last in line would leave them for ever; but while a Java client
 -- stands there they have no end, because Redisson gives them none.
 local function tidy(q)
-  local hasStrangers = foreigners(q) > 0
-  if hasStrangers then
+  local hasRedissonWaiters = redissonWaiters(q) > 0
+  if hasRedissonWaiters then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   end
   -- One speaks for all: none of them is there without it, and none was made when it had its end already.
-  local key = hasStrangers and q.heartbeats or q.list
+  local key = hasRedissonWaiters and q.heartbeats or q.list
   local keepMs = q.keepMs or q.isRebuilt and 2 * q.patience
   if q.ours == 0 and awaits(q) == 0 then
     redis.call('del', q.heartbeats)
   elseif keepMs and (q.isRebuilt or redis.call('pttl', key) < 0.75 * keepMs) then
     redis.call('pexpire', q.arrivals, keepMs)
     redis.call('pexpire', q.heartbeats, keepMs)
-    if not hasStrangers then
+    if not hasRedissonWaiters then
       redis.call('pexpire', q.list, keepMs)
       redis.call('pexpire', q.scores, keepMs)
     end

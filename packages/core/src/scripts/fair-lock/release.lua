@@ -1,19 +1,20 @@
 -- release: lower the hold count of an owner; at 0 nothing of it is left, in the lock or in line, and the next has it.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
---         [6] latch of this owner   [7] note of the hold, absent where it has none
+--         [6] tombstone of this owner   [7] note of the hold, absent where it has none
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
---         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
+--         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] tombstone ttl ms
 --         [6] ms that Redisson gives each waiter
 --         [7] prefix of the inbox channels of clients   [8] unlock channel   [9] PUBLISH or SPUBLISH
 --         [10..] waiters that it was passed on to inside their process, which stand in line still
 -- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing,
 --         -n released, and a waiter of ours has n ms to use it while others wait
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
+-- insert touch
 -- insert fair-lock/queue
--- insert fair-lock/call-up
+-- insert fair-lock/grant-to-first
 -- insert fair-lock/leave-passed
 -- insert lock/forget
--- insert lock/latch
+-- insert tombstone
 local holds = tonumber(ARGV[2])
 if refuseCopies(KEYS[6], holds, ARGV[3], ARGV[4], ARGV[5]) then
   return 3
@@ -36,7 +37,7 @@ else
       return line
     end)
   end
-  redis.call('hdel', KEYS[1], '')
+  touch(KEYS[1])
 end
 
 if holds > 0 then
@@ -55,7 +56,7 @@ local usedWithinMs = besideLock(function()
   for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
   leavePassed(q, KEYS[1], passed, not mine)
   local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
-  local ms = first and callUp(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
+  local ms = first and grantToFirst(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
   tidy(q)
   return ms
 end)

@@ -7,14 +7,13 @@
 --         [7] how many owners may be named there still   [8..] these, and the waiters that it was passed on to
 -- RETURNS 1 named so now, 2 was named so already, perhaps because Redis gave it the lock for a life, 0 none of them has it
 -- RETRY   safe: moves the count as it is and never creates; a late copy finds none of them
+-- insert touch
 -- insert fair-lock/queue
--- insert fair-lock/call-up
+-- insert fair-lock/grant-to-first
 -- insert fair-lock/leave-passed
 -- insert lock/move
 -- insert lock/note
--- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the rest be
--- written even when it is out of memory.
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 local earlier = tonumber(ARGV[7])
 local moved
 for i = 1, earlier do
@@ -31,7 +30,7 @@ besideLock(function()
   leavePassed(q, KEYS[1], passed, not isNamed)
   local first = not isNamed and redis.call('exists', KEYS[1]) == 0 and head(q)
   if first then
-    callUp(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
+    grantToFirst(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
   end
   tidy(q)
 end)

@@ -5,10 +5,10 @@
 -- RETURNS ms that a waiter of ours has to use it while others wait, 0 for nothing of that
 -- RETRY   safe: finds nothing
 -- insert fair-lock/queue
--- insert fair-lock/call-up
+-- insert fair-lock/grant-to-first
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
 remove(q, ARGV[1])
 local first = redis.call('exists', KEYS[1]) == 0 and head(q)
-local usedWithinMs = first and callUp(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5]) or 0
+local usedWithinMs = first and grantToFirst(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5]) or 0
 tidy(q)
 return usedWithinMs

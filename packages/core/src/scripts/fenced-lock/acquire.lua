@@ -1,18 +1,15 @@
 -- acquire: take a lock as lock/acquire does, with a token larger than that of any acquisition before.
--- KEYS    [1] lock hash (owner -> holds)   [2] latch of this owner   [3] note of the hold
+-- KEYS    [1] lock hash (owner -> holds)   [2] tombstone of this owner   [3] note of the hold
 --         [4] token counter
 -- ARGV    [1] owner   [2] 1: a re-entry keeps the token it has and needs lock/acquire only   [3] lease ms
 --         [4] sequence of this command   [5] highest sequence whose copies must be refused, 0 for none
---         [6] latch ttl ms   [7] '' for no note, else as lock/acquire   [8] counter, or time
+--         [6] tombstone ttl ms   [7] '' for no note, else as lock/acquire   [8] counter, or time
 --         [9] lifetime of the counter ms, 0 for none
 -- RETURNS {token} acquired; otherwise as lock/acquire: 3 superseded, {ttl ms, holder, holds, …} held
 -- RETRY   safe: an owner that has the lock already gets the same token, for nobody else counted since
-local lock = {
-  -- include lock/acquire
-}
-
+-- include lock/acquire
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local answer = lock['lock/acquire'].run({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)
+local answer = acquireLock({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)
 if answer ~= 1 then
   return answer
 end

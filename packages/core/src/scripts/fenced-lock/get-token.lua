@@ -3,6 +3,6 @@
 -- ARGV    none
 -- RETURNS the token, nil when none was given yet
 -- RETRY   safe: changes nothing
--- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
-redis.call('hdel', KEYS[1], '')
+-- insert touch
+touch(KEYS[1])
 return redis.call('get', KEYS[2])

@@ -3,6 +3,7 @@
 -- ARGV    [1] token   [2] value   [3] lifetime ms, 0 for none   [4] writer   [5] sequence of the writer's write
 -- RETURNS {1, token} accepted, {0, highest token} refused
 -- RETRY   safe: under one token, a write that comes after a later one of its writer changes nothing
+-- insert touch
 local kept = redis.call('hmget', KEYS[1], 'token', 'writer', 'sequence')
 local isOurs = kept[1] and kept[2] and kept[3] and string.match(kept[1], '^%d+$')
 if not isOurs and redis.call('exists', KEYS[1]) == 1 then
@@ -15,8 +16,7 @@ local token = ARGV[1]
 local isStale = #token < #highest or (#token == #highest and token < highest)
 local isCopy = token == highest and ARGV[4] == kept[2] and tonumber(ARGV[5]) <= tonumber(kept[3])
 if isStale or isCopy then
-  -- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
-  redis.call('hdel', KEYS[1], '')
+  touch(KEYS[1])
   return { isStale and 0 or 1, highest }
 end
 

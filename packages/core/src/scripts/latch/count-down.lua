@@ -4,20 +4,17 @@
 --         [4] channel   [5] PUBLISH or SPUBLISH
 -- RETURNS 1 counted, 0 there is no latch, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
--- insert counter/once
+-- insert counter/operation
 -- insert counter/number
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
-
--- A write that changes nothing comes first: after it Redis lets the rest pass, even when it is out of memory.
-redis.call('hdel', KEYS[2], '')
-
+-- insert touch
+touch(KEYS[2])
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local count = numberAt(KEYS[1])
 if not count then
   return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-  return outcome
+if operation.outcome then
+  return operation.outcome
 end
 if redis.call('exists', KEYS[1]) == 0 then
   return keep(operation, 0)

@@ -3,8 +3,8 @@
 -- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH
 -- RETURNS 1 announced, 0 somebody has it
 -- RETRY   safe: announces it again
--- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
-redis.call('hdel', KEYS[1], '')
+-- insert touch
+touch(KEYS[1])
 if redis.call('exists', KEYS[1]) == 1 then
   return 0
 end

@@ -8,8 +8,7 @@
 -- insert lock/note
 -- insert read-lock/writers
 -- insert lock/shape
--- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data. Not to the key
--- itself, which may be somebody else's.
+-- A write as touch is one, but not to the key itself, which may be somebody else's.
 redis.call('del', KEYS[6])
 local ttl = redis.call('pttl', KEYS[1])
 if ttl == -2 or (ARGV[1] == '1' and not (ttl > 0 and looksLikeLock(KEYS[1]))) then
@@ -25,10 +24,9 @@ local answer = {
   type(inLine) == 'number' and inLine or 0,
   type(writers) == 'number' and writers or 0,
 }
-local note = noteAt(KEYS[2])
-for i = 1, #fields, 2 do
-  if isOf(fields[i], note) then
-    answer[6], answer[7], answer[8] = fields[i], noteOf(KEYS[2], fields[i])
-  end
+local note = redis.pcall('get', KEYS[2])
+local noted = type(note) == 'string' and string.match(note, '^%d+ %S+ (.+)$')
+if noted and redis.call('hexists', KEYS[1], noted) == 1 then
+  answer[6], answer[7], answer[8] = noted, noteOf(KEYS[2], noted)
 end
 return answer

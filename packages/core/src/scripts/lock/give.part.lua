@@ -8,17 +8,12 @@ end
 
 -- insert life
 
--- An owner as clients of ours write it.
-local function isOwner(text)
-  return string.find(text, '^[^:]+:%d+$') ~= nil
-end
-
--- nonce: of the waiter, as the line has it.
+-- inbox: of its client; nonce: of the waiter, as the line has it.
 -- behind: the thread ids of those of its client that come next, each behind a comma; nil for nobody.
-local function give(lock, owner, untilMs, inboxPrefix, nonce, behind)
+local function give(lock, owner, untilMs, inbox, nonce, behind)
   local untilText = string.format('%.0f', untilMs)
   local told = untilText .. ':' .. owner .. (behind or '')
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inboxOf(owner, inboxPrefix), '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
+  redis.call('publish', inbox, '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
 end

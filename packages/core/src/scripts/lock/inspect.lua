@@ -3,8 +3,8 @@
 -- ARGV    none
 -- RETURNS {ttl ms, owner, holds, owner, holds, ...}; ttl is -2 without a lock, -1 without a time to live
 -- RETRY   safe: changes nothing
--- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
-redis.call('hdel', KEYS[1], '')
+-- insert touch
+touch(KEYS[1])
 local answer = redis.call('hgetall', KEYS[1])
 table.insert(answer, 1, redis.call('pttl', KEYS[1]))
 return answer

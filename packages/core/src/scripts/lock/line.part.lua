@@ -5,21 +5,13 @@
 -- And behind the number of the protocol that it speaks, at minus the nonce of the waiter, which is below 2^40, so that no
 -- life and no time is near it: who is given the lock is told in a way that only who can read this set knows.
 -- It is a hint: nobody has to stand here to take a free lock. Something of another type under its name is no line.
-local LIFE = 'alive:'
-local NONCE = '2:'
-local LEFT_FREE = 'left-free'
-local HEARD = 'heard'
+
 -- For so long the lock goes from one to the next. Then it is left to whoever comes first, for somebody may listen
 -- where nobody counts him: on a replica.
 local LONGEST_GIVING_MS = 100
 
-local function micros()
-  local time = redis.call('time')
-  return tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
-
 local function leave(line, owner)
-  if redis.call('zrem', line, owner, LIFE .. owner, NONCE .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
+  if redis.call('zrem', line, owner, 'alive:' .. owner, '2:' .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
     redis.call('pexpire', line, LONGEST_GIVING_MS)
   end
 end
@@ -27,7 +19,7 @@ end
 -- The clock was set back since somebody last came or asked again: the dead would count as alive for as long as that. Who
 -- lives stands here again at its next try. Returns whether it was so.
 local function endAfterSetBack(line, now)
-  local isOver = -tonumber(redis.call('zscore', line, HEARD) or 0) > now
+  local isOver = -tonumber(redis.call('zscore', line, 'heard') or 0) > now
   if isOver then
     redis.call('del', line)
   end
@@ -35,13 +27,13 @@ local function endAfterSetBack(line, now)
 end
 
 -- Returns until when it counts as alive, ms.
-local function stand(line, owner, forMs, nonce)
-  local now = micros()
-  endAfterSetBack(line, math.floor(now / 1000))
-  local untilMs = math.floor(now / 1000) + forMs
-  redis.call('zadd', line, 'nx', string.format('%.0f', now), owner)
-  redis.call('zadd', line, string.format('%.0f', -untilMs), LIFE .. owner, '-' .. nonce, NONCE .. owner,
-    string.format('%.0f', -math.floor(now / 1000)), HEARD)
+local function enqueue(line, owner, forMs, nonce)
+  local time = redis.call('time')
+  local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  endAfterSetBack(line, now)
+  redis.call('zadd', line, 'nx', time[1] .. string.format('%06d', time[2]), owner)
+  redis.call('zadd', line, string.format('%.0f', -now - forMs), 'alive:' .. owner, '-' .. nonce, '2:' .. owner,
+    string.format('%.0f', -now), 'heard')
   redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
-  return untilMs
+  return now + forMs
 end

@@ -1,9 +1,9 @@
 -- release: lower the hold count of an owner; at 0 give the lock to the first in line, or delete it and wake waiters.
 -- KEYS    [1] lock hash (owner -> holds)   [2] line of those who are given the lock
---         [3] latch of this owner, absent where all is given back and no copy can be on its way
+--         [3] tombstone of this owner, absent where all is given back and no copy can be on its way
 --         [4] note of the hold, absent where it has none
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
---         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] latch ttl ms
+--         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] tombstone ttl ms
 --         [6] unlock channel   [7] PUBLISH or SPUBLISH, '' to tell nobody
 --         [8] connections of this client that listen to it and stand not in line, '' to give it to nobody
 --         [9] prefix of the inbox channels of clients   [10] given where it is announced only while somebody stands in line
@@ -12,39 +12,47 @@
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 local holds = tonumber(ARGV[2])
 
-if holds > 0 or ARGV[4] ~= '0' then
--- Not otherwise: most releases have no latch, and shall not pay for it.
--- insert lock/latch
-  if refuseCopies(KEYS[3], holds, ARGV[3], ARGV[4], ARGV[5]) then
-    return 3
-  end
-end
-
+local isPlain = holds == 0 and ARGV[4] == '0' and not KEYS[4]
 -- A write, also where nothing is given back. On a demoted primary it fails, and after it Redis lets the count be written
 -- even when it is out of memory. The last field of a hash takes the hash with it.
-local removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
-local mine = removed == 1 or (holds > 0 and redis.call('hexists', KEYS[1], ARGV[1]) == 1)
-if holds > 0 then
-  if not mine then
-    return 0
-  end
-  redis.call('hset', KEYS[1], ARGV[1], holds)
-  return 2
-end
-if KEYS[4] then
--- Not before: a release without a note shall not pay for it.
--- insert lock/forget
-  forget(KEYS[4], ARGV[1])
-end
+local removed = isPlain and redis.call('hdel', KEYS[1], ARGV[1])
 -- pcall: something of another type is no line, and the release is told to everybody.
-local inLine = redis.pcall('zcard', KEYS[2])
-local isAwaited = inLine ~= 0
-if isAwaited and type(inLine) == 'number' then
--- Nor should one that nobody waits for.
--- insert lock/call-up
+local inLine = isPlain and redis.pcall('zcard', KEYS[2])
+if inLine == 0 then
+  if removed == 0 then return 0 end
+  if ARGV[10] then return 4 end
+  if ARGV[7] == '' then return 1 end
+  return 4 + redis.call(ARGV[7], ARGV[6], '0')
+end
+
+-- Not before: a full release without a note, while nobody stands in line, shall not pay for it.
+-- insert tombstone
+-- insert lock/forget
+if not isPlain then
+  if (holds > 0 or ARGV[4] ~= '0') and refuseCopies(KEYS[3], holds, ARGV[3], ARGV[4], ARGV[5]) then
+    return 3
+  end
+  removed = redis.call('hdel', KEYS[1], holds == 0 and ARGV[1] or '')
+  if holds > 0 then
+    if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
+      return 0
+    end
+    redis.call('hset', KEYS[1], ARGV[1], holds)
+    return 2
+  end
+  if KEYS[4] then
+    forget(KEYS[4], ARGV[1])
+  end
+  inLine = redis.pcall('zcard', KEYS[2])
+end
+local mine = removed == 1
+
+-- Nor should a release of one level.
+-- insert lock/grant-to-first
+if type(inLine) == 'number' and inLine > 0 then
   leave(KEYS[2], ARGV[1])
   local givenForMs = mine and ARGV[8] ~= ''
-    and giveToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
+    and grantToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
   if givenForMs then
     return -givenForMs
   end
@@ -52,7 +60,7 @@ end
 if not mine then
   return 0
 end
-if ARGV[10] and not isAwaited then
+if ARGV[10] and inLine == 0 then
   return 4
 end
 if ARGV[7] ~= '' then

@@ -4,18 +4,21 @@
 --         [3..] owners that may be named there still
 -- RETURNS 1 named so now, 0 none of them has the lock
 -- RETRY   safe: moves the count as it is and never creates; a late copy finds none of the earlier owners
+-- insert touch
 -- insert lock/move
--- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the rest be
--- written even when it is out of memory.
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
+local moved
 for i = 1, #ARGV - 2 do
-  if move(KEYS[1], ARGV[i + 2], ARGV[1]) then
-    if KEYS[2] then
+  moved = moved or move(KEYS[1], ARGV[i + 2], ARGV[1])
+end
+if not moved then
+  return redis.call('hexists', KEYS[1], ARGV[1])
+end
+if not KEYS[2] then
+  return 1
+end
+
 -- Not before: a rename without a note shall not pay for it.
 -- insert lock/note
-      describe(KEYS[2], ARGV[1], 1, ARGV[2])
-    end
-    return 1
-  end
-end
-return redis.call('hexists', KEYS[1], ARGV[1])
+describe(KEYS[2], ARGV[1], 1, ARGV[2])
+return 1

@@ -4,6 +4,7 @@
 -- RETURNS a list of the places in KEYS of the locks that their owner does not have; mostly there is none
 -- RETRY   safe: compares the owner, never creates, never shortens
 -- insert clock
+-- insert touch
 local lease = tonumber(ARGV[1])
 -- One text for all: from a number Redis would make one each time, and of a lease a moment.
 local endsAt = string.format('%.0f', clock() + lease)
@@ -15,8 +16,7 @@ local function prolong(key)
   if redis.call('pttl', key) < lease then
     redis.call('pexpireat', key, endsAt)
   else
-    -- A write that changes nothing, as below.
-    redis.call('hdel', key, '')
+    touch(key)
   end
 end
 
@@ -29,7 +29,7 @@ for i, key in ipairs(KEYS) do
       prolong(key)
     end
   else
-    -- A write that changes nothing: on a demoted primary it fails, instead of a loss that stale data tells of.
+    -- As touch: on a demoted primary it fails, instead of a loss that stale data tells of.
     local touched = try('hdel', key, '')
     if type(touched) == 'table' and touched.err and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
       return touched

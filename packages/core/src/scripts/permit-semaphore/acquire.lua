@@ -5,18 +5,18 @@
 -- RETURNS {1 taken, 0 not enough, -1 over (a late copy, or cancelled); permits left; ms until one ends, -1 for never;
 --         ms until the semaphore ends, negative for never}
 -- RETRY   safe: an operation counts once
--- insert counter/once
+-- insert counter/operation
 -- insert counter/number
 -- insert permit-semaphore/permits
-local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
+local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
   return NOT_A_NUMBER
 end
 local ended = redis.call('zcount', KEYS[2], '-inf', permits.now)
 local ttl = redis.call('pttl', KEYS[1])
-local outcome = outcomeOf(operation)
+local outcome = operation.outcome
 if not outcome then
   local wanted = #ARGV - 6
   outcome = free + ended >= wanted and 1 or 0

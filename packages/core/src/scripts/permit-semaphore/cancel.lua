@@ -4,16 +4,14 @@
 --         [4] channel   [5] PUBLISH or SPUBLISH   [6..] ids, in hex
 -- RETURNS how many permits went back
 -- RETRY   safe: what is cancelled already has nothing to go back
--- insert counter/once
+-- insert counter/operation
+-- insert touch
 -- insert permit-semaphore/permits
-local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5] }
-
--- A write that changes nothing comes first: after it Redis lets the rest pass, even when it is out of memory.
-redis.call('hdel', KEYS[3], '')
-
+touch(KEYS[3])
+local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 local count = 0
-if outcomeOf(operation) == 1 then
+if operation.outcome == 1 then
   for i = 1, #ARGV - 5 do
     count = count + redis.call('zrem', KEYS[2], raw(ARGV[i + 5]))
   end

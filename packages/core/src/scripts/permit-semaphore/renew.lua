@@ -4,8 +4,7 @@
 -- RETURNS ms until it ends, 0 when it has ended or was given back
 -- RETRY   safe: never creates, never shortens; ids are never used again
 -- insert permit-semaphore/permits
--- A write that changes nothing comes first. On a demoted primary it fails, and after it Redis lets the rest pass even
--- when it is out of memory.
+-- A write as touch is one, for a sorted set.
 redis.call('zrem', KEYS[1], '')
 local now, id = clock(), raw(ARGV[2])
 local ends = tonumber(redis.call('zscore', KEYS[1], id) or 0)

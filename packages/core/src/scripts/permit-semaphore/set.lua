@@ -4,20 +4,18 @@
 --         [4] channel   [5] PUBLISH or SPUBLISH   [6] permits
 -- RETURNS 1 done, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
--- insert counter/once
+-- insert counter/operation
 -- insert counter/number
 -- insert permit-semaphore/permits
-local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
-local free = numberAt(KEYS[1])
-if not free then
+local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
+if not numberAt(KEYS[1]) then
   return NOT_A_NUMBER
+end
+if operation.outcome then
+  return operation.outcome
 end
 local now = clock()
 local taken = redis.call('zcount', KEYS[2], '(' .. now, '+inf')
-local outcome = outcomeOf(operation)
-if outcome then
-  return outcome
-end
 -- SET comes first: it is what Redis refuses when out of memory. What has ended counts as free with it.
 local left = tonumber(ARGV[6]) - taken
 redis.call('set', KEYS[1], left, 'keepttl')

@@ -4,21 +4,18 @@
 --         [4] channel   [5] PUBLISH or SPUBLISH   [6] lease ms   [7] id, in hex
 -- RETURNS 1 done, 0 there is no such permit any more, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
--- insert counter/once
+-- insert counter/operation
 -- insert counter/number
+-- insert touch
 -- insert permit-semaphore/permits
-local operation = { key = KEYS[3], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
-
--- A write that changes nothing comes first: after it Redis lets the rest pass, even when it is out of memory.
-redis.call('hdel', KEYS[3], '')
-
+touch(KEYS[3])
+local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
   return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-  return outcome
+if operation.outcome then
+  return operation.outcome
 end
 reclaim(permits)
 local id = raw(ARGV[7])

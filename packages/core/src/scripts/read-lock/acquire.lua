@@ -1,14 +1,15 @@
 -- acquire: take a read lock that no writer has, or set the hold count of a reader.
--- KEYS    [1] lock hash (mode, owner -> holds)   [2] latch of this owner   [3] waiting writers
+-- KEYS    [1] lock hash (mode, owner -> holds)   [2] tombstone of this owner   [3] waiting writers
 --         [4] what the time-out keys of this owner's holds begin with   [5] note of a writer's hold
 -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
---         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
+--         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] tombstone ttl ms
 --         [7] the write owner that reads besides, '' for none   [8] 1: it stands back behind waiting writers
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
 --         {ttl ms, a holder, its holds, owners, and with a note its ms and traceparent} when a writer has it, or waits for it
--- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the latch
+-- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the tombstone
+-- insert touch
 -- insert read-lock/writers
--- insert lock/latch
+-- insert tombstone
 -- insert lock/note
 -- insert read-lock/holder
 local holds = tonumber(ARGV[2])
@@ -35,8 +36,7 @@ if not superseded and (mine or ((open or joins) and holds == 1)) then
   return 1
 end
 
--- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 if superseded then
   return 3
 end

@@ -5,9 +5,9 @@
 --         [4] mode to release: read or write   [5] how the time-out keys of an owner go on
 -- RETURNS the number of owners that lost it
 -- RETRY   safe: a second run finds nothing
+-- insert touch
 -- insert read-lock/wake-all
--- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
   return 0
 end

@@ -5,16 +5,16 @@
 -- RETURNS {1, tick, ticks before it that nobody ran or finished, each told once, ...} it runs, {2} it was run,
 --         {3} a later one was, {4, ms} so much too soon, {5} this owner does not have the lock, {6, now} it is too far ahead
 -- RETRY   safe: an owner runs one tick; a copy finds that tick, or that its owner has no lock any more
+-- insert touch
 -- insert schedule/ticks
 local owner, limits = ARGV[1], { ttl = ARGV[4], most = ARGV[5] }
 if redis.call('hexists', KEYS[1], owner) == 0 then
-  -- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
-  redis.call('hdel', KEYS[2], '')
+  touch(KEYS[2])
   return { 5 }
 end
 local ticks, now = ticksAt(KEYS[2]), clock()
 if ARGV[2] ~= '' and isTooFarAhead(tonumber(ARGV[2]), now) then
-  redis.call('hdel', KEYS[2], '')
+  touch(KEYS[2])
   return { 6, asText(now) }
 end
 local mine, latest = nil, -1
@@ -30,14 +30,14 @@ if not mine then
   local known, before = ticks[mine], ticks[latest]
   local wait = before and tonumber(before.notBefore) - now or 0
   if known and known.state ~= 'missed' then
-    redis.call('hdel', KEYS[2], '')
+    touch(KEYS[2])
     return { 2 }
   end
   if mine < latest or wait > 0 then
     if ARGV[2] ~= '' then
       note(KEYS[2], mine, { state = 'missed', from = asText(now) }, limits)
     end
-    redis.call('hdel', KEYS[2], '')
+    touch(KEYS[2])
     return mine < latest and { 3 } or { 4, wait }
   end
   if before and before.state == 'running' then

@@ -4,9 +4,9 @@
 --         [5] how many of them are kept
 -- RETURNS 1 noted, 0 the owner runs none (a copy, or somebody has found it unfinished)
 -- RETRY   safe: a tick that is not running is left alone
+-- insert touch
 -- insert schedule/ticks
--- First, because Redis allows it when it is out of memory, and with it what follows.
-redis.call('hdel', KEYS[2], '')
+touch(KEYS[2])
 local isLost = ARGV[2] == 'done' and redis.call('hexists', KEYS[1], ARGV[1]) == 0
 for tick, entry in pairs(ticksAt(KEYS[2])) do
   if entry.owner == ARGV[1] and entry.state == 'running' then

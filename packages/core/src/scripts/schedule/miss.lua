@@ -3,8 +3,9 @@
 -- ARGV    [1] tick   [2] ttl of the ticks ms   [3] how many of them are kept
 -- RETURNS 1 noted, 0 it is known of, or so far ahead that nobody may begin it
 -- RETRY   safe: what is known of a tick stays; who runs it after all puts that in its place
+-- insert touch
 -- insert schedule/ticks
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 local now = clock()
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 or isTooFarAhead(tonumber(ARGV[1]), now) then
   return 0

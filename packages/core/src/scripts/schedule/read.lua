@@ -3,6 +3,6 @@
 -- ARGV    none
 -- RETURNS {owners of the lock, {tick, what is known of it as JSON, ...}}
 -- RETRY   safe: changes nothing
--- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
-redis.call('hdel', KEYS[2], '')
+-- insert touch
+touch(KEYS[2])
 return { redis.call('hkeys', KEYS[1]), redis.call('hgetall', KEYS[2]) }

@@ -4,16 +4,15 @@
 --         [4] permits, may be negative   [5] channel   [6] PUBLISH or SPUBLISH   [7] 1: its time to live stays
 -- RETURNS 1 done, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
--- insert counter/once
+-- insert counter/operation
 -- insert counter/number
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
   return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-  return outcome
+if operation.outcome then
+  return operation.outcome
 end
 free = free + tonumber(ARGV[4])
 if ARGV[7] == '1' then

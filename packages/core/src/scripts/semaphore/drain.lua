@@ -3,16 +3,15 @@
 -- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
 -- RETURNS how many were taken, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
--- insert counter/once
+-- insert counter/operation
 -- insert counter/number
-local operation = { key = KEYS[2], number = ARGV[1], floor = ARGV[2], ttl = ARGV[3] }
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
   return NOT_A_NUMBER
 end
-local outcome = outcomeOf(operation)
-if outcome then
-  return outcome
+if operation.outcome then
+  return operation.outcome
 end
 if free > 0 then
   -- Before what is kept, as in acquire. SET takes the time to live away, as Redisson's does.

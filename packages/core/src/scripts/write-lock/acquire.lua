@@ -1,15 +1,16 @@
 -- acquire: take a free write lock, or set the hold count of the writer; refused, let readers know that it waits.
--- KEYS    [1] lock hash (mode, owner -> holds)   [2] latch of this owner   [3] waiting writers
+-- KEYS    [1] lock hash (mode, owner -> holds)   [2] tombstone of this owner   [3] waiting writers
 --         [4] note of the hold
 -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
---         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] latch ttl ms
+--         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] tombstone ttl ms
 --         [7] ms that readers stand back for it, 0 when it does not wait
 --         [8] note, or absent, as lock/acquire
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
 --         {ttl ms, a holder, its holds, owners, and with a note its ms and traceparent} when somebody else has it
--- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the latch
+-- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the tombstone
+-- insert touch
 -- insert read-lock/writers
--- insert lock/latch
+-- insert tombstone
 -- insert lock/note
 -- insert read-lock/holder
 local holds = tonumber(ARGV[2])
@@ -29,8 +30,7 @@ if not superseded and (mine or (free and holds == 1)) then
   return 1
 end
 
--- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
-redis.call('hdel', KEYS[1], '')
+touch(KEYS[1])
 if superseded then
   return 3
 end

@@ -1,14 +1,17 @@
--- once: an operation of one client counts once, however many copies of it arrive, and whenever.
+-- operation: an operation of one client on a counter counts once, however many copies of it arrive, and whenever.
 -- What came of it is kept until its client has the answer. Those up to the floor are over: nothing is kept of
 -- them, and a copy does nothing. -1: over, or cancelled.
-local function outcomeOf(operation)
-  local kept = redis.call('hmget', operation.key, operation.number, 'floor')
-  if not kept[1] and (tonumber(kept[2] or 0) or 0) < tonumber(operation.number) then
-    return nil
+
+-- What each operation begins with. Its `outcome` is what came of it; nil: it has not run.
+local function begin(key, number, floor, ttl)
+  local operation = { key = key, number = number, floor = floor, ttl = ttl }
+  local kept = redis.call('hmget', key, number, 'floor')
+  if kept[1] or (tonumber(kept[2] or 0) or 0) >= tonumber(number) then
+    -- A write as touch is one.
+    redis.call('hdel', key, '')
+    operation.outcome = tonumber(kept[1] or -1)
   end
-  -- A write that changes nothing: on a demoted primary it fails, instead of an answer from stale data.
-  redis.call('hdel', operation.key, '')
-  return tonumber(kept[1] or -1)
+  return operation
 end
 
 local function keep(operation, outcome)

@@ -1,4 +1,6 @@
--- call-up: gives a free lock to the first in line.
+-- grant-to-first: gives a free lock to the first in line.
+-- insert lock/give
+
 -- Who stands directly behind the first in line and is of the same client, which may pass the lock on to them in this
 -- order: their thread ids, each behind a comma.
 local function behindFirst(q, client)
@@ -60,21 +62,22 @@ end
 -- try as well.
 -- So does one that speaks another protocol: it has no nonce that we could read.
 -- unlock: Redisson's channel; publish: PUBLISH or SPUBLISH on it.
-local function callUp(q, lock, first, inboxes, unlock, publish)
+local function grantToFirst(q, lock, first, inboxes, unlock, publish)
   first = firstWhoHears(q, first, inboxes)
   local owner, marks = first.owner, first.marks
   local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
   local nonce = nonceIn(marks)
-  if nonce and string.find(marks, 'g', 1, true) and isOwner(owner) then
+  local inbox = inboxOf(owner, inboxes)
+  if nonce and string.find(marks, 'g', 1, true) and string.find(owner, '^[^:]+:%d+$') then
     local passesOn = string.find(marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inboxes, nonce, passesOn and behindFirst(q, clientOf(owner)))
+    give(lock, owner, first.untilMs, inbox, nonce, passesOn and behindFirst(q, clientOf(owner)))
     remove(q, owner)
     return q.listed > 0 and aliveMs or 0
   end
   -- It has come at a far place, perhaps, and got the patience of all before it: now its own is left.
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
   if marks then
-    redis.call('publish', inboxOf(owner, inboxes), (nonce and '2:' or '') .. 'turn:' .. owner)
+    redis.call('publish', inbox, (nonce and '2:' or '') .. 'turn:' .. owner)
   else
     redis.call(publish, unlock .. ':' .. owner, '0')
   end
