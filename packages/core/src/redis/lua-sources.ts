@@ -922,6 +922,7 @@ return answer
   'lock/line.part': `local LONGEST_GIVING_MS = 100
 local function leave(line, owner)
 if redis.call('zrem', line, owner, 'alive:' .. owner, '2:' .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
+redis.call('zrem', line, 'heard')
 redis.call('pexpire', line, LONGEST_GIVING_MS)
 end
 end

@@ -12,6 +12,8 @@ local LONGEST_GIVING_MS = 100
 
 local function leave(line, owner)
   if redis.call('zrem', line, owner, 'alive:' .. owner, '2:' .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
+    -- Of nobody there is nothing to hear: when the lock was left free is all that is worth keeping.
+    redis.call('zrem', line, 'heard')
     redis.call('pexpire', line, LONGEST_GIVING_MS)
   end
 end
