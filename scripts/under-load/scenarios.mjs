@@ -4,6 +4,7 @@ import { Cluster, Redis } from 'ioredis'
 
 // Some nodes need a while to forgive a node its last election (see RedisCluster.failOver).
 const REST_MS = 2_500
+const PAUSE_MS = 20_000
 const rest = () => new Promise((resolve) => setTimeout(resolve, REST_MS))
 
 const quiet = (client) => client.on('error', () => undefined)
@@ -39,7 +40,7 @@ const onCluster = (change, options = {}) => ({
 /** Sentinels, and what happens to the primary that they watch. */
 const onSentinels = (change, options = {}) => ({
   options,
-  promise: options.replicas || change !== crash ? 'no wrong grant' : 'counted',
+  promise: options.replicas || change === paused ? 'no wrong grant' : 'counted',
   start: async () => {
     const group = await RedisSentinels.start({ replicas: 2, downAfterMs: 1_000 })
     const sentinels = { sentinels: group.endpoints, name: group.name, sentinelRetryStrategy: () => 50 }
@@ -52,7 +53,7 @@ const onSentinels = (change, options = {}) => ({
       heal: async () => {
         await Promise.all(group.nodes.filter((node) => !node.running).map((node) => node.restart()))
         await group.healReplication()
-        await rest()
+        await group.settle()
       },
       stop: () => group.stop(),
     }
@@ -81,6 +82,16 @@ const crash = async (group, former) => {
   await group.newPrimary(former)
 }
 
+const planned = (group) => group.failOver()
+/** As deployment.md says: nothing is written from before the switch until the former primary is a replica. */
+const paused = async (group, former) => {
+  await former.command('CLIENT', 'PAUSE', PAUSE_MS, 'WRITE')
+  await group.healReplication()
+  const primary = await group.failOver()
+  await former.command('REPLICAOF', primary.host, primary.port)
+  await former.command('CLIENT', 'UNPAUSE')
+}
+
 /** Acknowledged by all replicas there are: so the one that is gone has to come back, as a replica. */
 const ACKS = (acks) => ({ replicas: { acks, timeoutMs: 500 } })
 const andBack = (change) => async (group, what) => {
@@ -96,7 +107,9 @@ export const SCENARIOS = {
   'cluster-sigkill': onCluster(kill),
   'cluster-sigkill-acks': onCluster(andBack(kill), ACKS(1)),
   'cluster-migration': onCluster(migrate),
-  'sentinel-planned': onSentinels((group) => group.failOver()),
+  'sentinel-planned': onSentinels(planned),
+  'sentinel-planned-paused': onSentinels(paused),
+  'sentinel-planned-acks': onSentinels(planned, ACKS(2)),
   'sentinel-sigkill': onSentinels(crash),
   'sentinel-sigkill-acks': onSentinels(andBack(crash), ACKS(2)),
 }

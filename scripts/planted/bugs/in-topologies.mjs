@@ -49,6 +49,27 @@ export const BUGS_IN_TOPOLOGIES = {
     test: 'packages/core/test/redis/cluster-attempts.test.ts',
     only: 'that re-grants what has arrived already',
   },
+  'behind Sentinel trust goes on while there is no connection': {
+    file: 'core/src/client/open-session.ts',
+    find: 'port.onLeft?.(',
+    replace: 'void ((_listener: () => void) => undefined)(',
+    test: 'packages/core/test/redis/sentinel-switch.test.ts',
+    only: 'a connection that ends is its first sign',
+  },
+  'what a Sentinel says of a switch is heard when the former primary has answered': {
+    file: 'core/src/redis/ioredis/port.ts',
+    find: "this.client.stream?.on('finish'",
+    replace: "this.client.stream?.on('error'",
+    test: 'packages/core/test/redis/sentinel-switch.test.ts',
+    only: 'switch-master while the former primary hangs',
+  },
+  'a server that says it is a replica is trusted': {
+    file: 'core/src/redis/script-dispatch.ts',
+    find: 'if (isOfReplica(reply)) {',
+    replace: "if (isOfReplica(reply) && reply.message === '') {",
+    test: 'packages/core/test/redis/conditions-demoted.test.ts',
+    only: 'its refusal ends all trust before its caller hears of it',
+  },
   'one script for all slots': {
     file: 'core/src/redis/script-dispatch.ts',
     find: 'if (!slotOf || commands.length === 1) {',

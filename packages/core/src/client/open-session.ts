@@ -19,6 +19,7 @@ import { ScriptRunner } from '../redis/script-runner.js'
 import { LastSeenHolders } from '../diagnostics/last-holders.js'
 import { ReleaseWaits } from '../runtime/release-waits.js'
 import { unexpectedReplies } from '../diagnostics/reports.js'
+import { FormerPrimary } from './former-primary.js'
 import { askServer } from './server-check.js'
 import { PlainLockQueue, type PlainLockQueueParts } from '../queue/plain-queue.js'
 import { BorrowedPermits } from './borrowed-permits.js'
@@ -48,6 +49,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     commandTimeoutMs: options.commandTimeout,
     batchSize: options.commandBatchSize,
     beforeResume,
+    demoted: () => formerPrimary.refused(),
     unexpected: unexpectedReplies(events),
     replicas: options.replicas,
   })
@@ -61,6 +63,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
       batchesInARow: port.slotOf ? 1 : SCRIPTS_IN_A_ROW,
     },
   )
+  const formerPrimary = new FormerPrimary(watchdog, background)
   const waiting = { clock: runtime, random, resyncIntervalMs: resyncInterval, unavailableTimeoutMs }
   const waiter = new Waiter(port.messages, waiting)
   const times = { runtime, clock: runtime }
@@ -89,6 +92,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     bareOrigins: { left: MOST_ORIGINS },
   }
   watchPrimaries(session)
+  port.onLeft?.(() => formerPrimary.left())
   return session
 }
 

@@ -63,6 +63,12 @@ export function isPassing(reply: Error): boolean {
   return TRANSIENT.has(codeOf(reply))
 }
 
+/** Whether it is the answer of a server that is a replica, or has become one. */
+export function isOfReplica(reply: Error): boolean {
+  const code = codeOf(reply)
+  return code === 'READONLY' || code === 'MASTERDOWN'
+}
+
 /** An error reply of Redis: the command had no effect. */
 export function refusal(error: Error, call: About): LockError {
   const { lockName, keys } = call

@@ -74,6 +74,12 @@ export interface RedisPort extends ScriptTransport {
    * removes the listener.
    */
   onPrimary(listener: PrimaryListener): () => void
+  /**
+   * Calls back when the client leaves a primary whose place another may have taken, before anybody hears of it otherwise:
+   * behind Sentinel every connection that ends may be the first sign of that. Returns the un-listener. Absent: a
+   * connection that ends says nothing of that sort.
+   */
+  onLeft?(listener: () => void): () => void
   /** A command got no reply in time: its server may not be the primary any more. */
   unanswered?(): void
   /** The prefix that the client puts before every key; here it is part of the lock's raw name. */

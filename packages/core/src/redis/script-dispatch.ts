@@ -1,5 +1,5 @@
 import { batchScript, encodeBatch, USUAL_ITEMS } from './batch.js'
-import { brokenOff, codeOf, QUEUED, refusal } from './failures.js'
+import { brokenOff, codeOf, isOfReplica, QUEUED, refusal } from './failures.js'
 import { Acknowledged } from './acknowledged-transport.js'
 import { isOfMovingSlot, type MovingSlots } from './moving-slots.js'
 import type { ScriptTransport } from './redis-port.js'
@@ -18,6 +18,8 @@ interface Outcomes {
 export interface DispatchParts {
   readonly runtime: Runtime
   readonly beforeResume: () => void
+  /** Called when a server that should be a primary replies that it is none, before the caller hears of it. */
+  readonly demoted: () => void
   /** Maximum number of transitions in one script; 1: one script each, and those gathered share one write. */
   readonly batchSize: number
   /** Null: keys are not kept apart in slots. */
@@ -33,6 +35,7 @@ export class ScriptDispatch {
   private gathered: ScriptCommand[] = []
   private readonly runtime: Runtime
   private readonly beforeResume: () => void
+  private readonly demoted: () => void
   private readonly batchSize: number
   private readonly movingSlots: MovingSlots | null
   private readonly underWay: UnderWay
@@ -43,10 +46,11 @@ export class ScriptDispatch {
 
   constructor(
     private readonly transport: ScriptTransport,
-    { runtime, beforeResume, batchSize, movingSlots }: DispatchParts,
+    { runtime, beforeResume, demoted, batchSize, movingSlots }: DispatchParts,
   ) {
     this.runtime = runtime
     this.beforeResume = beforeResume
+    this.demoted = demoted
     this.batchSize = batchSize
     this.movingSlots = movingSlots
     this.underWay = new UnderWay(runtime)
@@ -211,6 +215,9 @@ export class ScriptDispatch {
       }
       const reply = replies[i]
       if (this.transport.isErrorReply(reply)) {
+        if (isOfReplica(reply)) {
+          this.demoted()
+        }
         command.failed(refusal(reply, command.call))
       } else if (reply instanceof Error) {
         command.failed(brokenOff(reply, command.call))

@@ -18,6 +18,8 @@ export interface RunnerLimits {
   readonly batchSize: number
   /** Runs before a reply, or a missed deadline, resumes the caller. */
   readonly beforeResume: () => void
+  /** Called when a server that should be a primary replies that it is none, before the caller hears of it. */
+  readonly demoted: () => void
   /** Called for a reply that the script cannot give. */
   readonly unexpected?: CommandTrouble['unexpected'] | undefined
   /** Leases count only when this many replicas have them. */
@@ -41,9 +43,9 @@ export class ScriptRunner {
     private readonly limits: RunnerLimits,
   ) {
     this.usualDeadlines = this.newDeadlines(limits.commandTimeoutMs)
-    const { replicas, batchSize, beforeResume } = limits
+    const { replicas, batchSize, beforeResume, demoted } = limits
     this.movingSlots = port.slotOf ? new MovingSlots(runtime) : null
-    const parts = { runtime, beforeResume, batchSize, movingSlots: this.movingSlots }
+    const parts = { runtime, beforeResume, demoted, batchSize, movingSlots: this.movingSlots }
     this.dispatch = new ScriptDispatch(port, parts)
     const transport = replicas && new AcknowledgedTransport(runtime, port, replicas)
     this.acknowledged = transport ? new ScriptDispatch(transport, parts) : null

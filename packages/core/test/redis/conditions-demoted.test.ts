@@ -3,6 +3,7 @@ import { RedisServer } from '@holdfast/testing'
 import { RedisUnavailableError } from '../../src/index.js'
 import { lostAt, nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { eventually } from './support/harness.js'
+import { BELIEVES, belief } from './support/losses.js'
 import { usePrivateServer } from './support/private-server.js'
 import { soon } from './support/rig.js'
 import { Stalls } from './support/stalls.js'
@@ -50,6 +51,23 @@ describe('a primary that is demoted for a while', () => {
     await eventually(async () => (await admin.pttl(NAME)) > 2_500)
     expect(hold.signal.aborted).toBe(false)
     await hold.verify()
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('its refusal ends all trust before its caller hears of it, until a primary has confirmed the hold (I1)', async () => {
+    const locks = await own.client(impatient)
+    const hold = await locks.getLock(NAME).acquire()
+    await demote()
+    expect(belief(hold)).toEqual(BELIEVES)
+    const asked = locks.getLock('free').tryLock()
+    const believed = asked.then(
+      () => 'served',
+      () => belief(hold),
+    )
+    expect(await believed).toEqual({ trusted: false, ensured: false, aborted: false })
+    await promote()
+    await eventually(() => hold.trustedForMs > 0)
+    expect(belief(hold)).toEqual(BELIEVES)
     expect(await hold.release()).toBe('released')
   })
 

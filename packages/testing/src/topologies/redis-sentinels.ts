@@ -102,6 +102,19 @@ export class RedisSentinels {
     )
   }
 
+  /**
+   * Resolves when every running sentinel has been told by each running server that it is the primary, or a linked replica.
+   * A fail-over that begins earlier may come to nothing: a sentinel that knows the chosen server as a primary of before
+   * makes it a replica again.
+   */
+  settle(): Promise<void> {
+    const whole = { replicas: running(this.nodes).length - 1, others: running(this.sentinels).length - 1 }
+    return observe('sentinels see all roles', this.#all, async () => {
+      await this.#agreed()
+      for (const sentinel of running(this.sentinels)) await expectWholeGroup(sentinel, this.name, whole)
+    })
+  }
+
   /** Ends all servers and removes their folders. Safe to call again. */
   async stop(): Promise<void> {
     // Sentinels first: they would start a fail-over between servers that are about to end.

@@ -45,7 +45,12 @@ export const expectWholeGroup = async (
   expectState(flags === 'master', `${sentinel.url} sees the primary as ${String(flags)}`)
   const linked = ((await sentinel.command('SENTINEL', 'SLAVES', name)) as unknown[]).filter((reply) => {
     const replica = fields(reply)
-    return replica.get('flags') === 'slave' && replica.get('master-link-status') === 'ok'
+    // The role is the one that the server itself has told, which is older than its flags after a change.
+    return (
+      replica.get('flags') === 'slave' &&
+      replica.get('role-reported') === 'slave' &&
+      replica.get('master-link-status') === 'ok'
+    )
   })
   expectState(linked.length === replicas, `${sentinel.url} sees ${linked.length} linked replicas`)
   const peers = ((await sentinel.command('SENTINEL', 'SENTINELS', name)) as unknown[]).filter(

@@ -10,10 +10,11 @@ export interface IoredisScripting {
  */
 export interface IoredisClient extends IoredisScripting {
   readonly status: string
-  readonly options: { readonly keyPrefix?: string | undefined }
+  readonly options: { readonly keyPrefix?: string | undefined; readonly sentinels?: unknown }
   /** Its socket, once there is one. */
   readonly stream?:
-    { on(event: 'error', listener: () => void): unknown; cork?(): void; uncork?(): void } | undefined
+    | { on(event: 'error' | 'finish', listener: () => void): unknown; cork?(): void; uncork?(): void }
+    | undefined
   connect(): Promise<unknown>
   disconnect(reconnect?: boolean): void
   quit(): Promise<unknown>

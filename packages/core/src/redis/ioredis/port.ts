@@ -21,6 +21,8 @@ export class IoredisPort implements RedisPort {
   private readonly acknowledged = new IoredisAcknowledged()
   private readonly listeners = new Listeners()
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
+  private readonly leftListeners = new Listeners()
+  private hasLeft = false
   private readonly troubles: ConnectionTrouble
   private readonly identity = new PrimaryIdentity(isReplyError)
 
@@ -34,10 +36,12 @@ export class IoredisPort implements RedisPort {
     this.sender = plainSender(client)
     this.messages = new Subscriptions(runtime, (events) => new IoredisMessages(client, events))
     this.troubles = new ConnectionTrouble(client, 'ioredis', this.onChange)
+    client.on('connect', this.onConnect)
     client.on('close', this.onClose)
     client.on('ready', this.onReady)
     client.on('end', this.onChange)
     if (client.status === 'ready') {
+      this.onConnect()
       this.onReady()
     }
     if (ownsClient) {
@@ -67,6 +71,10 @@ export class IoredisPort implements RedisPort {
 
   onPrimary(listener: PrimaryListener): () => void {
     return this.primaryListeners.add(listener)
+  }
+
+  onLeft(listener: () => void): () => void {
+    return this.leftListeners.add(listener)
   }
 
   acknowledgedAt(): AcknowledgedConnection {
@@ -104,16 +112,36 @@ export class IoredisPort implements RedisPort {
   }
 
   async close(): Promise<void> {
+    this.client.off('connect', this.onConnect)
     this.client.off('close', this.onClose)
     this.client.off('ready', this.onReady)
     this.client.off('end', this.onChange)
     this.listeners.clear()
+    this.leftListeners.clear()
     this.troubles.close()
     this.primaryListeners.clear()
     await this.messages.close()
     await this.acknowledged.close()
     if (this.ownsClient) {
       await endConnection(this.client)
+    }
+  }
+
+  /**
+   * ioredis's failoverDetector ends the socket on its side, and its end comes when the former primary has answered that,
+   * or after `disconnectTimeout`: until then nothing else would tell.
+   */
+  private readonly onConnect = (): void => {
+    this.hasLeft = false
+    if (this.client.options.sentinels) {
+      this.client.stream?.on('finish', this.onLeaving)
+    }
+  }
+
+  private readonly onLeaving = (): void => {
+    if (!this.hasLeft) {
+      this.hasLeft = true
+      this.leftListeners.tell()
     }
   }
 
@@ -130,6 +158,9 @@ export class IoredisPort implements RedisPort {
   /** ioredis resends commands in flight after the reconnect; the first copy may have run, or may still run. */
   private readonly onClose = (): void => {
     this.connectionEpoch += 1
+    if (this.client.options.sentinels) {
+      this.onLeaving()
+    }
     this.onChange()
   }
 }

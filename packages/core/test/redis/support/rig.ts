@@ -82,6 +82,7 @@ export class Rig {
       commandTimeoutMs: 3_000,
       batchSize: USUAL_ITEMS,
       beforeResume: () => undefined,
+      demoted: () => undefined,
     })
     this.closers.push(() => {
       runner.close()
