@@ -6,8 +6,8 @@ interface Listeners {
 const bySignal = new WeakMap<AbortSignal, Listeners>()
 
 /**
- * Calls back when the signal aborts; returns the un-listener. However many callers share a signal, it carries one
- * listener of ours: a thousand would make Node warn of a leak, and cost a walk along all of them to remove one.
+ * Calls the callback when the signal aborts. Returns a function that removes it. All callers of a signal share one
+ * event listener: a thousand would make Node warn of a leak, and removing one would walk along all of them.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const listeners = bySignal.get(signal) ?? listenTo(signal)
@@ -26,7 +26,7 @@ function listenTo(signal: AbortSignal): Listeners {
   const listeners = {
     callbacks,
     listener: () => {
-      // One may end the wait of another, whose callback is removed then: a caller settles once.
+      // One callback may end another caller's wait, which removes its callback: a caller settles once.
       for (const callback of [...callbacks]) if (callbacks.has(callback)) callback()
     },
   }

@@ -2,17 +2,17 @@ import type { WaiterClock } from './clock.js'
 import { Deadline } from './deadline.js'
 import type { WaitOutcome } from './wait-request.js'
 
-/** What a line knows about whether its attempts are answered at all. "No answer" is neither yes nor no. */
+/** Tracks for a line whether its attempts get replies at all. "No reply" is neither a success nor a refusal. */
 export class Availability {
-  /** Attempts without an answer since the last answer. */
+  /** Attempts without a reply since the last reply. */
   failures = 0
-  /** What the latest of them reported. */
+  /** The error of the latest of them. */
   error: unknown = undefined
   private answeredAt: number | undefined = undefined
   private unavailableSince: number | undefined = undefined
   private limit: Deadline | undefined = undefined
 
-  /** `onTooLong`: nobody has answered for `toleranceMs` milliseconds. */
+  /** `onTooLong`: called when no attempt has got a reply for `toleranceMs` milliseconds. */
   constructor(
     private readonly clock: WaiterClock,
     private readonly toleranceMs: number,
@@ -29,9 +29,9 @@ export class Availability {
     this.forgetOutage()
   }
 
-  /** `sentAt`: when the attempt that brought no answer began; nobody has answered since then. */
+  /** `sentAt`: when the attempt began; there has been no reply since. */
   unanswered(sentAt: number, error: unknown): void {
-    // The late report of an attempt whose caller has gone may be about an outage that is over.
+    // The late failure of an attempt whose caller has gone may belong to an outage that is over.
     if (this.answeredAt !== undefined && sentAt < this.answeredAt) return
     this.failures += 1
     this.error = error
@@ -39,7 +39,7 @@ export class Availability {
     if (this.unavailableTooLong) this.onTooLong()
   }
 
-  /** Undefined: nobody has been answered yet, neither yes, no nor "no answer". */
+  /** Undefined: no attempt has completed yet, in any way. */
   outcomeAtDeadline(): WaitOutcome<never> | undefined {
     if (this.unavailableSince !== undefined) return { kind: 'unavailable', error: this.error }
     return this.answeredAt === undefined ? undefined : { kind: 'timeout' }
@@ -56,7 +56,7 @@ export class Availability {
 
   private beginOutage(since: number): void {
     this.unavailableSince = since
-    // A timer, because the limit must end waits also while an attempt hangs.
+    // A timer, because the limit must end waits even while an attempt hangs.
     if (this.toleranceMs === Infinity || this.unavailableTooLong) return
     this.limit = new Deadline(this.clock, since + this.toleranceMs, this.onTooLong)
   }

@@ -2,7 +2,7 @@ import type { WaiterClock } from './clock.js'
 import { ParkedCaller, type CallerPlace } from './parked-caller.js'
 import type { Attempt, WaitOutcome, WaitRequest } from './wait-request.js'
 
-/** Callers that do not wait: one attempt each, beside every line. */
+/** Callers that do not wait: one attempt each, outside all lines. */
 export class Barging implements CallerPlace {
   private readonly callers = new Set<ParkedCaller>()
 
@@ -28,7 +28,7 @@ export class Barging implements CallerPlace {
     this.callers.delete(caller)
   }
 
-  /** The deadline of these callers is their attempt's answer, so this is never asked. */
+  /** Never called: the deadline of these callers is the reply to their attempt. */
   outcomeAtDeadline(): WaitOutcome<never> {
     return { kind: 'timeout' }
   }

@@ -1,6 +1,6 @@
 import type { ParkedCaller } from './parked-caller.js'
 
-/** Callers in order of arrival. Doubly linked, so that leaving from the middle costs the same in any line. */
+/** Callers in order of arrival. Doubly linked, so that leaving from the middle is O(1). */
 export class CallerList {
   head: ParkedCaller | undefined = undefined
   length = 0
@@ -20,26 +20,26 @@ export class CallerList {
     else this.head = next
     if (next) next.previous = previous
     else this.tail = previous
-    // A ticket that somebody keeps must not keep its old neighbours alive.
+    // A kept ticket must not keep its former neighbours in memory.
     caller.previous = undefined
     caller.next = undefined
     this.length -= 1
   }
 
-  /** Whoever takes it out settles it. */
+  /** Removes a caller; its remover must settle it. */
   takeOut(caller: ParkedCaller): void {
     this.remove(caller)
     caller.close()
   }
 
-  /** The head and those behind it, up to the first that does not share. */
+  /** The head and the adjacent callers that share with it. */
   sharedFront(): ParkedCaller[] {
     const front = []
     for (let caller = this.head; caller?.shared; caller = caller.next) front.push(caller)
     return front
   }
 
-  /** Safe against the visited caller leaving the list. */
+  /** Safe if the visited caller leaves the list. */
   forEach(visit: (caller: ParkedCaller) => void): void {
     let caller = this.head
     while (caller) {

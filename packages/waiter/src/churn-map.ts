@@ -1,16 +1,17 @@
-/** What a table of the Map has instead of a value. */
+/** The map's value: the Map's tables refer to it instead of the user's object. */
 interface Entry<V> {
   value: V | undefined
 }
 
-/** So many places are kept for keys that went, beside one for each that is there. */
+/** Empty entries kept, in addition to one per present key. */
 const SPARE = 32
 
 /**
- * A Map for what comes and goes many thousand times a second. V8's Map makes a new table every so many changes, and the
- * old one points to it. One dead table that has outlived two collections of the young keeps all tables after it, and
- * with them whatever was in one when it was replaced, until the next full collection: the young would be copied instead
- * of dropped. So an entry is emptied when it goes. It keeps its place for a while, because the same keys often come back.
+ * A Map for entries that come and go many thousand times a second. V8's Map is rebuilt every so many changes, and the
+ * old table points to the new one. One dead table that has survived two young-generation collections keeps all later
+ * tables alive, with everything they referred to, until the next full collection: young objects would be copied
+ * instead of dropped. So an entry is emptied when it is deleted. It stays for a while, because the same keys often
+ * return.
  */
 export class ChurnMap<K, V extends object> {
   private readonly entries = new Map<K, Entry<V>>()
@@ -53,7 +54,7 @@ export class ChurnMap<K, V extends object> {
     return true
   }
 
-  /** A copy: it may change while somebody walks through it. */
+  /** A copy: the map may change during the iteration. */
   get all(): V[] {
     const values = []
     for (const { value } of this.entries.values()) {

@@ -1,6 +1,6 @@
-/** Time as the waiter needs it: monotonic, in milliseconds. Wall clocks step, and a step would end waits. */
+/** The waiter's clock: monotonic, in milliseconds. A wall clock can step, which would end waits. */
 export interface WaiterClock {
-  /** Milliseconds since any fixed point; never goes back. */
+  /** Milliseconds since an arbitrary point; never goes back. */
   now(): number
   /** Calls `fire` once after `delayMs` milliseconds (at most 2^31 - 1), unless cancelled before. */
   setTimer(delayMs: number, fire: () => void): Timer
@@ -18,5 +18,5 @@ export function asMicrotask(clock: WaiterClock, work: () => void): void {
   else void Promise.resolve().then(work)
 }
 
-/** Node turns the delay of a longer timer into 1 ms. */
+/** Node fires a timer with a longer delay after 1 ms. */
 export const longestDelayMs = 2 ** 31 - 1

@@ -1,6 +1,6 @@
 import { longestDelayMs, type Timer, type WaiterClock } from './clock.js'
 
-/** Calls back once `at` has passed on the clock, however long or early the timers under it are. */
+/** Calls back once `at` has passed on the clock, regardless of how long or imprecise the timers are. */
 export class Deadline {
   private timer: Timer
 

@@ -1,7 +1,7 @@
 import type { WaiterClock } from './clock.js'
 import type { TopicSubscriptions } from './topic-subscriptions.js'
 
-/** What all lines of one waiter share. Durations in milliseconds. */
+/** Settings shared by all lines of one waiter. Durations in milliseconds. */
 export interface LineSetting {
   readonly clock: WaiterClock
   readonly random: () => number

@@ -1,6 +1,6 @@
 import type { TopicSubscriptions } from './topic-subscriptions.js'
 
-/** The one subscription of a line: begun at the first refusal, kept until the line is empty. */
+/** The single subscription of a line: started at the first refusal, kept until the line is empty. */
 export class LineSubscription {
   isConfirmed = false
   private topic: string | undefined = undefined
@@ -10,13 +10,13 @@ export class LineSubscription {
     private readonly on: { readonly onMessage: () => void; readonly onConfirmed: () => void },
   ) {}
 
-  /** Subscribes, unless that is done or under way. A failure is forgotten: the next call tries again. */
+  /** Subscribes, once per topic. After a failure the next call tries again. */
   follow(topic: string): void {
     if (topic === this.topic) return
     this.drop()
     this.topic = topic
     this.topics.add(topic, this.on.onMessage).then(
-      // I4: a message published between the last attempt and this moment went to nobody.
+      // I4: a message between the last attempt and the confirmation was lost, so the confirmation counts as one.
       () => {
         this.isConfirmed = this.topic === topic
         this.on.onConfirmed()

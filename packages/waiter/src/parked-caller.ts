@@ -4,38 +4,38 @@ import { Deadline } from './deadline.js'
 import { runQuietly } from './run-quietly.js'
 import type { Answer, Attempt, Ticket, WaitOutcome, WaitRequest } from './wait-request.js'
 
-/** Where a caller stands. */
+/** The owner of a caller: a line, or the set of callers that do not wait. */
 export interface CallerPlace {
   readonly clock: WaiterClock
-  /** The caller has settled by its own deadline, abort or `leave()`. */
+  /** The caller has settled by its own deadline, signal or `leave()`. */
   departed(caller: ParkedCaller): void
-  /** Undefined: nobody has been answered yet. */
+  /** Undefined: no attempt has got a reply yet. */
   outcomeAtDeadline(): WaitOutcome<never> | undefined
 }
 
-/** How long a caller waits, monotonic ms. Most wait for as long as it takes, and have none. */
+/** A caller's deadline, monotonic ms. Most callers have none. */
 interface Limit {
   readonly dueAt: number
-  /** Until when a caller whose time is up waits for the first answer of its line. */
+  /** Until when a caller past its deadline waits for the first reply in its line. */
   readonly patientUntil: number
   deadline: Deadline
 }
 
-/** What ends a wait beside its place. */
+/** What can end the wait, besides its line. */
 interface Ends {
   readonly limit: Limit | undefined
   readonly stopListening: (() => void) | undefined
 }
 
 /**
- * One caller: settles once, by whichever comes first of its place, its deadline, its signal and `leave()`,
- * and leaves no timer and no listener behind. It is its own ticket, so that a caller costs one object.
+ * One caller. It settles once, by its line, its deadline, its signal or `leave()`, whichever is first, and leaves no
+ * timer or listener behind. It is its own ticket, so that a caller costs one object.
  */
 export class ParkedCaller implements Ticket<unknown> {
   readonly outcome: Promise<unknown>
   previous: ParkedCaller | undefined = undefined
   next: ParkedCaller | undefined = undefined
-  /** The flight that its attempt belongs to, while that is not answered. */
+  /** The flight of its attempt, until the reply. */
   flight: object | undefined = undefined
   private resolve!: (outcome: unknown) => void
   private state: 'entered' | 'parked' | 'settled' = 'entered'
@@ -82,7 +82,7 @@ export class ParkedCaller implements Ticket<unknown> {
     return count
   }
 
-  /** Never throws: what `attempt` throws is a rejection like any other. */
+  /** Never throws: an exception of `attempt` becomes a rejection. */
   attempt(): Answer<Attempt<unknown>> {
     try {
       return this.request.attempt()
@@ -91,12 +91,12 @@ export class ParkedCaller implements Ticket<unknown> {
     }
   }
 
-  /** Undefined: it does not want it. */
+  /** Undefined: the offer is declined. */
   accept(offer: unknown): unknown {
     return this.request.accept?.(offer)
   }
 
-  /** Tells the caller, once, that it has to wait. Runs foreign code: call it last. */
+  /** Notifies the caller, once, that it has to wait. Runs foreign code: call it last. */
   park(): void {
     if (this.state !== 'entered') return
     this.state = 'parked'
@@ -117,7 +117,7 @@ export class ParkedCaller implements Ticket<unknown> {
     this.place.departed(this)
   }
 
-  /** Ends the wait if the deadline has passed: after a pause of the process its timer may come too late. */
+  /** Ends the wait if its deadline has passed: after a pause of the process its timer may fire too late. */
   expireIfDue(): boolean {
     const limit = this.ends?.limit
     if (!this.isHere || !limit || this.place.clock.now() < limit.dueAt) return false
@@ -139,7 +139,7 @@ export class ParkedCaller implements Ticket<unknown> {
     this.resolve(rejectionOf(this.request, reason))
   }
 
-  /** From now on nothing ends its wait but whoever settles it. */
+  /** Stops the deadline and the signal: only the remover settles the caller now. */
   close(): void {
     this.state = 'settled'
     this.ends?.limit?.deadline.cancel()
@@ -186,7 +186,7 @@ export class ParkedCaller implements Ticket<unknown> {
   }
 }
 
-/** What the outcome of a request is that rejects. */
+/** The outcome of a request whose wait is rejected. */
 export function rejectionOf<R>(
   request: Pick<WaitRequest<unknown, R>, 'rejected'>,
   reason: unknown,
@@ -195,7 +195,9 @@ export function rejectionOf<R>(
   return request.rejected ? rejection.catch((error: unknown) => request.rejected?.(error) as R) : rejection
 }
 
-/** Not before the caller's promise has come to follow this one: the stack of an error tells then who awaits it. */
+/**
+ * Resolves only after the caller's promise has come to follow this one, so that an error's stack shows who awaits it.
+ */
 function laterOn<T>(value: T): Promise<T> {
   return Promise.resolve(value).then((same) => same)
 }

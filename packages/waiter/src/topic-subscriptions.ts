@@ -3,7 +3,7 @@ import type { WakeSource } from './wake-source.js'
 
 type Listener = (payload: string) => void
 
-/** One subscription per topic, however many listen to it. */
+/** One subscription per topic, shared by all its listeners. */
 export class TopicSubscriptions {
   private readonly topics = new Map<string, Topic>()
   private closed = false
@@ -11,17 +11,17 @@ export class TopicSubscriptions {
   constructor(private readonly source: WakeSource) {}
 
   /**
-   * Resolves when the source has confirmed the topic. The listener may hear messages before that. Added
-   * twice, it hears a message once and has to be removed twice. What it throws is ignored.
+   * Adds a listener; resolves when the source has confirmed the topic. Messages may arrive before that. A listener
+   * added twice is called once per message and must be removed twice. Exceptions of the listener are ignored.
    *
-   * @throws what the source rejects with, and an Error after `close`; the listener is then not registered.
+   * @throws the source's rejection, or an Error after `close`; the listener is then not registered.
    */
   async add(topic: string, listener: Listener): Promise<void> {
     if (!this.closed) await this.open(topic).add(listener)
     if (this.closed) throw new Error(`The subscriptions are closed; cannot listen to ${topic}`)
   }
 
-  /** Whether the source has it, as it last confirmed; undefined while it is being asked. */
+  /** Whether the topic was subscribed as of the source's last confirmation; undefined during a request. */
   isLive(topic: string): boolean | undefined {
     const known = this.topics.get(topic)
     return known ? known.isLive : false
@@ -32,7 +32,9 @@ export class TopicSubscriptions {
     await this.topics.get(topic)?.remove(listener)
   }
 
-  /** Drops all listeners. Resolves when the source has answered for every topic; never rejects. Safe twice. */
+  /**
+   * Removes all listeners. Resolves when the source has replied for every topic; never rejects. May be called twice.
+   */
   async close(): Promise<void> {
     this.closed = true
     await Promise.all([...this.topics.values()].map((topic) => topic.clear()))
@@ -49,14 +51,14 @@ export class TopicSubscriptions {
 }
 
 /**
- * One topic. Listeners say what is wanted, `live` what the source last confirmed, and one loop at a time
- * brings the second to the first. Because only the loop talks to the source, calls for one topic never
- * overlap, and an add that meets an unsubscribe in flight is the loop's next round.
+ * One topic. `listeners` is the wanted state, `live` the state last confirmed by the source; a single loop brings the
+ * second to the first. Only this loop calls the source, so calls for one topic never overlap, and an `add` during an
+ * unsubscription becomes the loop's next round.
  */
 class Topic {
   private readonly listeners = new Map<Listener, number>()
   private live = false
-  /** The source has not answered yet. */
+  /** A request to the source is in flight. */
   private isAsking = false
   private settling: Promise<void> | undefined = undefined
 
@@ -93,7 +95,7 @@ class Topic {
   }
 
   private settle(): Promise<void> {
-    // Also when it was about to be unsubscribed.
+    // Also cancels an unsubscription that has not been sent yet.
     if (this.wanted === this.live && !this.isAsking) return Promise.resolve()
     if (this.settling) return this.settling
     // The loop awaits at least once before it resets `settling`, so this assignment comes first.
@@ -108,7 +110,7 @@ class Topic {
     try {
       while (this.wanted !== this.live) await (this.wanted ? this.subscribe() : this.unsubscribe())
     } catch (error) {
-      // Everyone who listens, or came while this failed, has been waiting for this very confirmation.
+      // All current listeners have been waiting for this confirmation.
       this.listeners.clear()
       throw error
     } finally {
@@ -134,14 +136,14 @@ class Topic {
     try {
       await this.source.unsubscribe(this.name)
     } catch {
-      // Nobody is left whom the error could concern, and a broken connection has no subscriptions.
+      // No listener is left to report the error to, and a broken connection has no subscriptions.
     }
     this.isAsking = false
     this.live = false
   }
 
   private deliver(payload: string): void {
-    // A copy: a listener that removes and adds itself would be visited for ever.
+    // A copy: a listener that removes and re-adds itself would be visited for ever.
     for (const listener of [...this.listeners.keys()]) runQuietly(() => listener(payload))
   }
 }

@@ -1,6 +1,6 @@
 /*
- * One line: the callers of one queue. Only the head tries; the others cost a list entry and a promise. While a head
- * shares, those behind it that share too try in the same flight.
+ * One line: the callers of one queue. Only the head tries; the others cost a list entry and a promise. If the head
+ * shares, adjacent callers that share too try in the same flight.
  *
  *    enter() ──► [tail] ──► [ 2nd ] ──► [head] ──► done | timeout | unavailable | left | rejected
  *
@@ -18,20 +18,20 @@
  *    a pause:  retryAfterMs of the last answer, at most resyncIntervalMs; none for a head without ticks
  *
  * Races, and what holds:
- * - A message between the refusal and the subscription reaches nobody (I4). So the confirmation of the
+ * - A message between the refusal and the subscription is lost (I4). So the confirmation of the
  *   subscription counts as a wake.
- * - A message while an attempt is in flight may be about a state the attempt did not see (I4). So wakes
- *   are counted, and a refusal is only believed if none came since its attempt was sent.
- * - A head that leaves may have been the one a message was meant for. So its successor tries at once and
- *   does not wait for the attempt left in flight; what that attempt still brings is given back (I8).
- * - An attempt in flight may bring what is offered, or find that it is not there yet. So a head that tries is
- *   offered nothing.
- * - A line that stands back may be woken meanwhile, by its own message above all. So a wake does not end it: the
- *   try that it asks for comes when the line has stood back.
- * - A success takes what was there to take. So the successor sleeps instead of collecting a refusal. Unless both
- *   share: then the successor tries.
- * - A message may be this process's own, of the release before the attempt. So one that came during an attempt that
- *   took all does not count: a successor that tried for it could not be offered anything meanwhile.
+ * - A message during an attempt may be about a state the attempt did not see (I4). So wakes
+ *   are counted, and a refusal is final only if none came since its attempt was sent.
+ * - A head that leaves may have consumed a message meant for the line. So its successor tries at once and
+ *   does not wait for the attempt in flight; whatever that attempt still obtains is given back (I8).
+ * - An attempt in flight may obtain what is offered, or be refused just before it. So a head that is trying
+ *   gets no offers.
+ * - A line that stands back may be woken meanwhile, above all by its own message. So a wake does not end it: the
+ *   try that it asks for comes after the stand-back.
+ * - A success takes what was available. So the successor sleeps instead of collecting a refusal. If both
+ *   share, the successor tries.
+ * - A message may be this process's own, from the release before the attempt. So one that came during an attempt
+ *   that took all does not count: a successor that tried because of it could not get an offer meanwhile.
  */
 import { Availability } from './availability.js'
 import { asMicrotask, type Timer, type WaiterClock } from './clock.js'
@@ -42,27 +42,27 @@ import { ParkedCaller, type CallerPlace } from './parked-caller.js'
 import { pauseAfter } from './retry-pause.js'
 import type { Attempt, WaitOutcome, WaitRequest } from './wait-request.js'
 
-/** The attempts that were sent together: the head's, or one of each that shares with it. */
+/** The attempts sent together: the head's, or one of each adjacent caller that shares. */
 interface Flight {
   readonly wakes: number
   readonly sentAt: number
   readonly shared: boolean
-  /** Callers that are still here and have no answer. */
+  /** Callers still present whose attempt has no reply. */
   pending: number
-  /** The latest answer that was not a success, or else the latest. */
+  /** The latest reply that was not a success, or else the latest. */
   answer: Attempt<unknown> | undefined
 }
 
 export class WaitLine implements CallerPlace {
   private readonly callers = new CallerList()
-  /** Made with the first answer after which somebody still waits: most lines are one caller that gets what it wants. */
+  /** Created with the first reply after which a caller is left: most lines are one caller that succeeds at once. */
   private availability: Availability | undefined = undefined
   private flight: Flight | undefined = undefined
   private pause: Timer | undefined = undefined
   private wakes = 0
-  /** Callers past their deadline wait for the first answer only. */
+  /** Some callers are past their deadline and wait only for the first reply. */
   private someOverdue = false
-  /** Until then others come first. */
+  /** Until then this line lets other processes come first. */
   private standsBackUntil = 0
   private subscription: LineSubscription | undefined = undefined
 
@@ -95,19 +95,19 @@ export class WaitLine implements CallerPlace {
     return caller
   }
 
-  /** Somebody says that there may be something to take. */
+  /** A message says that a try may succeed. */
   wake(): void {
     this.callers.head?.woken()
     this.lookAgain()
   }
 
-  /** What was said meanwhile may have been missed. */
+  /** Messages may have been missed. */
   lookAgain(): void {
     this.wakes += 1
     if (!this.flight) this.tryNow()
   }
 
-  /** Hands something to the head. @returns whether it took it */
+  /** Offers something to the head. @returns whether the head accepted it */
   offer(offer: unknown): boolean {
     const { head } = this.callers
     if (!head || this.flight || head.expireIfDue()) return false
@@ -119,13 +119,13 @@ export class WaitLine implements CallerPlace {
     return true
   }
 
-  /** Nobody here tries for so long; 0: from now on they do. */
+  /** Suspends all tries for so long; 0: ends that. */
   standBack(ms: number): void {
     this.standsBackUntil = this.clock.now() + ms
     if (ms === 0 && !this.flight) this.tryNow()
   }
 
-  /** Ends every wait with `reason`. */
+  /** Rejects every wait with `reason`. */
   evict(reason: unknown): void {
     this.callers.forEach((caller) => {
       caller.reject(reason)
@@ -152,8 +152,8 @@ export class WaitLine implements CallerPlace {
   }
 
   /**
-   * Not before the current turn is over: one signal may be about to take the whole line away, and every
-   * successor would send an attempt for nothing first.
+   * Deferred to the end of the turn: one signal may be about to abort the whole line, and each successor would first
+   * send a useless attempt.
    */
   private tryNext(): void {
     this.flight = undefined
@@ -193,7 +193,7 @@ export class WaitLine implements CallerPlace {
   }
 
   private answered(caller: ParkedCaller, flight: Flight, answer: Attempt<unknown>): void {
-    // Who has what it wants, with nobody behind it, leaves no line that it could be noted for.
+    // A satisfied sole caller dissolves the line; nothing to record.
     if (answer.kind !== 'done' || this.length > 1 || caller.flight !== flight) this.takeNote(flight, answer)
     if (caller.flight !== flight) {
       if (answer.kind === 'done') caller.giveBack(answer.value)
@@ -202,10 +202,10 @@ export class WaitLine implements CallerPlace {
     caller.flight = undefined
     flight.pending -= 1
     if (answer.kind === 'done') this.callers.takeOut(caller)
-    // A refusal among successes says more about what there is for the next.
+    // Among successes, a refusal says more about what is left for the next caller.
     if (answer.kind !== 'done' || !flight.answer) flight.answer = answer
     if (flight.pending === 0) this.conclude(flight)
-    // Last: what it makes of it may enter again, or end the waits of others.
+    // Last: its code may enter again, or end the waits of others.
     if (answer.kind === 'done') caller.settle({ kind: 'done', value: answer.value })
   }
 
@@ -215,7 +215,7 @@ export class WaitLine implements CallerPlace {
     const isOver = isDone && answer.takesAll === true
     if (this.someOverdue) this.callers.forEach((caller) => void caller.expireIfDue())
     const { head } = this.callers
-    // What was had by one that shares is there for the next that does.
+    // What a sharing caller has obtained is available to the next that shares.
     const isWorthIt = (wakes !== this.wakes && !isOver) || (isDone && shared && head?.shared === true)
     if (!head) this.dissolve()
     else if (!isWorthIt) this.sleep(answer)
@@ -231,7 +231,7 @@ export class WaitLine implements CallerPlace {
 
   private sleep(answer: Attempt<unknown>): void {
     const head = this.callers.head
-    // Before what follows: a source may call back, and foreign code may leave, in the same turn.
+    // First: a source may call back, and foreign code may leave, in the same turn.
     if (answer.kind === 'unavailable' || head?.ticks === true) {
       this.pauseFor(pauseAfter(answer, this.availability?.failures ?? 0, this.setting))
     }
@@ -258,7 +258,7 @@ export class WaitLine implements CallerPlace {
   }
 
   private takeNote(flight: Flight, answer: Attempt<unknown>): void {
-    // A late answer to a line that is gone: an outage noted there would start a timer nobody cancels.
+    // A late reply for a dissolved line: an outage recorded here would start a timer that is never cancelled.
     if (!this.callers.head) return
     const { clock, unavailableTimeoutMs } = this.setting
     this.availability ??= new Availability(clock, unavailableTimeoutMs, () => this.giveUp())
@@ -266,7 +266,7 @@ export class WaitLine implements CallerPlace {
     else this.availability.answered()
   }
 
-  /** Nobody has answered for too long: ends the waits that have no deadline of their own. */
+  /** No attempt has got a reply for too long: ends the waits without a deadline. */
   private giveUp(): void {
     this.callers.forEach((caller) => {
       if (caller.hasDeadline) return

@@ -1,100 +1,102 @@
-/** What one attempt found out. */
+/** The result of one attempt. */
 export type Attempt<T> =
   /**
-   * `retryAfterMs`: when the next in line may find it worth trying even without a message. `takesAll`: nobody gets
-   * anything until this is given back, so whatever woke the line before is over.
+   * `retryAfterMs`: when the next caller may try even without a message. `takesAll`: nothing is available until this
+   * is given back, so wakes that came before are void.
    */
   | { kind: 'done'; value: T; retryAfterMs?: number; takesAll?: boolean }
-  /** `retryAfterMs`: when it may be worth trying again even without a message; counts as at least 1 ms. */
+  /** `retryAfterMs`: when to try again even without a message; at least 1 ms. */
   | { kind: 'refused'; retryAfterMs?: number }
-  /** No answer: neither yes nor no. */
+  /** No reply: neither a success nor a refusal. */
   | { kind: 'unavailable'; error: unknown }
 
 /**
- * An answer that is to come: a promise, or something less that is asked once, and may tell in the turn in which it
- * hears.
+ * A reply to come: a promise, or a lighter object with one consumer, which it may call in the turn in which the reply
+ * arrives.
  */
 export interface Answer<T> {
   then(answered: (value: T) => void, failed: (error: unknown) => void): unknown
 }
 
-/** `T`: what a caller wants. `R`: what it makes of how its wait ends. */
+/** `T`: the value obtained. `R`: the result that `conclude` makes of the wait's outcome. */
 export interface WaitRequest<T, R = WaitOutcome<T>> {
-  /** Callers of one queue stand in one line, first come first served. */
+  /** Callers of one queue form one line, first come first served. */
   queue: string
   /**
-   * A message on it wakes the head of the line. Absent: only `wake(queue)`, hints and resync ticks do.
-   * One topic per queue; should callers of a queue differ, the line follows the topic of its head.
+   * A message on it wakes the head of the line. Without it, only `wake(queue)`, hints and resync ticks do. One topic
+   * per queue; if the callers of a queue differ, the line follows the topic of its head.
    */
   topic?: string | undefined
   /**
-   * Default false. What is wanted can be had by several at once, as a read lock: while such a caller is at the
-   * head, those behind it that share too try together with it, up to the first that does not.
+   * Default false. Whether several callers may succeed at once, as with a read lock: while such a caller is the head,
+   * adjacent callers that share too try together with it.
    */
   shared?: boolean | undefined
   /**
-   * Default true: a refused head tries again at a hint or at a resync tick. False: `wake(queue)`, a message or a
-   * new connection makes it try, and whoever wakes the queue answers for it. Without an answer it tries anyway.
+   * Default true: a refused head tries again after its hint or a resync tick. False: only after `wake(queue)`, a
+   * message or a reconnect; the code that wakes the queue is responsible for progress. Attempts without a reply are
+   * retried in any case.
    */
   ticks?: boolean | undefined
   /**
-   * Tries once. Never runs twice at a time for one caller, but may still run when its caller has gone.
-   * A rejection ends this caller's wait with that error, and nobody else's. Bring your own time-out:
-   * an attempt that never settles keeps its line waiting until its caller goes.
+   * Tries once. Never runs twice at a time for one caller, but may still be running when its caller has gone. A
+   * rejection ends only this caller's wait, with that error. Must have a time-out of its own: an attempt that never
+   * settles blocks its line until its caller leaves.
    */
   attempt(): Answer<Attempt<T>>
-  /** Milliseconds. Absent or Infinity: for ever. 0: exactly one attempt, past the line, no subscription. */
+  /**
+   * How long to wait, ms. Default: without a limit. 0: exactly one attempt, past the line, without a subscription.
+   */
   timeoutMs?: number | undefined
   /**
-   * Milliseconds, default 0. A shorter `timeoutMs` is stretched to this while nobody in the line has been
-   * answered at all: a wait of 1 ms should hear a no, not that nothing is known.
+   * Extends a shorter `timeoutMs` to this, ms, while no attempt in the line has got a reply: a wait of 1 ms should
+   * end with a refusal, not without an answer. Default 0.
    */
   answerMs?: number | undefined
   /** Ends the wait at any moment; the outcome rejects with `signal.reason`. */
   signal?: AbortSignal | undefined
   /**
-   * Called when `Waiter.offer` hands something to this caller, the first in line, while it is not trying. What it
-   * returns ends its wait as a successful attempt does; undefined: it does not want it. Must not throw. Absent: it
-   * wants nothing that it has not tried for.
+   * Called when `Waiter.offer` offers something to this caller while it is the head and not trying. Its result ends
+   * the wait like a successful attempt; undefined declines. Must not throw. Default: declines all offers.
    */
   accept?(offer: unknown): T | undefined
   /**
-   * What the outcome comes to, in place of `then`: a promise less. What it throws is a rejection. A success is
-   * concluded in the turn in which it comes, where the attempt was answered or the offer made, and so in the async
-   * context of that; anything else, in a turn of its own. Absent: the outcome itself.
+   * Makes the result from the outcome, like `then` without another promise; exceptions become rejections. Called for
+   * a success in the turn and async context in which it arrives (the reply or the offer), for any other outcome in a
+   * turn of its own. Default: the outcome itself.
    */
   conclude?(outcome: WaitOutcome<T>): R | Promise<R>
-  /** The same where the outcome would reject. Absent: it does. */
+  /** The same for an outcome that would reject. Default: it rejects. */
   rejected?(reason: unknown): R | Promise<R>
-  /** Called once with what an attempt brought after its caller had gone. What it throws is ignored. */
+  /** Called once with a success that arrived after its caller had gone. Exceptions are ignored. */
   giveBack?(value: T): void
-  /** Called once with its ticket, when the caller first has to sleep or to stand behind others. Throwing is ignored. */
+  /** Called once, with the ticket, when the caller first has to sleep or queue. Exceptions are ignored. */
   onParked?(ticket: Ticket<R>): void
   /**
-   * Called when a message on the topic, or `wake(queue)`, reaches this caller as the head of its line; it tries next, or
-   * again. Throwing is ignored.
+   * Called when a message on the topic, or `wake(queue)`, reaches this caller as the head of its line; a try follows.
+   * Exceptions are ignored.
    */
   onWoken?: (() => void) | undefined
 }
 
 export type WaitOutcome<T> =
   | { kind: 'done'; value: T }
-  /** The deadline passed, and the last thing known is a refusal. */
+  /** The deadline passed, and the last reply was a refusal. */
   | { kind: 'timeout' }
-  /** The deadline passed (without one: `unavailableTimeoutMs`), and nobody answers. */
+  /** The deadline passed (without one: `unavailableTimeoutMs`) without replies. */
   | { kind: 'unavailable'; error: unknown }
   /** `leave()` was called. */
   | { kind: 'left' }
 
-/** A caller's place in line. */
+/** A caller's place in a line. */
 export interface Ticket<R> {
   /**
-   * How the wait ends, or what the request makes of that. Rejects with `signal.reason`, the reason of `close`, or the
-   * rejection of this caller's own attempt.
+   * The outcome of the wait, or the result that `conclude` makes of it. Rejects with `signal.reason`, the reason of
+   * `close`, or the rejection of this caller's own attempt.
    */
   readonly outcome: Promise<R>
-  /** How many stand before this caller. Counts them one by one. */
+  /** Number of callers ahead of this one. O(n). */
   readonly ahead: number
-  /** Gives the place up. Does nothing once the outcome is settled. */
+  /** Leaves the line. No effect once the outcome is settled. */
   leave(): void
 }

@@ -10,15 +10,17 @@ import type { WakeSource } from './wake-source.js'
 
 export interface WaiterOptions {
   clock: WaiterClock
-  /** Uniform in [0, 1), like the one of `Math`. */
+  /** Uniform in [0, 1), like `Math.random`. */
   random: () => number
-  /** Milliseconds, default 1000. How long a lost message can go unnoticed; each line tries that often. */
+  /** How long a lost message can go unnoticed, ms: each line tries that often. Default 1,000. */
   resyncIntervalMs?: number | undefined
-  /** Milliseconds, default 10000; Infinity: never. When waits without a deadline end while nobody answers. */
+  /**
+   * How long waits without a deadline go on while attempts get no reply, ms. Default 10,000; Infinity: without end.
+   */
   unavailableTimeoutMs?: number | undefined
 }
 
-/** Parks callers in lines, one per queue, and lets the head of each try whenever it may be worth it. */
+/** Queues callers in lines, one per queue, and lets the head of each try whenever a try may succeed. */
 export class Waiter {
   /** The counted subscriptions of the lines, open to other listeners. Closed by `close`. */
   readonly topics: TopicSubscriptions
@@ -44,7 +46,7 @@ export class Waiter {
     this.stopListening = source.onResubscribed(() => this.wakeAll())
   }
 
-  /** Callers inside, whether they stand in a line or try beside it. */
+  /** Number of callers, in lines or trying outside them. */
   get size(): number {
     let count = this.barging.size
     for (const line of this.lines.all) count += line.length
@@ -52,9 +54,8 @@ export class Waiter {
   }
 
   /**
-   * Puts a caller into the line of its queue. The first in line tries in the same turn.
-   * The outcome rejects at once when the signal is aborted, after `close`, and with a RangeError for a
-   * `timeoutMs` that is negative or NaN.
+   * Puts a caller into the line of its queue. The head tries in the same turn. The outcome rejects at once if the
+   * signal is aborted, after `close`, and with a RangeError for a `timeoutMs` that is negative or NaN.
    */
   enter<T, R = WaitOutcome<T>>(request: WaitRequest<T, R>): Ticket<R> {
     const { queue, signal, timeoutMs = Infinity } = request
@@ -62,52 +63,52 @@ export class Waiter {
     if (signal?.aborted) return refusedTicket(request, signal.reason)
     if (!(timeoutMs >= 0))
       return refusedTicket(request, new RangeError(`timeoutMs must be 0 or more, not ${timeoutMs}`))
-    // Callers of one line may expect different values; each gets only what its own attempt brought.
+    // Callers of one line may expect different types; each gets only the value of its own attempt.
     const untyped = request as WaitRequest<unknown, unknown>
     const caller = timeoutMs === 0 ? this.barging.enter(untyped) : this.lineOf(queue).enter(untyped)
     return caller as Ticket<R>
   }
 
-  /** Does what a message does, from inside the process: the head of the line tries. */
+  /** Wakes the head of the line from inside the process, as a message does. */
   wake(queue: string): void {
     this.lines.get(queue)?.wake()
   }
 
   /**
-   * Hands something to the first in the line of `queue` instead of letting it try: see `WaitRequest.accept`. Not
-   * while it tries, and not past it to somebody behind it.
-   * @returns whether it was taken
+   * Offers something to the head of `queue` instead of a try: see `WaitRequest.accept`. Declined while the head is
+   * trying; never passed on to a caller behind it.
+   * @returns whether it was accepted
    */
   offer(queue: string, offer: unknown): boolean {
     return this.lines.get(queue)?.offer(offer) ?? false
   }
 
   /**
-   * Lets others, in other processes, come first: nobody in the line of `queue` tries for `ms` milliseconds, whatever
-   * wakes it. 0 ends that, and the head tries at once. Without a line it does nothing.
+   * Lets other processes come first: the line of `queue` does not try for `ms` milliseconds, even if woken. 0 ends
+   * that, and the head tries at once. No effect without a line.
    */
   standBack(queue: string, ms: number): void {
     this.lines.get(queue)?.standBack(ms)
   }
 
-  /** Whether the line of `queue` has its subscription confirmed. */
+  /** Whether the subscription of the queue's line is confirmed. */
   isListening(queue: string): boolean {
     return this.lines.get(queue)?.isListening ?? false
   }
 
-  /** Whether anybody stands in the line of `queue`, trying or sleeping. */
+  /** Whether the queue's line has callers, trying or sleeping. */
   isWaiting(queue: string): boolean {
     return this.lines.has(queue)
   }
 
   /**
-   * Rejects every wait with `reason` and removes all timers, listeners and subscriptions. Resolves when the
-   * source has confirmed, at the latest after `resyncIntervalMs`; a source that hangs is unsubscribed when
-   * it answers. Attempts in flight are not awaited: what they still bring is given back. Safe twice.
+   * Rejects every wait with `reason` and removes all timers, listeners and subscriptions. Resolves when the source
+   * has confirmed, after `resyncIntervalMs` at the latest; a source that hangs is unsubscribed when it replies.
+   * Attempts in flight are not awaited: what they still obtain is given back. May be called twice.
    */
   close(reason: unknown): Promise<void> {
     if (this.closed) return this.closed.done
-    // The topics close a moment later: the source may enter or close again in the same turn.
+    // Deferred: the source may enter or close again in the same turn.
     const done = Promise.resolve().then(() => this.closeTopics())
     this.closed = { reason, done }
     this.stopListening()
@@ -132,7 +133,7 @@ export class Waiter {
   private closeTopics(): Promise<void> {
     const { clock, resyncIntervalMs } = this.setting
     return new Promise((resolve) => {
-      // A source that lost its connection may never answer; close must not hang with it.
+      // A source without a connection may never reply; close must not hang with it.
       const limit = clock.setTimer(resyncIntervalMs, resolve)
       void this.topics.close().then(() => {
         limit.cancel()

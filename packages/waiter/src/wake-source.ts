@@ -1,16 +1,16 @@
-/** Where messages come from: whatever can deliver a payload on a topic. Delivery at most once is enough. */
+/** Delivers the payloads published on topics. At-most-once delivery is enough. */
 export interface WakeSource {
   /**
-   * Resolves once every message published from now on will arrive. A rejection means: not subscribed.
-   * Called for one topic again only after an `unsubscribe` of it, or after a rejection.
+   * Subscribes to a topic. Resolves once every message published from now on will be delivered; rejects if the topic
+   * is not subscribed. For the same topic, called again only after `unsubscribe` or a rejection.
    */
   subscribe(topic: string, onMessage: (payload: string) => void): Promise<void>
   unsubscribe(topic: string): Promise<void>
-  /** Resolves when there is time to unsubscribe. Until then the topic may be wanted again. Default: at once. */
+  /** Resolves when it is a good time to unsubscribe; until then the topic may be wanted again. Default: at once. */
   beforeUnsubscribe?(): Promise<void>
   /**
-   * Calls `listener` each time a lost connection is back and all topics are subscribed again: what was
-   * published in between never arrives. Returns what removes the listener.
+   * Calls `listener` whenever a lost connection is back and all topics are subscribed again: messages published in
+   * between are lost. Returns a function that removes the listener.
    */
   onResubscribed(listener: () => void): () => void
 }

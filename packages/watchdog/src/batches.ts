@@ -1,7 +1,4 @@
-/**
- * Splits items into chunks of at most `size` that all have the same key, in the order they came.
- * A key of its own never shares a chunk, however small both are.
- */
+/** Splits items into chunks of at most `size`, in order, each with items of one key only, however small. */
 export function batches<T>(items: readonly T[], size: number, keyOf: (item: T) => unknown): T[][] {
   const open = new Map<unknown, T[]>()
   const chunks: T[][] = []
@@ -18,7 +15,7 @@ export function batches<T>(items: readonly T[], size: number, keyOf: (item: T) =
   return chunks
 }
 
-/** Puts into chunks that are not full what has their key and finds room; the rest stays where it is. */
+/** Fills chunks that are not full with spare items of their key; the rest is left out. */
 export function topUp<T>(
   chunks: readonly T[][],
   spare: readonly T[],

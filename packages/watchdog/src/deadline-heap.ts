@@ -1,13 +1,13 @@
-/** Something with a deadline that a heap can find again without a search. */
+/** An entry with a deadline that stores its own position in the heap. */
 export interface HeapEntry {
   deadline: number
-  /** Written by the heap only; -1 outside of it. */
+  /** Written by the heap only; -1 outside the heap. */
   heapIndex: number
 }
 
 /**
- * Binary min-heap by deadline. Every entry knows its own index, so that leaving is O(log n) and needs neither
- * a search nor a tombstone: almost every watch leaves long before it is due.
+ * Binary min-heap by deadline. Every entry knows its own index, so that removal is O(log n) without a search or a
+ * tombstone: almost every watch is removed long before it is due.
  */
 export class DeadlineHeap<E extends HeapEntry> {
   readonly #entries: E[] = []
@@ -25,7 +25,7 @@ export class DeadlineHeap<E extends HeapEntry> {
     this.#siftUp(entry, this.#entries.length - 1)
   }
 
-  /** To be called after `entry.deadline` was changed. */
+  /** Must be called after `entry.deadline` was changed. */
   update(entry: E): void {
     this.#siftUp(entry, entry.heapIndex)
     this.#siftDown(entry, entry.heapIndex)

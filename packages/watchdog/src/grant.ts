@@ -1,18 +1,18 @@
-/** What the store granted, and what to do with it. */
+/** The lease granted by the store, and whether to renew it. */
 export interface Grant {
-  /** Monotonic ms at which the request that won the lease was SENT. */
+  /** Monotonic ms at which the request that obtained the lease was SENT. */
   readonly sentAt: number
-  /** How long the store keeps the lease from then on, in ms. */
+  /** The lease, in ms, from then on. */
   readonly ttlMs: number
-  /** Whether the watchdog renews it, or only says how long it may be trusted. */
+  /** Whether the watchdog renews the lease, or only tracks how long it may be trusted. */
   readonly renew: boolean
-  /** No renewal starts later than this many ms after `sentAt`; trust then runs out by itself. Default: no end. */
+  /** No renewal starts later than this many ms after `sentAt`; trust then runs out. Default: no limit. */
   readonly renewForMs?: number | undefined
 }
 
-/** Throws RangeError. */
+/** @throws RangeError */
 export function requireGrant(leaseTtlMs: number, grant: Grant): void {
-  // A renewal that sets no time would be due again at once, for ever.
+  // A renewal to 0 would be due again at once, for ever.
   if (leaseTtlMs === 0) throw new RangeError('lease.ttlMs must be above 0')
   requireDuration('lease.ttlMs', leaseTtlMs)
   requireDuration('grant.ttlMs', grant.ttlMs)
@@ -21,7 +21,7 @@ export function requireGrant(leaseTtlMs: number, grant: Grant): void {
   if (!(renewForMs >= 0)) throw new RangeError(`grant.renewForMs must be >= 0, got ${renewForMs}`)
 }
 
-/** Throws RangeError. One NaN would break the order of the deadline heap, and so every other watch. */
+/** @throws RangeError A single NaN would break the order of the deadline heap, and so every other watch. */
 export function requireDuration(name: string, ms: number): void {
   if (!(ms >= 0 && ms < Infinity))
     throw new RangeError(`${name} must be a finite number of ms >= 0, got ${ms}`)

@@ -1,4 +1,4 @@
-/** For so long a grant that was asked for before a doubt may still come: no store takes that long to answer. */
+/** How long a grant requested before a doubt may still arrive, ms: no store takes longer to reply. */
 const REMEMBERED_MS = 60_000
 
 interface Invalidation<L> {
@@ -7,8 +7,8 @@ interface Invalidation<L> {
 }
 
 /**
- * What was doubted lately, and when: a grant that was asked for before is as doubtful as what was watched then. Not the
- * last doubt alone: each is about leases of its own, and they are not heard in the order in which they arose.
+ * Recent doubts: a grant requested before a doubt is as doubtful as a lease watched at that time. All of them are
+ * kept, not only the last: each concerns leases of its own, and they may arrive out of order.
  */
 export class InvalidatedAnswers<L> {
   #doubts: Invalidation<L>[] = []
@@ -20,7 +20,7 @@ export class InvalidatedAnswers<L> {
     this.#latestAt = Math.max(this.#latestAt, doubt.at)
   }
 
-  /** From when on a request proves something about the lease, as far as one that was sent at `sentAt` is concerned. */
+  /** The time from which a request proves something about the lease, for a request that was sent at `sentAt`. */
   provenFrom(lease: L, sentAt: number): number {
     if (sentAt >= this.#latestAt) return -Infinity
     return this.#doubts.reduce(

@@ -1,16 +1,16 @@
 import type { LeaseStore, RenewableLease, RenewalAnswer } from './renewable-lease.js'
 import type { TrackedWatch } from './tracked-watch.js'
 
-/** One way to ask the store about watched leases, and what its answers mean. */
+/** A kind of query to the store about watched leases, and the meaning of its replies. */
 export interface LeaseQuery<L extends RenewableLease, A> {
-  /** Whether this question may still be asked about this watch. */
+  /** Whether the query still applies to the watch. */
   matters(watch: TrackedWatch<L>, now: number): boolean
   ask(leases: readonly L[], limits: { timeoutMs: number }): Promise<readonly A[]>
-  /** Throws, what the owner is told, when the answer leaves the outcome unknown. */
+  /** Applies a reply. Throws, for `onRenewalFailed`, if the reply leaves the outcome unknown. */
   settle(watch: TrackedWatch<L>, sentAt: number, answer: A): void
 }
 
-/** Renews; to a suspect watch a renewal is as good a proof as any. */
+/** Renews; that also verifies a suspect watch. */
 export function renewal<L extends RenewableLease>(store: LeaseStore<L>): LeaseQuery<L, RenewalAnswer> {
   return {
     matters: (watch, now) => watch.renewsAt(now),
@@ -23,7 +23,7 @@ export function renewal<L extends RenewableLease>(store: LeaseStore<L>): LeaseQu
   }
 }
 
-/** Verifies a suspect watch that is not renewed: its lease must not be made longer just to learn about it. */
+/** Verifies a suspect watch that is not renewed: verifying must not extend its lease. */
 export function remainder<L extends RenewableLease>(store: LeaseStore<L>): LeaseQuery<L, number | null> {
   return {
     matters: (watch) => watch.suspect,

@@ -4,22 +4,25 @@ import type { Schedule } from './schedule.js'
 import { spread } from './spread.js'
 import type { TrackedWatch } from './tracked-watch.js'
 
-/** Part of the interval by which a renewal may come early, to travel with one that is due or to be planned with it. */
+/**
+ * A renewal may be early by this fraction of the interval, to share a call with one that is due, or to be planned
+ * with it.
+ */
 const EARLY_PART = 10
 
 interface RenewalPlannerOptions<L> {
   readonly batchSize: number
-  /** Most renewals that are planned for one moment. */
+  /** Maximum number of renewals planned for one moment. */
   readonly portionSize: number
   readonly keyOf: (lease: L) => unknown
 }
 
 /**
- * Which renewals leave now, and in which chunks; and when those leave that come up together.
+ * Decides which renewals are sent now, in which chunks, and spreads those that come due together.
  *
- * Half an interval before its last moment each renewal is planned, together with those that come up with it: locks
- * that were taken in one burst would be renewed in one burst for ever. Most leases end before that and are never
- * planned. Nothing is ever renewed later than without a plan, so trust rests on the same grounds (I3).
+ * Each renewal is planned half an interval before its last moment, together with those due around the same time:
+ * otherwise locks acquired in one burst would be renewed in one burst for ever. Most leases end before that and are
+ * never planned. No renewal is ever later than without a plan, so trust is unaffected (I3).
  */
 export class RenewalPlanner<L extends RenewableLease> {
   readonly #schedule: Schedule<TrackedWatch<L>>
@@ -38,8 +41,9 @@ export class RenewalPlanner<L extends RenewableLease> {
   }
 
   /**
-   * What is due, filled with what is due soon. Every lease decides by its own interval. In the order they were taken: what
-   * a store made one after the other lies side by side in its memory.
+   * The renewals that are due, with their chunks filled up with those due soon; each lease decides by its own
+   * interval. In order of acquisition: a store that created leases one after the other has them side by side in
+   * memory.
    */
   due(now: number): TrackedWatch<L>[][] {
     const due = this.#schedule
@@ -55,7 +59,7 @@ export class RenewalPlanner<L extends RenewableLease> {
     return chunks
   }
 
-  /** Decides about the renewals that are half an interval away. */
+  /** Plans the renewals that are half an interval away. */
   plan(now: number): void {
     const unplanned = this.#schedule.until(now).filter((watch) => watch.planDueBy(now))
     if (unplanned.length === 0) return

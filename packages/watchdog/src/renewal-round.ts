@@ -6,7 +6,7 @@ import type { TrackedWatch } from './tracked-watch.js'
 
 const FIRST_PAUSE_MS = 100
 
-/** What a round needs from the watchdog that started it. */
+/** The watchdog, as a round needs it. */
 export interface RoundHost {
   readonly clock: WatchdogClock
   readonly random: () => number
@@ -14,10 +14,10 @@ export interface RoundHost {
   guard(callback: () => void): void
 }
 
-/** Only tells p-retry to go on. Never the store's own error: p-retry gives up on a TypeError. */
+/** Makes p-retry continue. Never the store's own error: p-retry gives up on a TypeError. */
 class Unanswered extends Error {}
 
-/** Puts one question about one chunk of watches, and repeats it until each is answered or gone. */
+/** Sends one query about one chunk of watches, and repeats it until each has a result or has ended. */
 export class RenewalRound<L extends RenewableLease, A> {
   readonly #question: LeaseQuery<L, A>
   readonly #host: RoundHost
@@ -25,7 +25,7 @@ export class RenewalRound<L extends RenewableLease, A> {
   #endPause: () => void = () => undefined
   #callEndsBy = -Infinity
   #hasHadAnAnswer: () => void = () => undefined
-  /** Resolves when the first attempt has an answer, or has failed, or there was nothing to ask. */
+  /** Resolves when the first attempt has succeeded or failed, or there was nothing to ask. */
   readonly answered = new Promise<void>((resolve) => (this.#hasHadAnAnswer = resolve))
 
   constructor(question: LeaseQuery<L, A>, members: readonly TrackedWatch<L>[], host: RoundHost) {
@@ -34,12 +34,12 @@ export class RenewalRound<L extends RenewableLease, A> {
     this.#host = host
   }
 
-  /** Monotonic ms by which the store owes an answer; in the past between two calls. */
+  /** Monotonic ms by which the store must reply; in the past between two calls. */
   get callEndsBy(): number {
     return this.#callEndsBy
   }
 
-  /** From now on nobody else asks about its members. */
+  /** Marks the members as being asked about: no other round includes them. */
   enter(): this {
     for (const watch of this.#members) watch.enter(this)
     return this
@@ -47,7 +47,7 @@ export class RenewalRound<L extends RenewableLease, A> {
 
   /** Sends the first attempt synchronously. Resolves when nothing is left to ask. */
   async run(): Promise<void> {
-    // p-retry's own delay would use Node's timers and its own chance; 0 leaves the pause to us.
+    // p-retry's own delay would use Node's timers and Math.random; with 0, `#pause` does the waiting.
     await pRetry(() => this.#attempt().finally(this.#hasHadAnAnswer), {
       retries: Infinity,
       minTimeout: 0,
@@ -65,7 +65,7 @@ export class RenewalRound<L extends RenewableLease, A> {
     const asked = this.#stillAsked(sentAt)
     if (asked.length === 0) return
     const answers = await this.#call(asked, sentAt)
-    // Before any answer counts: a jump moves every watch out of this round, whose request preceded it.
+    // Before any reply counts: a clock jump removes every watch from this round, whose request preceded it.
     this.#host.look()
     const settled = asked.map((watch, index) => this.#settle(watch, sentAt, answers[index] as A))
     if (settled.includes(false)) throw new Unanswered()
@@ -87,7 +87,7 @@ export class RenewalRound<L extends RenewableLease, A> {
     }
   }
 
-  /** False when the outcome stays unknown. */
+  /** False if the outcome is still unknown. */
   #settle(watch: TrackedWatch<L>, sentAt: number, answer: A): boolean {
     if (!watch.isIn(this)) return true
     try {

@@ -4,7 +4,7 @@ import type { RenewableLease } from './renewable-lease.js'
 import { RenewalRound, shortestIntervalMs, type RoundHost } from './renewal-round.js'
 import type { TrackedWatch } from './tracked-watch.js'
 
-/** Of the interval of what is in a row: what has not left by then leaves together. */
+/** Fraction of the interval after which the rest of a row is sent at once. */
 const PART_FOR_A_ROW = 0.1
 
 interface Running {
@@ -12,26 +12,28 @@ interface Running {
   endPause(): void
 }
 
-/** All rounds under way, so that `close` can wait for the store without waiting for ever. */
+/** All rounds in progress, so that `close` can wait for the store, but not without limit. */
 export class RunningRounds<L extends RenewableLease> {
   readonly #host: RoundHost
   readonly #running = new Map<Running, Promise<void>>()
-  /** What rows wait for between two of their rounds. */
+  /** Pauses of rows between two of their rounds. */
   readonly #patience = new Set<Patience>()
 
   constructor(host: RoundHost) {
     this.#host = host
   }
 
-  /** Each chunk is a round of its own, so that one that fails or hangs delays no other. */
+  /** Runs each chunk as a round of its own: one that fails or hangs delays no other. */
   start<A>(question: LeaseQuery<L, A>, chunks: Iterable<readonly TrackedWatch<L>[]>): void {
     for (const chunk of chunks) this.#run(this.#round(question, chunk))
   }
 
-  /** Each leaves on the first answer of the one before, but none later than a tenth of the interval from now. */
+  /**
+   * Sends each chunk after the first reply to the one before, but none later than a tenth of the interval from now.
+   */
   startInARow<A>(question: LeaseQuery<L, A>, chunks: readonly (readonly TrackedWatch<L>[])[]): void {
     const until = this.#host.clock.now() + shortestIntervalMs(chunks.flat()) * PART_FOR_A_ROW
-    // All at once: what is not in a round yet would be asked about by whoever looks what is due.
+    // All rounds are created first: the next check for due watches would otherwise include watches without a round.
     const rounds = chunks.map((chunk) => this.#round(question, chunk))
     void this.#runInARow(rounds, until)
   }
@@ -60,7 +62,7 @@ export class RunningRounds<L extends RenewableLease> {
     )
   }
 
-  /** To be called when no watch is left. Abandons a call when the time it was given is over. */
+  /** Must be called when no watch is left. Abandons a call when its time is over. */
   async settled(): Promise<void> {
     for (const waiting of this.#patience) waiting.cancel()
     if (this.#running.size === 0) return

@@ -1,13 +1,13 @@
 import type { WatchdogClock } from './clock.js'
 import { DeadlineHeap, type HeapEntry } from './deadline-heap.js'
 
-/** Node fires a longer timer at once, which would make a very long lease a busy loop. */
+/** Node fires a longer timer at once, so that a very long lease would be a busy loop. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Deadlines of all entries behind ONE timer, which is touched as rarely as possible: only an entry that is
- * due before the armed time re-arms it. When the earliest entry leaves, the timer stays and fires in vain, so
- * that tens of thousands of entries per second that come and go set no timer at all.
+ * The deadlines of all entries behind ONE timer, which is set as rarely as possible: only an entry due before the
+ * armed time re-arms it. When the earliest entry is removed, the timer stays and fires in vain, so that tens of
+ * thousands of entries per second that come and go set no timer at all.
  */
 export class Schedule<E extends HeapEntry> {
   readonly #clock: WatchdogClock
@@ -25,7 +25,7 @@ export class Schedule<E extends HeapEntry> {
     return this.#heap.size
   }
 
-  /** Monotonic ms of the earliest deadline; Infinity when there is none. */
+  /** Monotonic ms of the earliest deadline; Infinity without entries. */
   get earliest(): number {
     return this.#heap.peek()?.deadline ?? Infinity
   }
@@ -46,7 +46,7 @@ export class Schedule<E extends HeapEntry> {
     this.#heap.remove(entry)
   }
 
-  /** A copy: the caller may add, move and remove while it walks through it. */
+  /** A copy: the caller may add, move and remove entries during the iteration. */
   until(horizon: number): E[] {
     return this.#heap.until(horizon)
   }
@@ -67,7 +67,7 @@ export class Schedule<E extends HeapEntry> {
 
   #fire(): void {
     this.#timer = undefined
-    // Nothing arms while the due entries move: each of them would set and clear a timer of its own.
+    // Suppresses re-arming while due entries move: each of them would set and clear a timer of its own.
     this.#armedFor = -Infinity
     try {
       this.#onDue()

@@ -1,12 +1,14 @@
 import type { WatchdogClock } from './clock.js'
 
-/** Reads further apart than this straddle a pause of the process: their difference says nothing. */
+/**
+ * With more time than this between the reads, the process was paused in between, and the difference is meaningless.
+ */
 const MAX_READ_GAP_MS = 5
 const MIN_JUMP_MS = 50
 
 /**
- * Notices that the wall clock ran ahead of the monotonic one, which stands still while a machine is
- * suspended. A wall clock that somebody set forward looks the same; set back, or drifting, it is harmless.
+ * Detects that the wall clock ran ahead of the monotonic one, which stops while a machine is suspended. A wall clock
+ * set forward by hand looks the same; one that is set back, or drifts, is harmless.
  */
 export class SuspensionDetector {
   readonly #clock: WatchdogClock
@@ -19,17 +21,17 @@ export class SuspensionDetector {
     this.look()
   }
 
-  /** Monotonic ms of the look that found the last jump: what was sent earlier proves nothing any more. */
+  /** Monotonic ms of the check that found the last jump: requests sent before it prove nothing any more. */
   get jumpedAt(): number {
     return this.#jumpedAt
   }
 
-  /** Monotonic ms of the last look. */
+  /** Monotonic ms of the last check. */
   get lookedAt(): number {
     return this.#lookedAt
   }
 
-  /** True when the wall clock has jumped ahead since the last look. */
+  /** True if the wall clock has jumped ahead since the last check. */
   look(): boolean {
     const before = this.#clock.now()
     const wall = this.#clock.wallNow()

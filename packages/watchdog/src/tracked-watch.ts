@@ -5,22 +5,22 @@ import type { LossReason, RenewableLease } from './renewable-lease.js'
 import { renewalIntervalMs, resumeRenewalAt, trustedUntil } from './trusted-until.js'
 import type { Watch } from './watch.js'
 
-/** What a watch needs from the watchdog that keeps it. */
+/** The watchdog, as a watch needs it. */
 export interface Keeper<L extends RenewableLease> {
   readonly clock: WatchdogClock
-  /** Compares the clocks; true when a jump was found, and then every living watch is suspect already. */
+  /** Compares the clocks; true if they jumped, in which case every live watch is already suspect. */
   look(): boolean
   move(watch: TrackedWatch<L>, deadline: number): void
   ended(watch: TrackedWatch<L>): void
   /** Asks the store about a suspect watch. */
   verify(watch: TrackedWatch<L>): void
-  /** Runs a callback of the owner; what it throws must reach no other watch. */
+  /** Runs a callback of the user; its exceptions must reach no other watch. */
   guard(callback: () => void): void
 }
 
 export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry {
   readonly lease: L
-  /** Grows from watch to watch. */
+  /** Increases from watch to watch. */
   readonly ordinal: number
   readonly #keeper: Keeper<L>
   deadline: number
@@ -29,19 +29,23 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   #trustedUntil: number
   #renewing: boolean
   #renewAt: number
-  /** Until then `#renewAt` is the last moment; whether it has to be earlier is decided half an interval before. */
+  /**
+   * While false, `#renewAt` is the last moment; half an interval before it, it is decided whether to renew earlier.
+   */
   #planned = false
-  /** By how much the next renewal comes earlier than it has to. Twice, so that half an interval becomes a whole one. */
+  /**
+   * How much earlier than necessary the next renewal is, repeated once, so that half an interval becomes a whole one.
+   */
   #repeatMs = 0
   readonly #renewUntil: number
   #suspect = false
-  /** What was sent before proves nothing any more. */
+  /** Requests sent before this time prove nothing any more. */
   #provenFrom = -Infinity
-  /** When the latest request was sent whose answer trust rests on. */
+  /** When the latest request was sent on whose reply the trust is based. */
   provenAt: number
   leaseMs: number
   #ended = false
-  /** Whose answers count: those of an earlier round, or to a watch that has ended, match nothing. */
+  /** The current round: replies to earlier rounds, or after the watch has ended, do not match. */
   #round: object | undefined
 
   constructor(keeper: Keeper<L>, lease: L, grant: Grant, ordinal: number) {
@@ -92,14 +96,14 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     if (!this.#admits(sentAt)) return
     this.provenAt = Math.max(this.provenAt, sentAt)
     const until = trustedUntil(sentAt, ttlMs)
-    // What a suspect watch trusted before the jump is void: the new answer counts even if it ends earlier.
+    // For a suspect watch, trust from before the jump is void: the new reply counts even if it ends earlier.
     const grows = this.#suspect || until > this.#trustedUntil
     if (grows) {
       this.#trustedUntil = until
       this.leaseMs = ttlMs
       this.intervalMs = this.#intervalFor(ttlMs)
     }
-    // Also when trust did not grow: a renewed lease that stayed due would be renewed again at once, for ever.
+    // Also without more trust: a renewed lease that stayed due would be renewed again at once, for ever.
     const interval = this.#intervalFor(ttlMs)
     const early = Math.min(this.#repeatMs, interval / 2)
     this.#aimAt(
@@ -118,7 +122,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     this.#trustedUntil = mayGrow || this.#suspect ? until : Math.min(until, this.#trustedUntil)
     this.#suspect = false
     if (this.trustOverAt(this.#keeper.clock.now())) {
-      // At once: whoever asked goes on with the answer, before any timer.
+      // At once: the code that asked continues with the result before any timer fires.
       this.lose('expired')
       return
     }
@@ -130,8 +134,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     if (this.#ended) return
     const now = this.#keeper.clock.now()
     if (this.#suspect) {
-      // The store may have answered the question that is on its way before what this doubt is about: that answer proves
-      // nothing, and the store is asked again behind it.
+      // The reply in flight may be older than this doubt: it proves nothing, and the store is asked again after it.
       this.#provenFrom = Math.max(this.#provenFrom, now)
       return
     }
@@ -160,7 +163,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     return this.#renewing && now < this.#renewUntil
   }
 
-  /** Whether a renewal is planned at `time` or before, and nobody is about it already. */
+  /** Whether a renewal is planned for `time` or before, and none is in progress. */
   renewalDueBy(time: number): boolean {
     return this.#round === undefined && !this.#ended && this.#plannedRenewal() <= time
   }
@@ -170,12 +173,14 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     return this.#renewAt
   }
 
-  /** Whether it is to be decided by `time` when the next renewal comes. */
+  /** Whether the next renewal must be planned by `time`. */
   planDueBy(time: number): boolean {
     return this.#round === undefined && !this.#ended && !this.#planned && this.#planAt() <= time
   }
 
-  /** The next renewal comes at `at`, which is no later than `renewAt`, and the one after it `earlyMs` early as well. */
+  /**
+   * Sets the next renewal to `at`, which is no later than `renewAt`, and the one after it `earlyMs` early as well.
+   */
   plan(at: number, earlyMs: number): void {
     this.#aimAt(at)
     this.#planned = true
@@ -183,10 +188,10 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     this.#reschedule()
   }
 
-  /** What the watch knew before `since` is void, and so is every answer that is still on its way. */
+  /** Voids everything known from before `since`, and all replies still in flight. */
   becomeSuspect(since: number): void {
     this.#suspect = true
-    // A doubt may be heard after a jump that came after it.
+    // A doubt may arrive after a later clock jump.
     this.#provenFrom = Math.max(this.#provenFrom, since)
     this.#round = undefined
     this.#reschedule()
@@ -205,18 +210,18 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   leave(round: object): void {
     if (this.#round !== round) return
     this.#round = undefined
-    // Latched, because a planned renewal that may no longer start would stay due for ever.
+    // Permanently off: a planned renewal that may no longer start would stay due for ever.
     if (!this.renewsAt(this.#keeper.clock.now())) this.#renewing = false
     if (this.#suspect) this.#keeper.verify(this)
     else this.#reschedule()
   }
 
-  /** Whether an answer to a request of that time is about what is there now. */
+  /** Whether a reply to a request sent at that time still describes the present. */
   #admits(sentAt: number): boolean {
     return !this.#ended && !this.#keeper.look() && sentAt >= this.#provenFrom
   }
 
-  /** A lease granted for less than a renewal sets must be renewed before that is over. */
+  /** A lease granted for less than a renewal sets must be renewed before that shorter time is over. */
   #intervalFor(ttlMs: number): number {
     return renewalIntervalMs(Math.min(ttlMs, this.lease.ttlMs))
   }

@@ -12,7 +12,7 @@ import { TrackedWatch, type Keeper } from './tracked-watch.js'
 import type { Watch } from './watch.js'
 
 /*
- * Keeps leases alive, and knows until when each may be used. What can happen to one watch:
+ * Keeps leases alive, and knows until when each may be trusted. The states of one watch:
  *
  *              renewed · confirm · correct
  *                     ┌──────┐
@@ -23,7 +23,7 @@ import type { Watch } from './watch.js'
  *  clock, or doubt   ▼    │ sent after that                                              │
  *                  SUSPECT ─────── stop · lose · trust over · store says lost ──────────┘
  *
- * What an attempt does to trust (T = trusted until, counted from when the request was sent):
+ * The effect of an attempt on trust (T = trusted until, counted from when the request was sent):
  *
  *   answer               TRUSTED                    SUSPECT                     ENDED
  *   renewed              T = max(T, sent + ttl')    T = sent + ttl', TRUSTED    ignored
@@ -33,26 +33,27 @@ import type { Watch } from './watch.js'
  *   unknown, rejected    T stays, asked again       T stays, asked again        ignored
  *   (ttl' = ttl less the margin)
  *
- * I3: local trust ends before the lease does. It holds because T grows by nothing but answers, is counted
- * from the sending, and uses the monotonic clock, whose one weakness (it sleeps with the machine) makes every
- * watch SUSPECT, which is worth no trust until the store has spoken.
+ * I3: local trust ends before the lease does. That holds because only replies extend T, because T is counted from
+ * the sending, and because the clock is monotonic. That clock's one weakness is that it stops while the machine
+ * sleeps; this makes every watch SUSPECT, which has no trust until the store has replied.
  *
- * When renewals leave, so that those of one burst do not leave in one burst: renewal-planner.ts. No plan delays any.
+ * When renewals are sent, so that a burst of leases is not renewed in one burst: renewal-planner.ts. None is delayed.
  */
 
-/** What a watchdog is built from. */
+/** Options of a watchdog. */
 export interface WatchdogOptions {
   readonly clock: WatchdogClock
-  /** From 0 up to 1, for the jitter of retries. */
+  /** Uniform in [0, 1), for the jitter of retries. */
   readonly random: () => number
-  /** Most leases in one `renew`. Default 100. Larger: fewer calls, each of them longer. */
+  /** Maximum number of leases in one `renew`. Default 100. Larger: fewer calls, each of them longer. */
   readonly batchSize?: number | undefined
   /**
-   * How many calls of `renew` for renewals that come up together leave one on the answer of the other; but none later
-   * than a tenth of the interval. Default 1: they are spread over the interval, one at a time.
+   * How many `renew` calls for renewals that come due together are sent one after the other, each after the reply to
+   * the one before, but none later than a tenth of the interval. Default 1: calls are spread over the interval, one
+   * at a time.
    */
   readonly batchesInARow?: number | undefined
-  /** What a callback of a lease threw. Default: ignored, because it must not harm the other leases. */
+  /** Receives exceptions of a lease's callback. Default: ignored, because they must not harm other leases. */
   readonly onCallbackError?: ((error: unknown) => void) | undefined
 }
 
@@ -71,7 +72,7 @@ export class Watchdog<L extends RenewableLease> {
   #closing: Promise<void> | undefined
   readonly #doubts = new InvalidatedAnswers<L>()
 
-  /** Throws RangeError when `batchSize` or `batchesInARow` is not a whole number above 0. */
+  /** @throws RangeError `batchSize` or `batchesInARow` is not a whole number above 0 */
   constructor(store: LeaseStore<L>, options: WatchdogOptions) {
     this.#options = options
     const { batchSize = 100, batchesInARow = 1 } = options
@@ -100,12 +101,12 @@ export class Watchdog<L extends RenewableLease> {
     }
   }
 
-  /** How many watches are alive. */
+  /** Number of live watches. */
   get size(): number {
     return this.#schedule.size
   }
 
-  /** Throws RangeError for a ttl, `sentAt` or `renewForMs` that is no such time, and Error after `close`. */
+  /** Starts to watch a lease. @throws RangeError for an invalid ttl, `sentAt` or `renewForMs`; Error after `close` */
   watch(lease: L, grant: Grant): Watch {
     if (this.#closing !== undefined) throw new Error('the watchdog is closed')
     requireGrant(lease.ttlMs, grant)
@@ -113,7 +114,7 @@ export class Watchdog<L extends RenewableLease> {
     this.#schedule.add(watch)
     const provenFrom = Math.max(this.#detector.jumpedAt, this.#doubts.provenFrom(lease, grant.sentAt))
     if (grant.sentAt < provenFrom) {
-      // The machine slept between the request and now, or the store is another one: nobody knows what is left.
+      // The machine slept since the request, or the store was replaced: the time left is unknown.
       watch.becomeSuspect(provenFrom)
       this.#verify([watch])
     }
@@ -121,21 +122,21 @@ export class Watchdog<L extends RenewableLease> {
   }
 
   /**
-   * Ends, synchronously, every watch whose trust is over, and sends the renewals that are due. To be called
-   * before user code is resumed: after a pause of the process, promises are served before the timer is.
-   * O(1) when nothing is due.
-   * @returns when that was, monotonic ms: see `Watch.trustAt`
+   * Synchronously ends every watch whose trust is over, and sends the renewals that are due. Must be called before
+   * user code is resumed: after a pause of the process, promises are resolved before timers fire. O(1) if nothing is
+   * due.
+   * @returns when it was done, monotonic ms: see `Watch.trustAt`
    */
   endOverdueTrust(): number {
     return this.#runDue()
   }
 
   /**
-   * What the store said of these leases so far may be about another store: a replica has taken its place, or it has
-   * lost its data. Nothing of theirs is trusted until it has been asked again, which happens at once.
-   * @param at what was sent before (monotonic ms) proves nothing; default now
+   * Makes leases suspect because the store may have been replaced, by a replica or by one that has lost its data.
+   * They are not trusted until the store, which is asked at once, has confirmed them.
+   * @param at requests sent before (monotonic ms) prove nothing; default now
    *
-   * @returns how many there are
+   * @returns the number of leases
    */
   doubt(isDoubted: (lease: L) => boolean, at = this.#options.clock.now()): number {
     if (this.#closing !== undefined) return 0
@@ -150,8 +151,8 @@ export class Watchdog<L extends RenewableLease> {
   }
 
   /**
-   * Stops everything; no callback is called any more. Resolves when the store calls under way have settled,
-   * or the time they were given is over. Safe twice. Leaves no timer. Never rejects.
+   * Stops everything; no callback is called afterwards. Resolves when the store calls in flight have settled, or
+   * their time is over. May be called twice. Leaves no timer. Never rejects.
    */
   close(): Promise<void> {
     this.#closing ??= this.#shutDown()
@@ -167,7 +168,7 @@ export class Watchdog<L extends RenewableLease> {
       this.#rounds.startInARow(this.#renewal, row)
     }
     this.#agenda.plan(now)
-    // Whoever was told of a loss may have taken his time.
+    // A user's `onLost` may have taken long.
     return this.#options.clock.now()
   }
 
@@ -175,13 +176,13 @@ export class Watchdog<L extends RenewableLease> {
     this.#rounds.start(this.#renewal, this.#agenda.chunks(watches))
   }
 
-  /** True when the machine was suspended since the last look; every living watch is suspect then. */
+  /** True if the machine was suspended since the last check; every live watch is then suspect. */
   #look(): boolean {
     if (!this.#detector.look()) return false
     const now = this.#detector.jumpedAt
     const living = this.#schedule.until(Infinity)
     for (const watch of living) watch.becomeSuspect(now)
-    // A watch whose trust is over anyway is left to the timer: a renewal would only keep others waiting.
+    // A watch whose trust is over is left to the timer: renewing it would only delay others.
     this.#verify(living.filter((watch) => !watch.trustOverAt(now)))
     return true
   }
@@ -203,7 +204,7 @@ export class Watchdog<L extends RenewableLease> {
       try {
         this.#options.onCallbackError?.(error)
       } catch {
-        // Nobody is left to tell, and thrown from here it would stop the watches that come next.
+        // There is nowhere to report it, and rethrown it would stop the watches that follow.
       }
     }
   }
