@@ -1,10 +1,7 @@
 import type { AnyLock } from '@holdfast/core'
 import type { LockedOptions } from './options.js'
 
-/**
- * The lock of one job.
- * @throws InvalidArgumentError no name, or what is no name
- */
+/** Makes the lock of one job. @throws InvalidArgumentError a missing or invalid name */
 export function lockOf<J>(job: J, options: LockedOptions<J>): Pick<AnyLock, 'withLock'> {
   if ('lock' in options) {
     return options.lock(job)
@@ -14,7 +11,7 @@ export function lockOf<J>(job: J, options: LockedOptions<J>): Pick<AnyLock, 'wit
   if (typeof given !== 'object') {
     return locks.getLock(given)
   }
-  // A transfer from an account to itself names it twice.
+  // Names may repeat: a transfer from an account to itself names it twice.
   const members = [...new Set(given)].map((each) => locks.getLock(each))
   const [only] = members
   return only && members.length === 1 ? only : locks.getMultiLock(...members)

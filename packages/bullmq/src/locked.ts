@@ -12,12 +12,12 @@ import {
 import { postpone } from './postpone.js'
 
 /**
- * A processor whose jobs hold a resource while they run: two jobs of one resource never run at once, whatever queue,
- * worker or process they are in. Inside it the job is one logical thread, so what it calls re-enters its locks.
+ * Makes a processor whose jobs run under a lock on a resource: two jobs of one resource never run at once, across
+ * queues, workers and processes. Inside, the job is one logical thread, so that its calls re-enter its locks.
  *
- * The job fails, with the attempt that this costs: when the resource was lost in the middle (LockLostError, also when
- * the processor has returned a result), when Redis does not answer (RedisUnavailableError), when `name` gives no name
- * (InvalidArgumentError), and on a conflict where `onConflict` says so (LockTimeoutError).
+ * A job fails, and uses up an attempt, if the lock was lost during the work (LockLostError, even if the processor has
+ * returned a result), if Redis does not answer (RedisUnavailableError), if `name` returns no valid name
+ * (InvalidArgumentError), and on a conflict if `onConflict` says so (LockTimeoutError).
  * @throws InvalidArgumentError
  */
 export function locked<D, R, N extends string = string>(
@@ -33,7 +33,7 @@ export function locked<D, R, N extends string>(
   options: LockedOptions<Job<D, R, N>>,
 ): Processor<D, R, N> {
   checkLockedOptions(processor, options)
-  // BullMQ gives its signal to processors that name three parameters, and counts them.
+  // BullMQ passes its signal only to processors with three parameters.
   return (job, token, signal) => run(processor, options, { job, token, signal })
 }
 
@@ -58,7 +58,7 @@ async function run<J extends Job, R>(
   try {
     return await lockOf(job, options).withLock(work, { waitMs, leaseMs, signal })
   } catch (error) {
-    // What the processor throws is its own, also when another lock was busy for it.
+    // The processor's errors are its own, even if another lock was busy for it.
     if (!isInside && onConflict === 'delay' && isConflict(error)) {
       throw await postpone(job, token, { error, delayMs })
     }
@@ -70,7 +70,7 @@ function isConflict(error: unknown): error is LockTimeoutError {
   return error instanceof Error && 'code' in error && error.code === 'LOCK_TIMEOUT'
 }
 
-/** BullMQ's reason is a text, or nothing: it keeps the message of an error. */
+/** BullMQ's reason is a text or undefined, but it stores the message of an error. */
 function cancelled(job: Job, reason: unknown): Error {
   if (reason instanceof Error) {
     return reason

@@ -9,8 +9,8 @@ import {
 import type { Job } from 'bullmq'
 
 /**
- * What becomes of a job whose resource is busy. `delay`: it goes back to the queue as delayed. `wait`: it waits in the
- * worker. `fail`: it fails with the LockTimeoutError, which uses up one of its attempts.
+ * How to treat a job whose resource is busy. `delay`: returns it to the queue as delayed. `wait`: waits in the
+ * worker. `fail`: fails it with the LockTimeoutError, which uses up one of its attempts.
  */
 export type OnConflict = 'delay' | 'wait' | 'fail'
 
@@ -21,24 +21,24 @@ export interface ConflictOptions<J> {
   /** Default: 'delay'. */
   readonly onConflict?: OnConflict | undefined
   /**
-   * How long a job stays delayed after a conflict; a function may look at `job.attemptsStarted`. Default: from 50 ms to
-   * 1 000, twice as long after each start, less a random part of up to a half.
+   * How long a job is delayed after a conflict; a function may use `job.attemptsStarted`. Default: 50 ms, doubled with
+   * each start up to 1,000, less a random part of up to a half.
    */
   readonly delayMs?: number | ((job: J) => number) | undefined
-  /** How long a job waits in the worker before that is a conflict. Default: 0; with `wait`: for ever. */
+  /** How long a job waits in the worker before it counts as a conflict. Default: 0; with `wait`: no limit. */
   readonly waitMs?: number | undefined
-  /** Redis gives the resource back after this long, whatever happens. Left out: the watchdog renews. */
+  /** The lease, not renewed: Redis frees the lock after it in any case. Default: renewed by the watchdog. */
   readonly leaseMs?: number | undefined
 }
 
-/** The resource by its name: a lock of `getLock`, for several names a multi lock of them. */
+/** The resource by name: a lock from `getLock`; for several names a multi lock. */
 export interface LockByName<J> {
   readonly locks: LockClient
   /** Several names: all of them, or none. */
   readonly name: string | ((job: J) => string | readonly string[])
 }
 
-/** The resource as a lock of any kind. Where `job` has its type here, the processor gets the hold of that kind. */
+/** The resource as a lock of any kind. If `job` has a declared type, the processor gets the hold of that kind. */
 export interface LockByObject<J, H extends LockHold> {
   readonly lock: (job: J) => Pick<AnyLock<H>, 'withLock'>
 }
@@ -47,8 +47,8 @@ export type LockedOptions<J, H extends LockHold = LockHold> = ConflictOptions<J>
   (LockByName<J> | LockByObject<J, H>)
 
 /**
- * A processor of BullMQ that is also given the hold. `signal` aborts with a LockLostError when the resource is lost,
- * and when the job is cancelled.
+ * A BullMQ processor that also receives the hold. `signal` aborts with a LockLostError if the lock is lost, and when
+ * the job is cancelled.
  */
 export type LockedProcessor<J extends Job, R, H extends LockHold = LockHold> = (
   job: J,
@@ -90,7 +90,7 @@ export function checkLockedOptions(processor: unknown, options: LockedOptions<ne
   }
 }
 
-/** A job that came back at once would be refused at once, as fast as Redis can. */
+/** Shorter, and a job would return and conflict as fast as Redis can answer. */
 export function checkDelay(delayMs: number): void {
   check(
     'delayMs',

@@ -4,8 +4,8 @@ import { defaultDelay } from './default-delay.js'
 import { checkDelay } from './options.js'
 
 /**
- * Puts the job back as delayed: none of its attempts is used up.
- * @returns what tells the worker that the job is its own no more
+ * Returns the job to the queue as delayed, without using up an attempt.
+ * @returns the error that tells the worker that the job is no longer its own
  */
 export async function postpone<J extends Job>(
   job: J,
@@ -19,7 +19,7 @@ export async function postpone<J extends Job>(
   const { error, delayMs = defaultDelay(job.attemptsStarted, Math.random()) } = conflict
   const pauseMs = typeof delayMs === 'function' ? delayMs(job) : delayMs
   checkDelay(pauseMs)
-  // BullMQ takes a time of day and subtracts this process's own from it at once: only the difference matters.
+  // BullMQ takes a wall-clock time and at once subtracts this process's own: only the difference matters.
   // eslint-disable-next-line no-restricted-properties
   await job.moveToDelayed(Date.now() + pauseMs, token)
   const delayed = new DelayedError(`delayed by ${pauseMs} ms: ${error.message}`)

@@ -3,7 +3,7 @@ import type { LockClient } from '@holdfast/core'
 import { LockHttpError, lockHttpError, type LockErrorAnswers } from '@holdfast/core/http'
 import { Observable } from 'rxjs'
 
-/** What the platform answers with: Express's response, or Fastify's reply around the raw one. */
+/** The platform's response: Express's, or Fastify's reply around the raw one. */
 interface HeaderTarget {
   readonly headersSent?: boolean
   readonly raw?: { readonly headersSent?: boolean }
@@ -11,8 +11,8 @@ interface HeaderTarget {
 }
 
 /**
- * A context for each call of a handler, of HTTP, of microservices and of gateways. For HTTP it is that which the
- * middleware has opened, and the guards have been in.
+ * Gives each call of a handler its own context, for HTTP, microservices and gateways. For HTTP it is the context that
+ * the middleware has opened for the request, and that the guards ran in.
  */
 export class ContextInterceptor implements NestInterceptor {
   constructor(
@@ -22,7 +22,7 @@ export class ContextInterceptor implements NestInterceptor {
 
   intercept(execution: ExecutionContext, next: CallHandler): Observable<unknown> {
     return new Observable((subscriber) => {
-      // Its context lasts until there is nothing to come, or nobody who wants it.
+      // The context lasts until the handler has completed, or its subscriber has unsubscribed.
       const settle = (): Promise<void> =>
         new Promise((resolve) => {
           subscriber.add(resolve)
@@ -46,8 +46,8 @@ export class ContextInterceptor implements NestInterceptor {
       return error
     }
     const response = execution.switchToHttp().getResponse<HeaderTarget>()
-    // A handler that streams has begun its answer: setting a header would throw inside rxjs, and end the process. Nest
-    // itself ends such a response.
+    // A streaming handler has started its response: setting a header would throw inside rxjs, and end the process.
+    // Nest itself ends such a response.
     if (response.headersSent === true || response.raw?.headersSent === true) {
       return error
     }

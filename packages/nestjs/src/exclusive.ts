@@ -4,22 +4,22 @@ import { exclusive, type ExclusiveRun, type Scheduled } from '@holdfast/core/sch
 import { copyMetadata } from './metadata.js'
 import { getLocksToken } from './tokens.js'
 
-/** What `@Exclusive` is told. All durations are milliseconds. */
+/** The options of `@Exclusive`. All durations are milliseconds. */
 export interface ExclusiveTaskOptions {
-  /** Of the schedule, and of its lock. Left out: class and method, `Reports.nightly`. */
+  /** The name of the schedule and of its lock. Default: class and method, `Reports.nightly`. */
   readonly name?: string | undefined
-  /** The name of the module's client, for one among several. Left out: the one that is injected as `LockClient`. */
+  /** The name of the module's client, if there are several. Default: the client injected as `LockClient`. */
   readonly client?: string | undefined
   /**
-   * The time from one tick to the next, at least; default 60 000. Which tick a call is, is the time at which it comes,
-   * rounded down to a multiple of this: processes agree on it, unless one of them is later than nine tenths of it.
+   * The minimum time between two ticks; default 60,000. The tick of a call is its time, rounded down to a multiple of
+   * this: all processes agree on it unless one is late by more than nine tenths of it.
    */
   readonly everyMs?: number | undefined
-  /** Which tick a call is, where its arguments tell: ms since 1970, or a Date. Instead of `everyMs`. */
+  /** Derives the tick from the call's arguments: ms since 1970, or a Date. Replaces `everyMs`. */
   readonly tick?: ((...args: never[]) => Date | number) | undefined
-  /** The longest that a run may have the lock: then its signal aborts, and another may begin. Left out: no limit. */
+  /** Maximum duration of a run: then its signal aborts, and another run may begin. Default: no limit. */
   readonly atMostForMs?: number | undefined
-  /** For so long after a run has begun no other begins, by the clock of Redis. Default 0. */
+  /** Minimum time from the start of a run to the start of the next, by the clock of Redis. Default 0. */
   readonly atLeastForMs?: number | undefined
 }
 
@@ -32,16 +32,21 @@ const EXCLUSIVE_OPTIONS: KnownKeys<ExclusiveTaskOptions> = {
   atLeastForMs: true,
 }
 const DEFAULT_EVERY_MS = 60_000
-/** A timer may come early by a clock that is being set: by so much of `everyMs` it is that of the tick to come. */
+/**
+ * A timer may fire early if the clock is being adjusted: a call this early, as a part of `everyMs`, belongs to the
+ * next tick.
+ */
 const EARLY_PART = 0.1
 const MOST_EARLY_MS = 60_000
-/** Calls of one process that are nearer to each other than this part of `everyMs` are two ticks. */
+/** Calls of one process closer together than this part of `everyMs` are two ticks. */
 const LEAST_APART = 0.9
 
-/** A method that can be a task: it is given its run, and nobody gets what it returns, because another process may. */
+/**
+ * A method that can be a task: it receives the run, and its result is discarded, because another process may run it.
+ */
 export type ExclusiveMethod = (run: ExclusiveRun) => Promise<void> | void
 
-/** A decorator of TypeScript's `experimentalDecorators`, which Nest needs. */
+/** A decorator for TypeScript's `experimentalDecorators`, which Nest requires. */
 export type ExclusiveDecorator = <M extends ExclusiveMethod>(
   prototype: object,
   method: string | symbol,
@@ -49,12 +54,13 @@ export type ExclusiveDecorator = <M extends ExclusiveMethod>(
 ) => TypedPropertyDescriptor<M>
 
 /**
- * One run per tick over the fleet, for a method that a scheduler calls in every process: `@Cron` above it, in any order.
- * It skips and never waits: who comes second does nothing. What the scheduler passes is replaced by the run, in whose
- * context the method is. The call rejects with what the method throws; with LockLostError; and with
- * RedisUnavailableError where Redis does not answer, then the method was not begun.
- * @throws InvalidArgumentError at once for options that cannot be meant; from the call for a process that comes for the
- * same tick twice, because `everyMs` is longer than the time between two
+ * Runs a method once per tick across the fleet, although a scheduler calls it in every process: combine it with
+ * `@Cron`, in any order. A call that is not the first for its tick does nothing and does not wait. The method
+ * receives the run instead of the scheduler's arguments, and executes in the run's context. The call rejects with the
+ * method's error; with LockLostError; and, without starting the method, with RedisUnavailableError if Redis does not
+ * answer.
+ * @throws InvalidArgumentError at once for invalid options; from the call when one process calls twice for the same
+ *   tick, because `everyMs` is longer than the time between two calls
  */
 export function Exclusive(options: ExclusiveTaskOptions = {}): ExclusiveDecorator {
   check(options)
@@ -86,7 +92,7 @@ export function Exclusive(options: ExclusiveTaskOptions = {}): ExclusiveDecorato
 
 type Host = Record<symbol, LockClient | undefined>
 
-/** A method of one object. */
+/** The schedule of one object's method. */
 class Schedule {
   private readonly scheduled: Scheduled<void>
   private latest = { tick: -1, at: 0 }
@@ -109,7 +115,7 @@ class Schedule {
   /** @throws InvalidArgumentError */
   private tickOfNow(): number {
     const { everyMs = DEFAULT_EVERY_MS } = this.options
-    // The scheduler goes by the time of day, and this is to be the tick that it means.
+    // Schedulers follow the wall clock, and this must yield the tick they mean.
     // eslint-disable-next-line no-restricted-properties
     const at = Date.now()
     const early = Math.min(everyMs * EARLY_PART, MOST_EARLY_MS)
@@ -117,7 +123,7 @@ class Schedule {
     const before = this.latest
     this.latest = { tick, at }
     if (tick === before.tick && at - before.at < everyMs * LEAST_APART) {
-      // It would be skipped as done, in silence, by every process: a tick that nobody runs.
+      // Every process would silently skip it as done: a tick that never runs.
       const rule = `at most the time between two ticks, and this process came again after ${at - before.at} ms`
       throw new InvalidArgumentError('everyMs', everyMs, rule)
     }
@@ -129,7 +135,7 @@ class Schedule {
 function check(options: ExclusiveTaskOptions): void {
   checkOptions('options', options, EXCLUSIVE_OPTIONS)
   const { name = 'a', client, everyMs, tick, atMostForMs, atLeastForMs } = options
-  // It checks its options before it has a client to use.
+  // `exclusive` validates its options before it uses the client.
   exclusive(name, { locks: NOBODY, atMostForMs, atLeastForMs }, () => undefined)
   if (client !== undefined && typeof client !== 'string') {
     throw new InvalidArgumentError('client', client, 'the name of a client of LocksModule')
@@ -150,7 +156,7 @@ const nobody = (): never => {
 }
 const NOBODY = { getLock: nobody, fork: nobody } as unknown as LockClient
 
-/** Has Nest set the client on each object that it makes: each application its own. */
+/** Makes Nest inject the client into each object it creates: each application its own. */
 function injectClient(prototype: object, client: string | undefined): symbol {
   const property = Symbol.for(`holdfast.nestjs.client:${client ?? ''}`)
   Inject(getLocksToken(client))(prototype, property)

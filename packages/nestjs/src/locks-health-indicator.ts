@@ -1,17 +1,18 @@
 import type { LockClient } from '@holdfast/core'
 
-/** What `@nestjs/terminus` reads, without needing it. */
+/** The result that `@nestjs/terminus` reads, without depending on it. */
 export type LocksHealth<Key extends string = string> = Record<
   Key,
   { status: 'up' | 'down'; message?: string }
 >
 
-/** Whether locks can be taken: takes one of its own, and gives it back. */
+/** Checks whether locks work: acquires one of its own, and releases it. */
 export class LocksHealthIndicator {
   constructor(private readonly locks: LockClient) {}
 
   /**
-   * For `HealthCheckService.check([() => locksHealth.check('locks')])`, or by itself. Never rejects.
+   * Checks within `timeoutMs`. For `HealthCheckService.check([() => locksHealth.check('locks')])`, or by itself.
+   * Never rejects.
    * @param options.timeoutMs how long Redis may take, ms. Default 1,000
    */
   async check<Key extends string>(
@@ -20,9 +21,9 @@ export class LocksHealthIndicator {
   ): Promise<LocksHealth<Key>> {
     try {
       const lock = this.locks.getLock(`health:${this.locks.clientId}`)
-      // Checks side by side are one after another, so the lock may be busy: Redis has answered then.
+      // Concurrent checks exclude each other, so the lock may be busy: then Redis has answered.
       const hold = await lock.tryAcquire({ waitMs: timeoutMs, leaseMs: LEASE_MS })
-      // Waits for `releaseWaitMs` at most: a Redis that has just gone down is for the next check to tell.
+      // Waits at most `releaseWaitMs`: if Redis has just gone down, the next check reports it.
       await hold?.[Symbol.asyncDispose]()
       return { [key]: { status: 'up' } } as LocksHealth<Key>
     } catch (error) {
@@ -32,5 +33,5 @@ export class LocksHealthIndicator {
   }
 }
 
-// Should this process die in between.
+// In case this process dies in between.
 const LEASE_MS = 5_000

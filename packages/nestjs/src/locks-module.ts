@@ -26,8 +26,8 @@ import {
 import { CLIENT, EXTRAS, OPTIONS, getLocksToken } from './tokens.js'
 
 /**
- * One client for the whole application, as `LockClient`; several, each with its name. The module is global. Calls of
- * Redisson's face outside contexts are refused (`bareCalls: 'throw'`), because every handler has a context.
+ * Provides one client for the whole application, as `LockClient`, or several with names. The module is global.
+ * Redisson-style calls outside contexts are rejected (`bareCalls: 'throw'`), because every handler has a context.
  */
 @Module({})
 export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApplicationShutdown {
@@ -40,36 +40,36 @@ export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApp
     @Inject(OPTIONS) private readonly options: LocksModuleOptions,
     @Inject(EXTRAS) { name }: LocksModuleExtras,
   ) {
-    // Those of a name are for whoever asks for them by it.
+    // A named client is only for code that asks for it by name.
     this.takeBack = name === undefined ? provideLocks(locks) : undefined
   }
 
-  /** @param options where Redis is, and how to use it; `name` for one client among several */
+  /** @param options the Redis target and the client's options; `name` for one client among several */
   static forRoot(options: LocksModuleOptions & LocksModuleExtras): DynamicModule {
     const { name, ...rest } = options
     return describe({ name }, [{ provide: OPTIONS, useValue: rest }])
   }
 
-  /** The same with options that something else provides. */
+  /** The same with options from a factory. */
   static forRootAsync(options: LocksModuleAsyncOptions): DynamicModule {
     checkAsyncOptions(options)
     const { name, imports = [], useFactory, inject = [] } = options
     return describe({ name }, [{ provide: OPTIONS, useFactory, inject }], imports)
   }
 
-  /** Around guards, too: the context and the signal of a request. */
+  /** As middleware, so that guards also run in the request's context, with its signal. */
   configure(consumer: MiddlewareConsumer): void {
     consumer
       .apply(this.requests.middleware, expressLocks(this.locks))
       .forRoutes({ path: '{*path}', method: RequestMethod.ALL })
   }
 
-  /** Before the server stops listening: a request that waits for a lock would keep it from that for ever. */
+  /** Before the server stops listening: a request that waits for a lock would keep the server from closing. */
   async beforeApplicationShutdown(): Promise<void> {
     const { graceMs, drainMs = 0 } = this.options
     await this.requests.drained(drainMs)
     this.closing = this.locks.close({ graceMs })
-    // Awaited below; until then nobody else hears of it.
+    // Awaited in onApplicationShutdown; until then a rejection must not count as unhandled.
     this.closing.catch(() => undefined)
   }
 
@@ -109,7 +109,7 @@ function describe(
 const healthOf = (locks: LockClient): LocksHealthIndicator => new LocksHealthIndicator(locks)
 
 async function connect(given: LocksModuleOptions): Promise<LockClient> {
-  // First: a connection that was opened for options that are refused would keep the process alive.
+  // First: a connection opened before invalid options are rejected would keep the process alive.
   checkModuleOptions(given)
   const { redis, options = {} } = given
   const { bareCalls = 'throw' } = options

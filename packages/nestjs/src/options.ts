@@ -8,36 +8,38 @@ import {
 } from '@holdfast/core'
 import { lockHttpError, type LockErrorAnswers } from '@holdfast/core/http'
 
-/** What `LocksModule` is told. All durations are milliseconds. */
+/** The options of `LocksModule`. All durations are milliseconds. */
 export interface LocksModuleOptions {
   /**
-   * A URL or options of ioredis: a connection of the module's own, which it closes. Or a client that is there, which
-   * it leaves open.
+   * A URL or options of ioredis, for a connection that the module opens and closes; or an existing client, which it
+   * leaves open.
    */
   readonly redis: Parameters<typeof LockClient.connect>[0]
-  /** Of the client. `bareCalls` is `'throw'` here by default, because every handler has a context. */
+  /** The client's options. Here the default of `bareCalls` is `'throw'`, because every handler has a context. */
   readonly options?: LockClientOptions | undefined
-  /** How long holders have to finish when the application ends. Default 5,000. */
+  /** How long holders have to finish when the application shuts down. Default 5,000. */
   readonly graceMs?: number | undefined
   /**
-   * How long HTTP requests that run when the application ends have first, with all locks as before; then `graceMs`
-   * begins. Default 0: what waits for a lock is refused at once.
+   * How long running HTTP requests may continue at shutdown, with full use of locks, before `graceMs` begins. Default
+   * 0: waits for locks are rejected at once.
    */
   readonly drainMs?: number | undefined
   /**
-   * Answers a lock that was busy past its wait with 409 or 423, and a Redis that is down with 503, both with
-   * `Retry-After`; `{}` for the defaults. Left out: such errors are answered as any other, with 500.
+   * Answers a lock that was still busy at the end of the wait with 409 or 423, and an unreachable Redis with 503,
+   * both with `Retry-After`; `{}` for the defaults. Default: answered like any other error, with 500.
    */
   readonly errors?: LockErrorAnswers | undefined
 }
 
-/** What is known before the options are. */
+/** Options needed before the factory has run. */
 export interface LocksModuleExtras {
-  /** Of one client among several: for `InjectLocks(name)`. Left out: the one that is injected as `LockClient`. */
+  /**
+   * Name of the client, if there are several: for `InjectLocks(name)`. Default: the client injected as `LockClient`.
+   */
   readonly name?: string | undefined
 }
 
-/** The same, from elsewhere. */
+/** The module's options, from a factory. */
 export interface LocksModuleAsyncOptions extends LocksModuleExtras, Pick<ModuleMetadata, 'imports'> {
   readonly useFactory: (...args: never[]) => LocksModuleOptions | Promise<LocksModuleOptions>
   readonly inject?: FactoryProvider['inject']
@@ -64,7 +66,7 @@ export function checkModuleOptions(options: LocksModuleOptions): void {
   const { drainMs, errors } = options
   checkDrain(drainMs)
   if (errors !== undefined) {
-    // Else they were checked when the first lock is busy, inside rxjs, where an error ends the process.
+    // Otherwise they would be checked when the first lock is busy, inside rxjs, where an error ends the process.
     lockHttpError(undefined, errors)
   }
 }

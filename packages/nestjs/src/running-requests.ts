@@ -3,12 +3,12 @@ interface Response {
   once(event: 'finish' | 'close', listener: () => void): unknown
 }
 
-/** The HTTP requests that are not answered yet. */
+/** The HTTP requests without a complete response. */
 export class RunningRequests {
   private readonly responses = new Map<Response, Promise<void>>()
 
   readonly middleware = (_request: unknown, response: Response, next: () => void): void => {
-    // Whose client has gone in a middleware before this one has closed already, and does not say so again.
+    // If the client disconnected in an earlier middleware, the response is closed already and will not emit again.
     if (response.destroyed !== true) {
       this.keep(response)
     }
@@ -17,7 +17,7 @@ export class RunningRequests {
 
   private keep(response: Response): void {
     const ended = new Promise<void>((resolve) => {
-      // What has no connection, as in a function in the cloud, never closes.
+      // A response without a connection, as in a serverless function, never closes.
       response.once('finish', resolve)
       response.once('close', resolve)
     })
@@ -27,7 +27,10 @@ export class RunningRequests {
     )
   }
 
-  /** Resolves when those that run now are answered, at the latest after `limitMs`. Later ones are not waited for. */
+  /**
+   * Resolves when all requests running now are answered, after `limitMs` at the latest. Later ones are not waited
+   * for.
+   */
   async drained(limitMs: number): Promise<void> {
     if (limitMs === 0 || this.responses.size === 0) {
       return

@@ -1,15 +1,15 @@
 import { Inject, type InjectionToken } from '@nestjs/common'
 import { LockClient } from '@holdfast/core'
 
-/** What a client is provided as: by its class, or, of several, by its name. */
+/** The injection token of a client: its class, or a name if there are several. */
 export const getLocksToken = (name?: string): InjectionToken =>
   name === undefined ? LockClient : `HoldfastLocks:${name}`
 
-/** Injects the client of a name: `@InjectLocks('billing') private readonly locks: LockClient`. */
+/** Injects the client with this name: `@InjectLocks('billing') private readonly locks: LockClient`. */
 export const InjectLocks = (name?: string): ParameterDecorator & PropertyDecorator =>
   Inject(getLocksToken(name))
 
-/** What a module keeps to itself. */
+/** Internal tokens of a module. */
 export const OPTIONS = Symbol('HoldfastLocksOptions')
 export const CLIENT = Symbol('HoldfastLocksClient')
 export const EXTRAS = Symbol('HoldfastLocksExtras')

@@ -9,12 +9,12 @@ import {
 import { METRICS, TIMED_METRICS, type CountedMetric, type TimedMetric } from './metric-names.js'
 import { countsIn, type AllSeries, type Recorder, type Timer } from './series.js'
 
-/** What times of one metric go to: another one when there is another meter. */
+/** The histogram of one metric; replaced with the meter. */
 interface Instrument {
   histogram: Histogram | null
 }
 
-/** Exports through a meter: times as they come, counts when the SDK asks for them. */
+/** Exports through a meter: times as they are recorded, counts when the SDK asks for them. */
 export class ApiExport implements Recorder {
   private readonly times: Record<TimedMetric, Instrument> = {
     wait: { histogram: null },
@@ -29,7 +29,7 @@ export class ApiExport implements Recorder {
     return { record: (seconds) => instrument.histogram?.record(seconds, attributes) }
   }
 
-  /** From now on it is this meter that is told. */
+  /** Uses this meter from now on. */
   start(meter: Meter, series: AllSeries): void {
     for (const name of TIMED_METRICS) {
       const { metric, description, unit, buckets } = METRICS[name]

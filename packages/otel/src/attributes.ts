@@ -7,14 +7,14 @@ export const ATTRIBUTES = {
   path: 'holdfast.lock.path',
   /** Why a hold was lost. */
   reason: 'holdfast.lock.loss.reason',
-  /** The code of a LockError, or the name of another. */
+  /** The code of a LockError, or the name of another error. */
   errorType: 'error.type',
-  /** Of spans alone, as all that follow. */
+  /** Only on spans, like `holder`. */
   owner: 'holdfast.lock.owner',
   holder: 'holdfast.lock.holder',
 } as const
 
-/** A word for an error that there are not too many of. */
+/** A word of low cardinality for an error. */
 export function errorTypeOf(error: unknown): string {
   if (!(error instanceof Error)) {
     return 'other'

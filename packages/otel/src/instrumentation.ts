@@ -12,17 +12,17 @@ import { wallNow } from './wall-clock.js'
 
 const NAME = '@holdfast/otel'
 
-/** What is made anew for other providers. */
+/** Created anew when a provider changes. */
 interface Parts {
   readonly metrics: Metrics
   readonly spans: Spans
   readonly listeners: Listeners
 }
 
-/** What a MetricProducer gives; of the resource, that of the reader counts. */
+/** The result of a MetricProducer; the reader's resource applies. */
 export interface Collected {
   resourceMetrics: {
-    // Of a type that is the SDK's alone.
+    // The SDK's own type.
     // eslint-disable-next-line @typescript-eslint/no-explicit-any
     resource: any
     scopeMetrics: { scope: { name: string }; metrics: MetricData[] }[]
@@ -31,12 +31,12 @@ export interface Collected {
 }
 
 /**
- * Metrics and spans of all lock clients of the process. It has the shape of OpenTelemetry's instrumentations, so that
- * `registerInstrumentations` and `NodeSDK` take it. Two that are enabled count everything twice.
+ * Metrics and spans of all lock clients of the process. Has the shape of OpenTelemetry's instrumentations, so that
+ * `registerInstrumentations` and `NodeSDK` accept it. Two enabled instrumentations count everything twice.
  */
 export class HoldfastInstrumentation {
   readonly instrumentationName = NAME
-  /** Not told: text in a source is wrong after the next release. */
+  /** Left empty: a version in the source is wrong after the next release. */
   readonly instrumentationVersion = ''
   private readonly options: ResolvedOptions
   private readonly series: AllSeries
@@ -46,7 +46,7 @@ export class HoldfastInstrumentation {
   private readonly times: ApiExport | OwnHistograms
   private readonly startTime = hrTime()
 
-  /** Not enabled yet. @throws InvalidArgumentError */
+  /** Does not enable it. @throws InvalidArgumentError */
   constructor(options: InstrumentationOptions = {}) {
     this.options = resolveOptions(options)
     this.times = this.options.metrics === 'api' ? new ApiExport() : new OwnHistograms()
@@ -55,7 +55,7 @@ export class HoldfastInstrumentation {
     this.tracerProvider = options.tracerProvider
   }
 
-  /** Again: nothing happens. */
+  /** Starts measuring. Idempotent. */
   enable(): void {
     if (this.parts) {
       return
@@ -72,7 +72,7 @@ export class HoldfastInstrumentation {
     listeners.start()
   }
 
-  /** What has been counted stays; what is held or waits now is not seen to end. Again: nothing happens. */
+  /** Stops measuring. Counts are kept; the ends of current holds and waits are not recorded. Idempotent. */
   disable(): void {
     const { parts } = this
     if (!parts) {
@@ -87,7 +87,9 @@ export class HoldfastInstrumentation {
     parts.spans.stop()
   }
 
-  /** What a MetricProducer of the SDK does: everything counted so far, where `metrics` is 'producer'; else nothing. */
+  /**
+   * The MetricProducer interface of the SDK: everything counted so far if `metrics` is 'producer', otherwise nothing.
+   */
   collect(): Promise<Collected> {
     const { series, times, startTime } = this
     const isProducer = times instanceof OwnHistograms
@@ -104,14 +106,14 @@ export class HoldfastInstrumentation {
     this.restartWith(() => (this.tracerProvider = provider))
   }
 
-  /** As `registerInstrumentations` asks for it: it is enabled by hand, or by that. */
+  /** For `registerInstrumentations`, which enables an instrumentation that is not enabled already. */
   getConfig(): { enabled: boolean } {
     return { enabled: this.parts !== null }
   }
 
-  /** Nothing can be changed. */
+  /** No effect. */
   setConfig(): void {
-    // The options are those it was made with.
+    // The options of the constructor cannot be changed.
   }
 
   private get meter(): Meter {
@@ -129,8 +131,8 @@ export class HoldfastInstrumentation {
 }
 
 /**
- * Begins to measure every lock client of the process. Call it when the SDK has started.
- * @returns to end it by: `disable()`
+ * Starts to measure every lock client of the process. Call it when the SDK has started.
+ * @returns the instrumentation, to end it with `disable()`
  * @throws InvalidArgumentError
  */
 export function instrument(options: InstrumentationOptions = {}): HoldfastInstrumentation {

@@ -5,9 +5,8 @@ import type { Metrics } from './metrics.js'
 import type { Spans } from './spans.js'
 
 /**
- * What hears the channels of core. One function for calls, one for holds, one for renewals, and each says what it
- * calls: one wrapper around all of them would be called from everywhere and could call anything, and the compiler makes
- * nothing of that.
+ * Subscribes to the channels of core. Calls, holds and renewals have a function each, without a shared wrapper: a
+ * wrapper called from everywhere, with any callback, would be megamorphic and not optimized by V8.
  */
 export class Listeners {
   private isHearing = false
@@ -22,7 +21,7 @@ export class Listeners {
     this.all.forEach(([channel, listener]) => subscribe(channel, listener))
   }
 
-  /** Also where it is called by another listener, in the middle of a message. */
+  /** Takes effect at once, even if another listener calls it in the middle of a message. */
   stop(): void {
     this.isHearing = false
     this.all.forEach(([channel, listener]) => unsubscribe(channel, listener))
@@ -84,7 +83,7 @@ export class Listeners {
   ] as const
 }
 
-/** Thrown on, Node would make it an uncaught exception. */
+/** Logged, because Node would turn a rethrown error into an uncaught exception. */
 function complain(error: unknown): void {
   diag.error('holdfast: what was seen of a lock is lost', error)
 }

@@ -2,9 +2,9 @@ const BETWEEN_SEGMENTS = /([:/|,{}#\s]+)/
 const LONGEST_WORD = 24
 
 /**
- * What names of locks have in common: `order:42` and `order:7` are `order:*`. Numbers, hex digits, UUIDs, other ids of
- * letters and digits, and whatever has an `@` in it become `*`; words stay. It is a guess, on the coarse side: give a
- * function of your own where names are words that differ, as user names do.
+ * The common form of lock names: `order:42` and `order:7` become `order:*`. Numbers, hex digits, UUIDs, other ids of
+ * letters and digits, and all segments with an `@` become `*`; words stay. A heuristic, on the coarse side: supply
+ * your own function if names contain varying words, such as user names.
  */
 export function lockNameTemplate(lockName: string): string {
   return lockName.split(BETWEEN_SEGMENTS).map(segmentTemplate).join('')
@@ -22,6 +22,6 @@ function isId(part: string): boolean {
     return true
   }
   const isMixed = /\d/.test(part) && /[a-z]/i.test(part)
-  // A word with a number behind it, as `shard12`, is no id: the number alone goes.
+  // A word with a number behind it, as `shard12`, is not an id: only the number is replaced.
   return isMixed && (/^[\da-f]{6,}$/i.test(part) || (part.length >= 8 && /\d.*[a-z]/i.test(part)))
 }

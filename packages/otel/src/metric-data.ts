@@ -3,7 +3,7 @@ import { METRICS, TIMED_METRICS, type CountedMetric, type TimedMetric } from './
 import type { HistogramValue, OwnHistograms } from './own-histograms.js'
 import { countsIn, type AllSeries } from './series.js'
 
-// The SDK's numbers for them: it is not imported here.
+// The SDK's constants, copied because the SDK is not imported here.
 const CUMULATIVE = 1
 const HISTOGRAM = 0
 const SUM = 3
@@ -22,7 +22,7 @@ interface Descriptor {
   readonly valueType: ValueType
 }
 
-/** What a MetricProducer of the SDK gives for one metric. */
+/** One metric, as a MetricProducer of the SDK returns it. */
 export type MetricData =
   | {
       readonly descriptor: Descriptor
@@ -38,7 +38,7 @@ export type MetricData =
       readonly dataPoints: Point<number>[]
     }
 
-/** Everything that has been counted since `startTime`. A metric of which nothing is known is left out. */
+/** Everything counted since `startTime`. A metric without data is left out. */
 export function metricData(
   series: AllSeries,
   histograms: OwnHistograms,

@@ -1,11 +1,14 @@
-// Seconds. A wait is a round trip at least, and can be as long as a caller has patience.
+// Seconds. A wait takes at least a round trip, and at most as long as the caller is willing to wait.
 const WAITS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const HOLDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 const HAND_OFFS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
-// Two thirds of the default lease are 20 s.
+// With the default lease, two thirds are 20 s.
 const MARGINS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 30, 60]
 
-/** What is exported. The names follow `db.client.connection.*` of OpenTelemetry's conventions: there are none for locks. */
+/**
+ * The exported metrics. The names follow `db.client.connection.*` of OpenTelemetry's conventions: there are none for
+ * locks.
+ */
 export const METRICS = {
   wait: {
     metric: 'holdfast.lock.wait.duration',

@@ -2,16 +2,16 @@ import type { ObservedCall, ObservedHold, ObservedRenewal } from '@holdfast/core
 import { ATTRIBUTES, errorTypeOf } from './attributes.js'
 import type { AllSeries, Count, Series } from './series.js'
 
-/** Whatever only counts is counted here and read when it is exported. */
+/** Counts are kept here, and read when they are exported. */
 export class Metrics {
-  /** What waits now and was seen to begin to. */
+  /** Calls that were seen to start waiting, and still wait. */
   private readonly waiting = new Map<ObservedCall, Series>()
-  /** The serial of the first hold that was seen to begin, 0 before it: what is older was held already. */
+  /** The serial of the first hold that was seen to begin, 0 before it: older holds began before the subscription. */
   private firstHold = 0
 
   constructor(private readonly series: AllSeries) {}
 
-  /** What is open is not seen to end. */
+  /** The ends of current waits and holds will not be seen. */
   stop(): void {
     for (const series of this.waiting.values()) {
       series.waiters -= 1

@@ -3,28 +3,28 @@ import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import { lockNameTemplate } from './lock-name-template.js'
 
 /**
- * What stands for the name of a lock. `template`: `lockNameTemplate` of it; `raw`: the name itself, for services whose
- * locks are few and whose names are nobody's secret; `omit`: nothing; or a function of the name.
+ * How a lock's name is exported. `template`: its `lockNameTemplate`; `raw`: the name itself, for services with few
+ * locks whose names are not confidential; `omit`: not at all; or a function of the name.
  */
 export type LockNaming = 'template' | 'raw' | 'omit' | ((lockName: string) => string)
 
 export interface InstrumentationOptions {
   /** Default 'template'. */
   lockName?: LockNaming | undefined
-  /** How many names there are at most; further ones count as `other`. Default 300. Larger: more series, more memory. */
+  /** Maximum number of names; further ones count as `other`. Default 300. Larger: more series, more memory. */
   maxLockNames?: number | undefined
   /**
-   * Default 'api': through a meter, whatever SDK and readers there are. 'producer': counted here, which costs less, and
-   * fetched by `collect()`; the instrumentation is then one of the `metricProducers` of a reader of the SDK.
+   * Default 'api': through a meter, with any SDK and readers. 'producer': counted here, which costs less, and fetched
+   * by `collect()`; pass the instrumentation as one of the `metricProducers` of a reader of the SDK.
    */
   metrics?: 'api' | 'producer' | undefined
-  /** Default 'all': of waits and of holds. 'waits': fewer spans, and no span for a lock that nobody had to wait for. */
+  /** Default 'all': of waits and of holds. 'waits': fewer spans, none for locks acquired without a wait. */
   spans?: 'all' | 'waits' | 'off' | undefined
-  /** A wait that was shorter gets no span, ms. Default 0: each call that had to wait gets one. */
+  /** Minimum duration of a wait that gets a span, ms. Default 0: each call that had to wait gets one. */
   waitSpanAfterMs?: number | undefined
-  /** Default: the global one, as it is when the instrumentation is made. */
+  /** Default: the global provider at the time of construction. */
   meterProvider?: MeterProvider | undefined
-  /** Default: the global one. */
+  /** Default: the global provider. */
   tracerProvider?: TracerProvider | undefined
 }
 

@@ -2,7 +2,7 @@ import type { Attributes } from '@opentelemetry/api'
 import { METRICS, type TimedMetric } from './metric-names.js'
 import type { Recorder, Timer } from './series.js'
 
-/** As the SDK has it. */
+/** The SDK's form of a histogram. */
 export interface HistogramValue {
   readonly buckets: { readonly boundaries: number[]; readonly counts: number[] }
   readonly count: number
@@ -11,7 +11,7 @@ export interface HistogramValue {
   readonly max: number
 }
 
-/** One histogram of our own: a record is a few additions, where the SDK makes a text of the attributes. */
+/** A histogram of our own: a record costs a few additions, while the SDK serializes the attributes for each. */
 class OwnHistogram implements Timer {
   private readonly boundaries: number[]
   private readonly counts: number[]
@@ -45,14 +45,14 @@ class OwnHistogram implements Timer {
     }
   }
 
-  /** A copy: what an exporter has must not change under it. */
+  /** A copy: an exporter's value must not change. */
   get value(): HistogramValue {
     const { boundaries, counts, count, sum, min, max } = this
     return { buckets: { boundaries, counts: [...counts] }, count, sum, min, max }
   }
 }
 
-/** Histograms that an exporter fetches. */
+/** Histograms fetched by an exporter. */
 export class OwnHistograms implements Recorder {
   private readonly byMetric: Record<TimedMetric, OwnHistogram[]> = {
     wait: [],

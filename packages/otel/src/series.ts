@@ -4,24 +4,24 @@ import { ATTRIBUTES } from './attributes.js'
 import type { CountedMetric, TimedMetric } from './metric-names.js'
 import type { ResolvedOptions } from './options.js'
 
-// What one name resolves to is kept for so many names, because making a template costs more than the rest of a record.
-// In two halves: a name that is used again comes to the young one, and the old one goes when that is full. So names
-// that are used once push out each other, and none that is in use.
+// Number of names whose series is cached, because making a template costs more than the rest of a record. The cache has
+// two halves: a name that is used again moves to the young one, and the old one is dropped when that is full. So names
+// used once displace each other, and none in use.
 const MOST_CACHED = 1_000
 const OTHER = 'other'
 
-/** Where times of one metric with one set of attributes go. */
+/** Records the times of one metric with one set of attributes. */
 export interface Timer {
   record(seconds: number): void
 }
 
-/** Where times go. */
+/** Makes the timers. */
 export interface Recorder {
-  /** Once for each metric and set of attributes. */
+  /** Called once per metric and set of attributes. */
   timer(metric: TimedMetric, attributes: Attributes): Timer
 }
 
-/** A count with the attributes it is exported with. */
+/** A count, with the attributes of its export. */
 export class Count {
   value = 0
   private timer: Timer | null = null
@@ -31,7 +31,7 @@ export class Count {
     private readonly times: Recorder,
   ) {}
 
-  /** Of those that are counted here and had to wait. */
+  /** The wait times of the counted calls that had to wait. */
   get wait(): Timer {
     return (this.timer ??= this.times.timer('wait', this.attributes))
   }
@@ -46,7 +46,7 @@ export class Counts {
     private readonly times: Recorder,
   ) {}
 
-  /** @param key what tells these attributes from others */
+  /** @param key identifies these attributes */
   find(key: string): Count | undefined {
     return this.byKey.get(key)
   }
@@ -62,7 +62,7 @@ export class Counts {
   }
 }
 
-/** What is known of the locks of one kind whose names have one template. */
+/** The data of locks of one kind whose names share a template. */
 export class Series {
   waiters = 0
   /** Holds that were seen to begin, and those of them that were seen to end. */
@@ -96,14 +96,14 @@ export class Series {
   }
 }
 
-/** What one name of a lock resolves to; most names are of one kind. */
+/** The series of one lock name; most names are of one kind only. */
 interface Resolved {
   readonly kind: LockKind
   readonly series: Series
   readonly next: Resolved | undefined
 }
 
-/** All series: as many as `maxLockNames` allows, whatever names there are. */
+/** All series: at most `maxLockNames` names, however many locks there are. */
 export class AllSeries {
   private young = new Map<string, Resolved>()
   private old = new Map<string, Resolved>()
@@ -118,7 +118,7 @@ export class AllSeries {
 
   of(lockName: string, kind: LockKind): Series {
     const { last } = this
-    // The end of a call comes right after the beginning of its hold.
+    // The end of a call directly follows the beginning of its hold.
     if (last?.kind === kind && this.lastName === lockName) {
       return last.series
     }
@@ -164,7 +164,7 @@ export class AllSeries {
     let series = ofName.get(kind)
     if (!series) {
       const named = name === undefined ? {} : { [ATTRIBUTES.name]: name }
-      // In the order that the SDK sorts them into for each record.
+      // In the order in which the SDK would otherwise sort them for each record.
       series = new Series({ [ATTRIBUTES.kind]: kind, ...named }, this.times)
       ofName.set(kind, series)
     }
@@ -175,7 +175,7 @@ export class AllSeries {
     if (template === undefined || this.byName.has(template)) {
       return template
     }
-    // One place is for the others.
+    // One entry is reserved for `other`.
     return this.byName.size < this.options.maxLockNames - 1 ? template : OTHER
   }
 
@@ -194,14 +194,14 @@ export class AllSeries {
   }
 }
 
-/** What there is to export of one metric and one set of attributes. */
+/** One metric with one set of attributes, for export. */
 export interface ExportedCount {
   readonly metric: CountedMetric
   readonly attributes: Attributes
   readonly value: number
 }
 
-/** Everything that is counted, as it is now. */
+/** All counts, at this moment. */
 export function* countsIn(series: AllSeries): Iterable<ExportedCount> {
   for (const { attributes, waiters, begun, ended, acquisitions, losses, renewals } of series.all()) {
     yield { metric: 'waiters', attributes, value: waiters }

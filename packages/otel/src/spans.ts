@@ -8,8 +8,8 @@ import type { TracerSource } from './tracer-source.js'
 import { wallNow } from './wall-clock.js'
 
 /**
- * A span for each wait and each hold. Both are children of what was active where the lock was asked for: core publishes
- * there. What a callback does is no child of the hold.
+ * Creates a span for each wait and each hold. Both are children of the span that was active when the lock was
+ * requested: core publishes in that context. Spans inside a callback are not children of the hold.
  */
 export class Spans {
   private readonly ofHolds = new Map<ObservedHold, Span>()
@@ -20,7 +20,7 @@ export class Spans {
     private readonly options: Pick<ResolvedOptions, 'spans' | 'waitSpanAfterMs'>,
   ) {}
 
-  /** Made when the wait is over, with the times it had: calls that do not wait cost nothing. */
+  /** Created when the wait is over, with its original times: calls that do not wait cost nothing. */
   onCallEnded(call: ObservedCall): void {
     const { options } = this
     const { waitedMs = 0 } = call
@@ -78,7 +78,7 @@ export class Spans {
     span.end()
   }
 
-  /** Spans of what is held still end here. */
+  /** Ends the spans of current holds. */
   stop(): void {
     for (const span of this.ofHolds.values()) {
       span.end()
@@ -105,7 +105,7 @@ function textOf({ outcome = 'error', error }: ObservedCall): string {
   return outcome === 'error' ? errorTypeOf(error) : outcome
 }
 
-/** Of a holder whose client describes its holds. */
+/** Present if the holder's client describes its holds. */
 function traceparentOf(
   holder: (LockHolder & { readonly traceparent?: string }) | undefined,
 ): string | undefined {

@@ -11,8 +11,8 @@ import {
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/
 
 /**
- * The `traceparent` of the active span (W3C Trace Context), for the option `describeHolds` of a client: then whoever
- * waits for a lock can link to the trace of who has it. Undefined where no span is active.
+ * The `traceparent` of the active span (W3C Trace Context), for a client's `describeHolds` option: waiters can then
+ * link to the holder's trace. Undefined without an active span.
  */
 export function currentTraceparent(): string | undefined {
   const active = trace.getSpanContext(context.active())
@@ -23,7 +23,7 @@ export function currentTraceparent(): string | undefined {
   return `00-${active.traceId}-${active.spanId}-${flags}`
 }
 
-/** Undefined for what is no traceparent: it comes from Redis, where anybody may have written it. */
+/** Undefined for invalid text: it comes from Redis, where any client may have written it. */
 export function linkTo(traceparent: string | undefined): Link | undefined {
   const [, version, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? []
   if (traceId === undefined || spanId === undefined || version === 'ff') {

@@ -1,13 +1,13 @@
 import { trace, type Tracer, type TracerProvider } from '@opentelemetry/api'
 
-/** The global provider: it stands for the one that an SDK registers. */
+/** The global provider: a proxy for the one that an SDK registers. */
 interface Proxied {
   getDelegateTracer(name: string): Tracer | undefined
 }
 
 /**
- * The tracer, as soon as there is one. While no SDK is registered there is none, and no span is begun: even spans that
- * record nothing would cost more than all metrics.
+ * Provides the tracer, as soon as there is one. Until an SDK is registered there is none, and no spans are created:
+ * even non-recording spans would cost more than all metrics.
  */
 export class TracerSource {
   private tracer: Tracer | undefined = undefined

@@ -1,2 +1,2 @@
-/** What spans are dated by, ms since 1970. */
+/** The time base of spans, ms since 1970. */
 export const wallNow = (): number => Date.now()
