@@ -135,7 +135,7 @@ export default tseslint.config(
     rules: imports(noTesting),
   },
   {
-    files: ['packages/testing/src/**/*.ts'],
+    files: ['packages/{testing,faults}/src/**/*.ts'],
     rules: { ...anyRuntime, ...importsOfRuntime() },
   },
   {

@@ -16,6 +16,7 @@ export const COMMANDS = {
     smoke:
       'scripts/run-tests.mjs --every-client --selectProjects ioredis5 noderedis5 --testPathPatterns redis/trust',
   },
+  faults: { smoke: 'scripts/faults.mjs torture --minutes 0.1' },
   'test:torture': { step: 'scripts/torture.mjs --minutes 1' },
   'test:failover': { smoke: 'scripts/failover.mjs --rounds 1' },
   'test:read-write': { test: 'packages/core/test/redis/readers-and-writers.test.ts' },

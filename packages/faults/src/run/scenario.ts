@@ -1,0 +1,61 @@
+import type { RedisServer } from '@holdfast/testing'
+import type { Fleet } from './fleet.js'
+import type { History } from './history-file.js'
+import type { OptionSpecs, OptionValues } from './options.js'
+import type { SeededRandom } from './random.js'
+
+/** What a run found, for the terminal and for docs/reliability.md. */
+export interface Verdict {
+  /** Lines for the terminal: the figures first, then what was violated. */
+  readonly report: readonly string[]
+  /** Each names the invariant it breaks, such as `I1`. Empty: all held. */
+  readonly violations: readonly string[]
+  /** What was measured, for `--json`. */
+  readonly figures?: unknown
+}
+
+/** What a scenario gets for one run. Everything it starts by this is ended after it, however it ends. */
+export interface Run<S extends OptionSpecs> {
+  readonly options: OptionValues<S>
+  readonly seed: number
+  readonly random: SeededRandom
+  /** The runner's own part of the history, such as which faults it caused. */
+  readonly history: History
+  readonly fleet: Fleet
+  /** Of this run alone; removed after it. */
+  readonly folder: string
+  /** Aborts when the program is asked to end. */
+  readonly interrupted: AbortSignal
+  /** Starts a server that is stopped after the run. */
+  redis(options?: Parameters<typeof RedisServer.start>[0]): Promise<RedisServer>
+  /** Calls `stop` after the run, whatever happens; the latest first. */
+  after(stop: () => unknown): void
+  /** The work, or the reason why the program is asked to end, whichever comes first. */
+  unlessInterrupted<T>(work: Promise<T>): Promise<T>
+  /** A line of progress, on stderr, with the seconds that have passed. */
+  progress(line: string): void
+}
+
+/** The functions that the controller calls in a worker process by their names. Arguments and results travel as JSON. */
+export type Roles = Readonly<Record<string, (...args: never[]) => unknown>>
+
+/** One fault program: a file of its own in `scenarios/`, listed in `scenarios/index.ts`. */
+export interface Scenario<S extends OptionSpecs = OptionSpecs> {
+  readonly name: string
+  /** One sentence for the list of scenarios. */
+  readonly summary: string
+  /** Its options besides those of every scenario (`--seed`, `--history`, `--json`). */
+  readonly options: S
+  /** Arguments of the form that takes seconds, run in CI. */
+  readonly smoke: string
+  /** Arguments of the form whose figures stand in docs/reliability.md. */
+  readonly long: string
+  /** What is said before anything is done. */
+  heading?(options: OptionValues<S>): string
+  run(run: Run<S>): Promise<Verdict>
+  /** What a worker process of this scenario serves. */
+  worker?(): Roles
+}
+
+/** Keeps the types of a scenario's own options. */
+export const defineScenario = <const S extends OptionSpecs>(scenario: Scenario<S>): Scenario<S> => scenario

@@ -1,0 +1,193 @@
+// Breaks Holdfast in every way there is, at random from a seed, and checks what its processes saw.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LockClient } from '@holdfast/core'
+import type { HistoryEvent } from '@holdfast/testing'
+import { count, minutes, ms, oneOf, someOf } from '../run/options.js'
+import type { Worker } from '../run/fleet.js'
+import { judge } from '../run/judge.js'
+import { seededRandom } from '../run/random.js'
+import { defineScenario, type Roles } from '../run/scenario.js'
+import { nowMs } from '../run/shared-clock.js'
+import { leftBehind } from '../workload/left-behind.js'
+import { kindOf, LOCK_KINDS, lockNames, tokensOf } from '../workload/lock-kinds.js'
+import { ObservedClient } from '../workload/observed-client.js'
+import { Register } from '../workload/register.js'
+import { Caller } from './torture/caller.js'
+import { FAULT_NAMES, happen, type Victim } from './torture/faults.js'
+
+// Until the last fault has healed everywhere: reconnects, leases of processes that were killed.
+const SETTLE_MS = 3_000
+const PROGRESS_MS = 5_000
+const LIMITS = {
+  // What may come on top of a caller's own limit: a command that times out (400 ms), a resync (300 ms), the patience
+  // of short waits (250 ms), and a machine that is busy with three processes and their faults.
+  liveness: { deadlineMs: 2_500, graceMs: 2_000 },
+  handOff: { limitMs: 1_000, calmMs: 500 },
+  // An answer may be held up by the slowest wire, and by a process that stood still for three leases.
+  grantLagMs: 5_000,
+  // Redis sees calls of different processes in the order of their beginnings only when nothing holds one of them up
+  // for longer than the slack: neither a fault on their way, nor a busy machine.
+  fifo: {
+    maxOvertakes: 0,
+    slackMs: 150,
+    calmMs: 500,
+    locks: (lock: string) => kindOf(lock) === 'fair',
+    excuses: ({ target }: { target?: string | undefined }) => target === undefined,
+  },
+  lastingTokens: (lock: string) => tokensOf(lock) === 'time',
+}
+
+export const torture = defineScenario({
+  name: 'torture',
+  summary: 'Every kind of lock, taken in every way by several processes, under every fault.',
+  options: {
+    minutes: minutes(1, 'how long faults go on'),
+    faults: someOf(FAULT_NAMES, 'faults', { mayBeNone: true }),
+    kinds: someOf(LOCK_KINDS, 'kinds of locks'),
+    processes: count(3, 'worker processes'),
+    flows: count(12, 'callers in each process'),
+    locks: count(8, 'locks they all want'),
+    lease: ms(1_500, 'how long a lock lasts without renewal', { least: 1 }),
+    resync: ms(300, 'how often a waiter asks without being woken', { least: 1 }),
+    delay: ms(0, 'how long every chunk travels, faults apart'),
+    drop: count(0, 'of the messages to a subscriber every N-th is lost, faults apart; 0: none', { least: 0 }),
+    interop: oneOf(['redisson', 'none'], 'who else uses the locks'),
+  },
+  smoke: '--minutes 0.1',
+  long: '--minutes 20',
+  heading: ({ minutes: long, kinds, processes, flows, interop }) =>
+    `${long} min, ${kinds.join(', ')}, ${processes} processes with ${flows} callers each, interop ${interop}`,
+
+  async run(run) {
+    const { options, fleet, history, seed, random, interrupted } = run
+    const { lease: leaseMs, resync: resyncMs, flows, interop } = options
+    const redis = await run.redis()
+    const register = await run.redis()
+    const locks = lockNames(options.locks, options.kinds)
+    const observer = await LockClient.connect(redis.url, { clientName: 'observer', bareCalls: 'allow' })
+    run.after(() => observer.close({ graceMs: 0 }))
+    const heal = ({ proxy }: Worker): void => {
+      proxy?.pass()
+      proxy?.delay(options.delay)
+      if (options.drop > 0) proxy?.dropPushes(options.drop)
+    }
+    const launch = (): Promise<Worker> => {
+      const settings = { leaseMs, resyncMs, locks, flows, interop, registerPort: register.port }
+      const own = { ...settings, seed: seed * 1_000 + fleet.files.length }
+      // It connects through its wire, which may be broken at the moment: nobody waits for that.
+      return fleet.launch(own, { through: redis, isolate: heal })
+    }
+    const replace = async (worker: Worker): Promise<void> => {
+      await worker.process.kill()
+      history.add('killed', { process: worker.name })
+      await fleet.kill(worker)
+      await launch()
+    }
+    const copies = { untilMs: 0, harmlessAtMs: 0, losses: 0 }
+    const victim: Victim = {
+      ...{ redis, register, fleet, locks, leaseMs, random, history, observer, replace, heal, copies },
+    }
+    for (let i = 0; i < options.processes; i += 1) await launch()
+
+    const startedAt = performance.now()
+    let [faults, reportedAt, last] = [0, startedAt, 'none']
+    while (performance.now() < startedAt + options.minutes * 60_000) {
+      interrupted.throwIfAborted()
+      if (options.faults.length > 0) {
+        last = random.pick(options.faults)
+        await happen(last as (typeof FAULT_NAMES)[number], victim)
+        faults += 1
+      }
+      await sleep(random.between(0, 500))
+      if (performance.now() - reportedAt >= PROGRESS_MS) {
+        reportedAt = performance.now()
+        // By the processes that are there now; one that was killed took its count along.
+        const counts = await fleet.callAll<number>('progress')
+        const sum = counts.reduce((all, each) => all + each, 0)
+        run.progress(`${faults} faults, the last one ${last}, ${sum} acquisitions`)
+      }
+    }
+    await sleep(Math.max(SETTLE_MS, copies.harmlessAtMs - nowMs()))
+    await fleet.callAll('finish')
+    await observer.close()
+    history.add('end', await leftBehind(redis, leaseMs))
+    return judge(run, LIMITS, figuresOf)
+  },
+
+  worker(): Roles {
+    let client: ObservedClient
+    let register: Register
+    let callers: Caller[] = []
+    let running: Promise<void>[] = []
+    const failures: unknown[] = []
+    return {
+      begin(wanted: Begin) {
+        const { name, port, file, leaseMs, resyncMs, interop } = wanted
+        client = new ObservedClient({
+          ...{ name, port, file },
+          client: {
+            lockWatchdogTimeout: leaseMs,
+            commandTimeout: 400,
+            unavailableTimeoutMs: 2_000,
+            resyncInterval: resyncMs,
+            interop,
+          },
+        })
+        const { history, locks } = client
+        // Calls that are made before it is connected reach Redis later than those of others.
+        history.add('fault', { name: `${name} starts`, class: 'disturbance', target: name })
+        client.redis.once('ready', () => history.add('healed', { name: `${name} starts` }))
+        register = new Register(wanted.registerPort)
+        callers = Array.from({ length: wanted.flows }, (_, i) => {
+          const random = seededRandom(wanted.seed * 100 + i)
+          return new Caller({
+            locks,
+            names: wanted.locks,
+            register,
+            history,
+            random,
+            leaseMs,
+            name: `${name}/${i}`,
+          })
+        })
+        running = callers.map((caller) => caller.run().catch((error: unknown) => void failures.push(error)))
+      },
+      /** Nothing else of this process runs meanwhile. */
+      block(forMs: number) {
+        const end = performance.now() + forMs
+        while (performance.now() < end);
+      },
+      progress: () => callers.reduce((sum, caller) => sum + caller.acquisitions, 0),
+      async finish() {
+        callers.forEach((caller) => caller.stop())
+        await Promise.all(running)
+        if (failures.length > 0) throw failures[0]
+        await client.close([register])
+      },
+    }
+  },
+})
+
+interface Begin {
+  readonly name: string
+  readonly port: number
+  readonly registerPort: number
+  readonly file: string
+  readonly leaseMs: number
+  readonly resyncMs: number
+  readonly locks: readonly string[]
+  readonly flows: number
+  readonly seed: number
+  readonly interop: 'redisson' | 'none'
+}
+
+const figuresOf = (events: readonly HistoryEvent[]): string[] => {
+  const guarded = events.filter((event) => event.kind === 'write' && event.token !== undefined)
+  const refused = guarded.filter((event) => event.kind === 'write' && !event.accepted)
+  const ofKind = (kind: string): number =>
+    events.filter((event) => event.kind === 'acquired' && kindOf(event.lock) === kind).length
+  return [
+    `by kind: ${LOCK_KINDS.map((kind) => `${ofKind(kind)} ${kind}`).join(', ')}`,
+    `${guarded.length} guarded writes, ${refused.length} of them refused`,
+  ]
+}

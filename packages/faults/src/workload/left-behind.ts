@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RedisServer } from '@holdfast/testing'
+
+const POLL_MS = 100
+const LINE_MS = 500
+// Both end by themselves; the counters of fenced locks stay on purpose.
+const EXPECTED = /^(holdfast:latch|redisson_lock_token):/
+// They end with the lease of readers that were killed, or a moment after the last release.
+const SOON_GONE = /:rwlock_timeout:\d+$|^holdfast:line:/
+
+const keysLeft = async (redis: RedisServer): Promise<string[]> =>
+  ((await redis.command('KEYS', '*')) as string[]).filter((key) => !EXPECTED.test(key))
+
+/** What a run left in Redis, for the event `end`. */
+export const leftBehind = async (
+  redis: RedisServer,
+  leaseMs: number,
+): Promise<{ keys: string[]; channels: string[]; timers: number }> => {
+  const channels = (await redis.command('PUBSUB', 'CHANNELS')) as string[]
+  const endsAt = performance.now() + leaseMs + LINE_MS
+  let keys = await keysLeft(redis)
+  while (keys.some((key) => SOON_GONE.test(key)) && performance.now() < endsAt) {
+    await sleep(POLL_MS)
+    keys = await keysLeft(redis)
+  }
+  return { keys, channels, timers: 0 }
+}

@@ -1,0 +1,68 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LockClient, type LockClientOptions } from '@holdfast/core'
+import { Redis, type CommonRedisOptions } from 'ioredis'
+import { openHistory, type History } from '../run/history-file.js'
+
+// ioredis keeps a timer for so long after a disconnect, also when the connection has ended before.
+const DISCONNECT_MS = 50
+
+export interface ObservedClientOptions {
+  readonly name: string
+  readonly file: string
+  readonly port: number
+  readonly redis?: Pick<CommonRedisOptions, 'retryStrategy' | 'maxLoadingRetryTime'>
+  readonly client?: LockClientOptions
+}
+
+/** A LockClient of a worker process with its connection and its history, closed together and looked over afterwards. */
+export class ObservedClient {
+  readonly history: History
+  readonly redis: Redis
+  readonly locks: LockClient
+
+  constructor({ name, file, port, redis, client }: ObservedClientOptions) {
+    this.history = openHistory(file, name)
+    this.redis = new Redis({
+      host: '127.0.0.1',
+      port,
+      retryStrategy: () => 30,
+      disconnectTimeout: DISCONNECT_MS,
+      ...redis,
+    })
+    this.redis.on('error', () => undefined)
+    this.locks = new LockClient(this.redis, { clientName: name, bareCalls: 'allow', ...client })
+    // Losses stand in the history, and a release that failed shows there: nobody has to read them on the terminal.
+    for (const event of ['lost', 'release-failed', 'renewal-failed'] as const)
+      this.locks.on(event, () => undefined)
+  }
+
+  /** Closes the client and its connection, and notes which timers are left. */
+  async close(others: readonly { close(): Promise<void> }[] = []): Promise<void> {
+    await this.locks.close()
+    const ended = once(this.redis, 'end')
+    this.redis.disconnect()
+    await ended
+    for (const each of others) await each.close()
+    await sleep(2 * DISCONNECT_MS)
+    const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    this.history.add('end', { keys: [], channels: [], timers })
+    this.history.close()
+  }
+}
+
+/** Runs `operation` so many times, by several callers that each begin the next one when they are through. */
+export const shared = async (
+  times: number,
+  callers: number,
+  operation: (caller: number) => Promise<void>,
+): Promise<void> => {
+  let left = times
+  const caller = async (_: unknown, i: number): Promise<void> => {
+    while (left > 0) {
+      left -= 1
+      await operation(i)
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+}

@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import { fencedSet } from '@holdfast/core'
+import type { RedisServer } from '@holdfast/testing'
+import { Redis, type ChainableCommander } from 'ioredis'
+import { tokensOf } from './lock-kinds.js'
+
+const valueKey = (lock: string): string => `value:${lock}`
+
+/** What the fenced locks guard: values in a Redis of their own, which no fault reaches. */
+export class Register {
+  readonly #redis: Redis
+
+  constructor(port: number) {
+    this.#redis = new Redis({ host: '127.0.0.1', port })
+  }
+
+  async write(lock: string, token: string, value: string): Promise<{ accepted: boolean; order: number }> {
+    const scripts = new CountedScripts(this.#redis, `order:${lock}`)
+    const { accepted } = await fencedSet(scripts, { key: valueKey(lock), token, value })
+    return { accepted, order: scripts.order }
+  }
+
+  async close(): Promise<void> {
+    const ended = once(this.#redis, 'end')
+    this.#redis.disconnect()
+    await ended
+  }
+}
+
+type Script = [script: string, keys: number, ...args: (string | Buffer | number)[]]
+
+/** Counts what is run, in the same transaction: answers to several processes cross, and clocks cannot order them. */
+class CountedScripts {
+  order = 0
+  readonly #redis: Redis
+  readonly #counter: string
+
+  constructor(redis: Redis, counter: string) {
+    this.#redis = redis
+    this.#counter = counter
+  }
+
+  evalsha(...args: Script): Promise<unknown> {
+    return this.#run((transaction) => transaction.evalsha(...args))
+  }
+
+  eval(...args: Script): Promise<unknown> {
+    return this.#run((transaction) => transaction.eval(...args))
+  }
+
+  async #run(add: (transaction: ChainableCommander) => ChainableCommander): Promise<unknown> {
+    const replies = await add(this.#redis.multi().incr(this.#counter)).exec()
+    const [[, order], [error, reply]] = replies as [[null, number], [Error | null, unknown]]
+    if (error) throw error
+    this.order = order
+    return reply
+  }
+}
+
+/**
+ * The duty of an operator whose fenced locks count and whose Redis came back without data: sets each counter to the
+ * largest token that the register has seen, for it refuses every holder until then.
+ */
+export const restoreCounters = async (
+  redis: RedisServer,
+  register: RedisServer,
+  locks: readonly string[],
+): Promise<void> => {
+  for (const lock of locks.filter((name) => tokensOf(name) === 'counter')) {
+    const highest = await register.command('HGET', valueKey(lock), 'token')
+    if (typeof highest === 'string') await redis.command('SET', `redisson_lock_token:{${lock}}`, highest)
+  }
+}
