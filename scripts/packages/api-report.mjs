@@ -12,7 +12,7 @@ const STYLE = JSON.parse(readFileSync(join(ROOT, '.prettierrc.json'), 'utf8'))
 
 // As the compiler leaves them, module by module; and as they are published, in one file.
 const BUILT = ({ module }) => `build/${module}.d.ts`
-const ROLLED_UP = ({ file }) => `dist/${file}.d.ts`
+const ROLLED_UP = ({ file }) => `dist/${file}.d.cts`
 
 /**
  * The public API of an entry of a built package: what it exports, then what the signatures of that mention without

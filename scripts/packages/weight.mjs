@@ -5,16 +5,16 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 /**
- * What a package costs whoever installs it, in bytes and files. Core is to be 250,000 packed and 72,000 gzipped;
- * those of the others are what they were, with some room.
+ * What a package costs whoever installs it, in bytes and files: what it was when it was last looked at (core 242,000
+ * packed and 84,300 gzipped), with some room. Core was to be 72,000 gzipped; without any Lua it is 72,700.
  */
 export const LIMITS = {
-  '@holdfast/core': { packed: 270_000, unpacked: 1_300_000, files: 25, gzipped: 86_000 },
-  '@holdfast/waiter': { packed: 26_000, unpacked: 100_000, files: 8 },
-  '@holdfast/watchdog': { packed: 30_000, unpacked: 110_000, files: 8 },
-  '@holdfast/nestjs': { packed: 12_000, unpacked: 40_000, files: 8 },
+  '@holdfast/core': { packed: 250_000, unpacked: 1_050_000, files: 25, gzipped: 86_000 },
+  '@holdfast/waiter': { packed: 21_000, unpacked: 76_000, files: 8 },
+  '@holdfast/watchdog': { packed: 25_000, unpacked: 90_000, files: 8 },
+  '@holdfast/nestjs': { packed: 12_000, unpacked: 45_000, files: 8 },
   '@holdfast/bullmq': { packed: 12_000, unpacked: 40_000, files: 8 },
-  '@holdfast/otel': { packed: 22_000, unpacked: 80_000, files: 8 },
+  '@holdfast/otel': { packed: 14_000, unpacked: 68_000, files: 8 },
   holdfast: { packed: 5_000, unpacked: 12_000, files: 8 },
 }
 

@@ -294,11 +294,15 @@ describe('a lock that is given to nobody', () => {
   it('because it is known to be dead goes to the next who lives', async () => {
     const proxy = await rig.proxy()
     const dead = await standing(await another({ resyncInterval: 50 }, rig.connection({}, proxy)))
-    const next = await standing(await another())
+    const living = await another()
+    const next = await standing(living)
     proxy.refuse()
     await eventually(async () => Number(await rig.admin.zscore(LINE, `alive:${dead.owner}`)) > -Date.now())
+    await eventually(async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1] === 1)
     await holder.release()
     await (await soon(next.waiting)).release()
+    // It was given the lock: with the dead one still in front, it would have had to try.
+    expect(living.sent()).toEqual(['release'])
     proxy.pass()
     await (await soon(dead.waiting)).release()
   })

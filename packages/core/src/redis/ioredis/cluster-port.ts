@@ -1,4 +1,3 @@
-import calculateSlot from 'cluster-key-slot'
 import { isEndOfRedirections, QUEUED } from '../failures.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { PublishCommand } from '../announcement.js'
@@ -8,6 +7,7 @@ import { ConnectionTrouble } from '../connection-trouble.js'
 import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
 import { IoredisAcknowledged } from './acknowledged.js'
 import { ClusterPrimaries } from './cluster-primaries.js'
+import { hashSlot } from '../hash-slot.js'
 import type { KeyScan } from '../key-scan.js'
 import { Listeners } from '../listeners.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
@@ -89,7 +89,7 @@ export class IoredisClusterPort implements RedisPort {
     return this.listeners.add(listener)
   }
 
-  readonly slotOf = (key: string): number => calculateSlot(key)
+  readonly slotOf = (key: string): number => hashSlot(key)
 
   onPrimary(listener: PrimaryListener): () => void {
     return this.primaryListeners.add(listener)
