@@ -34,10 +34,10 @@ const handOffs = (uses, faults) => {
     if (!isCalm(fromMs, toMs)) continue
     if (uses.some(({ takenMs }) => takenMs >= fromMs && takenMs <= toMs)) continue
     const waiting = uses.filter((each) => each.beginMs < fromMs && each.waitMs > 0 && endOf(each) > toMs)
-    // One that wants more than came back may stand before one that does not.
-    if (waiting.length > 0 && waiting.every(({ permits }) => permits <= given.permits)) {
-      const [first] = waiting
-      problems.push(`I4 ${first.use} waited ${HAND_OFF_MS} ms for what ${given.use} had given back`)
+    // A caller that wants no more than came back passes those that want more, of whichever process they are.
+    const fitting = waiting.find(({ permits }) => permits <= given.permits)
+    if (fitting) {
+      problems.push(`I4 ${fitting.use} waited ${HAND_OFF_MS} ms for what ${given.use} had given back`)
     }
   }
   return problems

@@ -72,13 +72,22 @@ export interface NodeReport {
   readonly holder?: LockHolder | undefined
 }
 
+/** The permits that a call waits for. */
+export interface WaitedPermits {
+  readonly wanted: number
+  /** Free permits as of Redis's last reply to this client; undefined: no reply yet. */
+  readonly free: number | undefined
+  /** There is no such semaphore: nobody has called `trySetPermits`, or it has ended since. */
+  readonly isMissing: boolean
+}
+
 /** Details of a wait that ended without the lock. */
 export interface TimeoutDetails {
   readonly lockName: string
   readonly waitedMs: number
   readonly holder: LockHolder | undefined
   readonly placeInLine?: number | undefined
-  readonly permitsLeft?: number | undefined
+  readonly permits?: WaitedPermits | undefined
   readonly nodes?: readonly NodeReport[] | undefined
   /** Of a RedLock: as far as the nodes answered, only other contenders have nodes, too few for a majority. */
   readonly onlyContenders?: boolean | undefined
@@ -94,6 +103,8 @@ export class LockTimeoutError extends LockError {
   readonly placeInLine: number | undefined
   /** Of a semaphore: permits that were free as of Redis's last reply; too few. */
   readonly permitsLeft: number | undefined
+  /** Of a semaphore: permits that the call wanted. */
+  readonly permitsWanted: number | undefined
   /** Of a RedLock: the result of each node. */
   readonly nodes: readonly NodeReport[] | undefined
 
@@ -108,22 +119,35 @@ export class LockTimeoutError extends LockError {
     this.waitedMs = waitedMs
     this.holder = details.holder
     this.placeInLine = placeInLine
-    this.permitsLeft = details.permitsLeft
+    this.permitsLeft = details.permits?.free
+    this.permitsWanted = details.permits?.wanted
     this.nodes = details.nodes
   }
 }
 
-function whatKeptIt({ holder, permitsLeft, nodes, onlyContenders }: TimeoutDetails): string {
+function whatKeptIt({ holder, permits, nodes, onlyContenders }: TimeoutDetails): string {
   if (nodes) {
     const said = nodes.map((node) => `node ${node.index} ${whatItDid(node)}`).join('; ')
     return onlyContenders === true
       ? `nobody is known to have it, only others that want it have nodes: ${said}`
       : said
   }
-  if (permitsLeft !== undefined) {
-    return `${permitsLeft} free`
+  if (permits) {
+    return permitsInWords(permits)
   }
   return holder ? holderInWords(holder) : 'somebody else has it'
+}
+
+function permitsInWords({ wanted, free = 0, isMissing }: WaitedPermits): string {
+  if (isMissing) {
+    return 'there is no such semaphore. Call trySetPermits(n) once, before anybody acquires'
+  }
+  if (free <= 0) {
+    const less = free < 0 ? ` (${free})` : ''
+    return `none is free${less}. Wait longer, or look for a caller that does not release what it took`
+  }
+  const some = free === 1 ? '1 is free' : `${free} are free`
+  return `only ${some}, ${wanted} are wanted. Callers that want no more than is free go first: wait longer, or want fewer`
 }
 
 /**

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import type { LockLostError, RedisUnavailableError } from './errors.js'
+import type { LockLostError, RedisUnavailableError, WaitedPermits } from './errors.js'
 import type { LockHolder } from './lock-holder.js'
 
 /** The events of a client, and what each passes to its listeners. */
@@ -37,6 +37,8 @@ export interface LockEvents {
     waitedMs: number
     placeInLine: number | undefined
     aheadHere: number
+    /** Of a semaphore. */
+    permits?: WaitedPermits | undefined
   }
 }
 
@@ -82,6 +84,7 @@ export type WarningCode =
   | 'HOLDFAST_EVICTION'
   | 'HOLDFAST_CONNECTING'
   | 'HOLDFAST_REPLY'
+  | 'HOLDFAST_NO_PERMITS'
 
 /** Emits a process warning; `node --trace-warnings` shows where, `process.on('warning')` receives it. */
 export function warn(code: WarningCode, message: string): void {

@@ -40,6 +40,17 @@ export class CallerList {
   }
 
   /** Safe if the visited caller leaves the list. */
+  find(matches: (caller: ParkedCaller) => boolean): ParkedCaller | undefined {
+    let caller = this.head
+    while (caller) {
+      const { next } = caller
+      if (matches(caller)) return caller
+      caller = next
+    }
+    return undefined
+  }
+
+  /** Safe if the visited caller leaves the list. */
   forEach(visit: (caller: ParkedCaller) => void): void {
     let caller = this.head
     while (caller) {

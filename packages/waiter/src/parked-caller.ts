@@ -64,6 +64,10 @@ export class ParkedCaller implements Ticket<unknown> {
     return this.request.shared === true
   }
 
+  get wants(): number | undefined {
+    return this.request.wants
+  }
+
   get isHere(): boolean {
     return this.state !== 'settled'
   }

@@ -12,6 +12,9 @@
  *                  └─ done ─────────► the next becomes head;      │
  *                                     woken, and not all taken? ──┘  as after a refusal
  *
+ *    passing: an answer may say how much is left. Then the first caller in line that wants no more than that tries,
+ *    also past a head that wants more; and so does a caller that enters while what is left is enough for it.
+ *
  *    an offer: to a head that sleeps ──► done, without a try; the next becomes head and sleeps
  *
  *    a wake:   message on the topic | topic confirmed | resubscribed | wake(queue) | end of the pause
@@ -30,6 +33,9 @@
  *   try that it asks for comes after the stand-back.
  * - A success takes what was available. So the successor sleeps instead of collecting a refusal. If both
  *   share, the successor tries.
+ * - Several callers may fit into what is left. So each answer lets the next one try, and the line only sleeps when
+ *   what is left is too little for every caller in it. A caller that passes others and leaves before its answer tells
+ *   nothing about what is left. So the head tries.
  * - A message may be this process's own, from the release before the attempt. So one that came during an attempt
  *   that took all does not count: a successor that tried because of it could not get an offer meanwhile.
  */
@@ -64,6 +70,8 @@ export class WaitLine implements CallerPlace {
   private someOverdue = false
   /** Until then this line lets other processes come first. */
   private standsBackUntil = 0
+  /** How much the latest answer said is left; undefined: it did not say. Counts while the line sleeps. */
+  private left: number | undefined = undefined
   private subscription: LineSubscription | undefined = undefined
 
   constructor(
@@ -90,7 +98,8 @@ export class WaitLine implements CallerPlace {
       this.tryNow()
     } else {
       if (this.availability?.unavailableTooLong) this.giveUp()
-      caller.park()
+      if (!this.flight && caller.isHere && fits(caller, this.left)) this.launch([caller])
+      else caller.park()
     }
     return caller
   }
@@ -142,6 +151,7 @@ export class WaitLine implements CallerPlace {
     if (!this.callers.head) this.dissolve()
     else if (flight && flight.pending > 0) return
     else if (wasHead) this.tryNext()
+    else if (flight && !flight.answer) this.tryNext()
     else if (flight) this.conclude(flight)
   }
 
@@ -167,13 +177,17 @@ export class WaitLine implements CallerPlace {
     this.stopPause()
     const head = this.callers.head
     if (!head || head.expireIfDue() || (this.standsBackUntil > 0 && this.isStandingBack())) return
-    const { shared } = head
+    this.launch(head.shared ? this.callers.sharedFront() : [head])
+  }
+
+  private launch(callers: readonly ParkedCaller[]): void {
+    this.stopPause()
     const { wakes } = this
+    const shared = callers[0]?.shared === true
     const flight: Flight = { wakes, sentAt: this.clock.now(), shared, pending: 0, answer: undefined }
     // Before the attempts: each may abort, leave or enter in the same turn.
     this.flight = flight
-    if (!shared) this.send(head, flight)
-    else for (const caller of this.callers.sharedFront()) this.send(caller, flight)
+    for (const caller of callers) this.send(caller, flight)
   }
 
   private isStandingBack(): boolean {
@@ -207,6 +221,7 @@ export class WaitLine implements CallerPlace {
     if (flight.pending === 0) this.conclude(flight)
     // Last: its code may enter again, or end the waits of others.
     if (answer.kind === 'done') caller.settle({ kind: 'done', value: answer.value })
+    else if (caller !== this.callers.head) caller.park()
   }
 
   private conclude({ answer = { kind: 'refused' }, wakes, shared }: Flight): void {
@@ -217,10 +232,21 @@ export class WaitLine implements CallerPlace {
     const { head } = this.callers
     // What a sharing caller has obtained is available to the next that shares.
     const isWorthIt = (wakes !== this.wakes && !isOver) || (isDone && shared && head?.shared === true)
+    this.left = answer.kind === 'unavailable' ? undefined : answer.left
     if (!head) this.dissolve()
-    else if (!isWorthIt) this.sleep(answer)
-    else if (isDone) this.tryNext()
-    else this.tryNow()
+    else if (isWorthIt && isDone) this.tryNext()
+    else if (isWorthIt) this.tryNow()
+    else if (!this.tryWhoFits()) this.sleep(answer)
+  }
+
+  /** Lets the first caller try that wants no more than what is left. @returns whether there is one */
+  private tryWhoFits(): boolean {
+    const { left } = this
+    // The usual answer, of a line in which everybody wants one: nobody is looked for.
+    if (left === undefined || left <= 0) return false
+    const caller = this.callers.find((each) => fits(each, left) && !each.expireIfDue())
+    if (caller) this.launch([caller])
+    return caller !== undefined
   }
 
   private failed(caller: ParkedCaller, flight: Flight, error: unknown): void {
@@ -282,4 +308,8 @@ export class WaitLine implements CallerPlace {
     this.subscription?.drop()
     this.setting.onEmpty(this.queue)
   }
+}
+
+function fits({ wants }: ParkedCaller, left: number | undefined): boolean {
+  return wants !== undefined && left !== undefined && wants <= left
 }

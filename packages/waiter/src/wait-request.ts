@@ -2,11 +2,15 @@
 export type Attempt<T> =
   /**
    * `retryAfterMs`: when the next caller may try even without a message. `takesAll`: nothing is available until this
-   * is given back, so wakes that came before are void.
+   * is given back, so wakes that came before are void. `left`: how much is still available; the first caller in line
+   * whose `wants` is no more than that tries next.
    */
-  | { kind: 'done'; value: T; retryAfterMs?: number; takesAll?: boolean }
-  /** `retryAfterMs`: when to try again even without a message; at least 1 ms. */
-  | { kind: 'refused'; retryAfterMs?: number }
+  | { kind: 'done'; value: T; retryAfterMs?: number; takesAll?: boolean; left?: number }
+  /**
+   * `retryAfterMs`: when to try again even without a message; at least 1 ms. `left`: how much is available, which is less
+   * than this caller wants; as above.
+   */
+  | { kind: 'refused'; retryAfterMs?: number; left?: number }
   /** No reply: neither a success nor a refusal. */
   | { kind: 'unavailable'; error: unknown }
 
@@ -38,6 +42,12 @@ export interface WaitRequest<T, R = WaitOutcome<T>> {
    * retried in any case.
    */
   ticks?: boolean | undefined
+  /**
+   * How much this caller wants, where callers of one queue want different amounts of the same thing. It is compared with
+   * the `left` of answers: a caller passes those in front of it that want more than is left. Absent: callers try one
+   * after the other, whatever is left.
+   */
+  wants?: number | undefined
   /**
    * Tries once. Never runs twice at a time for one caller, but may still be running when its caller has gone. A
    * rejection ends only this caller's wait, with that error. Must have a time-out of its own: an attempt that never

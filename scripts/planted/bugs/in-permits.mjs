@@ -61,4 +61,17 @@ export const BUGS_IN_PERMITS = {
     replace: "redis.call('set', KEYS[1], free)",
     test: 'packages/core/test/redis/permit-semaphore.test.ts',
   },
+  'a caller that wants fewer permits does not say how few it wants': {
+    file: 'core/src/synchronizers/permit-wait.ts',
+    find: 'wants: permits,',
+    replace: '',
+    semaphores: `${POOL} none --callers 12 --permits 3 --resync 10000`,
+  },
+  'a time-out knows only what its own call was told': {
+    file: 'core/src/synchronizers/permit-wait.ts',
+    find: 'parked(ticket) { this.see()',
+    replace: 'parked(ticket) {',
+    test: 'packages/core/test/redis/explained-waiting.test.ts',
+    only: 'never came to try',
+  },
 }

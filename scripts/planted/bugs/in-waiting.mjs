@@ -39,6 +39,27 @@ export const BUGS_IN_WAITING = {
       "else if (wasHead) { this.flight = undefined; this.stopPause(); this.sleep({ kind: 'refused' }) }",
     test: 'packages/waiter/test/unit/random-mutex.test.ts',
   },
+  'a caller that fits into what is left waits behind a head that wants more': {
+    file: LINE,
+    find: 'if (left === undefined || left <= 0) return false',
+    replace: 'return false',
+    test: 'packages/core/test/redis/semaphore-waiting.test.ts',
+    only: 'passes it with 1',
+  },
+  'a caller that comes while enough is left waits behind a head that wants more': {
+    file: LINE,
+    find: 'if (!this.flight && caller.isHere && fits(caller, this.left))',
+    replace: 'if (false)',
+    test: 'packages/waiter/test/unit/passing.test.ts',
+    only: 'try at once',
+  },
+  'what is left is lost with a caller that passes and leaves before its answer': {
+    file: LINE,
+    find: 'else if (flight && !flight.answer) this.tryNext()',
+    replace: '',
+    test: 'packages/waiter/test/unit/passing.test.ts',
+    only: 'leaves before its answer',
+  },
   'no resync': {
     file: 'waiter/src/retry-pause.ts',
     find: 'Math.min(Math.max(retryAfterMs, 1), resyncIntervalMs)',

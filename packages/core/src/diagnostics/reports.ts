@@ -17,6 +17,7 @@ interface Reported {
 }
 
 const warnedOfLoss = new OncePerName()
+const warnedOfNoPermits = new OncePerName()
 
 export function reportLoss(session: Reporting, of: Reported, error: LockLostError): void {
   const { lockName, owner } = of
@@ -31,6 +32,14 @@ export function reportFailedRenewal(session: Reporting, of: Reported, error: unk
   if (session.events.hasListeners('renewal-failed')) {
     const { lockName, owner, trustedForMs } = of
     session.events.emit('renewal-failed', { lockName, owner, error, trustedForMs })
+  }
+}
+
+/** Warns of an endless wait for a semaphore that does not exist, unless a listener of 'waiting' is told of it. */
+export function reportMissingSemaphore({ events }: Reporting, name: string): void {
+  if (!events.hasListeners('waiting') && warnedOfNoPermits.take(name)) {
+    const what = `A caller waits without a limit for permits of semaphore "${name}", which does not exist.`
+    warn('HOLDFAST_NO_PERMITS', `${what} Call trySetPermits(n) once, or give the wait a waitMs.`)
   }
 }
 

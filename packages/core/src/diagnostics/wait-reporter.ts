@@ -3,7 +3,7 @@ import type { EventHub, LockEvents } from '../events.js'
 import { SoonestTimer } from '../runtime/soonest-timer.js'
 import type { Clock } from '../runtime/runtime.js'
 
-export type WaitFacts = Pick<LockEvents['waiting'], 'holder' | 'placeInLine'>
+export type WaitFacts = Pick<LockEvents['waiting'], 'holder' | 'placeInLine' | 'permits'>
 
 /** A waiting call. Reported once, however often it is parked. */
 export interface ReportedWait {

@@ -1540,7 +1540,7 @@ return { operation.outcome, free }
 end
 if free < tonumber(ARGV[4]) then
 touch(KEYS[2])
-return { keep(operation, 0), free }
+return { keep(operation, 0), free, redis.call('exists', KEYS[1]) }
 end
 free = redis.call('decrby', KEYS[1], ARGV[4])
 return { keep(operation, 1), free }

@@ -45,12 +45,14 @@ export interface AcquireExpirableCommand extends PermitCommand {
 }
 
 export interface AcquireExpirableReply {
-  readonly kind: 'taken' | 'not-enough' | 'over'
+  readonly kind: 'taken' | 'refused' | 'over'
   readonly left: number
   /** When the first permit ends, ms; -1: none does. */
   readonly endsInMs: number
   /** When the whole semaphore ends, and with it every permit, ms; Infinity: never. */
   readonly semaphoreEndsInMs: number
+  /** There is no such semaphore. */
+  readonly isMissing: boolean
 }
 
 export function acquireExpirable(
@@ -68,8 +70,9 @@ export function acquireExpirable(
 
 function parseAcquired(reply: unknown): AcquireExpirableReply {
   const [outcome, left = 0, endsInMs = -1, semaphoreTtlMs = -1] = (reply as unknown[]).map(Number)
-  const kind = outcome === 1 ? 'taken' : outcome === 0 ? 'not-enough' : 'over'
-  return { kind, left, endsInMs, semaphoreEndsInMs: semaphoreTtlMs < 0 ? Infinity : semaphoreTtlMs }
+  const kind = outcome === 1 ? 'taken' : outcome === 0 ? 'refused' : 'over'
+  const semaphoreEndsInMs = semaphoreTtlMs < 0 ? Infinity : semaphoreTtlMs
+  return { kind, left, endsInMs, semaphoreEndsInMs, isMissing: semaphoreTtlMs === -2 }
 }
 
 export const releaseExpirableScript = defineScript('permit-semaphore/release', numberFrom(-1))

@@ -9,11 +9,11 @@ export interface AcquirePermitsCommand extends CounterCommand {
   readonly permits: number
 }
 
-/** `over`: the operation was cancelled, or its client has had its answer. */
-export interface AcquirePermitsReply {
-  readonly kind: 'taken' | 'not-enough' | 'over'
-  readonly left: number
-}
+/** `over`: the operation was cancelled, or its client has had its answer. `isMissing`: there is no such semaphore. */
+export type AcquirePermitsReply =
+  | { readonly kind: 'taken'; readonly left: number }
+  | { readonly kind: 'refused'; readonly left: number; readonly isMissing: boolean }
+  | { readonly kind: 'over' }
 
 export function acquirePermits(
   runner: ScriptRunner,
@@ -33,14 +33,16 @@ export function acquirePermits(
 }
 
 /** See `ScriptCall.granted`; of both kinds of semaphore. */
-export function taken<R extends AcquirePermitsReply>(reply: R): R | undefined {
+export function taken<R extends { readonly kind: string }>(reply: R): R | undefined {
   return reply.kind === 'taken' ? reply : undefined
 }
 
 function parseAcquired(reply: unknown): AcquirePermitsReply {
-  const [outcome, left] = (reply as unknown[]).map(Number)
-  const kind = outcome === 1 ? 'taken' : outcome === 0 ? 'not-enough' : 'over'
-  return { kind, left: left ?? 0 }
+  const [outcome, left = 0, exists = 1] = (reply as unknown[]).map(Number)
+  if (outcome === 1) {
+    return { kind: 'taken', left }
+  }
+  return outcome === 0 ? { kind: 'refused', left, isMissing: exists === 0 } : { kind: 'over' }
 }
 
 export const releasePermitsScript = defineScript('semaphore/release', countedOnce)

@@ -30,22 +30,31 @@ export function optionsOf(request: number | PermitOptions): PermitOptions {
   return request
 }
 
-/** Of one permit. @throws InvalidArgumentError */
+/** The id of one permit. @throws InvalidArgumentError */
 export function checkId(id: unknown): void {
   if (!isId(id)) {
-    throw new InvalidArgumentError('id', id, 'an id of 32 hex characters')
+    throw new InvalidArgumentError('id', id, ID_RULE)
   }
 }
 
-/** Of permits. @throws InvalidArgumentError */
+/** The ids of permits, given alone or as a list. @throws InvalidArgumentError */
 export function idsOf(given: string | readonly string[]): readonly string[] {
   const ids: unknown = typeof given === 'string' ? [given] : given
-  if (!Array.isArray(ids) || !ids.every(isId) || new Set(ids).size !== ids.length) {
-    throw new InvalidArgumentError('id', given, 'an id of 32 hex characters, or a list of different ones')
+  if (!Array.isArray(ids) || !ids.every(isId)) {
+    throw new InvalidArgumentError('id', given, `${ID_RULE}, or a list of such`)
+  }
+  if (new Set(ids.map((id) => id.toLowerCase())).size !== ids.length) {
+    throw new InvalidArgumentError('id', given, 'a list without an id that is in it twice')
   }
   return ids
 }
 
+const ID_RULE = 'an id that acquire() gave, in hex'
+
+/**
+ * What Redisson can decode, of whatever length: an id that no permit has is no argument that cannot be meant, but the
+ * id of a permit that is not held.
+ */
 function isId(value: unknown): value is string {
-  return typeof value === 'string' && /^[\da-f]{32}$/.test(value)
+  return typeof value === 'string' && /^([\da-f]{2})*$/i.test(value)
 }

@@ -87,8 +87,9 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
 
   /** Gives permits back, all or none. @throws InvalidArgumentError one of them has ended, or was given back */
   async release(id: string | readonly string[]): Promise<void> {
-    if ((await this.giveBack(id)) === 0 && id.length > 0) {
-      throw new InvalidArgumentError('id', id, 'the id of a permit that is held')
+    if ((await this.giveBack(id)) === 0 && (typeof id === 'string' || id.length > 0)) {
+      const rule = 'the id of a permit that is held: it has ended, was released, or never was one'
+      throw new InvalidArgumentError('id', id, rule)
     }
   }
 
@@ -115,7 +116,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     const wait = this.waitFor(permits, options)
     const taken = await wait.obtain()
     if (!taken) {
-      throw wait.timedOut(permits)
+      throw wait.timedOut()
     }
     return taken.value
   }
@@ -138,16 +139,18 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
       kind: 'permit',
       queue: localName('permits', this.key),
       topic: this.channel,
+      permits,
       take: async (stamp): Promise<Take<TakenPermits>> => {
         // Sent again it gives what the first one took: trust counts from that.
         sent = sent.number === stamp.number ? sent : { number: stamp.number, at: clock.now() }
         const reply = await acquireExpirable(runner, { ...this.permits(stamp), ids, leaseMs })
-        if (reply.kind === 'taken') {
-          const value = { ids, sentAt: sent.at, semaphoreEndsInMs: reply.semaphoreEndsInMs }
-          return { kind: 'taken', value, moreLeft: reply.left > 0 }
+        if (reply.kind === 'over') {
+          return { kind: 'over' }
         }
-        const { endsInMs, left } = reply
-        return { kind: 'refused', left, ...(endsInMs >= 0 && { retryAfterMs: endsInMs }) }
+        const { kind, endsInMs, left, isMissing } = reply
+        const found = { left, ...(endsInMs >= 0 && { retryAfterMs: endsInMs }) }
+        const value = { ids, sentAt: sent.at, semaphoreEndsInMs: reply.semaphoreEndsInMs }
+        return kind === 'taken' ? { kind, value, ...found } : { kind: 'refused', isMissing, ...found }
       },
       cancel: (stamp) => cancelExpirable(runner, { ...this.permits(stamp), ids }),
     }
@@ -166,14 +169,23 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   }
 }
 
+const TERMS_RULE =
+  '{ leaseMs: ms } or { renew: true }: a permit that tells of its loss has a lease, which is fixed or renewed'
+
 /** @throws InvalidArgumentError */
-function termsOf(options: HeldPermitOptions, watchdogMs: number): { ttlMs: number; renew: boolean } {
+function termsOf(
+  options: HeldPermitOptions | undefined,
+  watchdogMs: number,
+): { ttlMs: number; renew: boolean } {
+  if (options === undefined) {
+    throw new InvalidArgumentError('options', options, TERMS_RULE)
+  }
   checkOptions('options', options, HELD_PERMIT_OPTIONS)
   const { leaseMs, renew = false } = options
   checkOneOf('renew', renew, [true, false])
   checkLease('leaseMs', leaseMs)
   if (renew === (leaseMs !== undefined)) {
-    throw new InvalidArgumentError('leaseMs', leaseMs, 'given, or else renew: true; not both')
+    throw new InvalidArgumentError('options', options, `${TERMS_RULE}. One of the two, not both`)
   }
   return { ttlMs: leaseMs ?? watchdogMs, renew }
 }

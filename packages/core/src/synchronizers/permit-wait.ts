@@ -1,41 +1,59 @@
-import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
+import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow } from '../acquire/acquire-call.js'
-import { LockTimeoutError } from '../errors.js'
 import { publishCall, type CallPublication } from '../diagnostics/call-publication.js'
+import { reportMissingSemaphore } from '../diagnostics/reports.js'
+import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
+import { LockTimeoutError } from '../errors.js'
 import { unansweredWait } from '../redis/failures.js'
 import type { OperationStamp } from '../scripts/counter.js'
 import type { Session } from '../client/session.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import type { Operation } from './operations.js'
-import type { ReportedWait } from '../diagnostics/wait-reporter.js'
+import { enterSeen, leaveSeen, type SeenPermits } from './seen-permits.js'
 import { limitWait, type WaitOptions } from './wait-limits.js'
 import { namingKind } from './wrong-kind.js'
 
+// A wait without a limit for a semaphore that does not exist: long enough for another process to call trySetPermits.
+const WARN_AFTER_MS = 2_000
+
 /** What one try found. */
 export type Take<T> =
-  /** `moreLeft`: the next in line may have luck, too. */
-  | { readonly kind: 'taken'; readonly value: T; readonly moreLeft: boolean }
-  /** `left`: so many are free, which is not enough; `retryAfterMs`: when permits end, where they do. */
-  | { readonly kind: 'refused'; readonly left?: number; readonly retryAfterMs?: number }
+  | { readonly kind: 'taken'; readonly value: T; readonly left: number; readonly retryAfterMs?: number }
+  /** `left`: how many permits are free, fewer than are wanted. `retryAfterMs`: when a permit ends. */
+  | {
+      readonly kind: 'refused'
+      readonly left: number
+      readonly retryAfterMs?: number
+      /** There is no such semaphore. */
+      readonly isMissing: boolean
+    }
+  /** A copy of a try whose outcome nobody asks for any more. */
+  | { readonly kind: 'over' }
 
-/** Something of which permits are taken. */
+/** A semaphore, and how one call takes permits of it. */
 export interface PermitSource<T> extends Subject {
   readonly kind: 'semaphore' | 'permit'
   readonly queue: string
   readonly topic: string
+  /** How many permits the call wants. */
+  readonly permits: number
   take(stamp: OperationStamp): Promise<Take<T>>
   /** Undoes a take, whether it has run or not. */
   cancel(stamp: OperationStamp): Promise<unknown>
 }
 
-/** One call for permits, standing in the line of its name. */
+/**
+ * One call for permits. All calls of one client for one semaphore stand in one line; the first that fits into what is
+ * free takes it, also past callers that want more (docs/decisions/0044).
+ */
 export class PermitWait<T> implements ReportedWait {
   readonly startedAt: number
-  /** The try that is under way, or has no answer yet. Each that was answered is followed by another operation. */
+  /** The try that is under way, or has no answer yet. Each try that was answered is followed by another operation. */
   private operation: Operation | null = null
   private over = false
-  /** The latest that Redis said. */
-  private permitsLeft: number | undefined = undefined
+  /** Null until this call is refused or has to stand behind others. */
+  private seen: SeenPermits | null = null
+  private warning: { cancel(): void } | null = null
   private publication: CallPublication | null = null
 
   constructor(
@@ -51,7 +69,7 @@ export class PermitWait<T> implements ReportedWait {
     return this.source.lockName
   }
 
-  /** Null: the wait is over, and the last answer was that there are not enough. */
+  /** @returns null: the wait is over, and the last answer was that too few permits are free */
   async obtain(): Promise<{ readonly value: T } | null> {
     const { clock } = this.session
     this.publication = publishCall(this.session, this.source, this.startedAt)
@@ -77,7 +95,7 @@ export class PermitWait<T> implements ReportedWait {
       this.abandon()
       throw error
     } finally {
-      this.session.waitReporter.ended(this)
+      this.settled()
     }
     if (outcome.kind === 'done') {
       this.over = true
@@ -95,26 +113,33 @@ export class PermitWait<T> implements ReportedWait {
     return null
   }
 
-  /** What a wait that ended without permits throws, where it has to. */
-  timedOut(permits: number): LockTimeoutError {
-    const { lockName, permitsLeft } = this
+  /** For callers that have to throw when `obtain` gave null. */
+  timedOut(): LockTimeoutError {
+    const { lockName, source } = this
     const waitedMs = this.session.clock.now() - this.startedAt
-    const what = `${permits} permit${permits === 1 ? '' : 's'} of semaphore`
-    return new LockTimeoutError({ lockName, waitedMs, holder: undefined, permitsLeft, what })
+    const what = `${source.permits} permit${source.permits === 1 ? '' : 's'} of semaphore`
+    return new LockTimeoutError({ lockName, waitedMs, holder: undefined, what, permits: this.permits })
+  }
+
+  explain(): WaitFacts {
+    return { holder: undefined, placeInLine: undefined, permits: this.permits }
+  }
+
+  private get permits(): WaitFacts['permits'] {
+    const { free, isMissing = false } = this.seen ?? {}
+    return { wanted: this.source.permits, free, isMissing }
   }
 
   private standInLine(): Promise<WaitOutcome<T>> {
-    const { queue, topic } = this.source
-    const { clock, waiter, waitReporter } = this.session
+    const { queue, topic, permits } = this.source
+    const { clock, waiter } = this.session
     const { publication } = this
     const wait: WaitRequest<T> = {
       queue,
       topic,
+      wants: permits,
       attempt: () => this.attempt(),
-      onParked: (ticket) => {
-        waitReporter.parked(this, ticket)
-        publication?.parked(undefined)
-      },
+      onParked: (ticket) => this.parked(ticket),
       onWoken: publication ? () => publication.woken(clock.now()) : undefined,
     }
     return waiter.enter<T>(limitWait(wait, this.options)).outcome
@@ -145,20 +170,61 @@ export class PermitWait<T> implements ReportedWait {
   }
 
   private read(take: Take<T>): Attempt<T> {
-    if (take.kind === 'refused') {
-      this.permitsLeft = take.left
-      this.publication?.refused()
-      return take
+    switch (take.kind) {
+      case 'taken':
+        this.publication?.succeeded(this.session.clock)
+        return { ...take, kind: 'done' }
+      case 'refused':
+        this.refused(take)
+        return { ...take, kind: 'refused' }
+      case 'over':
+        return { kind: 'refused' }
     }
-    if (take.moreLeft) {
-      // During the attempt, so that the next in line tries as soon as this one has what it wanted.
-      this.session.waiter.wake(this.source.queue)
-    }
-    this.publication?.succeeded(this.session.clock)
-    return { kind: 'done', value: take.value }
   }
 
-  /** Whatever a late or unanswered try may have taken goes back. */
+  private parked(ticket: Ticket<unknown>): void {
+    this.see()
+    this.session.waitReporter.parked(this, ticket)
+    this.publication?.parked(undefined)
+  }
+
+  private refused({ left, isMissing }: { readonly left: number; readonly isMissing: boolean }): void {
+    this.publication?.refused()
+    // A late refusal of a call that is over has nobody to tell, and nobody who would call `leaveSeen`.
+    if (this.over) {
+      return
+    }
+    const seen = this.see()
+    seen.free = left
+    seen.isMissing = isMissing
+    if (isMissing && this.options.waitMs === undefined) {
+      const { clock } = this.session
+      this.warning ??= clock.setTimer(WARN_AFTER_MS, () => this.warn(seen))
+    }
+  }
+
+  private warn({ isMissing }: SeenPermits): void {
+    if (isMissing) {
+      reportMissingSemaphore(this.session, this.lockName)
+    }
+  }
+
+  private see(): SeenPermits {
+    this.seen ??= enterSeen(this.session, this.source.key)
+    return this.seen
+  }
+
+  /** What was seen stays known to this call, for its time-out. */
+  private settled(): void {
+    this.session.waitReporter.ended(this)
+    this.warning?.cancel()
+    if (this.seen) {
+      this.seen = { ...this.seen }
+      leaveSeen(this.session, this.source.key)
+    }
+  }
+
+  /** Gives back what a late or unanswered try may have taken. */
   private abandon(): void {
     this.over = true
     if (this.operation) {

@@ -40,7 +40,7 @@ export class Semaphore {
     const options = optionsOf(request)
     const wait = this.waitFor(options)
     if (wait && !(await wait.obtain())) {
-      throw wait.timedOut(options.permits ?? 1)
+      throw wait.timedOut()
     }
   }
 
@@ -140,9 +140,10 @@ export class Semaphore {
       ...this.subject,
       queue: localName('permits', key),
       topic: channel,
+      permits,
       take: async (stamp): Promise<Take<true>> => {
-        const { kind, left } = await acquirePermits(session.runner, { lockName, key, stamp, permits })
-        return kind === 'taken' ? { kind, value: true, moreLeft: left > 0 } : { kind: 'refused', left }
+        const reply = await acquirePermits(session.runner, { lockName, key, stamp, permits })
+        return reply.kind === 'taken' ? { ...reply, value: true } : reply
       },
       cancel: (stamp) => this.cancel(stamp, permits),
     }

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockClient, LockEvents, LockTimeoutError } from '../../src/index.js'
+import type { LockClient, LockEvents, LockTimeoutError, Semaphore } from '../../src/index.js'
 import { outcomeOf } from './support/behind.js'
 import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
+import { useWarnings } from './support/warnings.js'
 
 // What a caller that waits, or has waited in vain, is told.
 
@@ -111,13 +112,80 @@ describe('LOCK_TIMEOUT', () => {
     await rig.server.resetStats()
     const error = await timeoutOf(semaphore.acquire({ permits: 3, waitMs: 0 }))
     expect((await rig.server.commandStats()).get('evalsha')).toBe(1)
-    expect(error).toMatchObject({ permitsLeft: 2, holder: undefined })
-    expect(error.message).toMatch(/^3 permits of semaphore "pool" not acquired in \d+ ms: 2 free\.$/)
+    expect(error).toMatchObject({ permitsLeft: 2, permitsWanted: 3, holder: undefined })
+    expect(error.message).toMatch(
+      /^3 permits of semaphore "pool" not acquired in \d+ ms: only 2 are free, 3 are wanted\. /,
+    )
     await rig.admin.del('pool')
     const expirable = others.getPermitExpirableSemaphore('pool')
     await expirable.trySetPermits(1)
     expect(await timeoutOf(expirable.acquireMany(2, { waitMs: 0 }))).toMatchObject({ permitsLeft: 1 })
     await rig.admin.del('pool')
+  })
+
+  it('of a semaphore, of a caller that never came to try: what the head of its line was told', async () => {
+    const semaphore = others.getSemaphore('pool')
+    await semaphore.trySetPermits(1)
+    const abort = new AbortController()
+    const heard = heardBy(others)
+    const head = outcomeOf(semaphore.acquire({ permits: 2, signal: abort.signal }))
+    await eventually(() => heard.length === 1)
+    expect(heard[0]).toMatchObject({ permits: { wanted: 2, free: 1, isMissing: false } })
+    const error = await timeoutOf(semaphore.acquire({ permits: 3, waitMs: 30 }))
+    expect(error).toMatchObject({ permitsLeft: 1, permitsWanted: 3 })
+    expect(error.message).toMatch(
+      /ms: only 1 is free, 3 are wanted\. Callers that want no more than is free go first/,
+    )
+    await semaphore.addPermits(-1)
+    const none = await timeoutOf(semaphore.acquire({ permits: 3, waitMs: 30 }))
+    expect(none.message).toMatch(/ms: none is free\. Wait longer, or look for a caller that does not release/)
+    abort.abort()
+    await head
+    await rig.admin.del('pool')
+  })
+
+  it.each(['getSemaphore', 'getPermitExpirableSemaphore'] as const)(
+    'of a semaphore of %s that nobody made: trySetPermits',
+    async (getter) => {
+      const semaphore = others[getter]('nobody:made')
+      const message =
+        /ms: there is no such semaphore\. Call trySetPermits\(n\) once, before anybody acquires\.$/
+      expect((await timeoutOf(semaphore.acquire({ waitMs: 0 }))).message).toMatch(message)
+      const heard = heardBy(others)
+      const waiting: Promise<unknown> = semaphore.acquire({ waitMs: 60_000 })
+      await eventually(() => heard.length === 1)
+      expect(heard[0]).toMatchObject({ permits: { wanted: 1, free: 0, isMissing: true } })
+      expect((await timeoutOf(semaphore.acquire({ waitMs: 30 }))).message).toMatch(message)
+      await semaphore.trySetPermits(1)
+      await soon(waiting)
+      expect((await timeoutOf(semaphore.acquire({ waitMs: 0 }))).message).toMatch(/none is free/)
+      await rig.admin.del('nobody:made', '{nobody:made}:timeout')
+    },
+  )
+})
+
+describe('a wait without a limit for a semaphore that nobody made', () => {
+  const warnings = useWarnings()
+
+  it('is warned of once per name, and not where it came into being', async () => {
+    const [made, forgotten] = ['made:late', 'forgotten'].map((name) => others.getSemaphore(name)) as [
+      Semaphore,
+      Semaphore,
+    ]
+    const abort = new AbortController()
+    const late = made.acquire()
+    const waits = [1, 2].map(() => outcomeOf(forgotten.acquire({ signal: abort.signal })))
+    await eventually(async () => (await rig.admin.pubsub('NUMSUB', 'redisson_sc:{made:late}'))[1] === 1)
+    await made.trySetPermits(1)
+    await soon(late)
+    const again = made.acquire({ signal: abort.signal }).catch(() => undefined)
+    await eventually(() => warnings.of('HOLDFAST_NO_PERMITS').length > 0, 5_000)
+    const [warning] = warnings.of('HOLDFAST_NO_PERMITS', 'forgotten')
+    expect(warning?.message).toMatch(/"forgotten", which does not exist\. Call trySetPermits\(n\) once/)
+    abort.abort()
+    await Promise.all([...waits, again])
+    expect(await warnings.delivered('HOLDFAST_NO_PERMITS')).toHaveLength(1)
+    await rig.admin.del('made:late')
   })
 })
 

@@ -138,8 +138,9 @@ describe('a permit that is an object', () => {
   })
 
   it.each([
-    ['leaseMs', {}],
-    ['leaseMs', { renew: true, leaseMs: 1_000 }],
+    ['options', undefined as never],
+    ['options', {}],
+    ['options', { renew: true, leaseMs: 1_000 }],
     ['renew', { renew: 1 as never }],
   ])('needs a lease or renewal: INVALID_ARGUMENT names %s', async (argument, options) => {
     await expect(semaphore.acquirePermit(options)).rejects.toMatchObject({
@@ -151,6 +152,14 @@ describe('a permit that is an object', () => {
 })
 
 describe('withPermit', () => {
+  it('without options says what to pass', async () => {
+    const withoutOptions = (): Promise<unknown> => semaphore.withPermit(() => undefined, undefined as never)
+    await expect(withoutOptions()).rejects.toThrow(
+      /^options must be \{ leaseMs: ms \} or \{ renew: true \}: .+; got undefined\.$/,
+    )
+    await expectFree()
+  })
+
   it('gives back with the result, and with the error of the callback', async () => {
     const options = { renew: true }
     expect(await semaphore.withPermit(() => semaphore.availablePermits(), options)).toBe(0)

@@ -80,6 +80,30 @@ describe("Redisson's own cases", () => {
     await clear()
   })
 
+  it('an id that no permit has, of whatever length, is not held, as for Redisson; what is no hex cannot be meant', async () => {
+    await semaphore.trySetPermits(1)
+    const held = await semaphore.acquire()
+    for (const id of ['1234', '', 'ab'.repeat(16), 'ab'.repeat(40)]) {
+      expect(await semaphore.tryRelease(id)).toBe(false)
+      expect(await semaphore.tryRelease([held, id])).toBe(false)
+      expect(await semaphore.updateLeaseTime(id, 60_000)).toBe(false)
+      await expect(semaphore.release(id)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'id' })
+    }
+    for (const id of ['123', 'xyz!', 5, null, undefined, {}] as string[]) {
+      for (const call of [
+        () => semaphore.tryRelease(id),
+        () => semaphore.release(id),
+        () => semaphore.updateLeaseTime(id, 5),
+      ]) {
+        await expect(call()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'id' })
+      }
+    }
+    await expect(semaphore.release([held, held.toUpperCase()])).rejects.toThrow(/twice/)
+    await semaphore.release(held.toUpperCase())
+    expect(await counts()).toEqual([1, 0, 1])
+    await clear()
+  })
+
   it('testReleaseManyNotExistOrExpired, #6343: all or none', async () => {
     await semaphore.trySetPermits(3)
     const [first = '', second = '', third = ''] = await semaphore.acquireMany(3)

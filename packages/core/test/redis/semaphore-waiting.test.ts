@@ -34,18 +34,56 @@ describe('who waits', () => {
     await expectAtLast(0)
   })
 
-  it('passes in order: who wants 5 at the head is not overtaken by those behind who want 1', async () => {
+  it('wants what is free: a caller behind a head that wants 5 passes it with 1, in order of arrival', async () => {
     await semaphore.trySetPermits(0)
-    const order: number[] = []
-    const waiting = [5, 1, 1].map((permits) => semaphore.acquire(permits).then(() => order.push(permits)))
+    const order: string[] = []
+    const wants = (permits: number, name: string): Promise<unknown> =>
+      semaphore.acquire(permits).then(() => order.push(name))
+    const waiting = [wants(5, 'five'), wants(2, 'two'), wants(1, 'one'), wants(1, 'another one')]
     await eventually(isParked)
     await semaphore.release(4)
-    expect(await semaphore.availablePermits()).toBe(4)
-    expect(order).toEqual([])
-    await semaphore.release(3)
+    await soon(Promise.all(waiting.slice(1)))
+    expect(order).toEqual(['two', 'one', 'another one'])
+    expect(await semaphore.availablePermits()).toBe(0)
+    await semaphore.release(5)
     await soon(Promise.all(waiting))
-    expect(order).toEqual([5, 1, 1])
     await expectAtLast(0)
+  })
+
+  it('passes whoever shares its client: a request for 1 is served beside a waiter for 2, here and elsewhere', async () => {
+    await semaphore.trySetPermits(3)
+    const elsewhere = (await rig.client()).getSemaphore(NAME)
+    await elsewhere.acquire(2)
+    const two = semaphore.acquire(2)
+    await eventually(isParked)
+    for (const each of [semaphore, elsewhere]) {
+      await soon(each.acquire(1))
+      await each.release(1)
+    }
+    expect(await rig.admin.get(NAME)).toBe('1')
+    await elsewhere.release(2)
+    await soon(two)
+    await expectAtLast(1)
+  })
+
+  it('sends one try more for a head that does not fit, however many wait behind it', async () => {
+    const connection = rig.connection()
+    const client = await rig.client({ resyncInterval: 60_000 }, connection)
+    const mine = client.getSemaphore(NAME)
+    await semaphore.trySetPermits(0)
+    const abort = new AbortController()
+    const sent = scriptsRunBy(connection)
+    const [big, ...others] = [9, 8, 7, 2, 6].map((permits) => mine.acquire({ permits, signal: abort.signal }))
+    const ended = Promise.allSettled([big, ...others])
+    await eventually(isParked)
+    await eventually(() => sent().length === 2)
+    await semaphore.release(3)
+    await soon(others[2] as Promise<void>)
+    // The head, the one that fits, and nobody else: one is left.
+    expect(sent()).toHaveLength(4)
+    abort.abort(new Error('enough'))
+    await ended
+    await expectAtLast(1)
   })
 
   it('passes when the head in front gives up, at once (I4)', async () => {

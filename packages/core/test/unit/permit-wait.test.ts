@@ -12,7 +12,7 @@ function answering(answers: (Take<string> | Error)[]) {
   const numbers: number[] = []
   const source = {
     kind: 'permit' as const,
-    ...{ lockName: 'pool', key: 'pool', what: 'a semaphore', queue: 'pool', topic: 'pool' },
+    ...{ lockName: 'pool', key: 'pool', what: 'a semaphore', queue: 'pool', topic: 'pool', permits: 1 },
     take: ({ number }: { number: number }) => {
       numbers.push(number)
       const answer = answers.shift()
@@ -23,8 +23,8 @@ function answering(answers: (Take<string> | Error)[]) {
   return { source, numbers }
 }
 
-const TAKEN: Take<string> = { kind: 'taken', value: 'it', moreLeft: false }
-const REFUSED: Take<string> = { kind: 'refused' }
+const TAKEN: Take<string> = { kind: 'taken', value: 'it', left: 0 }
+const REFUSED: Take<string> = { kind: 'refused', left: 0, isMissing: false }
 const NO_ANSWER = new RedisUnavailableError('silence', { outcome: 'unknown', transient: true })
 
 describe('the number of a try', () => {
