@@ -38,7 +38,7 @@ export interface LockEvents {
     placeInLine: number | undefined
     aheadHere: number
     /** Of a semaphore. */
-    permits?: WaitedPermits | undefined
+    permits: WaitedPermits | undefined
   }
 }
 

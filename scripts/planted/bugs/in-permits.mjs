@@ -69,8 +69,8 @@ export const BUGS_IN_PERMITS = {
   },
   'a time-out knows only what its own call was told': {
     file: 'core/src/synchronizers/permit-wait.ts',
-    find: 'parked(ticket) { this.see()',
-    replace: 'parked(ticket) {',
+    find: 'this.see() this.session.waitReporter.parked(this, ticket)',
+    replace: 'this.session.waitReporter.parked(this, ticket)',
     test: 'packages/core/test/redis/explained-waiting.test.ts',
     only: 'never came to try',
   },

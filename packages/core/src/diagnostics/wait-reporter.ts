@@ -3,7 +3,8 @@ import type { EventHub, LockEvents } from '../events.js'
 import { SoonestTimer } from '../runtime/soonest-timer.js'
 import type { Clock } from '../runtime/runtime.js'
 
-export type WaitFacts = Pick<LockEvents['waiting'], 'holder' | 'placeInLine' | 'permits'>
+export type WaitFacts = Pick<LockEvents['waiting'], 'holder' | 'placeInLine'> &
+  Partial<Pick<LockEvents['waiting'], 'permits'>>
 
 /** A waiting call. Reported once, however often it is parked. */
 export interface ReportedWait {
@@ -13,6 +14,8 @@ export interface ReportedWait {
   /** The facts at the time of the report. */
   explain?(): WaitFacts
 }
+
+const NO_FACTS: WaitFacts = { holder: undefined, placeInLine: undefined }
 
 interface Pending {
   readonly dueAt: number
@@ -69,8 +72,16 @@ export class WaitReporter {
   }
 
   private tell(wait: ReportedWait, { ahead: aheadHere }: Pending['ticket']): void {
-    const facts = wait.explain?.() ?? { holder: undefined, placeInLine: undefined }
+    const facts = wait.explain?.() ?? NO_FACTS
     const waitedMs = this.clock.now() - wait.startedAt
-    this.events.emit('waiting', { lockName: wait.lockName, waitedMs, aheadHere, ...facts })
+    const { holder, placeInLine, permits } = facts
+    this.events.emit('waiting', {
+      lockName: wait.lockName,
+      holder,
+      waitedMs,
+      placeInLine,
+      aheadHere,
+      permits,
+    })
   }
 }
