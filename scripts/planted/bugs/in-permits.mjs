@@ -65,7 +65,8 @@ export const BUGS_IN_PERMITS = {
     file: 'core/src/synchronizers/permit-wait.ts',
     find: 'wants: permits,',
     replace: '',
-    semaphores: `${POOL} none --callers 12 --permits 3 --resync 10000`,
+    test: 'packages/core/test/redis/semaphore-waiting.test.ts',
+    only: 'passes it with 1',
   },
   'a time-out knows only what its own call was told': {
     file: 'core/src/synchronizers/permit-wait.ts',

@@ -166,7 +166,8 @@ export class PermitWait<T> implements ReportedWait {
     operation.end()
     this.operation = null
     // The refusal may be that of a copy that ran long ago: permits that came since then would not be seen (I4).
-    return operation.mayHaveCopies ? this.tryOnce() : take
+    const isOld = take.kind === 'refused' && take.left >= this.source.permits
+    return operation.mayHaveCopies || isOld ? this.tryOnce() : take
   }
 
   private read(take: Take<T>): Attempt<T> {

@@ -1,11 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { WorkerProcess } from '@holdfast/testing'
 import type { LockClient, Semaphore } from '../../src/index.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { eventually } from './support/harness.js'
+import { useLockWorkers } from './support/lock-workers.js'
 import { soon, useRig } from './support/rig.js'
 
 const NAME = 'pool'
+const startWorker = useLockWorkers()
 const rig = useRig()
 let locks: LockClient
 let semaphore: Semaphore
@@ -64,6 +67,24 @@ describe('who waits', () => {
     await elsewhere.release(2)
     await soon(two)
     await expectAtLast(1)
+  })
+
+  it('wants what is free, whichever of three processes it is of: a request for 1 passes a waiter for 3', async () => {
+    await semaphore.trySetPermits(2)
+    const env = { HOLDFAST_TEST_RESYNC: '60000', HOLDFAST_TEST_WORKER_REDIS: rig.server.url }
+    const workers = await Promise.all([1, 2, 3].map(() => startWorker(env)))
+    const [first, ...others] = workers as [WorkerProcess, ...WorkerProcess[]]
+    const three = first.call('acquirePermits', NAME, 3)
+    await eventually(isParked)
+    // Beside it in its own process, and elsewhere.
+    for (const each of workers) {
+      await soon(each.call('acquirePermits', NAME, 1))
+      await each.call('releasePermits', NAME, 1)
+    }
+    expect(await rig.admin.get(NAME)).toBe('2')
+    await others[0]?.call('releasePermits', NAME, 1)
+    await soon(three)
+    await expectAtLast(0)
   })
 
   it('sends one try more for a head that does not fit, however many wait behind it', async () => {

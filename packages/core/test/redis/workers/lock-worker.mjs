@@ -92,6 +92,8 @@ serveWorker({
     return Object.fromEntries(await Promise.all(answers))
   },
   release: (lockName) => holds.get(lockName).release(),
+  acquirePermits: (name, permits) => locks.getSemaphore(name).acquire(permits),
+  releasePermits: (name, permits) => locks.getSemaphore(name).release(permits),
   /** Blocks the event loop, then asks the hold one thing: tells whether a signal taken before has aborted by then. */
   block(lockName, ms, question) {
     const hold = holds.get(lockName)
