@@ -16,7 +16,7 @@ const ROOMS = {
   'lock-client':
     'lock-thread lock-factory compound synchronizers locks acquire protocols inspect client contexts context redis options arguments events runtime',
   'lock-thread': 'lock-factory compound locks protocols context',
-  'lock-factory': 'compound locks acquire protocols client context arguments',
+  'lock-factory': 'compound locks protocols client context arguments',
   compound: 'locks acquire protocols client diagnostics hold contexts context redis arguments errors runtime',
   synchronizers: 'acquire client diagnostics hold contexts scripts redis arguments errors keys runtime',
   locks: 'acquire protocols inspect client hold contexts context scripts redis arguments errors runtime',
@@ -26,7 +26,7 @@ const ROOMS = {
   inspect: 'client diagnostics scripts redis arguments errors lock-holder keys runtime',
   client: 'queue diagnostics hold contexts context scripts redis options events errors keys runtime',
   queue: 'entry diagnostics scripts redis keys runtime',
-  entry: 'hold scripts redis options events errors runtime',
+  entry: 'scripts redis options events errors runtime',
   diagnostics: 'hold scripts redis events errors lock-holder runtime',
   hold: 'arguments errors',
   contexts: 'context runtime',

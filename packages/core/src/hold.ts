@@ -116,6 +116,8 @@ export interface HoldOwner {
   /** The services of the client; each client has its own. */
   readonly session: {
     readonly releaseWaits: { outcomeOf<T>(release: Promise<T>): Promise<T | null> }
+    /** After a pause of the process trust may be over although the watchdog's timer has not run yet. */
+    readonly watchdog: { endOverdueTrust(): number }
   }
   /** Its field in Redis. */
   readonly field: FieldNames
@@ -124,9 +126,9 @@ export interface HoldOwner {
   /** Number of levels held. */
   readonly levelCount: number
   readonly trustedForMs: number
+  /** Null while it is not lost, as far as the watchdog has found. */
+  readonly lossError: LockLostError | null
   readonly loss: Loss
-  /** `loss`, checked against the clock: after a pause of the process, the watchdog's timer may not have run yet. */
-  readonly lossByNow: Loss
   /** Asks Redis. @throws LockLostError, RedisUnavailableError */
   verify(): Promise<void>
   /** Makes the lease last at least this long from now. @throws LockLostError, RedisUnavailableError */
@@ -196,7 +198,8 @@ export class Hold implements LockHold {
    * hold (`signal`, `trustedForMs`, `ensure`): only a check at the resource, a fencing token, protects against that.
    */
   get signal(): AbortSignal {
-    return this.acquisition.lossByNow.signal
+    this.acquisition.session.watchdog.endOverdueTrust()
+    return this.acquisition.loss.signal
   }
 
   /** How long, in ms, the caller may act as the owner without asking Redis again; 0 when it may not. */
@@ -214,7 +217,10 @@ export class Hold implements LockHold {
     checkDuration('ms', ms, 'zero')
     this.throwIfReleased()
     const left = this.trustedForMs
-    this.acquisition.loss.throwIfSet()
+    const { lossError } = this.acquisition
+    if (lossError) {
+      throw lossError
+    }
     if (left <= ms) {
       const { lockName, owner } = this
       throw new LockLostError({ lockName, owner, reason: 'expired' })
@@ -259,7 +265,8 @@ export class Hold implements LockHold {
 
   /** Why the hold was lost; null while it is not. */
   get lossError(): LockLostError | null {
-    return this.acquisition.lossByNow.error
+    this.acquisition.session.watchdog.endOverdueTrust()
+    return this.acquisition.lossError
   }
 
   /** Whether the hold was lost. Like `signal.aborted`, without creating a signal. */

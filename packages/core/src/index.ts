@@ -22,7 +22,7 @@ export type { Semaphore } from './synchronizers/semaphore.js'
 export type { WaitOptions } from './synchronizers/wait-limits.js'
 export { fencedSet } from './locks/fenced-set.js'
 export type { FencedWrite, FencedWriteResult } from './locks/fenced-set.js'
-export type { AcquireOptions } from './acquire/acquire-call.js'
+export type { AcquireOptions } from './acquire/acquire-options.js'
 export type { LockThread } from './lock-thread.js'
 export { LOCK_CHANNELS } from './diagnostics/channels.js'
 export type {

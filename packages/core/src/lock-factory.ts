@@ -1,4 +1,3 @@
-import { Acquirer } from './acquire/acquirer.js'
 import type { ClientChannel } from './client/client-channel.js'
 import { membersOf, refuseSharedNodes } from './compound/members-argument.js'
 import { MultiLock } from './compound/multi-lock.js'
@@ -24,14 +23,10 @@ import { SpinProtocol } from './protocols/spin.js'
  * context.
  */
 export class LockFactory {
-  private readonly acquirer: Acquirer
-
   constructor(
     private readonly session: Session,
     private readonly inbox: ClientChannel,
-  ) {
-    this.acquirer = new Acquirer(session)
-  }
+  ) {}
 
   lock(name: string, thread: CallSite | null): Lock {
     this.check(name)
@@ -58,7 +53,7 @@ export class LockFactory {
   fencedLock(name: string, options: FencedLockOptions | undefined, thread: CallSite | null): FencedLock {
     this.check(name)
     const protocol = new FencedProtocol(this.session, name, tokenRuleOf(options))
-    return new FencedLock(this.session, this.acquirer, protocol, thread)
+    return new FencedLock(this.session, protocol, thread)
   }
 
   spinLock(name: string, options: SpinLockOptions | undefined, thread: CallSite | null): Lock {
@@ -105,6 +100,6 @@ export class LockFactory {
   }
 
   private make(protocol: LockProtocol, thread: CallSite | null): Lock {
-    return new Lock(this.session, this.acquirer, protocol, thread)
+    return new Lock(this.session, protocol, thread)
   }
 }

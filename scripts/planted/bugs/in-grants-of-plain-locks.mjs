@@ -61,7 +61,7 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
     only: 'because it is known to be dead',
   },
   'whoever gave a lock away does not stand in line': {
-    file: 'core/src/entry/owner-commands.ts',
+    file: 'core/src/entry/lock-entry.ts',
     find: 'this.protocol.wentToAnother?.(reply.givenForMs)',
     replace: '',
     test: GRANTS,
@@ -70,15 +70,15 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   'a grant that is passed on is trusted as a whole lease': {
     file: 'core/src/acquire/acquisition.ts',
     find: 'this.watch = this.watchLease({ sentAt, ttlMs, renew }, passedAt)',
-    replace: 'this.watch = this.watchLease({ sentAt, ttlMs: this.ttlMs, renew }, now)',
+    replace: 'this.watch = this.watchLease({ sentAt, ttlMs: this.ttlMs, renew }, passedAt)',
     test: GRANTS,
     only: 'is passed on as it is',
   },
   'a lease that was refused is the loss of whoever has passed the lock on': {
-    file: 'core/src/entry/lease.ts',
-    find: "if ((await protocol.extend(owner, leaseMs)) === 'lost') { holderNow().lose('gone')",
+    file: 'core/src/entry/lock-entry.ts',
+    find: "if ((await this.protocol.extend(owner, leaseMs)) === 'lost') { this.holder.lose('gone')",
     replace:
-      "const asked = holderNow() if ((await protocol.extend(owner, leaseMs)) === 'lost') { asked.lose('gone')",
+      "const asked = this.holder; if ((await this.protocol.extend(owner, leaseMs)) === 'lost') { asked.lose('gone')",
     test: GRANTS,
     only: 'whoever has it then is told that it is gone',
   },

@@ -97,7 +97,7 @@ export const BUGS_IN_GRANTS = {
     only: 'because its process is dead',
   },
   'a grant to a caller that has left is kept': {
-    file: 'core/src/entry/owner-commands.ts',
+    file: 'core/src/entry/lock-entry.ts',
     find: 'return !this.isTaken && this.inRedis === 0 && !this.isExpected',
     replace: 'return !this.isTaken && this.inRedis === 0',
     test: GRANTS,

@@ -1,7 +1,7 @@
 // Mistakes in what a client believes about its own locks, and in what it does about an answer that does not come.
 import { BROKEN, CROWD, CUT_OFF, FULL, SILENT, STOPPED } from '../tortures.mjs'
 
-const COMMANDS = 'core/src/entry/owner-commands.ts'
+const COMMANDS = 'core/src/entry/lock-entry.ts'
 const ACQUISITION = 'core/src/acquire/acquisition.ts'
 const DISPATCH = 'core/src/redis/script-dispatch.ts'
 const ROUND = 'watchdog/src/renewal-round.ts'
@@ -64,7 +64,7 @@ export const BUGS_IN_HOLDING = {
   'trust counted from the reply': {
     file: COMMANDS,
     find: 'this.grantedAt = command.sentAt this.token =',
-    replace: 'this.grantedAt = this.session.clock.now(); this.token =',
+    replace: 'this.grantedAt = this.services.clock.now(); this.token =',
     test: 'packages/core/test/redis/trust.test.ts',
   },
   'a renewal without an answer counts as one': {
@@ -117,6 +117,27 @@ export const BUGS_IN_HOLDING = {
     find: "error.outcome === 'unknown'",
     replace: 'false',
     torture: SILENT,
+  },
+  'a client closes while the release of a last level has no answer': {
+    file: 'core/src/entry/entry-command.ts',
+    find: 'this.delaysClose = holds === 0 && request !== null',
+    replace: 'this.delaysClose = false',
+    test: 'packages/core/test/unit/lock-entry.test.ts',
+    only: 'is the release of a last level',
+  },
+  'a command that was sent again left no copy': {
+    file: COMMANDS,
+    find: 'this.mayArriveLate(command) return true',
+    replace: 'return true',
+    test: 'packages/core/test/unit/lock-entry.test.ts',
+    only: 'a try was sent twice',
+  },
+  'a lock is handed over although its name is in doubt': {
+    file: COMMANDS,
+    find: 'this.countsStay && !this.isQueued : this.inDoubt === null',
+    replace: 'this.countsStay && !this.isQueued : true',
+    test: 'packages/core/test/unit/lock-entry.test.ts',
+    only: 'the name is in doubt',
   },
   'a release is tried once only': {
     file: COMMANDS,

@@ -38,8 +38,8 @@ export const BUGS_IN_KINDS = {
     only: 'one attempt',
   },
   'who stops wanting several locks is told before what was on its way is undone': {
-    file: 'core/src/acquire/acquisition.ts',
-    find: 'whole?.givesBack(work)',
+    file: 'core/src/acquire/call-in-progress.ts',
+    find: 'call.whole?.givesBack(work)',
     replace: '',
     test: REFUSED,
     only: 'aborted while it asks',

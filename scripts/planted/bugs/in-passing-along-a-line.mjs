@@ -43,7 +43,7 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
   },
   'a loss leaves those in line whom the lock was passed on to': {
     file: 'core/src/acquire/acquisition.ts',
-    find: "reason === 'expired' || reason === 'forced' || this.commands.field.wasPassedOn",
+    find: "reason === 'expired' || reason === 'forced' || this.entry.wasPassedOn",
     replace: "reason === 'expired'",
     test: PASSING,
     only: 'given to one who has it',
@@ -56,8 +56,8 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
     only: 'before the grant was confirmed',
   },
   'a loss found by a re-entry leaves those in line whom the lock was passed on to': {
-    file: 'core/src/entry/owner-commands.ts',
-    find: '&& (holds > 0 || this.field.passedTo.length === 0)',
+    file: 'core/src/entry/lock-entry.ts',
+    find: '&& (holds > 0 || this.passedTo.length === 0)',
     replace: '',
     test: PASSING,
     only: 'found by a re-entry',

@@ -43,16 +43,16 @@ export const BUGS_IN_PASSING = {
     only: 'never creates',
   },
   'a rename without an answer counts as none': {
-    file: 'core/src/entry/owner-field.ts',
-    find: 'const to = (this.inDoubt = { owner, note })',
+    file: 'core/src/entry/named-entry.ts',
+    find: 'const to = (this.doubtful = { owner, note })',
     replace: 'const to = { owner, note }',
     test: FAULTS,
     only: 'leaves the hold as good as it was',
   },
   'a name that is in doubt is not asked for again': {
     file: POSSESSION,
-    find: 'await untilKnown(() => this.commands.besideHolds(() => this.nameHolder()), limits)',
-    replace: 'await this.commands.besideHolds(() => this.nameHolder())',
+    find: 'await untilKnown(() => this.entry.besideHolds(() => this.nameHolder()), limits)',
+    replace: 'await this.entry.besideHolds(() => this.nameHolder())',
     test: FAULTS,
     only: 'is sent again until the name is known',
   },
@@ -76,9 +76,9 @@ export const BUGS_IN_PASSING = {
     script: REPLAY,
   },
   'what was passed on is released under the name of its holder': {
-    file: 'core/src/entry/handover.ts',
-    find: 'this.holder = next',
-    replace: 'this.holder = next; this.commands.field.current = next.owner',
+    file: 'core/src/entry/named-entry.ts',
+    find: 'this.currentHolder = next',
+    replace: 'this.currentHolder = next; this.currentName = next.owner',
     script: REPLAY,
   },
   'a rename leaves the old name beside the new one': {
@@ -88,7 +88,7 @@ export const BUGS_IN_PASSING = {
     script: ABANDONED,
   },
   'a plain lock that is given to a caller that has left stays with it': {
-    file: 'core/src/entry/owner-commands.ts',
+    file: 'core/src/entry/lock-entry.ts',
     find: 'return !this.isTaken && this.inRedis === 0 && !this.isExpected',
     replace: 'return !this.isTaken && this.inRedis === 0',
     script: ABANDONED,

@@ -45,7 +45,7 @@ export const BUGS_IN_SCRIPTS = {
     only: 'is not believed: no two clients ever trust one lock',
   },
   'the last level stays when a re-entry was undone in a transaction': {
-    file: 'core/src/entry/owner-commands.ts',
+    file: 'core/src/entry/exec-wait.ts',
     find: 'if (isLast && (isRelease || holds > 0)) {',
     replace: 'if (isLast) {',
     test: 'packages/core/test/redis/transactions.test.ts',

@@ -8,8 +8,8 @@ export const BUGS_IN_TOPOLOGIES = {
     only: 'lock: what too few replicas have is not given',
   },
   'what the primary says adds trust that no replica knows of': {
-    file: 'core/src/entry/lease.ts',
-    find: 'mayGrow: !session.options.replicas',
+    file: 'core/src/acquire/acquisition.ts',
+    find: 'mayGrow: !options.replicas',
     replace: 'mayGrow: true',
     test: 'packages/core/test/redis/replicas.test.ts',
     only: 'renewals that too few have add no trust',

@@ -87,8 +87,8 @@ export const BUGS_IN_WAITING = {
   },
   'an abort while the grant is on its way leaves it there': {
     file: 'core/src/acquire/contention.ts',
-    find: 'this.abandon() return this.acquirer.fail',
-    replace: 'return this.acquirer.fail',
+    find: 'this.abandon() return this.call.failed',
+    replace: 'return this.call.failed',
     torture: LATE_GRANTS,
   },
   'a deadline is ignored while nobody answers': {

@@ -1,45 +1,24 @@
 import { AsyncResource } from 'node:async_hooks'
-import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
+import type { Ticket, WaitOutcome } from '@holdfast/waiter'
+import { limitsOf, type AcquireOptions, type CallLimits } from './acquire-options.js'
+import type { AsyncContext, Busy, CallInProgress, Held, NotYet, WholeCall } from './call-in-progress.js'
+import { Contention } from './contention.js'
+import { enclosingAcquisition, Reentry, type EnclosingAcquisition } from './reentry.js'
 import type { UnscopedCall, UnscopedCalls } from './unscoped-calls.js'
-import type { Acquisition, WholeCall } from './acquisition.js'
-import type { LevelRequest } from './levels.js'
-import { Context, type CallSite, type SiblingMutex } from '../context.js'
+import type { Session } from '../client/session.js'
+import { Context, type CallSite } from '../context.js'
 import { isCallSeen, publishCall, type CallPublication } from '../diagnostics/call-publication.js'
 import { isHoldSeen } from '../diagnostics/hold-publication.js'
-import type { AcquisitionPath } from '../diagnostics/messages.js'
-import { LockTimeoutError } from '../errors.js'
+import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
+import { noteWish } from '../entry/hold-note.js'
+import { LockLostError, LockTimeoutError } from '../errors.js'
 import type { Hold } from '../hold.js'
-import type { KnownKeys } from '../arguments/unknown-key.js'
-import { checkLevelLease } from './lease-argument.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { unansweredWait } from '../redis/failures.js'
-import type { ScriptRunner } from '../redis/script-runner.js'
-import { isWorthRetrying } from '../redis/until-known.js'
-import { noteWish } from '../entry/hold-note.js'
 import type { HeldReply, NoteRequest } from '../scripts/lock.js'
-import type { Session } from '../client/session.js'
-import { checkDuration, checkOptions, checkSignal } from '../arguments/validate.js'
-import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
 
-// A wait shorter than a slow round trip should still end with a yes or a no.
-export const ANSWER_MS = 250
-
-/** All durations in milliseconds. */
-export interface AcquireOptions {
-  /** How long to wait. Left out: for ever (`tryAcquire`: one attempt). 0: one attempt. */
-  waitMs?: number | undefined
-  /** Redis gives the lock back after this long, whatever happens. Left out: the watchdog renews. */
-  leaseMs?: number | undefined
-  /** Ends the wait; the call rejects with its reason. */
-  signal?: AbortSignal | undefined
-}
-
-const ACQUIRE_OPTIONS: KnownKeys<AcquireOptions> = { waitMs: true, leaseMs: true, signal: true }
-
-/** What is in them is checked by the call. @throws InvalidArgumentError */
-export function checkAcquireOptions(options: AcquireOptions): void {
-  checkOptions('options', options, ACQUIRE_OPTIONS)
-}
+// A lease can be used up before its holder hears of it; this often in a row it is too short for this connection.
+export const MAX_EXPIRED_ON_ARRIVAL = 3
 
 /** What a caller asks for, as it was given. */
 export interface AcquireRequest {
@@ -56,90 +35,61 @@ export interface AcquireRequest {
   readonly whole?: WholeCall
 }
 
-export interface Held {
-  readonly kind: 'held'
-  readonly path: AcquisitionPath
-  readonly hold: Hold
-  readonly acquisition: Acquisition
-  /** To be ended with the hold: the siblings' turn to re-enter. */
-  readonly siblingMutex: SiblingMutex | null
-}
-
-/** Somebody else has it. */
-export interface Busy {
-  readonly kind: 'busy'
-  readonly error: () => LockTimeoutError
-}
-
-/** Nothing yet: `look-again` at what encloses the call, or the lease was over before anybody could use it. */
-export type NotYet = 'look-again' | 'expired-on-arrival'
-
-/** What is used of an `AsyncResource`, whose type a user of this package need not have. */
-interface AsyncContext {
-  runInAsyncScope<R>(run: () => R): R
-}
-
-interface Limits {
-  readonly waitMs: number | undefined
-  readonly leaseMs: number | undefined
-  readonly signal: AbortSignal | undefined
-}
-
-/** Of most calls. */
-const NO_LIMITS: Limits = { waitMs: undefined, leaseMs: undefined, signal: undefined }
-
-function limitsOf(
-  waitMs: number | undefined,
-  leaseMs: number | undefined,
-  signal: AbortSignal | undefined,
-): Limits {
-  const hasNone = waitMs === undefined && leaseMs === undefined && !signal
-  return hasNone ? NO_LIMITS : { waitMs, leaseMs, signal }
-}
-
 /** What a caller makes of what it obtained. */
 export type Finish<T> = (obtained: Held | Busy) => T | Promise<T>
 
-/** One call for a lock, whatever it takes to answer it: its limits, counted from its beginning. */
-export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
+/**
+ * The one way to a hold, for every kind of lock.
+ * @returns what `finish` makes of it: a parameter, because every promise more costs each call
+ * @throws InvalidArgumentError, ContextRequiredError, LockLostError, SelfDeadlockError, RedisUnavailableError,
+ *   WrongTypeError, ClientClosedError, or the reason of the signal
+ */
+export function obtain<T>(
+  session: Session,
+  protocol: LockProtocol,
+  request: AcquireRequest,
+  finish: Finish<T>,
+): Promise<T> {
+  try {
+    return new AcquireCall(session, protocol, request, finish).begin(request)
+  } catch (error) {
+    return Promise.reject<T>(error)
+  }
+}
+
+/**
+ * One call for a lock, whatever it takes to answer it: its limits, counted from its beginning. It re-enters what encloses
+ * it (`Reentry`), or contends for the lock (`Contention`), as often as that comes to nothing.
+ */
+export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait {
   readonly place: CallSite | null
   readonly ofCallback: boolean
   readonly whole: WholeCall | undefined
   readonly note: NoteRequest | undefined
   readonly startedAt: number
-  bareCall: UnscopedCall | null = null
-  /** Null: nobody looks on. */
-  publication: CallPublication | null = null
-  /** The caller's own context, for those who look on: exporters ask what span is active. Null: nobody does. */
   readonly observer: AsyncContext | null
-  private readonly limits: Limits
+  publication: CallPublication | null = null
+  private readonly limits: CallLimits
+  private bareCall: UnscopedCall | null = null
   private hasParked = false
   /** How often the lease was over before anybody could use it. */
-  expiredOnArrival = 0
+  private expiredOnArrival = 0
   /** The latest that Redis said of its place in line. */
   private placeInLine: number | undefined = undefined
 
   /** @throws InvalidArgumentError */
   constructor(
+    private readonly session: Session,
     readonly protocol: LockProtocol,
     request: AcquireRequest,
-    readonly finish: Finish<T>,
-    private readonly session: Pick<
-      Session,
-      'clientId' | 'clock' | 'contexts' | 'lastHolders' | 'options' | 'waitReporter' | 'nextThreadId'
-    > & { readonly runner: Pick<ScriptRunner, 'plight'> },
+    private readonly finish: Finish<T>,
   ) {
-    const { options, defaultWaitMs, place, ofCallback } = request
-    checkAcquireOptions(options)
-    const { waitMs = defaultWaitMs, leaseMs, signal } = options
-    checkDuration('waitMs', waitMs, 'zero')
-    checkLevelLease(leaseMs)
-    checkSignal(signal)
-    this.place = place
+    this.limits = limitsOf(request.options, request.defaultWaitMs, session.contexts)
+    this.place = request.place
+    this.ofCallback = request.ofCallback
     this.whole = request.whole
-    this.limits = limitsOf(waitMs, leaseMs, session.contexts.signalBeside(signal))
-    this.ofCallback = ofCallback
     this.startedAt = session.clock.now()
+    const { leaseMs } = this.limits
     this.note = noteWish(session.options, leaseMs)
     if (leaseMs !== undefined) {
       session.lastHolders.noteLease(leaseMs)
@@ -160,14 +110,19 @@ export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
     return this.limits.signal
   }
 
+  get timeoutMs(): number {
+    const { waitMs } = this
+    return waitMs ? Math.max(1, waitMs - this.waitedMs) : (waitMs ?? Number.POSITIVE_INFINITY)
+  }
+
   get lockName(): string {
     return this.protocol.lockName
   }
 
-  /**
-   * The context that an acquisition for it belongs to. Outside any the callback of a `withLock` gets one of its own, so
-   * that what is called from inside it re-enters.
-   */
+  private get waitedMs(): number {
+    return this.session.clock.now() - this.startedAt
+  }
+
   contextToHold(): Context | null {
     if (this.place || !this.ofCallback) {
       return this.place?.context ?? null
@@ -180,12 +135,56 @@ export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
     return { holder: this.session.lastHolders.holderOf(this.protocol.key), placeInLine: this.placeInLine }
   }
 
-  /** Whoever looks on now sees it. */
-  begin(): void {
-    this.publication = publishCall(this.session, this.protocol, this.startedAt)
+  /** Once. @throws ContextRequiredError, ClientClosedError */
+  begin({ bare, whole }: AcquireRequest): Promise<T> {
+    const { session, protocol } = this
+    session.assertOpen(protocol.lockName)
+    this.bareCall = bare && bare.calls.begin(bare.method)
+    if (!whole) {
+      this.publication = publishCall(session, protocol, this.startedAt)
+    }
+    return this.look()
   }
 
-  /** It has to wait. */
+  private look(): Promise<T> {
+    const { place, protocol, session } = this
+    try {
+      const outer = place ? enclosingAcquisition(place, protocol.scope) : undefined
+      return outer ? this.reenter(outer) : new Contention(session, this).standInLine()
+    } catch (error) {
+      return this.failed(error)
+    }
+  }
+
+  private reenter(outer: EnclosingAcquisition): Promise<T> {
+    return new Reentry(this.session, this).into(outer).then(
+      (obtained) => this.settled(obtained),
+      (error: unknown) => this.failed(error),
+    )
+  }
+
+  settled(obtained: Held | Busy | NotYet): T | Promise<T> {
+    if (typeof obtained === 'string') {
+      this.expiredOnArrival += obtained === 'expired-on-arrival' ? 1 : 0
+      if (this.expiredOnArrival < MAX_EXPIRED_ON_ARRIVAL) {
+        return this.look()
+      }
+      const { lockName, session } = this
+      return this.failed(new LockLostError({ lockName, owner: session.clientId, reason: 'expired' }))
+    }
+    this.end(obtained.kind === 'held' ? obtained.hold : null)
+    this.publishSettled(obtained)
+    this.forgetHolder()
+    return this.finish(obtained)
+  }
+
+  failed(error: unknown): never {
+    this.end(null)
+    this.publication?.failed(error, this.signal, this.session.clock.now())
+    this.forgetHolder()
+    throw error
+  }
+
   parked(ticket: Ticket<unknown>): void {
     if (!this.hasParked) {
       this.hasParked = true
@@ -195,26 +194,13 @@ export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
     this.bareCall?.parked()
   }
 
-  /** How long it still waits, ms. 0 stays 0, exactly one attempt; a wait that has begun does not become one. */
-  get timeoutMs(): number {
-    const { waitMs } = this
-    return waitMs
-      ? Math.max(1, waitMs - (this.session.clock.now() - this.startedAt))
-      : (waitMs ?? Number.POSITIVE_INFINITY)
+  refused(reply: HeldReply): void {
+    this.placeInLine = reply.place
+    this.session.lastHolders.note(this.protocol.key, reply)
   }
 
-  /** The limits of a wait, written into its request. */
-  limit<T>(wait: WaitRequest<T>): WaitRequest<T> {
-    wait.timeoutMs = this.timeoutMs
-    wait.answerMs = ANSWER_MS
-    wait.signal = this.signal
-    return wait
-  }
-
-  /** The wait ended without a yes: somebody else has it, or nobody can tell. */
   giveUp(outcome: WaitOutcome<unknown>): Busy {
-    const { lockName } = this
-    const waitedMs = this.session.clock.now() - this.startedAt
+    const { lockName, waitedMs } = this
     if (outcome.kind === 'unavailable') {
       // One attempt says itself how long it was tried.
       throw this.waitMs === 0
@@ -225,17 +211,39 @@ export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
     return { kind: 'busy', error: () => new LockTimeoutError({ lockName, waitedMs, ...known }) }
   }
 
-  /** Somebody else has the lock, or comes first. */
-  refused(reply: HeldReply): void {
-    this.placeInLine = reply.place
-    this.session.lastHolders.note(this.protocol.key, reply)
+  /** Whatever came of the call, before anybody hears of it. */
+  private end(hold: Hold | null): void {
+    const { watchdog, waitReporter } = this.session
+    if (!hold) {
+      // I3: what ended a wait may be a timer or a signal, after a pause in which the trust in other holds ran out.
+      watchdog.endOverdueTrust()
+    }
+    waitReporter.ended(this)
+    this.bareCall?.end(hold)
   }
-}
 
-/** An attempt that failed: no answer yet, or an error of its caller's. */
-export function unavailableOrThrow(error: unknown): Attempt<never> {
-  if (isWorthRetrying(error)) {
-    return { kind: 'unavailable', error }
+  private publishSettled(obtained: Held | Busy): void {
+    const { publication, session, protocol } = this
+    if (!publication) {
+      return
+    }
+    const { clock, lastHolders } = session
+    if (obtained.kind === 'busy') {
+      publication.timedOut(lastHolders.holderOf(protocol.key), clock.now())
+      return
+    }
+    const { path, acquisition } = obtained
+    const holder = publication.hasWaited ? lastHolders.holderOf(protocol.key) : undefined
+    // What a command of the call brought was dated in this turn.
+    const publishedAt = path === 'remote' ? acquisition.publishedAt : undefined
+    publication.acquired(path, holder, publishedAt ?? clock.now())
   }
-  throw error
+
+  /** Names are made of ids in many services: of a lock that nobody waits for nothing is kept (I8). */
+  private forgetHolder(): void {
+    const { isAwaited, key } = this.protocol
+    if (!isAwaited) {
+      this.session.lastHolders.forget(key)
+    }
+  }
 }

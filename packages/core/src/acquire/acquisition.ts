@@ -1,57 +1,32 @@
 import type { Answer } from '@holdfast/waiter'
 import { trustedUntil, type Grant, type RenewableLease, type Watch } from '@holdfast/watchdog'
-import {
-  enclosing,
-  newSiblingMutex,
-  type Context,
-  type Enclosing,
-  type CallSite,
-  type Reenterable,
-  type SiblingMutex,
-} from '../context.js'
+import { newSiblingMutex, type Context, type Reenterable, type SiblingMutex } from '../context.js'
 import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
 import { LockLostError, type LossReason } from '../errors.js'
 import type { PushedGrant } from '../queue/grants.js'
 import type { HeldLock } from '../client/held-locks.js'
-import { type Hold, type HoldOwner, Loss } from '../hold.js'
-import { confirmGrantSoon } from '../entry/confirmation.js'
-import type { ReentryRule, ReleaseObserver } from '../entry/entry-command.js'
+import { Hold, type HoldOwner, Loss } from '../hold.js'
+import type { AcquireTerms, ReentryRule, ReleaseObserver, RemainingLevels } from '../entry/entry-command.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
-import { Levels, type LevelRequest } from './levels.js'
-import { extendLease, isWellTrusted, verifyLease } from '../entry/lease.js'
-import { OwnerCommands } from '../entry/owner-commands.js'
-import type { OwnerField } from '../entry/owner-field.js'
+import { anyWatched, latestOf, stayBehind, withLevel, withoutLevel, type LevelRequest } from './levels.js'
+import { LocalReentry } from './local-reentry.js'
+import { confirmGrantSoon, isWellTrusted } from '../entry/lease.js'
+import { LockEntry } from '../entry/lock-entry.js'
+import type { Holder } from '../entry/named-entry.js'
 import { RELEASED } from '../runtime/release-waits.js'
-import { Handover, type HandedOverHold, type HandoverHolder } from '../entry/handover.js'
+import { Handover, type HandedOverHold } from '../entry/handover.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import { reportFailedRelease, reportFailedRenewal, reportLoss } from '../diagnostics/reports.js'
-import type { AcquireReply, ReleaseReply, NoteRequest } from '../scripts/lock.js'
+import type { AcquireReply, NoteRequest, ReleaseReply } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
 
-/** A call for several locks, as one of its parts sees it. */
-export interface WholeCall {
-  /** What a part may have in Redis, although its caller has left, is being given back. */
-  givesBack(work: Promise<unknown>): void
-}
-
 type Outcome = 'released' | 'still-held' | 'lost'
-type Released = Promise<Outcome>
 
-const STILL_HELD: Released = Promise.resolve('still-held')
-const LOST: Released = Promise.resolve('lost')
-
-/*
- * Re-entry without a round trip (option `localReentry`). Levels are added and given back in memory; the count in Redis
- * follows once a tick. What could go wrong, and what holds:
- *
- * - The lock is gone, and nobody here knows yet: as for any hold between two answers. The count finds nothing to
- *   follow to, and every level is told. So trust is looked at first, and a round trip is made where little is left.
- * - The count has no answer: it is absolute, and is written again until it has one (I2).
- * - The last level is released while the count is on its way: the release waits for its turn, and deletes whatever
- *   count there is.
- * - The lock is passed on while the count is behind: it is not; that needs a count of one, for certain.
- */
+const STILL_HELD: Promise<Outcome> = Promise.resolve('still-held')
+const LOST: Promise<Outcome> = Promise.resolve('lost')
+const NO_LEVEL_LEFT: RemainingLevels = { levelCount: 0 }
+const NO_HOLDS: readonly Hold[] = []
 
 /**
  * One outermost acquisition of one lock by one context, from its first try to its last release.
@@ -68,27 +43,28 @@ const LOST: Released = Promise.resolve('lost')
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
 export class Acquisition
-  implements RenewableLease, Reenterable, HeldLock, HoldOwner, HandoverHolder, ReleaseObserver<Outcome>
+  implements RenewableLease, Reenterable, HeldLock, HoldOwner, Holder, ReleaseObserver<Outcome>
 {
   readonly owner: string
-  /** Its own, or those of the acquisition that passed the lock on to it. */
-  commands: OwnerCommands
-  handover: Handover | null = null
+  /** What it has in Redis: of its own, or of the acquisition that handed the lock over to it. */
+  private entry: LockEntry
+  /** Made when the lock is handed over, or given. */
+  private handover: Handover | null = null
   /** That the hold shall have, when it is named in Redis. */
   note: NoteRequest | undefined = undefined
-  readonly levels = new Levels()
-  watch: Watch | null = null
-  /** When it was passed on or given to it, monotonic ms. */
-  private handedOverAt = 0
+  private levels: readonly Hold[] = NO_HOLDS
+  private watch: Watch | null = null
+  /** Since when it has what it has, monotonic ms. */
+  private heldSince = 0
   private released = false
-  /** Levels were added or given back here that Redis has not heard of. */
-  private countIsBehind = false
+  /** Made when somebody looks, or when it is lost. */
+  private madeLoss: Loss | null = null
+  private localReentry: LocalReentry | null = null
   /** A message said that it was released by force. What Redis answered tells whether it was: see `onLost`. */
   private isSaidForced = false
-  readonly loss = new Loss()
   private context: Context | null = null
   private siblings: SiblingMutex | null = null
-  publication: HoldPublication | null = null
+  private publication: HoldPublication | null = null
 
   constructor(
     readonly session: Session,
@@ -98,13 +74,20 @@ export class Acquisition
     readonly rule: ReentryRule,
   ) {
     this.owner = protocol.ownerOf(session.nextThreadId())
-    this.commands = new OwnerCommands(session, protocol, this.owner)
+    this.entry = new LockEntry(session, protocol, this)
   }
 
   /** From now on its context re-enters it, siblings that wait for it included. */
   keepIn(context: Context | null): void {
     this.context = context
     context?.keep(this)
+  }
+
+  /** The callback of a `withLock` has ended. */
+  leaveTo(context: Context): void {
+    if (!this.released && stayBehind(this.levels)) {
+      this.keepIn(context)
+    }
   }
 
   get key(): string {
@@ -128,25 +111,42 @@ export class Acquisition
   }
 
   get token(): string | undefined {
-    return this.commands.token
+    return this.entry.token
   }
 
   get replicas(): number | undefined {
-    return this.commands.replicas
+    return this.entry.replicas
   }
 
   get levelCount(): number {
-    return this.levels.count
+    return this.levels.length
   }
 
-  get lossByNow(): Loss {
-    this.session.watchdog.endOverdueTrust()
-    return this.loss
+  /** The level that a plain `unlock()` means. */
+  get latestLevel(): Hold | undefined {
+    return latestOf(this.levels)
+  }
+
+  get loss(): Loss {
+    return (this.madeLoss ??= new Loss())
+  }
+
+  get lossError(): LockLostError | null {
+    return this.madeLoss?.error ?? null
+  }
+
+  throwIfLost(): void {
+    this.madeLoss?.throwIfSet()
   }
 
   /** What stands for it in Redis. */
-  get field(): OwnerField {
-    return this.commands.field
+  get field(): LockEntry {
+    return this.entry
+  }
+
+  /** When its hold was published, monotonic ms; undefined: it was not. */
+  get publishedAt(): number | undefined {
+    return this.publication?.startedAt
   }
 
   /** What a renewal sets, ms. */
@@ -156,8 +156,7 @@ export class Acquisition
 
   /** The turn that siblings take in the context that holds it. */
   get siblingMutex(): SiblingMutex {
-    this.siblings ??= newSiblingMutex()
-    return this.siblings
+    return (this.siblings ??= newSiblingMutex())
   }
 
   get isReleased(): boolean {
@@ -165,7 +164,7 @@ export class Acquisition
   }
 
   get isOver(): boolean {
-    return this.released || this.loss.error !== null
+    return this.released || this.lossError !== null
   }
 
   get trustedForMs(): number {
@@ -174,9 +173,11 @@ export class Acquisition
 
   /** One try to take the lock for a first hold. */
   tryFirst<T>(request: LevelRequest, handler: ReplyHandler<AcquireReply, T>): Answer<T> {
-    const { leaseMs = this.ttlMs, waitMs, note } = request
-    const terms = { leaseMs, waits: waitMs !== 0, rule: this.rule, note }
-    return this.commands.acquireFirst(terms, handler)
+    return this.entry.acquireFirst(this.termsOf(request, request.waitMs !== 0), handler)
+  }
+
+  private termsOf({ leaseMs = this.ttlMs, note }: LevelRequest, waits: boolean): AcquireTerms {
+    return { leaseMs, waits, rule: this.rule, note }
   }
 
   /**
@@ -186,23 +187,29 @@ export class Acquisition
   begin(request: LevelRequest): Hold | null {
     if (this.watch) {
       // Passed on or given to it. Lost since then: as if it had come too late.
-      return this.isOver ? null : this.beHeld(request, this.handedOverAt)
+      return this.isOver ? null : this.beHeld(request)
     }
     const now = this.session.clock.now()
     const ttlMs = request.leaseMs ?? this.ttlMs
-    const sentAt = this.commands.grantedAt
+    const sentAt = this.entry.grantedAt
     if (now >= trustedUntil(sentAt, ttlMs)) {
       return null
     }
-    this.handover = this.protocol.handover && new Handover(this, now)
+    this.heldSince = now
     this.watch = this.watchLease({ sentAt, ttlMs, renew: request.leaseMs === undefined }, sentAt)
-    return this.beHeld(request, now)
+    return this.beHeld(request)
   }
 
   /** Not before its caller is resumed: exporters ask what is active then, and a lock is handed over by somebody else. */
-  private beHeld(request: LevelRequest, since: number): Hold {
-    this.publication = publishHold(this.session, this, since)
-    return this.levels.add(this, request)
+  private beHeld(request: LevelRequest): Hold {
+    this.publication = publishHold(this.session, this, this.heldSince)
+    return this.addLevel(request)
+  }
+
+  private addLevel({ leaseMs, ofCallback }: LevelRequest): Hold {
+    const hold = new Hold(this, leaseMs === undefined, ofCallback)
+    this.levels = withLevel(this.levels, hold)
+    return hold
   }
 
   /** The lock is passed on to it, and with it what there is in Redis. @returns false: it takes it in Redis */
@@ -210,24 +217,25 @@ export class Acquisition
     { handover, passedAt, sentAt, ttlMs, renew, end }: HandedOverHold,
     { note }: LevelRequest,
   ): boolean {
-    const isFree = handover.isAlongRedisQueue ? this.commands.isOnlyInLine : this.commands.isUntouched
+    const isFree = handover.isAlongRedisQueue ? this.entry.isOnlyInLine : this.entry.isUntouched
     if (!isFree) {
       return false
     }
     end()
     this.note = note
     this.handover = handover
-    this.commands = handover.commands
-    this.handedOverAt = passedAt
+    this.entry = handover.entry
+    this.heldSince = passedAt
     this.watch = this.watchLease({ sentAt, ttlMs, renew }, passedAt)
     handover.handOverTo(this)
     return true
   }
 
   /** Redis gave it the lock while it waited. @returns false: it asks Redis */
-  takeGrant({ sentAt, ttlMs, behind }: PushedGrant, request: LevelRequest): boolean {
-    const { commands, session } = this
-    if (!commands.isWaiting) {
+  takeGrant(grant: PushedGrant, request: LevelRequest): boolean {
+    const { sentAt, ttlMs } = grant
+    const { entry, session } = this
+    if (!entry.isWaiting) {
       return false
     }
     const now = session.clock.now()
@@ -238,12 +246,12 @@ export class Acquisition
       session.held.remove(this)
       return false
     }
-    commands.given()
-    commands.noteLease(sentAt, ttlMs)
+    entry.given()
+    entry.noteLease(sentAt, ttlMs)
     this.watch = watch
-    this.handedOverAt = now
-    this.handover = this.protocol.handover && new Handover(this, now, ttlMs, behind)
-    confirmGrantSoon(this, this.handover, request)
+    this.heldSince = now
+    this.handover = this.protocol.handover && new Handover(entry, this, now, grant)
+    confirmGrantSoon(entry, session, request)
     return true
   }
 
@@ -256,75 +264,82 @@ export class Acquisition
   tryReenter(request: LevelRequest, hasLeft: () => boolean): Promise<Hold | null> {
     if (request.leaseMs === undefined && this.reentersLocally) {
       this.followCountSoon()
-      return Promise.resolve(this.levels.add(this, request))
+      return Promise.resolve(this.addLevel(request))
     }
-    return this.commands.runExclusive(async () => {
-      this.loss.throwIfSet()
+    return this.entry.runExclusive(async () => {
+      this.throwIfLost()
       if (this.released || hasLeft()) {
         return null
       }
-      const { leaseMs = this.ttlMs, note } = request
-      const terms = { leaseMs, waits: false, rule: this.rule, note }
-      const reply = await this.commands.acquire(this.levels.count + 1, terms)
+      const terms = this.termsOf(request, false)
+      const reply = await this.entry.acquire(this.levelCount + 1, terms)
       if (reply.kind !== 'acquired') {
         this.lose('gone')
       }
-      this.loss.throwIfSet()
-      this.watch?.confirm(this.commands.grantedAt, leaseMs)
+      this.throwIfLost()
+      this.watch?.confirm(this.entry.grantedAt, terms.leaseMs)
       if (request.leaseMs === undefined && !hasLeft()) {
         this.watch?.setRenewing(true)
       }
-      return hasLeft() ? null : this.levels.add(this, request)
+      return hasLeft() ? null : this.addLevel(request)
     })
   }
 
   /** What Redis keeps of the lease, ms, -1 when it has no end; null when this owner does not have the lock. */
   remaining(timeoutMs?: number): Promise<number | null> {
-    return this.protocol.remaining(this.commands.field, timeoutMs)
+    return this.protocol.remaining(this.entry, timeoutMs)
   }
 
   /**
    * A caller has gone, or a command had no answer: whatever a late or unanswered one may have done in Redis is
    * undone, in the background.
-   * @param whole the call for several locks that it was a part of: it may answer its own caller when that is done
+   * @returns that work; null: there is none
    */
-  giveBack(whole?: WholeCall): void {
-    if (!this.commands.hasNothingInRedis && !this.commands.isGivenUp) {
-      const work = this.writeInBackground(this.levels)
-      whole?.givesBack(work)
-    }
+  giveBack(): Promise<unknown> | null {
+    const { entry } = this
+    return entry.hasNothingInRedis || entry.isGivenUp ? null : this.releaseInBackground(this)
   }
 
   /** The client closes over it: every level is over first, and only then is the lock given back. */
-  async releaseOnClose(): Promise<void> {
+  releaseOnClose(): Promise<unknown> {
     this.lose('closed')
-    const { commands, session } = this
-    await commands
-      .runExclusive(() => commands.releaseUntilKnown({ count: 0 }, session.options.commandTimeout))
+    return this.releaseUntilKnown(NO_LEVEL_LEFT, this.session.options.commandTimeout)
+  }
+
+  private releaseInBackground(levels: RemainingLevels): Promise<unknown> {
+    const work = this.releaseUntilKnown(levels, Infinity)
+    this.session.background.run(work)
+    return work
+  }
+
+  private releaseUntilKnown(levels: RemainingLevels, limitMs: number): Promise<unknown> {
+    const { entry, session } = this
+    return entry
+      .runExclusive(() => entry.releaseUntilKnown(levels, limitMs))
       .catch((error: unknown) => reportFailedRelease(session, this, error))
   }
 
   /** Every level is over, as soon as this client can know. */
   lose(reason: LossReason): void {
-    if (this.loss.error) {
+    if (this.lossError) {
       return
     }
-    const { watch, levels, lockName, owner } = this
+    const { watch, lockName, owner, loss } = this
     watch?.stop()
     const end =
       watch && reason === 'expired'
-        ? this.loss.endOfLease(watch, this.session.clock.now(), levels.anyWatched)
+        ? loss.endOfLease(watch, this.session.clock.now(), anyWatched(this.levels))
         : {}
     const error = new LockLostError({ lockName, owner, reason, ...end })
     this.session.held.remove(this)
-    this.loss.set(error)
+    loss.set(error)
     reportLoss(this.session, this, error)
     this.publication?.lost(reason, this.session.clock.now())
-    if (reason === 'expired' || reason === 'forced' || this.commands.field.wasPassedOn) {
+    if (reason === 'expired' || reason === 'forced' || this.entry.wasPassedOn) {
       // Redis may still have it: a renewal it never answered may have prolonged it by a whole lease, and what was on its
       // way when the lock was taken away may have taken it anew. Or it has, or had, in line whom the lock was passed on
       // to, and would give, or has given, it to them.
-      void this.writeInBackground({ count: 0 })
+      void this.releaseInBackground(NO_LEVEL_LEFT)
     }
   }
 
@@ -343,7 +358,7 @@ export class Acquisition
   }
 
   onRenewalAnswered(): void {
-    this.commands.transactionIsOver()
+    this.entry.transactionIsOver()
   }
 
   onRenewalFailed(error: unknown): void {
@@ -351,65 +366,87 @@ export class Acquisition
     reportFailedRenewal(this.session, this, error)
   }
 
-  private writeInBackground(levels: { readonly count: number }): Promise<unknown> {
-    const { commands, session } = this
-    const work = commands
-      .runExclusive(() => commands.releaseUntilKnown(levels, Number.POSITIVE_INFINITY))
-      .catch((error: unknown) => reportFailedRelease(session, this, error))
-    session.background.run(work)
-    return work
+  onLeaseConfirmed(sentAt: number, leaseMs: number): void {
+    this.watch?.confirm(sentAt, leaseMs)
   }
 
-  verify(): Promise<void> {
-    return verifyLease(this)
+  onGrantConfirmed(): void {
+    this.handover?.confirmed()
+    if (anyWatched(this.levels)) {
+      this.watch?.setRenewing(true)
+    }
   }
 
+  /** Whether its owner still has the lock. @throws LockLostError, RedisUnavailableError */
+  async verify(): Promise<void> {
+    this.throwIfLost()
+    const { clock, options } = this.session
+    const sentAt = clock.now()
+    const remainingMs = await this.remaining()
+    if (remainingMs === null && !this.released) {
+      this.lose('gone')
+    } else if (remainingMs !== null && remainingMs >= 0) {
+      // The primary may have had a renewal that no replica has: where those are waited for, it adds no trust.
+      this.watch?.correct(sentAt, remainingMs, { mayGrow: !options.replicas })
+    }
+    this.throwIfLost()
+  }
+
+  /** Lives at least this long from now. @throws LockLostError, RedisUnavailableError */
   extend(leaseMs: number): Promise<void> {
     this.session.lastHolders.noteLease(leaseMs)
-    return extendLease(this, leaseMs)
+    return this.entry.runExclusive(async () => {
+      this.throwIfLost()
+      if (!this.released) {
+        await this.entry.extend(leaseMs)
+        this.throwIfLost()
+      }
+    })
   }
 
   /** Gives back one level. @throws RedisUnavailableError nobody answered; it is tried on in the background */
-  release(hold: Hold): Released {
-    if (this.levels.count > 1 && this.reentersLocally) {
+  release(hold: Hold): Promise<Outcome> {
+    if (this.levelCount > 1 && this.reentersLocally) {
       this.end(hold)
       this.followCountSoon()
       return STILL_HELD
     }
-    return this.passOn(hold) ? RELEASED : this.releaseInRedis(hold)
+    if (this.passOn(hold)) {
+      return RELEASED
+    }
+    const turn = this.entry.takeTurn()
+    return turn ? turn.then(() => this.releaseNow(hold)) : this.releaseNow(hold)
   }
 
   /** The last level of a renewed lock may go to the next in line here, past Redis. */
   private passOn(hold: Hold): boolean {
-    const { handover, watch, levels } = this
-    if (!handover?.isWanted || !watch || levels.count !== 1 || !hold.watched) {
+    const { watch, handover, protocol } = this
+    // Along a line that Redis keeps only what it gave goes on, and that has a handover.
+    const isLocal = !handover && typeof protocol.handover?.localQueue === 'string'
+    const isWanted = handover?.isWanted ?? (isLocal && protocol.isAwaited)
+    if (!isWanted || !watch || this.levelCount !== 1 || !hold.watched) {
       return false
     }
-    return handover.offer(watch, () => {
+    this.handover ??= new Handover(this.entry, this, this.heldSince)
+    return this.handover.offer(watch, () => {
       this.end(hold)
       this.publication?.ended('released')
     })
   }
 
-  private releaseInRedis(hold: Hold): Released {
-    const turn = this.commands.takeTurn()
-    return turn ? turn.then(() => this.releaseNow(hold)) : this.releaseNow(hold)
-  }
-
   /** In its turn, which ends with the answer. */
-  private releaseNow(hold: Hold): Released {
-    const { commands, levels, session } = this
+  private releaseNow(hold: Hold): Promise<Outcome> {
+    const { entry, session } = this
     const startedAt = session.clock.now()
     this.end(hold, startedAt)
-    if (this.loss.error) {
-      commands.passTurn()
+    if (this.lossError) {
+      entry.passTurn()
       return LOST
     }
     if (this.released) {
       this.handover?.beginToEnd()
     }
-    const limit = { limitMs: session.options.unavailableTimeoutMs, startedAt }
-    return commands.release({ levels, limit }, this)
+    return entry.release({ levels: this, limitMs: session.options.unavailableTimeoutMs, startedAt }, this)
   }
 
   /** Of a release that has its turn, which ends with that. */
@@ -426,16 +463,16 @@ export class Acquisition
       this.publication?.ended('released')
       return 'released'
     } finally {
-      this.commands.passTurn()
+      this.entry.passTurn()
     }
   }
 
   onReleaseFailed(error: unknown): never {
-    this.giveBack()
+    void this.giveBack()
     if (this.released) {
       this.publication?.ended('unknown')
     }
-    this.commands.passTurn()
+    this.entry.passTurn()
     throw error
   }
 
@@ -450,29 +487,9 @@ export class Acquisition
     )
   }
 
-  /** Lets the count in Redis follow that of the levels: once for all of a tick. */
   private followCountSoon(): void {
-    if (!this.countIsBehind) {
-      this.countIsBehind = true
-      this.session.runtime.afterTurn(() => this.session.background.run(this.followCount()))
-    }
-  }
-
-  private async followCount(): Promise<void> {
-    const { commands, levels } = this
-    try {
-      const reply = await commands.runExclusive(() => {
-        this.countIsBehind = false
-        return this.isOver
-          ? Promise.resolve(null)
-          : commands.releaseUntilKnown(levels, Number.POSITIVE_INFINITY)
-      })
-      if (reply?.kind === 'not-held') {
-        this.lose('gone')
-      }
-    } catch {
-      // Every lease must have ended by then, and with it the trust in the hold.
-    }
+    this.localReentry ??= new LocalReentry(this.entry, this, this.session)
+    this.localReentry.followSoon()
   }
 
   /** From now on this client has it, since then (monotonic ms). */
@@ -491,9 +508,9 @@ export class Acquisition
    * @param now where the caller has read the clock
    */
   private end(hold: Hold, now?: number): void {
-    this.levels.remove(hold)
-    if (this.levels.count > 0) {
-      if (!this.levels.anyWatched) {
+    this.levels = withoutLevel(this.levels, hold)
+    if (this.levelCount > 0) {
+      if (!anyWatched(this.levels)) {
         this.watch?.setRenewing(false)
       }
       return
@@ -504,13 +521,4 @@ export class Acquisition
     this.context?.forget(this)
     this.publication?.over(now ?? this.session.clock.now())
   }
-}
-
-export interface EnclosingAcquisition extends Enclosing {
-  readonly acquisition: Acquisition
-}
-
-/** The nearest acquisition of a lock around a place. Nothing but an acquisition is ever put into a context. */
-export function enclosingAcquisition(place: CallSite, scope: string): EnclosingAcquisition | undefined {
-  return enclosing(place, scope) as EnclosingAcquisition | undefined
 }

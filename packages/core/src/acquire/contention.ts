@@ -1,12 +1,13 @@
 import type { Answer, Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
+import { ANSWER_MS } from './acquire-options.js'
 import {
-  ANSWER_MS,
+  giveBack,
   unavailableOrThrow,
-  type AcquireCall,
   type Busy,
+  type CallInProgress,
   type Held,
   type NotYet,
-} from './acquire-call.js'
+} from './call-in-progress.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from '../context.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
@@ -17,15 +18,6 @@ import type { HandedOverHold } from '../entry/handover.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply, HeldReply } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
-
-/** What a contention serves, and tells how it ended. */
-export interface Inquirer {
-  readonly session: Session
-  /** It has come to something. */
-  goOn<T>(call: AcquireCall<T>, obtained: Held | Busy | NotYet): T | Promise<T>
-  /** It failed. */
-  fail(call: AcquireCall, error: unknown): never
-}
 
 /**
  * Taking a lock that nothing around the call holds: one acquisition, in the line of its name. It is its own request to
@@ -45,8 +37,8 @@ export class Contention<T>
 
   /** @throws SelfDeadlockError its wait would never end */
   constructor(
-    private readonly acquirer: Inquirer,
-    private readonly call: AcquireCall<T>,
+    private readonly session: Session,
+    private readonly call: CallInProgress<T>,
   ) {
     const { protocol, place, waitMs } = call
     this.rule = protocol.reentryRule(place, waitMs === undefined)
@@ -86,10 +78,6 @@ export class Contention<T>
     return this.call.signal
   }
 
-  private get session(): Session {
-    return this.acquirer.session
-  }
-
   private get ownLine(): CallerLine {
     return (this.line ??= this.call.protocol.lineOf(this))
   }
@@ -119,12 +107,12 @@ export class Contention<T>
     } catch (error) {
       return this.gone(error)
     }
-    return this.acquirer.goOn(this.call, obtained)
+    return this.call.settled(obtained)
   }
 
   private gone(error: unknown): never {
     this.abandon()
-    return this.acquirer.fail(this.call, error)
+    return this.call.failed(error)
   }
 
   private obtained(outcome: WaitOutcome<boolean>): Held | Busy | NotYet {
@@ -150,7 +138,7 @@ export class Contention<T>
   /** Whatever a late or unanswered try may have done in Redis is undone. */
   abandon<T = undefined>(result?: T): T {
     this.over = true
-    this.made?.giveBack(this.call.whole)
+    giveBack(this.made, this.call)
     return result as T
   }
 

@@ -1,4 +1,4 @@
-import { Hold, type HoldOwner } from '../hold.js'
+import type { Hold } from '../hold.js'
 import type { NoteRequest } from '../scripts/lock.js'
 
 /** How a level is wanted: without `leaseMs` the watchdog renews. */
@@ -13,46 +13,38 @@ export interface LevelRequest {
 }
 
 /** The holds of one acquisition that have not been given back, in the order they were taken. */
-export class Levels {
-  private holds: Hold[] = []
+type Levels = readonly Hold[]
 
-  get count(): number {
-    return this.holds.length
-  }
+const NO_LEVELS: Levels = []
 
-  /** Whether a `withLock` that is still inside is among them. */
-  get anyOfCallback(): boolean {
-    return this.holds.some((hold) => hold.ofCallback && !hold.wasReleased)
-  }
+export function withLevel(levels: Levels, hold: Hold): Levels {
+  // Most acquisitions have one: an array that grows makes room for more.
+  return levels.length === 0 ? [hold] : [...levels, hold]
+}
 
-  get anyWatched(): boolean {
-    return this.holds.some((hold) => hold.watched)
-  }
+export function withoutLevel(levels: Levels, hold: Hold): Levels {
+  return levels.length === 1 && levels[0] === hold ? NO_LEVELS : levels.filter((each) => each !== hold)
+}
 
-  /**
-   * The one that a plain `unlock()` means: the latest taken by hand, else the latest. One whose release is under
-   * way is spoken for: two `unlock()`s at the same time give back two levels.
-   */
-  get latest(): Hold | undefined {
-    const held = this.holds.filter((hold) => !hold.wasReleased)
-    return held.findLast((hold) => !hold.ofCallback) ?? held.at(-1)
-  }
+/** Whether the watchdog renews because of any of them. */
+export function anyWatched(levels: Levels): boolean {
+  return levels.some((hold) => hold.watched)
+}
 
-  add(owner: HoldOwner, { leaseMs, ofCallback }: LevelRequest): Hold {
-    const hold = new Hold(owner, leaseMs === undefined, ofCallback)
-    if (this.holds.length === 0) {
-      // An empty array would make room for sixteen: most acquisitions have one level.
-      this.holds = [hold]
-    } else {
-      this.holds.push(hold)
-    }
-    return hold
-  }
+/**
+ * The one that a plain `unlock()` means: the latest taken by hand, else the latest. One whose release is under way is
+ * spoken for: two `unlock()`s at the same time give back two levels.
+ */
+export function latestOf(levels: Levels): Hold | undefined {
+  const held = levels.filter((hold) => !hold.wasReleased)
+  return held.findLast((hold) => !hold.ofCallback) ?? held.at(-1)
+}
 
-  remove(hold: Hold): void {
-    const index = this.holds.lastIndexOf(hold)
-    if (index >= 0) {
-      this.holds.splice(index, 1)
-    }
-  }
+/**
+ * Whether levels that the callback of a `withLock` acquired by hand and did not release stay with the context, as with a
+ * Redisson thread. Not while another withLock is still inside the acquisition: that would let its siblings in. Also while
+ * a release awaits its reply or its turn.
+ */
+export function stayBehind(levels: Levels): boolean {
+  return latestOf(levels) !== undefined && !levels.some((hold) => hold.ofCallback && !hold.wasReleased)
 }

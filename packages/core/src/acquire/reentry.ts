@@ -1,10 +1,27 @@
 import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
-import { unavailableOrThrow, type AcquireCall, type Busy, type Held, type NotYet } from './acquire-call.js'
-import type { Acquisition, EnclosingAcquisition } from './acquisition.js'
-import { newQueue, type SiblingMutex } from '../context.js'
+import { ANSWER_MS } from './acquire-options.js'
+import {
+  giveBack,
+  unavailableOrThrow,
+  type Busy,
+  type CallInProgress,
+  type Held,
+  type NotYet,
+} from './call-in-progress.js'
+import type { Acquisition } from './acquisition.js'
+import { enclosing, newQueue, type CallSite, type Enclosing, type SiblingMutex } from '../context.js'
 import { InvalidArgumentError, NotReentrantError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { Session } from '../client/session.js'
+
+export interface EnclosingAcquisition extends Enclosing {
+  readonly acquisition: Acquisition
+}
+
+/** The nearest acquisition of a lock around a place. Nothing but an acquisition is ever put into a context. */
+export function enclosingAcquisition(place: CallSite, scope: string): EnclosingAcquisition | undefined {
+  return enclosing(place, scope) as EnclosingAcquisition | undefined
+}
 
 /**
  * Adding a level to what encloses the call. It waits for nobody's unlock, but in the same lines as any wait, so
@@ -16,7 +33,7 @@ export class Reentry {
 
   constructor(
     private readonly session: Session,
-    private readonly call: AcquireCall,
+    private readonly call: CallInProgress,
   ) {}
 
   async into({ acquisition, within }: EnclosingAcquisition): Promise<Held | Busy | NotYet> {
@@ -38,18 +55,18 @@ export class Reentry {
     } finally {
       if (!hold) {
         this.over = true
-        acquisition.giveBack(this.call.whole)
+        giveBack(acquisition, this.call)
         releaseSiblingMutex(this.session, mine)
       }
     }
   }
 
   /** @throws NotReentrantError; LockLostError: what the caller has is gone, which is what it should hear of first */
-  private refuseWhereForbidden({ loss, owner }: Acquisition): void {
+  private refuseWhereForbidden(acquisition: Acquisition): void {
     const { refusesReentry, lockName } = this.call.protocol
     if (refusesReentry) {
-      loss.throwIfSet()
-      throw new NotReentrantError(lockName, owner)
+      acquisition.throwIfLost()
+      throw new NotReentrantError(lockName, acquisition.owner)
     }
   }
 
@@ -59,7 +76,7 @@ export class Reentry {
    */
   private refuseWithoutToken(acquisition: Acquisition): void {
     const { givesTokens, lockName } = this.call.protocol
-    if (givesTokens && acquisition.commands.token === undefined) {
+    if (givesTokens && acquisition.token === undefined) {
       const rule = 'a lock that this context took by getFencedLock() too: it holds this one without a token'
       throw new InvalidArgumentError('name', lockName, rule)
     }
@@ -99,7 +116,11 @@ export class Reentry {
   }
 
   private wait<T>(request: WaitRequest<T>): Promise<WaitOutcome<T>> {
-    return this.session.waiter.enter(this.call.limit(request)).outcome
+    const { timeoutMs, signal } = this.call
+    request.timeoutMs = timeoutMs
+    request.answerMs = ANSWER_MS
+    request.signal = signal
+    return this.session.waiter.enter(request).outcome
   }
 }
 

@@ -19,7 +19,7 @@ export interface HeldLock {
   /** A message reports a forced release: asks Redis whether it is true. */
   doubtForced(): void
   /** The client is closing: ends every level first, and only then releases the lock. */
-  releaseOnClose(): Promise<void>
+  releaseOnClose(): Promise<unknown>
 }
 
 /** All acquisitions of one client that are held and not known to be lost. A lock has one owner, or readers (I1). */

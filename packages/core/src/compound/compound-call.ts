@@ -1,14 +1,12 @@
-import { ANSWER_MS, checkAcquireOptions, type AcquireOptions } from '../acquire/acquire-call.js'
+import { ANSWER_MS, limitsOf, type AcquireOptions } from '../acquire/acquire-options.js'
 import type { CallSite } from '../context.js'
 import { publishCall, type CallPublication, type RequestedHold } from '../diagnostics/call-publication.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
 import { LockTimeoutError, type TimeoutDetails } from '../errors.js'
-import { checkLevelLease } from '../acquire/lease-argument.js'
 import { settleWithin } from '../runtime/settle-within.js'
 import { unansweredWait } from '../redis/failures.js'
 import { isWorthRetrying, pause } from '../redis/until-known.js'
 import type { Session } from '../client/session.js'
-import { checkDuration, checkSignal } from '../arguments/validate.js'
 import { silenceOf } from './compound-rule.js'
 import { giveBack, together, type MemberAnswer, type Member, type MemberHold } from './member.js'
 import { TimeLimit } from './time-limit.js'
@@ -56,16 +54,12 @@ export class CompoundCall {
     private readonly request: CompoundRequest,
   ) {
     const { options, defaultWaitMs, origin, ofCallback } = request
-    checkAcquireOptions(options)
-    const { waitMs = defaultWaitMs, leaseMs, signal } = options
-    checkDuration('waitMs', waitMs, 'zero')
-    checkLevelLease(leaseMs)
-    checkSignal(signal)
+    const { waitMs, leaseMs, signal } = limitsOf(options, defaultWaitMs, session.contexts)
     this.waitMs = waitMs
     this.leaseMs = leaseMs
     this.origin = origin
     this.ofCallback = ofCallback
-    this.signal = session.contexts.signalBeside(signal)
+    this.signal = signal
     this.startedAt = session.clock.now()
   }
 
@@ -273,5 +267,5 @@ export class CompoundCall {
 }
 
 function pathOf(levels: readonly MemberHold[]): AcquisitionPath {
-  return levels.every(({ acquisition }) => acquisition.levels.count > 1) ? 'reentrant' : 'remote'
+  return levels.every(({ acquisition }) => acquisition.levelCount > 1) ? 'reentrant' : 'remote'
 }

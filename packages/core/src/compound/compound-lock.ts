@@ -1,4 +1,4 @@
-import type { AcquireOptions } from '../acquire/acquire-call.js'
+import type { AcquireOptions } from '../acquire/acquire-options.js'
 import { UnscopedCalls } from '../acquire/unscoped-calls.js'
 import { Context, type CallSite } from '../context.js'
 import { placeToAcquire, placeToRelease } from '../contexts.js'

@@ -1,5 +1,7 @@
-import type { AcquireOptions, Busy, Held } from '../acquire/acquire-call.js'
-import { enclosingAcquisition, type Acquisition, type WholeCall } from '../acquire/acquisition.js'
+import { obtain } from '../acquire/acquire-call.js'
+import type { AcquireOptions } from '../acquire/acquire-options.js'
+import type { Busy, Held, WholeCall } from '../acquire/call-in-progress.js'
+import type { Acquisition } from '../acquire/acquisition.js'
 import type { CallSite, SiblingMutex } from '../context.js'
 import { placeToAcquire, placeToRelease } from '../contexts.js'
 import { InvalidArgumentError, SelfDeadlockError, type LockTimeoutError } from '../errors.js'
@@ -7,7 +9,7 @@ import type { HeldLock } from '../client/held-locks.js'
 import type { Hold } from '../hold.js'
 import type { Lock } from '../locks/lock.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
-import { releaseSiblingMutex } from '../acquire/reentry.js'
+import { enclosingAcquisition, releaseSiblingMutex } from '../acquire/reentry.js'
 import type { Session } from '../client/session.js'
 import { linkedPlace, standsFor } from './linked-context.js'
 
@@ -72,7 +74,7 @@ export class Member {
     const { session, lock, protocol } = this
     const place = lock.thread ? placeToRelease(session.contexts, lock.thread) : this.placeFrom(origin)
     const acquisition = place ? enclosingAcquisition(place, protocol.scope)?.acquisition : undefined
-    const hold = acquisition?.levels.latest
+    const hold = acquisition?.latestLevel
     return acquisition && hold && { member: this, hold, acquisition, siblingMutex: null }
   }
 
@@ -105,7 +107,7 @@ export class Member {
     const place = this.placeFrom(origin)
     const request = { options, defaultWaitMs: undefined, place, ofCallback, bare: null, whole }
     try {
-      return await this.lock.acquirer.obtain(this.protocol, request, (obtained) => this.read(obtained))
+      return await obtain(this.session, this.protocol, request, (obtained) => this.read(obtained))
     } catch (error) {
       return { kind: 'failed', member: this, error }
     }

@@ -1,4 +1,4 @@
-import { MAX_EXPIRED_ON_ARRIVAL } from '../acquire/acquirer.js'
+import { MAX_EXPIRED_ON_ARRIVAL } from '../acquire/acquire-call.js'
 import { LockLostError, type LockTimeoutError } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
 import type { CompoundCall } from './compound-call.js'

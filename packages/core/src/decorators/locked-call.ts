@@ -1,4 +1,4 @@
-import type { AcquireOptions } from '../acquire/acquire-call.js'
+import type { AcquireOptions } from '../acquire/acquire-options.js'
 import type { LockErrorCode } from '../errors.js'
 import type { LockClient } from '../lock-client.js'
 import type { AnyLock } from '../locks/any-lock.js'

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '../errors.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import type { LockClient } from '../lock-client.js'
 import type { AnyLock } from '../locks/any-lock.js'
-import { checkLevelLease } from '../acquire/lease-argument.js'
+import { checkLevelLease } from '../acquire/acquire-options.js'
 import {
   checkClient,
   checkDuration,

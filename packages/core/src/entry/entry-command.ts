@@ -1,5 +1,4 @@
 import { WrongTypeError } from '../errors.js'
-import type { OwnerField } from './owner-field.js'
 import type { Background } from '../runtime/background.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { CommandStamp } from '../scripts/replay-guard.js'
@@ -38,16 +37,17 @@ export interface AcquireTerms {
 const LOST: AcquireReply = { kind: 'lost' }
 const NOT_HELD: ReleaseReply = { kind: 'not-held' }
 
-/** How long a release without an answer is tried on, from when on (monotonic ms). */
-export interface RetryLimit {
-  readonly limitMs: number
-  readonly startedAt: number
+/** How many levels there are to be in Redis, by the time it is asked. */
+export interface RemainingLevels {
+  readonly levelCount: number
 }
 
 /** A release that is tried until it is known. */
 export interface ReleaseRequest {
-  readonly levels: { readonly count: number }
-  readonly limit: RetryLimit
+  readonly levels: RemainingLevels
+  /** How long it is tried, ms, and from when on, monotonic ms. */
+  readonly limitMs: number
+  readonly startedAt: number
 }
 
 /** Is told what a release came to, once that is known or nobody can know it any more. */
@@ -58,8 +58,10 @@ export interface ReleaseObserver<T> {
 
 /** Keeps what is known of the count of one owner in Redis, and hears of an answer before anybody reads it. */
 export interface CountKeeper {
-  /** What stands for it in Redis. */
-  readonly field: Pick<OwnerField, 'name' | 'passedTo'>
+  /** As commands have to name it. */
+  readonly name: string
+  /** See `HoldChange`. */
+  readonly passedTo: readonly string[]
   readonly connectionEpoch: number
   readonly background: Background
   nextStamp(): CommandStamp
@@ -87,14 +89,14 @@ export abstract class EntryCommand<R = unknown, T = unknown> implements HoldChan
     protected readonly keeper: CountKeeper,
     readonly holds: number,
   ) {
-    this.owner = keeper.field.name
+    this.owner = keeper.name
     this.stamp = keeper.nextStamp()
     this.epochWhenSent = keeper.connectionEpoch
     this.known = keeper.forgetCount()
   }
 
   get passedTo(): readonly string[] {
-    return this.keeper.field.passedTo
+    return this.keeper.passedTo
   }
 
   abstract onReply(reply: R): T

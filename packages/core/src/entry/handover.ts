@@ -1,10 +1,10 @@
 import type { Waiter } from '@holdfast/waiter'
 import { trustMarginMs, type Watch } from '@holdfast/watchdog'
-import { extendNow, isWellTrusted, type Holder } from './lease.js'
-import type { EntryServices, OwnerCommands } from './owner-commands.js'
-import type { Renamer } from './owner-field.js'
+import { isWellTrusted } from './lease.js'
+import type { EntryServices, LockEntry } from './lock-entry.js'
+import type { Holder, Renamer } from './named-entry.js'
 import { untilKnown } from '../redis/until-known.js'
-import type { NoteRequest, ReleaseReply } from '../scripts/lock.js'
+import type { ReleaseReply } from '../scripts/lock.js'
 
 // Local passing is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): what a process has in Redis goes
 // from one of its callers to the next in memory. Processes that wait elsewhere leave no trace that could be asked for,
@@ -47,11 +47,10 @@ export interface HandoverServices extends EntryServices {
   readonly lastHolders: { passed(key: string, owner: string, traceparent: string | undefined): void }
 }
 
-/** An acquisition that may pass on what it holds, or have it passed on to it. */
-export interface HandoverHolder extends Holder {
+/** Where it happens: a kind of lock, and a client. */
+export interface HandoverParts {
   readonly session: HandoverServices
-  readonly note: NoteRequest | undefined
-  readonly protocol: Holder['protocol'] & {
+  readonly protocol: {
     /** Null where every holder has to take it in Redis. */
     readonly handover: LocalHandover | null
     /** Whether anybody in this client waits for it. */
@@ -59,14 +58,25 @@ export interface HandoverHolder extends Holder {
   }
 }
 
+/** An entry that Redis gave to a waiter. */
+export interface GivenEntry {
+  /** For how long, ms. */
+  readonly ttlMs: number
+  /** Waiters of this client that stand directly behind it in Redis's line. */
+  readonly behind: string[]
+}
+
 /**
- * What this client has in Redis from one acquire to the release that ends it, while acquisitions of its own follow
- * each other in it. See docs/decisions/0028-local-passing.md for the races.
+ * How an entry goes from one acquisition of this client to the next. Made when that is first wanted: most entries have
+ * one holder. See docs/decisions/0028-local-passing.md for the races.
  */
 export class Handover {
-  readonly commands: OwnerCommands
   private readonly session: HandoverServices
-  private readonly protocol: HandoverHolder['protocol']
+  private readonly protocol: HandoverParts['protocol']
+  /** For how long Redis gave it to a waiter, ms; null once the lease that is wanted was asked for. */
+  private givenForMs: number | null
+  /** Who comes next in Redis's line, for as long as they are of this client. */
+  private readonly behind: string[]
   private handovers = 0
   private isFollowing = false
   /** The callers of this client let others come first. */
@@ -75,17 +85,16 @@ export class Handover {
   private mayLastForALife = false
 
   constructor(
-    private holder: HandoverHolder,
-    /** Monotonic ms. */
+    readonly entry: LockEntry,
+    { session, protocol }: HandoverParts,
+    /** When its first acquisition got it, monotonic ms. */
     private readonly since: number,
-    /** For how long Redis gave it to a waiter, ms; null once the lease that is wanted was asked for. */
-    private givenForMs: number | null = null,
-    /** Who comes next in Redis's line, for as long as they are of this client. */
-    private readonly behind: string[] = [],
+    given: GivenEntry | null = null,
   ) {
-    this.commands = holder.commands
-    this.session = holder.session
-    this.protocol = holder.protocol
+    this.session = session
+    this.protocol = protocol
+    this.givenForMs = given?.ttlMs ?? null
+    this.behind = given?.behind ?? []
   }
 
   /** Whether somebody here waits for it. */
@@ -101,10 +110,6 @@ export class Handover {
   /** The lease that is wanted is still to be answered. */
   private get isUnconfirmed(): boolean {
     return this.givenForMs !== null
-  }
-
-  get holderNow(): HandoverHolder {
-    return this.holder
   }
 
   /** From now on the watchdog keeps its lease, and the name follows. */
@@ -127,8 +132,8 @@ export class Handover {
    */
   offer(watch: Watch, end: () => void): boolean {
     const { watchdog } = this.session
-    const { holder, behind } = this
-    if (!this.commands.isAtRest) {
+    const { entry, behind } = this
+    if (!entry.isAtRest) {
       return false
     }
     // I3: the next one is resumed before any timer is, after whatever pause of the process.
@@ -138,7 +143,7 @@ export class Handover {
       return false
     }
     const trustedForMs = watch.trustAt(now)
-    const ttlMs = this.givenForMs ?? holder.ttlMs
+    const ttlMs = this.givenForMs ?? entry.holder.ttlMs
     if (!isWellTrusted(trustedForMs, ttlMs)) {
       return false
     }
@@ -155,12 +160,9 @@ export class Handover {
     return this.protocol.handover?.offer(passed, behind) ?? false
   }
 
-  handOverTo(next: HandoverHolder): void {
+  handOverTo(next: Holder): void {
     this.handovers += 1
-    this.holder = next
-    if (this.isAlongRedisQueue) {
-      this.commands.field.passesTo(next.owner)
-    }
+    this.entry.handOverTo(next, this.isAlongRedisQueue)
     this.session.lastHolders.passed(next.key, next.owner, next.note?.traceparent)
     this.followSoon()
   }
@@ -201,9 +203,9 @@ export class Handover {
     const limits = { runtime, giveUpAt: Infinity, signal: abandoned }
     try {
       // Until it is known, or the hold is over: a renewal of a name in doubt is answered by nothing it could trust.
-      await untilKnown(() => this.commands.besideHolds(() => this.nameHolder()), limits)
+      await untilKnown(() => this.entry.besideHolds(() => this.nameHolder()), limits)
     } catch {
-      // Nobody knows which name it has. Whatever is sent next for this possession finds out first.
+      // Nobody knows which name it has. Whatever is sent next for this entry finds out first.
     } finally {
       this.isFollowing = false
     }
@@ -214,28 +216,29 @@ export class Handover {
 
   /** Whoever holds it by then. @throws LockError: the name is in doubt, or the lease */
   private async nameHolder(): Promise<void> {
-    const { holder, protocol } = this
-    const { field } = this.commands
+    const { entry } = this
+    const { holder } = entry
     if (holder.isOver) {
       return
     }
-    if (field.name !== holder.owner) {
-      const kind = await field.follow(holder, protocol.handover)
+    if (entry.name !== holder.owner) {
+      const kind = await entry.follow(holder)
       if (kind === 'lost') {
-        this.holder.lose('gone')
+        // It may have been handed over meanwhile.
+        entry.holder.lose('gone')
         return
       }
       this.mayLastForALife ||= kind === 'found'
     }
     if (this.mayLastForALife) {
-      await extendNow(() => this.holder, holder.ttlMs)
+      await entry.extend(holder.ttlMs)
       this.mayLastForALife = false
     }
   }
 
   /** In Redis, for certain, after one who has passed it on. */
   private get isNamedElse(): boolean {
-    const { field } = this.commands
-    return !this.holder.isOver && field.inDoubt === null && this.holder.owner !== field.name
+    const { holder, inDoubt, name } = this.entry
+    return !holder.isOver && inDoubt === null && holder.owner !== name
   }
 }

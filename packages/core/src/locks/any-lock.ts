@@ -1,4 +1,4 @@
-import type { AcquireOptions } from '../acquire/acquire-call.js'
+import type { AcquireOptions } from '../acquire/acquire-options.js'
 import type { LockHold } from '../hold.js'
 
 /** The operations common to all locks, of one name or of several. All durations are milliseconds. */

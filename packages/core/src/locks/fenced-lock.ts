@@ -1,5 +1,5 @@
-import type { AcquireOptions, Busy, Held } from '../acquire/acquire-call.js'
-import type { Acquirer } from '../acquire/acquirer.js'
+import type { AcquireOptions } from '../acquire/acquire-options.js'
+import type { Busy, Held } from '../acquire/call-in-progress.js'
 import type { CallSite } from '../context.js'
 import type { Hold } from '../hold.js'
 import type { Session } from '../client/session.js'
@@ -26,8 +26,8 @@ export class FencedLock extends Lock {
 
   /** @internal Created by a client. */
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it narrows what the lock is made of
-  constructor(session: Session, acquirer: Acquirer, protocol: FencedProtocol, thread: CallSite | null) {
-    super(session, acquirer, protocol, thread)
+  constructor(session: Session, protocol: FencedProtocol, thread: CallSite | null) {
+    super(session, protocol, thread)
   }
 
   /**

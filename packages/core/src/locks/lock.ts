@@ -1,7 +1,8 @@
-import type { AcquireOptions, Busy, Finish, Held } from '../acquire/acquire-call.js'
+import { obtain, type Finish } from '../acquire/acquire-call.js'
+import type { AcquireOptions } from '../acquire/acquire-options.js'
+import type { Busy, Held } from '../acquire/call-in-progress.js'
 import { UnscopedCalls } from '../acquire/unscoped-calls.js'
-import type { Acquirer } from '../acquire/acquirer.js'
-import { enclosingAcquisition } from '../acquire/acquisition.js'
+import { enclosingAcquisition } from '../acquire/reentry.js'
 import type { CallSite } from '../context.js'
 import { placeToAcquire, placeToRelease } from '../contexts.js'
 import { NotLockOwnerError } from '../errors.js'
@@ -29,8 +30,6 @@ export class Lock implements AnyLock<Hold> {
   constructor(
     /** @internal */
     readonly session: Session,
-    /** @internal */
-    readonly acquirer: Acquirer,
     /** @internal */
     readonly protocol: LockProtocol,
     /** @internal The thread this object is bound to; null: the context around each call. */
@@ -155,8 +154,8 @@ export class Lock implements AnyLock<Hold> {
    * @throws as `acquire`
    */
   withLock<T>(callback: (hold: Hold) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
-    const { acquirer, protocol } = this
-    return withLock({ acquirer, protocol, place: this.place(), options }, callback)
+    const { session, protocol } = this
+    return withLock({ session, protocol, place: this.place(), options }, callback)
   }
 
   /** @internal The Redisson-style calls. */
@@ -164,7 +163,7 @@ export class Lock implements AnyLock<Hold> {
     const place = this.place()
     const bare = place ? null : { calls: this.bare, method }
     const request = { options, defaultWaitMs: undefined, place, ofCallback: false, bare }
-    return this.acquirer.obtain(this.protocol, request, finish)
+    return obtain(this.session, this.protocol, request, finish)
   }
 
   private obtain<T>(
@@ -175,9 +174,9 @@ export class Lock implements AnyLock<Hold> {
     const place = this.place()
     const request = { options, defaultWaitMs, place, ofCallback: false, bare: null }
     if (place) {
-      return this.acquirer.obtain(this.protocol, request, finish)
+      return obtain(this.session, this.protocol, request, finish)
     }
-    return this.acquirer.obtain(this.protocol, request, (obtained) => {
+    return obtain(this.session, this.protocol, request, (obtained) => {
       if (obtained.kind === 'held') {
         this.bare.keep(obtained.hold, false)
       }
@@ -202,7 +201,7 @@ export class Lock implements AnyLock<Hold> {
 
   private latestHold(): Hold {
     const place = placeToRelease(this.session.contexts, this.thread)
-    const hold = place && enclosingAcquisition(place, this.protocol.scope)?.acquisition.levels.latest
+    const hold = place && enclosingAcquisition(place, this.protocol.scope)?.acquisition.latestLevel
     if (hold) {
       return hold
     }

@@ -88,16 +88,8 @@ function enter<T>(parts: readonly Part[], frames: Frame[], callback: () => T): T
   return run()
 }
 
-/**
- * Levels that the callback acquired by hand and did not release stay with the context, as with a Redisson thread. Not
- * while another withLock is still inside the acquisition: that would let its siblings in.
- */
 function leave({ session, acquisition, siblingMutex, place }: Part): void {
-  const { levels } = acquisition
-  // Also while a release awaits its reply or its turn.
-  if (!acquisition.isReleased && levels.latest && !levels.anyOfCallback) {
-    acquisition.keepIn(place.context)
-  }
+  acquisition.leaveTo(place.context)
   releaseSiblingMutex(session, siblingMutex)
 }
 

@@ -1,5 +1,7 @@
-import type { AcquireOptions, Busy, Held } from '../acquire/acquire-call.js'
-import type { Acquirer } from '../acquire/acquirer.js'
+import { obtain } from '../acquire/acquire-call.js'
+import type { AcquireOptions } from '../acquire/acquire-options.js'
+import type { Busy, Held } from '../acquire/call-in-progress.js'
+import type { Session } from '../client/session.js'
 import type { Context, CallSite } from '../context.js'
 import type { Hold } from '../hold.js'
 import { checkFunction } from '../arguments/validate.js'
@@ -7,7 +9,7 @@ import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { whileHeld } from './while-held.js'
 
 export interface WithLockCall {
-  readonly acquirer: Acquirer
+  readonly session: Session
   readonly protocol: LockProtocol
   readonly place: CallSite | null
   readonly options: AcquireOptions
@@ -17,7 +19,7 @@ export interface WithLockCall {
  * While the call waits it costs no more than an `acquire`: the work for the callback starts when the lock is held.
  */
 export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promise<T> | T): Promise<T> {
-  const { acquirer, protocol, place: around, options } = call
+  const { session, protocol, place: around, options } = call
   try {
     checkFunction('callback', callback)
   } catch (error) {
@@ -31,10 +33,9 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
     bare: null,
   }
   // Only after the caller is resumed: the callback must run in the caller's async context.
-  return acquirer.obtain(protocol, request, heldOrThrow).then(({ hold, acquisition, siblingMutex }) => {
+  return obtain(session, protocol, request, heldOrThrow).then(({ hold, acquisition, siblingMutex }) => {
     const own = around ? null : acquisition.thread
     const place = around ?? { context: own as Context, frame: null }
-    const { session } = acquisition
     const parts = [{ session, acquisition, siblingMutex, place }]
     return whileHeld({ session, hold, parts }, own, callback)
   })

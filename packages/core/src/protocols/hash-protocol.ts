@@ -3,7 +3,7 @@ import { heldByAncestor, type CallSite } from '../context.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { latchPrefix, ownerField, wellFormed } from '../keys.js'
-import type { OwnerField } from '../entry/owner-field.js'
+import type { LockEntry } from '../entry/lock-entry.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import {
   explain,
@@ -81,10 +81,10 @@ export abstract class HashProtocol implements LockProtocol {
     return explain(this.session.runner, { lockName, key, isAnything: false })
   }
 
-  async remaining(owner: OwnerField, timeoutMs?: number): Promise<number | null> {
+  async remaining(entry: LockEntry, timeoutMs?: number): Promise<number | null> {
     try {
       const { ttlMs, holds } = await this.inspect(timeoutMs)
-      return owner.find(holds) === undefined ? null : ttlMs
+      return entry.find(holds) === undefined ? null : ttlMs
     } catch (error) {
       // The key was overwritten with another type.
       if (error instanceof WrongTypeError) {

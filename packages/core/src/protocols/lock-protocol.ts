@@ -1,8 +1,7 @@
 import type { CallSite } from '../context.js'
 import type { ReentryRule } from '../entry/entry-command.js'
 import type { LockKind } from '../diagnostics/messages.js'
-import type { OwnerField } from '../entry/owner-field.js'
-import type { EntryCommands } from '../entry/owner-commands.js'
+import type { EntryCommands, LockEntry } from '../entry/lock-entry.js'
 import type { LocalHandover } from '../entry/handover.js'
 import type { LockFacts, LockState } from '../scripts/lock.js'
 
@@ -59,5 +58,5 @@ export interface LockProtocol extends EntryCommands {
   /** Everything Redis stores about the lock; null: it is free. */
   explain(): Promise<LockFacts | null>
   /** Lease left of an owner according to Redis, ms, -1 without expiry; null when the owner does not hold the lock. */
-  remaining(owner: OwnerField, timeoutMs?: number): Promise<number | null>
+  remaining(entry: LockEntry, timeoutMs?: number): Promise<number | null>
 }

@@ -12,27 +12,3 @@ export interface CommandStamp {
 
 // How late a copy may arrive: as long as some proxy between us and Redis keeps the bytes of a broken connection.
 export const LATCH_TTL_MS = `${5 * 60_000}`
-
-/** Numbers the commands of one acquisition and remembers which may have left a copy. */
-export class CommandLedger {
-  private sequence = 0
-  private latchThrough = 0
-  /** A full release was among those: it may have been run, though nobody knows. */
-  mayBeReleased = false
-
-  next(): CommandStamp {
-    this.sequence += 1
-    return { sequence: this.sequence, latchThrough: this.latchThrough }
-  }
-
-  /** A copy of this command, and of any before it, may still arrive. */
-  mayArriveLate({ stamp, holds }: { readonly stamp: CommandStamp; readonly holds: number }): void {
-    this.latchThrough = Math.max(this.latchThrough, stamp.sequence)
-    this.mayBeReleased ||= holds === 0
-  }
-
-  /** Whether Redis may do, or may already have done, something nobody has an answer for. */
-  get hasLateCopies(): boolean {
-    return this.latchThrough > 0
-  }
-}

@@ -1,5 +1,5 @@
 import type { Attempt, WaitRequest } from '@holdfast/waiter'
-import { unavailableOrThrow } from '../acquire/acquire-call.js'
+import { unavailableOrThrow } from '../acquire/call-in-progress.js'
 import { latchChannel, localName } from '../keys.js'
 import { unansweredWait } from '../redis/failures.js'
 import { cancel, getCounter, trySet, type AnnouncedCommand, type OperationStamp } from '../scripts/counter.js'

@@ -1,5 +1,5 @@
 import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
-import { unavailableOrThrow } from '../acquire/acquire-call.js'
+import { unavailableOrThrow } from '../acquire/call-in-progress.js'
 import { publishCall, type CallPublication } from '../diagnostics/call-publication.js'
 import { reportMissingSemaphore } from '../diagnostics/reports.js'
 import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'

@@ -1,5 +1,5 @@
 import type { WaitRequest } from '@holdfast/waiter'
-import { ANSWER_MS } from '../acquire/acquire-call.js'
+import { ANSWER_MS } from '../acquire/acquire-options.js'
 import type { Contexts } from '../contexts.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkDuration, checkSignal } from '../arguments/validate.js'

@@ -551,10 +551,10 @@ describe('a release without an answer', () => {
 
   it('takes the count that is wanted by then', async () => {
     const entry = await after([tried(ACQUIRED), reentered(ACQUIRED)])
-    const levels = { count: 1 }
+    const levels = { levelCount: 1 }
     const release = entry.release(levels, 20_000)
     await entry.answer(SILENCE)
-    levels.count = 0
+    levels.levelCount = 0
     expect(await entry.answering(release, [SILENCE, RELEASED])).toBe('released')
     expect(entry.redis.sent.slice(2)).toEqual([
       'release A 1 #3',

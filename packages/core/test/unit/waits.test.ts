@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/testing'
 import type { Ticket } from '@holdfast/waiter'
 import { AcquireCall } from '../../src/acquire/acquire-call.js'
+import type { Session } from '../../src/client/session.js'
 import { Contexts } from '../../src/contexts.js'
 import { EventHub, type LockEvents } from '../../src/events.js'
 import type { LockProtocol } from '../../src/protocols/lock-protocol.js'
@@ -122,12 +123,8 @@ describe('waits that are told of', () => {
       nextThreadId: () => 1,
     }
     const request = { options: {}, defaultWaitMs: undefined, place: null, ofCallback: false, bare: null }
-    const call = new AcquireCall(
-      { lockName: 'a', key: 'key' } as LockProtocol,
-      request,
-      (obtained) => obtained,
-      parts,
-    )
+    const protocol = { lockName: 'a', key: 'key' } as LockProtocol
+    const call = new AcquireCall(parts as unknown as Session, protocol, request, (obtained) => obtained)
     lastHolders.note('key', { holder: 'java:1', holds: 2, ttlMs: 30 })
     const ticket: Ticket<unknown> = {
       ahead: 1,

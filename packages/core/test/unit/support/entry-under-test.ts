@@ -1,13 +1,13 @@
 import { ManualClock } from '@holdfast/testing'
-import type { HoldChange, AcquireTerms } from '../../../src/entry/entry-command.js'
-import { ALONE } from '../../../src/entry/entry-command.js'
-import { OwnerCommands, type EntryCommands, type EntryServices } from '../../../src/entry/owner-commands.js'
+import { ALONE, type AcquireTerms, type HoldChange } from '../../../src/entry/entry-command.js'
+import { LockEntry, type EntryCommands, type EntryServices } from '../../../src/entry/lock-entry.js'
+import type { Holder } from '../../../src/entry/named-entry.js'
 import { Background } from '../../../src/runtime/background.js'
 import { identity, type ReplyHandler } from '../../../src/runtime/reply-handler.js'
 import { runtimeWith, systemRuntime } from '../../../src/runtime/runtime.js'
 import type { AcquireReply, ReleaseReply, RenameReply, Renaming } from '../../../src/scripts/lock.js'
 
-export type Reply = AcquireReply | ReleaseReply | RenameReply | Error
+export type Reply = AcquireReply | ReleaseReply | RenameReply | 'renewed' | 'lost' | Error
 
 const LEASE_MS = 30_000
 
@@ -38,6 +38,10 @@ class FakeRedis implements EntryCommands {
     },
   }
 
+  extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'> {
+    return this.send<'renewed' | 'lost', 'renewed' | 'lost'>(`extend ${owner} ${leaseMs}`, identity)
+  }
+
   wentToAnother(forMs: number | undefined): void {
     this.told.push(`went to another for ${forMs}`)
   }
@@ -57,6 +61,11 @@ class FakeRedis implements EntryCommands {
   }
 }
 
+/** As far as an entry asks its holder while its commands go and come. */
+function holderNamed(owner: string): Holder {
+  return { owner } as unknown as Holder
+}
+
 function wordsOf({ owner, holds, stamp }: HoldChange): string {
   const { sequence, latchThrough } = stamp
   return `${owner} ${holds} #${sequence}${latchThrough > 0 ? ` latch ${latchThrough}` : ''}`
@@ -68,7 +77,7 @@ export class EntryUnderTest {
   readonly clock = new ManualClock()
   readonly background = new Background()
   private readonly runner = { connectionEpoch: 0 }
-  private readonly entry: OwnerCommands
+  private readonly entry: LockEntry
 
   constructor() {
     const services = {
@@ -77,7 +86,7 @@ export class EntryUnderTest {
       ...{ clock: this.clock, runner: this.runner, background: this.background },
       abandoned: new AbortController().signal,
     } as unknown as EntryServices
-    this.entry = new OwnerCommands(services, this.redis, 'A')
+    this.entry = new LockEntry(services, this.redis, holderNamed('A'))
   }
 
   /** What is true of it. */
@@ -97,7 +106,7 @@ export class EntryUnderTest {
   }
 
   get name(): string {
-    return this.entry.field.name
+    return this.entry.name
   }
 
   get grantedAt(): number {
@@ -120,8 +129,8 @@ export class EntryUnderTest {
   }
 
   /** Down to so many levels, in turn, tried for `limitMs`. */
-  async release(holds: number | { readonly count: number }, limitMs = 0): Promise<string> {
-    const levels = typeof holds === 'number' ? { count: holds } : holds
+  async release(holds: number | { readonly levelCount: number }, limitMs = 0): Promise<string> {
+    const levels = typeof holds === 'number' ? { levelCount: holds } : holds
     const reply = await this.entry.runExclusive(() => this.entry.releaseUntilKnown(levels, limitMs))
     return reply.kind
   }
@@ -131,22 +140,22 @@ export class EntryUnderTest {
     this.passesTo(to)
     let kind = ''
     await this.entry.besideHolds(async () => {
-      kind = await this.entry.field.follow({ owner: to, note: undefined }, this.redis.handover)
+      kind = await this.entry.follow({ owner: to, note: undefined })
     })
     return kind
   }
 
   /** Handed over to one that stands in Redis's line. */
   passesTo(to: string): void {
-    this.entry.field.passesTo(to)
+    this.entry.handOverTo(holderNamed(to), true)
   }
 
   isNamed(owner: string): boolean {
-    return this.entry.field.isNamed(owner)
+    return this.entry.isNamed(owner)
   }
 
   findIn(holds: Record<string, number>): number | undefined {
-    return this.entry.field.find(new Map(Object.entries(holds)))
+    return this.entry.find(new Map(Object.entries(holds)))
   }
 
   /** Redis gave it the lock while it waited. */

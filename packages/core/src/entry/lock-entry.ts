@@ -8,31 +8,27 @@ import {
   type HoldChange,
   type ReleaseObserver,
   type ReleaseRequest,
+  type RemainingLevels,
   type AcquireTerms,
 } from './entry-command.js'
+import { execWaitAfter, passExec, type ExecWait } from './exec-wait.js'
+import { NamedEntry, type Holder, type Renamer } from './named-entry.js'
 import type { Background } from '../runtime/background.js'
 import { RedisUnavailableError } from '../errors.js'
 import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { Clock, Runtime } from '../runtime/runtime.js'
-import { OwnerField, type Renamer } from './owner-field.js'
-import { isQueued } from '../redis/failures.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
-import {
-  AFTER_A_TRANSACTION_MS,
-  isRefusal,
-  isWorthRetrying,
-  pause,
-  untilKnown,
-} from '../redis/until-known.js'
-import { CommandLedger, type CommandStamp } from '../scripts/replay-guard.js'
+import { isRefusal, isWorthRetrying, untilKnown } from '../redis/until-known.js'
+import type { CommandStamp } from '../scripts/replay-guard.js'
 import type { AcquireReply, ReleaseReply } from '../scripts/lock.js'
-import { SerialQueue } from './serial-queue.js'
 
 /** The transitions of a kind of lock that change what one owner has in Redis. */
 export interface EntryCommands {
   acquire<T>(change: HoldChange, terms: AcquireTerms, handler: ReplyHandler<AcquireReply, T>): Answer<T>
   release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T>
+  /** Makes the lease last at least this long from now, ms. */
+  extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
   /** Null where every holder has to take it in Redis. */
   readonly handover: Renamer | null
   /**
@@ -70,46 +66,58 @@ function writtenReply(holds: number): ReleaseReply {
   return holds === 0 ? RELEASED : STILL_HELD
 }
 
-/** The latest command of an owner waits for the EXEC of a transaction that somebody has opened on the connection. */
-interface Queued {
-  readonly error: RedisUnavailableError
-  readonly isRelease: boolean
-  /** What had to undo an earlier one waits, too: nothing more is sent. */
-  readonly isLast: boolean
-}
-
 /**
- * The commands of one owner: one at a time, numbered, each with the absolute hold count it wants. Keeps what is
- * known of the count in Redis, so that what became uncertain can be written again until it is known (I2).
+ * What this client has in Redis under one field of a lock's hash, from the first try to the release that ends it. It is
+ * the field of the acquisition that took the lock there, or of the one that it was handed over to since.
+ *
+ * Its commands go one at a time. They are numbered, and each has the absolute hold count that it wants, so that one
+ * whose outcome is unknown can be sent again until it is known (I2). It keeps what is known:
+ *
+ *    count    known ──sent──► unknown ──answered──► known        without an answer it stays unknown
+ *    name     known ──rename sent──► in doubt ──answered──► known    the next command finds out first
+ *    copies   none ──no answer, or the connection broke──► may arrive late    for good, and later commands say so
+ *
+ * test/unit/lock-entry.test.ts has a table of what follows from each of these states.
  */
-export class OwnerCommands extends SerialQueue implements CountKeeper {
+export class LockEntry extends NamedEntry implements CountKeeper {
   /** When the latest granted request for a lease was sent: what local trust is counted from. */
   grantedAt = 0
   /** Of the acquisition; a re-entry gets none of its own. */
   token: string | undefined = undefined
   /** That had the latest grant, where replicas are waited for. */
   replicas: number | undefined = undefined
-  readonly field: OwnerField
-  private readonly ledger = new CommandLedger()
-  /** What has the turn changes no count. */
-  private countsStay = false
-  private answerEndsTurn = false
   /** Hold count in Redis; null when a command without an answer may have changed it. */
   private inRedis: number | null = 0
   /** Without a hold, something in Redis says that it waits. */
   private isExpected = false
-  private queued: Queued | null = null
+  /** Of the latest command. */
+  private sequence = 0
+  /** Copies of commands up to this one may still arrive; 0: none. */
+  private latchThrough = 0
+  /** A full release is among those: it may have been run, though nobody knows. */
+  private mayBeReleased = false
+  private execWait: ExecWait | null = null
+  /** What has the turn changes no count. */
+  private countsStay = false
+  private answerEndsTurn = false
   /** Nothing of this owner lives longer in Redis, counted from any moment, ms. */
   private longestLeaseMs: number
 
   constructor(
-    private readonly session: EntryServices,
+    private readonly services: EntryServices,
     private readonly protocol: EntryCommands,
-    owner: string,
+    holder: Holder,
   ) {
-    super()
-    this.field = new OwnerField(owner)
-    this.longestLeaseMs = session.options.lockWatchdogTimeout
+    super(holder, protocol)
+    this.longestLeaseMs = services.options.lockWatchdogTimeout
+  }
+
+  get background(): Background {
+    return this.services.background
+  }
+
+  get connectionEpoch(): number {
+    return this.services.runner.connectionEpoch
   }
 
   /** Nothing was ever sent, or a refusal was certain: there is nothing of this owner in Redis, and none will come. */
@@ -119,29 +127,41 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
 
   /** Nothing of this owner is in Redis, nor can anything of it still arrive there. */
   get isUntouched(): boolean {
-    return this.hasNothingInRedis && !this.ledger.hasLateCopies
+    return this.hasNothingInRedis && !this.hasLateCopies
   }
 
   /** One level is in Redis for certain, and nothing that could change it is asked for. */
   get isAtRest(): boolean {
-    const isQuiet = this.isTaken ? this.countsStay && !this.isQueued : this.field.inDoubt === null
-    return isQuiet && this.inRedis === 1 && !this.isExpected && !this.ledger.hasLateCopies
+    const isQuiet = this.isTaken ? this.countsStay && !this.isQueued : this.inDoubt === null
+    return isQuiet && this.inRedis === 1 && !this.isExpected && !this.hasLateCopies
+  }
+
+  /** It waits in Redis, and nothing is under way whose answer tells more. */
+  get isWaiting(): boolean {
+    return this.isExpected && !this.isTaken
   }
 
   /** It stands in line, which is all that is of it in Redis, or can still arrive there. */
   get isOnlyInLine(): boolean {
-    return this.isWaiting && this.inRedis === 0 && !this.ledger.hasLateCopies
+    return this.isWaiting && this.inRedis === 0 && !this.hasLateCopies
   }
 
   /** All that may be sent has been sent: what waits in a transaction must not become more. */
   get isGivenUp(): boolean {
-    return this.queued?.isLast === true
+    return this.execWait?.isLast === true
+  }
+
+  /** Redis may do, or may already have done, something that nobody has an answer for. */
+  private get hasLateCopies(): boolean {
+    return this.latchThrough > 0
   }
 
   /** The connection is in no transaction any more: what waited in one has run, or never will. */
   transactionIsOver(): void {
-    this.queued = null
+    this.execWait = null
   }
+
+  // Commands. All but the first try need a turn.
 
   /** One at a time, what changes no count: meanwhile the lock may be passed on. */
   besideHolds(work: () => Promise<void>): Promise<void> {
@@ -153,19 +173,6 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
         this.countsStay = false
       }
     })
-  }
-
-  /** What commands have to name now. @throws LockError: it is in doubt */
-  async knownName(): Promise<string> {
-    if (this.field.inDoubt !== null) {
-      try {
-        await this.field.follow(this.field.inDoubt, this.protocol.handover)
-      } catch (error) {
-        this.noteQueued(error, false)
-        throw error
-      }
-    }
-    return this.field.name
   }
 
   /** Tries to take the lock. A turn of its own, which ends with the answer. */
@@ -188,23 +195,101 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
     terms: AcquireTerms,
     handler: ReplyHandler<AcquireReply, T>,
   ): Answer<T> {
-    if (this.queued !== null) {
+    if (this.execWait !== null) {
       this.endTurnOfTry()
-      return handleReply(Promise.reject<AcquireReply>(this.queued.error), handler)
+      return handleReply(Promise.reject<AcquireReply>(this.execWait.error), handler)
     }
-    if (this.field.inDoubt !== null) {
+    if (this.inDoubt !== null) {
       const acquired = this.knownName().then(() => this.acquire(holds, terms))
       return handleReply(acquired, handler)
     }
     this.longestLeaseMs = Math.max(this.longestLeaseMs, terms.leaseMs)
-    const command = new AcquireCommand(this, holds, handler, this.session.clock.now())
+    const command = new AcquireCommand(this, holds, handler, this.services.clock.now())
     return this.protocol.acquire(command, terms, command)
   }
 
-  /** It waits in Redis, and nothing is under way whose answer tells more. */
-  get isWaiting(): boolean {
-    return this.isExpected && !this.isTaken
+  /** What commands have to name now. @throws LockError: it is in doubt */
+  private async knownName(): Promise<string> {
+    if (this.inDoubt !== null) {
+      try {
+        await this.follow(this.inDoubt)
+      } catch (error) {
+        this.execWait = execWaitAfter(error, false, this.execWait)
+        throw error
+      }
+    }
+    return this.name
   }
+
+  /** Makes the lease of its holder last at least this long from now. @throws RedisUnavailableError, WrongTypeError */
+  async extend(leaseMs: number): Promise<void> {
+    const owner = await this.knownName()
+    const sentAt = this.services.clock.now()
+    // Of the holder by then: it may have been handed over meanwhile.
+    if ((await this.protocol.extend(owner, leaseMs)) === 'lost') {
+      this.holder.lose('gone')
+      return
+    }
+    this.noteLease(sentAt, leaseMs)
+    this.holder.onLeaseConfirmed(sentAt, leaseMs)
+  }
+
+  /**
+   * Makes the count in Redis that of the levels, trying until it is answered. Gives up after `limitMs`, or when nothing
+   * can be left in Redis to give back because every lease must have ended.
+   */
+  releaseUntilKnown(levels: RemainingLevels, limitMs: number): Promise<ReleaseReply> {
+    return this.release({ levels, limitMs, startedAt: this.services.clock.now() }, AS_REPLIED)
+  }
+
+  /** The same; its observer is told where the answer arrives. */
+  release<T>(request: ReleaseRequest, observer: ReleaseObserver<T>): Promise<T> {
+    const holds = request.levels.levelCount
+    if (this.isWritten(holds)) {
+      return Promise.resolve(observer.onReleased(writtenReply(holds)))
+    }
+    if (this.execWait !== null || this.inDoubt !== null) {
+      const answer = this.sendCopy(holds).catch((error: unknown) => this.retryRelease(request, error))
+      const told = tellWhenKnown(answer, observer)
+      if (holds === 0) {
+        this.background.run(told)
+      }
+      return told
+    }
+    const command = new ReleaseCommand(this, holds, request, observer)
+    return this.protocol.release(command, command)
+  }
+
+  async retryRelease({ levels, limitMs, startedAt }: ReleaseRequest, error: unknown): Promise<ReleaseReply> {
+    if (!isWorthRetrying(error)) {
+      throw error
+    }
+    const { runtime, abandoned } = this.services
+    const longestMs = levels.levelCount === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
+    const limits = { runtime, giveUpAt: startedAt + longestMs, signal: abandoned }
+    return untilKnown(() => this.sendCopy(levels.levelCount), limits)
+  }
+
+  private isWritten(holds: number): boolean {
+    return this.inRedis === holds && !this.isExpected && (holds > 0 || this.passedTo.length === 0)
+  }
+
+  /** One release, which is not sent again. */
+  private async sendCopy(holds: number): Promise<ReleaseReply> {
+    if (this.isWritten(holds)) {
+      return writtenReply(holds)
+    }
+    if (this.execWait !== null) {
+      await passExec(this.execWait, holds, this.services)
+    }
+    if (this.inDoubt !== null) {
+      await this.knownName()
+    }
+    const command = new ReleaseCommand(this, holds, null, AS_REPLIED)
+    return this.protocol.release(command, command)
+  }
+
+  // What is known.
 
   /** Redis gave it the lock while it waited. */
   given(): void {
@@ -218,91 +303,9 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
     this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
   }
 
-  get background(): Background {
-    return this.session.background
-  }
-
-  /**
-   * Makes the count in Redis that of the levels, trying until it is answered. Gives up `limitMs` after `startedAt`, or
-   * when nothing can be left in Redis to give back because every lease must have ended.
-   */
-  releaseUntilKnown(
-    levels: { readonly count: number },
-    limitMs: number,
-    startedAt = this.session.clock.now(),
-  ): Promise<ReleaseReply> {
-    return this.release({ levels, limit: { limitMs, startedAt } }, AS_REPLIED)
-  }
-
-  /** The same; its observer is told where the answer arrives. */
-  release<T>(request: ReleaseRequest, observer: ReleaseObserver<T>): Promise<T> {
-    const holds = request.levels.count
-    if (this.isWritten(holds)) {
-      return Promise.resolve(observer.onReleased(writtenReply(holds)))
-    }
-    if (this.queued !== null || this.field.inDoubt !== null) {
-      const answer = this.sendCopy(holds).catch((error: unknown) => this.retryRelease(request, error))
-      const told = tellWhenKnown(answer, observer)
-      if (holds === 0) {
-        this.background.run(told)
-      }
-      return told
-    }
-    const command = new ReleaseCommand(this, holds, request, observer)
-    return this.protocol.release(command, command)
-  }
-
-  async retryRelease({ levels, limit }: ReleaseRequest, error: unknown): Promise<ReleaseReply> {
-    if (!isWorthRetrying(error)) {
-      throw error
-    }
-    const { runtime, abandoned } = this.session
-    const { limitMs, startedAt } = limit
-    const longestMs = levels.count === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
-    const limits = { runtime, giveUpAt: startedAt + longestMs, signal: abandoned }
-    return untilKnown(() => this.sendCopy(levels.count), limits)
-  }
-
-  private isWritten(holds: number): boolean {
-    return this.inRedis === holds && !this.isExpected && (holds > 0 || this.field.passedTo.length === 0)
-  }
-
-  /** One release, which is not sent again. */
-  private async sendCopy(holds: number): Promise<ReleaseReply> {
-    if (this.isWritten(holds)) {
-      return writtenReply(holds)
-    }
-    if (this.queued !== null) {
-      await this.waitForExec(this.queued, holds)
-    }
-    if (this.field.inDoubt !== null) {
-      await this.knownName()
-    }
-    const command = new ReleaseCommand(this, holds, null, AS_REPLIED)
-    return this.protocol.release(command, command)
-  }
-
-  /**
-   * Behind what waits in a transaction: once, so that it is undone where it runs. Copies of a release would only make the
-   * transaction longer; one is sent when it may be over, because it may have been discarded.
-   */
-  private async waitForExec({ error, isRelease, isLast }: Queued, holds: number): Promise<void> {
-    // The last level is not given back by what undid a re-entry: not sent, it would keep the lock for a whole lease.
-    if (isLast && (isRelease || holds > 0)) {
-      throw error
-    }
-    if (isRelease) {
-      const { clock, abandoned } = this.session
-      await pause(AFTER_A_TRANSACTION_MS, clock, abandoned)
-    }
-  }
-
-  get connectionEpoch(): number {
-    return this.session.runner.connectionEpoch
-  }
-
   nextStamp(): CommandStamp {
-    return this.ledger.next()
+    this.sequence += 1
+    return { sequence: this.sequence, latchThrough: this.latchThrough }
   }
 
   forgetCount(): number | null {
@@ -312,14 +315,14 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
   }
 
   noteTaken(command: AcquireCommand, reply: AcquireReply): void {
-    this.queued = null
-    this.noteLateCopy(command)
+    this.execWait = null
+    this.noteBrokenConnection(command)
     if (reply.kind === 'acquired') {
       this.inRedis = command.holds
       this.grantedAt = command.sentAt
       this.token = reply.token ?? this.token
       this.replicas = reply.replicas
-    } else if (!this.ledger.hasLateCopies) {
+    } else if (!this.hasLateCopies) {
       this.inRedis = 0
     }
     // Refused by a try that was not to stand there, it still stands where an earlier one put it.
@@ -328,15 +331,15 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
   }
 
   noteReleased(command: ReleaseCommand, reply: ReleaseReply): ReleaseReply {
-    this.queued = null
-    this.noteLateCopy(command)
+    this.execWait = null
+    this.noteBrokenConnection(command)
     this.inRedis = reply.kind === 'not-held' ? 0 : command.holds
     if (command.holds === 0) {
-      this.field.haveLeft(command.passedTo.length)
+      this.haveLeftLine(command.passedTo.length)
     }
     this.isExpected = false
     // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).
-    const wasDone = reply.kind === 'not-held' && this.ledger.mayBeReleased
+    const wasDone = reply.kind === 'not-held' && this.mayBeReleased
     // What came of an earlier copy nobody knows.
     if (reply.givenForMs !== undefined || wasDone) {
       this.protocol.wentToAnother?.(reply.givenForMs)
@@ -348,10 +351,10 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
   }
 
   noteFailed(command: EntryCommand, error: unknown): void {
-    const wasSentAgain = this.noteLateCopy(command)
-    this.noteQueued(error, command.holds === 0)
+    const wasSentAgain = this.noteBrokenConnection(command)
+    this.execWait = execWaitAfter(error, command.holds === 0, this.execWait)
     if (error instanceof RedisUnavailableError && error.outcome === 'unknown') {
-      this.ledger.mayArriveLate(command)
+      this.mayArriveLate(command)
     } else if (!(wasSentAgain && isRefusal(error))) {
       // Otherwise Redis refused one copy, and one before it may have run.
       this.inRedis = command.known
@@ -359,10 +362,19 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
     this.endTurnOfTry()
   }
 
-  private noteQueued(error: unknown, isRelease: boolean): void {
-    if (isQueued(error)) {
-      this.queued = { error, isRelease, isLast: this.queued !== null }
+  /** The client library may have sent it again. @returns whether there may be more than one copy */
+  private noteBrokenConnection(command: EntryCommand): boolean {
+    if (this.connectionEpoch === command.epochWhenSent) {
+      return false
     }
+    this.mayArriveLate(command)
+    return true
+  }
+
+  /** A copy of this command, and of any before it, may still arrive. */
+  private mayArriveLate({ stamp, holds }: EntryCommand): void {
+    this.latchThrough = Math.max(this.latchThrough, stamp.sequence)
+    this.mayBeReleased ||= holds === 0
   }
 
   /** What is known is noted: whoever waits for the turn may go on from that. */
@@ -371,14 +383,5 @@ export class OwnerCommands extends SerialQueue implements CountKeeper {
       this.answerEndsTurn = false
       this.passTurn()
     }
-  }
-
-  /** Whether the connection broke meanwhile: there may be more than one copy. */
-  private noteLateCopy(command: EntryCommand): boolean {
-    if (this.connectionEpoch === command.epochWhenSent) {
-      return false
-    }
-    this.ledger.mayArriveLate(command)
-    return true
   }
 }

@@ -1,0 +1,70 @@
+import { checkDuration, checkLease, checkOptions, checkSignal } from '../arguments/validate.js'
+import type { KnownKeys } from '../arguments/unknown-key.js'
+import { OncePerName, warn } from '../events.js'
+
+// A wait shorter than a slow round trip should still end with a yes or a no.
+export const ANSWER_MS = 250
+
+const SHORT_LEASE_MS = 100
+const SHORT_LEASE = 'HOLDFAST_SHORT_LEASE'
+const IN_MS = 'Durations are milliseconds, not seconds.'
+const warned = new OncePerName()
+
+/** All durations in milliseconds. */
+export interface AcquireOptions {
+  /** How long to wait. Left out: for ever (`tryAcquire`: one attempt). 0: one attempt. */
+  waitMs?: number | undefined
+  /** Redis gives the lock back after this long, whatever happens. Left out: the watchdog renews. */
+  leaseMs?: number | undefined
+  /** Ends the wait; the call rejects with its reason. */
+  signal?: AbortSignal | undefined
+}
+
+const ACQUIRE_OPTIONS: KnownKeys<AcquireOptions> = { waitMs: true, leaseMs: true, signal: true }
+
+/** The limits of a call, for one lock or for several. */
+export interface CallLimits {
+  /** undefined: for ever; 0: one attempt. */
+  readonly waitMs: number | undefined
+  /** undefined: the watchdog renews. */
+  readonly leaseMs: number | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** Of most calls. */
+const NO_LIMITS: CallLimits = { waitMs: undefined, leaseMs: undefined, signal: undefined }
+
+/**
+ * @param defaultWaitMs how long to wait where the options do not say, ms; undefined: for ever
+ * @param contexts adds the signal of the context that the call is in
+ * @throws InvalidArgumentError
+ */
+export function limitsOf(
+  options: AcquireOptions,
+  defaultWaitMs: number | undefined,
+  contexts: { signalBeside(signal: AbortSignal | undefined): AbortSignal | undefined },
+): CallLimits {
+  checkOptions('options', options, ACQUIRE_OPTIONS)
+  const { waitMs = defaultWaitMs, leaseMs, signal: given } = options
+  checkDuration('waitMs', waitMs, 'zero')
+  checkLevelLease(leaseMs)
+  checkSignal(given)
+  const signal = contexts.signalBeside(given)
+  const hasNone = waitMs === undefined && leaseMs === undefined && !signal
+  return hasNone ? NO_LIMITS : { waitMs, leaseMs, signal }
+}
+
+/** Redisson's users think in seconds: a lease this short is more likely a mistake than a wish. */
+export function checkLevelLease(leaseMs: number | undefined): void {
+  checkLease('leaseMs', leaseMs)
+  if (leaseMs !== undefined && leaseMs < SHORT_LEASE_MS && warned.take('process')) {
+    warn(SHORT_LEASE, `A lease of ${leaseMs} ms was asked for. ${IN_MS}`)
+  }
+}
+
+/** To be called once for each client: it is the lease of all that it takes without one. */
+export function warnOfShortWatchdog(lockWatchdogTimeout: number): void {
+  if (lockWatchdogTimeout < SHORT_LEASE_MS) {
+    warn(SHORT_LEASE, `A client has a lockWatchdogTimeout of ${lockWatchdogTimeout} ms. ${IN_MS}`)
+  }
+}
