@@ -5,7 +5,8 @@ import { availableParallelism } from 'node:os'
 import { parseOptionsAndTexts, UsageError, wholeNumber } from './command-line.mjs'
 import { interruption } from './interruption.mjs'
 import { provideServerProgram } from './redis/server-program.mjs'
-import { COMMANDS, SCRIPTS } from './smokes/commands.mjs'
+import { SCENARIOS } from '@holdfast/faults'
+import { COMMANDS, SCENARIOS_RUN_ELSEWHERE, SCRIPTS } from './smokes/commands.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 // They wait for most of their time, but on a machine that is busy leases end rightly.
@@ -57,7 +58,11 @@ const runAll = async (commands, jobs) => {
 
 const main = async ({ values, texts }) => {
   const jobs = values.jobs === undefined ? JOBS : wholeNumber('jobs', values.jobs, 64)
-  const wanted = Object.entries({ ...COMMANDS, ...SCRIPTS }).filter(
+  const scenarios = SCENARIOS.filter(({ name }) => !(name in SCENARIOS_RUN_ELSEWHERE)).map(
+    ({ name, smoke }) => [`faults ${name}`, { smoke: `scripts/faults.mjs ${name} ${smoke}`.trim() }],
+  )
+  const all = { ...COMMANDS, ...SCRIPTS, ...Object.fromEntries(scenarios) }
+  const wanted = Object.entries(all).filter(
     ([name, { smoke }]) => smoke && (texts.length === 0 || texts.some((text) => name.includes(text))),
   )
   if (wanted.length === 0) throw new UsageError(`no smoke has '${texts.join("' or '")}' in its name`)

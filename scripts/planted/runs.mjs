@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const TORTURE = ['scripts/torture.mjs', '--seed', '1', '--minutes', '0.1', '--kinds', 'lock']
+const TORTURE = ['scripts/faults.mjs', 'torture', '--seed', '1', '--minutes', '0.1', '--kinds', 'lock']
 const SEMAPHORES = ['scripts/semaphores.mjs', '--seed', '1', '--seconds', '5']
 const PRELOAD = `--import ${new URL('./preload.mjs', import.meta.url).href}`
 const JEST = [

@@ -16,19 +16,15 @@ export const COMMANDS = {
     smoke:
       'scripts/run-tests.mjs --every-client --selectProjects ioredis5 noderedis5 --testPathPatterns redis/trust',
   },
-  faults: { smoke: 'scripts/faults.mjs torture --minutes 0.1' },
-  'test:torture': { step: 'scripts/torture.mjs --minutes 1' },
+  // Its scenarios: below.
+  faults: { step: 'scripts/faults.mjs torture --minutes 1' },
   'test:failover': { smoke: 'scripts/failover.mjs --rounds 1' },
-  'test:read-write': { test: 'packages/core/test/redis/readers-and-writers.test.ts' },
-  'test:wake-ups': { smoke: 'scripts/wake-ups.mjs --waits 1000' },
   'test:pauses': { smoke: 'scripts/pauses.mjs --rounds 1 --holders 2 --lease 500' },
   'test:replay': { smoke: 'scripts/replay.mjs --operations 500' },
   'test:abandoned': { smoke: 'scripts/abandoned-waits.mjs --waits 2000' },
   'test:topologies': { step: 'scripts/topologies.mjs --smoke' },
   'test:under-load': { smoke: 'scripts/under-load.mjs --only sentinel-planned --rounds 1 --held 500' },
-  'test:fair': { test: 'packages/core/test/redis/fair-line.test.ts' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
-  'test:tokens': { test: 'packages/core/test/redis/fencing-tokens.test.ts' },
   'test:semaphores': { test: 'packages/core/test/redis/semaphores-of-processes.test.ts' },
   'test:queue': { test: 'packages/bullmq/test/redis/queue-of-processes.test.ts' },
   'test:telemetry': { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },
@@ -48,6 +44,19 @@ export const COMMANDS = {
   // In a copy: reads every changeset, as `version` does.
   changeset: { smoke: 'scripts/smokes/release.mjs' },
   version: { smoke: 'scripts/smokes/release.mjs' },
+}
+
+/**
+ * Scenarios of packages/faults that a test file or a step of CI runs. Each of the others runs as a smoke, with the
+ * arguments that it names itself.
+ *
+ * @type {Record<string, { step?: string, test?: string }>}
+ */
+export const SCENARIOS_RUN_ELSEWHERE = {
+  torture: { step: 'scripts/faults.mjs torture --minutes 1' },
+  'readers-and-writers': { test: 'packages/core/test/redis/readers-and-writers.test.ts' },
+  'fair-line': { test: 'packages/core/test/redis/fair-line.test.ts' },
+  tokens: { test: 'packages/core/test/redis/fencing-tokens.test.ts' },
 }
 
 /** Commands of the pages that are a script, without a name in package.json. */

@@ -2,8 +2,6 @@ import { join } from 'node:path'
 import { LockClient } from '@holdfast/core'
 import { FaultProxy, WorkerProcess } from '@holdfast/testing'
 
-const WORKER = new URL('./worker.mjs', import.meta.url)
-
 /** The worker processes, each on a wire of its own, and the files with what they saw. */
 export class Fleet {
   workers = []
@@ -59,7 +57,7 @@ export class Fleet {
     const file = join(this.#settings.folder, `worker-${number}.jsonl`)
     this.files.push(file)
     const { register, leaseMs, resyncMs, locks, flows, seed } = this.#settings
-    const { module = WORKER, more } = this.#settings
+    const { module, more } = this.#settings
     const process = await WorkerProcess.start(module)
     const worker = { name: `worker-${number}`, process, proxy }
     this.heal(worker)

@@ -11,7 +11,12 @@ interface Run {
 
 // Not a string of its own: whoever compiles this has no types of it.
 const list = new URL('../../../../scripts/smokes/commands.mjs', import.meta.url).href
-const { COMMANDS, SCRIPTS } = (await import(list)) as Record<'COMMANDS' | 'SCRIPTS', Record<string, Run>>
+const { COMMANDS, SCRIPTS, SCENARIOS_RUN_ELSEWHERE } = (await import(list)) as Record<
+  'COMMANDS' | 'SCRIPTS' | 'SCENARIOS_RUN_ELSEWHERE',
+  Record<string, Run>
+>
+const faults = new URL('../../../faults/build/scenarios/index.js', import.meta.url).href
+const { SCENARIOS } = (await import(faults)) as { SCENARIOS: { name: string }[] }
 
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
 /** Lines that do something. A failing step before it does not keep any from being run. */
@@ -66,8 +71,30 @@ describe('the commands that pages name', () => {
 })
 
 // What docs/reliability.md measures, and the pages it leaves the figures of one kind of lock to.
-const MEASURING = /npm run (test:(?!torture|planted|unit|fleets|clients)[\w-]+|bench:\w+|measure:failures)`/
+const MEASURING =
+  /npm run (test:(?!torture|planted|unit|fleets|clients)[\w-]+|faults -- (?!torture)[\w -]+|bench:\w+|measure:failures)`/
 const MEASURED = /(measured|Measured|cores|seed|rounds|times each|No failure)/
+
+describe('the fault programs that pages name', () => {
+  const scenarios = SCENARIOS.map(({ name }) => name)
+  const namedIn = (page: string): string[] =>
+    [...read(page).matchAll(/npm run faults -- (?!SCENARIO|NAME|--)([\w-]+)/g)].map(([, name]) => name!)
+
+  it('are there', () => {
+    expect(current.flatMap(namedIn).length).toBeGreaterThan(5)
+    expect(current.flatMap(namedIn).filter((name) => !scenarios.includes(name))).toEqual([])
+  })
+
+  it('are each run by CI: as a smoke, or as the list says', () => {
+    expect(Object.keys(SCENARIOS_RUN_ELSEWHERE).filter((name) => !scenarios.includes(name))).toEqual([])
+    const wrong = Object.entries(SCENARIOS_RUN_ELSEWHERE).filter(([name, { step, test }]) =>
+      step
+        ? !steps.some((line) => line.includes(step))
+        : !test || !new RegExp(`faults\\.mjs'|faults ${name}`).test(read(test)) || !read(test).includes(name),
+    )
+    expect(wrong.map(([name]) => name)).toEqual([])
+  })
+})
 
 describe('figures', () => {
   it('of the programs that break and measure name the commit they are of', () => {

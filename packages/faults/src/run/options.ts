@@ -38,6 +38,14 @@ export const count = (value: number, help: string, { least = 1, most = MOST } = 
   },
 })
 
+/** Whole numbers, separated by commas. */
+export const someNumbers = (values: readonly number[], help: string): OptionSpec<readonly number[]> => ({
+  help: `${help}, separated by commas`,
+  default: values,
+  value: 'LIST',
+  parse: (text) => text.split(',').map((part) => count(0, '').parse?.(part.trim()) ?? 0),
+})
+
 /** Milliseconds. */
 export const ms = (value: number, help: string, { least = 0, most = MOST } = {}): OptionSpec<number> => ({
   ...count(value, help, { least, most }),
@@ -93,6 +101,7 @@ export const optionOf = (name: string, spec: OptionSpec<unknown>): Option => {
   const flags = spec.value === undefined ? `--${kebab(name)}` : `--${kebab(name)} <${spec.value}>`
   const option = new Option(flags, spec.help)
   if (spec.parse) option.argParser((text) => spec.parse?.(text))
-  const isList = Array.isArray(spec.default)
-  return option.default(spec.default, isList ? 'all' : undefined)
+  const { default: value } = spec
+  const inHelp = Array.isArray(value) ? (value.every(Number.isInteger) ? value.join() : 'all') : undefined
+  return option.default(value, inHelp)
 }

@@ -1,12 +1,12 @@
 export interface SeededRandom {
   /** From 0 up to, and without, 1. */
-  next(): number
+  readonly next: () => number
   /** From `least` up to, and without, `below`. */
-  between(least: number, below: number): number
+  readonly between: (least: number, below: number) => number
   /** A whole number from 0 up to, and without, `below`. */
-  whole(below: number): number
-  pick<T>(list: readonly T[]): T
-  chance(share: number): boolean
+  readonly whole: (below: number) => number
+  readonly pick: <T>(list: readonly T[]) => T
+  readonly chance: (share: number) => boolean
 }
 
 /**

@@ -1,0 +1,13 @@
+/** A table in Markdown: the first row is its head, numbers stand to the right. */
+export const table = (rows: readonly (readonly string[])[]): string[] => {
+  const [head = []] = rows
+  const widths = head.map((_, column) => Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))).join(' | ')} |`
+  const rule = `| ${widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`
+  return [line(head), rule, ...rows.slice(1).map(line)]
+}
+
+/** The least value that at least this part of all does not exceed. */
+export const percentile = (sorted: readonly number[], part: number): number =>
+  sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? 0
