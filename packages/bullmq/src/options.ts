@@ -82,7 +82,7 @@ export function checkLockedOptions(processor: unknown, options: LockedOptions<ne
   check('leaseMs', leaseMs, isNumber(leaseMs) && leaseMs > 0, 'a number of milliseconds, greater than 0')
   if ('lock' in options) {
     check('lock', options.lock, typeof options.lock === 'function', 'a function of the job')
-    check('lock', options.lock, !('name' in options || 'locks' in options), 'left out beside locks and name')
+    check('lock', options.lock, !('name' in options || 'locks' in options), 'omitted with locks and name')
   } else {
     const { locks, name } = options
     check('locks', locks, isObject(locks) && 'getLock' in locks, 'a LockClient')

@@ -13,7 +13,7 @@ export async function postpone<J extends Job>(
   conflict: { readonly error: LockTimeoutError; readonly delayMs: number | ((job: J) => number) | undefined },
 ): Promise<DelayedError> {
   if (token === undefined) {
-    throw new InvalidArgumentError('token', token, "the worker's token, where a conflict delays the job")
+    throw new InvalidArgumentError('token', token, "the worker's token, if a conflict delays the job")
   }
   // eslint-disable-next-line no-restricted-properties -- only that jobs differ matters
   const { error, delayMs = defaultDelay(job.attemptsStarted, Math.random()) } = conflict

@@ -128,14 +128,12 @@ export class LockTimeoutError extends LockError {
 function whatKeptIt({ holder, permits, nodes, onlyContenders }: TimeoutDetails): string {
   if (nodes) {
     const said = nodes.map((node) => `node ${node.index} ${whatItDid(node)}`).join('; ')
-    return onlyContenders === true
-      ? `nobody is known to have it, only others that want it have nodes: ${said}`
-      : said
+    return onlyContenders === true ? `no known holder, other contenders have nodes: ${said}` : said
   }
   if (permits) {
     return permitsInWords(permits)
   }
-  return holder ? holderInWords(holder) : 'somebody else has it'
+  return holder ? holderInWords(holder) : 'another owner holds it'
 }
 
 function permitsInWords({ wanted, free = 0, isMissing }: WaitedPermits): string {
@@ -158,9 +156,9 @@ function permitsInWords({ wanted, free = 0, isMissing }: WaitedPermits): string 
 export type LossReason = 'expired' | 'gone' | 'forced' | 'closed'
 
 const LOSS_TEXT: Record<LossReason, string> = {
-  expired: 'its lease could not be trusted any longer',
-  gone: 'Redis no longer has it under this owner',
-  forced: 'somebody released it by force',
+  expired: 'its lease can no longer be trusted',
+  gone: 'Redis no longer holds it for this owner',
+  forced: 'it was released by force',
   closed: 'its client was closed',
 }
 
@@ -224,7 +222,7 @@ export class SelfDeadlockError extends LockError {
 /** An owner tried to acquire a non-reentrant lock it already holds. Its hold is unharmed. */
 export class NotReentrantError extends LockError {
   constructor(lockName: string, owner: string) {
-    super('NOT_REENTRANT', `Lock "${lockName}" is not reentrant, and this caller has it already.`, {
+    super('NOT_REENTRANT', `Lock "${lockName}" is not reentrant, and this caller already holds it.`, {
       lockName,
       owner,
     })
@@ -248,8 +246,17 @@ export class InvalidArgumentError extends LockError {
   /** Not enumerable: the value may be large or contain a password, and loggers print all enumerable properties. */
   readonly value: unknown
 
-  constructor(argument: string, value: unknown, rule: string) {
-    super('INVALID_ARGUMENT', `${argument} must be ${rule}; got ${formatValue(value)}.`)
+  constructor(argument: string, value: unknown, rule: string)
+  /** @internal */
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- the message is not part of the public API
+  constructor(argument: string, value: unknown, rule: string, message: string)
+  constructor(
+    argument: string,
+    value: unknown,
+    rule: string,
+    message = `${argument} must be ${rule}; got ${formatValue(value)}.`,
+  ) {
+    super('INVALID_ARGUMENT', message)
     this.argument = argument
     this.value = value
     Object.defineProperty(this, 'value', { enumerable: false })
@@ -262,7 +269,7 @@ export class WrongTypeError extends LockError {
 
   /** @param what the kind of object the key should belong to */
   constructor(lockName: string, key: string, cause: Error, what = 'a lock') {
-    super('WRONG_TYPE', `Key "${key}" is not that of ${what}: ${foreign(cause.message)}`, { lockName, cause })
+    super('WRONG_TYPE', `Key "${key}" is not ${what}: ${foreign(cause.message)}`, { lockName, cause })
     this.key = key
   }
 }

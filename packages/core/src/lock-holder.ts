@@ -66,14 +66,14 @@ export function nameOf({ owner, clientName, threadId }: LockHolder): string {
   return clientName === undefined ? owner : `${clientName} (thread ${threadId})`
 }
 
-/** As `orders-7f9-12 (thread 42) has had it for 12.3 s, 17 s of lease left`. */
+/** As `orders-7f9-12 (thread 42) has held it for 12.3 s, 17 s of lease left`. */
 export function holderInWords(holder: LockHolder): string {
   const { heldForMs, heldForAtLeastMs, leaseLeftMs, longestLeaseMs, others = 0 } = holder
   const bound =
-    Math.round(heldForAtLeastMs) > 0 ? `has had it for at least ${spoken(heldForAtLeastMs)}` : 'has it'
-  const howLong = heldForMs === undefined ? bound : `has had it for ${spoken(heldForMs)}`
+    Math.round(heldForAtLeastMs) > 0 ? `has held it for at least ${spoken(heldForAtLeastMs)}` : 'holds it'
+  const howLong = heldForMs === undefined ? bound : `has held it for ${spoken(heldForMs)}`
   const besides = others > 0 ? `, and ${others} other${others === 1 ? '' : 's'} with it` : ''
-  const lease = leaseLeftMs < 0 ? 'its lease has no end' : `${spoken(leaseLeftMs)} of lease left`
+  const lease = leaseLeftMs < 0 ? 'its lease does not expire' : `${spoken(leaseLeftMs)} of lease left`
   const doubt =
     longestLeaseMs === undefined
       ? ''

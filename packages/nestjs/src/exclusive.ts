@@ -71,7 +71,7 @@ export function Exclusive(options: ExclusiveTaskOptions = {}): ExclusiveDecorato
   ): PropertyDescriptor => {
     const work = descriptor?.value
     if (typeof work !== 'function' || typeof prototype === 'function') {
-      throw new InvalidArgumentError('@Exclusive', work, 'on a method of the objects of a class')
+      throw new InvalidArgumentError('@Exclusive', work, 'on an instance method of a class')
     }
     const property = injectClient(prototype, options.client)
     const name = options.name ?? nameOf(prototype, method)
@@ -124,7 +124,7 @@ class Schedule {
     this.latest = { tick, at }
     if (tick === before.tick && at - before.at < everyMs * LEAST_APART) {
       // Every process would silently skip it as done: a tick that never runs.
-      const rule = `at most the time between two ticks, and this process came again after ${at - before.at} ms`
+      const rule = `at most the time between two calls, and this process was called again after ${at - before.at} ms`
       throw new InvalidArgumentError('everyMs', everyMs, rule)
     }
     return tick
@@ -147,7 +147,7 @@ function check(options: ExclusiveTaskOptions): void {
     throw new InvalidArgumentError('everyMs', everyMs, 'a whole number of milliseconds, greater than 0')
   }
   if (everyMs !== undefined && tick !== undefined) {
-    throw new InvalidArgumentError('everyMs', everyMs, 'left out beside tick, which tells the tick by itself')
+    throw new InvalidArgumentError('everyMs', everyMs, 'omitted with tick, which determines the tick')
   }
 }
 
@@ -167,7 +167,11 @@ function injectClient(prototype: object, client: string | undefined): symbol {
 function clientOf(host: Host, property: symbol): LockClient {
   const locks = host[property]
   if (!locks) {
-    throw new InvalidArgumentError('@Exclusive', undefined, 'in an object that Nest made, beside LocksModule')
+    throw new InvalidArgumentError(
+      '@Exclusive',
+      undefined,
+      'in an object created by Nest, with LocksModule imported',
+    )
   }
   return locks
 }

@@ -85,5 +85,5 @@ export class Listeners {
 
 /** Logged, because Node would turn a rethrown error into an uncaught exception. */
 function complain(error: unknown): void {
-  diag.error('holdfast: what was seen of a lock is lost', error)
+  diag.error('holdfast: an observation of a lock was dropped', error)
 }

@@ -17,42 +17,42 @@ export const METRICS = {
   },
   hold: {
     metric: 'holdfast.lock.hold.duration',
-    description: 'From having a lock to giving it back or losing it',
+    description: 'From acquiring a lock to releasing or losing it',
     ...{ type: 'histogram', unit: 's', buckets: HOLDS },
   },
   handOff: {
     metric: 'holdfast.lock.handoff.duration',
-    description: 'From the wake-up of a waiter to its having the lock',
+    description: 'From the wake-up of a waiter to its acquiring the lock',
     ...{ type: 'histogram', unit: 's', buckets: HAND_OFFS },
   },
   margin: {
     metric: 'holdfast.lock.renewal.margin',
-    description: 'How long a lease could still be trusted when its renewal was answered',
+    description: 'Trusted time left of a lease when the reply to its renewal arrived',
     ...{ type: 'histogram', unit: 's', buckets: MARGINS },
   },
   waiters: {
     metric: 'holdfast.lock.waiters',
-    description: 'Calls that wait for a lock now',
+    description: 'Calls currently waiting for a lock',
     ...{ type: 'updown', unit: '{call}' },
   },
   held: {
     metric: 'holdfast.lock.held',
-    description: 'Locks that are held now',
+    description: 'Locks currently held',
     ...{ type: 'updown', unit: '{lock}' },
   },
   acquisitions: {
     metric: 'holdfast.lock.acquisitions',
-    description: 'Calls for a lock that have ended, by what came of them',
+    description: 'Completed calls for a lock, by outcome',
     ...{ type: 'counter', unit: '{call}' },
   },
   losses: {
     metric: 'holdfast.lock.losses',
-    description: 'Holds that ended although nobody gave them back',
+    description: 'Holds that were lost',
     ...{ type: 'counter', unit: '{lock}' },
   },
   renewals: {
     metric: 'holdfast.lock.renewals',
-    description: 'Answers to renewals',
+    description: 'Renewals of leases, by result',
     ...{ type: 'counter', unit: '{renewal}' },
   },
 } as const

@@ -188,7 +188,7 @@ export class AllSeries {
       const template: unknown = nameOf(lockName)
       return typeof template === 'string' ? template : OTHER
     } catch (error) {
-      diag.error('holdfast: the function for names of locks threw', error)
+      diag.error('holdfast: the function for lock names threw', error)
       return OTHER
     }
   }

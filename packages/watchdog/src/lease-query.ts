@@ -18,7 +18,7 @@ export function renewal<L extends RenewableLease>(store: LeaseStore<L>): LeaseQu
     settle(watch, sentAt, answer) {
       if (answer === 'renewed') watch.confirm(sentAt, watch.lease.ttlMs)
       else if (answer === 'lost') watch.lose('refused')
-      else throw new Error(`the store did not say whether it renewed the lease, but "${answer}"`)
+      else throw new Error(`the outcome of the renewal is unknown: the store answered "${answer}"`)
     },
   }
 }

@@ -34,7 +34,7 @@ describe('the arguments of locked', () => {
   it('are refused with the known one that a misspelt one is nearest to', () => {
     const options = { name: 'a', locks: { getLock: process }, onconflict: 'fail' }
     const call = (): unknown => locked(process, options as never)
-    expect(call).toThrow(/unknown key "onconflict" \(did you mean onConflict\?\)/)
+    expect(call).toThrow(/Unknown option "onconflict" in \w+ \(did you mean onConflict\?\)/)
   })
 
   it('are refused without a processor', () => {

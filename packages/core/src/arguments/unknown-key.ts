@@ -13,7 +13,8 @@ export function unknownKey(
 ): InvalidArgumentError {
   const nearest = nearestOf(key, known)
   const hint = nearest === undefined ? `known: ${known.join(', ')}` : `did you mean ${nearest}?`
-  return new InvalidArgumentError(argument, options, `without the unknown key ${formatValue(key)} (${hint})`)
+  const message = `Unknown option ${formatValue(key)} in ${argument} (${hint}); got ${formatValue(options)}.`
+  return new InvalidArgumentError(argument, options, 'without unknown options', message)
 }
 
 const MOST_EDITS = 2

@@ -74,7 +74,7 @@ export function checkOptions(
   checkObject(argument, options)
   // A signal has no enumerable keys, so it would pass; and the wait it was meant to end would never end.
   if (options instanceof AbortSignal) {
-    throw new InvalidArgumentError(argument, options, 'an object; a signal is its key signal')
+    throw new InvalidArgumentError(argument, options, 'an object; pass a signal as { signal }')
   }
   // On the path of every acquire: valid options must not allocate.
   for (const key in options as object) {

@@ -62,11 +62,7 @@ export async function openTarget(target: RedisTarget, options: PortOptions): Pro
   } catch (error) {
     // Without the URL and the error that quotes it: it may contain a password.
     throw isOfUrl(error)
-      ? new InvalidArgumentError(
-          'target',
-          'a text that is none',
-          'a valid URL, such as "redis://localhost:6379"',
-        )
+      ? new InvalidArgumentError('target', 'an invalid URL', 'a valid URL, such as "redis://localhost:6379"')
       : error
   }
 }

@@ -97,7 +97,7 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
   async remaining(lease: Leased, limits: { timeoutMs: number }): Promise<number | null> {
     if (this.queuedAt && this.isQueued(this.queuedAt, lease)) {
       throw new Error(
-        'The latest question went into a transaction that somebody has opened on the connection.',
+        'The latest query was queued in a transaction that the application has opened on the connection.',
       )
     }
     const ms = await lease.remaining(limits.timeoutMs).catch((error: unknown) => {

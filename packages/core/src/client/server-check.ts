@@ -50,8 +50,9 @@ function warnOfEviction(info: string): void {
     warn(
       'HOLDFAST_EVICTION',
       `Redis may evict locks that are held: its maxmemory-policy is '${policy}' and its maxmemory ${limit} bytes. ` +
-        'A lock is a key with a time to live, which this policy may delete when memory runs short; somebody ' +
-        "else gets in then. Set maxmemory-policy to 'noeviction', or keep locks in a Redis of their own that has it.",
+        'A lock is a key with a time to live, which this policy may delete when memory runs short; another ' +
+        "client can then acquire the lock. Set maxmemory-policy to 'noeviction', or use a separate Redis with that " +
+        'policy for locks.',
     )
   }
 }

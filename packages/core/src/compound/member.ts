@@ -170,7 +170,7 @@ export function refuseTwins(answers: readonly MemberAnswer[]): void {
   for (const answer of answers) {
     const holder = answer.kind === 'busy' ? answer.error.holder : undefined
     if (holder && owners.has(holder.owner)) {
-      const rule = 'locks that differ in Redis, where two of them are one'
+      const rule = 'locks that differ in Redis: two of them are the same lock'
       throw new InvalidArgumentError('locks', answer.member.lockName, rule)
     }
   }

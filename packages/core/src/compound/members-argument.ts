@@ -16,15 +16,11 @@ export interface Members {
  */
 export function membersOf(locks: readonly unknown[], home: Session, thread: CallSite | null): Members {
   if (locks.length === 0) {
-    throw new InvalidArgumentError(
-      'locks',
-      locks,
-      'at least one lock of getLock() and the like: there is none',
-    )
+    throw new InvalidArgumentError('locks', locks, 'at least one lock, as from getLock()')
   }
   if (!locks.every((each) => each instanceof Lock)) {
     const wrong = locks.find((each) => !(each instanceof Lock))
-    throw new InvalidArgumentError('locks', wrong, 'locks of getLock() and the like')
+    throw new InvalidArgumentError('locks', wrong, 'locks, as from getLock()')
   }
   refuseTwice(locks)
   const threads = new Map<Session, CallSite | null>(thread ? [[home, thread]] : [])

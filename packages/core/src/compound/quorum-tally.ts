@@ -96,7 +96,7 @@ export class QuorumTally {
   }
 
   private get reports(): NodeReport[] {
-    const unheard = this.unheard.map((member) => notHeard(member, 'Its answer changed nothing any more.'))
+    const unheard = this.unheard.map((member) => notHeard(member, 'Its reply no longer mattered.'))
     const all = [...this.answers, ...unheard].map((each) => reportOf(each, this.members))
     return all.sort((a, b) => a.index - b.index)
   }

@@ -80,7 +80,7 @@ async function ask(
   if (left.length > 0 && !mayBeEnough && call.signal?.aborted !== true) {
     return new QuorumRound(call, of, { members: left, said: answers, first }).ask()
   }
-  const why = `It did not answer within ${nodeTimeoutMs} ms when it was asked last, and is passed over until it does.`
+  const why = `It did not answer within ${nodeTimeoutMs} ms last time, and is skipped until it does.`
   return { answers: [...answers, ...left.map((member) => notHeard(member, why))], unheard }
 }
 

@@ -2,8 +2,8 @@ import { InvalidArgumentError } from '../errors.js'
 
 const GENERATORS = ['[object GeneratorFunction]', '[object AsyncGeneratorFunction]']
 const RULE =
-  'on a method that gives a promise. A generator, an async iterable and an Observable do their work when they are read, ' +
-  'after the lock was given back: take it where they are read, as in `const hold = await lock.acquire()` at the ' +
+  'on a method that returns a promise. A generator, an async iterable and an Observable do their work when they are read, ' +
+  'after the lock was released: acquire it where they are read, as in `const hold = await lock.acquire()` at the ' +
   'beginning of the generator and `await hold.release()` in its `finally`'
 
 /** @throws InvalidArgumentError for a generator function; a compiler may have turned it into a plain function */

@@ -80,7 +80,7 @@ export function checkLockedOptions(options: LockedOptions<never>): void {
     throw new InvalidArgumentError(
       'waitMs',
       waitMs,
-      "left out beside onBusy: 'wait', which waits without a limit",
+      "omitted with onBusy: 'wait', which waits without a limit",
     )
   }
 }

@@ -24,7 +24,7 @@ export function reportLoss(session: Reporting, of: Reported, error: LockLostErro
   if (session.events.hasListeners('lost')) {
     session.events.emit('lost', { lockName, owner, error })
   } else if (!of.loss.isObserved && error.reason !== 'closed' && warnedOfLoss.take(lockName)) {
-    warn('HOLDFAST_LOST', `${error.message} Nobody listens: use hold.signal, or on('lost', ...).`)
+    warn('HOLDFAST_LOST', `${error.message} There is no listener: use hold.signal, or on('lost', ...).`)
   }
 }
 
@@ -56,7 +56,7 @@ export function reportFailedRelease(
 }
 
 function cutOff(lockName: string, cause: ClientClosedError): RedisUnavailableError {
-  const message = 'The client was closed before Redis took the release.'
+  const message = 'The client was closed before Redis confirmed the release.'
   return new RedisUnavailableError(message, { outcome: 'not-sent', transient: false, lockName, cause })
 }
 
@@ -68,7 +68,7 @@ export function unexpectedReplies(events: EventHub): CommandTrouble['unexpected'
       events.emit('unexpected-reply', { lockName, script: script.name, reply, error })
     } else if (!hasWarned) {
       hasWarned = true
-      warn('HOLDFAST_REPLY', `${error.message} Nobody listens: use on('unexpected-reply', ...).`)
+      warn('HOLDFAST_REPLY', `${error.message} There is no listener: use on('unexpected-reply', ...).`)
     }
   }
 }

@@ -94,6 +94,6 @@ export function lockHttpError(error: unknown, answers: LockErrorAnswers = {}): u
   }
 }
 
-const BUSY = 'Somebody else is at it. Try again later.'
+const BUSY = 'Conflict: the resource is locked. Try again later.'
 const LOST = 'The lock was lost during the work, which may have been done in part.'
 const UNAVAILABLE = 'Locks are not available. Try again later.'

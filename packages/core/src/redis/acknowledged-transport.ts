@@ -59,7 +59,7 @@ export class AcknowledgedTransport implements ScriptTransport {
   private send([key = '']: readonly string[], wish: Wish): Promise<Acknowledged> {
     const connection = this.port.acknowledgedAt?.(key)
     if (!connection) {
-      return Promise.reject(new Error('No primary is known that has the slot.'))
+      return Promise.reject(new Error('The primary of the slot is not known.'))
     }
     const answer = this.sendOn(connection, wish)
     return this.port.slotOf ? answer.catch((error: unknown) => this.follow(error, key, wish)) : answer
@@ -162,7 +162,9 @@ function settledAs(waited: Promise<number>): Promise<{ count: number; error?: Er
   return waited.then(
     (count) =>
       // NaN compares as not fewer than any number, so it would count as enough.
-      Number.isInteger(count) ? { count } : { count: 0, error: new Error('WAIT was answered by no number.') },
+      Number.isInteger(count)
+        ? { count }
+        : { count: 0, error: new Error('The reply to WAIT is not a number.') },
     (error: unknown) => ({ count: 0, error: new Error(`WAIT failed: ${String(error)}`) }),
   )
 }

@@ -114,8 +114,8 @@ export function unexpected(
 ): RedisUnavailableError {
   const why = cause.isQueued
     ? 'the connection is in a transaction that was opened by hand (MULTI), and the command runs at its EXEC, or never. ' +
-      'Give Holdfast a connection on which nobody does that'
-    : 'something changes what this connection answers (a proxy, or a command that a shared connection must not be given)'
+      'Give Holdfast a connection that is not used for transactions'
+    : 'something alters the replies of this connection (a proxy, or a command that must not be sent on a shared connection)'
   const message = `${cause.message} to a script: ${why}.`
   return new RedisUnavailableError(message, {
     outcome: 'unknown',
@@ -178,7 +178,7 @@ export function abandoned(call: About): LockError {
 
 /** The primary has the lease, but a replica without it may replace the primary. */
 export function unacknowledged(replicas: number, { acks, timeoutMs }: ReplicaAcks, call: About): LockError {
-  const message = `Only ${replicas} of ${acks} replicas had it within ${timeoutMs} ms; whether it outlives a fail-over is unknown.`
+  const message = `Only ${replicas} of ${acks} replicas acknowledged it within ${timeoutMs} ms; whether it survives a fail-over is unknown.`
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
 }
 
@@ -218,7 +218,7 @@ export function unansweredWait(
   const ms = `${Math.round(waitedMs)} ms`
   if (failure && outcome === 'refused') {
     const { cause } = failure
-    const message = `Redis refused the command: ${isNativeError(cause) ? foreign(troubleInWords(cause)) : ''}. It was tried for ${ms}.`
+    const message = `Redis refused the command: ${isNativeError(cause) ? foreign(troubleInWords(cause)) : ''}. Retried for ${ms}.`
     return new RedisUnavailableError(message, { outcome, transient, lockName, waitedMs, cause })
   }
   // A connection that stays down explains more than the command that was in flight when it broke.

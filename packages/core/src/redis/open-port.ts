@@ -91,8 +91,7 @@ export function openNodeRedis(nodeRedis: NodeRedis, options: object, runtime: Ru
 /** Without the URL, which may contain a password. */
 function notInstalled(target: RedisTarget, isForNodeRedis: boolean): InvalidArgumentError {
   if (typeof target === 'string') {
-    const rule =
-      'a client of your own unless ioredis, redis (node-redis) or iovalkey is installed, and none is'
+    const rule = 'an existing client: neither ioredis, redis (node-redis) nor iovalkey is installed'
     return new InvalidArgumentError('target', 'a URL', rule)
   }
   return new InvalidArgumentError(
@@ -128,7 +127,7 @@ export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Pr
       if (port.state === 'ready') {
         finish(resolve)
       } else if (port.trouble && lastsForGood(port.trouble)) {
-        fail('Redis cannot be connected to', false)
+        fail('Cannot connect to Redis', false)
       } else if (port.state === 'ended') {
         fail('The Redis connection has ended', false)
       }
@@ -140,7 +139,7 @@ export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Pr
 
 function warnOfSilence({ trouble, advice }: RedisPort, timeoutMs: number): void {
   const why = trouble ? `: ${troubleInWords(trouble)}` : ''
-  const until = `It is tried on until ${timeoutMs} ms are over (unavailableTimeoutMs).`
+  const until = `Retrying until ${timeoutMs} ms have passed (unavailableTimeoutMs).`
   warn('HOLDFAST_CONNECTING', `No connection to Redis for ${SILENT_MS} ms${why}.${advice} ${until}`)
 }
 

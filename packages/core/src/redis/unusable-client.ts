@@ -11,7 +11,7 @@ const NODE_REDIS_VERSIONS = '5.5.5 or newer, or 6'
 export function withoutScripting(value: unknown): string | null {
   const client = (value ?? {}) as Like
   if (typeof client.invokeScript === 'function' && typeof client.customCommand === 'function') {
-    return 'a client of ioredis, iovalkey or node-redis: one of Valkey GLIDE is something that Holdfast cannot use'
+    return 'a client of ioredis, iovalkey or node-redis: Valkey GLIDE is not supported'
   }
   // node-redis 3 and older, whose commands take callbacks.
   if (typeof client.internal_send_command === 'function') {
@@ -43,7 +43,7 @@ export function unusableClient(value: unknown): string | null {
 /** Options that ioredis would silently accept, to connect to localhost. @returns as unusableClient */
 export function unusableOptions(options: object): string | null {
   if ('addresses' in options) {
-    return 'options of ioredis, iovalkey or node-redis: `addresses` is one of Valkey GLIDE, which Holdfast cannot use'
+    return 'options of ioredis, iovalkey or node-redis: `addresses` is an option of Valkey GLIDE, which is not supported'
   }
   if ('sentinelRootNodes' in options) {
     return insteadOf('createSentinel')
@@ -60,5 +60,5 @@ export function olderThanSupported(what: string): string {
 }
 
 function insteadOf(kind: string): string {
-  return `a client of one connection: createClient instead of node-redis's ${kind}, which Holdfast cannot use`
+  return `a client of one connection, from createClient: node-redis's ${kind} is not supported`
 }

@@ -90,7 +90,7 @@ export class BoundedRun {
 
   private cutShort(atMostForMs: number): void {
     const { lockName, owner } = this.hold
-    const cause = new Error(`The run went on for longer than its atMostForMs, ${atMostForMs} ms.`)
+    const cause = new Error(`The run exceeded its atMostForMs of ${atMostForMs} ms.`)
     // Aborts before another owner can acquire the lock.
     this.overrun.abort(new LockLostError({ lockName, owner, reason: 'expired', cause }))
     void this.end('lost', cause)

@@ -191,7 +191,7 @@ function tickOf(given: TickOptions | undefined): number | undefined {
     return undefined
   }
   if (!isPlainObject(given)) {
-    throw new InvalidArgumentError('options', given, 'left out, or an object as in { tick: date }')
+    throw new InvalidArgumentError('options', given, 'omitted, or an object as in { tick: date }')
   }
   checkOptions('options', given, TICK_OPTIONS)
   const { tick } = given

@@ -454,7 +454,7 @@ describe('a key that no option has', () => {
     )
     await expectRefused(() => call(options as never), 'options', `{ ${Object.keys(options).join(', ')} }`)
     expect((failure as Error).message).toMatch(
-      `must be without the unknown key "${key!}" (${nearest === '' ? 'known: ' : `did you mean ${nearest}?`}`,
+      `Unknown option "${key!}" in options (${nearest === '' ? 'known: ' : `did you mean ${nearest}?`}`,
     )
     expect((failure as Error).message).not.toContain('secret')
   })
@@ -524,7 +524,7 @@ describe('what LockClient is built on', () => {
     'redis://%zz:secret@h',
   ])('connect refuses the text %p, and tells nobody what it was', async (text) => {
     for (const target of [text, { url: text }]) {
-      await expectRefused(() => LockClient.connect(target), 'target', 'a text that is none')
+      await expectRefused(() => LockClient.connect(target), 'target', 'an invalid URL')
       const failure = await LockClient.connect(target).catch((error: unknown) => error)
       expect(inspect(failure, { showHidden: true, depth: 9 })).not.toContain('secret')
     }
@@ -541,7 +541,7 @@ describe('what LockClient is built on', () => {
   )
 
   it.each([
-    [{ addresses: [{ host: 'localhost' }] }, '`addresses` is one of Valkey GLIDE'],
+    [{ addresses: [{ host: 'localhost' }] }, '`addresses` is an option of Valkey GLIDE'],
     [{ rootNodes: [{ url: 'redis://localhost' }] }, "node-redis's createCluster"],
     [{ name: 'primary', sentinelRootNodes: [] }, "node-redis's createSentinel"],
   ])('connect refuses the options %p, with which ioredis would go to localhost', async (target, named) => {

@@ -49,7 +49,7 @@ describe('a lock whose time to live somebody took away (PERSIST)', () => {
     expect(await lock.remainTimeToLive()).toBe(-1)
     expect(await outcomeOf(lock.acquire({ waitMs: 300 }))).toMatchObject({
       code: 'LOCK_TIMEOUT',
-      message: expect.stringContaining('its lease has no end') as unknown,
+      message: expect.stringContaining('its lease does not expire') as unknown,
     })
     const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())
     expect(await lock.forceUnlock()).toBe(true)

@@ -114,7 +114,7 @@ describe('connect() fails at once, and says why', () => {
     const [settings, why] = cases[name]!
     const error = await failureOf(() => LockClient.connect(open(settings), PATIENT))
     expect(error).toMatchObject({ outcome: 'not-sent', transient: false })
-    expect(error.message).toBe(`Redis cannot be connected to: ${why}.`)
+    expect(error.message).toBe(`Cannot connect to Redis: ${why}.`)
     expect((error.cause as Error).message).toContain(why)
   })
 
@@ -221,7 +221,7 @@ describe('connect() to a refused connection', () => {
     const why = `connect ECONNREFUSED 127.0.0.1:${rig.server.port}`
     expect(warned).toEqual([
       `HOLDFAST_CONNECTING: No connection to Redis for 2000 ms: ${why}. ` +
-        'It is tried on until 120000 ms are over (unavailableTimeoutMs).',
+        'Retrying until 120000 ms have passed (unavailableTimeoutMs).',
     ])
     await rig.server.restart()
     await soon(connecting).then((client) => client.close())

@@ -113,7 +113,7 @@ describe('on the wire', () => {
     const before = await rig.contents()
     for (const call of ['countDown', 'getCount', 'delete', 'await'] as const) {
       await expect(latch[call]()).rejects.toThrow(WrongTypeError)
-      await expect(latch[call]()).rejects.toThrow('is not that of a count-down latch: WRONGTYPE')
+      await expect(latch[call]()).rejects.toThrow('is not a count-down latch: WRONGTYPE')
     }
     await expect(latch.trySetCount(1)).rejects.toThrow(WrongTypeError)
     expect(await rig.contents()).toEqual(before)

@@ -82,7 +82,7 @@ describe('what is published', () => {
     expect(seen.ended.map(({ outcome }) => outcome)).toEqual(['timeout', 'timeout', 'aborted', 'error'])
     expect(seen.ended.map(({ error }) => (error as Error | undefined)?.message)).toEqual([
       ...[undefined, undefined, 'enough'],
-      expect.stringContaining('is not that of a lock'),
+      expect.stringContaining('is not a lock'),
     ])
     expect(seen.ended[1]!.holder).toMatchObject({ owner: hold.owner })
     await expect(lock.acquire({ waitMs: -1 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })

@@ -37,7 +37,7 @@ describe('LOCK_TIMEOUT', () => {
     await eventually(() => heard.length === 1)
     const error = await timeoutOf(others.getLock(NAME).acquire({ waitMs: 60 }))
     expect(error.message).toMatch(
-      /^Lock "order:42" not acquired in \d+ ms: orders \(thread \d+\) has had it for at least \d+ ms, \d+(\.\d)? s of lease left\.$/,
+      /^Lock "order:42" not acquired in \d+ ms: orders \(thread \d+\) has held it for at least \d+ ms, \d+(\.\d)? s of lease left\.$/,
     )
     const [, clientId, threadId] = /^(.*):(\d+)$/.exec(hold.owner) ?? []
     expect(clientId).toMatch(/^orders~/)
@@ -66,7 +66,7 @@ describe('LOCK_TIMEOUT', () => {
     await eventually(async () => (await rig.admin.llen(`redisson_lock_queue:{${NAME}}`)) === 1)
     const error = await timeoutOf((await rig.client()).getFairLock(NAME).acquire({ waitMs: 50 }))
     expect(error.placeInLine).toBe(2)
-    expect(error.message).toMatch(/: orders \(thread \d+\) has (had )?it.*; place 2 in line\.$/)
+    expect(error.message).toMatch(/: orders \(thread \d+\) (has held|holds) it.*; place 2 in line\.$/)
     await hold.release()
     await (await soon(first)).release()
   })
@@ -80,7 +80,7 @@ describe('LOCK_TIMEOUT', () => {
     expect(error.holder?.others).toBe(2)
     expect(reads.map(({ owner }) => owner)).toContain(error.holder?.owner)
     expect(error.message).toMatch(
-      /\(thread \d+\) has (it|had it for at least \d+ ms), and 2 others with it, /,
+      /\(thread \d+\) (holds it|has held it for at least \d+ ms), and 2 others with it, /,
     )
     await Promise.all(reads.map((hold) => hold.release()))
   })
@@ -102,7 +102,9 @@ describe('LOCK_TIMEOUT', () => {
     const both = others.getMultiLock(others.getLock('a'), others.getLock('b'))
     const error = await timeoutOf(both.acquire({ waitMs: 30 }))
     expect(error).toMatchObject({ lockName: 'b', holder: { clientName: 'orders' } })
-    expect(error.message).toMatch(/^Member "b" not acquired in \d+ ms: orders \(thread \d+\) has (had )?it/)
+    expect(error.message).toMatch(
+      /^Member "b" not acquired in \d+ ms: orders \(thread \d+\) (has held|holds) it/,
+    )
     await hold.release()
   })
 

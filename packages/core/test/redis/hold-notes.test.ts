@@ -61,7 +61,7 @@ describe.each(noted)('%s: a note', (_, lockOf) => {
     expect(holder?.heldForMs).toBeGreaterThanOrEqual(28)
     expect(holder?.heldForMs).toBeLessThan(SLACK_MS)
     expect(message).toMatch(
-      /: orders \(thread \d+\) has had it for \d+(\.\d)? m?s, \d+(\.\d)? s of lease left/,
+      /: orders \(thread \d+\) has held it for \d+(\.\d)? m?s, \d+(\.\d)? s of lease left/,
     )
     await hold.release()
     expect(await note()).toBeNull()
@@ -182,7 +182,7 @@ describe('a note', () => {
       leaseLeftMs: expect.any(Number),
       heldForAtLeastMs: expect.any(Number),
     })
-    expect(message).toContain(`: ${java.owner} has it`)
+    expect(message).toContain(`: ${java.owner} holds it`)
     await java.unlock(NAME)
     await rig.admin.del(NOTE)
   })

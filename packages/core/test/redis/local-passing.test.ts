@@ -160,7 +160,7 @@ describe('a lock is given back to Redis, not passed on,', () => {
     return next
   }
 
-  it('when this client has had it for 5 ms', async () => {
+  it('when this client has held it for 5 ms', async () => {
     await (await goesThroughRedis(({ clock }) => clock.skip(5))).release()
   })
 

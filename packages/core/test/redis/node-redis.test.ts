@@ -316,7 +316,7 @@ describe('what Holdfast cannot use of node-redis', () => {
     ['legacy', () => createClient().legacy()],
   ])('%s is refused, with what to use', async (kind, make) => {
     const other = make() as unknown as NodeRedisClient
-    const message = `redis must be a client of one connection: createClient instead of node-redis's ${kind}`
+    const message = `redis must be a client of one connection, from createClient: node-redis's ${kind}`
     expect(() => new LockClient(other)).toThrow(message)
     await expect(LockClient.connect(other)).rejects.toThrow(message)
   })

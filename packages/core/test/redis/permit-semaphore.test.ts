@@ -202,7 +202,7 @@ describe('refusals', () => {
     for (const call of calls) {
       const error: unknown = await call().catch((thrown: unknown) => thrown)
       expect(error).toMatchObject({ code: 'WRONG_TYPE' })
-      expect(String(error)).toContain('is not that of a permit-expirable semaphore: WRONGTYPE')
+      expect(String(error)).toContain('is not a permit-expirable semaphore: WRONGTYPE')
     }
     expect(await rig.contents()).toEqual(before)
     await clear()

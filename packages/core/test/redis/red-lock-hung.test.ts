@@ -78,7 +78,7 @@ describe('RedLock of five nodes, of which some hang (SIGSTOP), wanted by eight c
     nodes.at(4).proxy.delay(0.4 * NODE_TIMEOUT_MS)
     const error = await failureOf(lock.acquire({ waitMs: 0.35 * NODE_TIMEOUT_MS }))
     expect(error).toBeInstanceOf(LockTimeoutError)
-    expect((error as Error).message).toContain('Its answer changed nothing any more.')
+    expect((error as Error).message).toContain('Its reply no longer mattered.')
     nodes.at(4).proxy.pass()
     ;[2, 3].forEach((i) => nodes.at(i).server.resume())
     await vote.release()
@@ -153,7 +153,7 @@ describe('RedLock of three nodes, of which one does not answer in time', () => {
     const error = await failureOf(lock.acquire({ waitMs: 600 }))
     expect(error).toBeInstanceOf(LockTimeoutError)
     expect((error as Error).message).toMatch(
-      /: nobody is known to have it, only others that want it have nodes: node 0 acquired; node 1 is held by /,
+      /: no known holder, other contenders have nodes: node 0 acquired; node 1 is held by /,
     )
     nodes.at(2).server.resume()
     await vote.release()

@@ -85,7 +85,7 @@ describe('leases that replicas must have', () => {
       group.cutReplication()
       await expect(kind.of(locks, NAME).tryAcquire()).rejects.toMatchObject({
         code: 'REDIS_UNAVAILABLE',
-        message: expect.stringContaining('Only 0 of 2 replicas had it within 200 ms'),
+        message: expect.stringContaining('Only 0 of 2 replicas acknowledged it within 200 ms'),
       })
       await eventually(async () => ((await holders()) as unknown[]).length === 0)
     },

@@ -263,7 +263,7 @@ describe('exclusive', () => {
     expect(() => assertLocked()).toThrow(
       expect.objectContaining({
         ...{ code: 'NOT_LOCK_OWNER', lockName: undefined },
-        message: 'No lock is held by this caller: this is outside any schedule.',
+        message: 'No lock is held by this caller: the call is outside any schedule.',
       }),
     )
     const other = exclusive(name, { locks }, () => assertLocked('another'))
@@ -303,7 +303,7 @@ describe('exclusive', () => {
       await expect(nightly(passed)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'options' })
     }
     await expect(nightly({ tik: 5 })).rejects.toThrow(
-      'options must be without the unknown key "tik" (did you mean tick?); got { tik }.',
+      'Unknown option "tik" in options (did you mean tick?); got { tik }.',
     )
     expect(await ticksOf(locks, name)).toEqual([])
     for (const passed of [undefined, {}, { tick: undefined }, { tick: Date.now() + 60_000 }]) {

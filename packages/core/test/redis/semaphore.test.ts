@@ -185,7 +185,7 @@ describe("JavaScript's face", () => {
       const error = await call().catch((thrown: unknown) => thrown)
       expect(error).toBeInstanceOf(WrongTypeError)
       expect(error).toMatchObject({ key: NAME, lockName: NAME })
-      expect(String(error)).toContain(`Key "${NAME}" is not that of a semaphore: WRONGTYPE`)
+      expect(String(error)).toContain(`Key "${NAME}" is not a semaphore: WRONGTYPE`)
     }
     expect(await rig.contents()).toEqual(before)
     await rig.admin.del(NAME)

@@ -22,29 +22,29 @@ describe('an owner', () => {
 
 describe('a holder in words', () => {
   it.each([
-    [{ heldForMs: 12_345 }, 'orders-7f9-12 (thread 42) has had it for 12.3 s, 17 s of lease left'],
+    [{ heldForMs: 12_345 }, 'orders-7f9-12 (thread 42) has held it for 12.3 s, 17 s of lease left'],
     [
       { heldForMs: 12_345, heldForAtLeastMs: 3 },
-      'orders-7f9-12 (thread 42) has had it for 12.3 s, 17 s of lease left',
+      'orders-7f9-12 (thread 42) has held it for 12.3 s, 17 s of lease left',
     ],
     [
       { heldForAtLeastMs: 850 },
-      'orders-7f9-12 (thread 42) has had it for at least 850 ms, 17 s of lease left',
+      'orders-7f9-12 (thread 42) has held it for at least 850 ms, 17 s of lease left',
     ],
-    [{}, 'orders-7f9-12 (thread 42) has it, 17 s of lease left'],
-    [{ heldForMs: 303_400 }, 'orders-7f9-12 (thread 42) has had it for 5 min 3 s, 17 s of lease left'],
-    [{ heldForMs: 59_960 }, 'orders-7f9-12 (thread 42) has had it for 1 min 0 s, 17 s of lease left'],
-    [{ heldForMs: 999.6 }, 'orders-7f9-12 (thread 42) has had it for 1 s, 17 s of lease left'],
-    [{ leaseLeftMs: -1 }, 'orders-7f9-12 (thread 42) has it, its lease has no end'],
-    [{ others: 1 }, 'orders-7f9-12 (thread 42) has it, and 1 other with it, 17 s of lease left'],
-    [{ others: 3 }, 'orders-7f9-12 (thread 42) has it, and 3 others with it, 17 s of lease left'],
+    [{}, 'orders-7f9-12 (thread 42) holds it, 17 s of lease left'],
+    [{ heldForMs: 303_400 }, 'orders-7f9-12 (thread 42) has held it for 5 min 3 s, 17 s of lease left'],
+    [{ heldForMs: 59_960 }, 'orders-7f9-12 (thread 42) has held it for 1 min 0 s, 17 s of lease left'],
+    [{ heldForMs: 999.6 }, 'orders-7f9-12 (thread 42) has held it for 1 s, 17 s of lease left'],
+    [{ leaseLeftMs: -1 }, 'orders-7f9-12 (thread 42) holds it, its lease does not expire'],
+    [{ others: 1 }, 'orders-7f9-12 (thread 42) holds it, and 1 other with it, 17 s of lease left'],
+    [{ others: 3 }, 'orders-7f9-12 (thread 42) holds it, and 3 others with it, 17 s of lease left'],
     [
       { leaseLeftMs: 3_629_000, longestLeaseMs: 30_000 },
-      'orders-7f9-12 (thread 42) has it, 60 min 29 s of lease left, longer than any lease of this client (30 s): the ' +
+      'orders-7f9-12 (thread 42) holds it, 60 min 29 s of lease left, longer than any lease of this client (30 s): the ' +
         'holder asked for more, or the clock of Redis was set back',
     ],
-    [{ longestLeaseMs: 17_000 }, 'orders-7f9-12 (thread 42) has it, 17 s of lease left'],
-    [{ owner: 'java:57' }, 'java:57 has it, 17 s of lease left'],
+    [{ longestLeaseMs: 17_000 }, 'orders-7f9-12 (thread 42) holds it, 17 s of lease left'],
+    [{ owner: 'java:57' }, 'java:57 holds it, 17 s of lease left'],
   ])('%j', (known, text) => {
     expect(holderInWords(lockHolder({ ...facts, ...known }))).toBe(text)
   })
@@ -53,7 +53,7 @@ describe('a holder in words', () => {
     const holder = lockHolder({ ...facts, heldForMs: 12_345 })
     const error = new LockTimeoutError({ lockName: 'order:42', waitedMs: 99.6, holder, placeInLine: 3 })
     expect(error.message).toBe(
-      'Lock "order:42" not acquired in 100 ms: orders-7f9-12 (thread 42) has had it for 12.3 s, 17 s of lease left; ' +
+      'Lock "order:42" not acquired in 100 ms: orders-7f9-12 (thread 42) has held it for 12.3 s, 17 s of lease left; ' +
         'place 3 in line.',
     )
   })

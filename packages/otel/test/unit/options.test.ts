@@ -19,9 +19,9 @@ describe('options', () => {
   })
 
   it.each([
-    ['lockname', /unknown key "lockname" \(did you mean lockName\?\)/],
-    ['span', /unknown key "span" \(did you mean spans\?\)/],
-    ['enabled', /unknown key "enabled" \(known: lockName, maxLockNames, /],
+    ['lockname', /Unknown option "lockname" in \w+ \(did you mean lockName\?\)/],
+    ['span', /Unknown option "span" in \w+ \(did you mean spans\?\)/],
+    ['enabled', /Unknown option "enabled" in \w+ \(known: lockName, maxLockNames, /],
   ])('refuse what nobody reads, %s, and name the nearest', (key, text) => {
     const make = (): unknown => new HoldfastInstrumentation({ [key]: true })
     expect(make).toThrow(InvalidArgumentError)

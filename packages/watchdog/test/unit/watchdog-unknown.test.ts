@@ -69,7 +69,7 @@ describe('an unknown outcome', () => {
     expect(bench.store.batches[1]).toEqual(['unknown', 'unknown'])
     expect(leases.map((lease) => lease.failures.length)).toEqual([0, 1, 0, 1])
     expect(leases[1]!.failures).toEqual([
-      new Error('the store did not say whether it renewed the lease, but "unknown"'),
+      new Error('the outcome of the renewal is unknown: the store answered "unknown"'),
     ])
   })
 
