@@ -13,11 +13,14 @@ type Result = MemberHold[] | LockTimeoutError
 interface Line {
   readonly siblingMutex: SiblingMutex
   callers: number
-  /** Nobody answered a caller that would have waited for ever, monotonic ms: those who came before it need not ask. */
+  /**
+   * The last failure of a caller without a limit because of silent members, monotonic ms: callers that came before it
+   * need not ask again.
+   */
   outage: { readonly at: number; readonly error: unknown } | null
 }
 
-/** Locks that are wanted together. */
+/** Locks acquired together. */
 export interface MembersWanted {
   readonly members: readonly Member[]
   readonly needed: number
@@ -26,10 +29,10 @@ export interface MembersWanted {
 const linesOf = new WeakMap<Session, Map<string, Line>>()
 
 /**
- * The callers of one client that wait for the same locks ask for them one by one, in the order in which they came: of
- * two that ask at a time each may get what the other needs, and give it back, again and again, the longer an answer
- * takes the more often. Who does not wait asks beside the line; so does who has a part of them already, because whoever
- * is first may wait for that.
+ * Callers of one client that wait for the same locks try one by one, in order of arrival: of two that try at once,
+ * each may get what the other needs and give it back, again and again, the more often the longer replies take. A
+ * caller that does not wait tries outside the queue; so does one that already holds some of the locks, because the
+ * head may be waiting for those.
  *
  * @throws what `ask` throws; the reason of the call's signal; SelfDeadlockError; ClientClosedError
  */
@@ -44,19 +47,19 @@ export async function oneByOne(
   }
   const line = new CallerQueue(call, wanted)
   try {
-    // Not its turn: its wait is over, which one look has to say of whom, or there is something to re-enter.
+    // Not at the head: either the wait is over, and one look must find the holder, or there is something to re-enter.
     return (await line.takeTurn()) ? await line.inTurn(ask) : await ask()
   } finally {
     line.leave()
   }
 }
 
-/** Those that enclose the call. */
+/** The members held by contexts around the call. */
 export function membersHeld({ origin }: CompoundCall, { members }: MembersWanted): Member[] {
   return members.filter((member) => member.heldFrom(origin) !== undefined)
 }
 
-/** A place in the line of the callers of one client that want the same. Entered and left by each. */
+/** A place in the queue of one client's callers for the same locks. Each caller enters and leaves it itself. */
 class CallerQueue implements ReportedWait {
   private readonly session: Session
   private readonly lines: Map<string, Line>
@@ -76,13 +79,13 @@ class CallerQueue implements ReportedWait {
     this.line.callers += 1
   }
 
-  /** Resolves when it is the caller's turn; false: it will not be any more. */
+  /** Resolves when it is the caller's turn; false: it will never be. */
   async takeTurn(): Promise<boolean> {
     const { call, session } = this
     const limit = call.leftMs === Infinity ? {} : { timeoutMs: Math.max(1, call.leftMs) }
     const ticket = session.waiter.enter<true>({
       queue: this.line.siblingMutex.queue,
-      // Woken by whoever ends its turn.
+      // The previous head wakes the next one.
       ticks: false,
       ...limit,
       ...(call.signal ? { signal: call.signal } : {}),
@@ -139,7 +142,7 @@ class CallerQueue implements ReportedWait {
     this.call.parked()
     this.session.waitReporter.parked(this, {
       get ahead() {
-        // Besides those in line, the one whose turn it is.
+        // The queue, plus the caller whose turn it is.
         return ticket.ahead + 1
       },
     })
@@ -151,7 +154,7 @@ class CallerQueue implements ReportedWait {
     if (siblingMutex.taken) {
       return Promise.resolve({ kind: 'refused' })
     }
-    // Else each of them would wait in vain for as long as the first, one after the other.
+    // Otherwise each of them, one after the other, would wait in vain for as long as the first.
     if (outage && call.waitMs === undefined && call.startedAt < outage.at) {
       return Promise.reject(outage.error)
     }
@@ -163,7 +166,9 @@ class CallerQueue implements ReportedWait {
     releaseSiblingMutex(this.session, this.line.siblingMutex)
   }
 
-  /** Calls back when the context of the call comes to hold a part of them; returns the un-listener. */
+  /**
+   * Calls the callback when the call's context comes to hold some of the locks. Returns a function that removes it.
+   */
   private onHeld(callback: () => void): () => void {
     const { call } = this
     const stops = this.wanted.members.map((member) =>
@@ -173,7 +178,7 @@ class CallerQueue implements ReportedWait {
   }
 }
 
-/** Waits for one member may be short: that all of them together would never end has to be seen before. */
+/** The waits for single members may be short, so an endless wait for all of them must be detected here. */
 function refuseEndlessWait({ waitMs, origin }: CompoundCall, { members, needed }: MembersWanted): void {
   if (waitMs === undefined) {
     const endless = members.flatMap((member) => member.selfDeadlock(origin) ?? [])
@@ -183,7 +188,7 @@ function refuseEndlessWait({ waitMs, origin }: CompoundCall, { members, needed }
   }
 }
 
-/** The same in whatever order they are named. */
+/** The same for every order of the members. */
 function nameOf({ members, needed }: MembersWanted): string {
   const names = members.map(({ session, protocol }) => `${session.clientId} ${protocol.kind} ${protocol.key}`)
   return `${needed} of ${names.sort().join(', ')}`

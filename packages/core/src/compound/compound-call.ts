@@ -12,40 +12,42 @@ import { giveBack, together, type MemberAnswer, type Member, type MemberHold } f
 import { TimeLimit } from './time-limit.js'
 import { untilEnded } from './until-ended.js'
 
-// Rounds that chance alone brings about. After them callers in lockstep could refuse each other again and again.
+// Rounds that chance alone may take. After them, callers in lockstep could refuse each other again and again.
 const ROUNDS_WITHOUT_PAUSE = 3
 const FIRST_PAUSE_MS = 2
 const LONGEST_PAUSE_MS = 100
 
-/** What a caller of a compound lock asks for, as it was given. */
+/** A caller's request for a compound lock, with the options as given. */
 export interface CompoundRequest {
   readonly name: string
   readonly options: AcquireOptions
-  /** How long to wait where the options do not say, ms; undefined: for ever. */
+  /** The wait if the options have none, ms; undefined: no limit. */
   readonly defaultWaitMs: number | undefined
-  /** Where the call stands; null outside any context. */
+  /** The call site; null outside any context. */
   readonly origin: CallSite | null
-  /** Taken by `withLock`. */
+  /** The call comes from `withLock`. */
   readonly ofCallback: boolean
-  /** Called once, before it sleeps. */
+  /** Called once, before the call sleeps. */
   readonly onWait: () => void
 }
 
-/** One call for a compound lock: its limits, counted from its beginning, and the calls for members it is made of. */
+/**
+ * One call for a compound lock: its limits, counted from its start, and the calls for members that it consists of.
+ */
 export class CompoundCall {
-  /** undefined: for ever; 0: one attempt. */
+  /** undefined: no limit; 0: one attempt. */
   readonly waitMs: number | undefined
   readonly leaseMs: number | undefined
   readonly origin: CallSite | null
   readonly ofCallback: boolean
   readonly signal: AbortSignal | undefined
-  /** Null: nobody looks on. */
+  /** Null without subscribers. */
   publication: CallPublication | null = null
   readonly startedAt: number
   private hasWaited = false
-  /** What it may still have in Redis and is giving back, and of which member. */
+  /** Levels that may still exist in Redis and are being released, by their release. */
   private readonly debts = new Map<Promise<unknown>, Member>()
-  /** Members that left it without an answer: their debts may last as long as their silence. */
+  /** Members that have not replied: their release may take as long as their silence. */
   private readonly silent = new Set<Member>()
 
   /** @throws InvalidArgumentError */
@@ -63,7 +65,7 @@ export class CompoundCall {
     this.startedAt = session.clock.now()
   }
 
-  /** Takes, and lets whoever looks on see one call instead of those for members. */
+  /** Runs the acquisition and publishes it as one call, instead of the calls for members. */
   seenAs(
     wanted: RequestedHold,
     take: () => Promise<MemberHold[] | LockTimeoutError>,
@@ -84,37 +86,37 @@ export class CompoundCall {
     return this.session.clock.now() - this.startedAt
   }
 
-  /** What is left of the wait, ms. */
+  /** Time left of the wait, ms. */
   get leftMs(): number {
     return this.waitMs === undefined ? Infinity : this.waitMs - this.waitedMs
   }
 
-  /** Whether there is no time for another try. */
+  /** Whether no time is left for another try. */
   get isOver(): boolean {
     return this.leftMs <= 0
   }
 
-  /** Whether it was ended from outside. */
+  /** Whether the signal or `close` ended the call. */
   get hasEnded(): boolean {
     return this.signal?.aborted === true || this.session.closing.aborted
   }
 
-  /** @throws the reason of the signal; ClientClosedError, also while clients of members are open */
+  /** @throws the reason of the signal; ClientClosedError, also while clients of members are still open */
   throwIfEnded(): void {
     this.signal?.throwIfAborted()
     this.session.assertOpen(this.lockName)
   }
 
   /**
-   * One try for each, sent in this turn: those of one Redis travel as one script.
-   * @param limitMs after which a member without an answer has failed; what it still grants is given back. Default:
-   *   the end of the wait, but time for an answer
+   * Tries each member once, in this turn: tries on one Redis are sent as one script.
+   * @param limitMs after which a member without a reply counts as failed; what it grants later is released. Default:
+   *   the end of the wait, with time for a reply
    */
   tryAll(members: readonly Member[], limitMs = this.patienceMs): Promise<MemberAnswer[]> {
     return Promise.all(this.askEach(members, limitMs))
   }
 
-  /** The same, each answer by itself. */
+  /** Like `tryAll`, with a separate reply per member. */
   askEach(members: readonly Member[], limitMs: number): Promise<MemberAnswer>[] {
     const limit = limitMs === Infinity ? null : new TimeLimit(this.session.runtime, limitMs, this.signal)
     const signal = limit?.signal ?? this.signal
@@ -129,7 +131,7 @@ export class CompoundCall {
     return asked
   }
 
-  /** Waits for one member, holding nothing; `limitMs` at most. */
+  /** Waits for one member, holding nothing, for at most `limitMs`. */
   waitFor(member: Member, limitMs = Infinity): Promise<MemberAnswer> {
     this.parked()
     const left = Math.min(this.leftMs, limitMs)
@@ -137,16 +139,16 @@ export class CompoundCall {
     return untilEnded(this, (signal) => this.ask(member, { waitMs, signal }))
   }
 
-  /** Gives levels back that the caller will not have. */
+  /** Releases levels that the caller will not get. */
   giveBack(levels: readonly MemberHold[]): void {
     giveBack(levels, (work, member) => this.owes(work, member))
   }
 
   /**
-   * Resolves when nothing of it is left in Redis: a caller that is told "no" may end its process at once, and what was
-   * not sent by then would keep others out for a lease. Not of members that are silent, and not for ever: what they
-   * may have goes on being given back in the background.
-   * @param limitMs that members have for it. Default: as for any answer
+   * Resolves when all of them are released: a caller whose attempt failed may end its process at once, and a release
+   * not sent by then would block the lock for a whole lease. Silent members are not waited for, nor others without
+   * limit: their release continues in the background.
+   * @param limitMs time for the members to reply. Default: as for any reply
    */
   async whenGivenBack(limitMs = Infinity): Promise<void> {
     if (this.owed.length > 0) {
@@ -159,7 +161,7 @@ export class CompoundCall {
     }
   }
 
-  /** It has to wait. */
+  /** The call has to wait. */
   parked(): void {
     if (!this.hasWaited) {
       this.hasWaited = true
@@ -168,7 +170,7 @@ export class CompoundCall {
   }
 
   /**
-   * Pauses while nothing is held, from the fourth round on: full jitter, growing (AWS Architecture Blog, "Exponential
+   * Pauses, holding nothing, from the fourth round on: growing, with full jitter (AWS Architecture Blog, "Exponential
    * Backoff And Jitter").
    */
   async breakLockstep(round: number): Promise<void> {
@@ -179,19 +181,19 @@ export class CompoundCall {
     }
   }
 
-  /** Resolves when the time is over, or the call ended from outside. */
+  /** Resolves when the time is over, or the call was ended from outside. */
   pause(delayMs: number): Promise<void> {
     return untilEnded(this, (signal) => pause(delayMs, this.session.clock, signal))
   }
 
-  /** What it ends with because of a member that failed. */
+  /** The error of the call for a member that failed. */
   failure({ member: { session, lockName }, error }: Extract<MemberAnswer, { kind: 'failed' }>): unknown {
     return this.waitMs === 0 || !isWorthRetrying(error)
       ? error
       : unansweredWait(session.runner.plight, { lockName, waitedMs: this.waitedMs }, error)
   }
 
-  /** Somebody else has a member, for the whole of this call. */
+  /** Another owner held a member during the whole call. */
   timeout(
     what: string,
     { lockName = '', holder, placeInLine }: LockTimeoutError,
@@ -238,7 +240,7 @@ export class CompoundCall {
     return { kind: 'failed', member, error: silenceOf(member, limitMs) }
   }
 
-  /** It may have something of this member until then. */
+  /** Until `work` settles, the call may hold something of this member. */
   owes(work: Promise<unknown>, member: Member): void {
     this.debts.set(work, member)
     const paid = (): void => void this.debts.delete(work)
@@ -255,13 +257,13 @@ export class CompoundCall {
     }
   }
 
-  /** What is left of the wait, but time for an answer; nobody waits longer than that for a call that was ended. */
+  /** Time left of the wait, with time for a reply; a call that was ended gets only the latter. */
   private get graceMs(): number {
     return this.hasEnded ? ANSWER_MS : this.patienceMs
   }
 
   private get patienceMs(): number {
-    // 0 stays exactly one attempt, with the time that any command has.
+    // 0 is still exactly one attempt, with the time of any command.
     return this.waitMs === undefined || this.waitMs === 0 ? Infinity : Math.max(this.leftMs, ANSWER_MS)
   }
 }

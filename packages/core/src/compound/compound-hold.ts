@@ -10,8 +10,8 @@ import { together, type Member, type MemberHold } from './member.js'
 const compoundOf = new WeakMap<Hold, CompoundHold>()
 
 /**
- * A hold of several locks at once: of all members of a multi lock, of a quorum of a RedLock's. It is lost when so
- * many of its members' holds are that too few are left.
+ * A hold of several locks at once: all members of a multi lock, or a majority of a RedLock's. It is lost when so many
+ * of its members' holds are lost that too few are left.
  */
 export class CompoundHold implements LockHold {
   private isReleased = false
@@ -19,7 +19,7 @@ export class CompoundHold implements LockHold {
   private controller: AbortController | null = null
   private stopListening: (() => void)[] = []
 
-  /** @internal Holds come from a lock. */
+  /** @internal Created by a lock. */
   constructor(
     readonly lockName: string,
     /** @internal */
@@ -30,7 +30,7 @@ export class CompoundHold implements LockHold {
     levels.forEach(({ hold }) => compoundOf.set(hold, this))
   }
 
-  /** @internal The hold that took exactly these levels together. */
+  /** @internal The hold that was made of exactly these levels. */
   static of(levels: readonly MemberHold[]): CompoundHold | undefined {
     const [first] = levels
     const compound = first && compoundOf.get(first.hold)
@@ -38,7 +38,7 @@ export class CompoundHold implements LockHold {
     return isWhole && levels.every(({ hold }) => compoundOf.get(hold) === compound) ? compound : undefined
   }
 
-  /** @internal Whether a lock of these gave it. */
+  /** @internal Whether a lock of these members granted it. */
   isOf(members: readonly Member[]): boolean {
     return this.levels.every(({ hold }) =>
       members.some(({ session, protocol }) => hold.isOf(session, protocol.scope)),
@@ -50,7 +50,7 @@ export class CompoundHold implements LockHold {
     return this.levels.map(({ hold }) => hold)
   }
 
-  /** @internal What a callback stands in, that was called from `origin`. */
+  /** @internal The acquisitions that a callback runs under when called from `origin`. */
   partsFrom(origin: CallSite): Part[] {
     return this.levels.map(({ member, acquisition, siblingMutex }) => {
       const place = member.placeFrom(origin) ?? origin
@@ -63,13 +63,13 @@ export class CompoundHold implements LockHold {
     return this.levels[0]?.hold.owner ?? ''
   }
 
-  /** How many levels this caller holds of enough members. */
+  /** Levels this caller holds of enough members. */
   get count(): number {
     return this.reached(({ hold }) => hold.count)
   }
 
   /**
-   * Aborts with the LockLostError of a member as soon as too few are held, before anybody else can have the lock.
+   * Aborts with the LockLostError of a member as soon as too few are held, before another owner can acquire the lock.
    * See `Hold.signal`.
    */
   get signal(): AbortSignal {
@@ -77,12 +77,12 @@ export class CompoundHold implements LockHold {
     return this.controller.signal
   }
 
-  /** How long this client may still act as the owner without asking again, ms; 0 when it may not. */
+  /** How long, in ms, the caller may act as the owner without asking Redis again; 0 when it may not. */
   get trustedForMs(): number {
     return this.isReleased ? 0 : this.reached(({ hold }) => hold.trustedForMs)
   }
 
-  /** Why it was lost: the error of the member without which too few are held. Null while it was not. */
+  /** Why the hold was lost: the error of the member whose loss left too few. Null while it is not. */
   get lossError(): LockLostError | null {
     const errors = this.levels.flatMap(({ hold }) => hold.lossError ?? [])
     if (this.levels.length - errors.length < this.rule.needed) {
@@ -91,18 +91,18 @@ export class CompoundHold implements LockHold {
     return this.loss
   }
 
-  /** Whether it was lost: what `signal` tells, without one. */
+  /** Whether the hold was lost. Like `signal.aborted`, without creating a signal. */
   get isLost(): boolean {
     return this.lossError !== null
   }
 
-  /** Whether it was given back. */
+  /** Whether this level was released. */
   get wasReleased(): boolean {
     return this.isReleased || this.levels.every(({ hold }) => hold.wasReleased)
   }
 
   /**
-   * A local check, without a round trip.
+   * Checks locally, without a round trip, that the hold can still be trusted.
    * @param ms trusted time needed, default 0
    * @throws LockLostError less than that is left; NotLockOwnerError the hold was released
    */
@@ -118,8 +118,8 @@ export class CompoundHold implements LockHold {
   }
 
   /**
-   * Asks Redis about all members at once: call it right before the critical write.
-   * @throws LockLostError, NotLockOwnerError, and what `acquire` throws of members that do not answer
+   * Asks Redis about all members at once, in one round trip. Call it right before the critical write.
+   * @throws LockLostError, NotLockOwnerError, and what `acquire` throws for members that do not reply
    */
   verify(): Promise<void> {
     return this.ofEnough((hold) => hold.verify())
@@ -133,9 +133,9 @@ export class CompoundHold implements LockHold {
   }
 
   /**
-   * Gives back this level of every member, all at once.
+   * Releases this level of every member, all at once, and waits for the replies.
    * @returns 'lost': too few members were still held; 'still-held': enough have further levels
-   * @throws RedisUnavailableError, QuorumError: too few members took it. It is tried on in the background
+   * @throws RedisUnavailableError, QuorumError too few members replied; the release is retried in the background
    */
   async release(): Promise<ReleaseOutcome> {
     if (this.isReleased) {
@@ -152,7 +152,7 @@ export class CompoundHold implements LockHold {
     return this.conclude(values, failures)
   }
 
-  /** `await using`: gives the level back. @throws as `Hold` does */
+  /** Releases the level, for `await using`. @throws as `Hold` does */
   async [Symbol.asyncDispose](): Promise<void> {
     const outcome = await this.session.releaseWaits.outcomeOf(this.release())
     if (outcome === 'lost' || (outcome === null && this.isLost)) {
@@ -193,7 +193,7 @@ export class CompoundHold implements LockHold {
     return reachedBy(this.levels.map(valueOf), this.rule.needed)
   }
 
-  /** Of each member without an AbortSignal of its own; a signal that is passed on would keep this hold alive. */
+  /** Listens to the losses directly: to follow signals would create one per member, and keep this hold in memory. */
   private listen(): AbortController {
     const controller = new AbortController()
     const look = (): void => {

@@ -16,13 +16,13 @@ import type { Member, MemberHold } from './member.js'
 
 type Obtained = CompoundHold | LockTimeoutError
 type CallRequest = Omit<CompoundRequest, 'name' | 'onWait' | 'options'> & {
-  /** Of Redisson's face, for the warning about calls outside contexts. */
+  /** The Redisson-style method, for the warning about calls outside contexts. */
   readonly method: string | null
 }
 
 /**
- * Several locks taken as one. Contexts are those of the client that it was made with: inside one, every member is
- * re-entered, also those of other clients.
+ * Several locks acquired as one. The contexts of the client that made it apply: inside one, every member is
+ * re-entered, also members of other clients.
  */
 export abstract class CompoundLock implements AnyLock<CompoundHold> {
   readonly name: string
@@ -32,7 +32,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   protected abstract readonly kind: 'multi' | 'red'
   private readonly bare: UnscopedCalls<CompoundHold>
 
-  /** @internal Locks come from a client. */
+  /** @internal Created by a client. */
   constructor(
     /** @internal */
     protected readonly session: Session,
@@ -45,12 +45,12 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     this.bare = new UnscopedCalls(session, this.name)
   }
 
-  /** @internal Takes enough members, or none. @returns that somebody else has too many */
+  /** @internal Acquires enough members, or none. @returns an error when another owner holds too many */
   protected abstract take(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError>
 
   /**
-   * Waits until the lock is this caller's.
-   * @param leaseMs of every member; left out: renewed until `unlock`
+   * Waits without a limit until the caller holds the lock.
+   * @param leaseMs the lease of every member, not renewed. Default: renewed until `unlock`
    * @throws as `lock` of a member
    */
   lock(leaseMs?: number): Promise<CompoundHold> {
@@ -58,18 +58,20 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   }
 
   /**
-   * @param waitMs how long to wait in all, default 0: one attempt
+   * Tries to acquire the lock, waiting at most `waitMs` in all.
+   * @param waitMs how long to wait, default 0: one attempt
    * @param leaseMs as for `lock`
-   * @returns false: somebody else has it. Everything else is an error, as for `lock`
+   * @returns false: another owner holds the lock. Everything else is an error, as for `lock`
    */
   tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
     return this.obtain({ waitMs, leaseMs }, this.request('tryLock'), isHeld)
   }
 
   /**
-   * Gives back one level of every member: those of `hold`, else this caller's latest of each.
-   * @throws InvalidArgumentError `hold` is of another lock
-   * @throws NotLockOwnerError this caller has too few members, or they were lost; whoever has them keeps them
+   * Releases one level of every member and waits for the replies: the levels of `hold`, by default the caller's
+   * latest.
+   * @throws InvalidArgumentError `hold` belongs to another lock
+   * @throws NotLockOwnerError the caller holds too few members, or they were lost; current holders are unaffected
    * @throws RedisUnavailableError see `Hold.release`
    */
   async unlock(hold?: CompoundHold): Promise<void> {
@@ -77,12 +79,14 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     refuseIfNotHeld(mine, await mine.release())
   }
 
-  /** Waits until the lock is this caller's. @throws LockTimeoutError after `waitMs`; the signal's reason; as `lock` */
+  /**
+   * Waits until the caller holds the lock. @throws LockTimeoutError after `waitMs`; the signal's reason; as `lock`
+   */
   acquire(options: AcquireOptions = {}): Promise<CompoundHold> {
     return this.obtain(options, this.request(null), holdOrThrow)
   }
 
-  /** One attempt unless `waitMs` says more. @returns null: somebody else has it */
+  /** Tries once, or waits up to `waitMs` if given. @returns null: another owner holds the lock */
   tryAcquire(options: AcquireOptions = {}): Promise<CompoundHold | null> {
     return this.obtain(options, this.request(null, 0), holdOrNull)
   }
@@ -104,13 +108,13 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     return whileHeld(await this.obtain(options, call, toTaken), own, callback)
   }
 
-  /** Frees every member, whoever holds it. @returns whether anybody held one */
+  /** Releases every member regardless of its owner. @returns whether any was held */
   async forceUnlock(): Promise<boolean> {
     const freed = await this.ask((member) => member.lock.forceUnlock())
     return freed.includes(true)
   }
 
-  /** Whether so many members are held, by whomever, that nobody else could take the lock now. */
+  /** Whether so many members are held, by any owners, that no other caller could acquire the lock now. */
   async isLocked(): Promise<boolean> {
     const states = await this.ask(({ protocol }) => protocol.inspect())
     const free = states.filter(({ ttlMs }) => ttlMs === -2)
@@ -122,7 +126,8 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   }
 
   /**
-   * @param threadId the `id` of a thread of the client that this lock was made with
+   * Whether a thread of this lock's client holds the lock, according to Redis.
+   * @param threadId the `id` of a thread of the client that made this lock
    * @throws InvalidArgumentError; else as `isLocked`
    */
   async isHeldByThread(threadId: number): Promise<boolean> {
@@ -132,7 +137,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     return reachedBy(counts, this.rule.needed) > 0
   }
 
-  /** How many levels this caller holds of enough members, as Redis has it. */
+  /** Levels the caller holds of enough members, according to Redis. */
   async getHoldCount(): Promise<number> {
     const levels = this.levelsHere()
     const heldOf = (member: Member): HeldLock[] =>
@@ -140,7 +145,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     return reachedBy(await this.countsOf(heldOf), this.rule.needed)
   }
 
-  /** Lease that enough members still have, ms; -2: too few are held, -1: they have no end. */
+  /** Lease left on enough members, ms; -2: too few are held, -1: no expiry. */
   async remainTimeToLive(): Promise<number> {
     const states = await this.ask(({ protocol }) => protocol.inspect())
     const left = states.map(({ ttlMs }) => (ttlMs === -1 ? Infinity : ttlMs))
@@ -178,7 +183,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     }
   }
 
-  /** Whoever observes calls is told of its end when its caller is: after what it may have taken is given back. */
+  /** Publishes the end of the call when its caller is resumed: after everything it may have acquired is released. */
   private takeOrLeaveNothing(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
     const { name: lockName, kind } = this
     return call.seenAs({ lockName, kind }, () => this.takeThenSettle(call))

@@ -3,40 +3,40 @@ import type { Clock } from '../runtime/runtime.js'
 import { settleWithin } from '../runtime/settle-within.js'
 import type { Member } from './member.js'
 
-/** What a member could not do, and why. */
+/** A member that failed, and its error. */
 export interface MemberFailure {
   readonly member: Member
   readonly error: unknown
 }
 
-/** How many members of a compound lock count, and what to say of too few. */
+/** How many members of a compound lock are needed, and the error for too few. */
 export interface CompoundRule {
-  /** So many must be held. */
+  /** Number of members that must be held. */
   readonly needed: number
-  /** How long members are waited for that do not answer, ms. */
+  /** How long to wait for members that do not reply, ms. */
   readonly patienceMs: number
-  /** The error for too few answers. */
+  /** The error for too few replies. */
   tooFew(failures: readonly MemberFailure[]): unknown
 }
 
-/** A question to one member. */
+/** A query to one member. */
 interface Ask<T> {
   readonly member: Member
   readonly answer: Promise<T>
 }
 
-/** What came of asking, in no order. */
+/** The results, in no particular order. */
 interface Gathered<T> {
   readonly values: T[]
   readonly failures: MemberFailure[]
 }
 
-/** What at least `needed` of the values reach; 0 of fewer values. */
+/** The largest number that at least `needed` of the values reach; 0 with fewer values. */
 export function reachedBy(values: readonly number[], needed: number): number {
   return [...values].sort((a, b) => b - a)[needed - 1] ?? 0
 }
 
-/** Every answer that comes while the rule's patience lasts. */
+/** Collects the replies that arrive within the rule's patience. */
 export async function gather<T>(
   asked: readonly Ask<T>[],
   { patienceMs }: CompoundRule,
@@ -48,14 +48,11 @@ export async function gather<T>(
   const unanswered = [...silent].map((member) => {
     return { member, error: silenceOf(member, patienceMs) }
   })
-  // What still comes belongs to nobody.
+  // Later replies are ignored.
   return { values: [...gathered.values], failures: [...gathered.failures, ...unanswered] }
 }
 
-/**
- * Resolves as soon as enough have said yes.
- * @throws what the rule says of too few, as soon as enough cannot say so any more
- */
+/** Resolves as soon as enough have succeeded. @throws the rule's error, as soon as enough cannot succeed any more */
 export function enough(asked: readonly Ask<void>[], rule: CompoundRule): Promise<void> {
   return new Promise((resolve, reject) => {
     collect(asked, ({ values, failures }) => {
@@ -84,7 +81,7 @@ function collect<T>(
   return { gathered, all: Promise.all(all) }
 }
 
-/** The error of a member that has not answered for so long. */
+/** The error of a member that has not replied for this long. */
 export function silenceOf({ session, lockName }: Member, waitedMs: number): unknown {
   return unansweredWait(session.runner.plight, { lockName, waitedMs }, undefined)
 }

@@ -1,7 +1,7 @@
 import { Context, type CallSite } from '../context.js'
 import type { Session } from '../client/session.js'
 
-/** The companions of one context, by client. */
+/** The linked contexts of one context, by client. */
 interface LinkedContexts {
   readonly home: Session
   readonly bySession: Map<Session, Context>
@@ -10,9 +10,9 @@ interface LinkedContexts {
 const linkedContextsOf = new WeakMap<Context, LinkedContexts>()
 
 /**
- * A place in another client for what a context of the client `home` takes there. A context belongs to one client; a
- * lock of several clients is re-entered by those of the client that it was made with, so each of them has one
- * companion in each other client. It ends with the context that it stands for.
+ * The call site in another client for the acquisitions of a context of the client `home`. A context belongs to one
+ * client, but a lock of several clients is re-entered through the contexts of the client that made it: so each
+ * context has one linked context in each other client, which ends with it.
  */
 export function linkedPlace(session: Session, home: Session, leader: Context): CallSite {
   const context = linkedContextOf(session, home, leader)
@@ -20,7 +20,7 @@ export function linkedPlace(session: Session, home: Session, leader: Context): C
   return here?.context === context ? here : { context, frame: null }
 }
 
-/** Whether a context stands for the one with this id in the client `home`. */
+/** Whether a context is linked to the one with this id in the client `home`. */
 export function standsFor(companion: Context | null, home: Session, threadId: number): boolean {
   const leader = companion?.leader
   return leader?.id === threadId && linkedContextsOf.get(leader)?.home === home
@@ -38,7 +38,7 @@ function linkedContextOf(session: Session, home: Session, leader: Context): Cont
   return made
 }
 
-/** What encloses a companion: a wait without a limit for what is held there would never end. */
+/** The call site around a linked context: an unlimited wait for what is held there would never end. */
 function placeAround(session: Session, home: Session, leader: Context): CallSite | null {
   const here = session.contexts.current
   if (here?.context.alive === true) {

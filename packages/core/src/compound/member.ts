@@ -13,7 +13,7 @@ import { enclosingAcquisition, releaseSiblingMutex } from '../acquire/reentry.js
 import type { Session } from '../client/session.js'
 import { linkedPlace, standsFor } from './linked-context.js'
 
-/** A level of one member, and what has to be ended with it. */
+/** A level of one member, and the mutex to release with it. */
 export interface MemberHold {
   readonly member: Member
   readonly hold: Hold
@@ -21,7 +21,7 @@ export interface MemberHold {
   readonly siblingMutex: SiblingMutex | null
 }
 
-/** What one member answered. */
+/** The result of one member. */
 export type MemberAnswer =
   | { readonly kind: 'held'; readonly member: Member; readonly held: MemberHold }
   | { readonly kind: 'busy'; readonly member: Member; readonly error: LockTimeoutError }
@@ -33,11 +33,11 @@ interface Failed {
   readonly error: unknown
 }
 
-/** What a call for several locks asks of each. */
+/** What a call for several locks asks of each member. */
 export interface MemberRequest {
-  /** Where it stands in the home client; null outside any context. */
+  /** The call site in the home client; null outside any context. */
   readonly origin: CallSite | null
-  /** Taken by `withLock`. */
+  /** The call comes from `withLock`. */
   readonly ofCallback: boolean
   readonly whole: WholeCall
 }
@@ -49,7 +49,7 @@ export class Member {
 
   constructor(
     readonly lock: Lock,
-    /** The client that the compound lock was made with: its contexts say who owns it. */
+    /** The client that made the compound lock: its contexts decide about ownership. */
     private readonly home: Session,
   ) {
     this.session = lock.session
@@ -60,7 +60,7 @@ export class Member {
     return this.protocol.lockName
   }
 
-  /** Where a call stands for this member, when it stands at `origin` in the home client. */
+  /** The call site for this member, for a call at `origin` in the home client. */
   placeFrom(origin: CallSite | null): CallSite | null {
     const { session, home } = this
     if (this.lock.thread) {
@@ -69,7 +69,7 @@ export class Member {
     return origin && (session === home ? origin : linkedPlace(session, home, origin.context))
   }
 
-  /** What a caller at `origin` has, as far as this process knows. */
+  /** The level held at `origin`, as far as this process knows. */
   heldFrom(origin: CallSite | null): MemberHold | undefined {
     const { session, lock, protocol } = this
     const place = lock.thread ? placeToRelease(session.contexts, lock.thread) : this.placeFrom(origin)
@@ -78,21 +78,21 @@ export class Member {
     return acquisition && hold && { member: this, hold, acquisition, siblingMutex: null }
   }
 
-  /** Why a wait without a limit for this member would never end; null: it may. */
+  /** Why an unlimited wait for this member would never end; null: it may end. */
   selfDeadlock(origin: CallSite | null): SelfDeadlockError | null {
     try {
       this.protocol.reentryRule(this.placeFrom(origin), true)
       return null
     } catch (error) {
       if (error instanceof SelfDeadlockError) {
-        // What the caller has already is re-entered, and not waited for.
+        // A lock the caller already holds is re-entered, not waited for.
         return this.heldFrom(origin) ? null : error
       }
       throw error
     }
   }
 
-  /** What the thread of the home client with this id has. */
+  /** The locks held by the home client's thread with this id. */
   heldByThread(threadId: number): HeldLock[] {
     const { session, home } = this
     return session.held
@@ -102,7 +102,7 @@ export class Member {
       )
   }
 
-  /** Takes a level, or finds out why not. Never rejects. */
+  /** Acquires a level, or finds out why not. Never rejects. */
   async take(options: AcquireOptions, { origin, ofCallback, whole }: MemberRequest): Promise<MemberAnswer> {
     const place = this.placeFrom(origin)
     const request = { options, defaultWaitMs: undefined, place, ofCallback, bare: null, whole }
@@ -122,15 +122,16 @@ export class Member {
   }
 }
 
-/** What `send` sends for the members leaves together: as one script of each client, as far as one may be long. */
+/** Sends everything that `send` sends for the members as one script per client, up to the maximum batch size. */
 export function together<T>(members: readonly Member[], send: () => T): T {
   const runners = new Set(members.map(({ session }) => session.runner))
   return [...runners].reduce<() => T>((inner, runner) => () => runner.together(inner), send)()
 }
 
 /**
- * Gives levels back that no caller will have, in this turn; what Redis does not take at once, in the background.
- * @param onWork is told what is under way for each
+ * Releases levels that no caller gets, in this turn; releases that Redis does not accept at once continue in the
+ * background.
+ * @param onWork is called with the work in progress for each
  */
 export function giveBack(
   levels: readonly MemberHold[],
@@ -147,7 +148,7 @@ export function giveBack(
   })
 }
 
-/** Of a member that was quick the lease may have ended while a slow one was waited for. */
+/** The lease of a quick member may have expired while a slow one was waited for. */
 export function lostMeanwhile({ member, hold }: MemberHold): Failed | undefined {
   const error = hold.lossError
   return error ? { kind: 'failed', member, error } : undefined
@@ -161,10 +162,7 @@ export function inOrderOf(members: readonly Member[], levels: readonly MemberHol
   return members.flatMap((member) => levels.filter((level) => level.member === member))
 }
 
-/**
- * Two clients on one Redis: such a member would be refused by the other for ever.
- * @throws InvalidArgumentError
- */
+/** Two clients on one Redis, with the same lock: one would refuse the other for ever. @throws InvalidArgumentError */
 export function refuseTwins(answers: readonly MemberAnswer[]): void {
   const owners = new Set(levelsIn(answers).map(({ acquisition }) => acquisition.owner))
   for (const answer of answers) {

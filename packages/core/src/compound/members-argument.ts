@@ -10,10 +10,7 @@ export interface Members {
   readonly thread: CallSite | null
 }
 
-/**
- * @param thread of the client that makes the lock; its own members may name one, too
- * @throws InvalidArgumentError
- */
+/** @param thread of the client that makes the lock; its own members may name one, too @throws InvalidArgumentError */
 export function membersOf(locks: readonly unknown[], home: Session, thread: CallSite | null): Members {
   if (locks.length === 0) {
     throw new InvalidArgumentError('locks', locks, 'at least one lock, as from getLock()')
@@ -35,7 +32,7 @@ export function membersOf(locks: readonly unknown[], home: Session, thread: Call
 }
 
 /**
- * One lock for each node: by a client of its own, since a node is a Redis.
+ * Requires one lock per node, each of a client of its own, because a node is a Redis.
  * @throws InvalidArgumentError
  */
 export function refuseSharedNodes(members: readonly Member[]): void {

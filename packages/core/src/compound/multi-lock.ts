@@ -7,9 +7,8 @@ import type { MemberHold } from './member.js'
 import { takeAll } from './take-all.js'
 
 /**
- * All of several locks, or none: of any kinds, and of one Redis or several. Whatever the order in which callers name
- * them, nobody waits in a circle: a caller holds nothing while it waits. Redisson's RedissonMultiLock, without its
- * polling.
+ * All of several locks, or none: of any kinds, on one Redis or several. There is no circular wait, whatever the order
+ * of the locks: a caller holds nothing while it waits. Redisson's RedissonMultiLock, without its polling.
  */
 export class MultiLock extends CompoundLock {
   /** @internal */

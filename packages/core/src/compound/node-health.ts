@@ -8,9 +8,9 @@ const LONGEST_PAUSE_MS = 1_000
 const healthOf = new WeakMap<Session, NodeHealth>()
 
 /**
- * Whether a node of RedLocks answers, as one client knows it. A node that has let its whole time pass is passed over,
- * because whoever waits for it keeps the votes of the others meanwhile. It is asked in the background, now and then while
- * anybody wants a RedLock, and counts again when it has answered that in time.
+ * Tracks whether a node of RedLocks replies, for one client. A node that has used up its whole time is skipped,
+ * because a caller that waits for it blocks the votes of the others meanwhile. While RedLocks are requested it is
+ * probed in the background now and then, and counts again when it has replied in time.
  */
 export class NodeHealth {
   private silent = false
@@ -18,7 +18,7 @@ export class NodeHealth {
   private pauseMs = FIRST_PAUSE_MS
   /** Monotonic ms. */
   private nextAt = 0
-  /** How long the latest answer took that was in time. */
+  /** Duration of the latest reply that came in time. */
   private tookMs = 0
 
   private constructor(private readonly session: Session) {}
@@ -30,8 +30,8 @@ export class NodeHealth {
   }
 
   /**
-   * Whether it is passed over; then it is asked in the background, unless it was just now.
-   * @param timeoutMs how long it has for an answer
+   * Whether to skip the node; it is then probed in the background, unless that was done recently.
+   * @param timeoutMs time for a reply
    */
   isPassedOver(member: Member, timeoutMs: number): boolean {
     if (this.silent && !this.isAsked && this.session.clock.now() >= this.nextAt) {
@@ -45,7 +45,7 @@ export class NodeHealth {
     this.tookMs = tookMs
   }
 
-  /** It let its whole time pass. */
+  /** The node used up its whole time. */
   wasSilent(): void {
     if (!this.silent) {
       this.silent = true
@@ -54,7 +54,7 @@ export class NodeHealth {
     }
   }
 
-  /** How long an answer is worth waiting for that decides nothing: a node that is slower than the others counts, too. */
+  /** How long to wait for a reply that decides nothing: nodes slower than the others should count, too. */
   graceMs(timeoutMs: number): number {
     return Math.min(timeoutMs, Math.max(timeoutMs / 4, 2 * this.tookMs))
   }
@@ -73,7 +73,7 @@ export class NodeHealth {
       this.answered(now - askedAt)
       return
     }
-    // Late is what was sent while it hung: it may answer in time by now.
+    // The late reply is to a command sent while the node hung: it may reply in time by now.
     this.nextAt = now + (hasAnswered ? 0 : this.pauseMs)
     this.pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * this.pauseMs)
   }

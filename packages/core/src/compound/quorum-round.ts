@@ -5,35 +5,35 @@ import type { CompoundCall } from './compound-call.js'
 import { levelsIn, lostMeanwhile, type MemberAnswer, type Member, type MemberHold } from './member.js'
 import { NodeHealth } from './node-health.js'
 
-/** What a quorum is made of. */
+/** The composition of a quorum. */
 export interface Quorum {
   readonly needed: number
   readonly nodeTimeoutMs: number
 }
 
-/** Who is asked in one round. */
+/** The nodes asked in one round. */
 interface RoundRequest {
   readonly members: readonly Member[]
-  /** What others have said before: votes that the caller has in hand. */
+  /** Votes from earlier rounds that the caller already holds. */
   readonly said: readonly MemberAnswer[]
-  /** Whose vote says who goes on. */
+  /** The node whose vote decides which caller continues. */
   readonly first: Member | undefined
 }
 
-/** What nodes said to one round. */
+/** The nodes' results of one round. */
 export interface RoundResult {
   readonly answers: readonly MemberAnswer[]
-  /** Nodes whose answer came to nothing more: what they still grant is given back. */
+  /** Nodes whose reply was not waited for: what they still grant is released. */
   readonly unheard: readonly Member[]
 }
 
 /**
- * Nodes that are asked at once, and counted as they answer, until the outcome is decided: a caller keeps nobody out with
- * votes that are not enough, nor waits for what changes nothing.
+ * Asks nodes at once and counts replies as they arrive, until the outcome is decided: a caller must not block others
+ * with too few votes, nor wait for replies that change nothing.
  *
- * It is decided when there is a quorum; then nodes that are slower than the others still have some time to be part of
- * it. Or when there can be none any more: then it ends at once, so that the votes are given back. But the first node
- * has to have said its word, for whoever has its vote keeps what it has and asks the others again.
+ * The outcome is decided when there is a quorum; slower nodes then get some time to be part of it. Or when a quorum
+ * has become impossible: the round ends at once, so that votes are released. But then the first node must have
+ * replied, because a caller with its vote keeps its votes and asks the others again.
  */
 export class QuorumRound {
   private readonly first: Member | undefined
@@ -77,7 +77,7 @@ export class QuorumRound {
         this.call.giveBack([answer.held])
       }
     })
-    // Who is refused in the end hears of it when this is done, too.
+    // A caller that fails is resumed after this has settled, too.
     this.call.owes(heard, member)
   }
 
@@ -85,7 +85,7 @@ export class QuorumRound {
     const health = NodeHealth.of(answer.member)
     const tookMs = this.call.session.clock.now() - this.askedAt
     const { commandTimeout } = answer.member.session.options
-    // A timer may fire a little early.
+    // Timers may fire slightly early.
     const wholeTimeMs = Math.min(this.quorum.nodeTimeoutMs, commandTimeout) - 1
     if (answer.kind !== 'failed') {
       health.answered(tookMs)
@@ -102,7 +102,7 @@ export class QuorumRound {
     } else if (held >= quorum.needed) {
       this.endSoon()
     } else if (held + pending.size < quorum.needed && !this.isFirstPending) {
-      // Asking again what is still on its way would be refused by itself. And who has nothing keeps nobody out.
+      // A second try of a node would be refused by the first, still in flight. And a caller without votes blocks none.
       const mayWait = held === 0 || this.hasFirst
       if (mayWait) {
         this.endSoon()
@@ -140,14 +140,14 @@ export class QuorumRound {
   }
 }
 
-/** Of a node that is not asked, or not waited for. */
+/** The result of a node that was not asked, or not waited for. */
 export function notHeard(member: Member, why: string): MemberAnswer {
   const { lockName } = member
   const error = new RedisUnavailableError(why, { outcome: 'unknown', transient: true, lockName })
   return { kind: 'failed', member, error }
 }
 
-/** Those that count: a lease may have ended while others were asked. */
+/** The valid votes: a lease may have expired while others were asked. */
 export function votesIn(answers: readonly MemberAnswer[]): MemberHold[] {
   return levelsIn(answers).filter((level) => !lostMeanwhile(level))
 }

@@ -14,7 +14,7 @@ import { notHeard, type RoundResult } from './quorum-round.js'
 
 type Busy = Extract<MemberAnswer, { kind: 'busy' }>
 
-/** What the nodes of a RedLock said to one call, try by try. */
+/** The nodes' results for one call of a RedLock, try by try. */
 export class QuorumTally {
   private answers: readonly MemberAnswer[] = []
   private unheard: readonly Member[] = []
@@ -28,9 +28,9 @@ export class QuorumTally {
   ) {}
 
   /**
-   * Counts one try. Without a quorum everything is given back.
-   * @returns the levels of a quorum; null: another try may bring one
-   * @throws the reason of the signal; QuorumError: no try will bring one, or none did for too long
+   * Counts one try. Without a quorum everything is released.
+   * @returns the levels of a quorum; null: another try may reach one
+   * @throws the reason of the signal; QuorumError no try can reach one, or none did for too long
    */
   count({ answers, unheard }: RoundResult): MemberHold[] | null {
     const { call, needed } = this
@@ -47,14 +47,14 @@ export class QuorumTally {
     return null
   }
 
-  /** Nodes on which somebody else has it, in the order given: contenders wait at the same one. */
+  /** Nodes held by other owners, in the order given: contenders then wait at the same one. */
   get busy(): Busy[] {
     return this.members.flatMap((member) =>
       this.answers.filter((each): each is Busy => each.member === member && each.kind === 'busy'),
     )
   }
 
-  /** There is no time for another try. @throws QuorumError nobody could have had a quorum */
+  /** No time is left for another try. @throws QuorumError no caller could have had a quorum */
   conclude(): LockTimeoutError {
     const { busy, reports: nodes } = this
     const [first] = busy
@@ -85,7 +85,7 @@ export class QuorumTally {
     const isHopeless = this.answers.length + this.unheard.length - final.length < this.needed
     const isTooLong = now - this.unreachableSince >= session.options.unavailableTimeoutMs
     if (isHopeless || (waitMs === undefined && isTooLong)) {
-      // A re-entry into what was lost.
+      // A re-entry into a lost lock.
       throw final.map(({ error }) => error).find((error) => error instanceof LockLostError) ?? this.error()
     }
   }
@@ -102,7 +102,7 @@ export class QuorumTally {
   }
 }
 
-/** What a node did, for an error. */
+/** The node's result, for an error. */
 export function reportOf(answer: MemberAnswer, members: readonly Member[]): NodeReport {
   const { member, kind } = answer
   const node = { index: members.indexOf(member), clientId: member.session.clientId }

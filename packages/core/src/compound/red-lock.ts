@@ -12,7 +12,7 @@ import { takeQuorum } from './take-quorum.js'
 
 /** All durations in milliseconds. */
 export interface RedLockOptions {
-  /** How long each node has to answer. Default 200. Longer: slow nodes count; shorter: a dead one delays less. */
+  /** Time for each node to reply. Default 200. Longer: slow nodes count; shorter: a dead node delays less. */
   nodeTimeoutMs?: number | undefined
 }
 
@@ -26,14 +26,14 @@ export function locksAndOptions(args: RedLockArguments): [readonly unknown[], Re
   return Array.isArray(first) ? [first, second as RedLockOptions] : [args]
 }
 
-// The drift of clocks that the algorithm allows for is 1 % of the lease + 2 ms. The margin of a member's own trust is
-// 50 ms + 1 %, at most a quarter of the lease: from here on it covers that.
+// The algorithm allows for a clock drift of 1 % of the lease + 2 ms. The trust margin of a member is 50 ms + 1 %, at
+// most a quarter of the lease: from this lease on, it covers that drift.
 const SHORTEST_LEASE_MS = 10
 
 /**
- * One lock that is kept by several independent Redis: held by whoever has most of them, so that it survives the loss
- * of the others. Redisson's RedissonRedLock, and the Redlock algorithm of the Redis documentation. Read
- * docs/redlock.md before you use it: a fenced lock on one Redis protects more.
+ * One lock kept by several independent Redis nodes and held with a majority of them, so that it survives the loss of
+ * the others. Redisson's RedissonRedLock, and the Redlock algorithm of the Redis documentation. Read docs/redlock.md
+ * before you use it: a fenced lock on one Redis protects more.
  */
 export class RedLock extends CompoundLock {
   /** @internal */
@@ -42,7 +42,7 @@ export class RedLock extends CompoundLock {
   /** @internal */
   protected readonly rule: CompoundRule
 
-  /** @internal Locks come from a client. */
+  /** @internal Created by a client. */
   constructor(
     session: Session,
     members: readonly Member[],

@@ -15,13 +15,13 @@ import {
 type Obstacle = Exclude<MemberAnswer, { kind: 'held' }>
 
 /**
- * Takes every member, or none: waits for one that is busy, and with it in hand tries the others; when one of them
- * refuses, gives everything back and waits for that one. So nothing is held while waiting, and no order of the
- * members, and nobody else's, can bring about a deadlock (Howard Hinnant, "Dining Philosophers Rebooted": smart and
- * polite, as in C++'s std::lock). docs/decisions/0018 has the argument.
+ * Acquires every member, or none: waits for a busy one, and with that in hand tries the others; if one of them
+ * refuses, releases everything and waits for that one. So nothing is held while waiting, and no order of the members,
+ * here or in other callers, can cause a deadlock (Howard Hinnant, "Dining Philosophers Rebooted": smart and polite,
+ * as in C++'s std::lock). docs/decisions/0018 has the argument.
  *
- * @returns the levels in the order of the members; or that somebody else has one
- * @throws whatever ends a wait for a member, or a try that another try would not change
+ * @returns the levels in the order of the members; or the error that another owner holds one
+ * @throws an error that ends the wait for a member, or that a retry would not change
  */
 export async function takeAll(
   call: CompoundCall,
@@ -38,7 +38,7 @@ export async function takeAll(
       if (expiredOnArrival === MAX_EXPIRED_ON_ARRIVAL) {
         return orThrow(call, obstacle)
       }
-      // Asked at the same time all leases begin at the same time: with one in hand it would be the first to end again.
+      // Asked together, so that all leases begin together: a member acquired earlier would be the first to expire.
       answers = await call.tryAll(members)
       continue
     }
@@ -56,8 +56,8 @@ export async function takeAll(
 }
 
 /**
- * What keeps the caller from having all; then everything is given back.
- * @throws the reason of the signal; what no waiting would change
+ * The obstacle to acquiring all, after which everything is released.
+ * @throws the reason of the signal; an error that waiting would not change
  */
 function obstacleIn(call: CompoundCall, answers: readonly MemberAnswer[]): Obstacle | undefined {
   const obstacles = answers.filter((answer): answer is Obstacle => answer.kind !== 'held')
@@ -74,7 +74,7 @@ function obstacleIn(call: CompoundCall, answers: readonly MemberAnswer[]): Obsta
     throw final.error
   }
   refuseTwins(answers)
-  // In the order of the members: who names them in the same order waits in the same line.
+  // In the order of the members: callers that name them in the same order wait in the same queue.
   return obstacles.find((each) => each.kind === 'busy') ?? obstacles[0] ?? lost
 }
 
@@ -82,7 +82,7 @@ function isLost(obstacle: Obstacle): boolean {
   return obstacle.kind === 'failed' && obstacle.error instanceof LockLostError
 }
 
-/** @throws what a member failed with */
+/** @throws the member's error */
 function orThrow(call: CompoundCall, obstacle: Obstacle): LockTimeoutError {
   if (obstacle.kind === 'failed') {
     throw call.failure(obstacle)

@@ -11,18 +11,18 @@ export interface QuorumMembers extends MembersWanted, Quorum {}
 
 type Result = MemberHold[] | LockTimeoutError
 
-// Who has the vote of the first node waits so often for those without it to give back theirs: 60 ms on average. For
-// ever would be a wait with something in hand.
+// How often the caller with the first node's vote asks again, while callers without it release theirs: 60 ms on
+// average. Without a limit it would wait while holding votes.
 const MOST_INSISTENCE = 6
 
 /**
- * Takes a quorum of independent nodes, or nothing (Redis, "Distributed Locks with Redis": the Redlock algorithm).
- * All are asked at once, but for those that are known to hang. Refused, the caller gives everything back, waits with
- * nothing in hand at the first node that somebody else has, and asks the rest with that one in hand. Votes that split
- * are decided by the first node that answers, which is the same for all: whoever has its vote keeps what it has for a
- * moment and asks the others again, all others give back. docs/decisions/0038 has the interleavings.
+ * Acquires a quorum of independent nodes, or nothing (Redis, "Distributed Locks with Redis": the Redlock algorithm).
+ * All nodes are asked at once, except those known to hang. If refused, the caller releases everything, waits at the
+ * first busy node without holding any, and then asks the rest with that one in hand. Split votes are decided by the
+ * first node that replies, which is the same for all callers: the one with its vote keeps its votes for a moment and
+ * asks the others again, all others release. docs/decisions/0038 has the interleavings.
  *
- * @returns the levels; or that somebody else has it
+ * @returns the levels; or the error that another owner holds the lock
  * @throws QuorumError, LockLostError (a re-entry into a lost lock), SelfDeadlockError, ClientClosedError, or the
  *   reason of the signal
  */
@@ -32,7 +32,7 @@ export function takeQuorum(call: CompoundCall, of: QuorumMembers): Promise<Resul
 
 async function contend(call: CompoundCall, of: QuorumMembers): Promise<Result> {
   const held = membersHeld(call, of)
-  // A re-entry counts only where the outer level is: elsewhere it would be a lock of its own.
+  // A re-entry counts only on nodes with the outer level: elsewhere it would be a lock of its own.
   const nodes = held.length >= of.needed ? held : of.members
   const tally = new QuorumTally(call, of.members, of.needed)
   let inHand: MemberAnswer[] = []
@@ -53,7 +53,7 @@ async function contend(call: CompoundCall, of: QuorumMembers): Promise<Result> {
   }
 }
 
-/** Asks those that answer; the others only where there is no quorum without them. */
+/** Asks the nodes that reply; the others only if there is no quorum without them. */
 async function ask(
   call: CompoundCall,
   of: QuorumMembers,
@@ -84,7 +84,10 @@ async function ask(
   return { answers: [...answers, ...left.map((member) => notHeard(member, why))], unheard }
 }
 
-/** With the vote of the first node in hand: asks the others again, until it has a quorum or has no hope. */
+/**
+ * With the vote of the first node in hand, asks the others again, until there is a quorum or it has become
+ * impossible.
+ */
 async function insist(
   call: CompoundCall,
   of: QuorumMembers,
@@ -110,8 +113,8 @@ async function insist(
       said: others,
       first,
     }).ask()
-    // Those that were too slow for an earlier round are not asked again, and might have been part of a quorum: without
-    // them a wait would end as if too few nodes answered.
+    // Nodes too slow for an earlier round are not asked again, but might have been part of a quorum: without them a
+    // wait would end as if too few nodes had replied.
     latest = { answers: said, unheard: [...latest.unheard, ...unheard] }
   }
   return latest
@@ -122,8 +125,8 @@ function silentOnes(nodes: readonly Member[], { nodeTimeoutMs }: Quorum): Set<Me
 }
 
 /**
- * Waits at the first busy node, with nothing in hand. Not for long: somebody may have that node alone, or somebody
- * else the others. Where a node does not answer, at the next; where nobody is busy, for some time.
+ * Waits at the first busy node, holding nothing. Only for a short time: its holder may have that node alone, and
+ * another caller the rest. If the node does not reply, waits at the next one; if none is busy, pauses.
  */
 async function waitForOne(call: CompoundCall, tally: QuorumTally): Promise<MemberAnswer[]> {
   const { options, runtime } = call.session

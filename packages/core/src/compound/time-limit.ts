@@ -1,7 +1,7 @@
 import { afterAnswers, type Runtime } from '../runtime/runtime.js'
 import { abortWith } from './abort-with.js'
 
-/** A signal that aborts after some time, or with the caller's own. End it, or its timer and listener stay. */
+/** A signal that aborts after some time, or with the caller's own. Must be ended, or its timer and listener stay. */
 export class TimeLimit {
   isUp = false
   private readonly controller = new AbortController()

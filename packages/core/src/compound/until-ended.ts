@@ -2,8 +2,8 @@ import type { Session } from '../client/session.js'
 import { abortWith } from './abort-with.js'
 
 /**
- * Waits for something that knows nothing of the client of the call, such as a member of another client: its signal
- * aborts with that of the caller, and as soon as the client of the call is being closed.
+ * Waits for something outside the call's client, such as a member of another client: its signal aborts with the
+ * caller's, and as soon as the call's client starts closing.
  */
 export async function untilEnded<T>(
   { session, signal }: { readonly session: Session; readonly signal: AbortSignal | undefined },
