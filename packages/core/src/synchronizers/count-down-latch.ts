@@ -15,12 +15,15 @@ import { limitWait, WAIT_OPTIONS, waitLimits, type WaitOptions } from './wait-li
 
 const WHAT = 'a count-down latch'
 
-/** Waits until so many things have happened: Redisson's RCountDownLatch. A latch that is not there is open. */
+/**
+ * Releases all waiters once it has been counted down to zero: Redisson's RCountDownLatch. A latch that does not exist
+ * is open.
+ */
 export class CountDownLatch {
   private readonly key: string
   private readonly channel: string
 
-  /** @internal Latches come from a client. */
+  /** @internal Created by a client. */
   constructor(
     private readonly session: Session,
     private readonly commands: CountedCommands,
@@ -31,7 +34,7 @@ export class CountDownLatch {
     this.channel = latchChannel(this.key)
   }
 
-  /** Makes the latch, unless there is one. @returns false: there is one already */
+  /** Creates the latch, unless it exists. @returns false: it exists already */
   async trySetCount(count: number): Promise<boolean> {
     checkCount('count', count, 1)
     const what = { value: count, ttlMs: undefined, message: '1' }
@@ -42,7 +45,7 @@ export class CountDownLatch {
     )
   }
 
-  /** One less. At 0 the latch is gone and everybody who waits passes. Where there is no latch, nothing. */
+  /** Decrements the count. At 0 the latch is deleted and all waiters pass. No effect without a latch. */
   async countDown(): Promise<void> {
     await this.commands.insist(
       this.subject,
@@ -51,7 +54,7 @@ export class CountDownLatch {
     )
   }
 
-  /** 0 where there is no latch. */
+  /** The count; 0 without a latch. */
   async getCount(): Promise<number> {
     const { name: lockName, key } = this
     const operationsKey = this.commands.operations.keyOf(key)
@@ -63,9 +66,9 @@ export class CountDownLatch {
   }
 
   /**
-   * Waits until the count is 0, or there is no latch any more.
-   * @param request how long to wait, ms; or options. Left out: for ever
-   * @returns false: the time is over, and the latch still closed. Everything else is an error
+   * Waits until the count is 0 or the latch does not exist.
+   * @param request how long to wait, ms; or options. Default: no limit
+   * @returns false: the time is over, and the latch is still closed. Everything else is an error
    * @throws RedisUnavailableError, WrongTypeError, InvalidArgumentError
    */
   async await(request: number | WaitOptions = {}): Promise<boolean> {
@@ -94,7 +97,7 @@ export class CountDownLatch {
     }
   }
 
-  /** Removes the latch: our waiters pass, those of Redisson go on waiting. @returns false: there was none */
+  /** Deletes the latch: Holdfast's waiters pass, Redisson's go on waiting. @returns false: it did not exist */
   async delete(): Promise<boolean> {
     return this.commands.attempt(
       this.subject,
@@ -103,7 +106,7 @@ export class CountDownLatch {
     )
   }
 
-  /** All who wait in this client try together: they share one question. */
+  /** All waiters of this client try together and share one query. */
   private async look(): Promise<Attempt<true>> {
     try {
       const count = await this.counts.ask(this.key, () => this.getCount())
@@ -117,7 +120,7 @@ export class CountDownLatch {
     return { lockName: this.name, key: this.key, what: WHAT }
   }
 
-  /** What has been counted stays. */
+  /** A count-down that was counted stays. */
   private cancel(stamp: OperationStamp): Promise<number> {
     return cancel(this.session.runner, { ...this.announced(stamp), unit: 0 })
   }

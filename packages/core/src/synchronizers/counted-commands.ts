@@ -9,15 +9,15 @@ import { namingKind } from './wrong-kind.js'
 
 type Command<R> = (stamp: OperationStamp) => Promise<R>
 
-/** The object that a command is about, and how to undo what a command on it did. */
+/** The object a command is about, and how to undo the command's effect. */
 export interface Subject {
   readonly lockName: string
   readonly key: string
-  /** What it is, for whoever finds something else at its key. */
+  /** The kind of object, for the error when its key has another type. */
   readonly what: string
 }
 
-/** Sends commands that count once until their outcome is known. */
+/** Sends commands that count once, until their outcome is known. */
 export class CountedCommands {
   constructor(
     private readonly session: Session,
@@ -25,13 +25,13 @@ export class CountedCommands {
   ) {}
 
   /**
-   * Something that must happen, such as giving back: when its caller has been told that Redis is unavailable it is
-   * tried on in the background.
+   * For a command that must happen, such as a release: when its caller has been told that Redis is unavailable, it is
+   * retried in the background.
    */
   insist<R>(subject: Subject, command: Command<R>, cancel: Command<unknown>): Promise<R> {
     return this.perform(subject, command, (operation, error) => {
       if (isQueued(error)) {
-        // It runs at the EXEC of a transaction, or was discarded with it: asked once more it counts once.
+        // Queued in a transaction: it runs at EXEC or was discarded. Sent once more, it still counts once.
         this.finish(subject, operation, () => this.afterPause(() => operation.send(command)))
       } else if (isWorthRetrying(error)) {
         this.finish(subject, operation, () => operation.send(command))
@@ -41,12 +41,15 @@ export class CountedCommands {
     })
   }
 
-  /** Something its caller may ask for again: whoever is told that Redis is unavailable has nothing come of it later. */
+  /**
+   * For a command that its caller may repeat: once the caller has been told that Redis is unavailable, it must have
+   * no later effect.
+   */
   attempt<R>(subject: Subject, command: Command<R>, cancel: Command<unknown>): Promise<R> {
     return this.perform(subject, command, (operation) => this.cancel(subject, operation, cancel))
   }
 
-  /** Its caller has gone: what it did is undone, what it may still do will not be done. */
+  /** The caller has gone: undoes the command's effect, and prevents a late one. */
   cancel(subject: Subject, operation: Operation, cancel: Command<unknown>): void {
     if (operation.hasNoEffect) {
       operation.end()
@@ -55,7 +58,7 @@ export class CountedCommands {
     }
   }
 
-  /** `close` waits for it: sent again by nobody, what it gives back would be missing for ever. */
+  /** `close` waits for it: a release that is not sent again would be missing for ever. */
   private perform<R>(
     subject: Subject,
     command: Command<R>,
@@ -86,7 +89,7 @@ export class CountedCommands {
 
   private finish(subject: Subject, operation: Operation, send: () => Promise<unknown>): void {
     const { clock, clientId: owner } = this.session
-    // What Redis keeps of the first copy ends after this long: from then on another one would count again.
+    // Redis forgets the result of the first copy after this long: from then on another copy would count again.
     const giveUpAt = clock.now() + Number(LATCH_TTL_MS) - 2 * this.session.options.unavailableTimeoutMs
     const work = send()
       .catch((error: unknown) => this.untilKnown(send, error, giveUpAt))

@@ -17,14 +17,14 @@ const WHAT = 'a permit-expirable semaphore'
 
 type Command<R> = (command: PermitCommand) => Promise<R>
 
-/** How many permits a permit-expirable semaphore has, whoever holds them. */
+/** The permit counts of a permit-expirable semaphore, across all owners. */
 export abstract class ExpirablePermits {
   /** @internal */
   readonly key: string
   protected readonly timeoutsKey: string
   protected readonly channel: string
 
-  /** @internal Semaphores come from a client. */
+  /** @internal Created by a client. */
   constructor(
     protected readonly session: Session,
     protected readonly commands: CountedCommands,
@@ -35,23 +35,23 @@ export abstract class ExpirablePermits {
     this.channel = permitsChannel(this.key)
   }
 
-  /** How many can be taken now. */
+  /** Permits that can be acquired now. */
   async availablePermits(): Promise<number> {
     return (await this.counts()).free
   }
 
-  /** How many are held. */
+  /** Permits that are held. */
   async acquiredPermits(): Promise<number> {
     return (await this.counts()).held
   }
 
-  /** How many there are in all. */
+  /** Permits in total. */
   async getPermits(): Promise<number> {
     const { free, held } = await this.counts()
     return free + held
   }
 
-  /** Makes the semaphore, unless there is one. @returns false: there is one already */
+  /** Creates the semaphore, unless it exists. @returns false: it exists already */
   async trySetPermits(permits: number, ttlMs?: number): Promise<boolean> {
     checkCount('permits', permits, 0)
     checkLease('ttlMs', ttlMs)
@@ -59,13 +59,13 @@ export abstract class ExpirablePermits {
     return this.attempt((command) => trySet(this.session.runner, { ...command, ...what }))
   }
 
-  /** So many there are in all from now on: what is free may go below 0 until enough came back. */
+  /** Sets the total: what is available may go below 0 until enough permits are released. */
   async setPermits(permits: number): Promise<void> {
     checkCount('permits', permits, 0)
     return this.attempt((command) => setPermits(this.session.runner, { ...command, permits }))
   }
 
-  /** More permits, or fewer. A time to live stays. */
+  /** Adds permits, or removes some. Keeps the semaphore's time to live. */
   async addPermits(permits: number): Promise<void> {
     checkCount('permits', permits, -2_147_483_648)
     return this.attempt((command) => addPermits(this.session.runner, { ...command, permits, keepsTtl: true }))
@@ -89,7 +89,7 @@ export abstract class ExpirablePermits {
     )
   }
 
-  /** What it did stays. */
+  /** A command that has taken effect stays. */
   protected keepFromRunning(stamp: OperationStamp): Promise<number> {
     return cancel(this.session.runner, { ...this.permits(stamp), unit: 0 })
   }

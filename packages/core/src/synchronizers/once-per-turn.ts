@@ -1,8 +1,8 @@
 import type { Runtime } from '../runtime/runtime.js'
 
 /**
- * Questions that are asked by many in one turn of the event loop are asked once. Not longer: an answer to what was
- * asked before a message came is not an answer about what the message is about.
+ * Shares one query among all callers of one event-loop turn. Not longer: a reply to a query from before a message
+ * says nothing about what the message is about.
  */
 export class OncePerTurn<R> {
   private readonly asked = new Map<string, Promise<R>>()

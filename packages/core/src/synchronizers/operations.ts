@@ -5,8 +5,8 @@ import type { OperationStamp } from '../scripts/counter.js'
 import type { Session } from '../client/session.js'
 
 /**
- * Numbers the operations of one client. Those that are open, by key, say how far Redis may forget: what came of all
- * before the first of them is known here, and a copy that still arrives does nothing (docs/decisions/0016).
+ * Numbers the operations of one client. The open ones, by key, tell Redis how much it may forget: the results of all
+ * operations before the first open one are known here, and a late copy of them has no effect (docs/decisions/0016).
  */
 export class Operations {
   private latest = 0
@@ -42,7 +42,7 @@ export class Operations {
   }
 }
 
-/** Something that counts once, however often its command is sent. Open until its client knows what came of it. */
+/** An operation that counts once, however often its command is sent. Open until its client knows the result. */
 export class Operation {
   private doubtful = false
   private inFlight = 0
@@ -57,12 +57,15 @@ export class Operation {
     return this.parts.stamp()
   }
 
-  /** A copy may have run, or may still be on its way. */
+  /** A copy may have run, or may still be in flight. */
   get mayHaveCopies(): boolean {
     return this.doubtful
   }
 
-  /** Nothing of it is in Redis, and nothing will be. Not so once it was answered: whoever asked may not have looked yet. */
+  /**
+   * It has had no effect in Redis, and will have none. False once it was answered: the caller may not have seen the
+   * reply yet.
+   */
   get hasNoEffect(): boolean {
     return !this.doubtful && !this.answered && this.inFlight === 0
   }
@@ -83,7 +86,7 @@ export class Operation {
     }
   }
 
-  /** What came of it is known, or will be known to nobody. */
+  /** The result is known, or no longer of interest. */
   end(): void {
     this.parts.end()
   }

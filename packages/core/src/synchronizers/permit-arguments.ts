@@ -4,13 +4,13 @@ import { checkInteger, checkOptions } from '../arguments/validate.js'
 import { WAIT_OPTIONS, type WaitOptions } from './wait-limits.js'
 
 export interface PermitOptions extends WaitOptions {
-  /** How many, all or none. Default 1. */
+  /** Number of permits, all or none. Default 1. */
   permits?: number | undefined
 }
 
 const PERMIT_OPTIONS: KnownKeys<PermitOptions> = { ...WAIT_OPTIONS, permits: true }
 
-// Redisson counts permits in an int of Java.
+// Redisson counts permits in a Java int.
 const MOST = 2_147_483_647
 
 /** @throws InvalidArgumentError */
@@ -21,7 +21,7 @@ export function checkCount(argument: string, value: unknown, min: number): void 
   }
 }
 
-/** Redisson's number of permits, or options. @throws InvalidArgumentError */
+/** Redisson-style number of permits, or options. @throws InvalidArgumentError */
 export function optionsOf(request: number | PermitOptions): PermitOptions {
   if (typeof request === 'number') {
     return { permits: request }
@@ -30,7 +30,7 @@ export function optionsOf(request: number | PermitOptions): PermitOptions {
   return request
 }
 
-/** The id of one permit. @throws InvalidArgumentError */
+/** Checks the id of one permit. @throws InvalidArgumentError */
 export function checkId(id: unknown): void {
   if (!isId(id)) {
     throw new InvalidArgumentError('id', id, ID_RULE)
@@ -52,8 +52,8 @@ export function idsOf(given: string | readonly string[]): readonly string[] {
 const ID_RULE = 'an id that acquire() gave, in hex'
 
 /**
- * What Redisson can decode, of whatever length: an id that no permit has is no argument that cannot be meant, but the
- * id of a permit that is not held.
+ * What Redisson can decode, of any length: an id of a permit that does not exist is a valid argument, of a permit
+ * that is not held.
  */
 function isId(value: unknown): value is string {
   return typeof value === 'string' && /^([\da-f]{2})*$/i.test(value)

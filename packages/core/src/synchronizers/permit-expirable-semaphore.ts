@@ -18,13 +18,13 @@ import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
 import { WAIT_OPTIONS, waitLimits, type WaitOptions } from './wait-limits.js'
 
 export interface PermitLeaseOptions extends WaitOptions {
-  /** The permit comes back by itself after this long, ms. Left out: never. */
+  /** The lease of the permit, ms: it is released automatically after it. Default: no expiry. */
   leaseMs?: number | undefined
 }
 
-/** Of a permit that tells when it ends: one of the two has to be given. */
+/** For a permit that reports its loss: one of the two must be given. */
 export interface HeldPermitOptions extends PermitLeaseOptions {
-  /** The watchdog renews it for as long as it is held, by `lockWatchdogTimeout`. */
+  /** The watchdog renews the permit for as long as it is held, by `lockWatchdogTimeout`. */
   renew?: boolean | undefined
 }
 
@@ -36,25 +36,22 @@ const PERMIT_LEASE_OPTIONS: KnownKeys<PermitLeaseOptions> = { ...WAIT_OPTIONS, l
 const HELD_PERMIT_OPTIONS: KnownKeys<HeldPermitOptions> = { ...PERMIT_LEASE_OPTIONS, renew: true }
 
 /**
- * A semaphore whose permits have an id and may have an end: Redisson's RPermitExpirableSemaphore. What a process had
- * that crashed comes back when its lease is over.
+ * A semaphore whose permits have ids and may have leases: Redisson's RPermitExpirableSemaphore. Permits of a crashed
+ * process are released when their leases end.
  */
 export class PermitExpirableSemaphore extends ExpirablePermits {
-  /** Waits for a permit. @returns its id, to give it back by. @throws LockTimeoutError the wait ended */
+  /** Waits for a permit. @returns its id, for the release. @throws LockTimeoutError the wait ended */
   async acquire(options: PermitLeaseOptions = {}): Promise<string> {
     const [id] = await this.acquireMany(1, options)
     return id as string
   }
 
-  /** Waits for so many, all or none. @returns their ids. @throws LockTimeoutError the wait ended */
+  /** Waits for a number of permits, all or none. @returns their ids. @throws LockTimeoutError the wait ended */
   async acquireMany(permits: number, options: PermitLeaseOptions = {}): Promise<string[]> {
     return (await this.take(permits, options)).ids
   }
 
-  /**
-   * Waits for a permit that is an object: it tells when it is lost, and can be renewed.
-   * @throws as `acquire`
-   */
+  /** Waits for a permit as an object, which reports its loss and can be renewed. @throws as `acquire` */
   async acquirePermit(options: HeldPermitOptions): Promise<Permit> {
     const { ttlMs, renew } = termsOf(options, this.session.options.lockWatchdogTimeout)
     const { waitMs, signal } = options
@@ -66,26 +63,26 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     })
   }
 
-  /** Takes a permit, runs the callback, gives it back. @throws LockLostError it was lost meanwhile */
+  /** Waits for a permit, runs the callback, and releases it. @throws LockLostError the permit was lost meanwhile */
   async withPermit<T>(callback: (permit: Permit) => Promise<T> | T, options: HeldPermitOptions): Promise<T> {
     checkFunction('callback', callback)
     return withPermit(await this.acquirePermit(options), callback)
   }
 
-  /** Without a wait one attempt, past the line. @returns the id; null: there is none free */
+  /** Without a wait, one attempt outside the queue. @returns the id; null: no permit is free */
   async tryAcquire(options: PermitLeaseOptions = {}): Promise<string | null> {
     const [id] = await this.tryAcquireMany(1, options)
     return id ?? null
   }
 
-  /** @returns the ids; none: there were not enough */
+  /** Without a wait, one attempt for all. @returns the ids; none: too few permits are free */
   async tryAcquireMany(permits: number, options: PermitLeaseOptions = {}): Promise<string[]> {
     checkOptions('options', options, PERMIT_LEASE_OPTIONS)
     const { waitMs = 0 } = options
     return (await this.waitFor(permits, { ...options, waitMs }).obtain())?.value.ids ?? []
   }
 
-  /** Gives permits back, all or none. @throws InvalidArgumentError one of them has ended, or was given back */
+  /** Releases permits, all or none. @throws InvalidArgumentError one of them has expired or was released before */
   async release(id: string | readonly string[]): Promise<void> {
     if ((await this.giveBack(id)) === 0 && (typeof id === 'string' || id.length > 0)) {
       const rule = 'the id of a permit that is held: it has ended, was released, or never was one'
@@ -93,12 +90,15 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     }
   }
 
-  /** The same. @returns false: one of them has ended, or was given back, and nothing was changed */
+  /**
+   * Releases permits, all or none. @returns false: one of them has expired or was released before; nothing was
+   * changed
+   */
   async tryRelease(id: string | readonly string[]): Promise<boolean> {
     return (await this.giveBack(id)) > 0
   }
 
-  /** From now on it ends so long from now. @returns false: it has ended, or was given back */
+  /** Sets the lease to so long from now. @returns false: the permit has expired or was released before */
   async updateLeaseTime(id: string, leaseMs: number): Promise<boolean> {
     checkRequired('leaseMs', leaseMs)
     checkLease('leaseMs', leaseMs)
@@ -141,7 +141,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
       topic: this.channel,
       permits,
       take: async (stamp): Promise<Take<TakenPermits>> => {
-        // Sent again it gives what the first one took: trust counts from that.
+        // A copy returns what the first one obtained: trust counts from the first.
         sent = sent.number === stamp.number ? sent : { number: stamp.number, at: clock.now() }
         const reply = await acquireExpirable(runner, { ...this.permits(stamp), ids, leaseMs })
         if (reply.kind === 'over') {

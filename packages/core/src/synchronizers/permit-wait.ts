@@ -13,45 +13,45 @@ import { enterSeen, leaveSeen, type SeenPermits } from './seen-permits.js'
 import { limitWait, type WaitOptions } from './wait-limits.js'
 import { namingKind } from './wrong-kind.js'
 
-// A wait without a limit for a semaphore that does not exist: long enough for another process to call trySetPermits.
+// For an unlimited wait for a missing semaphore: enough time for another process to call `trySetPermits`.
 const WARN_AFTER_MS = 2_000
 
-/** What one try found. */
+/** The result of one try. */
 export type Take<T> =
   | { readonly kind: 'taken'; readonly value: T; readonly left: number; readonly retryAfterMs?: number }
-  /** `left`: how many permits are free, fewer than are wanted. `retryAfterMs`: when a permit ends. */
+  /** `left`: permits that are free, fewer than wanted. `retryAfterMs`: when a permit expires. */
   | {
       readonly kind: 'refused'
       readonly left: number
       readonly retryAfterMs?: number
-      /** There is no such semaphore. */
+      /** The semaphore does not exist. */
       readonly isMissing: boolean
     }
-  /** A copy of a try whose outcome nobody asks for any more. */
+  /** A copy of a try that was given up. */
   | { readonly kind: 'over' }
 
-/** A semaphore, and how one call takes permits of it. */
+/** A semaphore, and how one call acquires its permits. */
 export interface PermitSource<T> extends Subject {
   readonly kind: 'semaphore' | 'permit'
   readonly queue: string
   readonly topic: string
-  /** How many permits the call wants. */
+  /** Number of permits the call wants. */
   readonly permits: number
   take(stamp: OperationStamp): Promise<Take<T>>
-  /** Undoes a take, whether it has run or not. */
+  /** Undoes an acquisition, whether or not it has run. */
   cancel(stamp: OperationStamp): Promise<unknown>
 }
 
 /**
- * One call for permits. All calls of one client for one semaphore stand in one line; the first that fits into what is
- * free takes it, also past callers that want more (docs/decisions/0044).
+ * One call for permits. All calls of one client for one semaphore form one queue; the first that fits into what is
+ * free gets it, even past callers that want more (docs/decisions/0044).
  */
 export class PermitWait<T> implements ReportedWait {
   readonly startedAt: number
-  /** The try that is under way, or has no answer yet. Each try that was answered is followed by another operation. */
+  /** The try in flight, or without a reply. Each answered try is followed by a new operation. */
   private operation: Operation | null = null
   private over = false
-  /** Null until this call is refused or has to stand behind others. */
+  /** Null until this call is refused, or queued behind others. */
   private seen: SeenPermits | null = null
   private warning: { cancel(): void } | null = null
   private publication: CallPublication | null = null
@@ -69,7 +69,7 @@ export class PermitWait<T> implements ReportedWait {
     return this.source.lockName
   }
 
-  /** @returns null: the wait is over, and the last answer was that too few permits are free */
+  /** @returns null: the wait is over, and the last reply was that too few permits are free */
   async obtain(): Promise<{ readonly value: T } | null> {
     const { clock } = this.session
     this.publication = publishCall(this.session, this.source, this.startedAt)
@@ -113,7 +113,7 @@ export class PermitWait<T> implements ReportedWait {
     return null
   }
 
-  /** For callers that have to throw when `obtain` gave null. */
+  /** The error for callers that throw when `obtain` has returned null. */
   timedOut(): LockTimeoutError {
     const { lockName, source } = this
     const waitedMs = this.session.clock.now() - this.startedAt
@@ -165,7 +165,7 @@ export class PermitWait<T> implements ReportedWait {
     }
     operation.end()
     this.operation = null
-    // The refusal may be that of a copy that ran long ago: permits that came since then would not be seen (I4).
+    // The refusal may be that of a copy that ran long ago: permits released since would not be seen (I4).
     const isOld = take.kind === 'refused' && take.left >= this.source.permits
     return operation.mayHaveCopies || isOld ? this.tryOnce() : take
   }
@@ -191,7 +191,7 @@ export class PermitWait<T> implements ReportedWait {
 
   private refused({ left, isMissing }: { readonly left: number; readonly isMissing: boolean }): void {
     this.publication?.refused()
-    // A late refusal of a call that is over has nobody to tell, and nobody who would call `leaveSeen`.
+    // A late refusal of a call that is over: an entry made for it now would never be left.
     if (this.over) {
       return
     }
@@ -225,7 +225,7 @@ export class PermitWait<T> implements ReportedWait {
     }
   }
 
-  /** Gives back what a late or unanswered try may have taken. */
+  /** Releases what a late or unanswered try may have acquired. */
   private abandon(): void {
     this.over = true
     if (this.operation) {

@@ -7,44 +7,44 @@ import { checkLease, checkRequired } from '../arguments/validate.js'
 
 const WHAT = 'Permit of'
 
-/** What Redis granted. */
+/** The grant of a permit. */
 export interface PermitGrant {
   /** Monotonic ms. */
   readonly sentAt: number
   readonly semaphoreEndsInMs: number
 }
 
-/** What a permit needs of its semaphore. */
+/** The semaphore, as a permit needs it. */
 export interface PermitHome {
   readonly name: string
-  /** Of Redis. */
+  /** The key in Redis. */
   readonly key: string
-  /** Ms until it ends; 0: it has. Never shortens. */
+  /** Resolves with the time left, ms; 0: expired. Never shortens the lease. */
   renew(id: string, leaseMs: number, timeoutMs: number): Promise<number>
   updateLeaseTime(id: string, leaseMs: number): Promise<boolean>
   tryRelease(id: string): Promise<boolean>
 }
 
-/** A permit that is held: its signal aborts before anybody else can have it. */
+/** A held permit: its signal aborts before another caller can acquire it. */
 export class Permit {
   /** @internal */
   readonly kind = 'permit'
   private watch: Watch | null = null
   private renews = false
   private released = false
-  /** Monotonic ms. What is trusted ends by then, whatever lease it was given. */
+  /** Monotonic ms. Trust ends by then, whatever the lease. */
   private semaphoreEndsAt = Infinity
   private publication: HoldPublication | null = null
   private updates: Promise<unknown> = Promise.resolve()
   private readonly loss = new Loss()
 
-  /** @internal Permits come from a semaphore. */
+  /** @internal Created by a semaphore. */
   constructor(
     private readonly session: Session,
     private readonly home: PermitHome,
-    /** What Redis knows it by: 32 hex characters. */
+    /** Its id in Redis: 32 hex characters. */
     readonly id: string,
-    /** @internal What a renewal sets, ms. */
+    /** @internal The lease that a renewal sets, ms. */
     readonly ttlMs: number,
   ) {}
 
@@ -63,29 +63,30 @@ export class Permit {
     return this.id
   }
 
-  /** Of the semaphore. */
+  /** The semaphore's name. */
   get name(): string {
     return this.home.name
   }
 
-  /** Aborts with a LockLostError when the permit is over although it was not given back. */
+  /** Aborts with a LockLostError when the permit ends without having been released. */
   get signal(): AbortSignal {
     return this.lossByNow.signal
   }
 
-  /** Why it was lost; null while it was not. */
+  /** Why the permit was lost; null while it is not. */
   get lossError(): LockLostError | null {
     return this.lossByNow.error
   }
 
-  /** For how long it may still be used, ms. */
+  /** How long the permit may still be used, ms. */
   get trustedForMs(): number {
     return this.lossByNow.error || this.released ? 0 : (this.watch?.trustedForMs ?? 0)
   }
 
   /**
-   * From now on it ends so long from now; one that is renewed goes on being renewed. One update at a time.
-   * @throws LockLostError; RedisUnavailableError: whether it counts is unknown, and it is not renewed any more
+   * Sets the lease to so long from now; a renewed permit continues to be renewed. One update at a time.
+   * @throws LockLostError; RedisUnavailableError whether it took effect is unknown, and the permit is no longer
+   *   renewed
    */
   async updateLease(ms: number): Promise<void> {
     checkRequired('ms', ms)
@@ -95,7 +96,7 @@ export class Permit {
     return update
   }
 
-  /** Gives it back. Never throws for one that ended or was given back before. @throws RedisUnavailableError */
+  /** Releases the permit. Resolves also if it has expired or was released before. @throws RedisUnavailableError */
   async release(): Promise<'released' | 'lost' | 'already-released'> {
     if (this.released) {
       return 'already-released'
@@ -119,8 +120,8 @@ export class Permit {
   }
 
   /**
-   * `await using`: gives it back, and waits for that as `withLock` does.
-   * @throws LockLostError it had been lost; RedisUnavailableError as `release`, when that is known in time
+   * Releases the permit, for `await using`; waits for the reply as `withLock` does.
+   * @throws LockLostError it was lost; RedisUnavailableError as `release`, if known in time
    */
   async [Symbol.asyncDispose](): Promise<void> {
     if ((await this.releaseInTime()) === 'lost') {
@@ -128,7 +129,7 @@ export class Permit {
     }
   }
 
-  /** @internal What became of it; null: nobody knows within `releaseWaitMs`, and it goes on in the background. */
+  /** @internal The outcome of the release; null: not known within `releaseWaitMs`; it continues in the background. */
   releaseInTime(): Promise<'released' | 'lost' | 'already-released' | null> {
     return this.session.releaseWaits.outcomeOf(this.release())
   }
@@ -176,8 +177,8 @@ export class Permit {
     const sentAt = this.session.clock.now()
     const { trustedForMs } = this
     if (trustedForMs > 0) {
-      // It may end by then as soon as this is sent, whenever the answer comes (I3). Without renewal: one that runs
-      // before a late copy of the update would be trusted beyond what that leaves.
+      // The permit may end by then once this is sent, whenever the reply arrives (I3). Without renewal: one that runs
+      // before a late copy of the update would be trusted for longer than that leaves.
       this.trust(sentAt, Math.min(ms, trustedForMs), false)
     }
     const isHeld = await this.home.updateLeaseTime(this.id, ms)
@@ -190,13 +191,13 @@ export class Permit {
     }
   }
 
-  /** Its holder may look before the watchdog's timer does. */
+  /** The holder may read the loss before the watchdog's timer runs. */
   private get lossByNow(): Loss {
     this.session.watchdog.endOverdueTrust()
     return this.loss
   }
 
-  /** Answers to what was asked under the trust before are void with it. */
+  /** Replaces the trust: replies to requests from before are void with it. */
   private trust(sentAt: number, ttlMs: number, renew: boolean): void {
     this.watch?.stop()
     const leftMs = Math.max(0, this.semaphoreEndsAt - sentAt)
@@ -221,12 +222,12 @@ export class Permit {
     this.session.events.emit('lost', { lockName: this.home.name, owner: this.id, error })
     this.publication?.lost(reason, this.session.clock.now())
     if (reason === 'expired') {
-      // Redis may still have it, and a renewal it never answered may have prolonged it by a whole lease.
+      // Redis may still have it, and a renewal without a reply may have extended it by a whole lease.
       this.session.background.run(this.home.tryRelease(this.id).catch(() => undefined))
     }
   }
 
-  /** Renewal ends before the command is sent. */
+  /** Renewal stops before the command is sent. */
   private end(): void {
     this.released = true
     this.watch?.stop()
@@ -239,7 +240,7 @@ export class Permit {
   }
 }
 
-/** Runs the callback with a permit and gives it back. An error of the callback wins over a loss. */
+/** Runs the callback with a permit and releases it. An error of the callback wins over a loss. */
 export async function withPermit<T>(
   permit: Permit,
   callback: (permit: Permit) => Promise<T> | T,
@@ -251,7 +252,7 @@ export async function withPermit<T>(
     await permit.releaseInTime().catch(() => undefined)
     throw error
   }
-  // As with withLock: a release that fails does not hide the result.
+  // As with withLock: a failed release does not hide the result.
   const outcome = await permit.releaseInTime().catch(() => null)
   if (outcome === 'lost') {
     const { lossError } = permit

@@ -1,10 +1,10 @@
 import type { Session } from '../client/session.js'
 
-/** What Redis last said of one semaphore, to any caller of this client that waits for it. */
+/** Redis's last reply about one semaphore, to any waiting caller of this client. */
 export interface SeenPermits {
-  /** How many permits were free; undefined: Redis has not said yet. */
+  /** Permits that were free; undefined: no reply yet. */
   free: number | undefined
-  /** Redis had no semaphore of this name: nobody has called `trySetPermits`, or it has ended since. */
+  /** Redis had no semaphore of this name: `trySetPermits` was not called, or the semaphore has expired since. */
   isMissing: boolean
 }
 
@@ -15,8 +15,8 @@ interface Entry extends SeenPermits {
 const entriesOf = new WeakMap<Session, Map<string, Entry>>()
 
 /**
- * Notes what refusals say, for all waits of one client on one key: only one of them tries at a time, and the others
- * still have to say in their time-out what was free. Kept while somebody waits.
+ * Shares the refusals among all waits of one client for one key: only one of them tries at a time, and the others
+ * must still report in their time-out how many permits were free. Kept while there are waits.
  */
 export function enterSeen(session: Session, key: string): SeenPermits {
   const entries = entriesOf.get(session) ?? new Map<string, Entry>()
@@ -27,7 +27,7 @@ export function enterSeen(session: Session, key: string): SeenPermits {
   return entry
 }
 
-/** To be called once for each `enterSeen`. */
+/** Must be called once for each `enterSeen`. */
 export function leaveSeen(session: Session, key: string): void {
   const entries = entriesOf.get(session)
   const entry = entries?.get(key)

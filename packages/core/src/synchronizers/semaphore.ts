@@ -13,15 +13,15 @@ import { namingKind } from './wrong-kind.js'
 const WHAT = 'a semaphore'
 
 /**
- * So many may do something at a time: Redisson's RSemaphore. A permit has no owner and no end: anybody may give one
- * back, and one that a crashed process had is lost until somebody adds it again. `getPermitExpirableSemaphore` has
- * permits that end.
+ * Limits concurrency to its number of permits: Redisson's RSemaphore. A permit has no owner and no lease: any caller
+ * may release one, and those of a crashed process are missing until they are added again.
+ * `getPermitExpirableSemaphore` has permits with leases.
  */
 export class Semaphore {
   private readonly key: string
   private readonly channel: string
 
-  /** @internal Semaphores come from a client. */
+  /** @internal Created by a client. */
   constructor(
     private readonly session: Session,
     private readonly commands: CountedCommands,
@@ -32,8 +32,8 @@ export class Semaphore {
   }
 
   /**
-   * Waits until there are enough permits and takes them. Callers of one client stand in one line.
-   * @param request how many, or options
+   * Waits until enough permits are free, and acquires them. Callers of one client form one queue.
+   * @param request number of permits, or options
    * @throws LockTimeoutError the wait ended; RedisUnavailableError, WrongTypeError, InvalidArgumentError
    */
   async acquire(request: number | PermitOptions = {}): Promise<void> {
@@ -45,10 +45,10 @@ export class Semaphore {
   }
 
   /**
-   * Without a wait one attempt, past the line.
-   * @param request how many, or options
-   * @param waitMs how long to wait; Redisson's form
-   * @returns false: there were not enough. Everything else is an error, as for `acquire`
+   * Without a wait, one attempt outside the queue.
+   * @param request number of permits, or options
+   * @param waitMs how long to wait, ms; Redisson's form
+   * @returns false: too few permits are free. Everything else is an error, as for `acquire`
    */
   async tryAcquire(request: number | PermitOptions = {}, waitMs = 0): Promise<boolean> {
     const { waitMs: limitMs = waitMs, ...others } = optionsOf(request)
@@ -57,9 +57,9 @@ export class Semaphore {
   }
 
   /**
-   * Takes permits, runs the callback, and gives them back whatever comes of it. The signal aborts when the client is
-   * closed meanwhile: the permits go back then.
-   * @throws what the callback throws; else as `acquire`
+   * Acquires permits, runs the callback, and releases them in any case. The signal aborts when the client is closed
+   * meanwhile; the permits are then released.
+   * @throws the callback's error; else as `acquire`
    */
   async withPermits<T>(
     callback: (signal: AbortSignal) => Promise<T> | T,
@@ -72,17 +72,17 @@ export class Semaphore {
     return withPermits(this.session, { lockName: this.name, acquire, giveBack }, callback)
   }
 
-  /** Gives permits back, taken by anybody or never taken. Creates the semaphore where there is none, as Redisson's. */
+  /** Releases permits, whether or not this caller acquired them. Creates a missing semaphore, as Redisson does. */
   async release(permits = 1): Promise<void> {
     await this.giveBack(permits, false)
   }
 
-  /** @returns false: there is no semaphore, and none was made */
+  /** Releases permits of an existing semaphore. @returns false: the semaphore does not exist, and was not created */
   releaseIfExists(permits = 1): Promise<boolean> {
     return this.giveBack(permits, true)
   }
 
-  /** How many permits can be taken now. */
+  /** Permits that can be acquired now. */
   async availablePermits(): Promise<number> {
     const { name: lockName, key } = this
     const operationsKey = this.commands.operations.keyOf(key)
@@ -93,15 +93,15 @@ export class Semaphore {
     }
   }
 
-  /** Takes all that are there. @returns how many */
+  /** Acquires all free permits. @returns how many */
   drainPermits(): Promise<number> {
     return this.attempt((command) => drain(this.session.runner, command), 1)
   }
 
   /**
-   * Makes the semaphore, unless there is one.
-   * @param ttlMs the whole semaphore ends after this long; left out: never
-   * @returns false: there is one already
+   * Creates the semaphore, unless it exists.
+   * @param ttlMs lifetime of the whole semaphore; default: no expiry
+   * @returns false: it exists already
    */
   async trySetPermits(permits: number, ttlMs?: number): Promise<boolean> {
     checkCount('permits', permits, 0)
@@ -112,7 +112,10 @@ export class Semaphore {
     })
   }
 
-  /** More permits, or fewer: what is available may go below 0 until enough came back. Takes a time to live away. */
+  /**
+   * Adds permits, or removes some: what is available may go below 0 until enough are released. Removes a time to
+   * live.
+   */
   async addPermits(permits: number): Promise<void> {
     checkCount('permits', permits, -2_147_483_648)
     return this.attempt((command) =>
@@ -120,7 +123,7 @@ export class Semaphore {
     )
   }
 
-  /** Null: nothing is wanted. */
+  /** Null: no permits are wanted. */
   private waitFor(options: PermitOptions): PermitWait<true> | null {
     const { permits = 1 } = options
     checkCount('permits', permits, 0)
@@ -170,7 +173,7 @@ export class Semaphore {
     )
   }
 
-  /** `unit`: what goes back for each 1 of the outcome. */
+  /** `unit`: permits to release per 1 of the outcome. */
   private cancel(stamp: OperationStamp, unit: number): Promise<number> {
     return cancel(this.session.runner, { ...this.announced(stamp), unit })
   }

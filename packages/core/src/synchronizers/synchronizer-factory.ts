@@ -7,7 +7,7 @@ import { Operations } from './operations.js'
 import { PermitExpirableSemaphore } from './permit-expirable-semaphore.js'
 import { Semaphore } from './semaphore.js'
 
-/** Makes the synchronizers of one client that are not locks. They have no owners, so no context matters to them. */
+/** Makes the synchronizers of one client that are not locks. They have no owners, so contexts do not affect them. */
 export class SynchronizerFactory {
   private readonly commands: CountedCommands
   private readonly counts: OncePerTurn<number>

@@ -5,7 +5,7 @@ import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkDuration, checkSignal } from '../arguments/validate.js'
 
 export interface WaitOptions {
-  /** How long to wait, ms. Left out: for ever. 0: one attempt. */
+  /** How long to wait, ms. Default: no limit. 0: one attempt. */
   waitMs?: number | undefined
   /** Ends the wait; the call rejects with its reason. */
   signal?: AbortSignal | undefined
@@ -13,17 +13,14 @@ export interface WaitOptions {
 
 export const WAIT_OPTIONS: KnownKeys<WaitOptions> = { waitMs: true, signal: true }
 
-/**
- * The limits of a call: its own, and what ends the waits around it.
- * @throws InvalidArgumentError
- */
+/** The limits of a call: its own, and the signals of contexts around it. @throws InvalidArgumentError */
 export function waitLimits({ waitMs, signal }: WaitOptions, contexts: Contexts): WaitOptions {
   checkDuration('waitMs', waitMs, 'zero')
   checkSignal(signal)
   return { waitMs, signal: contexts.signalBeside(signal) }
 }
 
-/** The limits of a wait, written into its request. */
+/** Writes the limits into a wait's request. */
 export function limitWait<T>(wait: WaitRequest<T>, { waitMs, signal }: WaitOptions): WaitRequest<T> {
   if (waitMs !== undefined) {
     wait.timeoutMs = waitMs

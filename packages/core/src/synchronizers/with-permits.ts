@@ -2,7 +2,7 @@ import { ClientClosedError } from '../errors.js'
 import type { Session } from '../client/session.js'
 import { borrow, type BorrowedPermit } from '../client/borrowed-permits.js'
 
-/** Permits that go back when a callback has settled, or when its client closes over it: once, whoever is first. */
+/** Permits that are released when a callback has settled or when the client closes, whichever is first, once. */
 class ScopedPermits implements BorrowedPermit {
   private readonly closing = new AbortController()
   private returning: Promise<unknown> | null = null
@@ -27,7 +27,7 @@ class ScopedPermits implements BorrowedPermit {
   }
 }
 
-/** Of one call. */
+/** The permits of one call. */
 interface Permits {
   readonly lockName: string
   readonly acquire: () => Promise<void>
@@ -35,9 +35,9 @@ interface Permits {
 }
 
 /**
- * Takes permits, runs the callback and gives back, which it waits for as `withLock` does. A giving back that fails, or
- * that nobody knows in time, hides neither its result nor its error: it is tried on in the background, and
- * 'release-failed' tells if it never came through.
+ * Acquires permits, runs the callback, and releases them, waiting for the reply as `withLock` does. A release that
+ * fails, or gets no reply in time, hides neither the callback's result nor its error: it is retried in the
+ * background, and 'release-failed' reports a final failure.
  */
 export async function withPermits<T>(
   session: Session,

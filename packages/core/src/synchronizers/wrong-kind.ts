@@ -1,6 +1,6 @@
 import { WrongTypeError } from '../errors.js'
 
-/** What Redis says of a key that has something else, with the kind that it should be of: `what`. */
+/** Redis's error about a key of another type, with the expected kind of object: `what`. */
 export function namingKind(error: unknown, what: string): unknown {
   return error instanceof WrongTypeError
     ? new WrongTypeError(error.lockName ?? '', error.key, error.cause as Error, what)
