@@ -31,25 +31,14 @@ export class ReleaseWaits {
     if ((release as Promise<unknown>) === RELEASED) {
       return release
     }
+    return this.closed ? this.outcomeNow(release) : new ReleaseWait(release, this.deadlines).outcome
+  }
+
+  /** Timers are gone. Outcomes that are known at once still count, such as the loss by the close itself. */
+  private outcomeNow<T>(release: Promise<T>): Promise<T | null> {
     return new Promise((resolve, reject) => {
-      if (this.closed) {
-        // Timers are gone. Outcomes that are known at once still count, such as the loss by the close itself.
-        release.then(resolve, reject)
-        this.runtime.afterTurn(() => resolve(null))
-        return
-      }
-      const wait = new ReleaseWait(() => resolve(null))
-      this.deadlines.add(wait)
-      release.then(
-        (outcome) => {
-          wait.settled = true
-          resolve(outcome)
-        },
-        (error: unknown) => {
-          wait.settled = true
-          reject(error)
-        },
-      )
+      release.then(resolve, reject)
+      this.runtime.afterTurn(() => resolve(null))
     })
   }
 
@@ -59,15 +48,37 @@ export class ReleaseWaits {
   }
 }
 
-class ReleaseWait implements InFlight {
+/** One call that waits, until the release is known or its time is over. */
+class ReleaseWait<T> implements InFlight {
+  readonly outcome: Promise<T | null>
   settled = false
   dueAt = 0
   onSettled = undefined
+  private resolve!: (outcome: T | null) => void
 
-  constructor(readonly expire: () => void) {}
+  constructor(release: Promise<T>, deadlines: CommandDeadlines) {
+    this.outcome = new Promise((resolve, reject) => {
+      this.resolve = resolve
+      release.then(
+        (outcome) => {
+          this.settled = true
+          resolve(outcome)
+        },
+        (error: unknown) => {
+          this.settled = true
+          reject(error)
+        },
+      )
+    })
+    deadlines.add(this)
+  }
+
+  expire(): void {
+    this.resolve(null)
+  }
 
   /** The client is closed, and the release is abandoned. */
   abandon(): void {
-    this.expire()
+    this.resolve(null)
   }
 }
