@@ -12,7 +12,7 @@ import { BUGS_IN_WAITING } from './bugs/in-waiting.mjs'
 
 /**
  * Mistakes that lock libraries have been built with. Each is a change of one place of the source, and who has to
- * notice it: the torture with these arguments, `semaphores.mjs` with these, a script, or a test file of Jest (`only`:
+ * notice it: the scenario `torture` with these arguments, `semaphores` with these, a script, or a test file of Jest (`only`:
  * those of its tests).
  *
  * @type {Record<string, { file: string, find: string, replace: string, torture?: string, semaphores?: string,

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const TORTURE = ['scripts/faults.mjs', 'torture', '--seed', '1', '--minutes', '0.1', '--kinds', 'lock']
-const SEMAPHORES = ['scripts/semaphores.mjs', '--seed', '1', '--seconds', '5']
+const SEMAPHORES = ['scripts/faults.mjs', 'semaphores', '--seed', '1', '--seconds', '5']
 const PRELOAD = `--import ${new URL('./preload.mjs', import.meta.url).href}`
 const JEST = [
   '--experimental-vm-modules',

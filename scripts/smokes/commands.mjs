@@ -25,7 +25,6 @@ export const COMMANDS = {
   'test:topologies': { step: 'scripts/topologies.mjs --smoke' },
   'test:under-load': { smoke: 'scripts/under-load.mjs --only sentinel-planned --rounds 1 --held 500' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
-  'test:semaphores': { test: 'packages/core/test/redis/semaphores-of-processes.test.ts' },
   'test:queue': { test: 'packages/bullmq/test/redis/queue-of-processes.test.ts' },
   'test:telemetry': { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },
   'measure:failures': { smoke: 'scripts/measure-failures.mjs --rounds 1' },
@@ -57,6 +56,7 @@ export const SCENARIOS_RUN_ELSEWHERE = {
   'readers-and-writers': { test: 'packages/core/test/redis/readers-and-writers.test.ts' },
   'fair-line': { test: 'packages/core/test/redis/fair-line.test.ts' },
   tokens: { test: 'packages/core/test/redis/fencing-tokens.test.ts' },
+  semaphores: { test: 'packages/core/test/redis/semaphores-of-processes.test.ts' },
 }
 
 /** Commands of the pages that are a script, without a name in package.json. */

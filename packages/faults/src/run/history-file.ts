@@ -2,10 +2,14 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { HistoryEvent } from '@holdfast/testing'
 import { nowMs } from './shared-clock.js'
 
-/** What one process saw, event by event. */
-export interface History {
+/**
+ * What one process saw, event by event.
+ *
+ * @typeParam K kinds of events of one scenario, which the history checker does not know
+ */
+export interface History<K extends string = never> {
   /** @param more with `atMs`, if it happened at another moment than now @returns when it happened */
-  add(kind: HistoryEvent['kind'], more?: Readonly<Record<string, unknown>>): number
+  add(kind: HistoryEvent['kind'] | K, more?: Readonly<Record<string, unknown>>): number
   close(): void
 }
 
@@ -23,14 +27,20 @@ export const openHistory = (path: string, processName: string): History => {
 }
 
 /** Events of several files, in the order of their time. A last line that a kill cut short is left out. */
-export const readHistories = (paths: readonly string[]): HistoryEvent[] =>
+export const readHistories = <E extends { readonly atMs: number } = HistoryEvent>(
+  paths: readonly string[],
+): E[] =>
   paths
-    .flatMap((path) => readFileSync(path, 'utf8').split('\n').flatMap(eventIn))
+    .flatMap((path) =>
+      readFileSync(path, 'utf8')
+        .split('\n')
+        .flatMap(eventIn<E>),
+    )
     .sort((a, b) => a.atMs - b.atMs)
 
-const eventIn = (line: string): HistoryEvent[] => {
+const eventIn = <E>(line: string): E[] => {
   try {
-    return line === '' ? [] : [JSON.parse(line) as HistoryEvent]
+    return line === '' ? [] : [JSON.parse(line) as E]
   } catch {
     return []
   }

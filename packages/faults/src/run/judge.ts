@@ -11,6 +11,12 @@ const countsOf = (names: readonly string[]): string => {
   return [...counts].map(([name, times]) => `${times} ${name}`).join(', ') || 'nothing'
 }
 
+/** The first violations of many; the rest says nothing new. */
+export const firstOf = (violations: readonly string[]): string[] => {
+  const more = violations.length - MOST_SHOWN
+  return [...violations.slice(0, MOST_SHOWN), ...(more > 0 ? [`and ${more} violations more`] : [])]
+}
+
 /**
  * What the history checker says of a run, with figures that every scenario has.
  *
@@ -27,7 +33,6 @@ export const judge = (
   // Workers note their start as a fault of their own; those of the runner are the ones it caused.
   const faults = events.filter(({ kind, process }) => kind === 'fault' && process === 'runner').length
   const shown = violations.toSorted((a, b) => a.events.length - b.events.length).map(formatViolation)
-  const more = shown.length - MOST_SHOWN
   return {
     figures,
     report: [
@@ -37,6 +42,6 @@ export const judge = (
       `longest wait ${Math.round(figures.longestWaitMs)} ms, longest after healing ${Math.round(figures.longestWaitAfterHealMs)} ms`,
       `explained by faults: ${countsOf(excused.map(({ check }) => check))}`,
     ],
-    violations: [...shown.slice(0, MOST_SHOWN), ...(more > 0 ? [`and ${more} violations more`] : [])],
+    violations: firstOf(shown),
   }
 }

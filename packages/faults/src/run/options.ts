@@ -4,6 +4,8 @@ import { InvalidArgumentError, Option } from 'commander'
 export interface OptionSpec<T> {
   readonly help: string
   readonly default: T
+  /** How the help names the default; absent: as it is. */
+  readonly defaultText?: string
   /** How the help names the value; absent: a flag. */
   readonly value?: string
   parse?(text: string): T
@@ -42,6 +44,7 @@ export const count = (value: number, help: string, { least = 1, most = MOST } = 
 export const someNumbers = (values: readonly number[], help: string): OptionSpec<readonly number[]> => ({
   help: `${help}, separated by commas`,
   default: values,
+  defaultText: values.join(),
   value: 'LIST',
   parse: (text) => text.split(',').map((part) => count(0, '').parse?.(part.trim()) ?? 0),
 })
@@ -73,14 +76,15 @@ export const oneOf = <const T extends string>(names: readonly T[], help: string)
   },
 })
 
-/** Some of the names, separated by commas; all by default. */
+/** Some of the names, separated by commas. @param preset the default; absent: all */
 export const someOf = <const T extends string>(
   names: readonly T[],
   help: string,
-  { mayBeNone = false } = {},
+  { mayBeNone = false, preset }: { mayBeNone?: boolean; preset?: readonly NoInfer<T>[] } = {},
 ): OptionSpec<readonly T[]> => ({
   help: `${help}, separated by commas, 'all'${mayBeNone ? " or 'none'" : ''}: ${names.join(', ')}`,
-  default: names,
+  default: preset ?? names,
+  defaultText: preset?.join(',') ?? 'all',
   value: 'LIST',
   parse: (text) => {
     if (text === 'all') return names
@@ -101,7 +105,5 @@ export const optionOf = (name: string, spec: OptionSpec<unknown>): Option => {
   const flags = spec.value === undefined ? `--${kebab(name)}` : `--${kebab(name)} <${spec.value}>`
   const option = new Option(flags, spec.help)
   if (spec.parse) option.argParser((text) => spec.parse?.(text))
-  const { default: value } = spec
-  const inHelp = Array.isArray(value) ? (value.every(Number.isInteger) ? value.join() : 'all') : undefined
-  return option.default(value, inHelp)
+  return option.default(spec.default, spec.defaultText)
 }

@@ -27,13 +27,13 @@ export interface Run<S extends OptionSpecs> {
   /** Aborts when the program is asked to end. */
   readonly interrupted: AbortSignal
   /** Starts a server that is stopped after the run. */
-  redis(options?: Parameters<typeof RedisServer.start>[0]): Promise<RedisServer>
+  readonly redis: (options?: Parameters<typeof RedisServer.start>[0]) => Promise<RedisServer>
   /** Calls `stop` after the run, whatever happens; the latest first. */
-  after(stop: () => unknown): void
+  readonly after: (stop: () => unknown) => void
   /** The work, or the reason why the program is asked to end, whichever comes first. */
-  unlessInterrupted<T>(work: Promise<T>): Promise<T>
+  readonly unlessInterrupted: <T>(work: Promise<T>) => Promise<T>
   /** A line of progress, on stderr, with the seconds that have passed. */
-  progress(line: string): void
+  readonly progress: (line: string) => void
 }
 
 /** The functions that the controller calls in a worker process by their names. Arguments and results travel as JSON. */

@@ -1,12 +1,20 @@
 import type { Scenario } from '../run/scenario.js'
 import { fairLine } from './fair-line.js'
 import { readersAndWriters } from './readers-and-writers.js'
+import { semaphores } from './semaphores.js'
 import { tokens } from './tokens.js'
 import { torture } from './torture.js'
 import { wakeUps } from './wake-ups.js'
 
 /** All fault programs. A new one is a file here and a line in this list. */
-export const SCENARIOS: readonly Scenario[] = [torture, readersAndWriters, tokens, fairLine, wakeUps]
+export const SCENARIOS: readonly Scenario[] = [
+  torture,
+  readersAndWriters,
+  tokens,
+  fairLine,
+  wakeUps,
+  semaphores,
+]
 
 export const scenarioNamed = (name: string): Scenario | undefined =>
   SCENARIOS.find((each) => each.name === name)

@@ -1,9 +1,7 @@
 // Breaks Holdfast in every way there is, at random from a seed, and checks what its processes saw.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LockClient } from '@holdfast/core'
 import type { HistoryEvent } from '@holdfast/testing'
 import { count, minutes, ms, oneOf, someOf } from '../run/options.js'
-import type { Worker } from '../run/fleet.js'
 import { judge } from '../run/judge.js'
 import { seededRandom } from '../run/random.js'
 import { defineScenario, type Roles } from '../run/scenario.js'
@@ -12,8 +10,9 @@ import { leftBehind } from '../workload/left-behind.js'
 import { kindOf, LOCK_KINDS, lockNames, tokensOf } from '../workload/lock-kinds.js'
 import { ObservedClient } from '../workload/observed-client.js'
 import { Register } from '../workload/register.js'
+import { victimOf } from '../workload/victim.js'
 import { Caller } from './torture/caller.js'
-import { FAULT_NAMES, happen, type Victim } from './torture/faults.js'
+import { FAULT_NAMES, happen } from '../workload/faults.js'
 
 // Until the last fault has healed everywhere: reconnects, leases of processes that were killed.
 const SETTLE_MS = 3_000
@@ -59,34 +58,16 @@ export const torture = defineScenario({
     `${long} min, ${kinds.join(', ')}, ${processes} processes with ${flows} callers each, interop ${interop}`,
 
   async run(run) {
-    const { options, fleet, history, seed, random, interrupted } = run
+    const { options, fleet, history, random, interrupted } = run
     const { lease: leaseMs, resync: resyncMs, flows, interop } = options
     const redis = await run.redis()
     const register = await run.redis()
     const locks = lockNames(options.locks, options.kinds)
-    const observer = await LockClient.connect(redis.url, { clientName: 'observer', bareCalls: 'allow' })
-    run.after(() => observer.close({ graceMs: 0 }))
-    const heal = ({ proxy }: Worker): void => {
-      proxy?.pass()
-      proxy?.delay(options.delay)
-      if (options.drop > 0) proxy?.dropPushes(options.drop)
-    }
-    const launch = (): Promise<Worker> => {
-      const settings = { leaseMs, resyncMs, locks, flows, interop, registerPort: register.port }
-      const own = { ...settings, seed: seed * 1_000 + fleet.files.length }
-      // It connects through its wire, which may be broken at the moment: nobody waits for that.
-      return fleet.launch(own, { through: redis, isolate: heal })
-    }
-    const replace = async (worker: Worker): Promise<void> => {
-      await worker.process.kill()
-      history.add('killed', { process: worker.name })
-      await fleet.kill(worker)
-      await launch()
-    }
-    const copies = { untilMs: 0, harmlessAtMs: 0, losses: 0 }
-    const victim: Victim = {
-      ...{ redis, register, fleet, locks, leaseMs, random, history, observer, replace, heal, copies },
-    }
+    const victim = await victimOf(run, {
+      ...{ redis, register, leaseMs, locks: () => locks, delayMs: options.delay, dropNth: options.drop },
+      settings: () => ({ resyncMs, flows, interop }),
+    })
+    const { launch, observer, copies } = victim
     for (let i = 0; i < options.processes; i += 1) await launch()
 
     const startedAt = performance.now()

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LockClient } from '@holdfast/core'
 import type { FaultProxy, RedisServer } from '@holdfast/testing'
-import type { Fleet, Worker } from '../../run/fleet.js'
-import type { History } from '../../run/history-file.js'
-import type { SeededRandom } from '../../run/random.js'
-import { nowMs } from '../../run/shared-clock.js'
-import { forceUnlock } from '../../workload/lock-kinds.js'
-import { restoreCounters } from '../../workload/register.js'
+import type { Fleet, Worker } from '../run/fleet.js'
+import type { History } from '../run/history-file.js'
+import type { SeededRandom } from '../run/random.js'
+import { nowMs } from '../run/shared-clock.js'
+import { forceUnlock } from './lock-kinds.js'
+import { restoreCounters } from './register.js'
 
 const LATEST_COPY_MS = 5_000
 const isScript = (bytes: Buffer): boolean => bytes.includes('evalsha')
@@ -16,7 +16,8 @@ export interface Victim {
   readonly redis: RedisServer
   readonly register: RedisServer
   readonly fleet: Fleet
-  readonly locks: readonly string[]
+  /** The names that are in use at the moment. */
+  readonly locks: () => readonly string[]
   readonly leaseMs: number
   readonly random: SeededRandom
   readonly history: History
@@ -110,13 +111,13 @@ const FAULTS = {
       await redis.kill()
       await sleep(random.between(0, 500))
       await redis.restart({ empty: true })
-      await restoreCounters(redis, register, locks)
+      await restoreCounters(redis, register, locks())
     }),
     class: 'data-loss',
   },
   'force-unlock': {
     class: 'lock-loss',
-    aim: ({ random, locks }) => ({ workers: [], lock: random.pick(locks) }),
+    aim: ({ random, locks }) => ({ workers: [], lock: random.pick(locks()) }),
     happen: ({ observer }, { lock }) => lock && forceUnlock(observer, lock),
   },
   'process-stands-still': onProcess(async ({ process }, { random, leaseMs }) => {

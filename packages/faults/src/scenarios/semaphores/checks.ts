@@ -1,0 +1,132 @@
+import { isCalm, usedUntilMs, type Span, type Use } from './events.js'
+
+const GRACE_MS = 2_000
+const HAND_OVER_MS = 1_000
+const CALM_MS = 500
+// Without a fault on the wires an undoing that its caller does not wait for has come through by then.
+const UNDOING_MS = 1_000
+
+/** Never more in use than there are permits, on the clock that all processes of a machine share. */
+export const checkUse = (uses: readonly Use[], permits: number): { most: number; violations: string[] } => {
+  let most = 0
+  const violations: string[] = []
+  for (const [name, ofName] of byName(uses)) {
+    let inUse = 0
+    for (const { use, change, atMs } of changesOf(ofName)) {
+      inUse += change
+      most = Math.max(most, inUse)
+      if (inUse > permits && change > 0)
+        violations.push(
+          `I1 ${name}: ${inUse} of ${permits} permits in use at ${atMs.toFixed(1)}, with ${use}`,
+        )
+    }
+  }
+  return { most, violations }
+}
+
+const byName = (uses: readonly Use[]): Map<string, Use[]> => {
+  const groups = new Map<string, Use[]>()
+  for (const use of uses) {
+    const group = groups.get(use.name)
+    if (group) group.push(use)
+    else groups.set(use.name, [use])
+  }
+  return groups
+}
+
+const changesOf = (uses: readonly Use[]): { use: string; atMs: number; change: number }[] =>
+  uses
+    .flatMap((use) => {
+      const { takenMs, permits } = use
+      if (takenMs === undefined || usedUntilMs(use) <= takenMs) return []
+      return [
+        { use: use.use, atMs: takenMs, change: permits },
+        { use: use.use, atMs: usedUntilMs(use), change: -permits },
+      ]
+    })
+    // What ends when something else begins is over.
+    .toSorted((a, b) => a.atMs - b.atMs || a.change - b.change)
+
+/** Every call ends in time, and what is given back is taken by a caller that waits for it. */
+export const checkWaits = (uses: readonly Use[], faults: readonly Span[]): string[] => [
+  ...uses.flatMap((use) => late(use, faults)),
+  ...[...byName(uses).values()].flatMap((ofName) => notHandedOver(ofName, faults)),
+]
+
+const late = ({ use, beginMs, endMs, killedMs, waitMs }: Use, faults: readonly Span[]): string[] => {
+  if (endMs === undefined) return killedMs === undefined ? [`I4 ${use} never ended`] : []
+  const healedMs = Math.max(...faults.filter(({ fromMs }) => fromMs <= endMs).map(({ toMs }) => toMs), 0)
+  if (endMs <= Math.max(beginMs + waitMs, healedMs) + GRACE_MS) return []
+  return [`I4 ${use} ended ${Math.round(endMs - beginMs - waitMs)} ms after its limit`]
+}
+
+/** A waiter takes what is given back, or another caller does. */
+const notHandedOver = (uses: readonly Use[], faults: readonly Span[]): string[] =>
+  uses.flatMap((given) => {
+    const { giveMs: fromMs, givenMs, outcome } = given
+    if (fromMs === undefined || givenMs === undefined || !isReturned(outcome)) return []
+    const toMs = givenMs + HAND_OVER_MS
+    if (!isCalm(faults, { fromMs, toMs }, CALM_MS)) return []
+    if (uses.some(({ takenMs = -1 }) => takenMs >= fromMs && takenMs <= toMs)) return []
+    const waiting = uses.filter(
+      ({ beginMs, waitMs, endMs, killedMs = Infinity }) =>
+        beginMs < fromMs && waitMs > 0 && (endMs ?? killedMs) > toMs,
+    )
+    const [first] = waiting
+    // One that wants more than came back may stand before one that does not.
+    return first && waiting.every(({ permits }) => permits <= given.permits)
+      ? [`I4 ${first.use} waited ${HAND_OVER_MS} ms for what ${given.use} had given back`]
+      : []
+  })
+
+const isReturned = (outcome = ''): boolean => ['released', 'undefined', 'true'].includes(outcome)
+
+/** `inUse`: by the Redis that is not under test. */
+export interface PoolAtRest {
+  readonly name: string
+  readonly free: number
+  readonly inUse: number
+}
+
+/**
+ * Of permits without an end: what is missing at rest is what killed processes had. What they had on its way at the
+ * kill, to be taken or given back, may have happened or not: that much is in doubt.
+ */
+export const checkPools = (
+  uses: readonly Use[],
+  atRest: readonly PoolAtRest[],
+  { permits, calmWires }: { readonly permits: number; readonly calmWires: boolean },
+): { lost: number; held: number; inDoubt: number; violations: string[] } => {
+  const total = { lost: 0, held: 0, inDoubt: 0, violations: [] as string[] }
+  for (const { name, free, inUse } of atRest) {
+    const ofDead = uses.filter((use) => use.name === name && use.killedMs !== undefined)
+    const held = sum(ofDead.filter(({ takenMs, giveMs }) => takenMs !== undefined && giveMs === undefined))
+    const inDoubt = sum(ofDead.filter((use) => isInDoubt(use, calmWires)))
+    const lost = permits - free
+    total.lost += lost
+    total.held += held
+    total.inDoubt += inDoubt
+    if (lost < held || lost > held + inDoubt) {
+      const range = `${held} to ${held + inDoubt}`
+      total.violations.push(
+        `I2 ${name}: ${lost} of ${permits} permits are missing; killed processes had ${range}`,
+      )
+    }
+    // A caller that is noted there had begun to use what it took, and had not begun to give it back.
+    if (inUse > lost)
+      total.violations.push(`I2 ${name}: killed processes used ${inUse} permits, but ${lost} are missing`)
+  }
+  return total
+}
+
+const isInDoubt = (
+  { end, endMs = 0, giveMs, givenMs, outcome, killedMs = 0 }: Use,
+  calmWires: boolean,
+): boolean => {
+  if (end === undefined) return true
+  if (end === 'taken')
+    return giveMs !== undefined && (givenMs === undefined || outcome === 'REDIS_UNAVAILABLE')
+  return !calmWires || endMs > killedMs - UNDOING_MS
+}
+
+const sum = (uses: readonly Use[]): number => uses.reduce((total, { permits }) => total + permits, 0)

@@ -1,0 +1,77 @@
+import { LockError, type Permit } from '@holdfast/core'
+import { nowMs } from '../../run/shared-clock.js'
+import type { SemaphoreEvent, SemaphoreHistory } from './events.js'
+
+export interface TakeCall {
+  readonly name: string
+  readonly use: string
+  readonly permits: number
+  readonly waitMs: number
+}
+
+/** One call for permits, its outcome, and their use, in the history. */
+export class Take {
+  readonly #history: SemaphoreHistory
+  readonly #use: string
+  #isTaken = false
+
+  constructor(history: SemaphoreHistory, call: TakeCall) {
+    this.#history = history
+    this.#use = call.use
+    history.add('take', { ...call })
+  }
+
+  /** @param untilMs until when they may be used, if not for ever */
+  taken(untilMs?: number): void {
+    this.#isTaken = true
+    this.#add('taken', { untilMs })
+  }
+
+  /** A permit that tells when it is lost. */
+  watch(permit: Permit): void {
+    this.taken(nowMs() + permit.trustedForMs)
+    permit.signal.addEventListener('abort', () => {
+      this.#add('lost', { reason: (permit.signal.reason as { reason: string }).reason })
+    })
+  }
+
+  /** @returns whether it may still be used */
+  trust(permit: Permit, mostMs = Infinity): boolean {
+    // First: a process that is stopped between the two says too little, not too much.
+    const atMs = nowMs()
+    const { trustedForMs } = permit
+    if (trustedForMs <= 0) return false
+    this.#add('trusted', { atMs, untilMs: atMs + Math.min(trustedForMs, mostMs) })
+    return true
+  }
+
+  refused(): void {
+    this.#add('refused')
+  }
+
+  /** Their use is over. Gives them back; without an answer that goes on in the background. */
+  async giveBack(give: () => Promise<unknown>): Promise<void> {
+    this.#add('give')
+    try {
+      this.#add('given', { outcome: String(await give()) })
+    } catch (error) {
+      if (!(error instanceof LockError)) throw error
+      this.#add('given', { outcome: error.code })
+    }
+  }
+
+  /** @throws what no call for permits may end with */
+  endedBy(error: unknown): void {
+    const isTimeout = error instanceof Error && error.name === 'TimeoutError'
+    if (!(error instanceof LockError) && !isTimeout) throw error
+    // An error after they were taken is no outcome of the attempt to take them.
+    if (this.#isTaken) return
+    const code = error instanceof LockError ? error.code : error.name
+    if (code === 'LOCK_TIMEOUT') this.refused()
+    else this.#add('failed', { code })
+  }
+
+  #add(kind: SemaphoreEvent['kind'], more: Readonly<Record<string, unknown>> = {}): void {
+    this.#history.add(kind, { use: this.#use, ...more })
+  }
+}
