@@ -17,30 +17,30 @@ import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { unansweredWait } from '../redis/failures.js'
 import type { HeldReply, NoteRequest } from '../scripts/lock.js'
 
-// A lease can be used up before its holder hears of it; this often in a row it is too short for this connection.
+// A lease may expire before the reply arrives; after this many times in a row it is too short for the connection.
 export const MAX_EXPIRED_ON_ARRIVAL = 3
 
-/** What a caller asks for, as it was given. */
+/** A caller's request, with the options as given. */
 export interface AcquireRequest {
   readonly options: AcquireOptions
-  /** How long to wait where the options do not say, ms; undefined: for ever. */
+  /** The wait if the options have none, ms; undefined: no limit. */
   readonly defaultWaitMs: number | undefined
-  /** Where the call stands; null outside any context, where every call is an owner of its own. */
+  /** The call site; null outside any context, where every call is an owner of its own. */
   readonly place: CallSite | null
-  /** Taken by `withLock`. */
+  /** The call comes from `withLock`. */
   readonly ofCallback: boolean
-  /** Redisson's face outside any context: the callers of this lock object, and the method that was called. */
+  /** For Redisson-style calls outside any context: the calls of this lock object, and the method that was called. */
   readonly bare: { readonly calls: UnscopedCalls; readonly method: string } | null
-  /** The call for several locks that it is a part of, which is seen instead of it. */
+  /** The call for several locks that this one is part of; that one is published instead. */
   readonly whole?: WholeCall
 }
 
-/** What a caller makes of what it obtained. */
+/** Makes the caller's result from what was obtained. */
 export type Finish<T> = (obtained: Held | Busy) => T | Promise<T>
 
 /**
- * The one way to a hold, for every kind of lock.
- * @returns what `finish` makes of it: a parameter, because every promise more costs each call
+ * The only way to a hold, for every kind of lock. Waits as the request's options say.
+ * @returns the result of `finish`, which is a parameter because another promise would cost every call
  * @throws InvalidArgumentError, ContextRequiredError, LockLostError, SelfDeadlockError, RedisUnavailableError,
  *   WrongTypeError, ClientClosedError, or the reason of the signal
  */
@@ -58,8 +58,8 @@ export function obtain<T>(
 }
 
 /**
- * One call for a lock, whatever it takes to answer it: its limits, counted from its beginning. It re-enters what encloses
- * it (`Reentry`), or contends for the lock (`Contention`), as often as that comes to nothing.
+ * One call for a lock: its limits, counted from its start. It re-enters an enclosing hold (`Reentry`) or contends for
+ * the lock (`Contention`), repeatedly if either ends without a result.
  */
 export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait {
   readonly place: CallSite | null
@@ -72,9 +72,9 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   private readonly limits: CallLimits
   private bareCall: UnscopedCall | null = null
   private hasParked = false
-  /** How often the lease was over before anybody could use it. */
+  /** How often the lease expired before the reply arrived. */
   private expiredOnArrival = 0
-  /** The latest that Redis said of its place in line. */
+  /** Position in the queue, as of Redis's last reply. */
   private placeInLine: number | undefined = undefined
 
   /** @throws InvalidArgumentError */
@@ -97,7 +97,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     this.observer = isCallSeen() || isHoldSeen() ? new AsyncResource('HoldfastCall') : null
   }
 
-  /** undefined: for ever; 0: one attempt. */
+  /** undefined: no limit; 0: one attempt. */
   get waitMs(): number | undefined {
     return this.limits.waitMs
   }
@@ -130,12 +130,12 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     return new Context(this.session.nextThreadId(), null)
   }
 
-  /** Who has the lock, and where this call stands, as far as anybody told. */
+  /** The holder and the queue position, as far as known. */
   explain(): WaitFacts {
     return { holder: this.session.lastHolders.holderOf(this.protocol.key), placeInLine: this.placeInLine }
   }
 
-  /** Once. @throws ContextRequiredError, ClientClosedError */
+  /** Called once. @throws ContextRequiredError, ClientClosedError */
   begin({ bare, whole }: AcquireRequest): Promise<T> {
     const { session, protocol } = this
     session.assertOpen(protocol.lockName)
@@ -202,7 +202,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   giveUp(outcome: WaitOutcome<unknown>): Busy {
     const { lockName, waitedMs } = this
     if (outcome.kind === 'unavailable') {
-      // One attempt says itself how long it was tried.
+      // A single attempt reports by itself how long it took.
       throw this.waitMs === 0
         ? outcome.error
         : unansweredWait(this.session.runner.plight, { lockName, waitedMs }, outcome.error)
@@ -211,11 +211,11 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     return { kind: 'busy', error: () => new LockTimeoutError({ lockName, waitedMs, ...known }) }
   }
 
-  /** Whatever came of the call, before anybody hears of it. */
+  /** Runs whatever the outcome, before the caller is resumed. */
   private end(hold: Hold | null): void {
     const { watchdog, waitReporter } = this.session
     if (!hold) {
-      // I3: what ended a wait may be a timer or a signal, after a pause in which the trust in other holds ran out.
+      // I3: the wait may have been ended by a timer or a signal after a pause in which trust in other holds ran out.
       watchdog.endOverdueTrust()
     }
     waitReporter.ended(this)
@@ -234,12 +234,12 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     }
     const { path, acquisition } = obtained
     const holder = publication.hasWaited ? lastHolders.holderOf(protocol.key) : undefined
-    // What a command of the call brought was dated in this turn.
+    // A command of this call got its reply in this turn, so its time still holds.
     const publishedAt = path === 'remote' ? acquisition.publishedAt : undefined
     publication.acquired(path, holder, publishedAt ?? clock.now())
   }
 
-  /** Names are made of ids in many services: of a lock that nobody waits for nothing is kept (I8). */
+  /** Many services put ids into lock names: nothing is kept of a lock without waiters (I8). */
   private forgetHolder(): void {
     const { isAwaited, key } = this.protocol
     if (!isAwaited) {

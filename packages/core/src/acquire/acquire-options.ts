@@ -2,7 +2,7 @@ import { checkDuration, checkLease, checkOptions, checkSignal } from '../argumen
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { OncePerName, warn } from '../events.js'
 
-// A wait shorter than a slow round trip should still end with a yes or a no.
+// A wait shorter than a slow round trip should still end with a success or a refusal.
 export const ANSWER_MS = 250
 
 const SHORT_LEASE_MS = 100
@@ -12,9 +12,9 @@ const warned = new OncePerName()
 
 /** All durations in milliseconds. */
 export interface AcquireOptions {
-  /** How long to wait. Left out: for ever (`tryAcquire`: one attempt). 0: one attempt. */
+  /** How long to wait. Default: no limit (`tryAcquire`: one attempt). 0: one attempt. */
   waitMs?: number | undefined
-  /** Redis gives the lock back after this long, whatever happens. Left out: the watchdog renews. */
+  /** The lease, not renewed: Redis frees the lock after it in any case. Default: renewed by the watchdog. */
   leaseMs?: number | undefined
   /** Ends the wait; the call rejects with its reason. */
   signal?: AbortSignal | undefined
@@ -24,19 +24,19 @@ const ACQUIRE_OPTIONS: KnownKeys<AcquireOptions> = { waitMs: true, leaseMs: true
 
 /** The limits of a call, for one lock or for several. */
 export interface CallLimits {
-  /** undefined: for ever; 0: one attempt. */
+  /** undefined: no limit; 0: one attempt. */
   readonly waitMs: number | undefined
-  /** undefined: the watchdog renews. */
+  /** undefined: renewed by the watchdog. */
   readonly leaseMs: number | undefined
   readonly signal: AbortSignal | undefined
 }
 
-/** Of most calls. */
+/** The limits of most calls. */
 const NO_LIMITS: CallLimits = { waitMs: undefined, leaseMs: undefined, signal: undefined }
 
 /**
- * @param defaultWaitMs how long to wait where the options do not say, ms; undefined: for ever
- * @param contexts adds the signal of the context that the call is in
+ * @param defaultWaitMs the wait if the options have none, ms; undefined: no limit
+ * @param contexts adds the signals of the contexts around the call
  * @throws InvalidArgumentError
  */
 export function limitsOf(
@@ -54,7 +54,7 @@ export function limitsOf(
   return hasNone ? NO_LIMITS : { waitMs, leaseMs, signal }
 }
 
-/** Redisson's users think in seconds: a lease this short is more likely a mistake than a wish. */
+/** Redisson users think in seconds: a lease this short is more likely a mistake. */
 export function checkLevelLease(leaseMs: number | undefined): void {
   checkLease('leaseMs', leaseMs)
   if (leaseMs !== undefined && leaseMs < SHORT_LEASE_MS && warned.take('process')) {
@@ -62,7 +62,7 @@ export function checkLevelLease(leaseMs: number | undefined): void {
   }
 }
 
-/** To be called once for each client: it is the lease of all that it takes without one. */
+/** Called once per client: this is the lease of everything it acquires without one. */
 export function warnOfShortWatchdog(lockWatchdogTimeout: number): void {
   if (lockWatchdogTimeout < SHORT_LEASE_MS) {
     warn(SHORT_LEASE, `A client has a lockWatchdogTimeout of ${lockWatchdogTimeout} ms. ${IN_MS}`)

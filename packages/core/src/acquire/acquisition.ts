@@ -46,21 +46,21 @@ export class Acquisition
   implements RenewableLease, Reenterable, HeldLock, HoldOwner, Holder, ReleaseObserver<Outcome>
 {
   readonly owner: string
-  /** What it has in Redis: of its own, or of the acquisition that handed the lock over to it. */
+  /** Its entry in Redis: its own, or that of the acquisition that handed the lock over to it. */
   private entry: LockEntry
-  /** Made when the lock is handed over, or given. */
+  /** Created when the lock is handed over or granted. */
   private handover: Handover | null = null
-  /** That the hold shall have, when it is named in Redis. */
+  /** The note of the hold, stored when Redis has its name. */
   note: NoteRequest | undefined = undefined
   private levels: readonly Hold[] = NO_HOLDS
   private watch: Watch | null = null
-  /** Since when it has what it has, monotonic ms. */
+  /** Since when it holds the lock, monotonic ms. */
   private heldSince = 0
   private released = false
-  /** Made when somebody looks, or when it is lost. */
+  /** Created on first use, or by a loss. */
   private madeLoss: Loss | null = null
   private localReentry: LocalReentry | null = null
-  /** A message said that it was released by force. What Redis answered tells whether it was: see `onLost`. */
+  /** A message reported a forced release. Redis's reply tells whether it is true: see `onLost`. */
   private isSaidForced = false
   private context: Context | null = null
   private siblings: SiblingMutex | null = null
@@ -77,7 +77,7 @@ export class Acquisition
     this.entry = new LockEntry(session, protocol, this)
   }
 
-  /** From now on its context re-enters it, siblings that wait for it included. */
+  /** Makes it re-enterable by its context, including siblings already waiting. */
   keepIn(context: Context | null): void {
     this.context = context
     context?.keep(this)
@@ -122,7 +122,7 @@ export class Acquisition
     return this.levels.length
   }
 
-  /** The level that a plain `unlock()` means. */
+  /** The level that a plain `unlock()` releases. */
   get latestLevel(): Hold | undefined {
     return latestOf(this.levels)
   }
@@ -139,7 +139,7 @@ export class Acquisition
     this.madeLoss?.throwIfSet()
   }
 
-  /** What stands for it in Redis. */
+  /** Its field in Redis. */
   get field(): LockEntry {
     return this.entry
   }
@@ -149,12 +149,12 @@ export class Acquisition
     return this.publication?.startedAt
   }
 
-  /** What a renewal sets, ms. */
+  /** The lease that a renewal sets, ms. */
   get ttlMs(): number {
     return this.session.options.lockWatchdogTimeout
   }
 
-  /** The turn that siblings take in the context that holds it. */
+  /** The mutex of siblings in the context that holds it. */
   get siblingMutex(): SiblingMutex {
     return (this.siblings ??= newSiblingMutex())
   }
@@ -171,7 +171,7 @@ export class Acquisition
     return this.isOver || !this.watch ? 0 : this.watch.trustedForMs
   }
 
-  /** One try to take the lock for a first hold. */
+  /** Tries once to acquire the lock for a first hold. */
   tryFirst<T>(request: LevelRequest, handler: ReplyHandler<AcquireReply, T>): Answer<T> {
     return this.entry.acquireFirst(this.termsOf(request, request.waitMs !== 0), handler)
   }
@@ -181,12 +181,12 @@ export class Acquisition
   }
 
   /**
-   * Makes a successful first try a hold. Null when the lease was used up before anybody could have used it (the
-   * process was paused between sending and now): the caller gives it back.
+   * Makes a successful first try a hold. Null if the lease expired before it could be used (the process was paused
+   * between sending and now): the caller releases it.
    */
   begin(request: LevelRequest): Hold | null {
     if (this.watch) {
-      // Passed on or given to it. Lost since then: as if it had come too late.
+      // Handed over or granted. If lost since then, treated like a reply that came too late.
       return this.isOver ? null : this.beHeld(request)
     }
     const now = this.session.clock.now()
@@ -200,7 +200,10 @@ export class Acquisition
     return this.beHeld(request)
   }
 
-  /** Not before its caller is resumed: exporters ask what is active then, and a lock is handed over by somebody else. */
+  /**
+   * Only after its caller is resumed: exporters ask for the active span then, and a hand-over happens in another
+   * caller's context.
+   */
   private beHeld(request: LevelRequest): Hold {
     this.publication = publishHold(this.session, this, this.heldSince)
     return this.addLevel(request)
@@ -212,7 +215,7 @@ export class Acquisition
     return hold
   }
 
-  /** The lock is passed on to it, and with it what there is in Redis. @returns false: it takes it in Redis */
+  /** Takes over the lock and its entry in Redis. @returns false: declined, the caller acquires through Redis */
   takeOver(
     { handover, passedAt, sentAt, ttlMs, renew, end }: HandedOverHold,
     { note }: LevelRequest,
@@ -231,7 +234,7 @@ export class Acquisition
     return true
   }
 
-  /** Redis gave it the lock while it waited. @returns false: it asks Redis */
+  /** Redis granted the lock while it waited. @returns false: declined, the caller asks Redis */
   takeGrant(grant: PushedGrant, request: LevelRequest): boolean {
     const { sentAt, ttlMs } = grant
     const { entry, session } = this
@@ -241,7 +244,7 @@ export class Acquisition
     const now = session.clock.now()
     const watch = this.watchLease({ sentAt, ttlMs, renew: false }, now)
     if (watch.trustedForMs === 0) {
-      // Since that life began the machine was suspended, or another primary took over.
+      // Since the window began, the machine was suspended, or another primary took over.
       watch.stop()
       session.held.remove(this)
       return false
@@ -256,10 +259,10 @@ export class Acquisition
   }
 
   /**
-   * One try to add a level. Null: the last level was released meanwhile, so there is nothing to re-enter, or the
-   * caller has left. A level of a caller that has left is never added: it would be there still when the others of
-   * this owner give back theirs, and the last of them would be told that the lock is still held (I2).
-   * @throws LockLostError the lock is gone, and with it every level
+   * Tries once to add a level. Null: the last level was released meanwhile, so there is nothing to re-enter, or the
+   * caller has left. A level is never added for a caller that has left: it would remain when the owner's other levels
+   * are released, and the last release would report that the lock is still held (I2).
+   * @throws LockLostError the lock is gone, with every level
    */
   tryReenter(request: LevelRequest, hasLeft: () => boolean): Promise<Hold | null> {
     if (request.leaseMs === undefined && this.reentersLocally) {
@@ -285,14 +288,14 @@ export class Acquisition
     })
   }
 
-  /** What Redis keeps of the lease, ms, -1 when it has no end; null when this owner does not have the lock. */
+  /** Lease left according to Redis, ms, -1 without expiry; null when this owner does not hold the lock. */
   remaining(timeoutMs?: number): Promise<number | null> {
     return this.protocol.remaining(this.entry, timeoutMs)
   }
 
   /**
-   * A caller has gone, or a command had no answer: whatever a late or unanswered one may have done in Redis is
-   * undone, in the background.
+   * A caller has left, or a command got no reply: undoes in the background what a late or unanswered command may have
+   * done in Redis.
    * @returns that work; null: there is none
    */
   giveBack(): Promise<unknown> | null {
@@ -300,7 +303,7 @@ export class Acquisition
     return entry.hasNothingInRedis || entry.isGivenUp ? null : this.releaseInBackground(this)
   }
 
-  /** The client closes over it: every level is over first, and only then is the lock given back. */
+  /** The client is closing: ends every level first, and only then releases the lock. */
   releaseOnClose(): Promise<unknown> {
     this.lose('closed')
     return this.releaseUntilKnown(NO_LEVEL_LEFT, this.session.options.commandTimeout)
@@ -319,7 +322,7 @@ export class Acquisition
       .catch((error: unknown) => reportFailedRelease(session, this, error))
   }
 
-  /** Every level is over, as soon as this client can know. */
+  /** Ends every level, as soon as this client can know of the loss. */
   lose(reason: LossReason): void {
     if (this.lossError) {
       return
@@ -336,16 +339,16 @@ export class Acquisition
     reportLoss(this.session, this, error)
     this.publication?.lost(reason, this.session.clock.now())
     if (reason === 'expired' || reason === 'forced' || this.entry.wasPassedOn) {
-      // Redis may still have it: a renewal it never answered may have prolonged it by a whole lease, and what was on its
-      // way when the lock was taken away may have taken it anew. Or it has, or had, in line whom the lock was passed on
-      // to, and would give, or has given, it to them.
+      // Redis may still have the lock: a renewal without a reply may have extended it by a whole lease, and a command
+      // in flight when it was lost may have acquired it again. Or Redis still has waiters queued that the lock was
+      // handed over to, and would grant, or has granted, it to them.
       void this.releaseInBackground(NO_LEVEL_LEFT)
     }
   }
 
   /**
-   * A message says that it was released by force. Whoever may publish can say so: nothing is trusted from now on, Redis is
-   * asked, and its answer alone ends the hold.
+   * A message reports a forced release. Anyone who may publish can send it, so it only suspends trust: Redis is
+   * asked, and its reply alone ends the hold.
    */
   doubtForced(): void {
     this.isSaidForced = true
@@ -377,7 +380,7 @@ export class Acquisition
     }
   }
 
-  /** Whether its owner still has the lock. @throws LockLostError, RedisUnavailableError */
+  /** Asks Redis whether its owner still holds the lock. @throws LockLostError, RedisUnavailableError */
   async verify(): Promise<void> {
     this.throwIfLost()
     const { clock, options } = this.session
@@ -386,13 +389,13 @@ export class Acquisition
     if (remainingMs === null && !this.released) {
       this.lose('gone')
     } else if (remainingMs !== null && remainingMs >= 0) {
-      // The primary may have had a renewal that no replica has: where those are waited for, it adds no trust.
+      // The primary may have a renewal that no replica has: if replicas count, it adds no trust.
       this.watch?.correct(sentAt, remainingMs, { mayGrow: !options.replicas })
     }
     this.throwIfLost()
   }
 
-  /** Lives at least this long from now. @throws LockLostError, RedisUnavailableError */
+  /** Makes the lease last at least this long from now. @throws LockLostError, RedisUnavailableError */
   extend(leaseMs: number): Promise<void> {
     this.session.lastHolders.noteLease(leaseMs)
     return this.entry.runExclusive(async () => {
@@ -404,7 +407,9 @@ export class Acquisition
     })
   }
 
-  /** Gives back one level. @throws RedisUnavailableError nobody answered; it is tried on in the background */
+  /**
+   * Releases one level. @throws RedisUnavailableError Redis did not answer; the release is retried in the background
+   */
   release(hold: Hold): Promise<Outcome> {
     if (this.levelCount > 1 && this.reentersLocally) {
       this.end(hold)
@@ -418,10 +423,10 @@ export class Acquisition
     return turn ? turn.then(() => this.releaseNow(hold)) : this.releaseNow(hold)
   }
 
-  /** The last level of a renewed lock may go to the next in line here, past Redis. */
+  /** The last level of a renewed lock may be handed over to the next local waiter, without Redis. */
   private passOn(hold: Hold): boolean {
     const { watch, handover, protocol } = this
-    // Along a line that Redis keeps only what it gave goes on, and that has a handover.
+    // Along Redis's queue only a granted lock is handed over, and that has a handover already.
     const isLocal = !handover && typeof protocol.handover?.localQueue === 'string'
     const isWanted = handover?.isWanted ?? (isLocal && protocol.isAwaited)
     if (!isWanted || !watch || this.levelCount !== 1 || !hold.watched) {
@@ -434,7 +439,7 @@ export class Acquisition
     })
   }
 
-  /** In its turn, which ends with the answer. */
+  /** Runs in its turn, which ends with the reply. */
   private releaseNow(hold: Hold): Promise<Outcome> {
     const { entry, session } = this
     const startedAt = session.clock.now()
@@ -449,7 +454,7 @@ export class Acquisition
     return entry.release({ levels: this, limitMs: session.options.unavailableTimeoutMs, startedAt }, this)
   }
 
-  /** Of a release that has its turn, which ends with that. */
+  /** A release has its reply, which ends its turn. */
   onReleased(reply: ReleaseReply): Outcome {
     try {
       this.handover?.ended(reply)
@@ -476,7 +481,7 @@ export class Acquisition
     throw error
   }
 
-  /** Whether a level may be had, or given back, without asking Redis. */
+  /** Whether levels may be added and released without asking Redis. */
   private get reentersLocally(): boolean {
     const { protocol, watch, ttlMs } = this
     return (
@@ -492,7 +497,7 @@ export class Acquisition
     this.localReentry.followSoon()
   }
 
-  /** From now on this client has it, since then (monotonic ms). */
+  /** Starts to watch the lease: this client holds the lock since then (monotonic ms). */
   private watchLease(grant: Grant, since: number): Watch {
     const { watchdog, held, options } = this.session
     const { maxHoldMs } = options
@@ -504,8 +509,8 @@ export class Acquisition
   }
 
   /**
-   * Renewal ends before the command is sent, whatever its outcome: no renewal can outlive the last hold.
-   * @param now where the caller has read the clock
+   * Renewal stops before the command is sent, whatever its outcome: no renewal can outlive the last hold.
+   * @param now the time, if the caller has read the clock
    */
   private end(hold: Hold, now?: number): void {
     this.levels = withoutLevel(this.levels, hold)

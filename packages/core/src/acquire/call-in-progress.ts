@@ -15,62 +15,62 @@ export interface Held {
   readonly path: AcquisitionPath
   readonly hold: Hold
   readonly acquisition: Acquisition
-  /** To be ended with the hold: the siblings' turn to re-enter. */
+  /** Released together with the hold: the mutex under which siblings re-enter. */
   readonly siblingMutex: SiblingMutex | null
 }
 
-/** Somebody else has it. */
+/** Another owner holds the lock. */
 export interface Busy {
   readonly kind: 'busy'
   readonly error: () => LockTimeoutError
 }
 
-/** No hold yet: the call looks again at what encloses it, or the lease expired before the reply arrived. */
+/** No hold yet: re-evaluate the enclosing context, or the lease expired before the reply arrived. */
 export type NotYet = 'look-again' | 'expired-on-arrival'
 
-/** What is used of an `AsyncResource`, whose type a user of this package need not have. */
+/** The part of `AsyncResource` used here: users need not have Node's types. */
 export interface AsyncContext {
   runInAsyncScope<R>(run: () => R): R
 }
 
 /** A call for several locks, as one of its parts sees it. */
 export interface WholeCall {
-  /** What a part may have in Redis, although its caller has left, is being given back: it may be waited for. */
+  /** A part whose caller has left is releasing what it may have in Redis; the whole call may wait for that. */
   givesBack(work: Promise<unknown>): void
 }
 
-/** A call for a lock, as `Contention` and `Reentry` see it: its limits, and whom they tell what came of it. */
+/** A call for a lock, as `Contention` and `Reentry` see it: its limits, and where to report the outcome. */
 export interface CallInProgress<T = unknown> extends LevelRequest {
   readonly protocol: LockProtocol
   /** Null outside any context. */
   readonly place: CallSite | null
-  /** The call for several locks that it is a part of. */
+  /** The call for several locks that this one is part of. */
   readonly whole: WholeCall | undefined
   readonly signal: AbortSignal | undefined
-  /** How long it still waits, ms. 0 stays 0, exactly one attempt; a wait that has begun does not become one. */
+  /** Time left to wait, ms. 0 stays 0, exactly one attempt; a wait that has begun never becomes 0. */
   readonly timeoutMs: number
-  /** Null: nobody subscribes. */
+  /** Null without subscribers. */
   readonly publication: CallPublication | null
-  /** The caller's own context, for subscribers: exporters ask what span is active. Null: nobody subscribes. */
+  /** The caller's own async context, for subscribers: exporters ask for the active span. Null without subscribers. */
   readonly observer: AsyncContext | null
   /**
-   * The context that an acquisition for it belongs to. Outside any the callback of a `withLock` gets one of its own, so
-   * that what is called from inside it re-enters.
+   * The context that owns an acquisition of this call. Outside any context the callback of a `withLock` gets a new
+   * one, so that calls inside it re-enter.
    */
   contextToHold(): Context | null
-  /** It has to wait. */
+  /** The call has to wait. */
   parked(ticket: Ticket<unknown>): void
-  /** Somebody else has the lock, or comes first. */
+  /** Another owner holds the lock, or is ahead in the queue. */
   refused(reply: HeldReply): void
-  /** The wait ended without a yes: somebody else has it, or nobody can tell, which is thrown. */
+  /** The wait ended without success: another owner holds the lock, or the outcome is unknown, which is thrown. */
   giveUp(outcome: WaitOutcome<unknown>): Busy
-  /** It has come to something. */
+  /** The call has a result. */
   settled(obtained: Held | Busy | NotYet): T | Promise<T>
-  /** It ends without a hold, and not because somebody else has the lock. */
+  /** The call failed for a reason other than another holder. */
   failed(error: unknown): never
 }
 
-/** An attempt that failed: no answer yet, or an error of its caller's. */
+/** A failed attempt: no reply yet, or an error for its caller. */
 export function unavailableOrThrow(error: unknown): Attempt<never> {
   if (isWorthRetrying(error)) {
     return { kind: 'unavailable', error }
@@ -78,7 +78,7 @@ export function unavailableOrThrow(error: unknown): Attempt<never> {
   throw error
 }
 
-/** Whatever a late or unanswered command of the call may have done in Redis is undone. */
+/** Undoes what a late or unanswered command of the call may have done in Redis. */
 export function giveBack(acquisition: Acquisition | null, call: CallInProgress): void {
   const work = acquisition?.giveBack()
   if (work) {

@@ -20,15 +20,15 @@ import type { AcquireReply, HeldReply } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
 
 /**
- * Taking a lock that nothing around the call holds: one acquisition, in the line of its name. It is its own request to
- * the waiter, and reads its own answers, so that a call costs one object and no closures.
+ * Acquires a lock that nothing around the call holds: one acquisition, in the queue of its name. It is its own wait
+ * request and reply handler, so that a call costs one object and no closures.
  */
 export class Contention<T>
   implements QueueCandidate, WaitRequest<boolean, T>, ReplyHandler<AcquireReply, Attempt<boolean>>
 {
   readonly rule: ReentryRule
   private line: CallerLine | null = null
-  /** Made for its first try: of a thousand who wait only the first one in line has had one. */
+  /** Created for its first try: of a thousand waiting calls, only the head has had one. */
   private made: Acquisition | null = null
   /** The caller has left: a try whose turn comes now must not be sent. */
   private over = false
@@ -48,7 +48,7 @@ export class Contention<T>
     return this.acquisition.owner
   }
 
-  // What the waiter asks of a request is asked of the call and its line: a thousand who wait keep no copies.
+  // Properties of the wait request are read from the call and its queue: waiting calls keep no copies.
 
   get queue(): string {
     return this.ownLine.queue
@@ -87,8 +87,8 @@ export class Contention<T>
     return (this.made ??= new Acquisition(session, call.protocol, call.contextToHold(), rule))
   }
 
-  // What comes of a wait comes to light in whatever turn brings it: a message's, that of another caller's release. Who
-  // looks on hears of it in the caller's context.
+  // A wait may end in any async context: a message's, or that of another caller's release. Subscribers are called in
+  // the caller's own.
 
   conclude(outcome: WaitOutcome<boolean>): T | Promise<T> {
     const { observer } = this.call
@@ -130,12 +130,12 @@ export class Contention<T>
     if (!hold) {
       return null
     }
-    // What withLock takes belongs to its frame alone: siblings in the same context stay excluded.
+    // The acquisition of a withLock belongs to its frame only: siblings in the same context stay excluded.
     acquisition.keepIn(call.ofCallback ? null : (call.place?.context ?? null))
     return { kind: 'held', path: this.path, hold, acquisition, siblingMutex: null }
   }
 
-  /** Whatever a late or unanswered try may have done in Redis is undone. */
+  /** Undoes what a late or unanswered try may have done in Redis. */
   abandon<T = undefined>(result?: T): T {
     this.over = true
     giveBack(this.made, this.call)
@@ -143,8 +143,8 @@ export class Contention<T>
   }
 
   /**
-   * An attempt that is `done` with false: the context of the call came to hold the lock, so there is something to
-   * re-enter.
+   * Enters the queue. An attempt that is `done` with false means: the call's context came to hold the lock, so there
+   * is something to re-enter.
    */
   standInLine(): Promise<T> {
     const { protocol, place } = this.call
@@ -183,7 +183,7 @@ export class Contention<T>
     return this.acquisition.tryFirst(this.call, this)
   }
 
-  /** What it is handed while it sleeps. Not wanted: it asks Redis. */
+  /** Accepts or declines an offer made while it sleeps. If declined, it asks Redis. */
   accept(given: unknown): true | undefined {
     const offer = given as HandedOverHold | PushedGrant
     const { place, protocol } = this.call
@@ -198,13 +198,13 @@ export class Contention<T>
     return true
   }
 
-  /** What another caller of this client passes on. Who wants more than that, a lease or a token, asks Redis. */
+  /** A hand-over by another caller of this client. A call that wants a lease or a token of its own asks Redis. */
   private takeOver(passed: HandedOverHold): boolean {
     const { leaseMs, protocol } = this.call
     return protocol.handover !== null && leaseMs === undefined && this.acquisition.takeOver(passed, this.call)
   }
 
-  /** What Redis gave it. Who wants it for less time than that asks Redis. */
+  /** A grant by Redis. A call that wants a shorter lease asks Redis. */
   private takeGrant(grant: PushedGrant): boolean {
     const { leaseMs = Number.POSITIVE_INFINITY } = this.call
     return (
@@ -222,7 +222,7 @@ export class Contention<T>
     if (reply.kind !== 'held') {
       return { kind: 'refused' }
     }
-    // Of a caller that has left nobody would forget it again, and names are made of ids in many services (I8).
+    // After its caller has left, nothing would remove the entry again, and many services put ids into names (I8).
     if (!this.over) {
       this.call.refused(reply)
     }
@@ -232,7 +232,9 @@ export class Contention<T>
     return { kind: 'refused', retryAfterMs: Math.min(leaseMs, pauseMs, this.lifeAfter(reply)) }
   }
 
-  /** Who stands in Redis to be given the lock tries again while it counts as alive: where the dead wait nobody is told. */
+  /**
+   * A waiter that can be granted the lock tries again while it still counts as alive: a dead waiter gets no grants.
+   */
   private lifeAfter({ aliveUntil }: HeldReply): number {
     return aliveUntil === undefined ? Number.POSITIVE_INFINITY : this.session.plainQueue.aliveForMs / 2
   }

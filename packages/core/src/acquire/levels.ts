@@ -1,24 +1,24 @@
 import type { Hold } from '../hold.js'
 import type { NoteRequest } from '../scripts/lock.js'
 
-/** How a level is wanted: without `leaseMs` the watchdog renews. */
+/** How a level is acquired: without `leaseMs` the watchdog renews. */
 export interface LevelRequest {
   readonly leaseMs: number | undefined
-  /** 0: it does not wait. */
+  /** 0: a single attempt. */
   readonly waitMs: number | undefined
-  /** Taken by `withLock`, which gives it back by itself. */
+  /** For `withLock`, which releases it. */
   readonly ofCallback: boolean
   /** See `AcquireTerms`. */
   readonly note?: NoteRequest | undefined
 }
 
-/** The holds of one acquisition that have not been given back, in the order they were taken. */
+/** The unreleased holds of one acquisition, in order of acquisition. */
 type Levels = readonly Hold[]
 
 const NO_LEVELS: Levels = []
 
 export function withLevel(levels: Levels, hold: Hold): Levels {
-  // Most acquisitions have one: an array that grows makes room for more.
+  // Most acquisitions have one level: a growing array would allocate spare room.
   return levels.length === 0 ? [hold] : [...levels, hold]
 }
 
@@ -32,8 +32,8 @@ export function anyWatched(levels: Levels): boolean {
 }
 
 /**
- * The one that a plain `unlock()` means: the latest taken by hand, else the latest. One whose release is under way is
- * spoken for: two `unlock()`s at the same time give back two levels.
+ * The level a plain `unlock()` releases: the latest acquired by hand, else the latest. One being released does not
+ * count: two concurrent `unlock()`s release two levels.
  */
 export function latestOf(levels: Levels): Hold | undefined {
   const held = levels.filter((hold) => !hold.wasReleased)

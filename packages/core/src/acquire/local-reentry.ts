@@ -2,18 +2,19 @@ import type { EntryServices, LockEntry } from '../entry/lock-entry.js'
 import type { Holder } from '../entry/named-entry.js'
 
 /**
- * Re-entry without a round trip (option `localReentry`). Levels are added and given back in memory; the count in Redis
- * follows once a tick. What could go wrong, and what holds:
+ * Re-entry without a round trip (option `localReentry`). Levels are added and released in memory; the count in Redis
+ * follows once per tick. The risks, and why they are harmless:
  *
- * - The lock is gone, and nobody here knows yet: as for any hold between two answers. The count finds nothing to
- *   follow to, and every level is told. So trust is looked at first, and a round trip is made where little is left.
- * - The count has no answer: it is absolute, and is written again until it has one (I2).
- * - The last level is released while the count is on its way: the release waits for its turn, and deletes whatever
- *   count there is.
- * - The lock is handed over while the count is behind: it is not; that needs a count of one, for certain.
+ * - The lock is gone, and this client has not noticed: as for any hold between two replies. The update of the count
+ *   then finds no lock, and every level is lost. So trust is checked first, and with little of it left a round trip
+ *   is made.
+ * - The update gets no reply: the count is absolute, and is written again until there is one (I2).
+ * - The last level is released during the update: the release waits for its turn, and deletes whatever count there
+ *   is.
+ * - The lock would be handed over while the count is behind: a hand-over requires a known count of one.
  */
 export class LocalReentry {
-  /** Levels were added or given back here that Redis has not heard of. */
+  /** Levels were added or released that Redis does not have yet. */
   private isBehind = false
 
   constructor(
@@ -22,7 +23,7 @@ export class LocalReentry {
     private readonly services: Pick<EntryServices, 'background' | 'runtime'>,
   ) {}
 
-  /** Lets the count in Redis follow that of the levels: once for all of a tick. */
+  /** Updates the count in Redis to that of the levels: once for all changes of a tick. */
   followSoon(): void {
     if (!this.isBehind) {
       this.isBehind = true

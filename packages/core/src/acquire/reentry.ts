@@ -18,17 +18,17 @@ export interface EnclosingAcquisition extends Enclosing {
   readonly acquisition: Acquisition
 }
 
-/** The nearest acquisition of a lock around a place. Nothing but an acquisition is ever put into a context. */
+/** The nearest acquisition of a lock around a call site. Contexts contain only acquisitions. */
 export function enclosingAcquisition(place: CallSite, scope: string): EnclosingAcquisition | undefined {
   return enclosing(place, scope) as EnclosingAcquisition | undefined
 }
 
 /**
- * Adding a level to what encloses the call. It waits for nobody's unlock, but in the same lines as any wait, so
- * that its limits, signal and patience with Redis are the same.
+ * Adds a level to an enclosing hold. It waits for no release by others, but as a wait request like any other, so that
+ * limits, signal and outages are handled the same way.
  */
 export class Reentry {
-  /** The caller has left: what is under way for it adds no level any more. */
+  /** The caller has left: an operation in flight must not add a level any more. */
   private over = false
 
   constructor(
@@ -61,7 +61,7 @@ export class Reentry {
     }
   }
 
-  /** @throws NotReentrantError; LockLostError: what the caller has is gone, which is what it should hear of first */
+  /** @throws NotReentrantError; LockLostError if the enclosing hold is lost, which takes precedence */
   private refuseWhereForbidden(acquisition: Acquisition): void {
     const { refusesReentry, lockName } = this.call.protocol
     if (refusesReentry) {
@@ -71,7 +71,8 @@ export class Reentry {
   }
 
   /**
-   * What `getLock` of the same name took was not counted: its holder would get no token, or that of somebody else.
+   * An acquisition through `getLock` of the same name was not counted: its holder would get no token, or another
+   * owner's.
    * @throws InvalidArgumentError
    */
   private refuseWithoutToken(acquisition: Acquisition): void {
@@ -84,13 +85,13 @@ export class Reentry {
 
   private addLevel(acquisition: Acquisition): Promise<WaitOutcome<Hold | null>> {
     return this.wait<Hold | null>({
-      // A line of its own: those who re-enter at the same time do not keep each other out.
+      // A queue of its own: concurrent re-entries must not block each other.
       queue: newQueue('reenter'),
       attempt: () =>
         acquisition
           .tryReenter(this.call, () => this.over)
           .then((value): Attempt<Hold | null> => ({ kind: 'done', value }), unavailableOrThrow),
-      // It came too late for its caller: the level goes again.
+      // Too late for its caller: the level is released.
       giveBack: (hold) => {
         const work = Promise.resolve(hold?.release()).catch(() => undefined)
         this.session.background.run(work)

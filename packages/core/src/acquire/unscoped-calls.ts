@@ -8,7 +8,7 @@ const WAITED_LONG = `a caller outside any context has waited for ${LONG_WAIT_MS}
 const OVERLAP = 'two callers outside any context use one lock object at the same time'
 const warnedOf = new OncePerName()
 
-/** What a lock object gives to callers outside contexts. */
+/** The hold that a lock object gives to callers outside contexts. */
 interface UnscopedHold {
   readonly isLost: boolean
   readonly wasReleased: boolean
@@ -20,14 +20,14 @@ export class UnscopedCall<H extends UnscopedHold = Hold> {
 
   constructor(
     private readonly calls: UnscopedCalls<H>,
-    /** Whether a warning about it may be due. */
+    /** Whether it may cause a warning. */
     private readonly watched: boolean,
-    /** Where it was called, if that was recorded. */
+    /** The call's stack, if it was recorded. */
     readonly origin: Error | null,
     private before: UnscopedCall<H> | null,
   ) {}
 
-  /** It sleeps: a caller that has waited for long may be waiting for itself. */
+  /** The call sleeps: one that has waited for long may be waiting for itself. */
   parked(): void {
     if (this.watched) {
       this.longWait = this.calls.afterLongWait(() => this.calls.warnOf(WAITED_LONG, this, this.before))
@@ -36,16 +36,16 @@ export class UnscopedCall<H extends UnscopedHold = Hold> {
 
   end(hold: H | null): void {
     this.longWait?.cancel()
-    // Calls that never stop overlapping would otherwise hold on to all those before them.
+    // Otherwise calls that never stop overlapping would keep all earlier ones in memory.
     this.before = null
     this.calls.ended(hold)
   }
 }
 
 /**
- * What one lock object knows of its callers outside contexts. Nothing can tell two of them apart, so the object
- * itself remembers the one hold that a plain `unlock()` gives back, and the debts of holds that were lost: the
- * late `unlock` of a loser must not give back the hold of the next caller.
+ * A lock object's calls outside contexts. Two callers cannot be told apart, so the object itself records the one hold
+ * that a plain `unlock()` releases, and the debts of lost holds: the late `unlock` of a caller that lost its hold
+ * must not release the next caller's.
  */
 export class UnscopedCalls<H extends UnscopedHold = Hold> {
   private hold: H | null = null
@@ -59,7 +59,7 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
     private readonly lockName: string,
   ) {}
 
-  /** @throws ContextRequiredError where the client's `bareCalls` is 'throw' */
+  /** @throws ContextRequiredError if the client's `bareCalls` is 'throw' */
   begin(method: string): UnscopedCall<H> {
     this.refuseWhereForbidden(method)
     const watched = this.session.options.bareCalls === 'warn' && !warnedOf.has(this.lockName)
@@ -83,10 +83,12 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
     }
   }
 
-  /** `owesUnlock`: its holder has no handle but this object, so an `unlock()` of its is still to come when it is lost. */
+  /**
+   * `owesUnlock`: the caller has no handle but this object, so its `unlock()` is still to come if the hold is lost.
+   */
   keep(hold: H, owesUnlock: boolean): void {
     const before = this.hold
-    // Whether one is lost by now is asked of the watchdog: not at every call, of those that were given back.
+    // Whether it is lost is a query to the watchdog: avoided for released holds, the common case.
     if (before && this.holdOwesUnlock && !before.wasReleased && before.isLost) {
       this.debts.push(before)
     }
@@ -94,7 +96,7 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
     this.holdOwesUnlock = owesUnlock
   }
 
-  /** The hold that a plain `unlock()` gives back. @throws NotLockOwnerError there is none, or it was lost */
+  /** The hold that a plain `unlock()` releases. @throws NotLockOwnerError there is none, or it was lost */
   take(): H {
     this.refuseWhereForbidden('unlock')
     this.debts = this.debts.filter((each) => !each.wasReleased)

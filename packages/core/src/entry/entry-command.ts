@@ -4,21 +4,21 @@ import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { CommandStamp } from '../scripts/replay-guard.js'
 import type { AcquireReply, NoteRequest, ReleaseReply } from '../scripts/lock.js'
 
-/** One change of one acquisition. */
+/** One change of an acquisition's hold count. */
 export interface HoldChange {
   readonly owner: string
-  /** The hold count to have afterwards. */
+  /** The hold count afterwards. */
   readonly holds: number
   readonly stamp: CommandStamp
-  /** Waiters that it was passed on to and that Redis has in line. */
+  /** Waiters it was handed over to that Redis has queued. */
   readonly passedTo: readonly string[]
 }
 
-/** What a caller holds already that matters to the kind of lock it asks for. */
+/** What the caller already holds, as far as it matters to the requested kind of lock. */
 export interface ReentryRule {
-  /** The owner that it takes the lock beside; '' for none. */
+  /** The owner beside which the lock may be acquired; '' for none. */
   readonly besideOwner: string
-  /** It does not stand behind those who wait for it. */
+  /** Whether the caller overtakes waiters in the queue. */
   readonly skipsQueue: boolean
 }
 
@@ -28,61 +28,61 @@ export const ALONE: ReentryRule = { besideOwner: '', skipsQueue: false }
 export interface AcquireTerms {
   readonly rule: ReentryRule
   readonly leaseMs: number
-  /** Refused, it will wait: a fair lock gives it a place in line, readers stand back for it. */
+  /** If refused, it will wait: a fair lock enqueues it, and readers yield to it. */
   readonly waits: boolean
-  /** For those who are refused meanwhile, where the client describes its holds. */
+  /** For callers refused meanwhile, if the client describes its holds. */
   readonly note?: NoteRequest | undefined
 }
 
 const LOST: AcquireReply = { kind: 'lost' }
 const NOT_HELD: ReleaseReply = { kind: 'not-held' }
 
-/** How many levels there are to be in Redis, by the time it is asked. */
+/** The number of levels that Redis must have, read when a command is sent. */
 export interface RemainingLevels {
   readonly levelCount: number
 }
 
-/** A release that is tried until it is known. */
+/** A release that is retried until its outcome is known. */
 export interface ReleaseRequest {
   readonly levels: RemainingLevels
-  /** How long it is tried, ms, and from when on, monotonic ms. */
+  /** How long to retry, ms, and from when on, monotonic ms. */
   readonly limitMs: number
   readonly startedAt: number
 }
 
-/** Is told what a release came to, once that is known or nobody can know it any more. */
+/** Receives the outcome of a release, once it is known or can no longer become known. */
 export interface ReleaseObserver<T> {
   onReleased(reply: ReleaseReply): T
   onReleaseFailed(error: unknown): T | Promise<T>
 }
 
-/** Keeps what is known of the count of one owner in Redis, and hears of an answer before anybody reads it. */
+/** Tracks one owner's count in Redis, and handles each reply before its caller. */
 export interface CountKeeper {
-  /** As commands have to name it. */
+  /** The owner's current field name. */
   readonly name: string
   /** See `HoldChange`. */
   readonly passedTo: readonly string[]
   readonly connectionEpoch: number
   readonly background: Background
   nextStamp(): CommandStamp
-  /** A command is sent that may change the count: until its answer nobody knows it. @returns what was known */
+  /** A command that may change the count is sent: until the reply, the count is unknown. @returns the known count */
   forgetCount(): number | null
   noteTaken(command: AcquireCommand, reply: AcquireReply): void
   noteReleased(command: ReleaseCommand, reply: ReleaseReply): ReleaseReply
   noteFailed(command: EntryCommand, error: unknown): void
-  /** After a release that failed: it is sent again where another copy may be answered. */
+  /** Called after a failed release: retries it, in a copy of its own. */
   retryRelease(request: ReleaseRequest, error: unknown): Promise<ReleaseReply>
 }
 
 /**
- * A command on its way that changes the count in Redis, and what its answer comes to. Each call has two of them: as one
- * object they cost less than as closures.
+ * A command in flight that changes the count in Redis, and its reply handler. Each call has two of them: one object
+ * costs less than closures.
  */
 export abstract class EntryCommand<R = unknown, T = unknown> implements HoldChange, ReplyHandler<R, T> {
   readonly owner: string
   readonly stamp: CommandStamp
   readonly epochWhenSent: number
-  /** What was known of the count when it was sent. */
+  /** The known count when it was sent. */
   readonly known: number | null
 
   constructor(
@@ -103,7 +103,7 @@ export abstract class EntryCommand<R = unknown, T = unknown> implements HoldChan
   abstract onError(error: unknown): T | Promise<T>
 }
 
-/** Takes the lock, or adds a level. */
+/** Acquires the lock, or adds a level. */
 export class AcquireCommand<T = unknown> extends EntryCommand<AcquireReply, T> {
   constructor(
     keeper: CountKeeper,
@@ -121,7 +121,7 @@ export class AcquireCommand<T = unknown> extends EntryCommand<AcquireReply, T> {
 
   onError(error: unknown): T | Promise<T> {
     this.keeper.noteFailed(this, error)
-    // A re-entry into what somebody overwrote: as gone as if it had been deleted.
+    // A re-entry whose key was overwritten: as lost as if it had been deleted.
     return error instanceof WrongTypeError && this.holds > 1
       ? this.onReply(LOST)
       : this.handler.onError(error)
@@ -129,11 +129,11 @@ export class AcquireCommand<T = unknown> extends EntryCommand<AcquireReply, T> {
 }
 
 /**
- * Gives back. Without an answer it is sent again, and its caller hears of the first answer; a copy (`request` null) is
- * not sent again.
+ * Releases. Without a reply it is retried, and its caller gets the first reply; a copy (`request` null) is not
+ * retried.
  */
 export class ReleaseCommand<T = unknown> extends EntryCommand<ReleaseReply, T> {
-  /** Held no more, but not free yet: a client that closes meanwhile would leave it to the lease (I5). */
+  /** No longer held, but not free yet: a client that closes meanwhile would leave the lock to its lease (I5). */
   private readonly delaysClose: boolean
 
   constructor(
@@ -175,7 +175,7 @@ export class ReleaseCommand<T = unknown> extends EntryCommand<ReleaseReply, T> {
   }
 }
 
-/** Of an answer that is a promise already. */
+/** For a reply that is a promise already. */
 export function tellWhenKnown<T>(answer: Promise<ReleaseReply>, observer: ReleaseObserver<T>): Promise<T> {
   return answer.then(
     (reply) => observer.onReleased(reply),

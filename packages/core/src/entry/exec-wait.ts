@@ -3,31 +3,35 @@ import { isQueued } from '../redis/failures.js'
 import { AFTER_A_TRANSACTION_MS, pause } from '../redis/until-known.js'
 import type { Clock } from '../runtime/runtime.js'
 
-/** The latest command of an owner waits for the EXEC of a transaction that somebody has opened on the connection. */
+/**
+ * The owner's latest command is queued for the EXEC of a transaction that the application has opened on the
+ * connection.
+ */
 export interface ExecWait {
   readonly error: RedisUnavailableError
   readonly isRelease: boolean
-  /** What had to undo an earlier one waits, too: nothing more is sent. */
+  /** The command that was to undo an earlier one is queued as well: no more are sent. */
   readonly isLast: boolean
 }
 
-/** @returns the one there is after a command that failed */
+/** @returns the state after a failed command */
 export function execWaitAfter(error: unknown, isRelease: boolean, before: ExecWait | null): ExecWait | null {
   return isQueued(error) ? { error, isRelease, isLast: before !== null } : before
 }
 
 /**
- * Before a release behind what waits in a transaction. It is sent once, so that what waits is undone where it runs. Copies
- * of a release would only make the transaction longer; one is sent when it may be over, because it may have been
+ * Runs before a release behind a queued command. The release is sent once, so that the queued command is undone if it
+ * runs. More copies would only lengthen the transaction; one is sent when it may be over, because it may have been
  * discarded.
- * @throws what the latest command failed with: nothing more is sent
+ * @throws the error of the latest command: no more are sent
  */
 export async function passExec(
   { error, isRelease, isLast }: ExecWait,
   holds: number,
   { clock, abandoned }: { readonly clock: Clock; readonly abandoned: AbortSignal },
 ): Promise<void> {
-  // The last level is not given back by what undid a re-entry: not sent, it would keep the lock for a whole lease.
+  // The release of a re-entry does not release the last level: without a command for that, the lock would stay for a
+  // whole lease.
   if (isLast && (isRelease || holds > 0)) {
     throw error
   }

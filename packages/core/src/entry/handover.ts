@@ -6,82 +6,84 @@ import type { Holder, Renamer } from './named-entry.js'
 import { untilKnown } from '../redis/until-known.js'
 import type { ReleaseReply } from '../scripts/lock.js'
 
-// Local passing is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): what a process has in Redis goes
-// from one of its callers to the next in memory. Processes that wait elsewhere leave no trace that could be asked for,
-// so the bounds hold whether anybody does or not.
+// Local hand-over is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): a process's entry in Redis
+// goes from one of its callers to the next in memory. Waiters in other processes leave no trace that could be
+// queried, so the bounds apply whether or not there are any.
 const MOST_PASSES = 100
 const LONGEST_MS = 5
-/** How long the callers of a client that has used its bounds up let others come first, ms. */
+/** How long the callers of a client that has used up its bounds yield to other clients, ms. */
 const STAND_BACK_MS = 5
 
-/** A hold on its way from one caller of this client to the next. */
+/** A hold being handed over from one caller of this client to the next. */
 export interface HandedOverHold {
   readonly kind: 'passed'
   readonly handover: Handover
   /** Monotonic ms. */
   readonly passedAt: number
-  /** When a grant would have been sent that is worth the trust that is left. */
+  /** When a grant equivalent to the remaining trust would have been sent. */
   readonly sentAt: number
   /** How long that grant lasts, ms. */
   readonly ttlMs: number
   readonly renew: boolean
-  /** Ends the hold that is passed on. */
+  /** Ends the hold of the previous caller. */
   readonly end: () => void
 }
 
-/** How a hold is passed on to the next caller of this client without Redis. */
+/** How a hold is handed over to the next caller of this client without Redis. */
 export interface LocalHandover extends Renamer {
   /**
-   * The line of this client along which it goes. Null: the line that Redis keeps; whoever it is passed on to has a place
-   * there, which ends with the name of the one before.
+   * The local queue along which it goes. Null: Redis's queue; the next caller has a place in it, which ends when the
+   * field is renamed.
    */
   readonly localQueue: string | null
-  /** @param behind who comes next in Redis's line; those who are past are taken out @returns whether somebody took it */
+  /**
+   * @param behind the next waiters in Redis's queue; those that have left are removed @returns whether one accepted
+   */
   offer(passed: HandedOverHold, behind: string[]): boolean
 }
 
-/** What passing on needs of its client. */
+/** The services of the client, as needed for a hand-over. */
 export interface HandoverServices extends EntryServices {
   readonly watchdog: { endOverdueTrust(): number }
   readonly waiter: Pick<Waiter, 'standBack' | 'isListening'>
   readonly lastHolders: { passed(key: string, owner: string, traceparent: string | undefined): void }
 }
 
-/** Where it happens: a kind of lock, and a client. */
+/** The kind of lock and the client. */
 export interface HandoverParts {
   readonly session: HandoverServices
   readonly protocol: {
-    /** Null where every holder has to take it in Redis. */
+    /** Null when every acquisition has to go through Redis. */
     readonly handover: LocalHandover | null
-    /** Whether anybody in this client waits for it. */
+    /** Whether this client has a waiter for it. */
     readonly isAwaited: boolean
   }
 }
 
-/** An entry that Redis gave to a waiter. */
+/** An entry that Redis granted to a waiter. */
 export interface GivenEntry {
-  /** For how long, ms. */
+  /** Length of the grant, ms. */
   readonly ttlMs: number
-  /** Waiters of this client that stand directly behind it in Redis's line. */
+  /** Waiters of this client directly behind it in Redis's queue. */
   readonly behind: string[]
 }
 
 /**
- * How an entry goes from one acquisition of this client to the next. Made when that is first wanted: most entries have
+ * Hands an entry over from one acquisition of this client to the next. Created when first needed: most entries have
  * one holder. See docs/decisions/0028-local-passing.md for the races.
  */
 export class Handover {
   private readonly session: HandoverServices
   private readonly protocol: HandoverParts['protocol']
-  /** For how long Redis gave it to a waiter, ms; null once the lease that is wanted was asked for. */
+  /** Length of Redis's grant to a waiter, ms; null once the wanted lease was requested. */
   private givenForMs: number | null
-  /** Who comes next in Redis's line, for as long as they are of this client. */
+  /** The next waiters in Redis's queue, as long as they are of this client. */
   private readonly behind: string[]
   private handovers = 0
   private isFollowing = false
-  /** The callers of this client let others come first. */
+  /** The callers of this client are yielding to others. */
   private standsBack = false
-  /** A rename found its name in place: the lock was taken away, and given to who has it (I1). */
+  /** The rename found the new name already there: Redis had meanwhile granted the lock to the current holder (I1). */
   private mayLastForALife = false
 
   constructor(
@@ -97,22 +99,22 @@ export class Handover {
     this.behind = given?.behind ?? []
   }
 
-  /** Whether somebody here waits for it. */
+  /** Whether a local waiter wants it. */
   get isWanted(): boolean {
     return this.isAlongRedisQueue ? this.behind.length > 0 : this.protocol.isAwaited
   }
 
-  /** Whoever it is passed on to has a place in Redis's line. */
+  /** Whether the next caller has a place in Redis's queue. */
   get isAlongRedisQueue(): boolean {
     return this.protocol.handover?.localQueue === null
   }
 
-  /** The lease that is wanted is still to be answered. */
+  /** The request for the wanted lease has no reply yet. */
   private get isUnconfirmed(): boolean {
     return this.givenForMs !== null
   }
 
-  /** From now on the watchdog keeps its lease, and the name follows. */
+  /** The lease is confirmed: the watchdog now renews it, and the field is renamed. */
   confirmed(): void {
     this.givenForMs = null
     if (this.isNamedElse) {
@@ -120,15 +122,15 @@ export class Handover {
     }
   }
 
-  /** Whether its bounds leave room for one more. */
+  /** Whether the bounds allow another hand-over. */
   private mayPassAt(now: number): boolean {
     return this.handovers < MOST_PASSES && now < this.since + LONGEST_MS
   }
 
   /**
-   * Hands it to the first in line, if there is one that can take it. Only when all that is in Redis is known, and
-   * most of the lease is left: else something is wrong with renewals, and Redis is asked.
-   * @param end ends the hold; called only when somebody takes it
+   * Offers the entry to the head of the queue. Only if its state in Redis is known and most of the lease is left:
+   * otherwise renewals are failing, and Redis is asked.
+   * @param end ends the hold; called only if the offer is accepted
    */
   offer(watch: Watch, end: () => void): boolean {
     const { watchdog } = this.session
@@ -136,7 +138,7 @@ export class Handover {
     if (!entry.isAtRest) {
       return false
     }
-    // I3: the next one is resumed before any timer is, after whatever pause of the process.
+    // I3: after a pause of the process, the next caller would resume before any timer.
     const now = watchdog.endOverdueTrust()
     const isKept = watch.renewingAt(now) || this.isUnconfirmed
     if (!isKept || !this.mayPassAt(now)) {
@@ -168,8 +170,8 @@ export class Handover {
   }
 
   /**
-   * It is given back to Redis. When its bounds ended it, those who wait here let others come first: from before the
-   * release is sent, because its message would wake them first of all.
+   * The last release begins. If the bounds were used up, local waiters yield to other clients: from before the
+   * command is sent, because its message would wake them first.
    */
   beginToEnd(): void {
     const { waiter, clock } = this.session
@@ -180,7 +182,7 @@ export class Handover {
     }
   }
 
-  /** What its release came to: those who stand back go on where nobody else heard of it, and so nobody else waits. */
+  /** The release has its reply: if no other client heard of it, none waits, and the local waiters stop yielding. */
   ended({ heardBy = Number.POSITIVE_INFINITY }: ReleaseReply): void {
     const queue = this.protocol.handover?.localQueue ?? null
     const { waiter } = this.session
@@ -189,9 +191,9 @@ export class Handover {
     }
   }
 
-  /** Once a tick at most, so that only who has it then is named in Redis. */
+  /** At most once per tick, so that only the holder at that time is named in Redis. */
   private followSoon(): void {
-    // Behind the question for the lease it would look as if something were asked for that changes the count.
+    // Before the lease is confirmed, a rename would look like a command that changes the count.
     if (!this.isFollowing && !this.isUnconfirmed) {
       this.isFollowing = true
       this.session.runtime.afterTurn(() => this.session.background.run(this.follow()))
@@ -202,10 +204,10 @@ export class Handover {
     const { runtime, abandoned } = this.session
     const limits = { runtime, giveUpAt: Infinity, signal: abandoned }
     try {
-      // Until it is known, or the hold is over: a renewal of a name in doubt is answered by nothing it could trust.
+      // Until it is known, or the hold is over: a renewal under a name in doubt proves nothing.
       await untilKnown(() => this.entry.besideHolds(() => this.nameHolder()), limits)
     } catch {
-      // Nobody knows which name it has. Whatever is sent next for this entry finds out first.
+      // The name is unknown. The next command for this entry finds it out first.
     } finally {
       this.isFollowing = false
     }
@@ -214,7 +216,7 @@ export class Handover {
     }
   }
 
-  /** Whoever holds it by then. @throws LockError: the name is in doubt, or the lease */
+  /** Renames the field to the current holder. @throws LockError the name, or the lease, is in doubt */
   private async nameHolder(): Promise<void> {
     const { entry } = this
     const { holder } = entry
@@ -236,7 +238,7 @@ export class Handover {
     }
   }
 
-  /** In Redis, for certain, after one who has passed it on. */
+  /** Whether Redis certainly still has a previous holder's name. */
   private get isNamedElse(): boolean {
     const { holder, inDoubt, name } = this.entry
     return !holder.isOver && inDoubt === null && holder.owner !== name

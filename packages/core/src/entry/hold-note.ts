@@ -3,15 +3,15 @@ import { warn } from '../events.js'
 import type { ResolvedOptions } from '../options.js'
 import type { NoteRequest } from '../scripts/lock.js'
 
-// A hold that the watchdog renews may last for long. Only one whose client died leaves its note behind: for a day.
+// A renewed hold may last long. Only a crashed client leaves a note behind: for a day.
 const WATCHED_NOTE_MS = 86_400_000
 
 /** https://www.w3.org/TR/trace-context/#traceparent-header, of this version or a later one. */
 const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}(-[\x21-\x7e]{1,200})?$/
 
 /**
- * The note that the hold of a call shall have; undefined: none. Called when the call begins, because only there is the
- * trace around it the caller's. A fixed lease bounds the note too: names that are locked once would pile up notes.
+ * The note for a call's hold; undefined: none. Must be called when the call begins: only then is the active trace the
+ * caller's. A fixed lease bounds the note too: otherwise notes of names locked once would pile up.
  */
 export function noteWish(
   { describeHolds }: ResolvedOptions,
@@ -24,7 +24,7 @@ export function noteWish(
   return { ttlMs: leaseMs ?? WATCHED_NOTE_MS, traceparent }
 }
 
-/** A mistake in tracing must not keep anybody from a lock. */
+/** A failure in tracing must not prevent an acquisition. */
 function traceparentOf(describe: () => string | undefined): string | undefined {
   try {
     const told: unknown = describe()

@@ -2,21 +2,21 @@ import type { EntryServices, LockEntry } from './lock-entry.js'
 import { untilKnown } from '../redis/until-known.js'
 import type { NoteRequest } from '../scripts/lock.js'
 
-/** What its caller wants; without `leaseMs` the watchdog renews. */
+/** The caller's request; without `leaseMs` the watchdog renews. */
 interface LeaseRequest {
   readonly leaseMs: number | undefined
   readonly note?: NoteRequest | undefined
 }
 
-/** Whether so much of a lease is trusted that Redis need not be asked: with less, something is wrong with renewals. */
+/** Whether enough trusted time is left not to ask Redis: with less, renewals are failing. */
 export function isWellTrusted(trustedForMs: number, ttlMs: number): boolean {
   return trustedForMs >= ttlMs / 3
 }
 
 /**
- * Asks for the lease that is wanted, of what Redis gave to a waiter for a short one. Not before this tick is over: a
- * caller that has given the lock back by then needs no lease, and its release does not wait for the answer. The entry
- * may be handed over before and meanwhile.
+ * Requests the wanted lease for a lock that was granted with a short one. Deferred to the end of the tick: a caller
+ * that has released the lock by then needs no lease, and its release need not wait for the reply. The entry may be
+ * handed over before and meanwhile.
  */
 export function confirmGrantSoon(entry: LockEntry, services: EntryServices, request: LeaseRequest): void {
   services.runtime.afterTurn(() => {
@@ -36,7 +36,7 @@ async function confirmGrant(
   try {
     await untilKnown(() => confirm(entry, request), limits)
   } catch {
-    // Lost, which its signal tells; or nobody answered, and its renewals ask again.
+    // Lost, which its signal reports; or no reply, and its renewals ask again.
   }
   entry.holder.onGrantConfirmed()
 }
@@ -52,11 +52,11 @@ function confirm(entry: LockEntry, { leaseMs = entry.holder.ttlMs, note }: Lease
   })
 }
 
-/** Nothing but an acquire leaves a note of a hold. */
+/** Only an acquire stores a note. */
 async function describe(entry: LockEntry, leaseMs: number, note: NoteRequest): Promise<void> {
   const { holder } = entry
   holder.throwIfLost()
-  // None when the last level was given back meanwhile.
+  // None if the last level was released meanwhile.
   if (holder.levelCount > 0) {
     const terms = { leaseMs, waits: false, rule: holder.rule, note }
     const reply = await entry.acquire(holder.levelCount, terms)

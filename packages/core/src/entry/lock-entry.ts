@@ -23,31 +23,32 @@ import { isRefusal, isWorthRetrying, untilKnown } from '../redis/until-known.js'
 import type { CommandStamp } from '../scripts/replay-guard.js'
 import type { AcquireReply, ReleaseReply } from '../scripts/lock.js'
 
-/** The transitions of a kind of lock that change what one owner has in Redis. */
+/** The commands of a kind of lock that change one owner's entry in Redis. */
 export interface EntryCommands {
   acquire<T>(change: HoldChange, terms: AcquireTerms, handler: ReplyHandler<AcquireReply, T>): Answer<T>
   release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T>
   /** Makes the lease last at least this long from now, ms. */
   extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
-  /** Null where every holder has to take it in Redis. */
+  /** Null when every acquisition has to go through Redis. */
   readonly handover: Renamer | null
   /**
-   * A release gave the lock to a waiter, perhaps of another client, and announced nothing.
-   * @param forMs how long that one has it without a word of its own; undefined: nobody knows whether it was given
+   * A release granted the lock to a waiter, possibly of another client, and published nothing.
+   * @param forMs length of the grant without a command of that waiter; undefined: it is unknown whether there was a
+   *   grant
    */
   wentToAnother?(forMs: number | undefined): void
-  /** A release freed the lock, and no connection heard of it. */
+  /** A release freed the lock, and its message reached no connection. */
   wentUnheard?(): void
 }
 
-/** What the commands of an owner need of their client. */
+/** The services of the client, as an owner's commands need them. */
 export interface EntryServices {
   readonly options: ResolvedOptions
   readonly runtime: Runtime
   readonly clock: Clock
   readonly runner: Pick<ScriptRunner, 'connectionEpoch'>
   readonly background: Background
-  /** Aborts when the client gives up everything that is still under way. */
+  /** Aborts when the client abandons everything still in flight. */
   readonly abandoned: AbortSignal
 }
 
@@ -61,7 +62,7 @@ const AS_REPLIED: ReleaseObserver<ReleaseReply> = {
   },
 }
 
-/** Of a count that is in Redis already. */
+/** The reply for a count that Redis already has. */
 function writtenReply(holds: number): ReleaseReply {
   return holds === 0 ? RELEASED : STILL_HELD
 }
@@ -80,27 +81,27 @@ function writtenReply(holds: number): ReleaseReply {
  * test/unit/lock-entry.test.ts has a table of what follows from each of these states.
  */
 export class LockEntry extends NamedEntry implements CountKeeper {
-  /** When the latest granted request for a lease was sent: what local trust is counted from. */
+  /** When the latest granted request for a lease was sent: local trust counts from then. */
   grantedAt = 0
   /** Of the acquisition; a re-entry gets none of its own. */
   token: string | undefined = undefined
-  /** That had the latest grant, where replicas are waited for. */
+  /** Replicas that acknowledged the latest grant, if replicas count. */
   replicas: number | undefined = undefined
-  /** Hold count in Redis; null when a command without an answer may have changed it. */
+  /** Hold count in Redis; null if a command without a reply may have changed it. */
   private inRedis: number | null = 0
-  /** Without a hold, something in Redis says that it waits. */
+  /** Redis has it queued as a waiter, without a hold. */
   private isExpected = false
-  /** Of the latest command. */
+  /** The number of the latest command. */
   private sequence = 0
-  /** Copies of commands up to this one may still arrive; 0: none. */
+  /** Copies of commands up to this number may still arrive; 0: none. */
   private latchThrough = 0
-  /** A full release is among those: it may have been run, though nobody knows. */
+  /** A full release is among those: it may have run. */
   private mayBeReleased = false
   private execWait: ExecWait | null = null
-  /** What has the turn changes no count. */
+  /** The operation that has the turn does not change the count. */
   private countsStay = false
   private answerEndsTurn = false
-  /** Nothing of this owner lives longer in Redis, counted from any moment, ms. */
+  /** Upper bound, in ms, on how long any key of this owner outlives its last command. */
   private longestLeaseMs: number
 
   constructor(
@@ -120,50 +121,50 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     return this.services.runner.connectionEpoch
   }
 
-  /** Nothing was ever sent, or a refusal was certain: there is nothing of this owner in Redis, and none will come. */
+  /** Nothing was ever sent, or was certainly refused: Redis has nothing of this owner, and nothing can arrive. */
   get hasNothingInRedis(): boolean {
     return !this.isTaken && this.inRedis === 0 && !this.isExpected
   }
 
-  /** Nothing of this owner is in Redis, nor can anything of it still arrive there. */
+  /** Redis has nothing of this owner, and no late copy can arrive. */
   get isUntouched(): boolean {
     return this.hasNothingInRedis && !this.hasLateCopies
   }
 
-  /** One level is in Redis for certain, and nothing that could change it is asked for. */
+  /** Redis certainly has exactly one level, and no command in flight can change that. */
   get isAtRest(): boolean {
     const isQuiet = this.isTaken ? this.countsStay && !this.isQueued : this.inDoubt === null
     return isQuiet && this.inRedis === 1 && !this.isExpected && !this.hasLateCopies
   }
 
-  /** It waits in Redis, and nothing is under way whose answer tells more. */
+  /** Redis has it queued, and no command is in flight that tells more. */
   get isWaiting(): boolean {
     return this.isExpected && !this.isTaken
   }
 
-  /** It stands in line, which is all that is of it in Redis, or can still arrive there. */
+  /** Its place in the queue is all that Redis has of it, and no late copy can arrive. */
   get isOnlyInLine(): boolean {
     return this.isWaiting && this.inRedis === 0 && !this.hasLateCopies
   }
 
-  /** All that may be sent has been sent: what waits in a transaction must not become more. */
+  /** Everything that may be sent was sent: a transaction must not be filled further. */
   get isGivenUp(): boolean {
     return this.execWait?.isLast === true
   }
 
-  /** Redis may do, or may already have done, something that nobody has an answer for. */
+  /** Redis may have run, or may yet run, a command without a reply. */
   private get hasLateCopies(): boolean {
     return this.latchThrough > 0
   }
 
-  /** The connection is in no transaction any more: what waited in one has run, or never will. */
+  /** The connection is no longer in a transaction: commands queued in one have run, or never will. */
   transactionIsOver(): void {
     this.execWait = null
   }
 
   // Commands. All but the first try need a turn.
 
-  /** One at a time, what changes no count: meanwhile the lock may be passed on. */
+  /** Runs an operation that does not change the count, in its turn: the lock may be handed over meanwhile. */
   besideHolds(work: () => Promise<void>): Promise<void> {
     return this.runExclusive(async () => {
       this.countsStay = true
@@ -175,7 +176,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     })
   }
 
-  /** Tries to take the lock. A turn of its own, which ends with the answer. */
+  /** Tries to acquire the lock, in a turn of its own, which ends with the reply. */
   acquireFirst<T>(terms: AcquireTerms, handler: ReplyHandler<AcquireReply, T>): Answer<T> {
     if (this.isTaken) {
       return this.runExclusive(async () => await this.acquireAs(1, terms, handler))
@@ -185,7 +186,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     return this.acquireAs(1, terms, handler)
   }
 
-  /** Takes the lock (`holds` 1) or raises the count. */
+  /** Acquires the lock (`holds` 1) or raises the count. */
   async acquire(holds: number, terms: AcquireTerms): Promise<AcquireReply> {
     return await this.acquireAs<AcquireReply>(holds, terms, identity)
   }
@@ -208,7 +209,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     return this.protocol.acquire(command, terms, command)
   }
 
-  /** What commands have to name now. @throws LockError: it is in doubt */
+  /** The current field name. @throws LockError it is in doubt */
   private async knownName(): Promise<string> {
     if (this.inDoubt !== null) {
       try {
@@ -221,11 +222,11 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     return this.name
   }
 
-  /** Makes the lease of its holder last at least this long from now. @throws RedisUnavailableError, WrongTypeError */
+  /** Makes the holder's lease last at least this long from now. @throws RedisUnavailableError, WrongTypeError */
   async extend(leaseMs: number): Promise<void> {
     const owner = await this.knownName()
     const sentAt = this.services.clock.now()
-    // Of the holder by then: it may have been handed over meanwhile.
+    // The current holder: the entry may have been handed over meanwhile.
     if ((await this.protocol.extend(owner, leaseMs)) === 'lost') {
       this.holder.lose('gone')
       return
@@ -235,14 +236,14 @@ export class LockEntry extends NamedEntry implements CountKeeper {
   }
 
   /**
-   * Makes the count in Redis that of the levels, trying until it is answered. Gives up after `limitMs`, or when nothing
-   * can be left in Redis to give back because every lease must have ended.
+   * Sets the count in Redis to that of the levels, retrying until there is a reply. Gives up after `limitMs`, or when
+   * nothing can be left in Redis because every lease must have ended.
    */
   releaseUntilKnown(levels: RemainingLevels, limitMs: number): Promise<ReleaseReply> {
     return this.release({ levels, limitMs, startedAt: this.services.clock.now() }, AS_REPLIED)
   }
 
-  /** The same; its observer is told where the answer arrives. */
+  /** Like `releaseUntilKnown`; the observer is called directly from the reply. */
   release<T>(request: ReleaseRequest, observer: ReleaseObserver<T>): Promise<T> {
     const holds = request.levels.levelCount
     if (this.isWritten(holds)) {
@@ -274,7 +275,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     return this.inRedis === holds && !this.isExpected && (holds > 0 || this.passedTo.length === 0)
   }
 
-  /** One release, which is not sent again. */
+  /** Sends one release, without retries. */
   private async sendCopy(holds: number): Promise<ReleaseReply> {
     if (this.isWritten(holds)) {
       return writtenReply(holds)
@@ -289,9 +290,9 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     return this.protocol.release(command, command)
   }
 
-  // What is known.
+  // The known state.
 
-  /** Redis gave it the lock while it waited. */
+  /** Redis granted the lock while it waited. */
   given(): void {
     this.isExpected = false
     this.inRedis = 1
@@ -325,7 +326,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     } else if (!this.hasLateCopies) {
       this.inRedis = 0
     }
-    // Refused by a try that was not to stand there, it still stands where an earlier one put it.
+    // A refused try that was not to wait leaves the place of an earlier one.
     this.isExpected = reply.kind === 'held' && (this.isExpected || reply.waits === true)
     this.endTurnOfTry()
   }
@@ -338,9 +339,9 @@ export class LockEntry extends NamedEntry implements CountKeeper {
       this.haveLeftLine(command.passedTo.length)
     }
     this.isExpected = false
-    // An earlier copy may have done it. A copy of anything else does not explain it: that is a loss (I1).
+    // An earlier copy may have released it. A copy of any other command does not explain it: that is a loss (I1).
     const wasDone = reply.kind === 'not-held' && this.mayBeReleased
-    // What came of an earlier copy nobody knows.
+    // The reply of an earlier copy is unknown.
     if (reply.givenForMs !== undefined || wasDone) {
       this.protocol.wentToAnother?.(reply.givenForMs)
     }
@@ -362,7 +363,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     this.endTurnOfTry()
   }
 
-  /** The client library may have sent it again. @returns whether there may be more than one copy */
+  /** The client library may have sent it again. @returns whether there may be several copies */
   private noteBrokenConnection(command: EntryCommand): boolean {
     if (this.connectionEpoch === command.epochWhenSent) {
       return false
@@ -371,13 +372,13 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     return true
   }
 
-  /** A copy of this command, and of any before it, may still arrive. */
+  /** Copies of this command, and of any before it, may still arrive. */
   private mayArriveLate({ stamp, holds }: EntryCommand): void {
     this.latchThrough = Math.max(this.latchThrough, stamp.sequence)
     this.mayBeReleased ||= holds === 0
   }
 
-  /** What is known is noted: whoever waits for the turn may go on from that. */
+  /** The state is up to date: the next operation in the queue can build on it. */
   private endTurnOfTry(): void {
     if (this.answerEndsTurn) {
       this.answerEndsTurn = false

@@ -3,7 +3,7 @@ import { SerialQueue } from './serial-queue.js'
 import { WrongTypeError, type LossReason } from '../errors.js'
 import type { NoteRequest, RenameReply, Renaming, Successor } from '../scripts/lock.js'
 
-/** Lets the owner's name in Redis follow a hold that is passed on. */
+/** Renames the owner's field in Redis after a hold was handed over. */
 export interface Renamer {
   rename(renaming: Renaming): Promise<RenameReply>
 }
@@ -14,35 +14,35 @@ export interface Holder extends RemainingLevels {
   /** The lock's key in Redis. */
   readonly key: string
   readonly rule: ReentryRule
-  /** That the hold shall have, when it is named in Redis. */
+  /** The note of the hold, stored when Redis has its name. */
   readonly note: NoteRequest | undefined
   /** Released or lost. */
   readonly isOver: boolean
   readonly trustedForMs: number
-  /** What a renewal sets, ms. */
+  /** The lease that a renewal sets, ms. */
   readonly ttlMs: number
   lose(reason: LossReason): void
   throwIfLost(): void
-  /** Redis has granted a lease to a request that was sent at `sentAt`. */
+  /** Redis granted a lease to a request sent at `sentAt`. */
   onLeaseConfirmed(sentAt: number, leaseMs: number): void
-  /** The lease that is wanted was asked for, of what Redis gave to a waiter: from now on the watchdog keeps it. */
+  /** The wanted lease was requested for a granted lock: the watchdog renews it from now on. */
   onGrantConfirmed(): void
 }
 
 const NOBODY: readonly string[] = []
 
 /**
- * What an entry is named. The field of the lock's hash has the name of the acquisition that took the lock in Redis; when
- * the entry is handed over inside the process, its name follows.
+ * The field name of an entry. It is the name of the acquisition that acquired the lock in Redis; after a local
+ * hand-over the field is renamed.
  */
 export class NamedEntry extends SerialQueue {
   private currentHolder: Holder
   private currentName: string
-  /** The name that a rename without an answer was to give it: nobody knows which of its names it has. */
+  /** The new name of a rename without a reply: it is unknown which of its names Redis has. */
   private doubtful: Successor | null = null
-  /** Every name that it may have in Redis, once there is more than one. */
+  /** All names that Redis may have, once there are several. */
   private names: Set<string> | null = null
-  /** Waiters that it was passed on to and that Redis has in line: they leave it with the name, or with the hold. */
+  /** Waiters it was handed over to that Redis has queued: they leave the queue with the rename or the release. */
   private passed: string[] | null = null
 
   constructor(
@@ -58,32 +58,32 @@ export class NamedEntry extends SerialQueue {
     return this.currentHolder
   }
 
-  /** As commands have to name it. */
+  /** The current field name, for commands. */
   get name(): string {
     return this.currentName
   }
 
-  /** What it was to be named by a rename that has no answer: nobody knows which of its names it has. */
+  /** The new name of a rename without a reply: it is unknown which of its names Redis has. */
   get inDoubt(): Successor | null {
     return this.doubtful
   }
 
-  /** Waiters that it was passed on to and that Redis may have in line. */
+  /** Waiters it was handed over to that Redis may have queued. */
   get passedTo(): readonly string[] {
     return this.passed ?? NOBODY
   }
 
-  /** Redis has, or had until lately, one in line that it was passed on to. */
+  /** Redis has, or recently had, a waiter queued that it was handed over to. */
   get wasPassedOn(): boolean {
     return this.passed !== null
   }
 
-  /** Whether the owner that Redis tells of is, or lately was, this one. */
+  /** Whether the owner named by Redis is this one, now or before a recent rename. */
   isNamed(owner: string): boolean {
     return owner === this.currentName || this.names?.has(owner) === true
   }
 
-  /** @returns what Redis says of any of its names */
+  /** @returns the entry for whichever of its names is in the map */
   find<T>(holds: ReadonlyMap<string, T>): T | undefined {
     for (const name of this.names ?? [this.currentName]) {
       const found = holds.get(name)
@@ -94,7 +94,9 @@ export class NamedEntry extends SerialQueue {
     return undefined
   }
 
-  /** It goes to another acquisition of this client. @param standsInLine of Redis */
+  /**
+   * Hands the entry over to another acquisition of this client. @param standsInLine whether that is queued in Redis
+   */
   handOverTo(next: Holder, standsInLine: boolean): void {
     this.currentHolder = next
     if (standsInLine) {
@@ -104,8 +106,8 @@ export class NamedEntry extends SerialQueue {
   }
 
   /**
-   * In a turn: gives it the name of its successor, or finds out that it has it.
-   * @throws LockError its name is in doubt then
+   * Renames the field to its successor, or finds that already done. Must run in a turn.
+   * @throws LockError the name is then in doubt
    */
   async follow({ owner, note }: Successor): Promise<RenameReply['kind']> {
     const names = (this.names ??= new Set([this.currentName]))
@@ -121,7 +123,7 @@ export class NamedEntry extends SerialQueue {
       if (!(error instanceof WrongTypeError)) {
         throw error
       }
-      // Something else was written over it. Those in line leave with the release.
+      // The key was overwritten. The queued waiters leave with the release.
       reply = { kind: 'lost' }
     }
     this.doubtful = null
@@ -129,7 +131,7 @@ export class NamedEntry extends SerialQueue {
     return reply?.kind ?? 'renamed'
   }
 
-  /** So many of those that it was passed on to, the first ones. */
+  /** The first `count` of the waiters it was handed over to have left Redis's queue. */
   protected haveLeftLine(count: number): void {
     this.passed?.splice(0, count)
   }

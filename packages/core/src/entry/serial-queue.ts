@@ -1,4 +1,4 @@
-/** Lets one operation at a time run, in the order in which they asked. */
+/** Runs one operation at a time, in the order of the requests. */
 export class SerialQueue {
   private taken = false
   private queue: (() => void)[] | null = null
@@ -7,12 +7,12 @@ export class SerialQueue {
     return this.taken
   }
 
-  /** Whether anybody waits behind whoever has the turn. */
+  /** Whether operations are waiting behind the current one. */
   protected get isQueued(): boolean {
     return this.queue !== null && this.queue.length > 0
   }
 
-  /** Runs after every earlier one has settled. */
+  /** Runs after every earlier operation has settled. */
   async runExclusive<T>(operation: () => Promise<T>): Promise<T> {
     const turn = this.takeTurn()
     if (turn) {
@@ -25,7 +25,7 @@ export class SerialQueue {
     }
   }
 
-  /** Null: it is the caller's turn already. Who has had it passes it on. */
+  /** Null: the caller has the turn at once. A caller that has had it must call `passTurn`. */
   takeTurn(): Promise<void> | null {
     if (!this.taken) {
       this.taken = true
