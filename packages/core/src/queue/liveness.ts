@@ -2,11 +2,11 @@ import { trustedUntil } from '@holdfast/watchdog'
 import { isWellTrusted } from '../entry/lease.js'
 import type { LivenessWindow } from '../scripts/fair-lock.js'
 
-// A heartbeat counts for two of them, and Redis takes nobody for alive who says so for longer (`LONGEST_LIFE_MS` in
-// life.part.lua): after its clock was set back by more, no dead waiter would leave the line.
+// A heartbeat counts for two intervals, and Redis caps liveness (`LONGEST_LIFE_MS` in life.part.lua): otherwise,
+// after its clock was set back, dead waiters would stay in the queue for that long.
 const LONGEST_HEARTBEAT_MS = 60_000
 
-/** How often a client says that its waiters live, ms. Two of them after the last one they count as dead. */
+/** The interval of a client's heartbeats, ms. Its waiters count as dead two intervals after the last one. */
 export function heartbeatOf({ resyncInterval }: { readonly resyncInterval: number }): number {
   return Math.min(resyncInterval, LONGEST_HEARTBEAT_MS)
 }

@@ -4,13 +4,13 @@ type ScriptName<N extends string> = Exclude<N, `${string}.part`>
 /**
  * The scripts among these texts, each composed on first use: a process sends few of them.
  *
- * `-- insert NAME` becomes the text of NAME.part: local functions that several scripts share. `-- include NAME` becomes
- * a local function of KEYS and ARGV that runs the script of that name (`lock/acquire` is `acquireLock`). What stands
- * above such a line in scope already is not repeated. Everything reads its own parameters, never those of the script
- * around it.
+ * `-- insert NAME` is replaced by the text of NAME.part: local functions that several scripts share. `-- include
+ * NAME` is replaced by a local function of KEYS and ARGV that runs the script of that name (`lock/acquire` becomes
+ * `acquireLock`). Text already in scope above such a line is not repeated. Every script reads its own parameters,
+ * never those of the enclosing script.
  *
- * In a batch, `-- transitions NAME...` becomes the table of these scripts by name, with the parts that they alone use
- * above it; `-- shared` becomes the parts that more than one such table uses. So a part is there once, whatever uses it.
+ * In a batch, `-- transitions NAME...` is replaced by the table of these scripts by name, below the parts that only
+ * they use; `-- shared` by the parts that several such tables use. So each part occurs once.
  */
 export function composed<N extends string>(
   texts: Readonly<Record<N, string>>,
@@ -30,7 +30,7 @@ export function composed<N extends string>(
 
 const DIRECTIVE = /^-- (insert|include|transitions|shared)((?: [\w/-]+)*)\n/gm
 
-/** @param inScope names of the texts that stand above this one already; those that it brings are added */
+/** @param inScope names of the texts already above this one; the texts it adds are recorded there */
 function compose(texts: Texts, name: string, inScope: Set<string>): string {
   const text = texts[name] as string
   return text.replaceAll(DIRECTIVE, (_, directive: string, behind: string) => {
@@ -73,7 +73,7 @@ function transitions(texts: Texts, names: readonly string[], inScope: Set<string
   return `${parts.join('')}${functions.join('')}return {\n${entries.join('')}}\n`
 }
 
-/** All parts that these scripts insert, directly or not. */
+/** All parts that these scripts insert, directly or indirectly. */
 function partsOf(texts: Texts, names: readonly string[]): string[] {
   const found = new Set<string>()
   for (const name of names) {

@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import { nanoid } from 'nanoid'
 
-/** Where time comes from. Inject another one in tests. All in ms. */
+/** The source of time, replaceable in tests. All in ms. */
 export interface Clock {
   /** Monotonic. */
   now(): number
@@ -52,7 +52,7 @@ const POOL_BYTES = 4_096
 let pool: Uint8Array = new Uint8Array()
 let poolUsed = 0
 
-/** A slice of a larger draw that is handed out once: each draw is a call of OpenSSL, whatever its size. */
+/** Hands out slices of a larger draw, each once: a draw is a call of OpenSSL, and its size hardly matters. */
 function bytes(count: number): Uint8Array {
   if (poolUsed + count > pool.length) {
     pool = randomBytes(Math.max(POOL_BYTES, count))
@@ -119,8 +119,8 @@ export function randomNumber(runtime: Pick<Runtime, 'bytes'>, count: number): nu
 }
 
 /**
- * A timer that lets answers be read first which have arrived by then: after a pause of this process timers fire before
- * its connections are read, and every node would look as if it hung.
+ * A timer that lets replies be read first that have already arrived: after a pause of the process, timers fire before
+ * its connections are read, and every node would seem to hang.
  */
 export function afterAnswers(runtime: Runtime, delayMs: number, fire: () => void): { cancel(): void } {
   let isCancelled = false
