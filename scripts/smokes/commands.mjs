@@ -21,11 +21,9 @@ export const COMMANDS = {
   'test:failover': { smoke: 'scripts/failover.mjs --rounds 1' },
   'test:pauses': { smoke: 'scripts/pauses.mjs --rounds 1 --holders 2 --lease 500' },
   'test:replay': { smoke: 'scripts/replay.mjs --operations 500' },
-  'test:abandoned': { smoke: 'scripts/abandoned-waits.mjs --waits 2000' },
   'test:topologies': { step: 'scripts/topologies.mjs --smoke' },
   'test:under-load': { smoke: 'scripts/under-load.mjs --only sentinel-planned --rounds 1 --held 500' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
-  'test:queue': { test: 'packages/bullmq/test/redis/queue-of-processes.test.ts' },
   'test:telemetry': { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },
   'measure:failures': { smoke: 'scripts/measure-failures.mjs --rounds 1' },
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
@@ -55,6 +53,7 @@ export const SCENARIOS_RUN_ELSEWHERE = {
   torture: { step: 'scripts/faults.mjs torture --minutes 1' },
   'readers-and-writers': { test: 'packages/core/test/redis/readers-and-writers.test.ts' },
   'fair-line': { test: 'packages/core/test/redis/fair-line.test.ts' },
+  queue: { test: 'packages/bullmq/test/redis/queue-of-processes.test.ts' },
   tokens: { test: 'packages/core/test/redis/fencing-tokens.test.ts' },
   semaphores: { test: 'packages/core/test/redis/semaphores-of-processes.test.ts' },
 }
@@ -62,5 +61,4 @@ export const SCENARIOS_RUN_ELSEWHERE = {
 /** Commands of the pages that are a script, without a name in package.json. */
 export const SCRIPTS = {
   'scripts/embed-lua.mjs': { step: 'npm test' },
-  'scripts/red-lock-hung.mjs': { smoke: 'scripts/red-lock-hung.mjs --seconds 2 --hung 2 --kinds lock' },
 }

@@ -12,13 +12,13 @@ interface Result {
 
 const runScript = useScripts()
 
-// `npm run test:queue`, a short one.
+// `npm run faults -- queue`, a short one.
 describe('jobs that share resources, with workers of several processes', () => {
   const run = async (only: string): Promise<Record<string, Result>> => {
-    const args = ['--jobs', '120', '--resources', '3', '--processes', '3', '--only', only, '--json']
-    const { code, stdout, stderr } = await runScript('queue.mjs', args)
+    const args = ['queue', '--jobs', '120', '--resources', '3', '--processes', '3', '--only', only, '--json']
+    const { code, stdout, stderr } = await runScript('faults.mjs', args)
     expect({ code, stderr: code === 0 ? '' : stderr + stdout }).toEqual({ code: 0, stderr: '' })
-    const results = JSON.parse(stdout) as Result[]
+    const { figures: results } = JSON.parse(stdout) as { figures: Result[] }
     expect(results.flatMap(({ problems }) => problems)).toEqual([])
     return Object.fromEntries(results.map((each) => [each.name, each]))
   }
@@ -41,9 +41,9 @@ describe('jobs that share resources, with workers of several processes', () => {
     expect((await run('delay-killed'))['delay-killed']).toMatchObject({ done: 120, overlaps: 0, failures: 0 })
   }, 60_000)
 
-  it('an argument that is wrong is exit code 2, with the usage', async () => {
-    const { code, stderr } = await runScript('queue.mjs', ['--only', 'luck'])
+  it('an argument that is wrong is exit code 2', async () => {
+    const { code, stderr } = await runScript('faults.mjs', ['queue', '--only', 'luck'])
     expect(code).toBe(2)
-    expect(stderr).toMatch(/--only knows no 'luck'[^]*Usage:/)
+    expect(stderr).toMatch(/argument 'luck' is invalid\. It knows no 'luck', only plain/)
   })
 })

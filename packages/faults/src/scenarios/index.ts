@@ -1,7 +1,10 @@
 import type { Scenario } from '../run/scenario.js'
+import { abandoned } from './abandoned.js'
 import { fairLine } from './fair-line.js'
+import { queue } from './queue.js'
 import { readersAndWriters } from './readers-and-writers.js'
 import { semaphores } from './semaphores.js'
+import { redLockHung } from './red-lock-hung.js'
 import { tokens } from './tokens.js'
 import { torture } from './torture.js'
 import { wakeUps } from './wake-ups.js'
@@ -14,6 +17,9 @@ export const SCENARIOS: readonly Scenario[] = [
   fairLine,
   wakeUps,
   semaphores,
+  redLockHung,
+  queue,
+  abandoned,
 ]
 
 export const scenarioNamed = (name: string): Scenario | undefined =>
