@@ -242,7 +242,7 @@ export class WaitLine implements CallerPlace {
   /** Lets the first caller try that wants no more than what is left. @returns whether there is one */
   private tryWhoFits(): boolean {
     const { left } = this
-    // The usual answer, of a line in which everybody wants one: nobody is looked for.
+    // The usual case, a line whose callers want one each: no search.
     if (left === undefined || left <= 0) return false
     const caller = this.callers.find((each) => fits(each, left) && !each.expireIfDue())
     if (caller) this.launch([caller])

@@ -1,11 +1,12 @@
 import type { Clock } from '../runtime/runtime.js'
 
-// What is doubted is asked about at once. Of a server that goes on refusing each answer would be a doubt again.
+// A doubt queries Redis at once. If a server kept refusing, each of its replies would cause another doubt.
 const DOUBT_AGAIN_MS = 1_000
 
 /**
- * What the client learns of a primary whose place another takes, before it has found that one: nothing that the former
- * primary granted is trusted until somebody has confirmed it. Who has a lock by then may have got it from the new one.
+ * What the client learns about a primary that is being replaced, before it has found the new one: nothing the former
+ * primary granted is trusted until the new one has confirmed it, because by then it may have granted the lock to
+ * another owner.
  */
 export class FormerPrimary {
   private refusedAt = Number.NEGATIVE_INFINITY

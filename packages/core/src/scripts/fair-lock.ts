@@ -25,24 +25,27 @@ export interface FairLine {
   readonly lockName: string
   /** The lock hash, and the keys of the line. */
   readonly keys: readonly string[]
-  /** What Redisson gives each waiter. */
+  /** The time that Redisson allows each waiter. */
   readonly patience: string
-  /** Where whoever is next is told: prefix of our inboxes, Redisson's channel. */
+  /** Where the next waiter is notified: prefix of Holdfast's client channels, Redisson's channel. */
   readonly channels: readonly [string, string]
 }
 
-/** What a client says of itself in the line of its waiters. */
+/** The liveness that a client reports to the queue of its waiters. */
 export interface SignOfLife {
   readonly clientId: string
-  /** What proves a message that one of its waiters was given a lock, in hexadecimal. Nobody learns it who cannot read. */
+  /** Proves a grant message to one of its waiters, in hexadecimal: only a client that can read the queue knows it. */
   readonly nonce: string
   /** How long the client counts as alive without another heartbeat, ms. */
   readonly aliveForMs: number
-  /** Whether it listens to its inbox, as this very server confirmed: where nobody does any more, it is gone. */
+  /**
+   * Whether it is subscribed to its channel, as confirmed by this very server: without a subscriber it counts as
+   * gone.
+   */
   readonly hears: boolean
-  /** Whether it uses a lock that its waiter is given; else the waiter is told to try. */
+  /** Whether its waiters use grants; otherwise they are told to try. */
   readonly takesGrants: boolean
-  /** Whether it passes what its waiter is given on to those of its own that stand directly behind. */
+  /** Whether it hands a granted lock over to its own waiters directly behind. */
   readonly passesOn: boolean
 }
 
@@ -235,12 +238,12 @@ export interface HeartbeatCommand {
 }
 
 export interface HeartbeatReply {
-  /** -2: nobody has the lock. */
+  /** -2: the lock is free. */
   readonly ttlMs: number
-  /** '' when nobody has it. */
+  /** '' when the lock is free. */
   readonly holder: string
   readonly holds: number
-  /** Owner of the first in line; '' when nobody waits. */
+  /** Owner of the first waiter; '' without waiters. */
   readonly first: string
   /** How long the first counts as alive, ms. */
   readonly firstAliveForMs: number

@@ -28,7 +28,7 @@ export function acquireFencedCall(command: AcquireFencedCommand): ScriptCall<Acq
 }
 
 function parseAcquireFenced(reply: unknown): AcquireReply {
-  // Who is refused hears of three things and more, who is not of one.
+  // A refusal has three elements or more, a grant has one.
   return Array.isArray(reply) && reply.length === 1
     ? { kind: 'acquired', token: String(reply[0]) }
     : parseAcquire(reply)

@@ -26,7 +26,7 @@ export interface NoteRequest {
   readonly traceparent: string | undefined
 }
 
-/** What is known of somebody's hold. */
+/** The note about the current hold. */
 export interface HoldNote {
   /** By the clock of Redis, ms. */
   readonly heldForMs: number
@@ -65,7 +65,7 @@ export interface AcquireCommand {
   readonly asksForNote?: boolean
 }
 
-/** Of one owner of a client in the line of those who are given the lock. */
+/** The place of a client's waiter in the queue for grants. */
 export interface QueuePlace {
   readonly lineKey: string
   /** How long it counts as alive without another try, ms. */
@@ -83,12 +83,12 @@ export type AcquireReply =
   /** A later command of this acquisition has already ended what this one belongs to. */
   | { readonly kind: 'superseded' }
 
-/** Somebody else has it. */
+/** Another owner holds the lock. */
 export interface HeldReply {
   readonly kind: 'held'
-  /** -1: a key without a time to live; -2: nobody has it, but others are to have it first. */
+  /** -1: a key without a time to live; -2: the lock is free, but others are ahead in the queue. */
   readonly ttlMs: number
-  /** '' when nobody has it. */
+  /** '' when the lock is free. */
   readonly holder: string
   readonly holds: number
   /** Owners that have it, where there may be several. */
@@ -138,7 +138,7 @@ export function granted<R extends { readonly kind: string }>(reply: R, replicas:
   return reply.kind === 'acquired' ? { ...reply, replicas } : undefined
 }
 
-/** A number, or who has it, and what came of standing in line. */
+/** Parses a number, or a description of the holder and of the place in the queue. */
 export function parseAcquire(reply: unknown): AcquireReply {
   if (!Array.isArray(reply)) {
     return parseAcquired(reply)
@@ -196,19 +196,22 @@ export interface ReleaseCommand {
   readonly stamp: CommandStamp
   /** The hold may have a note. */
   readonly isNoted?: boolean
-  /** The line of those who are given the lock. */
+  /** The queue of waiters that can be granted the lock. */
   readonly lineKey: string
-  /** Connections of this client that hear of the release and stand not in line. Absent: nobody is given the lock. */
+  /** Connections of this client that would hear the release but are not queued. Absent: grant to no waiter. */
   readonly unseated?: number | undefined
-  /** Who waits and is not told otherwise stands in line: while nobody does, nothing is announced. */
+  /** All waiters are queued unless notified otherwise: with an empty queue, nothing is published. */
   readonly tellsLineAlone?: boolean
 }
 
 export interface ReleaseReply {
   readonly kind: 'released' | 'still-held' | 'superseded' | 'not-held'
-  /** Connections to that server that listened to the unlock channel, where that is known. */
+  /** Connections to that server that were subscribed to the unlock channel, if known. */
   readonly heardBy?: number
-  /** Somebody who waited has it now, for so long without a word of its own, ms; not everybody was told. */
+  /**
+   * The lock was granted to a waiter, for so long without a command of its own, ms; not all subscribers were
+   * notified.
+   */
   readonly givenForMs?: number
 }
 
@@ -296,7 +299,7 @@ export interface RenameCommand extends Omit<Renaming, 'passedTo'> {
   readonly key: string
 }
 
-/** `found`: it was named so already, and for how long nobody knows. */
+/** `found`: the field had the new name already, for an unknown time. */
 export type RenameReply = { readonly kind: 'renamed' | 'found' | 'lost' }
 
 const KINDS = ['lost', 'renamed', 'found'] as const
@@ -409,7 +412,7 @@ export interface InspectCommand {
   readonly timeoutMs?: number
 }
 
-/** `ttlMs` is -2 for a lock nobody has and -1 for a key without a time to live. */
+/** `ttlMs` is -2 for a free lock and -1 for a key without a time to live. */
 export interface LockState {
   readonly ttlMs: number
   readonly holds: ReadonlyMap<string, number>
@@ -457,7 +460,7 @@ export interface LockFacts {
   readonly note?: HoldNote | undefined
 }
 
-/** Null: nobody has it, or it is no lock. */
+/** Null: the lock is free, or the key is not a lock. */
 export function explain(runner: ScriptRunner, command: ExplainCommand): Promise<LockFacts | null> {
   const { lockName, key, isAnything } = command
   const [queue] = fairQueueKeys(key)

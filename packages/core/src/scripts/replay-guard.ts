@@ -1,8 +1,7 @@
 /**
- * What lets Redis refuse a copy of a command that arrives after its time. Commands of one acquisition are
- * numbered; once one of them may have left a copy on its way (its connection broke, or nobody answered in time),
- * every later one says so, and the script keeps that number in the acquisition's latch: a copy with a number at
- * or below it does nothing.
+ * Lets Redis reject late copies of a command. Commands of one acquisition are numbered; once one of them may have a
+ * copy in flight (its connection broke, or it got no reply in time), every later one says so, and the script stores
+ * that number in the acquisition's tombstone: a copy with a number at or below it has no effect.
  */
 export interface CommandStamp {
   readonly sequence: number

@@ -24,7 +24,7 @@ export interface BeginCommand extends ScheduleCommand {
 }
 
 export type BeginReply =
-  /** `missed`: ticks before it that nobody ran, or finished. */
+  /** `missed`: earlier ticks that were not run or not finished. */
   | { readonly kind: 'begun'; readonly tick: number; readonly missed: readonly number[] }
   | { readonly kind: 'done' }
   | { readonly kind: 'late' }
