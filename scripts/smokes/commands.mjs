@@ -22,7 +22,6 @@ export const COMMANDS = {
   'test:pauses': { smoke: 'scripts/pauses.mjs --rounds 1 --holders 2 --lease 500' },
   'test:replay': { smoke: 'scripts/replay.mjs --operations 500' },
   'test:topologies': { step: 'scripts/topologies.mjs --smoke' },
-  'test:under-load': { smoke: 'scripts/under-load.mjs --only sentinel-planned --rounds 1 --held 500' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
   'test:telemetry': { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },
   'measure:failures': { smoke: 'scripts/measure-failures.mjs --rounds 1' },

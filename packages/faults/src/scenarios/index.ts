@@ -7,6 +7,7 @@ import { semaphores } from './semaphores.js'
 import { redLockHung } from './red-lock-hung.js'
 import { tokens } from './tokens.js'
 import { torture } from './torture.js'
+import { underLoad } from './under-load.js'
 import { wakeUps } from './wake-ups.js'
 
 /** All fault programs. A new one is a file here and a line in this list. */
@@ -20,6 +21,7 @@ export const SCENARIOS: readonly Scenario[] = [
   redLockHung,
   queue,
   abandoned,
+  underLoad,
 ]
 
 export const scenarioNamed = (name: string): Scenario | undefined =>

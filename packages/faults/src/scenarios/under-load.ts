@@ -1,0 +1,156 @@
+// Fail-overs, and slots that move, while locks are contended for: how long until they work again, what is lost, and
+// whether a caller gets what another one believes to have. And what ten thousand held locks cost a cluster.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { count, someOf } from '../run/options.js'
+import { seededRandom } from '../run/random.js'
+import { defineScenario, type Run } from '../run/scenario.js'
+import { table } from '../run/table.js'
+import { CHANGES, type Change, type ChangeName, type Group } from './under-load/changes.js'
+import { Contenders } from './under-load/contenders.js'
+import { renewals, type RenewalCost, type Renewals } from './under-load/renewals.js'
+
+const SETTLED_MS = 500
+const STUCK_MS = 30_000
+
+const options = {
+  only: someOf(Object.keys(CHANGES) as ChangeName[], 'changes of the servers'),
+  rounds: count(3, 'times each of them', { most: 100 }),
+  locks: count(12, 'locks that are contended for, all over the slots', { most: 1_000 }),
+  flows: count(24, 'callers of two clients, each takes lock after lock', { most: 1_000 }),
+  held: count(10_000, 'locks of one client whose renewal on a cluster is measured; 0: it is not', {
+    least: 0,
+    most: 100_000,
+  }),
+}
+
+interface Result {
+  readonly name: string
+  readonly promise: Change['promise']
+  readonly againMs: number[]
+  wrong: number
+  lost: number
+  stuck: number
+  errors: number
+}
+
+export const underLoad = defineScenario({
+  name: 'under-load',
+  summary: 'Fail-overs and moving slots on Sentinel and clusters while locks are contended for.',
+  options,
+  smoke: '--only sentinel-planned --rounds 1 --held 500',
+  long: '',
+
+  async run(run) {
+    const results: Result[] = []
+    for (const name of run.options.only) {
+      run.progress(name)
+      results.push(await changeOften(run, name))
+    }
+    const { held } = run.options
+    const renewed = held > 0 ? await renewals(held, run.interrupted) : null
+    const lost = renewed?.apart.lost ?? 0
+    return {
+      figures: { scenarios: results, renewals: renewed },
+      report: [
+        ...(results.length > 0 ? table([HEAD, ...results.map(row)]) : []),
+        ...(renewed ? reportOf(renewed) : []),
+      ],
+      violations: [
+        ...results.flatMap(({ name, promise, wrong, stuck }) => [
+          ...(stuck > 0 ? [`I4 ${name}: ${stuck} times a lock was not granted within ${STUCK_MS} ms`] : []),
+          ...(promise === 'no wrong grant' && wrong > 0
+            ? [`I1 ${name}: ${wrong} grants beside a holder`]
+            : []),
+        ]),
+        ...(lost > 0 ? [`I3 ${lost} of ${held} held locks were lost while they were renewed`] : []),
+      ],
+    }
+  },
+})
+
+/** One change, so many times, on one group of servers. */
+const changeOften = async (run: Run<typeof options>, name: ChangeName): Promise<Result> => {
+  const { rounds, locks, flows } = run.options
+  const { promise, options: own, start }: Change = CHANGES[name]
+  const group = await start()
+  const result: Result = { name, promise, againMs: [], wrong: 0, lost: 0, stuck: 0, errors: 0 }
+  try {
+    for (let round = 0; round < rounds; round += 1) {
+      run.interrupted.throwIfAborted()
+      const names = Array.from({ length: locks }, (_, i) => `order:${round}:${i}`)
+      const random = seededRandom(run.seed * 1_000 + round)
+      const load = await Contenders.start({
+        connect: () => group.connect(),
+        names,
+        flows,
+        options: own,
+        random,
+      })
+      try {
+        await changeOnce(group, load, { names, result, interrupted: run.interrupted })
+      } finally {
+        await load.end()
+      }
+      result.wrong += load.wrong
+      result.lost += load.lost
+      result.errors += load.errors
+      if (round + 1 < rounds) await group.heal()
+    }
+    return result
+  } finally {
+    await group.stop()
+  }
+}
+
+const changeOnce = async (
+  group: Group,
+  load: Contenders,
+  { names, result, interrupted }: { names: readonly string[]; result: Result; interrupted: AbortSignal },
+): Promise<void> => {
+  const limit = AbortSignal.any([interrupted, AbortSignal.timeout(STUCK_MS)])
+  await load.workAgain(names, limit)
+  const { affected, change } = await group.prepare(names)
+  // Counted from the request: what is granted before it takes effect is granted by the former primary.
+  const before = performance.now()
+  await change()
+  const changedMs = performance.now() - before
+  try {
+    result.againMs.push(changedMs + (await load.workAgain(affected, limit)))
+  } catch {
+    interrupted.throwIfAborted()
+    result.stuck += 1
+  }
+  await sleep(SETTLED_MS)
+}
+
+const median = (values: readonly number[]): number | undefined =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
+const inMs = (value: number | undefined): string => (value === undefined ? '–' : `${Math.round(value)} ms`)
+
+const HEAD = ['', 'works again', 'at most', 'lost', 'stuck', 'wrong grants', 'promised']
+
+const row = ({ name, promise, againMs, wrong, lost, stuck }: Result): string[] => [
+  name,
+  inMs(median(againMs)),
+  inMs(againMs.length > 0 ? Math.max(...againMs) : undefined),
+  ...[lost, stuck, wrong].map(String),
+  promise,
+]
+
+const reportOf = ({ held, apart, tagged }: Renewals): string[] => {
+  const cost = (what: string, { scripts, serverMs, longestMs, lost }: RenewalCost): string[] => [
+    what,
+    String(scripts),
+    inMs(serverMs),
+    `${longestMs.toFixed(1)} ms`,
+    String(lost),
+  ]
+  return [
+    '',
+    ...table([
+      [`${held} held locks, one renewal of all`, 'scripts', 'server time', 'longest stall', 'lost'],
+      cost('names of their own', apart),
+      cost('a hundred hash tags', tagged),
+    ]),
+  ]
+}
