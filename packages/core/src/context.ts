@@ -35,7 +35,8 @@ export class Frame {
     readonly context: Context,
     private around: Frame | null,
     readonly scope: string,
-    readonly acquisition: Reenterable,
+    /** Replaced where a node of a RedLock is taken again. */
+    public acquisition: Reenterable,
   ) {}
 
   /**

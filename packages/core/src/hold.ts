@@ -40,6 +40,8 @@ export interface LockHold {
 /** Whether and why an acquisition was lost, and the signal that reports it. */
 export class Loss {
   error: LockLostError | null = null
+  /** For a hold of several locks: called after each reply to a renewal of this one. */
+  afterRenewal: (() => void) | null = null
   private controller: AbortController | null = null
   private failed: { readonly error: unknown; readonly at: number } | null = null
   private listeners: Set<() => void> | null = null

@@ -144,6 +144,27 @@ export const BUGS_IN_KINDS = {
     test: 'packages/core/test/redis/non-reentrant-lock.test.ts',
     only: 'its owner is refused',
   },
+  'a node joins a hold of a RedLock whose majority has ended': {
+    file: 'core/src/compound/compound-hold.ts',
+    find: 'this.isOver || isKnown || level.hold.lossError || this.trustedForMs === 0',
+    replace: 'isKnown',
+    test: 'packages/core/test/unit/compound-hold.test.ts',
+    only: 'nobody has looked since',
+  },
+  'a node that was taken again is not the one that a callback re-enters': {
+    file: 'core/src/compound/compound-hold.ts',
+    find: 'part.frame.acquisition = acquisition',
+    replace: '',
+    test: 'packages/core/test/redis/red-lock-faults.test.ts',
+    only: 'inside withLock is re-entered',
+  },
+  'a hold of a RedLock takes no node again': {
+    file: 'core/src/acquire/acquisition.ts',
+    find: 'this.loss.afterRenewal?.()',
+    replace: '',
+    test: 'packages/core/test/redis/red-lock-faults.test.ts',
+    only: 'is taken again at a renewal',
+  },
   'a multi lock is given with a member that is lost': {
     file: 'core/src/compound/take-all.ts',
     find: '&& !lost && !isAborted',

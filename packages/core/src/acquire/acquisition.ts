@@ -361,6 +361,7 @@ export class Acquisition
   }
 
   onRenewalAnswered(): void {
+    this.loss.afterRenewal?.()
     this.entry.transactionIsOver()
   }
 

@@ -5,7 +5,7 @@ import type { Session } from '../client/session.js'
 import { checkDuration, checkLease, checkRequired } from '../arguments/validate.js'
 import type { Part } from '../locks/while-held.js'
 import { enough, gather, reachedBy, type CompoundRule, type MemberFailure } from './compound-rule.js'
-import { together, type Member, type MemberHold } from './member.js'
+import { inOrderOf, together, type Member, type MemberHold } from './member.js'
 
 const compoundOf = new WeakMap<Hold, CompoundHold>()
 
@@ -18,16 +18,66 @@ export class CompoundHold implements LockHold {
   private loss: LockLostError | null = null
   private controller: AbortController | null = null
   private stopListening: (() => void)[] = []
+  private current: readonly MemberHold[]
+  /** What a callback stands in; null for a hold by hand. */
+  private parts: ReadonlyMap<Member, Part> | null = null
+  /** The owner of the first of the first `holds`; each member has an owner of its own. */
+  readonly owner: string
 
   /** @internal Created by a lock. */
   constructor(
     readonly lockName: string,
-    /** @internal */
-    readonly levels: readonly MemberHold[],
+    levels: readonly MemberHold[],
     private readonly rule: CompoundRule,
     private readonly session: Session,
   ) {
+    this.current = levels
+    this.owner = levels[0]?.hold.owner ?? ''
     levels.forEach(({ hold }) => compoundOf.set(hold, this))
+  }
+
+  /** @internal One level of each member that is held, or was lost and not taken again. */
+  get levels(): readonly MemberHold[] {
+    return this.current
+  }
+
+  /** @internal */
+  get isOver(): boolean {
+    return this.isReleased || this.isLost
+  }
+
+  /**
+   * @internal Whether a member may join. What is called inside a `withLock` re-enters what the callback began with: a
+   * member that was not taken then has no frame there, and would be waited for by its own holder.
+   */
+  mayJoin(member: Member): boolean {
+    return this.parts === null || this.parts.has(member)
+  }
+
+  /** @internal Forgets a level that was lost, while enough others are held. */
+  drop(level: MemberHold): void {
+    if (!this.isOver && level.hold.lossError) {
+      this.current = this.current.filter((each) => each !== level)
+    }
+  }
+
+  /**
+   * @internal Adds a member while enough others are held and trusted at this moment. Levels that are lost never come
+   * back, so enough of them have been held all the time since the lock was taken: a vote that joins prolongs nothing
+   * that had ended (I1). @returns false: the caller gives it back
+   */
+  join(level: MemberHold, members: readonly Member[]): boolean {
+    const isKnown = this.current.some(({ member }) => member === level.member)
+    if (this.isOver || isKnown || level.hold.lossError || this.trustedForMs === 0) {
+      return false
+    }
+    this.current = inOrderOf(members, [...this.current, level])
+    this.moveInto(level)
+    compoundOf.set(level.hold, this)
+    if (this.controller) {
+      this.stopListening.push(level.acquisition.loss.onSet(() => this.abortIfLost(this.controller)))
+    }
+    return true
   }
 
   /** @internal The hold that was made of exactly these levels. */
@@ -45,6 +95,17 @@ export class CompoundHold implements LockHold {
     )
   }
 
+  /** What the callback calls re-enters the level that joined. */
+  private moveInto({ member, acquisition }: MemberHold): void {
+    const part = this.parts?.get(member)
+    if (part) {
+      part.acquisition = acquisition
+      if (part.frame) {
+        part.frame.acquisition = acquisition
+      }
+    }
+  }
+
   /** The members' holds, in the order of the members. */
   get holds(): readonly Hold[] {
     return this.levels.map(({ hold }) => hold)
@@ -52,15 +113,12 @@ export class CompoundHold implements LockHold {
 
   /** @internal The acquisitions that a callback runs under when called from `origin`. */
   partsFrom(origin: CallSite): Part[] {
-    return this.levels.map(({ member, acquisition, siblingMutex }) => {
+    const parts = this.levels.map(({ member, acquisition, siblingMutex }): [Member, Part] => {
       const place = member.placeFrom(origin) ?? origin
-      return { session: member.session, acquisition, siblingMutex, place }
+      return [member, { session: member.session, acquisition, siblingMutex, place }]
     })
-  }
-
-  /** The owner of the first of `holds`; each member has an owner of its own. */
-  get owner(): string {
-    return this.levels[0]?.hold.owner ?? ''
+    this.parts = new Map(parts)
+    return [...this.parts.values()]
   }
 
   /** Levels this caller holds of enough members. */
@@ -196,14 +254,16 @@ export class CompoundHold implements LockHold {
   /** Listens to the losses directly: to follow signals would create one per member, and keep this hold in memory. */
   private listen(): AbortController {
     const controller = new AbortController()
-    const look = (): void => {
-      if (this.isLost) {
-        controller.abort(this.lossError)
-      }
-    }
+    const look = (): void => this.abortIfLost(controller)
     this.stopListening = this.levels.map(({ acquisition }) => acquisition.loss.onSet(look))
     look()
     return controller
+  }
+
+  private abortIfLost(controller: AbortController | null): void {
+    if (this.isLost) {
+      controller?.abort(this.lossError)
+    }
   }
 
   private throwIfLost(): void {

@@ -48,6 +48,9 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   /** @internal Acquires enough members, or none. @returns an error when another owner holds too many */
   protected abstract take(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError>
 
+  /** @internal A call has taken the lock. */
+  protected abstract begun(hold: CompoundHold, call: CompoundCall): void
+
   /**
    * Waits without a limit until the caller holds the lock.
    * @param leaseMs the lease of every member, not renewed. Default: renewed until `unlock`
@@ -174,6 +177,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
         return finish(taken)
       }
       hold = this.holdOf(taken)
+      this.begun(hold, call)
       if (isBare && !bareCall) {
         bare.keep(hold, false)
       }

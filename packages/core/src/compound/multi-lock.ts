@@ -26,4 +26,9 @@ export class MultiLock extends CompoundLock {
     const { members } = this
     return oneByOne(call, { members, needed: members.length }, () => takeAll(call, members))
   }
+
+  /** @internal Every member is needed: nothing can be taken again. */
+  protected begun(): void {
+    return undefined
+  }
 }

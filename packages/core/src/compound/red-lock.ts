@@ -5,9 +5,11 @@ import type { Lock } from '../locks/lock.js'
 import type { Session } from '../client/session.js'
 import { reportOf } from './quorum-tally.js'
 import type { CompoundCall } from './compound-call.js'
+import type { CompoundHold } from './compound-hold.js'
 import { CompoundLock } from './compound-lock.js'
 import type { CompoundRule, MemberFailure } from './compound-rule.js'
 import type { Member, MemberHold } from './member.js'
+import { NodeRetaker } from './node-retaker.js'
 import { takeQuorum } from './take-quorum.js'
 
 /** All durations in milliseconds. */
@@ -65,6 +67,17 @@ export class RedLock extends CompoundLock {
     }
     const { members, nodeTimeoutMs } = this
     return takeQuorum(call, { members, needed: this.rule.needed, nodeTimeoutMs })
+  }
+
+  /** @internal A hold whose leases are renewed takes nodes again that it has not, or not any more. */
+  protected override begun(hold: CompoundHold, { leaseMs, origin, ofCallback }: CompoundCall): void {
+    const { session, members, nodeTimeoutMs, name } = this
+    // A re-entry lasts no longer than the level around it, which does that. And what ends after maxHoldMs is to end.
+    const isFirst = hold.levels.every(({ acquisition }) => acquisition.levels.count === 1)
+    const isEndless = members.every((member) => member.session.options.maxHoldMs === undefined)
+    if (leaseMs === undefined && isFirst && isEndless) {
+      new NodeRetaker(hold, { session, members, nodeTimeoutMs, name, origin, ofCallback })
+    }
   }
 
   private tooFew(failures: readonly MemberFailure[]): QuorumError {

@@ -9,7 +9,9 @@ import type { Session } from '../client/session.js'
 /** One acquisition that the callback runs under. */
 export interface Part {
   readonly session: Session
-  readonly acquisition: Acquisition
+  acquisition: Acquisition
+  /** What the callback runs in; of holds of several locks, while it runs. */
+  frame?: Frame
   /** Released together with the hold: the mutex under which siblings re-enter. */
   readonly siblingMutex: SiblingMutex | null
   /** The call site of the `withLock`. */
@@ -74,10 +76,12 @@ function enter<T>(parts: readonly Part[], frames: Frame[], callback: () => T): T
     return session.contexts.enter({ context: place.context, frame }, callback)
   }
   const innermost = new Map<Contexts, CallSite>()
-  for (const { session, place, acquisition } of parts) {
+  for (const part of parts) {
+    const { session, place, acquisition } = part
     const outer = innermost.get(session.contexts) ?? place
     const frame = new Frame(outer.context, outer.frame, acquisition.scope, acquisition)
     frames.push(frame)
+    part.frame = frame
     innermost.set(session.contexts, { context: outer.context, frame })
   }
   let run = callback

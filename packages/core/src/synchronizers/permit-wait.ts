@@ -44,7 +44,7 @@ export interface PermitSource<T> extends Subject {
 
 /**
  * One call for permits. All calls of one client for one semaphore form one queue; the first that fits into what is
- * free gets it, even past callers that want more (docs/decisions/0044).
+ * free gets it, even past callers that want more (docs/decisions/0047).
  */
 export class PermitWait<T> implements ReportedWait {
   readonly startedAt: number

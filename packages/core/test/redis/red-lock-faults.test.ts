@@ -108,6 +108,89 @@ describe('RedLock with one node of three', () => {
   })
 })
 
+describe('a node of three that comes back empty while the lock is held', () => {
+  const options = { lockWatchdogTimeout: 3_000 }
+  const loseAndRetake = async (one: readonly LockClient[], hold: CompoundHold, index: number) => {
+    const lost = new Promise((resolve) => one[index]!.on('lost', resolve))
+    await nodes.at(index).server.restart({ empty: true })
+    await soon(lost)
+    await eventually(() => hold.holds.length === 3 && hold.holds.every(({ lossError }) => !lossError))
+  }
+
+  it('is taken again at a renewal, and the hold outlives the loss of the others; a release frees it (I1, I8)', async () => {
+    const [one, other] = [await participant(options), await participant()]
+    const hold = await holdAll(one)
+    const { owner, signal } = hold
+    await loseAndRetake(one, hold, 2)
+    const [, , third] = await nodes.holders(NAME)
+    expect(third).toBe(hold.holds[2]!.owner)
+    await nodes.at(0).server.kill()
+    await new Promise((resolve) => setTimeout(resolve, 3_500))
+    // Without the vote of the third the second alone would be no majority.
+    hold.ensure()
+    await hold.verify()
+    expect({ aborted: signal.aborted, owner: hold.owner }).toEqual({ aborted: false, owner })
+    expect(await over(other).tryLock()).toBe(false)
+    expect(await hold.release()).toBe('released')
+    await healNodes(0)
+    await nothingLeft()
+  })
+
+  it('inside withLock is re-entered after two have come back, one after the other, and a sibling is refused (I1)', async () => {
+    const one = await participant(options)
+    await one[0]!.run(async () => {
+      let opened!: () => void
+      const isInside = new Promise<void>((resolve) => (opened = resolve))
+      let close!: () => void
+      const mayEnd = new Promise<void>((resolve) => (close = resolve))
+      const inside = over(one).withLock(async (hold) => {
+        if (hold.holds.length === 3) {
+          await loseAndRetake(one, hold, 2)
+          await loseAndRetake(one, hold, 1)
+          await over(one).withLock((again) => expect(again.count).toBe(2), { waitMs: 2_000 })
+        }
+        opened()
+        await mayEnd
+        hold.ensure()
+      })
+      await isInside
+      expect(await over(one).tryAcquire()).toBe(null)
+      close()
+      await inside
+    })
+    expect(await nodes.keys()).toEqual([])
+  })
+
+  it('is left to whom it was given meanwhile, and taken when they have given it back (I1)', async () => {
+    const [one, other] = [await participant(options), await participant()]
+    const lost = new Promise((resolve) => one[2]!.on('lost', resolve))
+    const hold = await holdAll(one)
+    await nodes.at(2).server.restart({ empty: true })
+    const theirs = await soon(other[2]!.getLock(NAME).acquire(), 5_000)
+    await soon(lost)
+    await eventually(() => hold.holds.length === 2)
+    expect(await over(other).tryLock()).toBe(false)
+    expect(theirs.signal.aborted).toBe(false)
+    await theirs.release()
+    await eventually(() => hold.holds.length === 3)
+    expect(await hold.release()).toBe('released')
+    expect(await nodes.keys()).toEqual([])
+  })
+
+  it('never makes a hold of one whose majority has ended (I1)', async () => {
+    const one = await participant(options)
+    const hold = await holdAll(one)
+    const { signal } = hold
+    const lost = new Promise((resolve) => signal.addEventListener('abort', resolve))
+    await Promise.all([1, 2].map((index) => nodes.at(index).server.restart({ empty: true })))
+    await soon(lost, 5_000)
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    expect(hold.lossError).toMatchObject({ code: 'LOCK_LOST' })
+    expect(await hold.release()).toBe('lost')
+    await eventually(async () => (await nodes.keys()).length === 0)
+  })
+})
+
 describe('RedLock with a majority of three', () => {
   it.each(ways)(
     '%s: QUORUM at once for one attempt, at the deadline for a wait, and nothing stays (I8)',
