@@ -73,7 +73,7 @@ export class RedLock extends CompoundLock {
   protected override begun(hold: CompoundHold, { leaseMs, origin, ofCallback }: CompoundCall): void {
     const { session, members, nodeTimeoutMs, name } = this
     // A re-entry lasts no longer than the level around it, which does that. And what ends after maxHoldMs is to end.
-    const isFirst = hold.levels.every(({ acquisition }) => acquisition.levels.count === 1)
+    const isFirst = hold.levels.every(({ acquisition }) => acquisition.levelCount === 1)
     const isEndless = members.every((member) => member.session.options.maxHoldMs === undefined)
     if (leaseMs === undefined && isFirst && isEndless) {
       new NodeRetaker(hold, { session, members, nodeTimeoutMs, name, origin, ofCallback })

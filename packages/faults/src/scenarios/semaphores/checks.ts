@@ -72,11 +72,9 @@ const notHandedOver = (uses: readonly Use[], faults: readonly Span[]): string[] 
       ({ beginMs, waitMs, endMs, killedMs = Infinity }) =>
         beginMs < fromMs && waitMs > 0 && (endMs ?? killedMs) > toMs,
     )
-    const [first] = waiting
-    // One that wants more than came back may stand before one that does not.
-    return first && waiting.every(({ permits }) => permits <= given.permits)
-      ? [`I4 ${first.use} waited ${HAND_OVER_MS} ms for what ${given.use} had given back`]
-      : []
+    // A caller that wants no more than came back passes those that want more, of whichever process they are.
+    const fitting = waiting.find(({ permits }) => permits <= given.permits)
+    return fitting ? [`I4 ${fitting.use} waited ${HAND_OVER_MS} ms for what ${given.use} had given back`] : []
   })
 
 const isReturned = (outcome = ''): boolean => ['released', 'undefined', 'true'].includes(outcome)
