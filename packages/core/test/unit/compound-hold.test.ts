@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { Session } from '../../src/client/session.js'
 import { CompoundHold } from '../../src/compound/compound-hold.js'
 import type { Member, MemberHold } from '../../src/compound/member.js'
 import { LockLostError } from '../../src/errors.js'
@@ -53,7 +52,7 @@ describe('a node joins a hold of two of three', () => {
     second = new Level(members[2])
     joining = new Level(members[1]).asTaken
     const rule = { needed: 2, patienceMs: 200, tooFew: () => new Error('too few') }
-    hold = new Joinable('order', [first.asTaken, second.asTaken], rule, {} as Session)
+    hold = new Joinable('order', [first.asTaken, second.asTaken], rule, {})
   })
 
   it('while its majority is held and trusted, in the order of the members; then one of the others may go', () => {
