@@ -18,8 +18,6 @@ export const COMMANDS = {
   },
   // Its scenarios: below.
   faults: { step: 'scripts/faults.mjs torture --minutes 1' },
-  'test:failover': { smoke: 'scripts/failover.mjs --rounds 1' },
-  'test:pauses': { smoke: 'scripts/pauses.mjs --rounds 1 --holders 2 --lease 500' },
   'test:replay': { smoke: 'scripts/replay.mjs --operations 500' },
   'test:topologies': { step: 'scripts/topologies.mjs --smoke' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },

@@ -11,3 +11,10 @@ export const table = (rows: readonly (readonly string[])[]): string[] => {
 /** The least value that at least this part of all does not exceed. */
 export const percentile = (sorted: readonly number[], part: number): number =>
   sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? 0
+
+/** @param values at least one */
+export const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const half = sorted.length >> 1
+  return ((sorted[half] ?? NaN) + (sorted[sorted.length - 1 - half] ?? NaN)) / 2
+}

@@ -1,7 +1,9 @@
 import type { Scenario } from '../run/scenario.js'
 import { abandoned } from './abandoned.js'
+import { failover } from './failover.js'
 import { fairLine } from './fair-line.js'
 import { queue } from './queue.js'
+import { pauses } from './pauses.js'
 import { readersAndWriters } from './readers-and-writers.js'
 import { semaphores } from './semaphores.js'
 import { redLockHung } from './red-lock-hung.js'
@@ -13,6 +15,8 @@ import { wakeUps } from './wake-ups.js'
 /** All fault programs. A new one is a file here and a line in this list. */
 export const SCENARIOS: readonly Scenario[] = [
   torture,
+  pauses,
+  failover,
   readersAndWriters,
   tokens,
   fairLine,

@@ -18,7 +18,7 @@ export interface AttemptCall {
   readonly lock: string
   readonly attempt: string
   readonly mode?: Mode | undefined
-  readonly deadlineMs: number
+  readonly deadlineMs?: number
 }
 
 /** One call that wants a lock: its begin and its outcome, in the history. */

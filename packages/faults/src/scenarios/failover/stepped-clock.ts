@@ -1,25 +1,32 @@
+import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { RedisServer } from '@holdfast/testing'
-import { installFaketime } from '../redis/from-package-manager.mjs'
-import { run, works } from '../redis/run.mjs'
 
 const PROBE_MS = 5_000
+const output = async (program: string, args: readonly string[], timeout = 0): Promise<string> => {
+  const { stdout } = await promisify(execFile)(program, args, { timeout, killSignal: 'SIGKILL' })
+  return stdout
+}
 
-const log = (line) => console.error(line)
-let installing
+/** A Redis whose wall clock can be set, and whose monotonic one goes on. */
+export interface SteppedServer {
+  readonly server: RedisServer
+  /** @param seconds of the clock against the true time; negative: back */
+  readonly step: (seconds: number) => Promise<void>
+  readonly stop: () => Promise<void>
+}
 
-/** A Redis whose wall clock can be set, and whose monotonic one goes on; undefined without `faketime`. */
-export const startSteppedServer = async () => {
-  // Where it cannot be installed, what needs it is not run, and that is said.
-  if (!(await works('faketime', ['--version']))) await (installing ??= installFaketime({ log }).catch(log))
+/** @returns undefined where the program `faketime` is not installed */
+export const startSteppedServer = async (): Promise<SteppedServer | undefined> => {
   // The program knows where its library is.
-  const library = await run('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD']).catch(() => undefined)
+  const library = await output('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD']).catch(() => undefined)
   if (library === undefined) return undefined
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-clock-'))
   const [binary, offset] = [join(folder, 'redis-server'), join(folder, 'offset')]
-  const remove = () => rm(folder, { recursive: true, force: true })
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
   try {
     await writeFile(offset, '+0\n')
     const settings = {
@@ -35,7 +42,7 @@ export const startSteppedServer = async () => {
     await writeFile(binary, `#!/bin/sh\n${exports.join('')}exec redis-server "$@"\n`)
     await chmod(binary, 0o755)
     // Where the two still do not go together, the server hangs.
-    await run(binary, ['--version'], { limitMs: PROBE_MS })
+    await output(binary, ['--version'], PROBE_MS)
     const server = await RedisServer.start({ binary })
     return {
       server,

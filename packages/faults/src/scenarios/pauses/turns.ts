@@ -1,5 +1,7 @@
 import { clearTimeout, setTimeout } from 'node:timers'
-import { nowMs } from '../shared-clock.mjs'
+import type { Clock } from '@holdfast/core'
+import type { Redis } from 'ioredis'
+import { nowMs } from '../../run/shared-clock.js'
 
 /**
  * Says when the library was last called by the event loop. A process may be stopped between that and the user's code
@@ -10,29 +12,29 @@ export class Turns {
   /** On the clock of the history; what the loop calls next begins no earlier. */
   latestAt = 0
 
-  begin() {
+  #begin(): void {
     this.latestAt = nowMs()
   }
 
   /** Bytes from Redis. To be called when the connection is ready. */
-  watchConnection(redis) {
-    redis.stream.prependListener('data', () => this.begin())
+  watchConnection({ stream }: Redis): void {
+    stream.prependListener('data', () => this.#begin())
   }
 
-  /** Before anybody else listens to the signal. */
-  watchSignal(signal) {
-    signal.addEventListener('abort', () => this.begin())
+  /** Before anything else listens to the signal. */
+  watchSignal(signal: AbortSignal): AbortSignal {
+    signal.addEventListener('abort', () => this.#begin())
     return signal
   }
 
   /** The system's time; every timer is a turn. */
-  get clock() {
+  get clock(): Clock {
     return {
       now: () => performance.now(),
       wallNow: () => Date.now(),
       setTimer: (delayMs, fire) => {
         const timer = setTimeout(() => {
-          this.begin()
+          this.#begin()
           fire()
         }, delayMs)
         return { cancel: () => clearTimeout(timer) }
