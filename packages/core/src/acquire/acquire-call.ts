@@ -4,7 +4,7 @@ import { limitsOf, type AcquireOptions, type CallLimits } from './acquire-option
 import type { AsyncContext, Busy, CallInProgress, Held, NotYet, WholeCall } from './call-in-progress.js'
 import { Contention } from './contention.js'
 import { enclosingAcquisition, Reentry, type EnclosingAcquisition } from './reentry.js'
-import type { UnscopedCall, UnscopedCalls } from './unscoped-calls.js'
+import type { UnscopedCalls } from './unscoped-calls.js'
 import type { Session } from '../client/session.js'
 import { Context, type CallSite } from '../context.js'
 import { isCallSeen, publishCall, type CallPublication } from '../diagnostics/call-publication.js'
@@ -31,6 +31,8 @@ export interface AcquireRequest {
   readonly ofCallback: boolean
   /** For Redisson-style calls outside any context: the calls of this lock object, and the method that was called. */
   readonly bare: { readonly calls: UnscopedCalls; readonly method: string } | null
+  /** Where the call was made, if that was recorded. */
+  readonly calledFrom?: Error | null
   /** The call for several locks that this one is part of; that one is published instead. */
   readonly whole?: WholeCall
 }
@@ -70,7 +72,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   readonly observer: AsyncContext | null
   publication: CallPublication | null = null
   private readonly limits: CallLimits
-  private bareCall: UnscopedCall | null = null
+  private bareCall: UnscopedCalls | null = null
   private hasParked = false
   /** How often the lease expired before the reply arrived. */
   private expiredOnArrival = 0
@@ -136,9 +138,10 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   }
 
   /** Called once. @throws ContextRequiredError, ClientClosedError */
-  begin({ bare, whole }: AcquireRequest): Promise<T> {
+  begin({ bare, calledFrom = null, whole }: AcquireRequest): Promise<T> {
     const { session, protocol } = this
     session.assertOpen(protocol.lockName)
+    session.origins.keep(this, calledFrom)
     this.bareCall = bare && bare.calls.begin(bare.method)
     if (!whole) {
       this.publication = publishCall(session, protocol, this.startedAt)
@@ -189,9 +192,11 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     if (!this.hasParked) {
       this.hasParked = true
       this.session.waitReporter.parked(this, ticket)
+      if (!this.place && !this.whole && this.waitMs === undefined) {
+        this.session.selfWaits.parked(this)
+      }
     }
     this.publication?.parked(this.session.lastHolders.holderOf(this.protocol.key))
-    this.bareCall?.parked()
   }
 
   refused(reply: HeldReply): void {
@@ -213,12 +218,13 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
 
   /** Runs whatever the outcome, before the caller is resumed. */
   private end(hold: Hold | null): void {
-    const { watchdog, waitReporter } = this.session
+    const { selfWaits, watchdog, waitReporter } = this.session
     if (!hold) {
       // I3: the wait may have been ended by a timer or a signal after a pause in which trust in other holds ran out.
       watchdog.endOverdueTrust()
     }
     waitReporter.ended(this)
+    selfWaits.ended(this)
     this.bareCall?.end(hold)
   }
 

@@ -1,45 +1,16 @@
 import { ContextRequiredError, NotLockOwnerError } from '../errors.js'
-import { OncePerName, warn } from '../events.js'
 import type { Hold } from '../hold.js'
-import { MOST_ORIGINS, type Session } from '../client/session.js'
-
-const LONG_WAIT_MS = 2_000
-const WAITED_LONG = `a caller outside any context has waited for ${LONG_WAIT_MS} ms, perhaps for itself`
-const OVERLAP = 'two callers outside any context use one lock object at the same time'
-const warnedOf = new OncePerName()
+import {
+  isUnscopedWarningDue,
+  REFUSED_UNLOCK,
+  warnOfRefusedUnlock,
+} from '../diagnostics/unscoped-warnings.js'
+import type { Session } from '../client/session.js'
 
 /** The hold that a lock object gives to callers outside contexts. */
 interface UnscopedHold {
   readonly isLost: boolean
   readonly wasReleased: boolean
-}
-
-/** One `lock()` or `tryLock()` outside any context. */
-export class UnscopedCall<H extends UnscopedHold = Hold> {
-  private longWait: { cancel(): void } | null = null
-
-  constructor(
-    private readonly calls: UnscopedCalls<H>,
-    /** Whether it may cause a warning. */
-    private readonly watched: boolean,
-    /** The call's stack, if it was recorded. */
-    readonly origin: Error | null,
-    private before: UnscopedCall<H> | null,
-  ) {}
-
-  /** The call sleeps: one that has waited for long may be waiting for itself. */
-  parked(): void {
-    if (this.watched) {
-      this.longWait = this.calls.afterLongWait(() => this.calls.warnOf(WAITED_LONG, this, this.before))
-    }
-  }
-
-  end(hold: H | null): void {
-    this.longWait?.cancel()
-    // Otherwise calls that never stop overlapping would keep all earlier ones in memory.
-    this.before = null
-    this.calls.ended(hold)
-  }
 }
 
 /**
@@ -52,34 +23,28 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
   private holdOwesUnlock = false
   private debts: H[] = []
   private pending = 0
-  private latest: UnscopedCall<H> | null = null
+  /** A `tryLock()` was refused since the latest hold was taken. */
+  private wasRefused = false
+  /** What runs is the code that awaited a refused `tryLock()`, from there to its next `await`. */
+  private isRefusedCaller = false
 
   constructor(
     private readonly session: Session,
     private readonly lockName: string,
   ) {}
 
-  /** @throws ContextRequiredError if the client's `bareCalls` is 'throw' */
-  begin(method: string): UnscopedCall<H> {
+  /** One `lock()` or `tryLock()` begins. @throws ContextRequiredError if the client's `bareCalls` is 'throw' */
+  begin(method: string): this {
     this.refuseWhereForbidden(method)
-    const watched = this.session.options.bareCalls === 'warn' && !warnedOf.has(this.lockName)
-    const overlaps = watched && (this.pending > 0 || this.isHeld)
-    const call = new UnscopedCall<H>(this, watched, this.originOf(method, watched, overlaps), this.latest)
-    if (overlaps) {
-      this.warnOf(OVERLAP, call, this.latest)
-    }
     this.pending += 1
-    this.latest = watched ? call : null
-    return call
+    return this
   }
 
-  /** @internal */
-  ended(hold: H | null): void {
+  /** It has ended. */
+  end(hold: H | null): void {
     this.pending -= 1
     if (hold) {
       this.keep(hold, true)
-    } else if (this.pending === 0 && !this.isHeld) {
-      this.latest = null
     }
   }
 
@@ -94,6 +59,20 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
     }
     this.hold = hold
     this.holdOwesUnlock = owesUnlock
+    this.wasRefused = false
+  }
+
+  /** The answer of a `tryLock()`. An `unlock()` by a caller that it refused is a mistake that is warned of. */
+  answerOf(tried: Promise<boolean>): Promise<boolean> {
+    if (this.session.options.bareCalls !== 'warn') {
+      return tried
+    }
+    return tried.then((isHeld) => {
+      if (!isHeld) {
+        this.refused()
+      }
+      return isHeld
+    })
   }
 
   /** The hold that a plain `unlock()` releases. @throws NotLockOwnerError there is none, or it was lost */
@@ -105,10 +84,10 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
       this.hold = null
     }
     if (!hold || hold.wasReleased) {
-      throw new NotLockOwnerError(
-        this.lockName,
-        'outside contexts a hold belongs to the lock object that took it, and this one has none',
-      )
+      throw new NotLockOwnerError(this.lockName, this.whyNone())
+    }
+    if (this.isRefusedCaller && isUnscopedWarningDue(this.lockName)) {
+      warnOfRefusedUnlock(this.lockName, new Error('unlock()'), this.session.origins.find(hold))
     }
     return hold
   }
@@ -121,13 +100,26 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
     return this.hold !== null && !this.hold.wasReleased && !this.hold.isLost
   }
 
-  private originOf(method: string, watched: boolean, overlaps: boolean): Error | null {
-    const { bareOrigins } = this.session
-    if (!watched || (bareOrigins.left === 0 && !overlaps)) {
-      return null
+  private whyNone(): string {
+    const why = 'outside contexts a hold belongs to the lock object that took it, and this one has none'
+    return this.wasRefused
+      ? `${why}. A tryLock() of this object was refused before. ${hint(REFUSED_UNLOCK)}`
+      : why
+  }
+
+  /**
+   * In the turn in which the answer resolves: its caller goes on between two microtasks, the one that opens here and the
+   * one that this queues. No other code runs there, so a caller that has the lock is never taken for the refused one.
+   */
+  private refused(): void {
+    this.wasRefused = true
+    const { runtime } = this.session
+    if (isUnscopedWarningDue(this.lockName)) {
+      runtime.microtask(() => {
+        this.isRefusedCaller = true
+        runtime.microtask(() => (this.isRefusedCaller = false))
+      })
     }
-    bareOrigins.left = Math.max(0, bareOrigins.left - 1)
-    return new Error(`${method}() outside any context`)
   }
 
   private refuseWhereForbidden(method: string): void {
@@ -135,25 +127,9 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
       throw new ContextRequiredError(this.lockName, method)
     }
   }
+}
 
-  /** @internal */
-  afterLongWait(fire: () => void): { cancel(): void } {
-    return this.session.clock.setTimer(LONG_WAIT_MS, fire)
-  }
-
-  /** @internal */
-  warnOf(what: string, call: UnscopedCall<H>, other: UnscopedCall<H> | null): void {
-    if (!warnedOf.take(this.lockName)) {
-      return
-    }
-    const stacks = [call, other].map(
-      (each, i) =>
-        `${i === 0 ? 'This call' : 'The other'}: ${each?.origin?.stack ?? `not recorded, as only the first ${MOST_ORIGINS} calls of a client are`}`,
-    )
-    warn(
-      'HOLDFAST_BARE_CALLS',
-      `Lock "${this.lockName}": ${what}. Their unlock() can give back each other's hold, and they never re-enter. ` +
-        `Use lock.withLock(callback), keep the hold that acquire() returns, or open a context with locks.run(callback).\n${stacks.join('\n')}`,
-    )
-  }
+// The message of the error puts its own full stop.
+function hint(sentence: string): string {
+  return sentence.replace(/\.$/, '')
 }

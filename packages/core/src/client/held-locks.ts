@@ -15,6 +15,8 @@ export interface HeldLock {
   /** The logical thread it belongs to; null outside any context. */
   readonly thread: Context | null
   readonly field: FieldNames
+  /** The level that a plain `unlock()` would release. */
+  readonly latestLevel: object | undefined
   lose(reason: LossReason): void
   /** A message reports a forced release: asks Redis whether it is true. */
   doubtForced(): void
@@ -51,6 +53,20 @@ export class HeldLocks {
     return this.exclusive.has(key)
   }
 
+  /** An owner that took the lock by `lock()`, `tryLock()` or `acquire()`: it stays until somebody releases it. */
+  byHand(key: string): HeldLock | undefined {
+    const owner = this.exclusive.get(key)
+    if (owner && isByHand(owner)) {
+      return owner
+    }
+    for (const reader of this.shared.get(key) ?? []) {
+      if (isByHand(reader)) {
+        return reader
+      }
+    }
+    return undefined
+  }
+
   remove(acquisition: HeldLock): void {
     const { key } = acquisition
     if (this.exclusive.get(key) === acquisition) {
@@ -85,4 +101,9 @@ export class HeldLocks {
   private get isEmpty(): boolean {
     return this.exclusive.size === 0 && this.shared.size === 0
   }
+}
+
+// A `withLock` outside contexts opens one for its callback, and no context keeps what a `withLock` takes.
+function isByHand({ thread, scope }: HeldLock): boolean {
+  return thread === null || thread.heldByHand(scope) !== undefined
 }

@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { Waiter } from '@holdfast/waiter'
 import { Watchdog } from '@holdfast/watchdog'
-import { MOST_ORIGINS, type Session } from './session.js'
+import type { Session } from './session.js'
+import { SelfWaits } from './self-waits.js'
 import { Background } from '../runtime/background.js'
 import { Contexts } from '../contexts.js'
 import { ClientClosedError } from '../errors.js'
@@ -16,6 +17,7 @@ import { RedisLeaseStore, type Leased } from './lease-store.js'
 import type { ResolvedOptions } from '../options.js'
 import type { PrimaryVerdict, RedisPort } from '../redis/redis-port.js'
 import { ScriptRunner } from '../redis/script-runner.js'
+import { CallOrigins } from '../diagnostics/call-origins.js'
 import { LastSeenHolders } from '../diagnostics/last-holders.js'
 import { ReleaseWaits } from '../runtime/release-waits.js'
 import { unexpectedReplies } from '../diagnostics/reports.js'
@@ -69,6 +71,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const times = { runtime, clock: runtime }
   const services = { clientId, options, keyPrefix: port.keyPrefix, ...times, runner, watchdog, waiter }
   const held = new HeldLocks()
+  const origins = new CallOrigins()
   const grantReceiver = new GrantReceiver({ waiter, clock: runtime, beforeResume })
   const looks = { pauseMs: resyncInterval, patienceMs: lockWatchdogTimeout }
   const grantedLocks = new GrantedLocks({ runner, clock: background, ...looks })
@@ -89,7 +92,8 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     waitReporter: new WaitReporter(events, background, options.waitingThreshold, beforeResume),
     borrowedPermits: new BorrowedPermits(),
     releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
-    bareOrigins: { left: MOST_ORIGINS },
+    origins,
+    selfWaits: new SelfWaits(held, origins, background, options.bareCalls !== 'allow'),
   }
   watchPrimaries(session)
   port.onLeft?.(() => formerPrimary.left())

@@ -1,5 +1,6 @@
 import type { Waiter } from '@holdfast/waiter'
 import type { Watchdog } from '@holdfast/watchdog'
+import type { CallOrigins } from '../diagnostics/call-origins.js'
 import type { Contexts } from '../contexts.js'
 import type { Background } from '../runtime/background.js'
 import type { EventHub } from '../events.js'
@@ -8,6 +9,7 @@ import type { GrantedLocks } from '../queue/granted-locks.js'
 import type { GrantReceiver } from '../queue/grants.js'
 import type { HeldLocks } from './held-locks.js'
 import type { Leased } from './lease-store.js'
+import type { SelfWaits } from './self-waits.js'
 import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { LastSeenHolders } from '../diagnostics/last-holders.js'
@@ -16,9 +18,6 @@ import type { PlainLockQueue } from '../queue/plain-queue.js'
 import type { BorrowedPermits } from './borrowed-permits.js'
 import type { Clock, Runtime } from '../runtime/runtime.js'
 import type { WaitReporter } from '../diagnostics/wait-reporter.js'
-
-/** Capturing a call stack costs more than the rest of the call: a client does so for this many calls. */
-export const MOST_ORIGINS = 1_000
 
 /** The services shared by the parts of one client. Created by LockClient, the only place that knows the wiring. */
 export interface Session {
@@ -42,8 +41,9 @@ export interface Session {
   readonly waitReporter: WaitReporter
   readonly held: HeldLocks
   readonly borrowedPermits: BorrowedPermits
-  /** How many more calls outside contexts may capture their call stack. */
-  readonly bareOrigins: { left: number }
+  /** Where calls were made, for warnings. */
+  readonly origins: CallOrigins
+  readonly selfWaits: SelfWaits
   /** Aborts when the client starts closing: ends waits outside the client's own queues. */
   readonly closing: AbortSignal
   /** Aborts when the client abandons all commands and retries still under way. */

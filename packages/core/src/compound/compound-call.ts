@@ -27,6 +27,10 @@ export interface CompoundRequest {
   readonly origin: CallSite | null
   /** The call comes from `withLock`. */
   readonly ofCallback: boolean
+  /** Outside contexts, or a `withLock` that opens one of its own. */
+  readonly isUnscoped?: boolean
+  /** Where the call was made, if that was recorded. */
+  readonly calledFrom?: Error | null
   /** Called once, before the call sleeps. */
   readonly onWait: () => void
 }
@@ -136,7 +140,8 @@ export class CompoundCall {
     this.parked()
     const left = Math.min(this.leftMs, limitMs)
     const waitMs = left === Infinity ? undefined : Math.max(1, left)
-    return untilEnded(this, (signal) => this.ask(member, { waitMs, signal }))
+    const answer = untilEnded(this, (signal) => this.ask(member, { waitMs, signal }))
+    return this.request.isUnscoped === true && waitMs === undefined ? this.watched(member, answer) : answer
   }
 
   /** Releases levels that the caller will not get. */
@@ -201,6 +206,14 @@ export class CompoundCall {
   ): LockTimeoutError {
     const { waitedMs } = this
     return new LockTimeoutError({ what, lockName, waitedMs, holder, placeInLine, ...ofNodes })
+  }
+
+  /** An endless wait outside contexts: its caller may itself hold the member. */
+  private watched<T>({ lockName, protocol, session }: Member, wait: Promise<T>): Promise<T> {
+    const watched = { lockName, protocol }
+    session.origins.keep(watched, this.request.calledFrom ?? null)
+    session.selfWaits.parked(watched)
+    return wait.finally(() => session.selfWaits.ended(watched))
   }
 
   private async publishEnd(

@@ -16,8 +16,8 @@ import type { Member, MemberHold } from './member.js'
 
 type Obtained = CompoundHold | LockTimeoutError
 type CallRequest = Omit<CompoundRequest, 'name' | 'onWait' | 'options'> & {
-  /** The Redisson-style method, for the warning about calls outside contexts. */
-  readonly method: string | null
+  /** A Redisson-style method outside contexts; null: any other call. */
+  readonly bareMethod: string | null
 }
 
 /**
@@ -57,7 +57,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
    * @throws as `lock` of a member
    */
   lock(leaseMs?: number): Promise<CompoundHold> {
-    return this.obtain({ leaseMs }, this.request('lock'), holdOrThrow)
+    return this.obtain({ leaseMs }, this.request('lock', true), holdOrThrow)
   }
 
   /**
@@ -67,7 +67,9 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
    * @returns false: another owner holds the lock. Everything else is an error, as for `lock`
    */
   tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
-    return this.obtain({ waitMs, leaseMs }, this.request('tryLock'), isHeld)
+    const request = this.request('tryLock', true)
+    const tried = this.obtain({ waitMs, leaseMs }, request, isHeld)
+    return request.origin ? tried : this.bare.answerOf(tried)
   }
 
   /**
@@ -86,12 +88,12 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
    * Waits until the caller holds the lock. @throws LockTimeoutError after `waitMs`; the signal's reason; as `lock`
    */
   acquire(options: AcquireOptions = {}): Promise<CompoundHold> {
-    return this.obtain(options, this.request(null), holdOrThrow)
+    return this.obtain(options, this.request('acquire', false), holdOrThrow)
   }
 
   /** Tries once, or waits up to `waitMs` if given. @returns null: another owner holds the lock */
   tryAcquire(options: AcquireOptions = {}): Promise<CompoundHold | null> {
-    return this.obtain(options, this.request(null, 0), holdOrNull)
+    return this.obtain(options, this.request('tryAcquire', false, 0), holdOrNull)
   }
 
   /** Runs the callback while the lock is held, as one logical thread in every client. See `Lock.withLock`. */
@@ -103,7 +105,10 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     const here = placeToAcquire(this.session.contexts, this.thread)
     const own = here ? null : new Context(this.session.nextThreadId(), null)
     const origin = here ?? { context: own as Context, frame: null }
-    const call = { method: null, defaultWaitMs: undefined, ofCallback: true, origin }
+    const isUnscoped = here === null
+    const calledFrom = isUnscoped ? this.session.origins.ofWait('withLock') : null
+    const limits = { defaultWaitMs: undefined, ofCallback: true }
+    const call = { bareMethod: null, ...limits, origin, isUnscoped, calledFrom }
     const toTaken = (taken: Obtained): Taken<CompoundHold> => {
       const hold = holdOrThrow(taken)
       return { session: this.session, hold, parts: hold.partsFrom(origin) }
@@ -158,18 +163,16 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
 
   private async obtain<T>(
     options: AcquireOptions,
-    { method, ...request }: CallRequest,
+    { bareMethod, ...request }: CallRequest,
     finish: (obtained: Obtained) => T,
   ): Promise<T> {
     const { session, bare, name } = this
     const onWait = (): void => {
-      bareCall?.parked()
       call.publication?.parked(undefined)
     }
     const call = new CompoundCall(session, { ...request, name, options, onWait })
     session.assertOpen(name)
-    const isBare = request.origin === null
-    const bareCall = isBare && method !== null ? bare.begin(method) : null
+    const bareCall = bareMethod === null ? null : bare.begin(bareMethod)
     let hold: CompoundHold | null = null
     try {
       const taken = await this.takeOrLeaveNothing(call)
@@ -178,7 +181,8 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
       }
       hold = this.holdOf(taken)
       this.begun(hold, call)
-      if (isBare && !bareCall) {
+      taken.forEach((level) => session.origins.keep(level.hold, request.calledFrom ?? null))
+      if (request.origin === null && !bareCall) {
         bare.keep(hold, false)
       }
       return finish(hold)
@@ -207,9 +211,12 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     }
   }
 
-  private request(method: string | null, defaultWaitMs?: number): CallRequest {
+  private request(method: string, isRedissonStyle: boolean, defaultWaitMs?: number): CallRequest {
     const origin = placeToAcquire(this.session.contexts, this.thread)
-    return { method, defaultWaitMs, ofCallback: false, origin }
+    const isUnscoped = origin === null
+    const calledFrom = this.session.origins.ofCall(method)
+    const bareMethod = isUnscoped && isRedissonStyle ? method : null
+    return { bareMethod, defaultWaitMs, ofCallback: false, origin, isUnscoped, calledFrom }
   }
 
   private holdOf(levels: readonly MemberHold[]): CompoundHold {

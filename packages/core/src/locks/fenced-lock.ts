@@ -4,7 +4,8 @@ import type { CallSite } from '../context.js'
 import type { Hold } from '../hold.js'
 import type { Session } from '../client/session.js'
 import type { FencedProtocol } from '../protocols/fenced.js'
-import { holdOrThrow, Lock } from './lock.js'
+import { Lock } from './lock.js'
+import { holdOrThrow } from './obtained.js'
 
 /** A hold with a fencing token. */
 export interface FencedHold extends Hold {

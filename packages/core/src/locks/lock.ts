@@ -1,6 +1,5 @@
 import { obtain, type Finish } from '../acquire/acquire-call.js'
 import type { AcquireOptions } from '../acquire/acquire-options.js'
-import type { Busy, Held } from '../acquire/call-in-progress.js'
 import { UnscopedCalls } from '../acquire/unscoped-calls.js'
 import { enclosingAcquisition } from '../acquire/reentry.js'
 import type { CallSite } from '../context.js'
@@ -14,6 +13,7 @@ import { checkThreadId } from '../arguments/validate.js'
 import type { AnyLock } from './any-lock.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { notAHoldOf, refuseIfNotHeld } from './unlock.js'
+import { holdOrNull, holdOrThrow, isHeld } from './obtained.js'
 import { withLock } from './with-lock.js'
 
 /**
@@ -60,7 +60,8 @@ export class Lock implements AnyLock<Hold> {
    * @returns false: another owner holds the lock. Everything else is an error, as for `lock`
    */
   tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
-    return this.byHand('tryLock', { waitMs, leaseMs }, isHeld)
+    const tried = this.byHand('tryLock', { waitMs, leaseMs }, isHeld)
+    return this.place() ? tried : this.bare.answerOf(tried)
   }
 
   /**
@@ -138,12 +139,12 @@ export class Lock implements AnyLock<Hold> {
    * @throws LockTimeoutError another owner still holds it after `waitMs`; the reason of `signal`; else as `lock`
    */
   acquire(options: AcquireOptions = {}): Promise<Hold> {
-    return this.obtain(options, undefined, holdOrThrow)
+    return this.obtain('acquire', options, undefined, holdOrThrow)
   }
 
   /** Tries once, or waits up to `waitMs` if given. @returns null: another owner holds the lock */
   tryAcquire(options: AcquireOptions = {}): Promise<Hold | null> {
-    return this.obtain(options, 0, holdOrNull)
+    return this.obtain('tryAcquire', options, 0, holdOrNull)
   }
 
   /**
@@ -162,17 +163,21 @@ export class Lock implements AnyLock<Hold> {
   protected byHand<T>(method: string, options: AcquireOptions, finish: Finish<T>): Promise<T> {
     const place = this.place()
     const bare = place ? null : { calls: this.bare, method }
-    const request = { options, defaultWaitMs: undefined, place, ofCallback: false, bare }
-    return obtain(this.session, this.protocol, request, finish)
+    const calledFrom = this.session.origins.ofCall(method)
+    const request = { options, defaultWaitMs: undefined, place, ofCallback: false, bare, calledFrom }
+    return obtain(this.session, this.protocol, request, this.session.origins.noted(calledFrom, finish))
   }
 
   private obtain<T>(
+    method: string,
     options: AcquireOptions,
     defaultWaitMs: number | undefined,
-    finish: Finish<T>,
+    given: Finish<T>,
   ): Promise<T> {
     const place = this.place()
-    const request = { options, defaultWaitMs, place, ofCallback: false, bare: null }
+    const calledFrom = this.session.origins.ofCall(method)
+    const finish = this.session.origins.noted(calledFrom, given)
+    const request = { options, defaultWaitMs, place, ofCallback: false, bare: null, calledFrom }
     if (place) {
       return obtain(this.session, this.protocol, request, finish)
     }
@@ -217,20 +222,4 @@ export class Lock implements AnyLock<Hold> {
       ? enclosingAcquisition(place, this.protocol.scope)?.acquisition.field
       : this.bare.current?.field
   }
-}
-
-/** @internal */
-export function holdOrThrow(obtained: Held | Busy): Hold {
-  if (obtained.kind === 'busy') {
-    throw obtained.error()
-  }
-  return obtained.hold
-}
-
-function holdOrNull(obtained: Held | Busy): Hold | null {
-  return obtained.kind === 'busy' ? null : obtained.hold
-}
-
-function isHeld(obtained: Held | Busy): boolean {
-  return obtained.kind === 'held'
 }

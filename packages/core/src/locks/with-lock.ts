@@ -1,11 +1,11 @@
 import { obtain } from '../acquire/acquire-call.js'
 import type { AcquireOptions } from '../acquire/acquire-options.js'
-import type { Busy, Held } from '../acquire/call-in-progress.js'
 import type { Session } from '../client/session.js'
 import type { Context, CallSite } from '../context.js'
 import type { Hold } from '../hold.js'
 import { checkFunction } from '../arguments/validate.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
+import { heldOrThrow } from './obtained.js'
 import { whileHeld } from './while-held.js'
 
 export interface WithLockCall {
@@ -31,6 +31,7 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
     place: around,
     ofCallback: true,
     bare: null,
+    calledFrom: around ? null : session.selfWaits.originOf(protocol.key, 'withLock'),
   }
   // Only after the caller is resumed: the callback must run in the caller's async context.
   return obtain(session, protocol, request, heldOrThrow).then(({ hold, acquisition, siblingMutex }) => {
@@ -39,11 +40,4 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
     const parts = [{ session, acquisition, siblingMutex, place }]
     return whileHeld({ session, hold, parts }, own, callback)
   })
-}
-
-function heldOrThrow(obtained: Held | Busy): Held {
-  if (obtained.kind === 'busy') {
-    throw obtained.error()
-  }
-  return obtained
 }

@@ -2,11 +2,14 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/testing'
 import type { Ticket } from '@holdfast/waiter'
 import { AcquireCall } from '../../src/acquire/acquire-call.js'
+import { HeldLocks } from '../../src/client/held-locks.js'
+import { SelfWaits } from '../../src/client/self-waits.js'
 import type { Session } from '../../src/client/session.js'
 import { Contexts } from '../../src/contexts.js'
 import { EventHub, type LockEvents } from '../../src/events.js'
 import type { LockProtocol } from '../../src/protocols/lock-protocol.js'
 import { resolveOptions } from '../../src/options.js'
+import { CallOrigins } from '../../src/diagnostics/call-origins.js'
 import { LastSeenHolders } from '../../src/diagnostics/last-holders.js'
 import { WaitReporter, type ReportedWait } from '../../src/diagnostics/wait-reporter.js'
 
@@ -119,6 +122,7 @@ describe('waits that are told of', () => {
       contexts: new Contexts(),
       options: resolveOptions(),
       waitReporter: waitsOf(0),
+      selfWaits: new SelfWaits(new HeldLocks(), new CallOrigins(), clock, true),
       runner: { plight: { isConnected: true, trouble: undefined, advice: '' } },
       nextThreadId: () => 1,
     }

@@ -1,0 +1,66 @@
+// Capturing a call stack costs more than the rest of the call: a client does so for this many calls of each purpose.
+export const MOST_ORIGINS = 1_000
+
+/**
+ * Where calls for locks were made, for warnings: of the first calls of a client. After them nothing is captured, and a
+ * call costs what it costs without this.
+ */
+export class CallOrigins {
+  private readonly origins = new WeakMap<object, Error>()
+  private callsLeft = MOST_ORIGINS
+  private waitsLeft = MOST_ORIGINS
+
+  /** Of a call whose hold must be released by hand. */
+  ofCall(method: string): Error | null {
+    if (this.callsLeft === 0) {
+      return null
+    }
+    this.callsLeft -= 1
+    return new Error(`${method}()`)
+  }
+
+  /** Of a call that is about to wait for what its own client holds. Counted apart: there are fewer of them. */
+  ofWait(method: string): Error | null {
+    if (this.waitsLeft === 0) {
+      return null
+    }
+    this.waitsLeft -= 1
+    return new Error(`${method}()`)
+  }
+
+  /** `of`: the wait or the hold that came of the call. Forgotten with it. */
+  keep(of: object, origin: Error | null): void {
+    if (origin) {
+      this.origins.set(of, origin)
+    }
+  }
+
+  /** `finish`, but the hold that comes of the call is known by where that was made. */
+  noted<O extends { readonly kind: string; readonly hold?: object }, R>(
+    calledFrom: Error | null,
+    finish: (obtained: O) => R,
+  ): (obtained: O) => R {
+    if (!calledFrom) {
+      return finish
+    }
+    return (obtained) => {
+      if (obtained.hold) {
+        this.keep(obtained.hold, calledFrom)
+      }
+      return finish(obtained)
+    }
+  }
+
+  find(of: object | undefined): Error | undefined {
+    return of && this.origins.get(of)
+  }
+}
+
+/** As `lock(), at` and the stack. */
+export function originInWords(origin: Error | null | undefined): string {
+  if (!origin) {
+    return `not recorded: a client records this of its first ${MOST_ORIGINS} calls`
+  }
+  const frames = (origin.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+  return [origin.message, ...frames].join('\n')
+}
