@@ -18,7 +18,6 @@ export const COMMANDS = {
   },
   // Its scenarios: below.
   faults: { step: 'scripts/faults.mjs torture --minutes 1' },
-  'test:replay': { smoke: 'scripts/replay.mjs --operations 500' },
   'test:topologies': { step: 'scripts/topologies.mjs --smoke' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
   'test:telemetry': { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },

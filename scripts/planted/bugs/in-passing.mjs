@@ -2,7 +2,7 @@
 const POSSESSION = 'core/src/entry/handover.ts'
 const PASSING = 'packages/core/test/redis/local-passing.test.ts'
 // Until each of twelve locks has been passed on some times.
-const REPLAY = 'scripts/replay.mjs --operations 3000 --seed 1 --client ioredis6 --auto-pipelining off'
+const REPLAY = 'scripts/faults.mjs replay --operations 3000 --seed 1 --client ioredis6 --auto-pipelining off'
 const ABANDONED = 'scripts/faults.mjs abandoned --waits 10000'
 const FAULTS = 'packages/core/test/redis/local-passing-faults.test.ts'
 

@@ -5,6 +5,7 @@ import { fairLine } from './fair-line.js'
 import { queue } from './queue.js'
 import { pauses } from './pauses.js'
 import { readersAndWriters } from './readers-and-writers.js'
+import { replay } from './replay.js'
 import { semaphores } from './semaphores.js'
 import { redLockHung } from './red-lock-hung.js'
 import { tokens } from './tokens.js'
@@ -16,6 +17,7 @@ import { wakeUps } from './wake-ups.js'
 export const SCENARIOS: readonly Scenario[] = [
   torture,
   pauses,
+  replay,
   failover,
   readersAndWriters,
   tokens,

@@ -1,3 +1,5 @@
+import type { Redis } from 'ioredis'
+
 // Redis answers again: what had no answer before is undone within this (I8).
 const ORPHAN_MS = 1_000
 
@@ -5,29 +7,32 @@ const ORPHAN_MS = 1_000
 export class Wire {
   #answersSince = performance.now()
 
-  /** @param {any} redis a connected ioredis client */
-  constructor(redis) {
-    redis.on('close', () => (this.#answersSince = Infinity))
-    redis.on('ready', () => (this.#answersSince = performance.now()))
+  constructor(connected: Redis) {
+    connected.on('close', () => (this.#answersSince = Infinity))
+    connected.on('ready', () => (this.#answersSince = performance.now()))
   }
 
-  get answersSince() {
+  get answersSince(): number {
     return this.#answersSince
   }
 }
 
+/** A time within which Redis may differ from what was told. */
+export interface Allowance {
+  readonly isOver: boolean
+}
+
 /** How long what a caller was not told about may still be there: until Redis has answered for a second on end. */
-export class Grace {
-  #wire
-  #from = performance.now()
+export class Grace implements Allowance {
+  readonly #wire: Wire
+  readonly #from = performance.now()
   #over = false
 
-  /** @param {Wire} wire */
-  constructor(wire) {
+  constructor(wire: Wire) {
     this.#wire = wire
   }
 
-  get isOver() {
+  get isOver(): boolean {
     this.#over ||= performance.now() - Math.max(this.#from, this.#wire.answersSince) >= ORPHAN_MS
     return this.#over
   }
@@ -37,17 +42,17 @@ export class Grace {
 const NAME_MS = 250
 
 /** How long Redis may name an owner that has passed its hold on: longer only where the wire has been broken lately. */
-export class Lag {
-  #wire
-  #from
+export class Lag implements Allowance {
+  readonly #wire: Wire
+  readonly #from: number
 
-  /** @param {Wire} wire @param {number} from monotonic ms of the latest pass */
-  constructor(wire, from) {
+  /** @param from monotonic ms of the latest pass */
+  constructor(wire: Wire, from: number) {
     this.#wire = wire
     this.#from = from
   }
 
-  get isOver() {
+  get isOver(): boolean {
     const { answersSince } = this.#wire
     const wasBroken = answersSince > this.#from - ORPHAN_MS
     const [from, limitMs] = wasBroken
