@@ -23,7 +23,7 @@ describe('a method whose work is done when its result is read', () => {
     const client = await harness.client()
     const decorate = (): unknown => decorated(method, client, harness.name())
     expect(decorate).toThrow(InvalidArgumentError)
-    expect(decorate).toThrow(/@Locked must be on a method that gives a promise.*await lock\.acquire\(\)/)
+    expect(decorate).toThrow(/@Locked must be on a method that returns a promise.*await lock\.acquire\(\)/)
   })
 
   it('is refused likewise by a compiler with experimentalDecorators', () => {

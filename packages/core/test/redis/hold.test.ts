@@ -225,7 +225,7 @@ describe('hold: loss', () => {
     expect(await hold.release()).toBe('lost')
     const warned = await warnings.delivered('HOLDFAST_LOST', harness.name())
     expect(warned).toHaveLength(1)
-    expect(warned[0]!.message).toMatch(/released it by force[^]*hold\.signal/)
+    expect(warned[0]!.message).toMatch(/released by force[^]*hold\.signal/)
     await lock.acquire()
     await lock.forceUnlock()
     expect(await warnings.delivered('HOLDFAST_LOST', harness.name())).toHaveLength(1)

@@ -138,7 +138,7 @@ describe('multi lock', () => {
       expect(make).toThrow(InvalidArgumentError)
     }
     expect(() => one.getMultiLock()).toThrow(
-      /^locks must be at least one lock .+: there is none; got \[\]\.$/,
+      /^locks must be at least one lock, as from getLock\(\); got \[\]\.$/,
     )
   })
 

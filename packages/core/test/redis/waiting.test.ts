@@ -50,6 +50,7 @@ describe('waiting', () => {
       'evalsha',
       'exists',
       'zcard',
+      'zscore',
       'get',
       'hget',
       'hgetall',
