@@ -21,7 +21,6 @@ export const COMMANDS = {
   'test:topologies': { step: 'scripts/topologies.mjs --smoke' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
   'test:telemetry': { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },
-  'measure:failures': { smoke: 'scripts/measure-failures.mjs --rounds 1' },
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },

@@ -63,6 +63,15 @@ export const minutes = (value: number, help: string): OptionSpec<number> => ({
   parse: (text) => numberOf(text, 0.01, 1_440),
 })
 
+/** Any text; none by default. */
+export const text = (help: string): OptionSpec<string> => ({
+  help,
+  default: '',
+  defaultText: 'none',
+  value: 'TEXT',
+  parse: (given) => given,
+})
+
 export const flag = (help: string): OptionSpec<boolean> => ({ help, default: false })
 
 export const oneOf = <const T extends string>(names: readonly T[], help: string): OptionSpec<T> => ({

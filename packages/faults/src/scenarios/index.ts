@@ -1,6 +1,7 @@
 import type { Scenario } from '../run/scenario.js'
 import { abandoned } from './abandoned.js'
 import { failover } from './failover.js'
+import { failures } from './failures.js'
 import { fairLine } from './fair-line.js'
 import { queue } from './queue.js'
 import { pauses } from './pauses.js'
@@ -19,6 +20,7 @@ export const SCENARIOS: readonly Scenario[] = [
   pauses,
   replay,
   failover,
+  failures,
   readersAndWriters,
   tokens,
   fairLine,
