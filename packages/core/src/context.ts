@@ -108,6 +108,11 @@ export class Context {
     return this.slots !== null && this.slots.size > 0
   }
 
+  /** What it still holds from `lock()` or `acquire()`. */
+  get kept(): Reenterable[] {
+    return [...(this.slots?.values() ?? [])]
+  }
+
   end(): void {
     this.ended = true
   }

@@ -82,10 +82,14 @@ export function placeToFork(contexts: Contexts): CallSite | null {
   return place && isOver(place) ? around : place
 }
 
-/** Ends the context when the callback has settled, before the code that awaits the result goes on. */
-export function runIn<T>(context: Context, callback: () => T): T {
+/**
+ * Ends the context when the callback has settled, before the code that awaits the result goes on.
+ * @param ended is told of it
+ */
+export function runIn<T>(context: Context, callback: () => T, ended: (context: Context) => void): T {
   const end = (): void => {
     context.end()
+    ended(context)
   }
   try {
     const result = callback()

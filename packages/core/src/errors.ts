@@ -153,13 +153,14 @@ function permitsInWords({ wanted, free = 0, isMissing }: WaitedPermits): string 
  * `gone`: Redis reports that this owner does not hold the lock. `forced`: `forceUnlock` was called. `closed`: the
  * client was closed while the lock was held.
  */
-export type LossReason = 'expired' | 'gone' | 'forced' | 'closed'
+export type LossReason = 'expired' | 'gone' | 'forced' | 'closed' | 'context-ended'
 
 const LOSS_TEXT: Record<LossReason, string> = {
   expired: 'its lease can no longer be trusted',
   gone: 'Redis no longer holds it for this owner',
   forced: 'it was released by force',
   closed: 'its client was closed',
+  'context-ended': 'the context that took it has ended',
 }
 
 /** The hold is over, even if the code inside has not noticed. */

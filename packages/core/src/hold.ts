@@ -42,6 +42,8 @@ export class Loss {
   error: LockLostError | null = null
   /** For a hold of several locks: called after each reply to a renewal of this one. */
   afterRenewal: (() => void) | null = null
+  /** Called when its holder has released every level. */
+  afterLastLevel: (() => void) | null = null
   private controller: AbortController | null = null
   private failed: { readonly error: unknown; readonly at: number } | null = null
   private listeners: Set<() => void> | null = null

@@ -1,5 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-export type { BareCallsPolicy, Interop, LockClientOptions, ReplicaOptions, ShardedPubSub } from './options.js'
+export type {
+  BareCallsPolicy,
+  ContextEndPolicy,
+  Interop,
+  LockClientOptions,
+  ReplicaOptions,
+  ShardedPubSub,
+} from './options.js'
 export { LockClient } from './lock-client.js'
 export type { Lock } from './locks/lock.js'
 export type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'

@@ -278,12 +278,12 @@ export class LockClient {
   /**
    * Rejects new calls, ends waits with ClientClosedError, waits up to `graceMs` for holders, then aborts their
    * signals and releases their locks. May be called twice.
-   * @param options.graceMs how long holders have to finish, ms, default 5,000
+   * @param options.graceMs how long holders have to finish, ms, default: the client's `graceMs`, 5,000
    * @throws InvalidArgumentError
    */
   close(options: { graceMs?: number | undefined } = {}): Promise<void> {
     checkOptions('options', options, CLOSE_OPTIONS)
-    const { graceMs = 5_000 } = options
+    const { graceMs = this.session.options.graceMs } = options
     checkDuration('graceMs', graceMs, 'zero')
     this.closing ??= shutDown(this.session, graceMs)
     return this.closing
@@ -306,7 +306,9 @@ export class LockClient {
   }
 
   private open<T>(forkedFrom: CallSite | null, callback: () => T, signal?: AbortSignal | null): T {
+    const { contexts, contextEnds } = this.session
     const context = new Context(this.session.nextThreadId(), forkedFrom)
-    return this.session.contexts.enter({ context, frame: null }, () => runIn(context, callback), signal)
+    const inside = (): T => runIn(context, callback, (ended) => contextEnds.ended(ended))
+    return contexts.enter({ context, frame: null }, inside, signal)
   }
 }

@@ -18,6 +18,9 @@ import { backgroundRuntime, runtimeWith, systemRuntime, type Clock, type Runtime
 /** How to treat Redisson-style calls outside any context, where two callers cannot be told apart. */
 export type BareCallsPolicy = 'warn' | 'allow' | 'throw'
 
+/** What to do about levels that are still held when their context ends. */
+export type ContextEndPolicy = 'warn' | 'release' | 'keep'
+
 /** How many replicas must acknowledge a lease, and how long to wait for them, ms. */
 export interface ReplicaOptions {
   acks: number
@@ -74,6 +77,18 @@ export interface LockClientOptions {
   maxHoldMs?: number | undefined
   /** How to treat Redisson-style calls outside any context. Default 'warn'. */
   bareCalls?: BareCallsPolicy | undefined
+  /**
+   * What happens to levels that are still held when their context ends (`run`, `fork`, a request, a decorated method, a
+   * `withLock`). 'warn': they stay held, and a process warning says so. 'keep': they stay held. 'release': their signal
+   * aborts at once, and the lock is released when its holder releases it, after `graceMs`, or when the client closes;
+   * meanwhile it is not renewed. Default 'warn'.
+   */
+  onContextEnd?: ContextEndPolicy | undefined
+  /**
+   * How long holders have to finish: in `close()`, unless that says otherwise, and with `onContextEnd: 'release'`, but there
+   * no longer than the lease. Default 5,000. Longer: fewer are interrupted, and others wait longer.
+   */
+  graceMs?: number | undefined
   /**
    * How long a call waits before the event `waiting` is emitted. Default 0: at once. Longer: only the waits that
    * matter.
@@ -146,6 +161,8 @@ const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {
   releaseWaitMs: true,
   maxHoldMs: true,
   bareCalls: true,
+  onContextEnd: true,
+  graceMs: true,
   waitingThreshold: true,
   describeHolds: true,
   localPassing: true,
@@ -172,6 +189,8 @@ export interface ResolvedOptions {
   readonly releaseWaitMs: number
   readonly maxHoldMs: number | undefined
   readonly bareCalls: BareCallsPolicy
+  readonly onContextEnd: ContextEndPolicy
+  readonly graceMs: number
   readonly waitingThreshold: number
   /** undefined: off. */
   readonly describeHolds: true | (() => string | undefined) | undefined
@@ -201,6 +220,8 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     releaseWaitMs: givenOr(options.releaseWaitMs, 1_000),
     maxHoldMs: options.maxHoldMs,
     bareCalls: givenOr(options.bareCalls, 'warn'),
+    onContextEnd: givenOr(options.onContextEnd, 'warn'),
+    graceMs: givenOr(options.graceMs, 5_000),
     waitingThreshold: givenOr(options.waitingThreshold, 0),
     describeHolds: describing(options.describeHolds),
     localPassing: givenOr(options.localPassing, true),
@@ -243,6 +264,8 @@ function check(options: ResolvedOptions): void {
   checkDuration('releaseWaitMs', options.releaseWaitMs, 'zero')
   checkDuration('maxHoldMs', options.maxHoldMs, 'positive')
   checkOneOf('bareCalls', options.bareCalls, ['warn', 'allow', 'throw'])
+  checkOneOf('onContextEnd', options.onContextEnd, ['warn', 'release', 'keep'])
+  checkDuration('graceMs', options.graceMs, 'zero')
   checkDuration('waitingThreshold', options.waitingThreshold, 'zero')
   checkOneOf('localPassing', options.localPassing, [true, false])
   checkOneOf('pushedGrants', options.pushedGrants, [true, false])

@@ -80,7 +80,9 @@ export class Acquisition
   /** Makes it re-enterable by its context, including siblings already waiting. */
   keepIn(context: Context | null): void {
     this.context = context
-    context?.keep(this)
+    if (context) {
+      this.session.contextEnds.keep(this, context)
+    }
   }
 
   /** The callback of a `withLock` has ended. */
@@ -338,7 +340,8 @@ export class Acquisition
     loss.set(error)
     reportLoss(this.session, this, error)
     this.publication?.lost(reason, this.session.clock.now())
-    if (reason === 'expired' || reason === 'forced' || this.entry.wasPassedOn) {
+    const wasPassedOn = this.entry.wasPassedOn && reason !== 'context-ended'
+    if (reason === 'expired' || reason === 'forced' || wasPassedOn) {
       // Redis may still have the lock: a renewal without a reply may have extended it by a whole lease, and a command
       // in flight when it was lost may have acquired it again. Or Redis still has waiters queued that the lock was
       // handed over to, and would grant, or has granted, it to them.
@@ -525,6 +528,7 @@ export class Acquisition
     this.watch?.stop()
     this.session.held.remove(this)
     this.context?.forget(this)
+    this.madeLoss?.afterLastLevel?.()
     this.publication?.over(now ?? this.session.clock.now())
   }
 }

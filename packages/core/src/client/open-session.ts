@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { Waiter } from '@holdfast/waiter'
 import { Watchdog } from '@holdfast/watchdog'
 import type { Session } from './session.js'
+import { ContextEnds } from './context-ends.js'
 import { SelfWaits } from './self-waits.js'
 import { Background } from '../runtime/background.js'
 import { Contexts } from '../contexts.js'
@@ -93,6 +94,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     borrowedPermits: new BorrowedPermits(),
     releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
     origins,
+    contextEnds: new ContextEnds({ origins, runtime, ...life }, options.onContextEnd, options.graceMs),
     selfWaits: new SelfWaits(held, origins, background, options.bareCalls !== 'allow'),
   }
   watchPrimaries(session)

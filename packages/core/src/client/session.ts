@@ -7,6 +7,7 @@ import type { EventHub } from '../events.js'
 import type { FairQueue } from '../queue/fair-queue.js'
 import type { GrantedLocks } from '../queue/granted-locks.js'
 import type { GrantReceiver } from '../queue/grants.js'
+import type { ContextEnds } from './context-ends.js'
 import type { HeldLocks } from './held-locks.js'
 import type { Leased } from './lease-store.js'
 import type { SelfWaits } from './self-waits.js'
@@ -44,6 +45,7 @@ export interface Session {
   /** Where calls were made, for warnings. */
   readonly origins: CallOrigins
   readonly selfWaits: SelfWaits
+  readonly contextEnds: ContextEnds
   /** Aborts when the client starts closing: ends waits outside the client's own queues. */
   readonly closing: AbortSignal
   /** Aborts when the client abandons all commands and retries still under way. */

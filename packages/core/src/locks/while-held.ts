@@ -56,6 +56,9 @@ export async function whileHeld<H extends LockHold, T>(
     // under the lock. The release is retried in the background, and 'release-failed' reports the outcome.
   }
   parts.forEach(leave)
+  if (own?.keepsAny) {
+    session.contextEnds.ended(own)
+  }
   if (failure) {
     throw failure.error
   }

@@ -31,6 +31,7 @@ export class Harness {
   async client(options: LockClientOptions = {}): Promise<LockClient> {
     const client = await LockClient.connect(carrierOf(this.connection()), {
       bareCalls: 'allow',
+      onContextEnd: 'keep',
       ...topologyOptions,
       ...options,
     })

@@ -63,14 +63,22 @@ export class Rig {
 
   /** A client that is closed after the test. */
   async client(options: LockClientOptions = {}, connection = this.connection()): Promise<LockClient> {
-    const client = await LockClient.connect(carrierOf(connection), { bareCalls: 'allow', ...options })
+    const client = await LockClient.connect(carrierOf(connection), {
+      bareCalls: 'allow',
+      onContextEnd: 'keep',
+      ...options,
+    })
     this.closers.push(() => client.close({ graceMs: 0 }))
     return client
   }
 
   /** Without waiting for Redis. */
   clientNow(options: LockClientOptions = {}, connection = this.connection()): LockClient {
-    const client = new LockClient(carrierOf(connection), { bareCalls: 'allow', ...options })
+    const client = new LockClient(carrierOf(connection), {
+      bareCalls: 'allow',
+      onContextEnd: 'keep',
+      ...options,
+    })
     this.closers.push(() => client.close({ graceMs: 0 }))
     return client
   }
