@@ -151,6 +151,11 @@ export class Context {
     }
   }
 
+  /** Whether a call in this context for the key has not got an answer yet. */
+  isWaitingFor(key: string): boolean {
+    return this.parked?.has(key) === true
+  }
+
   /** The acquisition that `lock()` or `acquire()` made in this context. */
   heldByHand(scope: string): Reenterable | undefined {
     return this.slots?.get(scope)

@@ -101,6 +101,9 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
   }
 
   private whyNone(): string {
+    if (this.pending > 0) {
+      return `a call for it has not got an answer yet. ${FORGOTTEN_AWAIT}`
+    }
     const why = 'outside contexts a hold belongs to the lock object that took it, and this one has none'
     return this.wasRefused
       ? `${why}. A tryLock() of this object was refused before. ${hint(REFUSED_UNLOCK)}`
@@ -128,6 +131,11 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
     }
   }
 }
+
+/** The message of the error adds the full stop. */
+export const FORGOTTEN_AWAIT =
+  'Was `await` forgotten, as in `lock.lock(); await lock.unlock()`? The lint rule ' +
+  '@typescript-eslint/no-floating-promises finds that'
 
 // The message of the error puts its own full stop.
 function hint(sentence: string): string {

@@ -12,7 +12,7 @@ import type { Session } from '../client/session.js'
 import { checkThreadId } from '../arguments/validate.js'
 import type { AnyLock } from './any-lock.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
-import { notAHoldOf, refuseIfNotHeld } from './unlock.js'
+import { notAHoldOf, refuseIfNotHeld, whyNoHold } from './unlock.js'
 import { holdOrNull, holdOrThrow, isHeld } from './obtained.js'
 import { withLock } from './with-lock.js'
 
@@ -211,7 +211,7 @@ export class Lock implements AnyLock<Hold> {
       return hold
     }
     if (place?.context.alive === true) {
-      throw new NotLockOwnerError(this.name, `context ${place.context.id} has no hold of it`)
+      throw new NotLockOwnerError(this.name, whyNoHold(place.context, this.protocol.scope))
     }
     return this.bare.take()
   }

@@ -1,3 +1,5 @@
+import { FORGOTTEN_AWAIT } from '../acquire/unscoped-calls.js'
+import type { Context } from '../context.js'
 import { InvalidArgumentError, NotLockOwnerError } from '../errors.js'
 import type { LockHold, ReleaseOutcome } from '../hold.js'
 
@@ -8,6 +10,12 @@ export function refuseIfNotHeld(hold: LockHold, outcome: ReleaseOutcome): void {
     const { lockName, owner, lossError: cause } = hold
     throw new NotLockOwnerError(lockName, why, cause ? { owner, cause } : { owner })
   }
+}
+
+/** Why an `unlock` in this context has nothing to release. */
+export function whyNoHold(context: Context, scope: string): string {
+  const why = `context ${context.id} has no hold of it`
+  return context.isWaitingFor(scope) ? `${why}, but a call for it under way. ${FORGOTTEN_AWAIT}` : why
 }
 
 /** `unlock` of one lock must not release the hold of another. */

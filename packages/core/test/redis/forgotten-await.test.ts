@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals'
+import { useHarness } from './support/harness.js'
+import { useSmallPrograms } from './support/small-program.js'
+
+const HINT = /NotLockOwnerError[^]*Was `await` forgotten[^]*@typescript-eslint\/no-floating-promises/
+
+describe('an unlock() after a lock() that was not awaited', () => {
+  const harness = useHarness()
+  const start = useSmallPrograms()
+  const programs: Record<string, string> = {
+    'outside contexts': 'lock.lock(); await lock.unlock()',
+    'in run': 'await locks.run(async () => { lock.lock(); await lock.unlock() })',
+    'in withLock of another lock':
+      "await locks.getLock(lock.name + ':b').withLock(async () => { lock.tryLock(1_000); await lock.unlock() })",
+    'of a multi lock, outside contexts':
+      'const both = locks.getMultiLock(lock); both.lock(); await both.unlock()',
+  }
+
+  it.each(Object.keys(programs))('has an error that hints at it: %s', async (where) => {
+    const program = start(`const lock = locks.getLock('${harness.name()}')
+      const attempt = async () => { ${programs[where]!} }
+      await attempt().catch((error) => console.log(error.name, error.message))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      await locks.close({ graceMs: 0 })`)
+    expect(await program.ended()).toBe(0)
+    expect(program.stdout).toMatch(HINT)
+  })
+
+  it('says nothing of await where no call is under way', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    await expect(lock.unlock()).rejects.toThrow(/^(?![^]*await)/)
+  })
+})
