@@ -42,7 +42,11 @@ export class MovingPrimary {
   }
 
   async client(options: LockClientOptions = {}): Promise<LockClient> {
-    const client = await LockClient.connect(carrierOf(this.connection()), { bareCalls: 'allow', ...options })
+    const client = await LockClient.connect(carrierOf(this.connection()), {
+      bareCalls: 'allow',
+      onContextEnd: 'keep',
+      ...options,
+    })
     this.clients.push(client)
     return client
   }

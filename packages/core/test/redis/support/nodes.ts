@@ -43,6 +43,7 @@ export class Nodes {
       this.connections.push(redis)
       const client = await LockClient.connect(carrierOf(redis), {
         bareCalls: 'allow',
+        onContextEnd: 'keep',
         commandTimeout: 500,
         ...options,
       })

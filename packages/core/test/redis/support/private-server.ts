@@ -31,6 +31,7 @@ export class PrivateServer {
   async client(options: LockClientOptions = {}, redis = this.connection()): Promise<LockClient> {
     const client = await LockClient.connect(carrierOf(redis), {
       bareCalls: 'allow',
+      onContextEnd: 'keep',
       commandTimeout: 500,
       ...options,
     })
