@@ -87,6 +87,8 @@ export class Contenders {
         await hold.release()
       } catch {
         this.errors += 1
+        // A connection that has ended refuses every call at once: without a pause nothing else would run any more.
+        await sleep(LONGEST_HOLD_MS)
       }
     }
   }
