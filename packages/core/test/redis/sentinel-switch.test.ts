@@ -72,6 +72,46 @@ describe('the primary that Sentinel names becomes another one', () => {
     expect([await watched.release(), await fixed.release()]).toEqual(['released', 'released'])
   })
 
+  // ioredis takes it for a connection that was ended by hand, and ends the client for good.
+  it('+switch-master while ioredis asks for the primary: commands and messages go on with the next connection (I4)', async () => {
+    const redis = connection()
+    const duplicates: Redis[] = []
+    const duplicate = redis.duplicate.bind(redis)
+    redis.duplicate = (options) => {
+      const made = duplicate(options)
+      duplicates.push(made)
+      return made
+    }
+    const [locks, other] = [await open(redis, { resyncInterval: 60_000 }), await open()]
+    const hold = await other.getLock('c').acquire()
+    const waiting = locks.getLock('c').acquire({ waitMs: 20_000 })
+    const primary = await group.primary()
+    const listeners = async (): Promise<unknown> =>
+      ((await primary.command('PUBSUB', 'NUMSUB', 'redisson_lock__channel:{c}')) as unknown[])[1]
+    await eventually(async () => (await listeners()) === 1)
+    for (const each of [redis, ...duplicates]) {
+      const asks = new Promise((resolve) => each.once('connecting', resolve))
+      const ended = new Promise((resolve) => each.once('end', resolve))
+      each.disconnect(true)
+      await asks
+      switchAway(each)
+      await ended
+    }
+    await hold.release()
+    await (await waiting).release()
+  })
+
+  it('a client that is disconnected by hand while it asks for the primary stays ended', async () => {
+    const redis = connection()
+    const locks = await open(redis)
+    const asks = new Promise((resolve) => redis.once('connecting', resolve))
+    redis.disconnect(true)
+    await asks
+    redis.disconnect()
+    await expect(locks.getLock('d').acquire()).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+    expect(redis.status).toBe('end')
+  })
+
   it('+switch-master while the former primary hangs: nothing is trusted before its connection has ended (I1)', async () => {
     const redis = connection({ disconnectTimeout: 60_000 })
     const locks = await open(redis)

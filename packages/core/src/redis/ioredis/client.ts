@@ -10,7 +10,11 @@ export interface IoredisScripting {
  */
 export interface IoredisClient extends IoredisScripting {
   readonly status: string
-  readonly options: { readonly keyPrefix?: string | undefined; readonly sentinels?: unknown }
+  readonly options: {
+    readonly keyPrefix?: string | undefined
+    readonly sentinels?: unknown
+    readonly failoverDetector?: boolean | undefined
+  }
   /** Its socket, once there is one. */
   readonly stream?:
     | { on(event: 'error' | 'finish', listener: () => void): unknown; cork?(): void; uncork?(): void }
@@ -58,6 +62,25 @@ export function duplicateForOnce(client: IoredisClient): IoredisClient {
   })
   connection.on('error', () => undefined)
   return connection
+}
+
+/**
+ * Whether ioredis has ended this client because its failoverDetector heard of a switch while the client was asking a
+ * Sentinel for the primary. ioredis takes that for a connection that was ended by hand, and does not connect again: each
+ * fail-over would end some clients of a fleet for good.
+ *
+ * @param lastError the last one that the client emitted
+ */
+export function wasEndedBySwitch(client: IoredisClient, lastError: unknown): boolean {
+  const { options, status } = client
+  const isByHand = (client as { manuallyClosing?: unknown }).manuallyClosing === true
+  return (
+    status === 'end' &&
+    options.failoverDetector === true &&
+    !isByHand &&
+    lastError instanceof Error &&
+    lastError.message === 'Connection is closed.'
+  )
 }
 
 /** Disconnects, and resolves when the connection has ended. */

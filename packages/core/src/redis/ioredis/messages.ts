@@ -1,4 +1,4 @@
-import { endConnection, type IoredisClient } from './client.js'
+import { endConnection, wasEndedBySwitch, type IoredisClient } from './client.js'
 import { reconnectPause, type MessageConnection, type MessageEvents } from '../subscriptions.js'
 
 /** A duplicate of an ioredis client, for subscriptions only. */
@@ -18,7 +18,7 @@ export class IoredisMessages implements MessageConnection {
     if (this.connection) {
       return
     }
-    this.connection = this.client.duplicate({
+    const connection = this.client.duplicate({
       autoResubscribe: false,
       enableAutoPipelining: false,
       enableOfflineQueue: true,
@@ -27,9 +27,17 @@ export class IoredisMessages implements MessageConnection {
       // Must never give up, whatever the user's own settings.
       retryStrategy: reconnectPause,
     })
-    this.connection.on('error', ignore)
-    this.connection.on('ready', () => this.events.ready())
-    this.connection.on('message', (topic: string, payload: string) => this.events.message(topic, payload))
+    this.connection = connection
+    // An error means missed messages, which the waiter's resync covers.
+    let lastError: unknown
+    connection.on('error', (error: unknown) => (lastError = error))
+    connection.on('end', () => {
+      if (this.connection === connection && wasEndedBySwitch(connection, lastError)) {
+        connection.connect().catch(ignore)
+      }
+    })
+    connection.on('ready', () => this.events.ready())
+    connection.on('message', (topic: string, payload: string) => this.events.message(topic, payload))
   }
 
   async subscribe(topics: string[]): Promise<void> {
@@ -50,5 +58,5 @@ export class IoredisMessages implements MessageConnection {
 }
 
 function ignore(): void {
-  // A connection error means missed messages, which the waiter's resync covers.
+  // Its result arrives as events.
 }

@@ -1,4 +1,4 @@
-import { endConnection, type IoredisClient } from './client.js'
+import { endConnection, wasEndedBySwitch, type IoredisClient } from './client.js'
 import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { IoredisMessages } from './messages.js'
@@ -39,7 +39,7 @@ export class IoredisPort implements RedisPort {
     client.on('connect', this.onConnect)
     client.on('close', this.onClose)
     client.on('ready', this.onReady)
-    client.on('end', this.onChange)
+    client.on('end', this.onEnd)
     if (client.status === 'ready') {
       this.onConnect()
       this.onReady()
@@ -115,7 +115,7 @@ export class IoredisPort implements RedisPort {
     this.client.off('connect', this.onConnect)
     this.client.off('close', this.onClose)
     this.client.off('ready', this.onReady)
-    this.client.off('end', this.onChange)
+    this.client.off('end', this.onEnd)
     this.listeners.clear()
     this.leftListeners.clear()
     this.troubles.close()
@@ -153,6 +153,13 @@ export class IoredisPort implements RedisPort {
 
   private readonly onChange = (): void => {
     this.listeners.tell()
+  }
+
+  private readonly onEnd = (): void => {
+    if (wasEndedBySwitch(this.client, this.troubles.latest)) {
+      this.client.connect().catch(ignore)
+    }
+    this.onChange()
   }
 
   /** ioredis resends commands in flight after the reconnect; the first copy may have run, or may still run. */
