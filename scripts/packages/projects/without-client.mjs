@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { InvalidArgumentError, LockClient } from '@holdfast/core'
 
 for (const [target, named] of [
-  ['redis://:secret@localhost:6379', /ioredis, redis \(node-redis\) or iovalkey is installed/],
+  ['redis://:secret@localhost:6379', /neither ioredis, redis \(node-redis\) nor iovalkey is installed/],
   [{ url: 'redis://:secret@localhost:6379' }, /redis \(node-redis\) is installed/],
   [{ host: 'localhost' }, /ioredis is installed/],
 ]) {
