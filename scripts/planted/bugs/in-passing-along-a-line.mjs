@@ -46,7 +46,7 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
     find: "reason === 'expired' || reason === 'forced' || wasPassedOn",
     replace: "reason === 'expired'",
     test: PASSING,
-    only: 'given to one who has it',
+    only: 'found by a re-entry',
   },
   'a release leaves the lock with one that has had it, where nobody waits any more': {
     file: RELEASE,
