@@ -31,7 +31,15 @@ const pastRuntime = [
   { regex: '^(node:)?crypto$', importNames: ['default', ...RANDOM, ...SECRETS], message: FROM_RUNTIME },
 ]
 const forbid = (group, message) => ({ group, message })
-const noTesting = forbid(['@holdfast/testing', '@holdfast/testing/*'], 'Test code never reaches src.')
+const noTesting = forbid(
+  ['@holdfast/testing', '@holdfast/faults', '@holdfast/faults/*'],
+  'Test code never reaches src.',
+)
+const harnessAlone = {
+  regex: '^(?!\\.|node:)|/(scenarios|run|workload)/',
+  message:
+    'The harness knows Redis and no lock client, and tests load neither scenarios nor commander with it.',
+}
 const noClient = {
   regex: '^(ioredis|redis|@redis/.+)$',
   message: 'Only redis/load-client.ts loads a Redis client.',
@@ -137,6 +145,10 @@ export default tseslint.config(
   {
     files: ['packages/{testing,faults}/src/**/*.ts'],
     rules: { ...anyRuntime, ...importsOfRuntime() },
+  },
+  {
+    files: ['packages/faults/src/harness/**/*.ts'],
+    rules: importsOfRuntime(harnessAlone),
   },
   {
     files: ['packages/*/test/**/*.ts'],

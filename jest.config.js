@@ -13,13 +13,13 @@ const common = {
 
 const sources = {
   '^@holdfast/([\\w-]+)$': '<rootDir>/packages/$1/src/index.ts',
-  '^@holdfast/core/(\\w+)$': '<rootDir>/packages/core/src/$1/index.ts',
+  '^@holdfast/(core|faults)/(\\w+)$': '<rootDir>/packages/$1/src/$2/index.ts',
   '^(\\.{1,2}/.*)\\.js$': '$1',
 }
 
 // What asks what Redis and Holdfast do, whichever client carries it.
 const CARRIED_BY_ANY = [
-  '/packages/(testing|nestjs|bullmq|otel)/',
+  '/packages/(testing|faults|nestjs|bullmq|otel)/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...[
@@ -111,7 +111,7 @@ const LEFT_TO_CLIENTS = [
 ]
 // Options and ways of one client.
 const OF_IOREDIS = [
-  '/packages/(testing|bullmq|otel)/',
+  '/packages/(testing|faults|bullmq|otel)/',
   'ioredis-',
   'cluster',
   'sentinel',

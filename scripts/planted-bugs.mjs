@@ -1,6 +1,6 @@
 // Plants one mistake at a time into Holdfast: the torture, or a test, has to find each, and nothing without it.
 import { availableParallelism, loadavg } from 'node:os'
-import { RedisServer } from '@holdfast/testing'
+import { RedisServer } from '@holdfast/faults/harness'
 import { parseOptionsAndTexts, UsageError, wholeNumber } from './command-line.mjs'
 import { interruption } from './interruption.mjs'
 import { PLANTED_BUGS } from './planted/bugs.mjs'

@@ -1,4 +1,4 @@
-import { RedisServer, WorkerProcess } from '@holdfast/testing'
+import { RedisServer, WorkerProcess } from '@holdfast/faults/harness'
 
 const WORKER = new URL('./overhead-worker.mjs', import.meta.url)
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { LockClient } from '@holdfast/core'
 import { HoldfastInstrumentation } from '@holdfast/otel'
-import { serveWorker } from '@holdfast/testing'
+import { serveWorker } from '@holdfast/faults/harness'
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import { Redis } from 'ioredis'

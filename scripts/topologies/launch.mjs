@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { RedisCluster, RedisReplication, RedisSentinels, RedisServer } from '@holdfast/testing'
+import { RedisCluster, RedisReplication, RedisSentinels, RedisServer } from '@holdfast/faults/harness'
 
 /** Of the user in docs/acl.md, for locks whose names begin as those of the tests do. */
 const rulesOf = (prefix) => {

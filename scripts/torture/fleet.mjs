@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { LockClient } from '@holdfast/core'
-import { FaultProxy, WorkerProcess } from '@holdfast/testing'
+import { FaultProxy, WorkerProcess } from '@holdfast/faults/harness'
 
 /** The worker processes, each on a wire of its own, and the files with what they saw. */
 export class Fleet {

@@ -59,8 +59,8 @@ class CountedScripts {
  * What an operator does who counts tokens and whose Redis came back without data: sets each counter to the largest
  * token that the register has seen, for it refuses everybody until then.
  *
- * @param {import('@holdfast/testing').RedisServer} redis
- * @param {import('@holdfast/testing').RedisServer} register
+ * @param {import('@holdfast/faults/harness').RedisServer} redis
+ * @param {import('@holdfast/faults/harness').RedisServer} register
  * @param {string[]} locks
  */
 export const restoreCounters = async (redis, register, locks) => {

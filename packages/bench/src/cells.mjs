@@ -6,7 +6,7 @@ export class Cell {
   #worker
 
   /**
-   * @param {import('@holdfast/testing').WorkerProcess} worker
+   * @param {import('@holdfast/faults/harness').WorkerProcess} worker
    * @param {{ setting: string, name: string, kind: 'raw' | 'holdfast' | 'peer', calls: Record<string, number> }} what
    *   `calls`: what one pair makes Redis do
    */

@@ -1,4 +1,4 @@
-import { WorkerProcess } from '@holdfast/testing'
+import { WorkerProcess } from '@holdfast/faults/harness'
 
 const MODULE = new URL('./worker/worker.mjs', import.meta.url)
 

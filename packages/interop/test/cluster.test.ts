@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { RedisCluster, type RedisServer } from '@holdfast/testing'
+import { RedisCluster, type RedisServer } from '@holdfast/faults/harness'
 import { JavaSide } from './support/java-side.js'
 import { Matrix } from './support/matrix.js'
 import { NodeSide } from './support/node-side.js'

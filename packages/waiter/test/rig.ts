@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import { ManualClock } from '@holdfast/testing'
+import { ManualClock } from '@holdfast/faults/harness'
 import {
   type Attempt,
   type Ticket,

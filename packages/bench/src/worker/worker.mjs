@@ -1,5 +1,5 @@
 // A process of the bench. What it does is asked for by its parent, and it ends with it.
-import { serveWorker } from '@holdfast/testing'
+import { serveWorker } from '@holdfast/faults/harness'
 import { contend } from '../contend.mjs'
 import * as chain from './chain.mjs'
 import * as crowd from './crowd.mjs'

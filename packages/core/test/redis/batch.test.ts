@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { FaultProxy } from '@holdfast/testing'
+import { FaultProxy } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import { RedisUnavailableError, WrongTypeError, type Hold, type LockClient } from '../../src/index.js'
 import { batchScript, USUAL_ITEMS } from '../../src/redis/batch.js'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { FaultProxy } from '@holdfast/testing'
+import type { FaultProxy } from '@holdfast/faults/harness'
 import { LockLostError, type LockClient } from '../../src/index.js'
 import { acquireScript, releaseScript } from '../../src/scripts/lock.js'
 import { runsOf } from './support/requests.js'

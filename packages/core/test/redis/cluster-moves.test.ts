@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 import type { Hold, Lock, LockClient } from '../../src/index.js'
 import { useClusterRig } from './support/cluster-rig.js'
 import { eventually, sleep } from './support/harness.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { RedisServer } from '@holdfast/testing'
+import { RedisServer } from '@holdfast/faults/harness'
 import { RedisUnavailableError } from '../../src/index.js'
 import { lostAt, nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { eventually } from './support/harness.js'

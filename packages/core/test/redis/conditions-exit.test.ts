@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { WorkerProcess } from '@holdfast/testing'
+import { WorkerProcess } from '@holdfast/faults/harness'
 import { waitBehind } from './support/behind.js'
 import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'

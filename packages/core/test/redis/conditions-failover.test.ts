@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { RedisServer } from '@holdfast/testing'
+import { RedisServer } from '@holdfast/faults/harness'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { LockClient, LockEvents } from '../../src/index.js'
 import { eventually } from './support/harness.js'

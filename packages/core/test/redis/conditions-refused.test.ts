@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 import { mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RedisUnavailableError } from '../../src/index.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 import { LockLostError, NotLockOwnerError } from '../../src/index.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { usePrivateServer } from './support/private-server.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { WorkerProcess } from '@holdfast/testing'
+import { WorkerProcess } from '@holdfast/faults/harness'
 import {
   ClientClosedError,
   LockClient,

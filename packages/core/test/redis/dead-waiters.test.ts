@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { FaultProxy, type WorkerProcess } from '@holdfast/testing'
+import { FaultProxy, type WorkerProcess } from '@holdfast/faults/harness'
 import { acquireScript } from '../../src/scripts/lock.js'
 import { eventually, redisUrl, useHarness } from './support/harness.js'
 import { useLockWorkers } from './support/lock-workers.js'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { ManualClock, type FaultProxy } from '@holdfast/testing'
+import { ManualClock, type FaultProxy } from '@holdfast/faults/harness'
 import type { LockClient } from '../../src/index.js'
 import { acquireScript } from '../../src/scripts/fair-lock.js'
 import { FairLine, served } from './support/fair-line.js'

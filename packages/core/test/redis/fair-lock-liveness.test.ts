@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { ManualClock } from '@holdfast/testing'
+import { ManualClock } from '@holdfast/faults/harness'
 import { FairLine, served } from './support/fair-line.js'
 import { eventually, sleep } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { WorkerProcess } from '@holdfast/testing'
+import { WorkerProcess } from '@holdfast/faults/harness'
 import { carrierPackage } from './support/carrier.js'
 import { FairLine } from './support/fair-line.js'
 import { eventually, sleep } from './support/harness.js'

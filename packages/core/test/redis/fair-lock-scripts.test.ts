@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { RedisServer } from '@holdfast/testing'
+import { RedisServer } from '@holdfast/faults/harness'
 import { RedisUnavailableError } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import {

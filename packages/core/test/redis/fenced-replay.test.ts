@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { FaultProxy } from '@holdfast/testing'
+import type { FaultProxy } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import { WrongTypeError, type FencedLock, type LockClient } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'

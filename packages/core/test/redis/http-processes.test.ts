@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { WorkerProcess } from '@holdfast/testing'
+import { WorkerProcess } from '@holdfast/faults/harness'
 import { fileURLToPath } from 'node:url'
 import { redisUrl, useHarness } from './support/harness.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Fault, FaultProxy } from '@holdfast/testing'
+import type { Fault, FaultProxy } from '@holdfast/faults/harness'
 import { LockLostError, type Hold } from '../../src/index.js'
 import { rename, renameScript } from '../../src/scripts/lock.js'
 import { nextEvent, outcomeOf } from './support/behind.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { commandsIn } from '@holdfast/testing'
+import { commandsIn } from '@holdfast/faults/harness'
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis'
 import { LockClient, RedisUnavailableError, fencedSet, type NodeRedisClient } from '../../src/index.js'
 import { OwnNodeRedis } from '../../src/redis/node-redis/client.js'

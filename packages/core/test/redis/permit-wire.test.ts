@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { FaultProxy } from '@holdfast/testing'
+import type { FaultProxy } from '@holdfast/faults/harness'
 import type { LockClient, PermitExpirableSemaphore } from '../../src/index.js'
 import { acquireExpirableScript, releaseExpirableScript } from '../../src/scripts/permit-semaphore.js'
 import { eventually } from './support/harness.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { FaultProxy } from '@holdfast/testing'
+import { FaultProxy } from '@holdfast/faults/harness'
 import { eventually, redisUrl, useHarness } from './support/harness.js'
 import { useLockWorkers } from './support/lock-workers.js'
 

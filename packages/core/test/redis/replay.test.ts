@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { RedisServer, type FaultProxy } from '@holdfast/testing'
+import { RedisServer, type FaultProxy } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import { RedisUnavailableError, WrongTypeError, type LockClient, type LockHold } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { RedisReplication } from '@holdfast/testing'
+import { RedisReplication } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions, type LockHold } from '../../src/index.js'
 import { acquireScript } from '../../src/scripts/lock.js'

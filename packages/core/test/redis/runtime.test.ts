@@ -8,7 +8,7 @@ const spies = new ProcessSpies()
 afterAll(() => spies.restore())
 
 // Loaded behind the spies, so that what is bound at load is seen.
-const { ManualClock } = await import('@holdfast/testing')
+const { ManualClock } = await import('@holdfast/faults/harness')
 const { waitBehind } = await import('./support/behind.js')
 const { eventually } = await import('./support/harness.js')
 const { seeded } = await import('./support/seeded.js')

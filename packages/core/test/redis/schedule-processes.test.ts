@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { WorkerProcess } from '@holdfast/testing'
+import { WorkerProcess } from '@holdfast/faults/harness'
 import { Cron } from 'croner'
 import { Queue, Worker } from 'bullmq'
 import cron from 'node-cron'

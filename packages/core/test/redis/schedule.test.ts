@@ -7,7 +7,7 @@ import {
   type ExclusiveRun,
   type TickOutcome,
 } from '../../src/schedule/index.js'
-import { FaultProxy, ManualClock } from '@holdfast/testing'
+import { FaultProxy, ManualClock } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { carrierOf } from './support/carrier.js'
 import { eventually, redisUrl, signalled, useHarness } from './support/harness.js'

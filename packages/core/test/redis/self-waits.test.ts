@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { RedisServer } from '@holdfast/testing'
+import { RedisServer } from '@holdfast/faults/harness'
 import { useHarness } from './support/harness.js'
 import { useSmallPrograms } from './support/small-program.js'
 

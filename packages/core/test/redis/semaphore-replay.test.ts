@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { FaultProxy } from '@holdfast/testing'
+import type { FaultProxy } from '@holdfast/faults/harness'
 import type { LockClient, Semaphore } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { cancel, cancelScript } from '../../src/scripts/counter.js'

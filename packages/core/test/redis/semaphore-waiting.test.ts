@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { WorkerProcess } from '@holdfast/testing'
+import type { WorkerProcess } from '@holdfast/faults/harness'
 import type { LockClient, Semaphore } from '../../src/index.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'

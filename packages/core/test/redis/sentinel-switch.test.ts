@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { RedisSentinels } from '@holdfast/testing'
+import { RedisSentinels } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { LockClient, type Hold, type LockClientOptions, type LockEvents } from '../../src/index.js'
 import { eventually } from './support/harness.js'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { RedisSentinels, type RedisServer } from '@holdfast/testing'
+import { RedisSentinels, type RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../src/index.js'
 import { eventually } from './support/harness.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { FaultProxy } from '@holdfast/testing'
+import { FaultProxy } from '@holdfast/faults/harness'
 import type { LockLostError } from '../../src/index.js'
 import { sleep } from './support/harness.js'
 import { usePrivateServer } from './support/private-server.js'

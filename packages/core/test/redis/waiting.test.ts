@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { RedisServer } from '@holdfast/testing'
+import { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { LockClient } from '../../src/index.js'
 import { carrierOf } from './support/carrier.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { ManualClock } from '@holdfast/testing'
+import { ManualClock } from '@holdfast/faults/harness'
 import { CommandDeadlines, type InFlight } from '../../src/runtime/command-deadlines.js'
 
 const LIMIT_MS = 100

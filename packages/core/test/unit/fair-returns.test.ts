@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { ManualClock } from '@holdfast/testing'
+import { ManualClock } from '@holdfast/faults/harness'
 import { RejoinBatcher } from '../../src/queue/rejoin-batch.js'
 import { runtimeWith, systemRuntime } from '../../src/runtime/runtime.js'
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { ManualClock } from '@holdfast/testing'
+import { ManualClock } from '@holdfast/faults/harness'
 import type { Ticket } from '@holdfast/waiter'
 import { AcquireCall } from '../../src/acquire/acquire-call.js'
 import { HeldLocks } from '../../src/client/held-locks.js'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { FaultProxy, WorkerProcess, type RedisServer } from '@holdfast/testing'
+import { FaultProxy, WorkerProcess, type RedisServer } from '@holdfast/faults/harness'
 
 const WORKER = new URL('./worker.js', import.meta.url)
 

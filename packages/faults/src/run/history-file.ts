@@ -1,5 +1,5 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
-import type { HistoryEvent } from '@holdfast/testing'
+import type { HistoryEvent } from '@holdfast/faults/harness'
 import { nowMs } from './shared-clock.js'
 
 /**

@@ -1,5 +1,10 @@
 import { join } from 'node:path'
-import { checkHistory, formatViolation, type HistoryEvent, type HistoryOptions } from '@holdfast/testing'
+import {
+  checkHistory,
+  formatViolation,
+  type HistoryEvent,
+  type HistoryOptions,
+} from '@holdfast/faults/harness'
 import { readHistories } from './history-file.js'
 import type { Run, Verdict } from './scenario.js'
 

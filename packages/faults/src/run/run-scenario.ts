@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { RedisServer } from '@holdfast/testing'
+import { RedisServer } from '@holdfast/faults/harness'
 import { Fleet } from './fleet.js'
 import { openHistory, readHistories } from './history-file.js'
 import type { OptionSpecs, OptionValues } from './options.js'

@@ -1,4 +1,4 @@
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 import type { Fleet } from './fleet.js'
 import type { History } from './history-file.js'
 import type { OptionSpecs, OptionValues } from './options.js'

@@ -1,5 +1,5 @@
 // The module of every worker process: it serves the roles of the scenario that it is told, and loads no other.
-import { serveWorker } from '@holdfast/testing'
+import { serveWorker } from '@holdfast/faults/harness'
 import type { Scenario } from './scenario.js'
 
 const name = process.argv[2] ?? ''

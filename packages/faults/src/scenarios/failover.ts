@@ -1,6 +1,6 @@
 // Fail-overs that lose locks, again and again: how soon is a holder told? Then the same for a clock of Redis that steps.
 // What the figures mean: docs/reliability.md.
-import { FaultProxy, RedisReplication } from '@holdfast/testing'
+import { FaultProxy, RedisReplication } from '@holdfast/faults/harness'
 import { count, ms } from '../run/options.js'
 import { defineScenario } from '../run/scenario.js'
 import { stepClocks } from './failover/clock-steps.js'

@@ -1,6 +1,6 @@
 // Measures what docs/reliability.md says of each failure: on a server of its own, several times, as a table.
 import { LockClient } from '@holdfast/core'
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 import { count, text } from '../run/options.js'
 import { defineScenario, type Roles } from '../run/scenario.js'
 import { median, table } from '../run/table.js'

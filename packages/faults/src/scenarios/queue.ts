@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { locked } from '@holdfast/bullmq'
 import { LockClient } from '@holdfast/core'
-import { emit } from '@holdfast/testing'
+import { emit } from '@holdfast/faults/harness'
 import { Queue, Worker, type Job, type JobsOptions, type Processor, type WorkerOptions } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { Worker as Process } from '../run/fleet.js'

@@ -2,7 +2,7 @@
 // which one process writes.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadWriteLock } from '@holdfast/core'
-import type { HistoryEvent, Mode } from '@holdfast/testing'
+import type { HistoryEvent, Mode } from '@holdfast/faults/harness'
 import type { Fleet } from '../run/fleet.js'
 import { judge } from '../run/judge.js'
 import { count, flag } from '../run/options.js'

@@ -2,7 +2,7 @@
 // figures.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient, LockError, type RedLock } from '@holdfast/core'
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 import { count, ms, oneOf, someNumbers, someOf } from '../run/options.js'
 import { defineScenario, type Roles, type Run } from '../run/scenario.js'
 import { nowMs } from '../run/shared-clock.js'

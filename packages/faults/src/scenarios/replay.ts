@@ -2,7 +2,7 @@
 // and after each the count in Redis (I2). What it shows: docs/reliability.md.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LockEvents } from '@holdfast/core'
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import { count, someOf } from '../run/options.js'
 import { seededRandom } from '../run/random.js'

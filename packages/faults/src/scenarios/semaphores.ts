@@ -1,7 +1,7 @@
 // Semaphores and count-down latches with callers of several processes that are killed, or whose wires and Redis are
 // broken: what is in use at any moment, and what is there at rest. docs/semaphores.md has the figures.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 import { readHistories } from '../run/history-file.js'
 import { firstOf } from '../run/judge.js'
 import { count, ms, someOf, type OptionValues } from '../run/options.js'

@@ -1,7 +1,7 @@
 // Tokens of one fenced lock with callers of several processes, while its Redis restarts or loses its data: they grow
 // where docs/fenced-lock.md says so, and the last series shows what is lost where they do not.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkHistory, formatViolation, type HistoryEvent, type RedisServer } from '@holdfast/testing'
+import { checkHistory, formatViolation, type HistoryEvent, type RedisServer } from '@holdfast/faults/harness'
 import { openHistory, readHistories } from '../run/history-file.js'
 import { count } from '../run/options.js'
 import { seededRandom } from '../run/random.js'

@@ -1,6 +1,6 @@
 // Breaks Holdfast in every way there is, at random from a seed, and checks what its processes saw.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HistoryEvent } from '@holdfast/testing'
+import type { HistoryEvent } from '@holdfast/faults/harness'
 import { count, minutes, ms, oneOf, someOf } from '../run/options.js'
 import { judge } from '../run/judge.js'
 import { seededRandom } from '../run/random.js'

@@ -2,7 +2,7 @@
 // longer than without faults and one resync.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient, type AcquireOptions, type Hold } from '@holdfast/core'
-import { FaultProxy, type RedisServer } from '@holdfast/testing'
+import { FaultProxy, type RedisServer } from '@holdfast/faults/harness'
 import type { Fleet, Worker } from '../run/fleet.js'
 import { count, ms } from '../run/options.js'
 import { seededRandom, type SeededRandom } from '../run/random.js'

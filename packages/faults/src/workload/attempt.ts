@@ -1,5 +1,5 @@
 import { LockError, type Hold, type LockHold } from '@holdfast/core'
-import type { Mode } from '@holdfast/testing'
+import type { Mode } from '@holdfast/faults/harness'
 import type { History } from '../run/history-file.js'
 import { nowMs } from '../run/shared-clock.js'
 

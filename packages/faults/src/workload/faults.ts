@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LockClient } from '@holdfast/core'
-import type { FaultProxy, RedisServer } from '@holdfast/testing'
+import type { FaultProxy, RedisServer } from '@holdfast/faults/harness'
 import type { Fleet, Worker } from '../run/fleet.js'
 import type { History } from '../run/history-file.js'
 import type { SeededRandom } from '../run/random.js'

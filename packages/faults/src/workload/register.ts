@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { fencedSet } from '@holdfast/core'
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 import { Redis, type ChainableCommander } from 'ioredis'
 import { tokensOf } from './lock-kinds.js'
 

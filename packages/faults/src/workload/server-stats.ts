@@ -1,4 +1,4 @@
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 
 /** How many scripts a server has run since it began, or since its statistics were reset. */
 export const scriptsOf = async (redis: RedisServer): Promise<number> => {

@@ -1,5 +1,5 @@
 import { LockClient } from '@holdfast/core'
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 import type { Worker } from '../run/fleet.js'
 import type { OptionSpecs } from '../run/options.js'
 import type { Run } from '../run/scenario.js'

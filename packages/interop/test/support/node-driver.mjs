@@ -1,6 +1,6 @@
 // Holdfast by remote control: the same verbs as those of the Java driver, so that a test need not know which it has.
 import { LockClient } from '@holdfast/core'
-import { serveWorker } from '@holdfast/testing'
+import { serveWorker } from '@holdfast/faults/harness'
 import { Cluster, Redis } from 'ioredis'
 
 const { url, watchdogMs, fairWaitMs, resyncMs, prefix, cluster } = JSON.parse(process.argv[2])

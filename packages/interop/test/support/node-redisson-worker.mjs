@@ -1,5 +1,5 @@
 // The npm package node-redisson by remote control, as far as contention needs it.
-import { serveWorker } from '@holdfast/testing'
+import { serveWorker } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { Redisson } from 'node-redisson'
 

@@ -1,4 +1,4 @@
-import { WorkerProcess } from '@holdfast/testing'
+import { WorkerProcess } from '@holdfast/faults/harness'
 import {
   RemoteError,
   type Answer,

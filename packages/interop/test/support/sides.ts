@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals'
-import { RedisServer } from '@holdfast/testing'
+import { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { JavaSide } from './java-side.js'
 import { NodeSide } from './node-side.js'

@@ -17,7 +17,7 @@ import { ClientClosedError, ContextRequiredError, LockClient, RedisUnavailableEr
 import { Redis } from 'ioredis'
 import { lastValueFrom } from 'rxjs'
 import 'reflect-metadata'
-import { freePort } from '../../../testing/src/free-port.js'
+import { freePort } from '../../../faults/src/harness/servers/free-port.js'
 import { eventually, signalled } from '../../../core/test/redis/support/harness.js'
 import { usePrivateServer } from '../../../core/test/redis/support/private-server.js'
 import {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { ManualClock } from '@holdfast/testing'
+import { ManualClock } from '@holdfast/faults/harness'
 import { type Attempt, Waiter } from '../../src/index.js'
 import { FakeWakeSource } from '../fake-wake-source.js'
 import { type Caller, done, Rig } from '../rig.js'

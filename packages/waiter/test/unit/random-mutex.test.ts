@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { ManualClock } from '@holdfast/testing'
+import { ManualClock } from '@holdfast/faults/harness'
 import { type Attempt, Waiter, type WaitOutcome } from '../../src/index.js'
 
 const callers = 200

@@ -1,5 +1,5 @@
 import { afterEach, expect } from '@jest/globals'
-import { ManualClock } from '@holdfast/testing'
+import { ManualClock } from '@holdfast/faults/harness'
 import {
   Watchdog,
   type Grant,

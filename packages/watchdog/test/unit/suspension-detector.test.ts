@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { ManualClock } from '@holdfast/testing'
+import { ManualClock } from '@holdfast/faults/harness'
 import { SuspensionDetector } from '../../src/suspension-detector.js'
 
 describe('SuspensionDetector', () => {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals'
-import { RedisCluster, type ClusterOptions, type RedisServer } from '@holdfast/testing'
+import { RedisCluster, type ClusterOptions, type RedisServer } from '@holdfast/faults/harness'
 import calculateSlot from 'cluster-key-slot'
 import { Cluster } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'

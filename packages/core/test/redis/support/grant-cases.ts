@@ -1,4 +1,4 @@
-import type { Fault, FaultProxy } from '@holdfast/testing'
+import type { Fault, FaultProxy } from '@holdfast/faults/harness'
 import type { Script } from '../../../src/redis/script.js'
 import { runsOf } from './requests.js'
 import type { SlowClock } from './slow-clock.js'

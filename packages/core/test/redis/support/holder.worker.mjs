@@ -1,5 +1,5 @@
 import { LockClient } from '@holdfast/core'
-import { serveWorker } from '@holdfast/testing'
+import { serveWorker } from '@holdfast/faults/harness'
 import { Cluster, Redis } from 'ioredis'
 
 /** The same Redis as that of the test that started it. */

@@ -1,5 +1,5 @@
 import { afterEach } from '@jest/globals'
-import { WorkerProcess } from '@holdfast/testing'
+import { WorkerProcess } from '@holdfast/faults/harness'
 import { carrierPackage } from './carrier.js'
 import { redisUrl } from './harness.js'
 

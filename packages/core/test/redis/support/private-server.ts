@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect } from '@jest/globals'
-import { RedisServer } from '@holdfast/testing'
+import { RedisServer } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { carrierOf, connectionTo } from './carrier.js'

@@ -1,4 +1,4 @@
-import { commandsIn, type Matcher } from '@holdfast/testing'
+import { commandsIn, type Matcher } from '@holdfast/faults/harness'
 import type { Script } from '../../../src/redis/script.js'
 
 /** Matches a chunk in which a client runs the script, by digest or text; `where` sees its ARGV. */

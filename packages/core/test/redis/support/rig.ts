@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals'
-import { FaultProxy, RedisServer, type RedisServerOptions } from '@holdfast/testing'
+import { FaultProxy, RedisServer, type RedisServerOptions } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { portOf } from '../../../src/redis/open-port.js'

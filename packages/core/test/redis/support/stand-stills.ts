@@ -1,4 +1,4 @@
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { eventually, sleep } from './harness.js'
 

@@ -1,6 +1,6 @@
 // A service whose callers stand in the line of one fair lock. Runs against the built packages.
 import { LockClient } from '@holdfast/core'
-import { serveWorker } from '@holdfast/testing'
+import { serveWorker } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { openCarrier } from './open-carrier.mjs'
 

@@ -1,6 +1,6 @@
 // A service that writes under a fenced lock. Runs against the built packages.
 import { LockClient } from '@holdfast/core'
-import { serveWorker } from '@holdfast/testing'
+import { serveWorker } from '@holdfast/faults/harness'
 
 let hold
 

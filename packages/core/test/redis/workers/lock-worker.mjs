@@ -1,6 +1,6 @@
 // A service of its own: one client, told what to do by the test. Runs against the built packages.
 import { LockClient } from '@holdfast/core'
-import { emit, serveWorker } from '@holdfast/testing'
+import { emit, serveWorker } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { setImmediate } from 'node:timers'
 import { openCarrier } from './open-carrier.mjs'

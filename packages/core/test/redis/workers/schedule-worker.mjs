@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient } from '@holdfast/core'
 import { exclusive } from '@holdfast/core/schedule'
-import { emit, serveWorker } from '@holdfast/testing'
+import { emit, serveWorker } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 
 let locks

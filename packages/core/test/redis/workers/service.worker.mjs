@@ -1,6 +1,6 @@
 // A service that gives everything back on SIGTERM. Runs against the built packages.
 import { LockClient } from '@holdfast/core'
-import { emit, serveWorker } from '@holdfast/testing'
+import { emit, serveWorker } from '@holdfast/faults/harness'
 
 let locks
 

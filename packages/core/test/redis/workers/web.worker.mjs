@@ -2,7 +2,7 @@
 import { LockClient } from '@holdfast/core'
 import { Locked } from '@holdfast/core/decorators'
 import { expressLocks, fastifyLocks, honoLocks, koaLocks } from '@holdfast/core/http'
-import { serveWorker } from '@holdfast/testing'
+import { serveWorker } from '@holdfast/faults/harness'
 import { createServer } from 'node:http'
 import { Redis } from 'ioredis'
 

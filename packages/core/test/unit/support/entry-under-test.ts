@@ -1,4 +1,4 @@
-import { ManualClock } from '@holdfast/testing'
+import { ManualClock } from '@holdfast/faults/harness'
 import { ALONE, type AcquireTerms, type HoldChange } from '../../../src/entry/entry-command.js'
 import { LockEntry, type EntryCommands, type EntryServices } from '../../../src/entry/lock-entry.js'
 import type { Holder } from '../../../src/entry/named-entry.js'

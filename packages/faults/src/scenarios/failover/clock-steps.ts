@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LockClient, LockHold } from '@holdfast/core'
-import { FaultProxy, type RedisServer } from '@holdfast/testing'
+import { FaultProxy, type RedisServer } from '@holdfast/faults/harness'
 import { after, inMs, withClients, type Finding } from './clients.js'
 import { startSteppedServer, type SteppedServer } from './stepped-clock.js'
 

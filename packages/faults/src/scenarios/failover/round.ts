@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LockClient, LockHold } from '@holdfast/core'
-import type { FaultProxy, RedisReplication, RedisServer } from '@holdfast/testing'
+import type { FaultProxy, RedisReplication, RedisServer } from '@holdfast/faults/harness'
 import type { SeededRandom } from '../../run/random.js'
 import { withClients } from './clients.js'
 

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { RedisServer } from '@holdfast/testing'
+import { RedisServer } from '@holdfast/faults/harness'
 
 const PROBE_MS = 5_000
 const output = async (program: string, args: readonly string[], timeout = 0): Promise<string> => {

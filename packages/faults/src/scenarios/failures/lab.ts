@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient, type LockClientOptions, type LockHold } from '@holdfast/core'
-import { RedisServer } from '@holdfast/testing'
+import { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import type { Fleet, Worker } from '../../run/fleet.js'
 import type { SeededRandom } from '../../run/random.js'

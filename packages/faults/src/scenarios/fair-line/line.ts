@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient, type Lock } from '@holdfast/core'
-import type { RedisServer } from '@holdfast/testing'
+import type { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import type { Fleet, Worker } from '../../run/fleet.js'
 import type { Run } from '../../run/scenario.js'

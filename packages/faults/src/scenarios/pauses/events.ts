@@ -1,4 +1,4 @@
-import type { HistoryEvent } from '@holdfast/testing'
+import type { HistoryEvent } from '@holdfast/faults/harness'
 import type { History } from '../../run/history-file.js'
 
 /** How a holder was paused, and for how many leases. */

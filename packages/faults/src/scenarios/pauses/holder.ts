@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout } from 'node:timers'
 import { setImmediate as nextLoop, setTimeout as sleep } from 'node:timers/promises'
-import { emit } from '@holdfast/testing'
+import { emit } from '@holdfast/faults/harness'
 import { seededRandom, type SeededRandom } from '../../run/random.js'
 import { nowMs } from '../../run/shared-clock.js'
 import type { Pause } from './events.js'

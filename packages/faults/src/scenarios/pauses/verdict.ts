@@ -1,4 +1,4 @@
-import { checkHistory, formatViolation, type Violation } from '@holdfast/testing'
+import { checkHistory, formatViolation, type Violation } from '@holdfast/faults/harness'
 import { firstOf } from '../../run/judge.js'
 import type { Verdict } from '../../run/scenario.js'
 import { table } from '../../run/table.js'

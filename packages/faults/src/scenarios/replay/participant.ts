@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { LockClient, type LockEvents } from '@holdfast/core'
-import { FaultProxy, type RedisServer } from '@holdfast/testing'
+import { FaultProxy, type RedisServer } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import type { SeededRandom } from '../../run/random.js'
 import type { Compared } from './comparison.js'

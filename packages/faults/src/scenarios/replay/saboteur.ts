@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { commandsIn, type Fault, type FaultProxy, type Matcher } from '@holdfast/testing'
+import { commandsIn, type Fault, type FaultProxy, type Matcher } from '@holdfast/faults/harness'
 import { renewScript } from '../../../../core/build/scripts/lock.js'
 import type { SeededRandom } from '../../run/random.js'
 import { Counts } from './counts.js'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hold, LockClient } from '@holdfast/core'
-import type { Mode } from '@holdfast/testing'
+import type { Mode } from '@holdfast/faults/harness'
 import { Attempt, release, type Held } from '../../workload/attempt.js'
 import { kindOf, lockNamed, readWriteNamed, type PlainFace } from '../../workload/lock-kinds.js'
 import { trust, work, type WorkParts } from './work.js'

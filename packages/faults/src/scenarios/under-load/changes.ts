@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LockClientOptions } from '@holdfast/core'
-import { RedisCluster, RedisSentinels, type FailOverMode, type RedisServer } from '@holdfast/testing'
+import { RedisCluster, RedisSentinels, type FailOverMode, type RedisServer } from '@holdfast/faults/harness'
 import { Cluster, Redis } from 'ioredis'
 
 // Some nodes need a while to forgive a node its last election (see RedisCluster.failOver).

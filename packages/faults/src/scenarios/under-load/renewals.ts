@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient } from '@holdfast/core'
-import { RedisCluster, type RedisServer } from '@holdfast/testing'
+import { RedisCluster, type RedisServer } from '@holdfast/faults/harness'
 import { Cluster } from 'ioredis'
 import { scriptStatsOf } from '../../workload/server-stats.js'
 
