@@ -21,30 +21,51 @@ const CLEAN_UP = 'kill -9 "$1" 2>/dev/null; rm -rf "$2"'
  */
 export const fromPath = async () => {
   const program = await serverOnPath()
-  return program && launch(program)
+  return program && launch(program, `${program} from the PATH`)
 }
 
+/**
+ * A private server of the program that HOLDFAST_REDIS_SERVER names.
+ *
+ * @returns {Promise<import('./provide-redis.mjs').ProvidedRedis | undefined>} undefined where it names none
+ */
+export const fromNamedProgram = async () => {
+  const program = await namedProgram()
+  return program && launch(program, program)
+}
+
+/** @returns {Promise<string | undefined>} the program that HOLDFAST_REDIS_SERVER names @throws when it does not run */
+const namedProgram = async () => {
+  const program = process.env.HOLDFAST_REDIS_SERVER
+  if (!program) return undefined
+  if (await works(program, ['--version'])) return program
+  throw new Error(`HOLDFAST_REDIS_SERVER names '${program}', which does not run`)
+}
+
+/** @returns {Promise<string | undefined>} what starts servers: the program of HOLDFAST_REDIS_SERVER, or one of the PATH */
+export const serverProgram = async () => (await namedProgram()) ?? (await serverOnPath())
+
 /** @returns {Promise<string | undefined>} `redis-server` or `valkey-server` */
-export const serverOnPath = async () => {
+const serverOnPath = async () => {
   for (const program of ['redis-server', 'valkey-server']) {
     if (await works(program, ['--version'])) return program
   }
   return undefined
 }
 
-/** @param {string} program */
-const launch = async (program) => {
+/** @param {string} program @param {string} how where it comes from, for people */
+const launch = async (program, how) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-redis-'))
   try {
     for (let attempt = 1; ; attempt += 1) {
       // Below the ephemeral ports, where a client's outgoing connection could sit on the same number.
       const port = randomInt(20_000, 32_000)
       const server = spawnServer(program, port, folder)
-      if (await answers(server, port)) return provided(program, port, server)
+      if (await answers(server, port)) return provided(`${how}, port ${port}`, port, server)
       await server.stop()
       const portTaken = /address already in use/i.test(server.output())
       if (!portTaken || attempt === PORT_ATTEMPTS) {
-        throw new Error(`${program} is on the PATH but does not start:\n${server.output()}`)
+        throw new Error(`${how} does not start:\n${server.output()}`)
       }
     }
   } catch (error) {
@@ -53,11 +74,7 @@ const launch = async (program) => {
   }
 }
 
-const provided = (program, port, server) => ({
-  url: `redis://127.0.0.1:${port}`,
-  how: `${program} from the PATH, port ${port}`,
-  stop: server.stop,
-})
+const provided = (how, port, { stop }) => ({ url: `redis://127.0.0.1:${port}`, how, stop })
 
 const spawnServer = (program, port, folder) => {
   const place = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder]

@@ -6,12 +6,14 @@ import { spawn } from 'node:child_process'
  *
  * @param {string} program
  * @param {string[]} args
- * @param {{ env?: Record<string, string>, limitMs?: number }} [options] added environment, time limit in ms
+ * @param {{ env?: Record<string, string>, limitMs?: number, cwd?: string }} [options] added
+ *   environment, time limit in ms, folder to run in
  * @returns {Promise<string>}
  */
-export const run = (program, args, { env = {}, limitMs = 0 } = {}) =>
+export const run = (program, args, { env = {}, limitMs = 0, cwd } = {}) =>
   new Promise((resolve, reject) => {
     const child = spawn(program, args, {
+      cwd,
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { installWithPackageManager } from './from-package-manager.mjs'
-import { serverOnPath } from './from-path.mjs'
+import { serverProgram } from './from-path.mjs'
 import { redisImage } from './from-testcontainers.mjs'
 import { whenWeAreGone } from './guardian.mjs'
 import { run, works } from './run.mjs'
@@ -13,20 +13,20 @@ const LIBRARY = /\.so(\.[\d.]+)?$/
 
 /**
  * @typedef {object} ServerProgram
- * @property {string} path the PATH on which it is found
+ * @property {string} path the PATH on which it is found, unless HOLDFAST_REDIS_SERVER names it
  * @property {() => Promise<void>} remove
  */
 
 /**
- * The program that tests start servers of their own with, to kill, stop and empty them. Where none is on the PATH
- * it is taken out of a Docker image, or installed.
+ * The program that tests start servers of their own with, to kill, stop and empty them. Where none is on the PATH,
+ * and HOLDFAST_REDIS_SERVER names none, it is taken out of a Docker image, or installed.
  *
  * @param {{ log: (line: string) => void }} options
  * @returns {Promise<ServerProgram>}
  */
 export const provideServerProgram = async ({ log }) => {
   const present = { path: process.env.PATH, remove: async () => undefined }
-  if (await serverOnPath()) return present
+  if (await serverProgram()) return present
   try {
     const taken = await fromImage(log)
     if (taken) return taken

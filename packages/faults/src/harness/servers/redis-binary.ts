@@ -17,8 +17,13 @@ const probe = async (path: string): Promise<RedisBinary> => {
   return { path, major: Number(major) }
 }
 
-/** The server to launch: `binary` when given, else redis-server or valkey-server from the PATH. */
-export const findRedisBinary = async (binary?: string): Promise<RedisBinary> => {
+/**
+ * The server to launch: `binary` when given, else the program that HOLDFAST_REDIS_SERVER names, else redis-server or
+ * valkey-server from the PATH.
+ */
+export const findRedisBinary = async (
+  binary: string | undefined = process.env.HOLDFAST_REDIS_SERVER || undefined,
+): Promise<RedisBinary> => {
   if (binary !== undefined) return probe(binary)
   for (const name of ['redis-server', 'valkey-server']) {
     try {

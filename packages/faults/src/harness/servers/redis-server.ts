@@ -16,7 +16,7 @@ export interface RedisServerOptions {
   readonly args?: readonly string[]
   /** A loopback port; a free one by default. */
   readonly port?: number
-  /** Server program; redis-server or else valkey-server from the PATH by default. */
+  /** Server program; by default that of HOLDFAST_REDIS_SERVER, else redis-server or valkey-server from the PATH. */
   readonly binary?: string
   /** A sentinel, which monitors nothing yet, instead of a data server. */
   readonly sentinel?: boolean

@@ -5,7 +5,7 @@ import type { RedisServerOptions } from './redis-server.js'
 export interface TopologyOptions {
   /** More arguments for every data server, as on its command line. */
   readonly args?: readonly string[]
-  /** Server program; redis-server or else valkey-server from the PATH by default. */
+  /** Server program; by default that of HOLDFAST_REDIS_SERVER, else redis-server or valkey-server from the PATH. */
   readonly binary?: string
 }
 
