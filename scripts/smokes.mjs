@@ -47,7 +47,8 @@ const runAll = async (commands, jobs) => {
       const startedAt = performance.now()
       const { code, output } = await run(next)
       const seconds = Math.round((performance.now() - startedAt) / 1_000)
-      console.log(`${code === 0 ? 'ok    ' : 'FAILED'}  ${next}  (${seconds} s)`)
+      const [skipped] = /^Skipped: .*$/m.exec(output) ?? []
+      console.log(`${code === 0 ? 'ok    ' : 'FAILED'}  ${next}  (${skipped ?? `${seconds} s`})`)
       if (code !== 0) console.log(output)
       failed += code === 0 ? 0 : 1
     }

@@ -42,12 +42,16 @@ export const main = async (args: readonly string[]): Promise<number> => {
     { seed, history, json, ...options }: CommonOptions,
   ): Promise<void> => {
     console.error(`${scenario.name}, seed ${seed}${scenario.heading ? `, ${scenario.heading(options)}` : ''}`)
-    const { report, violations, figures } = await runScenario(
+    const { report, violations, figures, skipped } = await runScenario(
       scenario,
       options,
       { seed, history },
       interrupted,
     )
+    if (skipped !== undefined) {
+      console.log(`Skipped: ${skipped}.`)
+      return
+    }
     const found = violations.length === 0 ? ['No violation.'] : violations.map((each) => `\n${each}`)
     console.log(json === true ? JSON.stringify({ figures, violations }) : [...report, ...found].join('\n'))
     code = violations.length === 0 ? 0 : 1

@@ -16,11 +16,14 @@ export class Fleet {
   readonly #scenario: string
   readonly #folder: string
   readonly #files: string[] = []
+  readonly #cores: readonly (string | undefined)[]
   #workers: Worker[] = []
 
-  constructor(scenario: string, folder: string) {
+  /** @param cores modules that processes load for `@holdfast/core`, in turns; undefined: the one of this tree */
+  constructor(scenario: string, folder: string, cores: readonly (string | undefined)[] = []) {
     this.#scenario = scenario
     this.#folder = folder
+    this.#cores = cores
   }
 
   /** Those that live. */
@@ -38,11 +41,14 @@ export class Fleet {
     settings: Readonly<Record<string, unknown>>,
     { through, isolate }: { through?: RedisServer; isolate?: (worker: Worker) => void } = {},
   ): Promise<Worker> {
-    const name = `worker-${this.#files.length}`
+    const nth = this.#files.length
+    const name = `worker-${nth}`
     const file = join(this.#folder, `${name}.jsonl`)
     this.#files.push(file)
     const proxy = through && (await FaultProxy.start(through))
-    const process = await WorkerProcess.start(WORKER, { args: [this.#scenario] })
+    const process = await WorkerProcess.start(WORKER, {
+      args: [this.#scenario, this.#cores[nth % this.#cores.length] ?? []].flat(),
+    })
     const worker = { name, process, file, proxy }
     this.#workers.push(worker)
     isolate?.(worker)

@@ -63,11 +63,11 @@ export const minutes = (value: number, help: string): OptionSpec<number> => ({
   parse: (text) => numberOf(text, 0.01, 1_440),
 })
 
-/** Any text; none by default. */
-export const text = (help: string): OptionSpec<string> => ({
+/** Any text. @param absent how the help names what is meant without it */
+export const text = (help: string, absent = 'none'): OptionSpec<string> => ({
   help,
   default: '',
-  defaultText: 'none',
+  defaultText: absent,
   value: 'TEXT',
   parse: (given) => given,
 })
@@ -106,6 +106,12 @@ export const someOf = <const T extends string>(
     })
   },
 })
+
+/** What a scenario has without arguments. */
+export const defaultsOf = <S extends OptionSpecs>(specs: S): OptionValues<S> =>
+  Object.fromEntries(
+    Object.entries(specs).map(([name, spec]) => [name, spec.default as unknown]),
+  ) as OptionValues<S>
 
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 

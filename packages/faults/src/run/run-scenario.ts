@@ -1,12 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RedisServer } from '@holdfast/faults/harness'
 import { Fleet } from './fleet.js'
 import { openHistory, readHistories } from './history-file.js'
-import type { OptionSpecs, OptionValues } from './options.js'
+import { defaultsOf, type OptionSpecs, type OptionValues } from './options.js'
 import { seededRandom } from './random.js'
-import type { Scenario, Verdict } from './scenario.js'
+import type { Part, Run, Scenario, Verdict } from './scenario.js'
 
 /** What every scenario takes besides its own options. */
 export interface CommonOptions {
@@ -17,6 +17,16 @@ export interface CommonOptions {
   readonly json?: boolean | undefined
 }
 
+/** What is the same for a run and its parts. */
+interface Frame {
+  readonly folder: string
+  readonly seed: number
+  readonly startedAt: number
+  readonly interrupted: AbortSignal
+  /** Files of events. */
+  readonly files: string[]
+}
+
 /** Runs a scenario once, in a folder of its own, and leaves nothing of it behind. */
 export const runScenario = async <S extends OptionSpecs>(
   scenario: Scenario<S>,
@@ -25,10 +35,29 @@ export const runScenario = async <S extends OptionSpecs>(
   interrupted: AbortSignal,
 ): Promise<Verdict> => {
   const folder = await mkdtemp(join(tmpdir(), `holdfast-${scenario.name}-`))
+  const files: string[] = []
+  try {
+    const frame = { folder, seed, startedAt: performance.now(), interrupted, files }
+    return (await play(scenario, options, frame)).verdict
+  } finally {
+    if (kept !== undefined) {
+      const events = readHistories(files)
+      await writeFile(kept, events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+    }
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const play = async <S extends OptionSpecs>(
+  scenario: Scenario<S>,
+  options: OptionValues<S>,
+  frame: Frame,
+  cores: readonly (string | undefined)[] = [],
+): Promise<Part> => {
+  const { folder, seed, startedAt, interrupted } = frame
   const file = join(folder, 'runner.jsonl')
   const history = openHistory(file, 'runner')
-  const fleet = new Fleet(scenario.name, folder)
-  const startedAt = performance.now()
+  const fleet = new Fleet(scenario.name, folder, cores)
   const ended = new Promise<never>((_, reject) => {
     const end = (): void => reject(interrupted.reason as Error)
     if (interrupted.aborted) end()
@@ -36,7 +65,8 @@ export const runScenario = async <S extends OptionSpecs>(
   })
   ended.catch(() => undefined)
   const stops: (() => unknown)[] = []
-  const run = {
+  let parts = 0
+  const run: Run<S> = {
     ...{ options, seed, history, fleet, folder, interrupted },
     random: seededRandom(seed),
     unlessInterrupted: <T>(work: Promise<T>): Promise<T> => Promise.race([work, ended]),
@@ -48,17 +78,18 @@ export const runScenario = async <S extends OptionSpecs>(
       stops.unshift(() => redis.stop())
       return redis
     },
+    part: async (other, given, ofPart) => {
+      const own = join(folder, `part-${(parts += 1)}`)
+      await mkdir(own)
+      return play(other, { ...defaultsOf(other.options), ...given }, { ...frame, folder: own }, ofPart)
+    },
   }
   try {
-    return await scenario.run(run)
+    return { verdict: await scenario.run(run), files: fleet.files }
   } finally {
     history.close()
+    frame.files.push(...fleet.files, file)
     await fleet.stop()
     for (const stop of stops) await stop()
-    if (kept !== undefined) {
-      const events = readHistories([...fleet.files, file])
-      await writeFile(kept, events.map((event) => `${JSON.stringify(event)}\n`).join(''))
-    }
-    await rm(folder, { recursive: true, force: true })
   }
 }

@@ -12,6 +12,8 @@ export interface Verdict {
   readonly violations: readonly string[]
   /** What was measured, for `--json`. */
   readonly figures?: unknown
+  /** Why nothing was run, where this machine cannot. */
+  readonly skipped?: string
 }
 
 /** What a scenario gets for one run. Everything it starts by this is ended after it, however it ends. */
@@ -32,8 +34,24 @@ export interface Run<S extends OptionSpecs> {
   readonly after: (stop: () => unknown) => void
   /** The work, or the reason why the program is asked to end, whichever comes first. */
   readonly unlessInterrupted: <T>(work: Promise<T>) => Promise<T>
+  /**
+   * Runs another scenario as a part of this one, with the same seed.
+   *
+   * @param cores modules that its processes load for `@holdfast/core`, in turns; undefined: the one of this tree
+   */
+  readonly part: <P extends OptionSpecs>(
+    scenario: Scenario<P>,
+    options: Partial<OptionValues<P>>,
+    cores: readonly (string | undefined)[],
+  ) => Promise<Part>
   /** A line of progress, on stderr, with the seconds that have passed. */
   readonly progress: (line: string) => void
+}
+
+/** What a part of a run found, and what its processes saw, each in its file. */
+export interface Part {
+  readonly verdict: Verdict
+  readonly files: readonly string[]
 }
 
 /** The functions that the controller calls in a worker process by their names. Arguments and results travel as JSON. */

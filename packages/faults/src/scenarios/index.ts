@@ -11,12 +11,14 @@ import { semaphores } from './semaphores.js'
 import { redLockHung } from './red-lock-hung.js'
 import { tokens } from './tokens.js'
 import { torture } from './torture.js'
+import { twoVersions } from './two-versions.js'
 import { underLoad } from './under-load.js'
 import { wakeUps } from './wake-ups.js'
 
 /** All fault programs. A new one is a file here and a line in this list. */
 export const SCENARIOS: readonly Scenario[] = [
   torture,
+  twoVersions,
   pauses,
   replay,
   failover,

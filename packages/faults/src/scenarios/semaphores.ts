@@ -37,8 +37,10 @@ const EACH = 4
 const ROUND_MS = 3_000
 // Until the last fault has healed everywhere: reconnects, leases of processes that were killed.
 const SETTLE_MS = 2_500
-// Where Redis loses its data nothing is promised, and nobody can take a permit away by force.
-const FAULTS = FAULT_NAMES.filter((name) => !['redis-restarts-empty', 'force-unlock'].includes(name))
+/** Where Redis loses its data nothing is promised, and nobody can take a permit away by force. */
+export const SEMAPHORE_FAULTS = FAULT_NAMES.filter(
+  (name) => !['redis-restarts-empty', 'force-unlock'].includes(name),
+)
 // They hold no command up that is on its way.
 const CALM_WIRES: readonly FaultName[] = [
   'process-killed',
@@ -50,7 +52,7 @@ const CALM_WIRES: readonly FaultName[] = [
 
 const OPTIONS = {
   seconds: count(20, 'how long faults go on'),
-  faults: someOf(FAULTS, 'faults', { mayBeNone: true, preset: ['process-killed'] }),
+  faults: someOf(SEMAPHORE_FAULTS, 'faults', { mayBeNone: true, preset: ['process-killed'] }),
   kinds: someOf(KINDS, 'permits without an end, permits that end, and latches'),
   processes: count(4, 'worker processes', { least: 2 }),
   callers: count(8, 'callers in each process'),
