@@ -1,4 +1,5 @@
 // The way to the fault programs of packages/faults, with a server program on the PATH: `npm run faults -- --help`.
+import { interruption } from './interruption.mjs'
 import { installFaketime } from './redis/from-package-manager.mjs'
 import { works } from './redis/run.mjs'
 import { provideServerProgram } from './redis/server-program.mjs'
@@ -12,7 +13,7 @@ process.env.PATH = program.path
 const setsClock = args[0] === 'failover' && !args.includes('--help')
 if (setsClock && !(await works('faketime', ['--version']))) await installFaketime({ log }).catch(log)
 try {
-  process.exitCode ||= await main(args)
+  process.exitCode ||= await main(args, interruption())
 } finally {
   await program.remove()
 }

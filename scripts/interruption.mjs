@@ -1,8 +1,8 @@
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 
 /**
- * A signal that aborts when the process is asked to end. Ending is left to whoever listens, who closes connections
- * and stops servers first; the exit code is set already.
+ * A signal that aborts when the process is asked to end. Ending is left to the listeners, which close
+ * connections and stop servers first; the exit code is set already.
  *
  * @returns {AbortSignal}
  */

@@ -20,11 +20,10 @@ export const COMMANDS = {
   faults: { step: 'scripts/faults.mjs torture --minutes 1' },
   'test:topologies': { step: 'scripts/topologies.mjs --smoke' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
-  'test:telemetry': { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
-  'bench:telemetry': { smoke: 'scripts/telemetry-overhead.mjs --rounds 1 --ms 20 --processes 1' },
+  'bench:telemetry': { smoke: 'packages/bench/telemetry.mjs --rounds 1 --ms 20 --processes 1' },
   // Skipped where there is no JDK, and says so.
   'bench:redisson': { smoke: 'scripts/interop.mjs --bench --brief' },
   types: { step: 'npm run types' },
@@ -49,6 +48,7 @@ export const SCENARIOS_RUN_ELSEWHERE = {
   'readers-and-writers': { test: 'packages/core/test/redis/readers-and-writers.test.ts' },
   'fair-line': { test: 'packages/core/test/redis/fair-line.test.ts' },
   queue: { test: 'packages/bullmq/test/redis/queue-of-processes.test.ts' },
+  telemetry: { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },
   tokens: { test: 'packages/core/test/redis/fencing-tokens.test.ts' },
   semaphores: { test: 'packages/core/test/redis/semaphores-of-processes.test.ts' },
 }

@@ -1,5 +1,4 @@
 import { Command, CommanderError } from 'commander'
-import { interruption } from './run/interruption.js'
 import { count, optionOf } from './run/options.js'
 import { runScenario, type CommonOptions } from './run/run-scenario.js'
 import type { Scenario } from './run/scenario.js'
@@ -33,9 +32,12 @@ const program = (run: (scenario: Scenario, options: CommonOptions) => Promise<vo
   return faults
 }
 
-/** @returns the exit code @param args without those of Node */
-export const main = async (args: readonly string[]): Promise<number> => {
-  const interrupted = interruption()
+/**
+ * @returns the exit code
+ * @param args without those of Node
+ * @param interrupted aborts when the process is asked to end
+ */
+export const main = async (args: readonly string[], interrupted: AbortSignal): Promise<number> => {
   let code = 0
   const run = async (
     scenario: Scenario,

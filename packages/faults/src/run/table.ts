@@ -12,7 +12,7 @@ export const table = (rows: readonly (readonly string[])[]): string[] => {
 export const percentile = (sorted: readonly number[], part: number): number =>
   sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? 0
 
-/** @param values at least one */
+/** Of no values: NaN. */
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b)
   const half = sorted.length >> 1

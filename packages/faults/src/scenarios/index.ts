@@ -9,6 +9,7 @@ import { readersAndWriters } from './readers-and-writers.js'
 import { replay } from './replay.js'
 import { semaphores } from './semaphores.js'
 import { redLockHung } from './red-lock-hung.js'
+import { telemetry } from './telemetry.js'
 import { tokens } from './tokens.js'
 import { torture } from './torture.js'
 import { twoVersions } from './two-versions.js'
@@ -30,6 +31,7 @@ export const SCENARIOS: readonly Scenario[] = [
   semaphores,
   redLockHung,
   queue,
+  telemetry,
   abandoned,
   underLoad,
 ]

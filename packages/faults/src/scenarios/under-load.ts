@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { count, someOf } from '../run/options.js'
 import { seededRandom } from '../run/random.js'
 import { defineScenario, type Run } from '../run/scenario.js'
-import { table } from '../run/table.js'
+import { median, table } from '../run/table.js'
 import { CHANGES, type Change, type ChangeName, type Group } from './under-load/changes.js'
 import { Contenders } from './under-load/contenders.js'
 import { renewals, type RenewalCost, type Renewals } from './under-load/renewals.js'
@@ -123,16 +123,14 @@ const changeOnce = async (
   await sleep(SETTLED_MS)
 }
 
-const median = (values: readonly number[]): number | undefined =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
-const inMs = (value: number | undefined): string => (value === undefined ? '–' : `${Math.round(value)} ms`)
+const inMs = (value: number): string => (Number.isFinite(value) ? `${Math.round(value)} ms` : '–')
 
 const HEAD = ['', 'works again', 'at most', 'lost', 'stuck', 'wrong grants', 'promised']
 
 const row = ({ name, promise, againMs, wrong, lost, stuck }: Result): string[] => [
   name,
   inMs(median(againMs)),
-  inMs(againMs.length > 0 ? Math.max(...againMs) : undefined),
+  inMs(Math.max(...againMs)),
   ...[lost, stuck, wrong].map(String),
   promise,
 ]

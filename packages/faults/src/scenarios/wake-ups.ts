@@ -9,6 +9,7 @@ import { seededRandom, type SeededRandom } from '../run/random.js'
 import { defineScenario, type Roles, type Run } from '../run/scenario.js'
 import { nowMs } from '../run/shared-clock.js'
 import { percentile, table } from '../run/table.js'
+import { scriptsOf } from '../workload/server-stats.js'
 
 const LEASE_MS = 30_000
 const KILL_EVERY_MS = 100
@@ -237,13 +238,13 @@ const runPhase = async (
     harm = await endHarm()
   }
   interrupted.throwIfAborted()
-  const commands = await target.redis.commandStats()
+  const scripts = await scriptsOf(target.redis)
   const tookMs = performance.now() - startedAt
   await fleet.callAll('close')
   return figuresOf(
     phase,
     relays.flatMap(({ needs }) => needs),
-    { ...harm, tookMs, scripts: (commands.get('evalsha') ?? 0) + (commands.get('eval') ?? 0) },
+    { ...harm, tookMs, scripts },
   )
 }
 

@@ -35,8 +35,10 @@ const quiet = <R extends Redis | Cluster>(client: R): R => client.on('error', ()
 const slotOf = async ({ nodes: [node] }: RedisCluster, name: string): Promise<number> =>
   Number(await node?.command('CLUSTER', 'KEYSLOT', name))
 
-const restartStopped = async (nodes: readonly RedisServer[]): Promise<void> => {
-  await Promise.all(nodes.filter((node) => !node.running).map((node) => node.restart()))
+/** The whole group again: every server runs and has what its primary has. */
+const restored = async (group: RedisCluster | RedisSentinels): Promise<void> => {
+  await Promise.all(group.nodes.filter((node) => !node.running).map((node) => node.restart()))
+  await group.healReplication()
 }
 
 /** A cluster, and what happens to the primary of one of its slots. */
@@ -62,8 +64,7 @@ const onCluster = (
         }
       },
       heal: async () => {
-        await restartStopped(group.nodes)
-        await group.healReplication()
+        await restored(group)
         await sleep(REST_MS)
       },
       stop: () => group.stop(),
@@ -89,8 +90,7 @@ const onSentinels = (
         return { affected: names, change: () => change(group, former) }
       },
       heal: async () => {
-        await restartStopped(group.nodes)
-        await group.healReplication()
+        await restored(group)
         await group.settle()
       },
       stop: () => group.stop(),
@@ -130,13 +130,11 @@ const paused = async (group: RedisSentinels, former: RedisServer): Promise<void>
 const acks = (replicas: number): LockClientOptions => ({ replicas: { acks: replicas, timeoutMs: 500 } })
 const killAndBack = async (group: RedisCluster, slot: Slot): Promise<void> => {
   await kill(group, slot)
-  await slot.former.restart()
-  await group.healReplication()
+  await restored(group)
 }
 const crashAndBack = async (group: RedisSentinels, former: RedisServer): Promise<void> => {
   await crash(group, former)
-  await former.restart()
-  await group.healReplication()
+  await restored(group)
 }
 
 export const CHANGES = {

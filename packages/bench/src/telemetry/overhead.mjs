@@ -1,12 +1,10 @@
 import { RedisServer, WorkerProcess } from '@holdfast/faults/harness'
+import { quantile } from '../statistics.mjs'
 
-const WORKER = new URL('./overhead-worker.mjs', import.meta.url)
+const WORKER = new URL('./worker.mjs', import.meta.url)
 
 const NOBODY = 'nobody subscribed'
 const LOOKED_ON = ['a listener that does nothing', 'metrics: producer', 'metrics: api']
-
-/** @param {number[]} values @param {number} share of them that are below */
-const quantile = (values, share) => values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? NaN
 
 /** @param {string[]} ways @param {(workers: any[]) => Promise<any>} measure */
 const withWorkers = async (ways, { flows, before, newNames }, measure) => {

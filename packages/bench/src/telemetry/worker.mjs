@@ -2,18 +2,15 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { serveWorker } from '@holdfast/faults/harness'
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
+import { collectGarbage } from '../garbage.mjs'
 
 const LEAD_IN_MS = 300
 /** After somebody began or ceased to look on, in the same process. */
 const TURN_LEAD_IN_MS = 50
 
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc')
 /** A function for each flow: the lock of its next pair. */
 let locks = []
 let onlooker = { start() {}, stop() {} }

@@ -1,52 +1,70 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { kindOf, lockNamed } from '../torture/lock-names.mjs'
+import type { LockClient } from '@holdfast/core'
+import type { SeededRandom } from '../../run/random.js'
+import { kindOf, lockNamed, readWriteNamed, type PlainFace } from '../../workload/lock-kinds.js'
+import type { Tally } from './tally.js'
 
 const LONGEST_WAIT_MS = 1_500
 const LONGEST_WORK_MS = 20
-// What the names of the torture run are called by the metrics.
-const KINDS = { lock: 'reentrant', fair: 'fair', spin: 'spin', fenced: 'fenced', multi: 'multi' }
+/** How the metrics call the kinds of locks. A read-write lock has two. */
+const KINDS = { lock: 'reentrant', fair: 'fair', spin: 'spin', fenced: 'fenced', multi: 'multi' } as const
+const REENTRANT = ['reentrant', 'fair', 'fenced']
 export const POOL = 'pool:1'
 export const SEATS = 'seats:1'
 
+export interface CallerParts {
+  readonly locks: LockClient
+  readonly names: readonly string[]
+  readonly tally: Tally
+  readonly random: SeededRandom
+  readonly leaseMs: number
+}
+
+/** A lock that a caller aims at, and how the metrics call its kind. */
+interface Target {
+  readonly lock: PlainFace
+  readonly kind: string
+}
+
 /** One caller that wants locks and permits, again and again, and counts what it is told. */
 export class Caller {
-  #parts
+  readonly #parts: CallerParts
   #over = false
 
-  /** @param {{ locks: any, names: string[], tally: import('./tally.mjs').Tally, random: any, leaseMs: number }} parts */
-  constructor(parts) {
+  constructor(parts: CallerParts) {
     this.#parts = parts
   }
 
-  stop() {
+  stop(): void {
     this.#over = true
   }
 
-  async run() {
+  async run(): Promise<void> {
     const { random, names } = this.#parts
     const ofLocks = [this.#hold, this.#hold, this.#callback, this.#once, this.#impatient]
-    const others = [this.#pool, this.#seat]
     while (!this.#over) {
-      if (random.chance(0.2)) await random.pick(others).call(this)
-      else {
-        const { lock, kind } = this.#aim(random.pick(names))
-        const isSimple = ['reentrant', 'fair', 'fenced'].includes(kind)
-        await random.pick(isSimple ? [...ofLocks, this.#reentrant] : ofLocks).call(this, lock, kind)
+      if (random.chance(0.2)) {
+        await random.pick([this.#pool, this.#seat])()
+      } else {
+        const target = this.#aim(random.pick(names))
+        const ways = REENTRANT.includes(target.kind) ? [...ofLocks, this.#reentrant] : ofLocks
+        await random.pick(ways)(target)
       }
       await sleep(random.between(0, 15))
     }
   }
 
-  #aim(name) {
+  #aim(name: string): Target {
     const { locks, random } = this.#parts
-    const named = lockNamed(locks, name)
-    if (kindOf(name) !== 'read-write') return { lock: named, kind: KINDS[kindOf(name)] }
+    const kind = kindOf(name)
+    if (kind !== 'read-write') return { lock: lockNamed(locks, name), kind: KINDS[kind] }
+    const both = readWriteNamed(locks, name)
     return random.chance(0.6)
-      ? { lock: named.readLock(), kind: 'read' }
-      : { lock: named.writeLock(), kind: 'write' }
+      ? { lock: both.readLock(), kind: 'read' }
+      : { lock: both.writeLock(), kind: 'write' }
   }
 
-  #hold(lock, kind) {
+  readonly #hold = ({ lock, kind }: Target): Promise<void> => {
     const { tally, random, leaseMs } = this.#parts
     const lease = random.chance(0.3) ? { leaseMs: Math.round(random.between(100, leaseMs)) } : {}
     return tally.call(kind, undefined, async (acquired) => {
@@ -57,8 +75,8 @@ export class Caller {
     })
   }
 
-  #callback(lock, kind) {
-    return this.#parts.tally.call(kind, undefined, (acquired) =>
+  readonly #callback = ({ lock, kind }: Target): Promise<void> =>
+    this.#parts.tally.call(kind, undefined, (acquired) =>
       lock.withLock(
         async () => {
           acquired()
@@ -67,20 +85,18 @@ export class Caller {
         { waitMs: this.#patience() },
       ),
     )
-  }
 
-  #once(lock, kind) {
-    return this.#parts.tally.call(kind, undefined, async (acquired) => {
+  readonly #once = ({ lock, kind }: Target): Promise<void> =>
+    this.#parts.tally.call(kind, undefined, async (acquired) => {
       const hold = await lock.tryAcquire()
       if (!hold) return null
       acquired()
       await this.#work()
       return hold.release()
     })
-  }
 
-  #impatient(lock, kind) {
-    const signal = globalThis.AbortSignal.timeout(Math.round(this.#parts.random.between(0, 150)))
+  readonly #impatient = ({ lock, kind }: Target): Promise<void> => {
+    const signal = AbortSignal.timeout(Math.round(this.#parts.random.between(0, 150)))
     return this.#parts.tally.call(kind, signal, async (acquired) => {
       const hold = await lock.acquire({ signal })
       acquired()
@@ -89,7 +105,7 @@ export class Caller {
     })
   }
 
-  #reentrant(lock, kind) {
+  readonly #reentrant = ({ lock, kind }: Target): Promise<void> => {
     const { locks, tally } = this.#parts
     return locks.run(() =>
       tally.call(kind, undefined, async (acquired) => {
@@ -106,7 +122,7 @@ export class Caller {
     )
   }
 
-  #pool() {
+  readonly #pool = (): Promise<void> => {
     const { locks, tally } = this.#parts
     return tally.call('semaphore', undefined, (acquired) =>
       locks.getSemaphore(POOL).withPermits(
@@ -119,7 +135,7 @@ export class Caller {
     )
   }
 
-  #seat() {
+  readonly #seat = (): Promise<void> => {
     const { locks, tally } = this.#parts
     return tally.call('permit', undefined, async (acquired) => {
       const options = { renew: true, waitMs: this.#patience() }
@@ -132,13 +148,13 @@ export class Caller {
   }
 
   /** Sometimes so long that a renewal comes meanwhile, sometimes so short that the lock is passed on. */
-  #work() {
+  #work(): Promise<void> {
     const { random, leaseMs } = this.#parts
     if (random.chance(0.3)) return Promise.resolve()
     return sleep(random.between(0, random.chance(0.1) ? leaseMs : LONGEST_WORK_MS))
   }
 
-  #patience() {
+  #patience(): number {
     return Math.round(this.#parts.random.between(20, LONGEST_WAIT_MS))
   }
 }
