@@ -2,19 +2,14 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
+import { git, ROOT } from './checkout.js'
 
-const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 const CACHE = join(ROOT, '.cache/cores')
 const PACKAGES = ['core', 'waiter', 'watchdog']
 /** Those of this tree: what a commit's core is given is a connection, whatever the client. */
 const CLIENTS = ['ioredis', 'iovalkey', 'redis', '@redis/client']
-
-const run = promisify(execFile)
-const git = async (...args: string[]): Promise<string> =>
-  (await run('git', ['-C', ROOT, ...args])).stdout.trim()
 
 /** The history of this checkout does not have the commit, or there is none at all. */
 export class MissingHistoryError extends Error {
@@ -51,7 +46,7 @@ export const coreAt = async (commit: string): Promise<string> => {
   try {
     const archive = join(folder, 'sources.tar')
     await git('archive', '--output', archive, commit, ...PACKAGES.map((name) => `packages/${name}/src`))
-    await run('tar', ['-x', '-f', archive, '-C', folder])
+    await promisify(execFile)('tar', ['-x', '-f', archive, '-C', folder])
     const [core, ...others] = PACKAGES.map((name) => join(folder, 'packages', name, 'src/index.ts'))
     // Two programs that build it at the same time write two files; the later one takes the place of the other.
     const built = `${file}.${process.pid}.mjs`
