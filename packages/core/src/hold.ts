@@ -146,15 +146,18 @@ export interface HoldOwner {
 /** One level of an acquisition: proof that its owner holds the lock, until it is released. */
 export class Hold implements LockHold {
   private isReleased = false
+  /** @internal The lease, ms, to which the watchdog renews because of this level; 0: not because of this one. */
+  renewedMs: number
 
   /** @internal Holds come from a lock. */
   constructor(
     private readonly acquisition: HoldOwner,
-    /** @internal Whether the watchdog renews the lease because of this level. */
-    readonly watched: boolean,
+    renewedMs: number,
     /** @internal Whether `withLock` releases it. */
     readonly ofCallback: boolean,
-  ) {}
+  ) {
+    this.renewedMs = renewedMs
+  }
 
   get lockName(): string {
     return this.acquisition.lockName

@@ -16,7 +16,7 @@ export function renewal<L extends RenewableLease>(store: LeaseStore<L>): LeaseQu
     matters: (watch, now) => watch.renewsAt(now),
     ask: (leases, limits) => store.renew(leases, limits),
     settle(watch, sentAt, answer) {
-      if (answer === 'renewed') watch.confirm(sentAt, watch.lease.ttlMs)
+      if (answer === 'renewed') watch.confirm(sentAt, watch.askedTtlMs)
       else if (answer === 'lost') watch.lose('refused')
       else throw new Error(`the outcome of the renewal is unknown: the store answered "${answer}"`)
     },

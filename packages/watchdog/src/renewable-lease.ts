@@ -6,7 +6,10 @@ export type LossReason = 'expired' | 'refused'
 
 /** A lease that the watchdog keeps alive. Both callbacks are called synchronously. */
 export interface RenewableLease {
-  /** The lease that a renewal sets, in ms. Finite, above 0, and constant while watched. */
+  /**
+   * The lease that a renewal sets, in ms. Finite and above 0. Read when a renewal is sent, so it may change while
+   * watched: the store must read it in the same turn.
+   */
   readonly ttlMs: number
   /** Called at most once, when the lease may no longer be used. */
   onLost(reason: LossReason): void

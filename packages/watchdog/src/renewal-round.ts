@@ -64,6 +64,7 @@ export class RenewalRound<L extends RenewableLease, A> {
     const sentAt = this.#host.clock.now()
     const asked = this.#stillAsked(sentAt)
     if (asked.length === 0) return
+    for (const watch of asked) watch.noteAsked()
     const answers = await this.#call(asked, sentAt)
     // Before any reply counts: a clock jump removes every watch from this round, whose request preceded it.
     this.#host.look()

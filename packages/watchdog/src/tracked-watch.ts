@@ -44,6 +44,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   /** When the latest request was sent on whose reply the trust is based. */
   provenAt: number
   leaseMs: number
+  #askedTtlMs: number
   #ended = false
   /** The current round: replies to earlier rounds, or after the watch has ended, do not match. */
   #round: object | undefined
@@ -54,6 +55,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     this.#keeper = keeper
     this.provenAt = grant.sentAt
     this.leaseMs = grant.ttlMs
+    this.#askedTtlMs = lease.ttlMs
     this.#trustedUntil = trustedUntil(grant.sentAt, grant.ttlMs)
     this.intervalMs = this.#intervalFor(grant.ttlMs)
     this.#renewing = grant.renew
@@ -195,6 +197,15 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     this.#provenFrom = Math.max(this.#provenFrom, since)
     this.#round = undefined
     this.#reschedule()
+  }
+
+  /** The lease that the renewal in flight sets: that of the lease may have changed since. */
+  get askedTtlMs(): number {
+    return this.#askedTtlMs
+  }
+
+  noteAsked(): void {
+    this.#askedTtlMs = this.lease.ttlMs
   }
 
   isIn(round: object): boolean {

@@ -7,6 +7,20 @@ const DISPATCH = 'core/src/redis/script-dispatch.ts'
 const ROUND = 'watchdog/src/renewal-round.ts'
 
 export const BUGS_IN_HOLDING = {
+  'a lease of its own is passed on to the next caller': {
+    file: 'core/src/acquire/acquisition.ts',
+    find: 'hold.renewedMs !== this.usualMs',
+    replace: 'hold.renewedMs === 0',
+    test: 'packages/core/test/redis/lease-of-a-call.test.ts',
+    only: 'does not become that of the next caller here',
+  },
+  'leases of different lengths are renewed together': {
+    file: 'core/src/client/lease-store.ts',
+    find: "lease.ttlMs === this.leaseMs ? '' : lease.ttlMs",
+    replace: "''",
+    test: 'packages/core/test/redis/lease-of-a-call.test.ts',
+    only: 'has a renewal of its own',
+  },
   'all callers of a process are one owner': {
     file: 'core/src/client/open-session.ts',
     find: '(threads += 1)',

@@ -92,7 +92,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     this.whole = request.whole
     this.startedAt = session.clock.now()
     const { leaseMs } = this.limits
-    this.note = noteWish(session.options, leaseMs)
+    this.note = noteWish(session.options, this.limits.renews ? undefined : leaseMs)
     if (leaseMs !== undefined) {
       session.lastHolders.noteLease(leaseMs)
     }
@@ -106,6 +106,10 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
 
   get leaseMs(): number | undefined {
     return this.limits.leaseMs
+  }
+
+  get renews(): boolean {
+    return this.limits.renews
   }
 
   get signal(): AbortSignal | undefined {

@@ -1,5 +1,6 @@
 import { checkDuration, checkLease, checkOptions, checkSignal } from '../arguments/validate.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
+import { InvalidArgumentError } from '../errors.js'
 import { OncePerName, warn } from '../events.js'
 
 // A wait shorter than a slow round trip should still end with a success or a refusal.
@@ -14,25 +15,40 @@ const warned = new OncePerName()
 export interface AcquireOptions {
   /** How long to wait. Default: no limit (`tryAcquire`: one attempt). 0: one attempt. */
   waitMs?: number | undefined
-  /** The lease, not renewed: Redis frees the lock after it in any case. Default: renewed by the watchdog. */
+  /**
+   * The lease. Not renewed, unless `renew` is true: Redis frees the lock after it in any case. At most 24 days. Default:
+   * `lockWatchdogTimeout`, renewed by the watchdog.
+   */
   leaseMs?: number | undefined
+  /**
+   * Whether the watchdog renews a lease of `leaseMs`, every third of it, for as long as the lock is held. Shorter than
+   * `lockWatchdogTimeout`: a crashed holder blocks the lock for less time, with more renewals. Default: only without
+   * `leaseMs`.
+   */
+  renew?: boolean | undefined
   /** Ends the wait; the call rejects with its reason. */
   signal?: AbortSignal | undefined
 }
 
-const ACQUIRE_OPTIONS: KnownKeys<AcquireOptions> = { waitMs: true, leaseMs: true, signal: true }
+const ACQUIRE_OPTIONS: KnownKeys<AcquireOptions> = {
+  waitMs: true,
+  leaseMs: true,
+  renew: true,
+  signal: true,
+}
 
 /** The limits of a call, for one lock or for several. */
 export interface CallLimits {
   /** undefined: no limit; 0: one attempt. */
   readonly waitMs: number | undefined
-  /** undefined: renewed by the watchdog. */
+  /** undefined: that of the watchdog. */
   readonly leaseMs: number | undefined
+  readonly renews: boolean
   readonly signal: AbortSignal | undefined
 }
 
 /** The limits of most calls. */
-const NO_LIMITS: CallLimits = { waitMs: undefined, leaseMs: undefined, signal: undefined }
+const NO_LIMITS: CallLimits = { waitMs: undefined, leaseMs: undefined, renews: true, signal: undefined }
 
 /**
  * @param defaultWaitMs the wait if the options have none, ms; undefined: no limit
@@ -45,13 +61,25 @@ export function limitsOf(
   contexts: { signalBeside(signal: AbortSignal | undefined): AbortSignal | undefined },
 ): CallLimits {
   checkOptions('options', options, ACQUIRE_OPTIONS)
-  const { waitMs = defaultWaitMs, leaseMs, signal: given } = options
+  const { waitMs = defaultWaitMs, leaseMs, renew = leaseMs === undefined, signal: given } = options
   checkDuration('waitMs', waitMs, 'zero')
   checkLevelLease(leaseMs)
+  checkRenew(renew, leaseMs)
   checkSignal(given)
   const signal = contexts.signalBeside(given)
   const hasNone = waitMs === undefined && leaseMs === undefined && !signal
-  return hasNone ? NO_LIMITS : { waitMs, leaseMs, signal }
+  return hasNone ? NO_LIMITS : { waitMs, leaseMs, renews: renew, signal }
+}
+
+/** @throws InvalidArgumentError nothing would end a lease that has no length and is not renewed */
+export function checkRenew(renew: unknown, leaseMs: unknown): void {
+  if (typeof renew !== 'boolean') {
+    throw new InvalidArgumentError('renew', renew, 'true or false')
+  }
+  if (!renew && leaseMs === undefined) {
+    const rule = 'left out, or given with a leaseMs: a lease that is not renewed needs a length of its own'
+    throw new InvalidArgumentError('renew', renew, rule)
+  }
 }
 
 /** Redisson users think in seconds: a lease this short is more likely a mistake. */

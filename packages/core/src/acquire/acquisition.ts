@@ -9,7 +9,16 @@ import { Hold, type HoldOwner, Loss } from '../hold.js'
 import type { AcquireTerms, ReentryRule, ReleaseObserver, RemainingLevels } from '../entry/entry-command.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
-import { anyWatched, latestOf, stayBehind, withLevel, withoutLevel, type LevelRequest } from './levels.js'
+import {
+  anyWatched,
+  latestOf,
+  longestRenewal,
+  stayBehind,
+  withLevel,
+  withoutLevel,
+  type LevelRequest,
+} from './levels.js'
+import { extendLease, releaseUntilKnown, verifyLease, type LeaseOwner } from './lease-changes.js'
 import { LocalReentry } from './local-reentry.js'
 import { confirmGrantSoon, isWellTrusted } from '../entry/lease.js'
 import { LockEntry } from '../entry/lock-entry.js'
@@ -17,7 +26,7 @@ import type { Holder } from '../entry/named-entry.js'
 import { RELEASED } from '../runtime/release-waits.js'
 import { Handover, type HandedOverHold } from '../entry/handover.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
-import { reportFailedRelease, reportFailedRenewal, reportLoss } from '../diagnostics/reports.js'
+import { reportFailedRenewal, reportLoss } from '../diagnostics/reports.js'
 import type { AcquireReply, NoteRequest, ReleaseReply } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
 
@@ -43,7 +52,7 @@ const NO_HOLDS: readonly Hold[] = []
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
 export class Acquisition
-  implements RenewableLease, Reenterable, HeldLock, HoldOwner, Holder, ReleaseObserver<Outcome>
+  implements RenewableLease, Reenterable, HeldLock, HoldOwner, Holder, LeaseOwner, ReleaseObserver<Outcome>
 {
   readonly owner: string
   /** Its entry in Redis: its own, or that of the acquisition that handed the lock over to it. */
@@ -53,7 +62,9 @@ export class Acquisition
   /** The note of the hold, stored when Redis has its name. */
   note: NoteRequest | undefined = undefined
   private levels: readonly Hold[] = NO_HOLDS
-  private watch: Watch | null = null
+  /** What the levels want to be renewed to, ms; 0: none of them is renewed, or there is none yet. */
+  private renewedMs = 0
+  watch: Watch | null = null
   /** Since when it holds the lock, monotonic ms. */
   private heldSince = 0
   private released = false
@@ -151,8 +162,13 @@ export class Acquisition
     return this.publication?.startedAt
   }
 
-  /** The lease that a renewal sets, ms. */
+  /** The lease that a renewal sets, ms: the longest that a level wants, or that of the watchdog. */
   get ttlMs(): number {
+    return this.renewedMs || this.usualMs
+  }
+
+  /** The lease of a call without one of its own, ms. */
+  private get usualMs(): number {
     return this.session.options.lockWatchdogTimeout
   }
 
@@ -178,7 +194,7 @@ export class Acquisition
     return this.entry.acquireFirst(this.termsOf(request, request.waitMs !== 0), handler)
   }
 
-  private termsOf({ leaseMs = this.ttlMs, note }: LevelRequest, waits: boolean): AcquireTerms {
+  private termsOf({ leaseMs = this.usualMs, note }: LevelRequest, waits: boolean): AcquireTerms {
     return { leaseMs, waits, rule: this.rule, note }
   }
 
@@ -192,13 +208,14 @@ export class Acquisition
       return this.isOver ? null : this.beHeld(request)
     }
     const now = this.session.clock.now()
-    const ttlMs = request.leaseMs ?? this.ttlMs
+    const ttlMs = request.leaseMs ?? this.usualMs
     const sentAt = this.entry.grantedAt
     if (now >= trustedUntil(sentAt, ttlMs)) {
       return null
     }
     this.heldSince = now
-    this.watch = this.watchLease({ sentAt, ttlMs, renew: request.leaseMs === undefined }, sentAt)
+    this.renewedMs = request.renews ? ttlMs : 0
+    this.watch = this.watchLease({ sentAt, ttlMs, renew: request.renews }, sentAt)
     return this.beHeld(request)
   }
 
@@ -211,9 +228,11 @@ export class Acquisition
     return this.addLevel(request)
   }
 
-  private addLevel({ leaseMs, ofCallback }: LevelRequest): Hold {
-    const hold = new Hold(this, leaseMs === undefined, ofCallback)
+  private addLevel({ leaseMs = this.usualMs, renews, ofCallback }: LevelRequest): Hold {
+    const renewedMs = renews ? leaseMs : 0
+    const hold = new Hold(this, renewedMs, ofCallback)
     this.levels = withLevel(this.levels, hold)
+    this.renewedMs = Math.max(this.renewedMs, renewedMs)
     return hold
   }
 
@@ -267,7 +286,7 @@ export class Acquisition
    * @throws LockLostError the lock is gone, with every level
    */
   tryReenter(request: LevelRequest, hasLeft: () => boolean): Promise<Hold | null> {
-    if (request.leaseMs === undefined && this.reentersLocally) {
+    if (this.wantsNoMore(request) && this.reentersLocally) {
       this.followCountSoon()
       return Promise.resolve(this.addLevel(request))
     }
@@ -283,7 +302,7 @@ export class Acquisition
       }
       this.throwIfLost()
       this.watch?.confirm(this.entry.grantedAt, terms.leaseMs)
-      if (request.leaseMs === undefined && !hasLeft()) {
+      if (request.renews && !hasLeft()) {
         this.watch?.setRenewing(true)
       }
       return hasLeft() ? null : this.addLevel(request)
@@ -308,20 +327,13 @@ export class Acquisition
   /** The client is closing: ends every level first, and only then releases the lock. */
   releaseOnClose(): Promise<unknown> {
     this.lose('closed')
-    return this.releaseUntilKnown(NO_LEVEL_LEFT, this.session.options.commandTimeout)
+    return releaseUntilKnown(this, NO_LEVEL_LEFT, this.session.options.commandTimeout)
   }
 
   private releaseInBackground(levels: RemainingLevels): Promise<unknown> {
-    const work = this.releaseUntilKnown(levels, Infinity)
+    const work = releaseUntilKnown(this, levels)
     this.session.background.run(work)
     return work
-  }
-
-  private releaseUntilKnown(levels: RemainingLevels, limitMs: number): Promise<unknown> {
-    const { entry, session } = this
-    return entry
-      .runExclusive(() => entry.releaseUntilKnown(levels, limitMs))
-      .catch((error: unknown) => reportFailedRelease(session, this, error))
   }
 
   /** Ends every level, as soon as this client can know of the loss. */
@@ -384,31 +396,12 @@ export class Acquisition
     }
   }
 
-  /** Asks Redis whether its owner still holds the lock. @throws LockLostError, RedisUnavailableError */
-  async verify(): Promise<void> {
-    this.throwIfLost()
-    const { clock, options } = this.session
-    const sentAt = clock.now()
-    const remainingMs = await this.remaining()
-    if (remainingMs === null && !this.released) {
-      this.lose('gone')
-    } else if (remainingMs !== null && remainingMs >= 0) {
-      // The primary may have a renewal that no replica has: if replicas count, it adds no trust.
-      this.watch?.correct(sentAt, remainingMs, { mayGrow: !options.replicas })
-    }
-    this.throwIfLost()
+  verify(): Promise<void> {
+    return verifyLease(this)
   }
 
-  /** Makes the lease last at least this long from now. @throws LockLostError, RedisUnavailableError */
   extend(leaseMs: number): Promise<void> {
-    this.session.lastHolders.noteLease(leaseMs)
-    return this.entry.runExclusive(async () => {
-      this.throwIfLost()
-      if (!this.released) {
-        await this.entry.extend(leaseMs)
-        this.throwIfLost()
-      }
-    })
+    return extendLease(this, leaseMs)
   }
 
   /**
@@ -433,7 +426,7 @@ export class Acquisition
     // Along Redis's queue only a granted lock is handed over, and that has a handover already.
     const isLocal = !handover && typeof protocol.handover?.localQueue === 'string'
     const isWanted = handover?.isWanted ?? (isLocal && protocol.isAwaited)
-    if (!isWanted || !watch || this.levelCount !== 1 || !hold.watched) {
+    if (!isWanted || !watch || this.levelCount !== 1 || hold.renewedMs !== this.usualMs) {
       return false
     }
     this.handover ??= new Handover(this.entry, this, this.heldSince)
@@ -496,6 +489,11 @@ export class Acquisition
     )
   }
 
+  /** Whether the lease is renewed as this level wants it, without a word to Redis. */
+  private wantsNoMore({ leaseMs = this.usualMs, renews }: LevelRequest): boolean {
+    return renews && leaseMs <= this.renewedMs
+  }
+
   private followCountSoon(): void {
     this.localReentry ??= new LocalReentry(this.entry, this, this.session)
     this.localReentry.followSoon()
@@ -519,7 +517,8 @@ export class Acquisition
   private end(hold: Hold, now?: number): void {
     this.levels = withoutLevel(this.levels, hold)
     if (this.levelCount > 0) {
-      if (!anyWatched(this.levels)) {
+      this.renewedMs = longestRenewal(this.levels)
+      if (this.renewedMs === 0) {
         this.watch?.setRenewing(false)
       }
       return

@@ -1,9 +1,12 @@
 import type { Hold } from '../hold.js'
 import type { NoteRequest } from '../scripts/lock.js'
 
-/** How a level is acquired: without `leaseMs` the watchdog renews. */
+/** How a level is acquired. */
 export interface LevelRequest {
+  /** undefined: that of the watchdog. */
   readonly leaseMs: number | undefined
+  /** Whether the watchdog renews it. */
+  readonly renews: boolean
   /** 0: a single attempt. */
   readonly waitMs: number | undefined
   /** For `withLock`, which releases it. */
@@ -28,7 +31,12 @@ export function withoutLevel(levels: Levels, hold: Hold): Levels {
 
 /** Whether the watchdog renews because of any of them. */
 export function anyWatched(levels: Levels): boolean {
-  return levels.some((hold) => hold.watched)
+  return levels.some((hold) => hold.renewedMs > 0)
+}
+
+/** The lease that a renewal sets: the longest that any of them wants. 0: none is renewed. */
+export function longestRenewal(levels: Levels): number {
+  return levels.reduce((longest, hold) => Math.max(longest, hold.renewedMs), 0)
 }
 
 /**

@@ -30,7 +30,7 @@ export function checkDuration(argument: string, value: unknown, min: 'zero' | 'p
     throw new InvalidArgumentError(
       argument,
       value,
-      `a number of milliseconds, ${least} and at most ${MAX_DURATION_MS}`,
+      `a number of milliseconds, ${least} and at most ${MAX_DURATION_MS}, which is 24 days: Node has no longer timers`,
     )
   }
 }

@@ -91,7 +91,9 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
     if (isSelfRenewing(lease)) {
       return 'permits'
     }
-    return `${lease.shared ? 'readers' : 'owners'} ${this.runner.slotOf(lease.key) ?? ''}`
+    const kind = lease.shared ? 'readers' : 'owners'
+    const ownMs = lease.ttlMs === this.leaseMs ? '' : lease.ttlMs
+    return `${kind} ${this.runner.slotOf(lease.key) ?? ''} ${ownMs}`
   }
 
   async remaining(lease: Leased, limits: { timeoutMs: number }): Promise<number | null> {
@@ -134,7 +136,10 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
     leases: readonly LeasedLock[],
     timeoutMs: number,
   ): Promise<readonly RenewalAnswer[]> {
-    const { runner, leaseMs } = this
+    const { runner } = this
+    // They have one lease, unless a level of one of them came or went since they were put together. One that gets more
+    // than it asked for trusts what it asked for.
+    const leaseMs = leases.reduce((longest, lease) => Math.max(longest, lease.ttlMs), 0)
     const ofReaders = leases[0]?.shared === true
     const locks = leases.map(({ key, field }) => ({
       key,

@@ -42,6 +42,7 @@ export class CompoundCall {
   /** undefined: no limit; 0: one attempt. */
   readonly waitMs: number | undefined
   readonly leaseMs: number | undefined
+  readonly renews: boolean
   readonly origin: CallSite | null
   readonly ofCallback: boolean
   readonly signal: AbortSignal | undefined
@@ -60,9 +61,10 @@ export class CompoundCall {
     private readonly request: CompoundRequest,
   ) {
     const { options, defaultWaitMs, origin, ofCallback } = request
-    const { waitMs, leaseMs, signal } = limitsOf(options, defaultWaitMs, session.contexts)
+    const { waitMs, leaseMs, renews, signal } = limitsOf(options, defaultWaitMs, session.contexts)
     this.waitMs = waitMs
     this.leaseMs = leaseMs
+    this.renews = renews
     this.origin = origin
     this.ofCallback = ofCallback
     this.signal = signal
@@ -239,9 +241,9 @@ export class CompoundCall {
     member: Member,
     limits: Pick<AcquireOptions, 'waitMs' | 'signal'>,
   ): Promise<MemberAnswer> {
-    const { leaseMs, ofCallback, origin } = this
+    const { leaseMs, renews, ofCallback, origin } = this
     const whole = { givesBack: (work: Promise<unknown>) => this.owes(work, member) }
-    const answer = await member.take({ ...limits, leaseMs }, { origin, ofCallback, whole })
+    const answer = await member.take({ ...limits, leaseMs, renew: renews }, { origin, ofCallback, whole })
     if (answer.kind === 'failed' && isWorthRetrying(answer.error)) {
       this.silent.add(member)
     }

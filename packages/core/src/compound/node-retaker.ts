@@ -23,6 +23,8 @@ export interface RetakeTerms extends Pick<CompoundRequest, 'name' | 'origin' | '
   readonly session: Session
   readonly members: readonly Member[]
   readonly nodeTimeoutMs: number
+  /** Of the call; renewed. undefined: that of the watchdog. */
+  readonly leaseMs: number | undefined
 }
 
 /**
@@ -68,13 +70,14 @@ export class NodeRetaker {
   }
 
   private async take(members: readonly Member[]): Promise<void> {
-    const { session, name, origin, ofCallback, nodeTimeoutMs } = this.terms
+    const { session, name, leaseMs, origin, ofCallback, nodeTimeoutMs } = this.terms
     await settleWithin(this.leaveLost(members), nodeTimeoutMs, session.clock)
     if (this.hold.isOver) {
       return
     }
     const onWait = (): void => undefined
-    const request = { name, origin, ofCallback, onWait, options: { waitMs: 0 }, defaultWaitMs: 0 }
+    const options = { waitMs: 0, leaseMs, renew: true }
+    const request = { name, origin, ofCallback, onWait, options, defaultWaitMs: 0 }
     const call = new CompoundCall(session, request)
     await Promise.all(
       call.askEach(members, nodeTimeoutMs).map(async (asked) => {

@@ -70,13 +70,14 @@ export class RedLock extends CompoundLock {
   }
 
   /** @internal A hold whose leases are renewed takes nodes again that it has not, or not any more. */
-  protected override begun(hold: CompoundHold, { leaseMs, origin, ofCallback }: CompoundCall): void {
+  protected override begun(hold: CompoundHold, call: CompoundCall): void {
     const { session, members, nodeTimeoutMs, name } = this
+    const { leaseMs, renews, origin, ofCallback } = call
     // A re-entry lasts no longer than the level around it, which does that. And what ends after maxHoldMs is to end.
     const isFirst = hold.levels.every(({ acquisition }) => acquisition.levelCount === 1)
     const isEndless = members.every((member) => member.session.options.maxHoldMs === undefined)
-    if (leaseMs === undefined && isFirst && isEndless) {
-      new NodeRetaker(hold, { session, members, nodeTimeoutMs, name, origin, ofCallback })
+    if (renews && isFirst && isEndless) {
+      new NodeRetaker(hold, { session, members, nodeTimeoutMs, name, leaseMs, origin, ofCallback })
     }
   }
 

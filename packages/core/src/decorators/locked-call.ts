@@ -72,8 +72,8 @@ function lockOf({ options, naming }: Guard, self: unknown, args: unknown[]): Any
 }
 
 function limitsOf(options: LockedOptions<unknown[]>, args: unknown[]): AcquireOptions {
-  const { onBusy, waitMs = onBusy === 'wait' ? undefined : 0, leaseMs, signal } = options
-  return { waitMs, leaseMs, signal: signal?.(...args) }
+  const { onBusy, waitMs = onBusy === 'wait' ? undefined : 0, leaseMs, renew, signal } = options
+  return { waitMs, leaseMs, renew, signal: signal?.(...args) }
 }
 
 // Compared by code: the client may come from another copy of this package.

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '../errors.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import type { LockClient } from '../lock-client.js'
 import type { AnyLock } from '../locks/any-lock.js'
-import { checkLevelLease } from '../acquire/acquire-options.js'
+import { checkLevelLease, checkRenew } from '../acquire/acquire-options.js'
 import {
   checkClient,
   checkDuration,
@@ -28,8 +28,13 @@ export interface LockedOptions<Args extends readonly unknown[] = readonly []> {
   readonly lock?: 'plain' | 'fair' | 'fenced' | 'read' | 'write' | LockChoice | undefined
   /** How long to wait for a busy lock. Default 0: one attempt. Not with `onBusy: 'wait'`, which has no limit. */
   readonly waitMs?: number | undefined
-  /** The lease, not renewed: Redis frees the lock after it in any case. Default: renewed by the watchdog. */
+  /**
+   * The lease. Not renewed, unless `renew` is true: Redis frees the lock after it in any case. Default: renewed by the
+   * watchdog.
+   */
   readonly leaseMs?: number | undefined
+  /** Whether the watchdog renews a lease of `leaseMs`. Default: only without `leaseMs`. */
+  readonly renew?: boolean | undefined
   /** Ends the wait: a function of the arguments that returns the signal, if there is one. */
   readonly signal?: ((...args: Args) => AbortSignal | undefined) | undefined
   /**
@@ -50,6 +55,7 @@ const LOCKED_OPTIONS: KnownKeys<LockedOptions> = {
   lock: true,
   waitMs: true,
   leaseMs: true,
+  renew: true,
   signal: true,
   onBusy: true,
   onRedisError: true,
@@ -59,7 +65,7 @@ const KINDS = ['plain', 'fair', 'fenced', 'read', 'write']
 /** @throws InvalidArgumentError */
 export function checkLockedOptions(options: LockedOptions<never>): void {
   checkOptions('options', options, LOCKED_OPTIONS)
-  const { name, client, lock = 'plain', waitMs, leaseMs, signal, onBusy, onRedisError } = options
+  const { name, client, lock = 'plain', waitMs, leaseMs, renew, signal, onBusy, onRedisError } = options
   if (name !== undefined && typeof name !== 'function') {
     checkName(name)
   }
@@ -74,6 +80,9 @@ export function checkLockedOptions(options: LockedOptions<never>): void {
   }
   checkDuration('waitMs', waitMs, 'zero')
   checkLevelLease(leaseMs)
+  if (renew !== undefined) {
+    checkRenew(renew, leaseMs)
+  }
   checkOneOf('onBusy', onBusy, [undefined, 'throw', 'skip', 'wait'])
   checkOneOf('onRedisError', onRedisError, [undefined, 'throw', 'skip', 'run'])
   if (onBusy === 'wait' && waitMs !== undefined) {

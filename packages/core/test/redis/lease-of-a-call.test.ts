@@ -1,0 +1,149 @@
+import { describe, expect, it } from '@jest/globals'
+import { type AcquireOptions, InvalidArgumentError, LockClient, type LockHold } from '../../src/index.js'
+import { carrierOf } from './support/carrier.js'
+import { eventually, sleep, useHarness } from './support/harness.js'
+import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
+import { useNodes } from './support/nodes.js'
+
+const OWN_MS = 600
+
+/** Over when the lease has been renewed: trust counts from the request that a renewal was. */
+async function renewed(hold: LockHold): Promise<void> {
+  let before = hold.trustedForMs
+  await eventually(() => {
+    const now = hold.trustedForMs
+    const has = now > before
+    before = now
+    return has
+  })
+}
+
+describe.each(lockKinds)('a lease of a call that is renewed: $name', (kind) => {
+  const harness = useHarness()
+
+  it('is the lease of its own, in Redis and in what is trusted, and is renewed until the release', async () => {
+    const locks = await harness.client()
+    const lock = kind.of(locks, harness.name())
+    const hold = await lock.acquire({ leaseMs: OWN_MS, renew: true })
+    for (let n = 0; n < 4; n += 1) {
+      expect(hold.trustedForMs).toBeLessThan(OWN_MS)
+      expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(OWN_MS)
+      await renewed(hold)
+    }
+    expect(hold.lossError).toBe(null)
+    expect(await hold.release()).toBe('released')
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it('is free after it, when its holder is gone', async () => {
+    const connection = harness.connection()
+    const gone = await LockClient.connect(carrierOf(connection), { commandTimeout: 300 })
+    gone.on('lost', () => undefined)
+    await kind.of(gone, harness.name()).acquire({ leaseMs: OWN_MS, renew: true })
+    connection.disconnect()
+    const next = await kind.rivalOf(await harness.client(), harness.name()).acquire({ waitMs: 10_000 })
+    await next.release()
+    await gone.close({ graceMs: 0 })
+  })
+})
+
+describe.each(reentrantKinds)('a lease of a call that is renewed, and a re-entry: $name', (kind) => {
+  const harness = useHarness()
+
+  it.each<[string, AcquireOptions, AcquireOptions]>([
+    ['a longer one inside', { leaseMs: OWN_MS, renew: true }, { leaseMs: 10 * OWN_MS, renew: true }],
+    ['the usual one inside', { leaseMs: OWN_MS, renew: true }, {}],
+    ['a shorter one inside', { leaseMs: 10 * OWN_MS, renew: true }, { leaseMs: OWN_MS, renew: true }],
+    ['a fixed one around', { leaseMs: 10 * OWN_MS }, { leaseMs: OWN_MS, renew: true }],
+  ])('the longest that is wanted holds: %s', async (_what, outer, inner) => {
+    const locks = await harness.client({ lockWatchdogTimeout: 10 * OWN_MS })
+    const lock = kind.of(locks, harness.name())
+    await locks.run(async () => {
+      const around = await lock.acquire(outer)
+      const inside = await lock.acquire(inner)
+      expect(inside.trustedForMs).toBeGreaterThan(4 * OWN_MS)
+      expect(await lock.remainTimeToLive()).toBeGreaterThan(4 * OWN_MS)
+      await inside.release()
+      expect(around.trustedForMs).toBeGreaterThan(4 * OWN_MS)
+      expect(await around.release()).toBe('released')
+    })
+  })
+})
+
+describe('a lease of a call that is renewed', () => {
+  const harness = useHarness()
+
+  it('does not become that of the next caller here, nor of a local re-entry', async () => {
+    const locks = await harness.client({ localReentry: true })
+    const lock = locks.getLock(harness.name())
+    const hold = await lock.acquire({ leaseMs: OWN_MS, renew: true })
+    const next = lock.acquire()
+    await hold.release()
+    expect((await next).trustedForMs).toBeGreaterThan(10 * OWN_MS)
+    await (await next).release()
+    await lock.withLock(
+      async (outer) => {
+        await lock.withLock((inner) => expect(inner.trustedForMs).toBeGreaterThan(10 * OWN_MS))
+        expect(outer.count).toBe(1)
+      },
+      { leaseMs: OWN_MS, renew: true },
+    )
+  })
+
+  it('has a renewal of its own, beside those of other leases, and they of theirs', async () => {
+    const locks = await harness.client({ lockWatchdogTimeout: 900 })
+    const names = ['a', 'b', 'c'].map((each) => `${harness.name()}:${each}`)
+    const [usual, own, longer] = (await Promise.all([
+      locks.getLock(names[0]!).acquire(),
+      locks.getLock(names[1]!).acquire({ leaseMs: OWN_MS, renew: true }),
+      locks.getLock(names[2]!).acquire({ leaseMs: 3_000, renew: true }),
+    ])) as [LockHold, LockHold, LockHold]
+    for (let n = 0; n < 3; n += 1) {
+      await Promise.all([renewed(usual), renewed(own)])
+      expect(own.trustedForMs).toBeLessThan(OWN_MS)
+      expect(usual.trustedForMs).toBeLessThan(900)
+      expect(await locks.getLock(names[1]!).remainTimeToLive()).toBeLessThanOrEqual(OWN_MS)
+      expect(await locks.getLock(names[0]!).remainTimeToLive()).toBeLessThanOrEqual(900)
+    }
+    await renewed(longer)
+    await Promise.all([usual, own, longer].map((hold) => hold.release()))
+  })
+
+  it('ends with maxHoldMs, as any that is renewed', async () => {
+    const locks = await harness.client({ maxHoldMs: OWN_MS })
+    locks.on('lost', () => undefined)
+    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: OWN_MS, renew: true })
+    await sleep(3 * OWN_MS)
+    expect(hold.lossError).toMatchObject({ reason: 'expired' })
+    await hold.release()
+  })
+
+  it.each([
+    [{ renew: 'yes' }, /^renew must be true or false/],
+    [{ renew: false }, /^renew .*needs a length of its own/],
+    [{ leaseMs: 2 ** 31, renew: true }, /^leaseMs .*24 days/],
+    [{ leaseMs: 2 ** 31 }, /^leaseMs .*24 days.* got 2147483648/],
+  ])('is asked for by what the error says: %j', async (options, text) => {
+    const locks = await harness.client()
+    const asked = locks.getLock(harness.name()).acquire(options as AcquireOptions)
+    await expect(asked).rejects.toThrow(InvalidArgumentError)
+    await expect(asked).rejects.toThrow(text)
+  })
+})
+
+describe('a lease of a RedLock that is renewed', () => {
+  const nodes = useNodes(3)
+
+  it('is the lease on each node, also of one that is taken again', async () => {
+    const clients = await nodes.participant()
+    const lock = clients[0]!.getRedLock(clients.map((client) => client.getLock('order:42')))
+    const hold = await lock.acquire({ leaseMs: 1_500, renew: true })
+    await nodes.all[0]!.server.command('FLUSHALL')
+    await eventually(async () => Number(await nodes.all[0]!.server.command('PTTL', 'order:42')) > 0)
+    await renewed(hold)
+    for (const { server } of nodes.all) {
+      expect(Number(await server.command('PTTL', 'order:42'))).toBeLessThanOrEqual(1_500)
+    }
+    expect(await hold.release()).toBe('released')
+  })
+})
