@@ -264,13 +264,20 @@ export class InvalidArgumentError extends LockError {
   }
 }
 
+/**
+ * Before version 7, Redis reports a command's error behind its position in the script, with or without the first part:
+ * `ERR Error running script (call to f_<sha1>): @user_script:5: @user_script: 5: -READONLY You can't write ...`.
+ */
+export const WHERE_IN_SCRIPT = /^(ERR Error running script \(call to f_\w+\): )?(@user_script: ?\d+: )+-?/
+
 /** A key of the lock, semaphore or latch has another type in Redis. Nothing was changed. */
 export class WrongTypeError extends LockError {
   readonly key: string
 
   /** @param what the kind of object the key should belong to */
   constructor(lockName: string, key: string, cause: Error, what = 'a lock') {
-    super('WRONG_TYPE', `Key "${key}" is not ${what}: ${foreign(cause.message)}`, { lockName, cause })
+    const said = foreign(cause.message.replace(WHERE_IN_SCRIPT, ''))
+    super('WRONG_TYPE', `Key "${key}" is not ${what}: ${said}`, { lockName, cause })
     this.key = key
   }
 }

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { isNativeError } from 'node:util/types'
 import { foreign } from '../runtime/format-value.js'
-import { LockError, RedisUnavailableError, WrongTypeError } from '../errors.js'
+import { LockError, RedisUnavailableError, WHERE_IN_SCRIPT, WrongTypeError } from '../errors.js'
 import { troubleInWords } from './connection-trouble.js'
 import type { ReplicaAcks } from './acknowledged-transport.js'
 import type { RedisPort } from './redis-port.js'
@@ -26,10 +26,6 @@ const TRANSIENT = new Set([
   'UNBLOCKED',
 ])
 
-// Before version 7, Redis reports a command's error behind its position in the script, with or without the first
-// part: `ERR Error running script (call to f_<sha1>): @user_script:5: @user_script: 5: -READONLY You can't write
-// ...`.
-const WHERE_IN_SCRIPT = /^(ERR Error running script \(call to f_\w+\): )?(@user_script: ?\d+: )+-?/
 // A command that the user may not run, rejected inside a script: as worded by Redis 6.2 and 7.0, and by later
 // versions.
 const FORBIDDEN_IN_SCRIPT = /^(ERR )?(The user executing the script can't |ACL failure in script: )/

@@ -11,8 +11,11 @@ describe('eviction', () => {
   const redis = usePrivateServer()
   const warnings = useWarnings()
 
-  const configure = (policy: string, maxmemory: string): Promise<unknown> =>
-    redis.server.command('CONFIG', 'SET', 'maxmemory', maxmemory, 'maxmemory-policy', policy)
+  // One setting at a time: before version 7, Redis takes no more.
+  const configure = async (policy: string, maxmemory: string): Promise<void> => {
+    await redis.server.command('CONFIG', 'SET', 'maxmemory', maxmemory)
+    await redis.server.command('CONFIG', 'SET', 'maxmemory-policy', policy)
+  }
 
   /** INFO is asked by the lock client only, so that it can be counted. */
   const quiet = (options: object = {}) => redis.connection({ enableReadyCheck: false, ...options })

@@ -105,6 +105,7 @@ describe('an error of Redis', () => {
     const error = refusal(new Error(text), call)
     expect(error).toBeInstanceOf(WrongTypeError)
     expect(error).toMatchObject({ key: 'order:42' })
+    expect(error.message).toContain(`Key "order:42" is not a lock: ${WRONG_KIND}`)
   })
 
   it.each([...texts(PASSING), ...texts(LASTING)])('%s is told from an error of a client: %s', (_, text) => {
