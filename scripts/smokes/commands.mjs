@@ -18,7 +18,6 @@ export const COMMANDS = {
   },
   // Its scenarios: below.
   faults: { step: 'scripts/faults.mjs torture --minutes 1' },
-  'test:topologies': { step: 'scripts/topologies.mjs --smoke' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },
@@ -49,6 +48,7 @@ export const SCENARIOS_RUN_ELSEWHERE = {
   'fair-line': { test: 'packages/core/test/redis/fair-line.test.ts' },
   queue: { test: 'packages/bullmq/test/redis/queue-of-processes.test.ts' },
   telemetry: { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },
+  topologies: { step: 'scripts/faults.mjs topologies --smoke' },
   tokens: { test: 'packages/core/test/redis/fencing-tokens.test.ts' },
   semaphores: { test: 'packages/core/test/redis/semaphores-of-processes.test.ts' },
 }

@@ -11,6 +11,7 @@ import { semaphores } from './semaphores.js'
 import { redLockHung } from './red-lock-hung.js'
 import { telemetry } from './telemetry.js'
 import { tokens } from './tokens.js'
+import { topologies } from './topologies.js'
 import { torture } from './torture.js'
 import { twoVersions } from './two-versions.js'
 import { underLoad } from './under-load.js'
@@ -34,6 +35,7 @@ export const SCENARIOS: readonly Scenario[] = [
   telemetry,
   abandoned,
   underLoad,
+  topologies,
 ]
 
 export const scenarioNamed = (name: string): Scenario | undefined =>

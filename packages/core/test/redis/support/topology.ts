@@ -2,7 +2,7 @@ import { Cluster, Redis } from 'ioredis'
 import type { LockClientOptions } from '../../../src/index.js'
 import { connectionTo } from './carrier.js'
 
-/** What Redis the contract suites run on, as `npm run test:topologies` says; by default the one of `npm test`. */
+/** What Redis the contract suites run on, as `npm run faults -- topologies` says; by default the one of `npm test`. */
 interface Topology {
   readonly kind: 'single' | 'sentinel' | 'cluster'
   readonly endpoints: readonly { readonly host: string; readonly port: number }[]
