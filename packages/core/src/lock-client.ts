@@ -83,9 +83,9 @@ export class LockClient {
     const usable = targetOf(target)
     const port = await openTarget(usable, resolveOptions(options))
     const client = new LockClient(usable, options, port)
-    const { clock, options: resolved } = client.session
+    const { runtime, options: resolved } = client.session
     try {
-      await untilReady(port, clock, resolved.unavailableTimeoutMs)
+      await untilReady(port, runtime, resolved.unavailableTimeoutMs)
       await client.begin(port)
     } catch (error) {
       await client.close({ graceMs: 0 })
@@ -295,10 +295,14 @@ export class LockClient {
 
   /** @throws RedisUnavailableError this user lacks a permission that every lock needs */
   private async begin(port: RedisPort): Promise<void> {
-    const { clock, options, serverAsked, runner } = this.session
+    const { runtime, options, serverAsked, runner } = this.session
     const refusals: (Error | null)[] = []
     const looking = refusalOfScripts(port).then((refusal) => refusals.push(refusal))
-    await settleWithin(Promise.all([this.inbox.open(), looking, serverAsked]), options.commandTimeout, clock)
+    await settleWithin(
+      Promise.all([this.inbox.open(), looking, serverAsked]),
+      options.commandTimeout,
+      runtime,
+    )
     const refusal = runner.unfit ?? refusals[0]
     if (refusal) {
       throw refusal

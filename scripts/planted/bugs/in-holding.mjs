@@ -78,7 +78,7 @@ export const BUGS_IN_HOLDING = {
   'trust counted from the reply': {
     file: COMMANDS,
     find: 'this.grantedAt = command.sentAt this.token =',
-    replace: 'this.grantedAt = this.services.clock.now(); this.token =',
+    replace: 'this.grantedAt = this.services.runtime.now(); this.token =',
     test: 'packages/core/test/redis/trust.test.ts',
   },
   'a renewal without an answer counts as one': {

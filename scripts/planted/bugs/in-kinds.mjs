@@ -25,7 +25,7 @@ export const BUGS_IN_KINDS = {
   },
   'who waits for several locks hears one after the other that nobody answers': {
     file: 'core/src/compound/caller-queue.ts',
-    find: 'line.outage = { at: this.session.clock.now(), error }',
+    find: 'line.outage = { at: this.session.runtime.now(), error }',
     replace: '',
     test: MULTI_LINE,
     only: 'not one after the other',

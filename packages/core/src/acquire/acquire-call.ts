@@ -90,7 +90,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     this.place = request.place
     this.ofCallback = request.ofCallback
     this.whole = request.whole
-    this.startedAt = session.clock.now()
+    this.startedAt = session.runtime.now()
     const { leaseMs } = this.limits
     this.note = noteWish(session.options, this.limits.renews ? undefined : leaseMs)
     if (leaseMs !== undefined) {
@@ -126,7 +126,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   }
 
   private get waitedMs(): number {
-    return this.session.clock.now() - this.startedAt
+    return this.session.runtime.now() - this.startedAt
   }
 
   contextToHold(): Context | null {
@@ -187,7 +187,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
 
   failed(error: unknown): never {
     this.end(null)
-    this.publication?.failed(error, this.signal, this.session.clock.now())
+    this.publication?.failed(error, this.signal, this.session.runtime.now())
     this.forgetHolder()
     throw error
   }
@@ -237,16 +237,16 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     if (!publication) {
       return
     }
-    const { clock, lastHolders } = session
+    const { runtime, lastHolders } = session
     if (obtained.kind === 'busy') {
-      publication.timedOut(lastHolders.holderOf(protocol.key), clock.now())
+      publication.timedOut(lastHolders.holderOf(protocol.key), runtime.now())
       return
     }
     const { path, acquisition } = obtained
     const holder = publication.hasWaited ? lastHolders.holderOf(protocol.key) : undefined
     // A command of this call got its reply in this turn, so its time still holds.
     const publishedAt = path === 'remote' ? acquisition.publishedAt : undefined
-    publication.acquired(path, holder, publishedAt ?? clock.now())
+    publication.acquired(path, holder, publishedAt ?? runtime.now())
   }
 
   /** Many services put ids into lock names: nothing is kept of a lock without waiters (I8). */

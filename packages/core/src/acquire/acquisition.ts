@@ -207,7 +207,7 @@ export class Acquisition
       // Handed over or granted. If lost since then, treated like a reply that came too late.
       return this.isOver ? null : this.beHeld(request)
     }
-    const now = this.session.clock.now()
+    const now = this.session.runtime.now()
     const ttlMs = request.leaseMs ?? this.usualMs
     const sentAt = this.entry.grantedAt
     if (now >= trustedUntil(sentAt, ttlMs)) {
@@ -262,7 +262,7 @@ export class Acquisition
     if (!entry.isWaiting) {
       return false
     }
-    const now = session.clock.now()
+    const now = session.runtime.now()
     const watch = this.watchLease({ sentAt, ttlMs, renew: false }, now)
     if (watch.trustedForMs === 0) {
       // Since the window began, the machine was suspended, or another primary took over.
@@ -345,13 +345,13 @@ export class Acquisition
     watch?.stop()
     const end =
       watch && reason === 'expired'
-        ? loss.endOfLease(watch, this.session.clock.now(), anyWatched(this.levels))
+        ? loss.endOfLease(watch, this.session.runtime.now(), anyWatched(this.levels))
         : {}
     const error = new LockLostError({ lockName, owner, reason, ...end })
     this.session.held.remove(this)
     loss.set(error)
     reportLoss(this.session, this, error)
-    this.publication?.lost(reason, this.session.clock.now())
+    this.publication?.lost(reason, this.session.runtime.now())
     const wasPassedOn = this.entry.wasPassedOn && reason !== 'context-ended'
     if (reason === 'expired' || reason === 'forced' || wasPassedOn) {
       // Redis may still have the lock: a renewal without a reply may have extended it by a whole lease, and a command
@@ -381,7 +381,7 @@ export class Acquisition
   }
 
   onRenewalFailed(error: unknown): void {
-    this.loss.renewalFailed(error, this.session.clock.now())
+    this.loss.renewalFailed(error, this.session.runtime.now())
     reportFailedRenewal(this.session, this, error)
   }
 
@@ -439,7 +439,7 @@ export class Acquisition
   /** Runs in its turn, which ends with the reply. */
   private releaseNow(hold: Hold): Promise<Outcome> {
     const { entry, session } = this
-    const startedAt = session.clock.now()
+    const startedAt = session.runtime.now()
     this.end(hold, startedAt)
     if (this.lossError) {
       entry.passTurn()
@@ -528,6 +528,6 @@ export class Acquisition
     this.session.held.remove(this)
     this.context?.forget(this)
     this.madeLoss?.afterLastLevel?.()
-    this.publication?.over(now ?? this.session.clock.now())
+    this.publication?.over(now ?? this.session.runtime.now())
   }
 }

@@ -168,7 +168,7 @@ export class Contention<T>
   }
 
   onWoken(): void {
-    this.call.publication?.woken(this.session.clock.now())
+    this.call.publication?.woken(this.session.runtime.now())
   }
 
   private tryNow(): Answer<Attempt<boolean>> {
@@ -214,7 +214,7 @@ export class Contention<T>
 
   onReply(reply: AcquireReply): Attempt<boolean> {
     if (reply.kind === 'acquired') {
-      this.call.publication?.succeeded(this.session.clock)
+      this.call.publication?.succeeded(this.session.runtime)
       const retryAfterMs = this.call.leaseMs ?? this.acquisition.ttlMs
       return { kind: 'done', value: true, retryAfterMs, takesAll: this.shared !== true }
     }

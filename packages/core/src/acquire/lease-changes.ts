@@ -24,8 +24,8 @@ export interface LeaseOwner {
 /** Asks Redis whether the owner still holds the lock. @throws LockLostError, RedisUnavailableError */
 export async function verifyLease(owner: LeaseOwner): Promise<void> {
   owner.throwIfLost()
-  const { clock, options } = owner.session
-  const sentAt = clock.now()
+  const { runtime, options } = owner.session
+  const sentAt = runtime.now()
   const remainingMs = await owner.protocol.remaining(owner.field)
   if (remainingMs === null && !owner.isReleased) {
     owner.lose('gone')

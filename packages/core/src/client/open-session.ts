@@ -21,7 +21,7 @@ import { ScriptRunner } from '../redis/script-runner.js'
 import { CallOrigins } from '../diagnostics/call-origins.js'
 import { LastSeenHolders } from '../diagnostics/last-holders.js'
 import { ReleaseWaits } from '../runtime/release-waits.js'
-import { unexpectedReplies } from '../diagnostics/reports.js'
+import { missingSemaphores, unexpectedReplies } from '../diagnostics/reports.js'
 import { FormerPrimary } from './former-primary.js'
 import { askServer } from './server-check.js'
 import { PlainLockQueue, type PlainLockQueueParts } from '../queue/plain-queue.js'
@@ -69,8 +69,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const formerPrimary = new FormerPrimary(watchdog, background)
   const waiting = { clock: runtime, random, resyncIntervalMs: resyncInterval, unavailableTimeoutMs }
   const waiter = new Waiter(port.messages, waiting)
-  const times = { runtime, clock: runtime }
-  const services = { clientId, options, keyPrefix: port.keyPrefix, ...times, runner, watchdog, waiter }
+  const services = { clientId, options, keyPrefix: port.keyPrefix, runtime, runner, watchdog, waiter }
   const held = new HeldLocks()
   const origins = new CallOrigins()
   const grantReceiver = new GrantReceiver({ waiter, clock: runtime, beforeResume })
@@ -91,6 +90,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     contexts: new Contexts(),
     events,
     waitReporter: new WaitReporter(events, background, options.waitingThreshold, beforeResume),
+    missingSemaphores: missingSemaphores(events, background),
     borrowedPermits: new BorrowedPermits(),
     releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
     origins,
@@ -104,9 +104,9 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
 
 /** A new primary may lack what the old one acknowledged: affected leases are verified with it. */
 function watchPrimaries(session: OpenSession): void {
-  const { port, watchdog, events, clock } = session
+  const { port, watchdog, events, runtime } = session
   port.onPrimary((verdict) => {
-    const since = clock.now()
+    const since = runtime.now()
     const conclude = (isAffected: PrimaryVerdict): void => {
       if (isAffected) {
         const doubted = watchdog.doubt((lease) => isAffected(lease.key), since)

@@ -17,7 +17,8 @@ import type { LastSeenHolders } from '../diagnostics/last-holders.js'
 import type { ReleaseWaits } from '../runtime/release-waits.js'
 import type { PlainLockQueue } from '../queue/plain-queue.js'
 import type { BorrowedPermits } from './borrowed-permits.js'
-import type { Clock, Runtime } from '../runtime/runtime.js'
+import type { Runtime } from '../runtime/runtime.js'
+import type { MissingSemaphores } from '../diagnostics/reports.js'
 import type { WaitReporter } from '../diagnostics/wait-reporter.js'
 
 /** The services shared by the parts of one client. Created by LockClient, the only place that knows the wiring. */
@@ -26,8 +27,6 @@ export interface Session {
   readonly options: ResolvedOptions
   readonly keyPrefix: string
   readonly runtime: Runtime
-  /** The same object, for code that only needs time and timers. */
-  readonly clock: Clock
   readonly runner: ScriptRunner
   readonly watchdog: Watchdog<Leased>
   readonly waiter: Waiter
@@ -40,6 +39,7 @@ export interface Session {
   readonly contexts: Contexts
   readonly events: EventHub
   readonly waitReporter: WaitReporter
+  readonly missingSemaphores: MissingSemaphores
   readonly held: HeldLocks
   readonly borrowedPermits: BorrowedPermits
   /** Where calls were made, for warnings. */

@@ -10,26 +10,26 @@ const LAST_WORDS_MS = 50
  * grace period, then their signals abort, and only then their locks are released.
  */
 export async function shutDown(session: OpenSession, graceMs: number): Promise<void> {
-  const { clock, options, held, waiter, watchdog, runner, port, events, background, borrowedPermits } =
+  const { runtime, options, held, waiter, watchdog, runner, port, events, background, borrowedPermits } =
     session
-  const graceEndsAt = clock.now() + graceMs
+  const graceEndsAt = runtime.now() + graceMs
   session.refuseNewCalls()
   const waitersGone = waiter.close(new ClientClosedError())
-  await settleWithin(Promise.all([held.whenEmpty(), borrowedPermits.whenEmpty()]), graceMs, clock)
+  await settleWithin(Promise.all([held.whenEmpty(), borrowedPermits.whenEmpty()]), graceMs, runtime)
   for (const each of [...held.all, ...borrowedPermits.all]) {
     session.background.run(each.releaseOnClose())
   }
   // Commands already sent get their reply, or their full deadline. Background work, such as the release after a
   // withLock that has returned, gets the rest of the grace period.
-  const patienceMs = Math.max(options.commandTimeout, graceEndsAt - clock.now())
+  const patienceMs = Math.max(options.commandTimeout, graceEndsAt - runtime.now())
   const ends = [waitersGone, background.whenOver(), runner.whenSettled()]
-  await settleWithin(Promise.allSettled(ends), patienceMs, clock)
+  await settleWithin(Promise.allSettled(ends), patienceMs, runtime)
   session.abandonEverything()
   session.grantedLocks.close()
   runner.close()
   session.releaseWaits.close()
   // Commands that were cut off report it: 'release-failed'.
-  await settleWithin(background.whenOver(), LAST_WORDS_MS, clock)
+  await settleWithin(background.whenOver(), LAST_WORDS_MS, runtime)
   await watchdog.close()
   await port.close()
   events.clear()

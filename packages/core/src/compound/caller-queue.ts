@@ -108,7 +108,7 @@ class CallerQueue implements ReportedWait {
       return await ask()
     } catch (error) {
       if (call.waitMs === undefined && (isWorthRetrying(error) || error instanceof QuorumError)) {
-        line.outage = { at: this.session.clock.now(), error }
+        line.outage = { at: this.session.runtime.now(), error }
       }
       throw error
     } finally {

@@ -68,7 +68,7 @@ export class CompoundCall {
     this.origin = origin
     this.ofCallback = ofCallback
     this.signal = signal
-    this.startedAt = session.clock.now()
+    this.startedAt = session.runtime.now()
   }
 
   /** Runs the acquisition and publishes it as one call, instead of the calls for members. */
@@ -89,7 +89,7 @@ export class CompoundCall {
   }
 
   get waitedMs(): number {
-    return this.session.clock.now() - this.startedAt
+    return this.session.runtime.now() - this.startedAt
   }
 
   /** Time left of the wait, ms. */
@@ -159,11 +159,11 @@ export class CompoundCall {
    */
   async whenGivenBack(limitMs = Infinity): Promise<void> {
     if (this.owed.length > 0) {
-      const { clock, options } = this.session
+      const { runtime, options } = this.session
       await settleWithin(
         this.untilNothingOwed(),
         Math.min(limitMs, this.graceMs, options.commandTimeout),
-        clock,
+        runtime,
       )
     }
   }
@@ -190,7 +190,7 @@ export class CompoundCall {
 
   /** Resolves when the time is over, or the call was ended from outside. */
   pause(delayMs: number): Promise<void> {
-    return untilEnded(this, (signal) => pause(delayMs, this.session.clock, signal))
+    return untilEnded(this, (signal) => pause(delayMs, this.session.runtime, signal))
   }
 
   /** The error of the call for a member that failed. */
@@ -222,17 +222,17 @@ export class CompoundCall {
     publication: CallPublication,
     taking: Promise<MemberHold[] | LockTimeoutError>,
   ): Promise<MemberHold[] | LockTimeoutError> {
-    const { clock } = this.session
+    const { runtime } = this.session
     try {
       const taken = await taking
       if (taken instanceof LockTimeoutError) {
-        publication.timedOut(taken.holder, clock.now())
+        publication.timedOut(taken.holder, runtime.now())
       } else {
-        publication.acquired(pathOf(taken), undefined, clock.now())
+        publication.acquired(pathOf(taken), undefined, runtime.now())
       }
       return taken
     } catch (error) {
-      publication.failed(error, this.signal, clock.now())
+      publication.failed(error, this.signal, runtime.now())
       throw error
     }
   }

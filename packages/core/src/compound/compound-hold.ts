@@ -205,7 +205,7 @@ export class CompoundHold implements LockHold {
       () => this.levels.map(({ member, hold }) => ({ member, answer: hold.release() })),
     )
     releases.forEach(({ member, answer }) => member.session.background.run(answer))
-    const { values, failures } = await gather(releases, this.rule, this.session.clock)
+    const { values, failures } = await gather(releases, this.rule, this.session.runtime)
     this.stopListening.splice(0).forEach((stop) => stop())
     return this.conclude(values, failures)
   }

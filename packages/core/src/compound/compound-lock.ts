@@ -106,7 +106,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     const own = here ? null : new Context(this.session.nextThreadId(), null)
     const origin = here ?? { context: own as Context, frame: null }
     const isUnscoped = here === null
-    const calledFrom = isUnscoped ? this.session.origins.ofWait('withLock') : null
+    const calledFrom = isUnscoped ? this.session.origins.of('wait', 'withLock') : null
     const limits = { defaultWaitMs: undefined, ofCallback: true }
     const call = { bareMethod: null, ...limits, origin, isUnscoped, calledFrom }
     const toTaken = (taken: Obtained): Taken<CompoundHold> => {
@@ -214,7 +214,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   private request(method: string, isRedissonStyle: boolean, defaultWaitMs?: number): CallRequest {
     const origin = placeToAcquire(this.session.contexts, this.thread)
     const isUnscoped = origin === null
-    const calledFrom = this.session.origins.ofCall(method)
+    const calledFrom = this.session.origins.of('call', method)
     const bareMethod = isUnscoped && isRedissonStyle ? method : null
     return { bareMethod, defaultWaitMs, ofCallback: false, origin, isUnscoped, calledFrom }
   }
@@ -267,7 +267,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
 
   private async ask<T>(question: (member: Member) => Promise<T>): Promise<T[]> {
     const asked = this.members.map((member) => ({ member, answer: question(member) }))
-    const { values, failures } = await gather(asked, this.rule, this.session.clock)
+    const { values, failures } = await gather(asked, this.rule, this.session.runtime)
     if (values.length < this.rule.needed) {
       throw this.rule.tooFew(failures)
     }

@@ -34,7 +34,7 @@ export class NodeHealth {
    * @param timeoutMs time for a reply
    */
   isPassedOver(member: Member, timeoutMs: number): boolean {
-    if (this.silent && !this.isAsked && this.session.clock.now() >= this.nextAt) {
+    if (this.silent && !this.isAsked && this.session.runtime.now() >= this.nextAt) {
       void this.ask(member, timeoutMs)
     }
     return this.silent
@@ -60,15 +60,15 @@ export class NodeHealth {
   }
 
   private async ask(member: Member, timeoutMs: number): Promise<void> {
-    const { clock } = this.session
+    const { runtime } = this.session
     this.isAsked = true
-    const askedAt = clock.now()
+    const askedAt = runtime.now()
     const hasAnswered = await member.protocol.inspect().then(
       () => true,
       (error: unknown) => isRefusal(error),
     )
     this.isAsked = false
-    const now = clock.now()
+    const now = runtime.now()
     if (hasAnswered && now - askedAt <= timeoutMs) {
       this.answered(now - askedAt)
       return

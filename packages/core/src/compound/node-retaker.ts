@@ -71,7 +71,7 @@ export class NodeRetaker {
 
   private async take(members: readonly Member[]): Promise<void> {
     const { session, name, leaseMs, origin, ofCallback, nodeTimeoutMs } = this.terms
-    await settleWithin(this.leaveLost(members), nodeTimeoutMs, session.clock)
+    await settleWithin(this.leaveLost(members), nodeTimeoutMs, session.runtime)
     if (this.hold.isOver) {
       return
     }

@@ -52,7 +52,7 @@ export class QuorumRound {
     this.first = first
     this.answers = [...said]
     this.pending = new Set(members)
-    this.askedAt = call.session.clock.now()
+    this.askedAt = call.session.runtime.now()
   }
 
   ask(): Promise<RoundResult> {
@@ -83,7 +83,7 @@ export class QuorumRound {
 
   private noteHealth(answer: MemberAnswer): void {
     const health = NodeHealth.of(answer.member)
-    const tookMs = this.call.session.clock.now() - this.askedAt
+    const tookMs = this.call.session.runtime.now() - this.askedAt
     const { commandTimeout } = answer.member.session.options
     // Timers may fire slightly early.
     const wholeTimeMs = Math.min(this.quorum.nodeTimeoutMs, commandTimeout) - 1

@@ -79,7 +79,7 @@ export class QuorumTally {
       this.unreachableSince = null
       return
     }
-    const now = session.clock.now()
+    const now = session.runtime.now()
     this.unreachableSince ??= now
     const final = this.failures.filter(({ error }) => !isWorthRetrying(error))
     const isHopeless = this.answers.length + this.unheard.length - final.length < this.needed

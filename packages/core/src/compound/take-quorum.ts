@@ -3,6 +3,7 @@ import { QuorumTally } from './quorum-tally.js'
 import type { CompoundCall } from './compound-call.js'
 import { membersHeld, oneByOne, type MembersWanted } from './caller-queue.js'
 import type { MemberAnswer, Member, MemberHold } from './member.js'
+import { jittered } from '../runtime/runtime.js'
 import { NodeHealth } from './node-health.js'
 import { notHeard, QuorumRound, votesIn, type Quorum, type RoundResult } from './quorum-round.js'
 
@@ -130,7 +131,7 @@ function silentOnes(nodes: readonly Member[], { nodeTimeoutMs }: Quorum): Set<Me
  */
 async function waitForOne(call: CompoundCall, tally: QuorumTally): Promise<MemberAnswer[]> {
   const { options, runtime } = call.session
-  const limitMs = options.resyncInterval * (0.5 + runtime.random() / 2)
+  const limitMs = jittered(options.resyncInterval, runtime.random())
   for (const { member } of tally.busy) {
     const answer = await call.waitFor(member, limitMs)
     call.throwIfEnded()

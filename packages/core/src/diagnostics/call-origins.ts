@@ -7,24 +7,15 @@ export const MOST_ORIGINS = 1_000
  */
 export class CallOrigins {
   private readonly origins = new WeakMap<object, Error>()
-  private callsLeft = MOST_ORIGINS
-  private waitsLeft = MOST_ORIGINS
+  /** Waits are counted apart: they are fewer, and must not go without because of the calls. */
+  private readonly left = { call: MOST_ORIGINS, wait: MOST_ORIGINS }
 
-  /** Of a call whose hold must be released by hand. */
-  ofCall(method: string): Error | null {
-    if (this.callsLeft === 0) {
+  /** @param purpose a call whose hold must be released by hand, or one about to wait for what its own client holds */
+  of(purpose: 'call' | 'wait', method: string): Error | null {
+    if (this.left[purpose] === 0) {
       return null
     }
-    this.callsLeft -= 1
-    return new Error(`${method}()`)
-  }
-
-  /** Of a call that is about to wait for what its own client holds. Counted apart: there are fewer of them. */
-  ofWait(method: string): Error | null {
-    if (this.waitsLeft === 0) {
-      return null
-    }
-    this.waitsLeft -= 1
+    this.left[purpose] -= 1
     return new Error(`${method}()`)
   }
 

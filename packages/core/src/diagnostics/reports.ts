@@ -2,6 +2,8 @@ import { ClientClosedError, RedisUnavailableError, type LockLostError } from '..
 import { OncePerName, warn, type EventHub } from '../events.js'
 import type { Loss } from '../hold.js'
 import type { CommandTrouble } from '../redis/script-command.js'
+import { FixedDelayQueue } from '../runtime/fixed-delay-queue.js'
+import type { Clock } from '../runtime/runtime.js'
 
 // Reports about one acquisition: events, and a process warning when silence would hide a loss.
 
@@ -15,6 +17,9 @@ interface Reported {
   readonly trustedForMs: number
   readonly loss: Pick<Loss, 'isObserved'>
 }
+
+// Enough for another process to call `trySetPermits`.
+const TO_SET_PERMITS_MS = 2_000
 
 const warnedOfLoss = new OncePerName()
 const warnedOfNoPermits = new OncePerName()
@@ -35,12 +40,23 @@ export function reportFailedRenewal(session: Reporting, of: Reported, error: unk
   }
 }
 
-/** Warns of an endless wait for a semaphore that does not exist, unless a listener of 'waiting' is told of it. */
-export function reportMissingSemaphore({ events }: Reporting, name: string): void {
-  if (!events.hasListeners('waiting') && warnedOfNoPermits.take(name)) {
-    const what = `A caller waits without a limit for permits of semaphore "${name}", which does not exist.`
-    warn('HOLDFAST_NO_PERMITS', `${what} Call trySetPermits(n) once, or give the wait a waitMs.`)
-  }
+/** Endless waits for a semaphore that does not exist, each with what its client knows of the semaphore. */
+export type MissingSemaphores = FixedDelayQueue<
+  { readonly lockName: string },
+  { readonly isMissing: boolean }
+>
+
+/** Warns of those that do not end in time, unless a listener of 'waiting' is told of them. */
+export function missingSemaphores(events: EventHub, clock: Clock): MissingSemaphores {
+  return new FixedDelayQueue(clock, {
+    delayMs: TO_SET_PERMITS_MS,
+    due: ({ lockName }, { isMissing }) => {
+      if (isMissing && !events.hasListeners('waiting') && warnedOfNoPermits.take(lockName)) {
+        const what = `A caller waits without a limit for permits of semaphore "${lockName}", which does not exist.`
+        warn('HOLDFAST_NO_PERMITS', `${what} Call trySetPermits(n) once, or give the wait a waitMs.`)
+      }
+    },
+  })
 }
 
 /** Every retry has failed, or the client was closed. */

@@ -1,6 +1,6 @@
 import type { Ticket } from '@holdfast/waiter'
 import type { EventHub, LockEvents } from '../events.js'
-import { SoonestTimer } from '../runtime/soonest-timer.js'
+import { FixedDelayQueue } from '../runtime/fixed-delay-queue.js'
 import type { Clock } from '../runtime/runtime.js'
 
 export type WaitFacts = Pick<LockEvents['waiting'], 'holder' | 'placeInLine'> &
@@ -17,61 +17,44 @@ export interface ReportedWait {
 
 const NO_FACTS: WaitFacts = { holder: undefined, placeInLine: undefined }
 
-interface Pending {
-  readonly dueAt: number
-  readonly ticket: Pick<Ticket<unknown>, 'ahead'>
-}
+type Position = Pick<Ticket<unknown>, 'ahead'>
 
 /** Reports waiting callers, each after the threshold, with one timer for all of them. */
 export class WaitReporter {
-  /** In order of due time: the threshold is the same for all. */
-  private readonly pending = new Map<ReportedWait, Pending>()
-  private readonly timer: SoonestTimer
+  private readonly pending: FixedDelayQueue<ReportedWait, Position>
 
   constructor(
     private readonly events: EventHub,
     private readonly clock: Clock,
     private readonly thresholdMs: number,
     /** Runs before listeners are called from the timer. */
-    private readonly beforeResume: () => void,
+    beforeResume: () => void,
   ) {
-    this.timer = new SoonestTimer(clock, () => this.tellDue())
+    this.pending = new FixedDelayQueue(clock, {
+      delayMs: thresholdMs,
+      beforeDue: beforeResume,
+      due: (wait, ticket) => this.tell(wait, ticket),
+    })
   }
 
   /** The call sleeps, or is queued behind others. A listener added later sees only waits that begin after that. */
-  parked(wait: ReportedWait, ticket: Pick<Ticket<unknown>, 'ahead'>): void {
+  parked(wait: ReportedWait, ticket: Position): void {
     if (!this.events.hasListeners('waiting')) {
       return
     }
     if (this.thresholdMs === 0) {
       this.tell(wait, ticket)
     } else {
-      this.pending.set(wait, { ticket, dueAt: this.clock.now() + this.thresholdMs })
-      this.timer.within(this.thresholdMs)
+      this.pending.add(wait, ticket)
     }
   }
 
   /** The wait has ended, with any outcome. */
   ended(wait: ReportedWait): void {
-    if (this.pending.delete(wait) && this.pending.size === 0) {
-      this.timer.cancel()
-    }
+    this.pending.remove(wait)
   }
 
-  private tellDue(): void {
-    this.beforeResume()
-    const now = this.clock.now()
-    for (const [wait, { dueAt, ticket }] of this.pending) {
-      if (dueAt > now) {
-        this.timer.within(dueAt - now)
-        return
-      }
-      this.pending.delete(wait)
-      this.tell(wait, ticket)
-    }
-  }
-
-  private tell(wait: ReportedWait, { ahead: aheadHere }: Pending['ticket']): void {
+  private tell(wait: ReportedWait, { ahead: aheadHere }: Position): void {
     const facts = wait.explain?.() ?? NO_FACTS
     const waitedMs = this.clock.now() - wait.startedAt
     const { holder, placeInLine, permits } = facts

@@ -28,7 +28,7 @@ export function execWaitAfter(error: unknown, isRelease: boolean, before: ExecWa
 export async function passExec(
   { error, isRelease, isLast }: ExecWait,
   holds: number,
-  { clock, abandoned }: { readonly clock: Clock; readonly abandoned: AbortSignal },
+  { runtime, abandoned }: { readonly runtime: Clock; readonly abandoned: AbortSignal },
 ): Promise<void> {
   // The release of a re-entry does not release the last level: without a command for that, the lock would stay for a
   // whole lease.
@@ -36,6 +36,6 @@ export async function passExec(
     throw error
   }
   if (isRelease) {
-    await pause(AFTER_A_TRANSACTION_MS, clock, abandoned)
+    await pause(AFTER_A_TRANSACTION_MS, runtime, abandoned)
   }
 }

@@ -174,9 +174,9 @@ export class Handover {
    * command is sent, because its message would wake them first.
    */
   beginToEnd(): void {
-    const { waiter, clock } = this.session
+    const { waiter, runtime } = this.session
     const queue = this.protocol.handover?.localQueue ?? null
-    if (queue !== null && this.handovers > 0 && !this.mayPassAt(clock.now())) {
+    if (queue !== null && this.handovers > 0 && !this.mayPassAt(runtime.now())) {
       waiter.standBack(queue, STAND_BACK_MS)
       this.standsBack = true
     }

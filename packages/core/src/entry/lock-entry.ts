@@ -17,7 +17,7 @@ import type { Background } from '../runtime/background.js'
 import { RedisUnavailableError } from '../errors.js'
 import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
-import type { Clock, Runtime } from '../runtime/runtime.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import { isRefusal, isWorthRetrying, untilKnown } from '../redis/until-known.js'
 import type { CommandStamp } from '../scripts/replay-guard.js'
@@ -45,7 +45,6 @@ export interface EntryCommands {
 export interface EntryServices {
   readonly options: ResolvedOptions
   readonly runtime: Runtime
-  readonly clock: Clock
   readonly runner: Pick<ScriptRunner, 'connectionEpoch'>
   readonly background: Background
   /** Aborts when the client abandons everything still in flight. */
@@ -205,7 +204,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
       return handleReply(acquired, handler)
     }
     this.longestLeaseMs = Math.max(this.longestLeaseMs, terms.leaseMs)
-    const command = new AcquireCommand(this, holds, handler, this.services.clock.now())
+    const command = new AcquireCommand(this, holds, handler, this.services.runtime.now())
     return this.protocol.acquire(command, terms, command)
   }
 
@@ -225,7 +224,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
   /** Makes the holder's lease last at least this long from now. @throws RedisUnavailableError, WrongTypeError */
   async extend(leaseMs: number): Promise<void> {
     const owner = await this.knownName()
-    const sentAt = this.services.clock.now()
+    const sentAt = this.services.runtime.now()
     // The current holder: the entry may have been handed over meanwhile.
     if ((await this.protocol.extend(owner, leaseMs)) === 'lost') {
       this.holder.lose('gone')
@@ -240,7 +239,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
    * nothing can be left in Redis because every lease must have ended.
    */
   releaseUntilKnown(levels: RemainingLevels, limitMs: number): Promise<ReleaseReply> {
-    return this.release({ levels, limitMs, startedAt: this.services.clock.now() }, AS_REPLIED)
+    return this.release({ levels, limitMs, startedAt: this.services.runtime.now() }, AS_REPLIED)
   }
 
   /** Like `releaseUntilKnown`; the observer is called directly from the reply. */

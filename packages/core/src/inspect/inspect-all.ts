@@ -100,7 +100,7 @@ const isPage = parts(isToken, texts) as (answer: unknown) => answer is [unknown,
 
 /** @throws RedisUnavailableError */
 async function stepOf(
-  { port, clock, options }: OpenSession,
+  { port, runtime, options }: OpenSession,
   step: () => ReturnType<KeyScan>,
 ): Promise<{ readonly cursor: string; readonly keys: string[] }> {
   const { commandTimeout } = options
@@ -112,7 +112,7 @@ async function stepOf(
       error = port.isErrorReply(reason) ? refusal(reason, ABOUT_NO_LOCK) : brokenOff(reason, ABOUT_NO_LOCK)
     },
   )
-  await settleWithin(work, commandTimeout, clock)
+  await settleWithin(work, commandTimeout, runtime)
   if (answer === undefined) {
     throw error
   }

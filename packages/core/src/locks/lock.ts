@@ -163,7 +163,7 @@ export class Lock implements AnyLock<Hold> {
   protected byHand<T>(method: string, options: AcquireOptions, finish: Finish<T>): Promise<T> {
     const place = this.place()
     const bare = place ? null : { calls: this.bare, method }
-    const calledFrom = this.session.origins.ofCall(method)
+    const calledFrom = this.session.origins.of('call', method)
     const request = { options, defaultWaitMs: undefined, place, ofCallback: false, bare, calledFrom }
     return obtain(this.session, this.protocol, request, this.session.origins.noted(calledFrom, finish))
   }
@@ -175,7 +175,7 @@ export class Lock implements AnyLock<Hold> {
     given: Finish<T>,
   ): Promise<T> {
     const place = this.place()
-    const calledFrom = this.session.origins.ofCall(method)
+    const calledFrom = this.session.origins.of('call', method)
     const finish = this.session.origins.noted(calledFrom, given)
     const request = { options, defaultWaitMs, place, ofCallback: false, bare: null, calledFrom }
     if (place) {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from '../errors.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkDuration, checkObject, checkOneOf, checkOptions } from '../arguments/validate.js'
+import { jittered } from '../runtime/runtime.js'
 
 /**
  * Growing pauses: after the n-th refusal in a row `initialMs * factor^(n-1)`, at most `maxMs`, of which between half
@@ -72,7 +73,7 @@ function exponential(given: ExponentialBackoff): Backoff {
   if (!(factor >= 1 && Number.isFinite(factor))) {
     throw new InvalidArgumentError('factor', factor, 'a finite number of at least 1')
   }
-  return (refusals, random) => Math.min(first * factor ** (refusals - 1), longest) * (0.5 + random() / 2)
+  return (refusals, random) => jittered(Math.min(first * factor ** (refusals - 1), longest), random())
 }
 
 /**

@@ -65,7 +65,7 @@ export class FairProtocol extends HashProtocol implements LocalHandover, Granted
     const change = { line, latchKey, owner, holds, leaseMs, stamp, alive, arrival, note }
     let sentAt = 0
     const send = (): Promise<FairAcquireReply> => {
-      sentAt = session.clock.now()
+      sentAt = session.runtime.now()
       return acquire(session.runner, change)
     }
     const rejoins = arrival === NOT_IN_LINE ? fairQueue.rejoins : null

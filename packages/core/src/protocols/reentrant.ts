@@ -96,12 +96,12 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
 
   private async acquireOrStand(command: AcquireCommand): Promise<AcquireReply> {
     const { key, session, lineKey } = this
-    const { plainQueue, runner, clock } = session
+    const { plainQueue, runner, runtime } = session
     const { owner } = command
     const { aliveForMs } = plainQueue
     const stoodBefore = plainQueue.ownerAt(key) === owner
     const { liveness, nonce } = plainQueue.enter(key, owner)
-    const sentAt = clock.now()
+    const sentAt = runtime.now()
     try {
       const reply = await acquire(runner, command, { lineKey, aliveForMs, nonce })
       if (reply.kind === 'held' && reply.aliveUntil !== undefined) {

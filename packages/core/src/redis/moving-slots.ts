@@ -1,4 +1,4 @@
-import type { Runtime } from '../runtime/runtime.js'
+import { jittered, type Runtime } from '../runtime/runtime.js'
 import { codeOf } from './failures.js'
 
 const FIRST_PAUSE_MS = 10
@@ -24,7 +24,7 @@ export class MovingSlots {
       return
     }
     const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries)
-    const timer = this.runtime.setTimer(full * (0.5 + this.runtime.random() / 2), () => {
+    const timer = this.runtime.setTimer(jittered(full, this.runtime.random()), () => {
       this.pauses.delete(timer)
       sendAgain()
     })

@@ -1,6 +1,6 @@
 import pRetry from 'p-retry'
 import { RedisUnavailableError, WrongTypeError } from '../errors.js'
-import type { Clock, Runtime } from '../runtime/runtime.js'
+import { jittered, type Clock, type Runtime } from '../runtime/runtime.js'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
@@ -32,7 +32,7 @@ export function isRefusal(error: unknown): boolean {
 
 /**
  * Retries a replay-safe command until its outcome is known: a reply, or an error that a retry would not change. The
- * pauses grow from 50 ms to 1 s, with jitter (AWS Architecture Blog, "Exponential Backoff And Jitter", equal jitter).
+ * pauses grow from 50 ms to 1 s, with jitter.
  */
 export function untilKnown<T>(command: () => Promise<T>, limits: RetryLimits): Promise<T> {
   const { runtime, giveUpAt, signal } = limits
@@ -48,7 +48,7 @@ export function untilKnown<T>(command: () => Promise<T>, limits: RetryLimits): P
         throw error
       }
       const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attemptNumber - 1))
-      await pause(Math.min(left, full * (0.5 + runtime.random() / 2)), runtime, signal)
+      await pause(Math.min(left, jittered(full, runtime.random())), runtime, signal)
     },
   })
 }

@@ -108,6 +108,14 @@ export function runtimeWith(
   }
 }
 
+/**
+ * Between half of `ms` and all of it, by `random` in [0, 1): spreads clients that begin at the same moment (AWS
+ * Architecture Blog, "Exponential Backoff And Jitter", equal jitter).
+ */
+export function jittered(ms: number, random: number): number {
+  return ms * (0.5 + random / 2)
+}
+
 /** `count` random bytes as hexadecimal digits. */
 export function randomHex(runtime: Pick<Runtime, 'bytes'>, count: number): string {
   return Buffer.from(runtime.bytes(count)).toString('hex')

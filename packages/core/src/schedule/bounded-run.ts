@@ -19,7 +19,7 @@ export class BoundedRun {
     readonly name: string,
     readonly hold: Hold,
     private readonly commands: TickCommands,
-    private readonly session: Pick<Session, 'clock' | 'releaseWaits'>,
+    private readonly session: Pick<Session, 'runtime' | 'releaseWaits'>,
   ) {
     this.signal = AbortSignal.any([hold.signal, this.overrun.signal])
   }
@@ -31,7 +31,7 @@ export class BoundedRun {
     this.tick = new Date(tick)
     this.missed = missed.map((each) => new Date(each))
     if (atMostForMs !== undefined) {
-      this.timer = this.session.clock.setTimer(atMostForMs, () => this.cutShort(atMostForMs))
+      this.timer = this.session.runtime.setTimer(atMostForMs, () => this.cutShort(atMostForMs))
     }
   }
 

@@ -75,8 +75,8 @@ export class CountDownLatch {
     const options = typeof request === 'number' ? { waitMs: request } : request
     checkOptions('options', options, WAIT_OPTIONS)
     const limits = waitLimits(options, this.session.contexts)
-    const { waiter, waitReporter, clock } = this.session
-    const waiting: ReportedWait = { lockName: this.name, startedAt: clock.now() }
+    const { waiter, waitReporter, runtime } = this.session
+    const waiting: ReportedWait = { lockName: this.name, startedAt: runtime.now() }
     const wait: WaitRequest<true> = {
       queue: localName('latch', this.key),
       topic: this.channel,
@@ -87,7 +87,7 @@ export class CountDownLatch {
     try {
       const outcome = await waiter.enter(limitWait(wait, limits)).outcome
       if (outcome.kind === 'unavailable') {
-        const waitedMs = clock.now() - waiting.startedAt
+        const waitedMs = runtime.now() - waiting.startedAt
         const { plight } = this.session.runner
         throw unansweredWait(plight, { lockName: this.name, waitedMs }, outcome.error)
       }

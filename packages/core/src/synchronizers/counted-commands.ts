@@ -75,7 +75,7 @@ export class CountedCommands {
     onFailure: (operation: Operation, error: unknown) => void,
   ): Promise<R> {
     const operation = this.operations.begin(subject.key)
-    const giveUpAt = this.session.clock.now() + this.session.options.unavailableTimeoutMs
+    const giveUpAt = this.session.runtime.now() + this.session.options.unavailableTimeoutMs
     const send = (): Promise<R> => operation.send(command)
     try {
       const reply = await send().catch((error: unknown) => this.untilKnown(send, error, giveUpAt))
@@ -88,9 +88,9 @@ export class CountedCommands {
   }
 
   private finish(subject: Subject, operation: Operation, send: () => Promise<unknown>): void {
-    const { clock, clientId: owner } = this.session
+    const { runtime, clientId: owner } = this.session
     // Redis forgets the result of the first copy after this long: from then on another copy would count again.
-    const giveUpAt = clock.now() + Number(LATCH_TTL_MS) - 2 * this.session.options.unavailableTimeoutMs
+    const giveUpAt = runtime.now() + Number(LATCH_TTL_MS) - 2 * this.session.options.unavailableTimeoutMs
     const work = send()
       .catch((error: unknown) => this.untilKnown(send, error, giveUpAt))
       .catch((error: unknown) =>
@@ -101,7 +101,7 @@ export class CountedCommands {
   }
 
   private async afterPause<R>(send: () => Promise<R>): Promise<R> {
-    await pause(AFTER_A_TRANSACTION_MS, this.session.clock, this.session.abandoned)
+    await pause(AFTER_A_TRANSACTION_MS, this.session.runtime, this.session.abandoned)
     return send()
   }
 

@@ -131,7 +131,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   }
 
   private sourceOf(permits: number, leaseMs: number | undefined): PermitSource<TakenPermits> {
-    const { runner, clock } = this.session
+    const { runner, runtime } = this.session
     let sent = { number: 0, at: 0 }
     const ids = Array.from({ length: permits }, () => randomHex(this.session.runtime, 16))
     return {
@@ -142,7 +142,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
       permits,
       take: async (stamp): Promise<Take<TakenPermits>> => {
         // A copy returns what the first one obtained: trust counts from the first.
-        sent = sent.number === stamp.number ? sent : { number: stamp.number, at: clock.now() }
+        sent = sent.number === stamp.number ? sent : { number: stamp.number, at: runtime.now() }
         const reply = await acquireExpirable(runner, { ...this.permits(stamp), ids, leaseMs })
         if (reply.kind === 'over') {
           return { kind: 'over' }

@@ -1,7 +1,6 @@
 import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow } from '../acquire/call-in-progress.js'
 import { publishCall, type CallPublication } from '../diagnostics/call-publication.js'
-import { reportMissingSemaphore } from '../diagnostics/reports.js'
 import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
 import { LockTimeoutError } from '../errors.js'
 import { unansweredWait } from '../redis/failures.js'
@@ -12,9 +11,6 @@ import type { Operation } from './operations.js'
 import { enterSeen, leaveSeen, type SeenPermits } from './seen-permits.js'
 import { limitWait, type WaitOptions } from './wait-limits.js'
 import { namingKind } from './wrong-kind.js'
-
-// For an unlimited wait for a missing semaphore: enough time for another process to call `trySetPermits`.
-const WARN_AFTER_MS = 2_000
 
 /** The result of one try. */
 export type Take<T> =
@@ -53,7 +49,8 @@ export class PermitWait<T> implements ReportedWait {
   private over = false
   /** Null until this call is refused, or queued behind others. */
   private seen: SeenPermits | null = null
-  private warning: { cancel(): void } | null = null
+  /** Whether this call, which has no limit, has found no semaphore. Reported once at most. */
+  private hasFoundNone = false
   private publication: CallPublication | null = null
 
   constructor(
@@ -62,7 +59,7 @@ export class PermitWait<T> implements ReportedWait {
     private readonly source: PermitSource<T>,
     private readonly options: WaitOptions,
   ) {
-    this.startedAt = session.clock.now()
+    this.startedAt = session.runtime.now()
   }
 
   get lockName(): string {
@@ -71,18 +68,18 @@ export class PermitWait<T> implements ReportedWait {
 
   /** @returns null: the wait is over, and the last reply was that too few permits are free */
   async obtain(): Promise<{ readonly value: T } | null> {
-    const { clock } = this.session
+    const { runtime } = this.session
     this.publication = publishCall(this.session, this.source, this.startedAt)
     try {
       const obtained = await this.take()
       if (obtained) {
-        this.publication?.acquired('remote', undefined, clock.now())
+        this.publication?.acquired('remote', undefined, runtime.now())
       } else {
-        this.publication?.timedOut(undefined, clock.now())
+        this.publication?.timedOut(undefined, runtime.now())
       }
       return obtained
     } catch (error) {
-      this.publication?.failed(error, this.options.signal, clock.now())
+      this.publication?.failed(error, this.options.signal, runtime.now())
       throw error
     }
   }
@@ -105,7 +102,7 @@ export class PermitWait<T> implements ReportedWait {
     this.abandon()
     if (outcome.kind === 'unavailable') {
       const { lockName, startedAt, session } = this
-      const waitedMs = session.clock.now() - startedAt
+      const waitedMs = session.runtime.now() - startedAt
       throw this.options.waitMs === 0
         ? outcome.error
         : unansweredWait(session.runner.plight, { lockName, waitedMs }, outcome.error)
@@ -116,7 +113,7 @@ export class PermitWait<T> implements ReportedWait {
   /** The error for callers that throw when `obtain` has returned null. */
   timedOut(): LockTimeoutError {
     const { lockName, source } = this
-    const waitedMs = this.session.clock.now() - this.startedAt
+    const waitedMs = this.session.runtime.now() - this.startedAt
     const what = `${source.permits} permit${source.permits === 1 ? '' : 's'} of semaphore`
     return new LockTimeoutError({ lockName, waitedMs, holder: undefined, what, permits: this.permits })
   }
@@ -132,7 +129,7 @@ export class PermitWait<T> implements ReportedWait {
 
   private standInLine(): Promise<WaitOutcome<T>> {
     const { queue, topic, permits } = this.source
-    const { clock, waiter } = this.session
+    const { runtime, waiter } = this.session
     const { publication } = this
     const wait: WaitRequest<T> = {
       queue,
@@ -140,7 +137,7 @@ export class PermitWait<T> implements ReportedWait {
       wants: permits,
       attempt: () => this.attempt(),
       onParked: (ticket) => this.parked(ticket),
-      onWoken: publication ? () => publication.woken(clock.now()) : undefined,
+      onWoken: publication ? () => publication.woken(runtime.now()) : undefined,
     }
     return waiter.enter<T>(limitWait(wait, this.options)).outcome
   }
@@ -173,7 +170,7 @@ export class PermitWait<T> implements ReportedWait {
   private read(take: Take<T>): Attempt<T> {
     switch (take.kind) {
       case 'taken':
-        this.publication?.succeeded(this.session.clock)
+        this.publication?.succeeded(this.session.runtime)
         return { ...take, kind: 'done' }
       case 'refused':
         this.refused(take)
@@ -198,15 +195,9 @@ export class PermitWait<T> implements ReportedWait {
     const seen = this.see()
     seen.free = left
     seen.isMissing = isMissing
-    if (isMissing && this.options.waitMs === undefined) {
-      const { clock } = this.session
-      this.warning ??= clock.setTimer(WARN_AFTER_MS, () => this.warn(seen))
-    }
-  }
-
-  private warn({ isMissing }: SeenPermits): void {
-    if (isMissing) {
-      reportMissingSemaphore(this.session, this.lockName)
+    if (isMissing && !this.hasFoundNone && this.options.waitMs === undefined) {
+      this.hasFoundNone = true
+      this.session.missingSemaphores.add(this, seen)
     }
   }
 
@@ -218,7 +209,7 @@ export class PermitWait<T> implements ReportedWait {
   /** What was seen stays known to this call, for its time-out. */
   private settled(): void {
     this.session.waitReporter.ended(this)
-    this.warning?.cancel()
+    this.session.missingSemaphores.remove(this)
     if (this.seen) {
       this.seen = { ...this.seen }
       leaveSeen(this.session, this.source.key)

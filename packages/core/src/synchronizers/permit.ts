@@ -110,7 +110,7 @@ export class Permit {
       if (isReleased) {
         this.publication?.ended('released')
       } else {
-        this.publication?.lost('gone', this.session.clock.now())
+        this.publication?.lost('gone', this.session.runtime.now())
       }
       return isReleased ? 'released' : 'lost'
     } catch (error) {
@@ -140,7 +140,7 @@ export class Permit {
     this.session.borrowedPermits.add(this)
     this.renews = renew
     this.trust(sentAt, this.ttlMs, renew)
-    this.publication = publishHold(this.session, this, this.session.clock.now())
+    this.publication = publishHold(this.session, this, this.session.runtime.now())
     return this
   }
 
@@ -151,7 +151,7 @@ export class Permit {
 
   /** @internal */
   async remaining(timeoutMs: number): Promise<number | null> {
-    const semaphoreLeftMs = this.semaphoreEndsAt - this.session.clock.now()
+    const semaphoreLeftMs = this.semaphoreEndsAt - this.session.runtime.now()
     const leftMs = Math.min(await this.home.renew(this.id, 0, timeoutMs), semaphoreLeftMs)
     return leftMs > 0 ? leftMs : null
   }
@@ -163,7 +163,7 @@ export class Permit {
 
   /** @internal */
   onRenewalFailed(error: unknown): void {
-    this.loss.renewalFailed(error, this.session.clock.now())
+    this.loss.renewalFailed(error, this.session.runtime.now())
   }
 
   /** @internal */
@@ -174,7 +174,7 @@ export class Permit {
 
   private async update(ms: number): Promise<void> {
     this.loss.throwIfSet()
-    const sentAt = this.session.clock.now()
+    const sentAt = this.session.runtime.now()
     const { trustedForMs } = this
     if (trustedForMs > 0) {
       // The permit may end by then once this is sent, whenever the reply arrives (I3). Without renewal: one that runs
@@ -216,11 +216,11 @@ export class Permit {
     this.session.borrowedPermits.remove(this)
     const { watch, session } = this
     const end =
-      watch && reason === 'expired' ? this.loss.endOfLease(watch, session.clock.now(), this.renews) : {}
+      watch && reason === 'expired' ? this.loss.endOfLease(watch, session.runtime.now(), this.renews) : {}
     const error = this.lostBy(reason, end)
     this.loss.set(error)
     this.session.events.emit('lost', { lockName: this.home.name, owner: this.id, error })
-    this.publication?.lost(reason, this.session.clock.now())
+    this.publication?.lost(reason, this.session.runtime.now())
     if (reason === 'expired') {
       // Redis may still have it, and a renewal without a reply may have extended it by a whole lease.
       this.session.background.run(this.home.tryRelease(this.id).catch(() => undefined))
@@ -232,7 +232,7 @@ export class Permit {
     this.released = true
     this.watch?.stop()
     this.session.borrowedPermits.remove(this)
-    this.publication?.over(this.session.clock.now())
+    this.publication?.over(this.session.runtime.now())
   }
 
   private lostBy(reason: LossReason, end: { lease?: LeaseEnd; cause?: unknown } = {}): LockLostError {

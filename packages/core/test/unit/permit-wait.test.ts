@@ -43,7 +43,8 @@ describe('the number of a try', () => {
     const session = {
       ...{ waiter, clientId: 'c~1', runner: { connectionEpoch: 0 } },
       waitReporter: { parked: () => undefined, ended: () => undefined },
-      ...{ runtime: systemRuntime, clock: systemRuntime },
+      missingSemaphores: { remove: () => undefined },
+      runtime: systemRuntime,
     } as unknown as Session
     const { source, numbers } = answering(answers)
     const commands = new CountedCommands(session, new Operations(session))

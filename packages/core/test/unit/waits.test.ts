@@ -117,7 +117,7 @@ describe('waits that are told of', () => {
     const lastHolders = new LastSeenHolders(clock, 30_000)
     const parts = {
       clientId: 'c',
-      clock,
+      runtime: clock,
       lastHolders,
       contexts: new Contexts(),
       options: resolveOptions(),

@@ -83,7 +83,7 @@ export class EntryUnderTest {
     const services = {
       options: { lockWatchdogTimeout: LEASE_MS },
       runtime: runtimeWith(systemRuntime, this.clock, () => 0.5),
-      ...{ clock: this.clock, runner: this.runner, background: this.background },
+      ...{ runner: this.runner, background: this.background },
       abandoned: new AbortController().signal,
     } as unknown as EntryServices
     this.entry = new LockEntry(services, this.redis, holderNamed('A'))
