@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually, redisUrl, signalled, useHarness } from './support/harness.js'
 
-const DEMO = fileURLToPath(new URL('../../../../scripts/demo.mjs', import.meta.url))
+const DEMO = fileURLToPath(new URL('../../../../examples/demo/main.mjs', import.meta.url))
 const LIMIT_MS = 60_000
 
 describe('the demo', () => {

@@ -34,7 +34,7 @@ const scriptsIn = (page: string): string[] =>
 const named = [...new Set(current.flatMap(commandsIn))].sort()
 const runs = { ...COMMANDS, ...SCRIPTS }
 const scriptOf = (command: string): string =>
-  /scripts\/[\w/-]+\.mjs(?=[^&]*$)/.exec(scripts[command] ?? '')?.[0] ?? ''
+  /(?:scripts|packages|examples)\/[\w/-]+\.mjs(?=[^&]*$)/.exec(scripts[command] ?? '')?.[0] ?? ''
 
 describe('the commands that pages name', () => {
   it('are there', () => {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LONG_LEASE_MS, LONG_WORK_MS, STEP_LIMIT_MS } from './settings.mjs'
 import { inMs } from './terminal.mjs'
-import { within } from './time.mjs'
-import { nowMs } from '../shared-clock.mjs'
+import { nowMs, within } from './time.mjs'
 
 export const title = `Long work: ${inMs(LONG_WORK_MS)} under a lease of ${inMs(LONG_LEASE_MS)}`
 

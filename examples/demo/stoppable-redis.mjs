@@ -1,5 +1,5 @@
 import { createServer, connect } from 'node:net'
-import { fromPath } from '../redis/from-path.mjs'
+import { fromPath } from '../../scripts/redis/from-path.mjs'
 
 /**
  * A Redis that may be stopped in front of its clients: a server of its own where there is a program for one, else

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CRASH_LEASE_MS, STEP_LIMIT_MS } from './settings.mjs'
 import { inMs } from './terminal.mjs'
-import { within } from './time.mjs'
-import { nowMs } from '../shared-clock.mjs'
+import { nowMs, within } from './time.mjs'
 
 export const title = `Crash: the holder is killed with SIGKILL while two wait (lease ${inMs(CRASH_LEASE_MS)})`
 

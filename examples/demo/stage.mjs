@@ -6,7 +6,7 @@ import * as queue from './queue.mjs'
 import * as sale from './sale.mjs'
 import * as schedule from './schedule.mjs'
 import { bold, faint } from './terminal.mjs'
-import { nowMs } from '../shared-clock.mjs'
+import { nowMs } from './time.mjs'
 import * as tree from './tree.mjs'
 
 /**

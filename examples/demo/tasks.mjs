@@ -3,7 +3,7 @@ import { paymentTasks } from './payment-tasks.mjs'
 import { queueTasks } from './queue-tasks.mjs'
 import { scheduleTasks } from './schedule-tasks.mjs'
 import { KEY_TTL_MS, STEP_LIMIT_MS } from './settings.mjs'
-import { nowMs } from '../shared-clock.mjs'
+import { nowMs } from './time.mjs'
 
 /**
  * What a process of the demo can be asked to do.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KEY_TTL_MS } from './settings.mjs'
-import { nowMs } from '../shared-clock.mjs'
+import { nowMs } from './time.mjs'
 
 export const QUEUE = 'jobs'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Locked } from '@holdfast/core/decorators'
-import { nowMs } from '../shared-clock.mjs'
+import { nowMs } from './time.mjs'
 
 const WORK_MS = 40
 
