@@ -1,0 +1,174 @@
+import { anyAt, at, numberAt, tableAt, textAt, wholeAt } from './arguments.js'
+import { protectedCall } from './operations.js'
+import { textOf, toNumber } from './numbers.js'
+import { stringLibrary } from './strings.js'
+import { tableLibrary } from './tables.js'
+import {
+  LuaError,
+  LuaTable,
+  NOTHING,
+  position,
+  raise,
+  severalOf,
+  typeOf,
+  type LuaValue,
+  type Results,
+} from './values.js'
+
+/** What `tostring` gives. */
+function described(value: LuaValue): string {
+  switch (typeof value) {
+    case 'string':
+      return value
+    case 'number':
+      return textOf(value)
+    case 'boolean':
+      return String(value)
+    case 'undefined':
+      return 'nil'
+    default:
+      // Real addresses differ from run to run; nothing can be built on them.
+      return `${typeOf(value)}: 0x0`
+  }
+}
+
+function tonumber(...args: LuaValue[]): LuaValue {
+  const base = wholeAt(args, at('tonumber', 2), 10)
+  if (base === 10) {
+    return toNumber(anyAt(args, at('tonumber', 1)))
+  }
+  if (base < 2 || base > 36) {
+    raise(`bad argument #2 to 'tonumber' (base out of range)`)
+  }
+  const [, digits = ''] =
+    /^[ \t\r\n\f\v]*([0-9a-z]+)[ \t\r\n\f\v]*$/i.exec(textAt(args, at('tonumber', 1))) ?? []
+  const values = [...digits].map((digit) => parseInt(digit, 36))
+  return values.length === 0 || values.some((value) => value >= base)
+    ? undefined
+    : values.reduce((number, value) => number * base + value, 0)
+}
+
+function error(...args: LuaValue[]): never {
+  const [value] = args
+  // Only from level 1 on does Lua put the place in front of a text.
+  const isPlaced = typeof value === 'string' && wholeAt(args, at('error', 2), 1) > 0
+  return isPlaced ? raise(value) : failWith(value)
+}
+
+function failWith(value: LuaValue): never {
+  throw new LuaError(value, position.line)
+}
+
+function assert(...args: LuaValue[]): Results {
+  const value = anyAt(args, at('assert', 1))
+  if (value !== undefined && value !== false) {
+    return severalOf(args)
+  }
+  return failWith(args.length > 1 ? args[1] : 'assertion failed!')
+}
+
+function select(...args: LuaValue[]): Results {
+  const [which, ...others] = args
+  if (which === '#') {
+    return others.length
+  }
+  const place = wholeAt(args, at('select', 1))
+  if (place === 0 || place < -others.length) {
+    raise(`bad argument #1 to 'select' (index out of range)`)
+  }
+  return severalOf(others.slice(place < 0 ? place : place - 1))
+}
+
+function unpack(...args: LuaValue[]): Results {
+  const table = tableAt(args, at('unpack', 1))
+  const to = wholeAt(args, at('unpack', 3), table.length)
+  const values: LuaValue[] = []
+  for (let i = wholeAt(args, at('unpack', 2), 1); i <= to; i += 1) {
+    values.push(table.get(i))
+  }
+  return severalOf(values)
+}
+
+function ipairs(...args: LuaValue[]): Results {
+  const table = tableAt(args, at('ipairs', 1))
+  let place = 0
+  const next = (): Results => {
+    place += 1
+    const value = table.get(place)
+    return value === undefined ? NOTHING : severalOf([place, value])
+  }
+  return severalOf([next, table, 0])
+}
+
+function pairs(...args: LuaValue[]): Results {
+  const table = tableAt(args, at('pairs', 1))
+  const entries = table.entries()
+  const next = (): Results => {
+    const entry = entries.next()
+    return entry.done ? undefined : severalOf(entry.value)
+  }
+  return severalOf([next, table, undefined])
+}
+
+function next(...args: LuaValue[]): Results {
+  const [, behind] = args
+  let isBehind = behind === undefined
+  for (const entry of tableAt(args, at('next', 1)).entries()) {
+    if (isBehind) {
+      return severalOf(entry)
+    }
+    isBehind = entry[0] === behind
+  }
+  return undefined
+}
+
+function mathOf(name: string, of: (...values: number[]) => number, count = 1): Record<string, LuaValue> {
+  return {
+    [name]: (...args: LuaValue[]) => {
+      const wanted = count === Infinity ? Math.max(1, args.length) : count
+      return of(...Array.from({ length: wanted }, (_, i) => numberAt(args, at(name, i + 1))))
+    },
+  }
+}
+
+const mathLibrary = LuaTable.from({
+  huge: Infinity,
+  pi: Math.PI,
+  ...mathOf('abs', Math.abs),
+  ...mathOf('ceil', Math.ceil),
+  ...mathOf('exp', Math.exp),
+  ...mathOf('floor', Math.floor),
+  ...mathOf('fmod', (left, right) => left % right, 2),
+  ...mathOf('log', Math.log),
+  ...mathOf('log10', Math.log10),
+  ...mathOf('max', Math.max, Infinity),
+  ...mathOf('min', Math.min, Infinity),
+  ...mathOf('pow', Math.pow, 2),
+  ...mathOf('sqrt', Math.sqrt),
+})
+
+/** The global names of Lua 5.1 that Redis leaves to scripts, without those that read files, clocks or chance. */
+export const baseLibrary: Readonly<Record<string, LuaValue>> = {
+  string: stringLibrary,
+  table: tableLibrary,
+  math: mathLibrary,
+  assert,
+  error,
+  ipairs,
+  next,
+  pairs,
+  pcall: (...args) => {
+    anyAt(args, at('pcall', 1))
+    return severalOf(protectedCall(args[0], args.slice(1)))
+  },
+  rawequal: (...args) => args[0] === args[1],
+  rawget: (...args) => tableAt(args, at('rawget', 1)).get(args[1]),
+  select,
+  tonumber,
+  tostring: (...args) => described(anyAt(args, at('tostring', 1))),
+  type: (...args) => typeOf(anyAt(args, at('type', 1))),
+  unpack,
+}
+for (const library of [stringLibrary, tableLibrary, mathLibrary]) {
+  library.locked = 'Attempt to modify a readonly table'
+}

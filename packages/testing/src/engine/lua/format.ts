@@ -1,0 +1,103 @@
+import { at, numberAt, refuse, textAt, wholeAt, type Argument } from './arguments.js'
+import { exponential, fixed, general } from './numbers.js'
+import { raise, type LuaValue } from './values.js'
+
+const SPEC = /%([-+ #0]*)(\d{0,2})(?:\.(\d{0,2}))?(.?)/gs
+
+/** Lua's `string.format`, which is C's printf. */
+export function format(...args: LuaValue[]): string {
+  const template = textAt(args, at('format', 1))
+  let place = 1
+  return template.replace(
+    SPEC,
+    (_, flags: string, width: string, precision: string | undefined, kind: string) => {
+      if (kind === '%') {
+        return '%'
+      }
+      place += 1
+      const argument = at('format', place)
+      const limit = precision === undefined ? null : Number(precision)
+      return padded(formatted(kind, args, { argument, limit, flags }), flags, Number(width), kind)
+    },
+  )
+}
+
+interface Wanted {
+  readonly argument: Argument
+  /** Behind the point; null: none is given. */
+  readonly limit: number | null
+  readonly flags: string
+}
+
+function formatted(kind: string, args: readonly LuaValue[], { argument, limit, flags }: Wanted): string {
+  switch (kind) {
+    case 's':
+      return (
+        args[argument.place - 1] === undefined && argument.place > args.length
+          ? refuse(argument, 'string expected, got no value')
+          : textAt(args, argument)
+      ).slice(0, limit ?? undefined)
+    case 'q':
+      return quoted(textAt(args, argument))
+    case 'c':
+      return String.fromCharCode(wholeAt(args, argument) & 255)
+    case 'd':
+    case 'i':
+      return signed(whole(numberAt(args, argument), limit), flags)
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o':
+      return unsigned(kind, numberAt(args, argument), limit)
+    case 'f':
+      return signed(fixed(numberAt(args, argument), limit ?? 6), flags)
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G': {
+      const write = kind.toLowerCase() === 'e' ? exponential : general
+      const text = signed(write(numberAt(args, argument), limit ?? 6), flags)
+      return kind === kind.toLowerCase() ? text : text.toUpperCase()
+    }
+    default:
+      return raise(`invalid option '%${kind}' to 'format'`)
+  }
+}
+
+function whole(value: number, limit: number | null): string {
+  const integer = Number.isFinite(value) ? BigInt(Math.trunc(value)) : -(2n ** 63n)
+  const digits = String(integer < 0n ? -integer : integer).padStart(limit ?? 1, '0')
+  return integer < 0n ? `-${digits}` : digits
+}
+
+function unsigned(kind: string, value: number, limit: number | null): string {
+  const integer = BigInt.asUintN(64, BigInt(Math.trunc(value)))
+  const text = integer.toString(kind === 'u' ? 10 : kind === 'o' ? 8 : 16).padStart(limit ?? 1, '0')
+  return kind === 'X' ? text.toUpperCase() : text
+}
+
+function signed(text: string, flags: string): string {
+  if (text.startsWith('-')) {
+    return text
+  }
+  return flags.includes('+') ? `+${text}` : flags.includes(' ') ? ` ${text}` : text
+}
+
+function padded(text: string, flags: string, width: number, kind: string): string {
+  if (flags.includes('-')) {
+    return text.padEnd(width)
+  }
+  if (!flags.includes('0') || 'sqc'.includes(kind)) {
+    return text.padStart(width)
+  }
+  const sign = /^[-+ ]/.exec(text)?.[0] ?? ''
+  return sign + text.slice(sign.length).padStart(width - sign.length, '0')
+}
+
+function quoted(text: string): string {
+  const inside = text
+    .replace(/["\\\n]/g, (sign) => `\\${sign}`)
+    .replaceAll('\r', '\\r')
+    .replaceAll('\0', '\\000')
+  return `"${inside}"`
+}

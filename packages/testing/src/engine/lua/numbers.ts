@@ -1,0 +1,88 @@
+import type { LuaValue } from './values.js'
+
+const DECIMAL = /^[ \t\r\n\f\v]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[ \t\r\n\f\v]*$/
+const OTHER = /^[ \t\r\n\f\v]*([+-]?)(0[xX][0-9a-fA-F]+|inf(?:inity)?|nan)[ \t\r\n\f\v]*$/i
+
+/** The number that a text is to Lua (strtod's and hexadecimal); undefined: it is none. */
+export function parseNumber(text: string): number | undefined {
+  const decimal = DECIMAL.exec(text)?.[1]
+  if (decimal !== undefined) {
+    return Number(decimal)
+  }
+  const [, sign, word] = OTHER.exec(text) ?? []
+  if (word === undefined) {
+    return undefined
+  }
+  const size = /^0x/i.test(word) ? Number(word) : /^i/i.test(word) ? Infinity : NaN
+  return sign === '-' ? -size : size
+}
+
+/** A number, or a text that is one; undefined: neither. */
+export function toNumber(value: LuaValue): number | undefined {
+  return typeof value === 'number' ? value : typeof value === 'string' ? parseNumber(value) : undefined
+}
+
+/** A text as Lua concatenates it; undefined: a value that is neither text nor number. */
+export function toText(value: LuaValue): string | undefined {
+  return typeof value === 'string' ? value : typeof value === 'number' ? textOf(value) : undefined
+}
+
+/** `%.14g`, as Lua 5.1 writes every number. */
+export function textOf(value: number): string {
+  // The shortest way for nearly all: whole, and of at most 14 digits.
+  if (Number.isInteger(value) && Math.abs(value) < 1e14) {
+    return Object.is(value, -0) ? '-0' : String(value)
+  }
+  return general(value, 14)
+}
+
+/** C's `%.<precision>f`. Halves go to the even digit, where JavaScript takes the larger. */
+export function fixed(value: number, precision: number): string {
+  if (!Number.isFinite(value)) {
+    return notFinite(value)
+  }
+  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  const size = Math.abs(value)
+  if (size >= 1e21) {
+    return `${sign}${BigInt(size)}${precision > 0 ? `.${'0'.repeat(precision)}` : ''}`
+  }
+  const scaled = size * 10 ** precision
+  const isHalf = scaled < 2 ** 52 && scaled % 1 === 0.5 && scaled / 10 ** precision === size
+  if (isHalf && Math.floor(scaled) % 2 === 0) {
+    return sign + (Math.floor(scaled) / 10 ** precision).toFixed(precision)
+  }
+  return sign + (isHalf ? Math.ceil(scaled) / 10 ** precision : size).toFixed(precision)
+}
+
+/** C's `%.<precision>e`. */
+export function exponential(value: number, precision: number): string {
+  if (!Number.isFinite(value)) {
+    return notFinite(value)
+  }
+  const text = value.toExponential(precision).replace(/e([+-])(\d)$/, 'e$10$2')
+  return Object.is(value, -0) ? `-${text}` : text
+}
+
+/** C's `%.<precision>g`. */
+export function general(value: number, precision: number): string {
+  if (!Number.isFinite(value)) {
+    return notFinite(value)
+  }
+  const digits = Math.max(1, precision)
+  const text = value.toExponential(digits - 1)
+  const exponent = Number(text.slice(text.indexOf('e') + 1))
+  if (exponent < -4 || exponent >= digits) {
+    const [mantissa = '', power = ''] = exponential(value, digits - 1).split('e')
+    return `${withoutZeros(mantissa)}e${power}`
+  }
+  return withoutZeros(fixed(value, digits - 1 - exponent))
+}
+
+function withoutZeros(text: string): string {
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
+}
+
+function notFinite(value: number): string {
+  // Of NaN C also writes the sign, which JavaScript does not tell: what is computed from 0/0 has one on x86.
+  return Number.isNaN(value) ? '-nan' : value > 0 ? 'inf' : '-inf'
+}

@@ -1,0 +1,25 @@
+/** A line such as OK, which Redis tells apart from a text. */
+export class Status {
+  constructor(readonly text: string) {}
+}
+
+/** An error of Redis: its text begins with the code. Commands throw it; whoever asks gets it as the reply. */
+export class ErrorReply extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ReplyError'
+  }
+}
+
+/** What a command answers. Texts have a character for each byte. */
+export type Reply = string | number | bigint | null | Status | ErrorReply | readonly Reply[]
+
+export const OK = new Status('OK')
+
+export const wrongType = (): ErrorReply =>
+  new ErrorReply('WRONGTYPE Operation against a key holding the wrong kind of value')
+export const syntaxError = (): ErrorReply => new ErrorReply('ERR syntax error')
+export const notInteger = (): ErrorReply => new ErrorReply('ERR value is not an integer or out of range')
+export const notFloat = (): ErrorReply => new ErrorReply('ERR value is not a valid float')
+export const wrongCount = (name: string): ErrorReply =>
+  new ErrorReply(`ERR wrong number of arguments for '${name}' command`)
