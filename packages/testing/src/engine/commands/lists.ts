@@ -62,8 +62,8 @@ export const lists: readonly Command[] = [
   pop('rpop', (list) => list.pop()),
   command('llen', { args: 1 }, ([key = ''], { keyspace }) => keyspace.list(key)?.length ?? 0),
   command('lindex', { args: 2 }, ([key = '', place], { keyspace }) => {
-    const at = count(place)
-    return keyspace.list(key)?.at(at) ?? null
+    // A place is read only where there is a list.
+    return keyspace.list(key)?.at(count(place)) ?? null
   }),
   command('lrange', { args: 3 }, ([key = '', from, to], { keyspace }) => {
     const [begin, end] = [count(from), count(to)]

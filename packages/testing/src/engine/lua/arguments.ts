@@ -1,5 +1,5 @@
 import { toNumber, toText } from './numbers.js'
-import { LuaTable, raise, typeOf, type LuaValue } from './values.js'
+import { LuaTable, position, raise, typeOf, type LuaValue } from './values.js'
 
 // Arguments of Lua's own functions, with its errors.
 
@@ -14,22 +14,22 @@ export function at(of: string, place: number): Argument {
 }
 
 function bad({ of, place }: Argument, what: string): never {
-  return raise(`bad argument #${place} to '${of}' (${what})`)
+  return raise(`bad argument #${place} to '${position.line === 0 ? '?' : of}' (${what})`)
 }
 
-function expected(argument: Argument, type: string, value: LuaValue): never {
-  const got = value === undefined ? 'no value' : typeOf(value)
+function expected(argument: Argument, type: string, args: readonly LuaValue[]): never {
+  const got = argument.place > args.length ? 'no value' : typeOf(args[argument.place - 1])
   return bad(argument, `${type} expected, got ${got}`)
 }
 
 export function textAt(args: readonly LuaValue[], argument: Argument): string {
   const value = args[argument.place - 1]
-  return toText(value) ?? expected(argument, 'string', value)
+  return toText(value) ?? expected(argument, 'string', args)
 }
 
 export function numberAt(args: readonly LuaValue[], argument: Argument): number {
   const value = args[argument.place - 1]
-  return toNumber(value) ?? expected(argument, 'number', value)
+  return toNumber(value) ?? expected(argument, 'number', args)
 }
 
 /** As C's cast does, fractions are cut. */
@@ -41,7 +41,7 @@ export function wholeAt(args: readonly LuaValue[], argument: Argument, otherwise
 
 export function tableAt(args: readonly LuaValue[], argument: Argument): LuaTable {
   const value = args[argument.place - 1]
-  return value instanceof LuaTable ? value : expected(argument, 'table', value)
+  return value instanceof LuaTable ? value : expected(argument, 'table', args)
 }
 
 export function anyAt(args: readonly LuaValue[], argument: Argument): LuaValue {

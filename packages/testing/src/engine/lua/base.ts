@@ -17,19 +17,11 @@ import {
 
 /** What `tostring` gives. */
 function described(value: LuaValue): string {
-  switch (typeof value) {
-    case 'string':
-      return value
-    case 'number':
-      return textOf(value)
-    case 'boolean':
-      return String(value)
-    case 'undefined':
-      return 'nil'
-    default:
-      // Real addresses differ from run to run; nothing can be built on them.
-      return `${typeOf(value)}: 0x0`
+  if (typeof value === 'object' || typeof value === 'function') {
+    // Real addresses differ from run to run; nothing can be built on them.
+    return `${typeOf(value)}: 0x0`
   }
+  return typeof value === 'number' ? textOf(value) : value === undefined ? 'nil' : String(value)
 }
 
 function tonumber(...args: LuaValue[]): LuaValue {
@@ -42,7 +34,7 @@ function tonumber(...args: LuaValue[]): LuaValue {
   }
   const [, digits = ''] =
     /^[ \t\r\n\f\v]*([0-9a-z]+)[ \t\r\n\f\v]*$/i.exec(textAt(args, at('tonumber', 1))) ?? []
-  const values = [...digits].map((digit) => parseInt(digit, 36))
+  const values = Array.from(digits, (digit) => parseInt(digit, 36))
   return values.length === 0 || values.some((value) => value >= base)
     ? undefined
     : values.reduce((number, value) => number * base + value, 0)

@@ -7,7 +7,9 @@ import { first, listOf, NOTHING, severalOf, type LuaFunction, type LuaTable } fr
 /** What compiled code calls. */
 const SUPPORT = { ...operations, first, listOf, NOTHING, severalOf }
 
-const OPERATIONS: Readonly<Partial<Record<BinaryOperator, keyof typeof SUPPORT>>> = {
+const OPERATIONS: Readonly<
+  Record<Exclude<BinaryOperator, 'and' | 'or' | '==' | '~='>, keyof typeof SUPPORT>
+> = {
   ...{ '+': 'add', '-': 'subtract', '*': 'multiply', '/': 'divide', '%': 'modulo', '^': 'power' },
   ...{ '..': 'concat', '<': 'isLess', '<=': 'isAtMost', '>': 'isMore', '>=': 'isAtLeast' },
 }
@@ -309,22 +311,17 @@ class Compiler {
 
   private binary({ operator, left, right, line }: Expression & { kind: 'binary' }, scope: Scope): string {
     const [one, other] = [this.value(left, scope), this.value(right, scope)]
-    switch (operator) {
-      case 'and':
-      case 'or': {
-        const value = this.fresh('value')
-        this.temporaries.push(value)
-        return `(isTrue(${value} = ${one}) ? ${operator === 'and' ? `${other} : ${value}` : `${value} : ${other}`})`
-      }
-      case '==':
-        return `(${one} === ${other})`
-      case '~=':
-        return `(${one} !== ${other})`
-      default: {
-        const place = this.place(line, this.nameOf(left, scope), this.nameOf(right, scope))
-        return `${OPERATIONS[operator] as string}(${one}, ${other}, ${place})`
-      }
+    if (operator === 'and' || operator === 'or') {
+      const value = this.fresh('value')
+      this.temporaries.push(value)
+      const [ifTrue, ifFalse] = operator === 'and' ? [other, value] : [value, other]
+      return `(isTrue(${value} = ${one}) ? ${ifTrue} : ${ifFalse})`
     }
+    if (operator === '==' || operator === '~=') {
+      return `(${one} ${operator === '==' ? '===' : '!=='} ${other})`
+    }
+    const place = this.place(line, this.nameOf(left, scope), this.nameOf(right, scope))
+    return `${OPERATIONS[operator]}(${one}, ${other}, ${place})`
   }
 
   private unary({ operator, operand, line }: Expression & { kind: 'unary' }, scope: Scope): string {

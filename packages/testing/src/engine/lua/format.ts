@@ -8,18 +8,18 @@ const SPEC = /%([-+ #0]*)(\d{0,2})(?:\.(\d{0,2}))?(.?)/gs
 export function format(...args: LuaValue[]): string {
   const template = textAt(args, at('format', 1))
   let place = 1
-  return template.replace(
-    SPEC,
-    (_, flags: string, width: string, precision: string | undefined, kind: string) => {
-      if (kind === '%') {
-        return '%'
-      }
-      place += 1
-      const argument = at('format', place)
-      const limit = precision === undefined ? null : Number(precision)
-      return padded(formatted(kind, args, { argument, limit, flags }), flags, Number(width), kind)
-    },
-  )
+  return template.replace(SPEC, (...[, flags = '', width = '', precision, kind = '']: string[]) => {
+    if (kind === '%') {
+      return '%'
+    }
+    place += 1
+    const argument = at('format', place)
+    if (place > args.length) {
+      refuse(argument, 'no value')
+    }
+    const limit = precision === undefined ? null : Number(precision)
+    return padded(formatted(kind, args, { argument, limit, flags }), flags, Number(width), kind)
+  })
 }
 
 interface Wanted {
@@ -32,11 +32,7 @@ interface Wanted {
 function formatted(kind: string, args: readonly LuaValue[], { argument, limit, flags }: Wanted): string {
   switch (kind) {
     case 's':
-      return (
-        args[argument.place - 1] === undefined && argument.place > args.length
-          ? refuse(argument, 'string expected, got no value')
-          : textAt(args, argument)
-      ).slice(0, limit ?? undefined)
+      return textAt(args, argument).slice(0, limit ?? undefined)
     case 'q':
       return quoted(textAt(args, argument))
     case 'c':

@@ -1,6 +1,6 @@
 import { at, textAt } from './arguments.js'
 import { fixed, general } from './numbers.js'
-import { LuaTable, raise, typeOf, type LuaValue } from './values.js'
+import { JSON_NULL as NULL, LuaTable, raise, typeOf, type LuaValue } from './values.js'
 
 // Redis's cjson. Texts are bytes on both sides: only an escape like \u00e9 stands for several of them.
 
@@ -12,15 +12,13 @@ const SHORT: Readonly<Record<string, string>> = {
 }
 const DEEPEST = 1_000
 
-/** What JSON's null is in a table, where nil would be nothing. */
-const NULL = new LuaTable()
-
 function decode(...args: LuaValue[]): LuaValue {
   const text = textAt(args, at('decode', 1))
   let parsed: unknown
   try {
     parsed = JSON.parse(text.replace(ESCAPE, asBytes))
   } catch {
+    // Of cjson the place and the kind of what is wrong; here only that something is.
     raise(`Expected value but found invalid token at character 1`)
   }
   return toLua(parsed)
@@ -61,18 +59,17 @@ function written(value: LuaValue, depth: number): string {
   if (value instanceof LuaTable) {
     return depth > DEEPEST ? raise(`Cannot serialise, excessive depth (${depth})`) : ofTable(value, depth)
   }
-  switch (typeof value) {
-    case 'string':
-      return quoted(value)
-    case 'number':
-      return Number.isFinite(value)
-        ? general(value, 14)
-        : raise('Cannot serialise number: must not be NaN or Inf')
-    case 'boolean':
-      return String(value)
-    default:
-      return raise(`Cannot serialise ${typeOf(value)}: type not supported`)
+  if (typeof value === 'string') {
+    return quoted(value)
   }
+  if (typeof value === 'number') {
+    return Number.isFinite(value)
+      ? general(value, 14)
+      : raise('Cannot serialise number: must not be NaN or Inf')
+  }
+  return typeof value === 'boolean'
+    ? String(value)
+    : raise(`Cannot serialise ${typeOf(value)}: type not supported`)
 }
 
 function ofTable(table: LuaTable, depth: number): string {

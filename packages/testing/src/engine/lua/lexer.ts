@@ -18,6 +18,8 @@ const KEYWORDS = new Set(
     ' ',
   ),
 )
+const LETTER = /[A-Za-z_]/
+const DIGIT = /\d/
 const SPACE = /[ \t\r\n\f\v]+/y
 const NAME = /[A-Za-z_][A-Za-z0-9_]*/y
 const NUMBER = /0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y
@@ -57,11 +59,12 @@ class Lexer {
     if (sign === undefined) {
       return { type: 'end', text: '<eof>', line }
     }
-    const name = this.take(NAME)
-    if (name !== null) {
+    // The first character says what it can be: to try everything at every place would be most of the work.
+    if (LETTER.test(sign)) {
+      const name = this.take(NAME) as string
       return { type: KEYWORDS.has(name) ? 'keyword' : 'name', text: name, line }
     }
-    const number = this.take(NUMBER)
+    const number = DIGIT.test(sign) || sign === '.' ? this.take(NUMBER) : null
     if (number !== null) {
       const rest = this.take(NAME)
       if (rest !== null) {
@@ -72,7 +75,7 @@ class Lexer {
     if (sign === '"' || sign === "'") {
       return { type: 'string', text: this.shortString(sign), line }
     }
-    const long = this.longBracket()
+    const long = sign === '[' ? this.longBracket() : null
     if (long !== null) {
       return { type: 'string', text: long, line }
     }
@@ -140,7 +143,8 @@ class Lexer {
     for (this.at += 1; ;) {
       const sign = this.source[this.at]
       if (sign === undefined || sign === '\n') {
-        throw new LuaSyntaxError(`unfinished string near '${quote}${text}'`, line)
+        const near = sign === undefined ? '<eof>' : quote + text
+        throw new LuaSyntaxError(`unfinished string near '${near}'`, line)
       }
       this.at += 1
       if (sign === quote) {

@@ -36,7 +36,7 @@ export function textOf(value: number): string {
   return general(value, 14)
 }
 
-/** C's `%.<precision>f`. Halves go to the even digit, where JavaScript takes the larger. */
+/** C's `%.<precision>f`. */
 export function fixed(value: number, precision: number): string {
   if (!Number.isFinite(value)) {
     return notFinite(value)
@@ -46,12 +46,7 @@ export function fixed(value: number, precision: number): string {
   if (size >= 1e21) {
     return `${sign}${BigInt(size)}${precision > 0 ? `.${'0'.repeat(precision)}` : ''}`
   }
-  const scaled = size * 10 ** precision
-  const isHalf = scaled < 2 ** 52 && scaled % 1 === 0.5 && scaled / 10 ** precision === size
-  if (isHalf && Math.floor(scaled) % 2 === 0) {
-    return sign + (Math.floor(scaled) / 10 ** precision).toFixed(precision)
-  }
-  return sign + (isHalf ? Math.ceil(scaled) / 10 ** precision : size).toFixed(precision)
+  return sign + toEven(precision, (places) => size.toFixed(places))
 }
 
 /** C's `%.<precision>e`. */
@@ -59,8 +54,23 @@ export function exponential(value: number, precision: number): string {
   if (!Number.isFinite(value)) {
     return notFinite(value)
   }
-  const text = value.toExponential(precision).replace(/e([+-])(\d)$/, 'e$10$2')
-  return Object.is(value, -0) ? `-${text}` : text
+  const sign = value < 0 || Object.is(value, -0) ? '-' : ''
+  const size = Math.abs(value)
+  const text = toEven(precision, (places) => size.toExponential(places))
+  return sign + text.replace(/e([+-])(\d)$/, 'e$10$2')
+}
+
+/** More places than this no number has behind a half: then it is exactly one. */
+const FURTHER = 25
+
+/** JavaScript takes the larger of two that are equally near, C the even one. */
+function toEven(precision: number, write: (places: number) => string): string {
+  const text = write(precision)
+  const further = write(precision + FURTHER)
+  const end = further.includes('e') ? further.indexOf('e') : further.length
+  const rest = further.slice(end - FURTHER, end)
+  const digits = further.slice(0, end - FURTHER).replace(/\.$/, '')
+  return /^50*$/.test(rest) && /[02468]$/.test(digits) ? digits + further.slice(end) : text
 }
 
 /** C's `%.<precision>g`. */

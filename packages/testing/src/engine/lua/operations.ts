@@ -66,7 +66,6 @@ export function call1(callee: LuaValue, place: Place, one: LuaValue): Results {
   return callable(callee, place)(one)
 }
 
-// eslint-disable-next-line max-params -- see above
 export function call(callee: LuaValue, place: Place, ...args: LuaValue[]): Results {
   return callable(callee, place)(...args)
 }
@@ -218,8 +217,8 @@ export function loopNumber(value: LuaValue, what: string, line: number): number 
 /** Calls, and returns false and the error when the script's code fails; failures of the engine itself pass. */
 export function protectedCall(callee: LuaValue, args: readonly LuaValue[]): readonly LuaValue[] {
   try {
-    const { line } = position
-    return [true, ...listOf(callable(callee, { line, left: '', right: '' })(...args))]
+    // What fails in a function of Lua itself is called by nobody that has a line, and has no name.
+    return [true, ...listOf(callable(callee, { line: 0, left: '', right: '' })(...args))]
   } catch (error) {
     if (error instanceof LuaError) {
       return [false, error.value]

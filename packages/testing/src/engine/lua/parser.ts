@@ -19,6 +19,8 @@ class Parser {
   private at = 0
   /** Of each function around this place, whether it has `...`. */
   private readonly varargs = [true]
+  /** Of each function around this place, how many loops of it are. */
+  private readonly loops = [0]
 
   constructor(private readonly tokens: readonly Token[]) {}
 
@@ -61,7 +63,7 @@ class Parser {
 
   private name(): string {
     if (this.now.type !== 'name') {
-      this.fail('<name> expected')
+      this.fail(`'<name>' expected`)
     }
     return this.take().text
   }
@@ -89,6 +91,14 @@ class Parser {
     return block
   }
 
+  private looped(block: () => Block): Block {
+    const depth = this.loops.length - 1
+    this.loops[depth] = (this.loops[depth] ?? 0) + 1
+    const inside = block()
+    this.loops[depth] = (this.loops[depth] ?? 0) - 1
+    return inside
+  }
+
   private statement(): Statement {
     const { text, type } = this.now
     if (type !== 'keyword') {
@@ -112,6 +122,9 @@ class Parser {
 
   private otherStatement(text: string): Statement {
     if (this.takeIf('break')) {
+      if (this.loops.at(-1) === 0) {
+        this.fail('no loop to break')
+      }
       return { kind: 'break' }
     }
     if (this.takeIf('do')) {
@@ -120,10 +133,10 @@ class Parser {
     if (this.takeIf('while')) {
       const condition = this.expression()
       this.expect('do')
-      return { kind: 'while', condition, block: this.blockThenEnd() }
+      return { kind: 'while', condition, block: this.looped(() => this.blockThenEnd()) }
     }
     if (this.takeIf('repeat')) {
-      const block = this.block()
+      const block = this.looped(() => this.block())
       this.expect('until')
       return { kind: 'repeat', block, condition: this.expression() }
     }
@@ -173,12 +186,20 @@ class Parser {
       const to = this.expression()
       const step = this.takeIf(',') ? this.expression() : null
       this.expect('do')
-      return { kind: 'numeric for', name, from, to, step, block: this.blockThenEnd(), line }
+      return {
+        kind: 'numeric for',
+        name,
+        from,
+        to,
+        step,
+        block: this.looped(() => this.blockThenEnd()),
+        line,
+      }
     }
     this.expect('in')
     const values = this.expressions()
     this.expect('do')
-    return { kind: 'generic for', names, values, block: this.blockThenEnd(), line }
+    return { kind: 'generic for', names, values, block: this.looped(() => this.blockThenEnd()), line }
   }
 
   private functionStatement(): Statement {
@@ -209,7 +230,9 @@ class Parser {
     }
     this.expect(')')
     this.varargs.push(isVararg)
+    this.loops.push(0)
     const block = this.blockThenEnd()
+    this.loops.pop()
     this.varargs.pop()
     return { parameters, isVararg, block }
   }

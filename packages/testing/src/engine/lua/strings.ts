@@ -28,7 +28,7 @@ function byte(...args: LuaValue[]): Results {
   const text = textAt(args, at('byte', 1))
   const from = placeIn(text, wholeAt(args, at('byte', 2), 1))
   const to = placeIn(text, wholeAt(args, at('byte', 3), from))
-  return severalOf([...text.slice(Math.max(from, 1) - 1, to)].map((sign) => sign.charCodeAt(0)))
+  return severalOf(Array.from(text.slice(Math.max(from, 1) - 1, to), (sign) => sign.charCodeAt(0)))
 }
 
 function char(...args: LuaValue[]): string {
@@ -145,5 +145,8 @@ export const stringLibrary = LuaTable.from({
   lower: (...args) => textAt(args, at('lower', 1)).replace(/[A-Z]+/g, (text) => text.toLowerCase()),
   upper: (...args) => textAt(args, at('upper', 1)).replace(/[a-z]+/g, (text) => text.toUpperCase()),
   rep: (...args) => textAt(args, at('rep', 1)).repeat(Math.max(wholeAt(args, at('rep', 2)), 0)),
-  reverse: (...args) => [...textAt(args, at('reverse', 1))].reverse().join(''),
+  reverse: (...args) =>
+    Array.from(textAt(args, at('reverse', 1)))
+      .reverse()
+      .join(''),
 })

@@ -127,18 +127,17 @@ export class LuaError extends Error {
 /** Where the script is: calls write it, so that a function of ours can name the line in its error. */
 export const position = { line: 0 }
 
+/** JSON's null, which is a value, but neither of the others. */
+export const JSON_NULL = new LuaTable()
+
 /** Raises what Lua raises itself: a text behind the line. */
 export function raise(what: string, line = position.line): never {
-  throw new LuaError(`user_script:${line}: ${what}`, line)
+  throw new LuaError(line === 0 ? what : `user_script:${line}: ${what}`, line)
 }
 
 export function typeOf(value: LuaValue): string {
-  switch (typeof value) {
-    case 'undefined':
-      return 'nil'
-    case 'object':
-      return 'table'
-    default:
-      return typeof value
+  if (value === undefined) {
+    return 'nil'
   }
+  return value === JSON_NULL ? 'userdata' : value instanceof LuaTable ? 'table' : typeof value
 }

@@ -1,0 +1,61 @@
+import type { Command } from './commands/command.js'
+import { glob } from './glob.js'
+import { ErrorReply } from './reply.js'
+
+/** What a user may do, as ACL SETUSER says it. What is left out is allowed. */
+export interface Permissions {
+  /** Commands that are refused, in small letters. */
+  readonly deniedCommands?: readonly string[] | undefined
+  /** Patterns of the keys that are allowed. */
+  readonly keys?: readonly string[] | undefined
+  /** Patterns of the channels that are allowed. */
+  readonly channels?: readonly string[] | undefined
+}
+
+type Refused = 'command' | 'key' | 'channel'
+
+/** One user's rules, compiled. */
+export class AccessRules {
+  private readonly denied: ReadonlySet<string>
+  private readonly keys: readonly RegExp[] | null
+  private readonly channels: readonly RegExp[] | null
+
+  constructor({ deniedCommands = [], keys, channels }: Permissions) {
+    this.denied = new Set(deniedCommands)
+    this.keys = keys?.map(glob) ?? null
+    this.channels = channels?.map(glob) ?? null
+  }
+
+  /** Null: it may. */
+  refusal(command: Command, args: readonly string[], isFromScript: boolean): ErrorReply | null {
+    const refused = this.refused(command, args)
+    if (refused === null) {
+      return null
+    }
+    return new ErrorReply(isFromScript ? FROM_SCRIPT[refused] : plain(refused, command.name))
+  }
+
+  private refused(command: Command, args: readonly string[]): Refused | null {
+    if (this.denied.has(command.name)) {
+      return 'command'
+    }
+    const isIn = (patterns: readonly RegExp[] | null) => (name: string) =>
+      patterns === null || patterns.some((each) => each.test(name))
+    if (!command.keysOf(args).every(isIn(this.keys))) {
+      return 'key'
+    }
+    return command.channelsOf(args).every(isIn(this.channels)) ? null : 'channel'
+  }
+}
+
+function plain(refused: Refused, name: string): string {
+  return refused === 'command'
+    ? `NOPERM this user has no permissions to run the '${name}' command`
+    : `NOPERM this user has no permissions to access one of the ${refused}s used as arguments`
+}
+
+const FROM_SCRIPT: Readonly<Record<Refused, string>> = {
+  command: "ERR The user executing the script can't run this command or subcommand",
+  key: "ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
+  channel: "ERR The user executing the script can't publish to the channel mentioned in the command",
+}
