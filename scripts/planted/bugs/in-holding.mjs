@@ -4,6 +4,7 @@ import { BROKEN, CROWD, CUT_OFF, FULL, SILENT, STOPPED } from '../tortures.mjs'
 const COMMANDS = 'core/src/entry/lock-entry.ts'
 const ACQUISITION = 'core/src/acquire/acquisition.ts'
 const DISPATCH = 'core/src/redis/script-dispatch.ts'
+const SHARED = 'scripts/faults.mjs shared-connection --minutes 0.2 --processes 2'
 const ROUND = 'watchdog/src/renewal-round.ts'
 
 export const BUGS_IN_HOLDING = {
@@ -228,5 +229,11 @@ export const BUGS_IN_HOLDING = {
     find: 'left.forEach((each) => each.abandon())',
     replace: '',
     test: 'packages/core/test/redis/close-calls.test.ts',
+  },
+  'QUEUED is taken for an answer': {
+    file: 'core/src/redis/script-command.ts',
+    find: 'if (!this.call.script.canAnswer(reply)) {',
+    replace: "if (reply !== 'QUEUED' && !this.call.script.canAnswer(reply)) {",
+    script: SHARED,
   },
 }

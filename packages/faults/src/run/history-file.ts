@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import type { HistoryEvent } from '@holdfast/faults/harness'
 import { nowMs } from './shared-clock.js'
 
@@ -12,6 +13,9 @@ export interface History<K extends string = never> {
   add(kind: HistoryEvent['kind'] | K, more?: Readonly<Record<string, unknown>>): number
   close(): void
 }
+
+/** What the runner itself saw. */
+export const runnerFile = ({ folder }: { readonly folder: string }): string => join(folder, 'runner.jsonl')
 
 /** Appends events to a file, each with one system call: what a process wrote before it was killed is there. */
 export const openHistory = (path: string, processName: string): History => {

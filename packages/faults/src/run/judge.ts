@@ -1,11 +1,10 @@
-import { join } from 'node:path'
 import {
   checkHistory,
   formatViolation,
   type HistoryEvent,
   type HistoryOptions,
 } from '@holdfast/faults/harness'
-import { readHistories } from './history-file.js'
+import { readHistories, runnerFile } from './history-file.js'
 import type { Run, Verdict } from './scenario.js'
 
 const MOST_SHOWN = 5
@@ -28,11 +27,11 @@ export const firstOf = (violations: readonly string[]): string[] => {
  * @param figuresOf more lines of the report
  */
 export const judge = (
-  { fleet, folder }: Pick<Run<never>, 'fleet'> & { readonly folder: string },
+  run: Pick<Run<never>, 'fleet' | 'folder'>,
   limits: HistoryOptions,
   figuresOf: (events: readonly HistoryEvent[]) => readonly string[] = () => [],
 ): Verdict => {
-  const events = readHistories([...fleet.files, join(folder, 'runner.jsonl')])
+  const events = readHistories([...run.fleet.files, runnerFile(run)])
   const { violations, excused, figures } = checkHistory(events, limits)
   const count = (kind: HistoryEvent['kind']): number => events.filter((event) => event.kind === kind).length
   // Workers note their start as a fault of their own; those of the runner are the ones it caused.

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RedisServer } from '@holdfast/faults/harness'
 import { Fleet } from './fleet.js'
-import { openHistory, readHistories } from './history-file.js'
+import { openHistory, readHistories, runnerFile } from './history-file.js'
 import { defaultsOf, type OptionSpecs, type OptionValues } from './options.js'
 import { seededRandom } from './random.js'
 import type { Part, Run, Scenario, Verdict } from './scenario.js'
@@ -57,7 +57,7 @@ const play = async <S extends OptionSpecs>(
   cores: readonly (string | undefined)[] = [],
 ): Promise<Part> => {
   const { folder, seed, startedAt, interrupted } = frame
-  const file = join(folder, 'runner.jsonl')
+  const file = runnerFile(frame)
   const history = openHistory(file, 'runner')
   const fleet = new Fleet(scenario.name, folder, cores)
   const ended = new Promise<never>((_, reject) => {

@@ -10,6 +10,7 @@ import { replay } from './replay.js'
 import { semaphores } from './semaphores.js'
 import { redLockHung } from './red-lock-hung.js'
 import { telemetry } from './telemetry.js'
+import { sharedConnection } from './shared-connection.js'
 import { tokens } from './tokens.js'
 import { topologies } from './topologies.js'
 import { torture } from './torture.js'
@@ -21,6 +22,7 @@ import { wakeUps } from './wake-ups.js'
 export const SCENARIOS: readonly Scenario[] = [
   torture,
   twoVersions,
+  sharedConnection,
   pauses,
   replay,
   failover,

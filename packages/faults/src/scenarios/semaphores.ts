@@ -2,7 +2,7 @@
 // broken: what is in use at any moment, and what is there at rest. docs/semaphores.md has the figures.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisServer } from '@holdfast/faults/harness'
-import { readHistories } from '../run/history-file.js'
+import { readHistories, runnerFile } from '../run/history-file.js'
 import { firstOf } from '../run/judge.js'
 import { count, ms, someOf, type OptionValues } from '../run/options.js'
 import { seededRandom, type SeededRandom } from '../run/random.js'
@@ -74,7 +74,7 @@ export const semaphores = defineScenario({
     `${seconds} s, ${processes} processes with ${callers} callers each, ${faults.join(', ')}`,
 
   async run(run) {
-    const { options, fleet, folder } = run
+    const { options, fleet } = run
     const redis = await run.redis()
     const register = await run.redis()
     const inUse = new PermitsInUse(register.port)
@@ -108,7 +108,7 @@ export const semaphores = defineScenario({
     await fleet.callAll('finish')
     await observer.close()
     const left = await keysLeft(redis)
-    const events = readHistories<SemaphoreEvent>([...fleet.files, `${folder}/runner.jsonl`])
+    const events = readHistories<SemaphoreEvent>([...fleet.files, runnerFile(run)])
     return verdictOf(events, { pools, expirable, latches: atRest, deaths, left }, options)
   },
 

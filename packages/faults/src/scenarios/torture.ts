@@ -3,15 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { HistoryEvent } from '@holdfast/faults/harness'
 import { count, minutes, ms, oneOf, someOf } from '../run/options.js'
 import { judge } from '../run/judge.js'
-import { seededRandom } from '../run/random.js'
 import { defineScenario, type Roles } from '../run/scenario.js'
 import { nowMs } from '../run/shared-clock.js'
 import { leftBehind } from '../workload/left-behind.js'
 import { kindOf, LOCK_KINDS, lockNames, tokensOf } from '../workload/lock-kinds.js'
 import { ObservedClient } from '../workload/observed-client.js'
-import { Register } from '../workload/register.js'
 import { victimOf } from '../workload/victim.js'
-import { Caller } from './torture/caller.js'
+import { Crew, type CrewSettings } from './torture/crew.js'
 import { FAULT_NAMES, happen } from '../workload/faults.js'
 
 // Until the last fault has healed everywhere: reconnects, leases of processes that were killed.
@@ -97,10 +95,7 @@ export const torture = defineScenario({
 
   worker(): Roles {
     let client: ObservedClient
-    let register: Register
-    let callers: Caller[] = []
-    let running: Promise<void>[] = []
-    const failures: unknown[] = []
+    let crew: Crew
     return {
       begin(wanted: Begin) {
         const { name, port, file, leaseMs, resyncMs, interop } = wanted
@@ -114,51 +109,30 @@ export const torture = defineScenario({
             interop,
           },
         })
-        const { history, locks } = client
+        const { history } = client
         // Calls that are made before it is connected reach Redis later than those of others.
         history.add('fault', { name: `${name} starts`, class: 'disturbance', target: name })
         client.redis.once('ready', () => history.add('healed', { name: `${name} starts` }))
-        register = new Register(wanted.registerPort)
-        callers = Array.from({ length: wanted.flows }, (_, i) => {
-          const random = seededRandom(wanted.seed * 100 + i)
-          return new Caller({
-            locks,
-            names: wanted.locks,
-            register,
-            history,
-            random,
-            leaseMs,
-            name: `${name}/${i}`,
-          })
-        })
-        running = callers.map((caller) => caller.run().catch((error: unknown) => void failures.push(error)))
+        crew = new Crew(client, wanted)
       },
       /** Nothing else of this process runs meanwhile. */
       block(forMs: number) {
         const end = performance.now() + forMs
         while (performance.now() < end);
       },
-      progress: () => callers.reduce((sum, caller) => sum + caller.acquisitions, 0),
+      progress: () => crew.acquisitions,
       async finish() {
-        callers.forEach((caller) => caller.stop())
-        await Promise.all(running)
-        if (failures.length > 0) throw failures[0]
-        await client.close([register])
+        await crew.finish()
+        await client.close([crew])
       },
     }
   },
 })
 
-interface Begin {
-  readonly name: string
+interface Begin extends CrewSettings {
   readonly port: number
-  readonly registerPort: number
   readonly file: string
-  readonly leaseMs: number
   readonly resyncMs: number
-  readonly locks: readonly string[]
-  readonly flows: number
-  readonly seed: number
   readonly interop: 'redisson' | 'none'
 }
 
