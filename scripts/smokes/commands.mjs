@@ -18,6 +18,7 @@ export const COMMANDS = {
   },
   // Its scenarios: below.
   faults: { step: 'scripts/faults.mjs torture --minutes 1' },
+  'test:servers': { step: 'scripts/servers.mjs --smoke --newest' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const LIMIT_MS = 40 * 60_000
+
+/**
+ * @typedef {object} SuitesWanted
+ * @property {string[]} projects of jest.config.js
+ * @property {string[]} suites test files of core, by the name before `.test.ts`
+ * @property {string[]} [without] parts of the names of tests that are left out
+ * @property {Record<string, string>} [env] added environment, by which tests find their servers
+ * @property {AbortSignal} interrupted ends the run
+ * @property {number} [limitMs] ends it too: by default after forty minutes
+ *
+ * @typedef {{ passed: number, failed: number, failures: string[] }} Outcome
+ */
+
+/**
+ * Runs suites of core with Jest and counts.
+ *
+ * @param {SuitesWanted} wanted
+ * @returns {Promise<Outcome>}
+ */
+export const runSuites = async ({
+  projects,
+  suites,
+  without = [],
+  env = {},
+  interrupted,
+  limitMs = LIMIT_MS,
+}) => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-suites-'))
+  const report = join(folder, 'report.json')
+  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
+  const files = suites.map((name) => `packages/core/test/redis/${name}.test.ts`)
+  const options = ['--silent', '--json', '--outputFile', report, '-w', '2', '--selectProjects', ...projects]
+  const tests = without.length > 0 ? ['-t', `^(?!.*(${without.join('|')}))`] : []
+  const jest = spawn(
+    process.execPath,
+    [...flags, 'node_modules/jest/bin/jest.js', ...files, ...options, ...tests],
+    {
+      cwd: ROOT,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      signal: globalThis.AbortSignal.any([interrupted, globalThis.AbortSignal.timeout(limitMs)]),
+    },
+  )
+  try {
+    let said = ''
+    jest.stderr.setEncoding('utf8').on('data', (text) => (said += text))
+    await new Promise((resolve, reject) => jest.on('error', reject).on('close', resolve))
+    if (!existsSync(report)) throw new Error(`Jest wrote no report:\n${said}`)
+    return read(report)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** @returns {Outcome} */
+const read = (report) => {
+  const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, 'utf8'))
+  const failed = testResults.flatMap(({ name, message, assertionResults }) => {
+    const tests = assertionResults.filter(({ status }) => status === 'failed')
+    return tests.length === 0 && message
+      ? [`${name}: ${message}`]
+      : tests.map(({ fullName, failureMessages }) => `${fullName}\n    ${failureMessages[0]?.split('\n')[0]}`)
+  })
+  return { passed: numPassedTests, failed: Math.max(numFailedTests, failed.length), failures: failed }
+}

@@ -1,0 +1,61 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { run } from '../redis/run.mjs'
+import { PAGES, withTables } from './tables.mjs'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const FILE = 'docs/support.json'
+
+/**
+ * @typedef {object} Cell what came of one run
+ * @property {'passed' | 'failed' | 'missing'} state `missing`: it could not be run here
+ * @property {string} said how much was run, or why it failed or was not run
+ *
+ * @typedef {{ what: string, date: string, commit: string, cells: Record<string, Cell> }} Row
+ *   of the record docs/support.json, which has one for each server, runtime and version of Redisson
+ */
+
+/** The commit of this checkout. @throws when it has changes that no commit has, other than in the record */
+export const cleanCommit = async () => {
+  const except = [FILE, ...PAGES].map((path) => `:(exclude)${path}`)
+  const changes = await run('git', ['status', '--porcelain', '--', '.', ...except], { cwd: ROOT })
+  if (changes !== '') throw new Error(`--write-docs: there are changes that no commit has:\n${changes}`)
+  return (await run('git', ['rev-parse', '--short=7', 'HEAD'], { cwd: ROOT })).trim()
+}
+
+/**
+ * Puts rows into the record, in the place of those of the same name, and writes the tables anew.
+ *
+ * @param {'servers' | 'runtimes' | 'redisson'} table
+ * @param {string} commit what was run
+ * @param {Record<string, Pick<Row, 'what' | 'cells'>>} rows by name
+ */
+export const publish = async (table, commit, rows) => {
+  const record = JSON.parse(await readFile(join(ROOT, FILE), 'utf8'))
+  const date = new Date().toISOString().slice(0, 10)
+  record[table] ??= {}
+  for (const [name, { what, cells }] of Object.entries(rows)) {
+    record[table][name] = { what, date, commit, cells }
+  }
+  await writeFile(join(ROOT, FILE), `${JSON.stringify(record, null, 2)}\n`)
+  for (const page of PAGES) {
+    const path = join(ROOT, page)
+    await writeFile(path, withTables(page, await readFile(path, 'utf8'), record))
+  }
+}
+
+/**
+ * A cell of what Jest ran.
+ *
+ * @param {import('../servers/run-suites.mjs').Outcome} outcome
+ * @param {string} extent which tests these are
+ * @returns {Cell}
+ */
+export const cellOf = ({ passed, failed, failures }, extent) => {
+  if (passed > 0 && failed === 0) {
+    return { state: 'passed', said: `${extent}, ${passed.toLocaleString('en-US')} tests` }
+  }
+  const names = failures.map((each) => each.split('\n')[0]).join('; ')
+  return { state: 'failed', said: `${extent}, ${failed} of ${passed + failed} failed: ${names}` }
+}
