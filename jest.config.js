@@ -80,7 +80,7 @@ const SAME_IN_IOREDIS_5 = [
     'compound-refused',
     'forged',
     'foreign-lines',
-    'latches',
+    'tombstones',
     'renewals-spread',
   ],
   ...['hold', 'processes', 'unavailable', 'readme', 'trust', '/conditions-re[mn]', '/replay'],

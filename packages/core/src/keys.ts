@@ -118,7 +118,7 @@ export function ticksKey(rawName: string): string {
 }
 
 /** Prefix of the tombstones of one lock; the owner is appended. */
-export function latchPrefix(rawName: string): string {
+export function tombstonePrefix(rawName: string): string {
   return `${tagged('holdfast:latch', rawName)}:`
 }
 

@@ -34,7 +34,7 @@ export const BUGS_IN_SCRIPTS = {
     file: RELEASE,
     find: "if not isCopy and through ~= '0' then",
     replace: "if not isCopy and through ~= '0' and type(redis.pcall('hlen', KEYS[1])) ~= 'table' then",
-    test: 'packages/core/test/redis/latches.test.ts',
+    test: 'packages/core/test/redis/tombstones.test.ts',
     only: 'lock, a string, down to 0: a late copy of the acquire takes nothing',
   },
   'whatever is answered is believed': {

@@ -1,5 +1,5 @@
-import { LATCH_TTL_MS } from '../../../core/build/scripts/replay-guard.js'
-import { givenLine, INBOX_PREFIX, latchPrefix, unlockChannel } from '../../../core/build/keys.js'
+import { REPLAY_GUARD_TTL_MS } from '../../../core/build/scripts/replay-guard.js'
+import { givenLine, INBOX_PREFIX, tombstonePrefix, unlockChannel } from '../../../core/build/keys.js'
 import { acquireScript, releaseScript } from '../../../core/build/scripts/lock.js'
 import { connect } from '../connection.mjs'
 
@@ -12,11 +12,22 @@ const LEASE_MS = '30000'
  * @param {string} name
  */
 export const rawCommands = (name) => {
-  const latches = latchPrefix(name)
+  const tombstones = tombstonePrefix(name)
   const [line, channel] = [givenLine(name), unlockChannel(name)]
   const [acquireSha, releaseSha] = [acquireScript.sha1, releaseScript.sha1]
   return {
-    acquire: (owner) => [acquireSha, 2, name, latches + owner, owner, '1', LEASE_MS, '1', '0', LATCH_TTL_MS],
+    acquire: (owner) => [
+      acquireSha,
+      2,
+      name,
+      tombstones + owner,
+      owner,
+      '1',
+      LEASE_MS,
+      '1',
+      '0',
+      REPLAY_GUARD_TTL_MS,
+    ],
     release: (owner) => [
       releaseSha,
       2,
@@ -26,7 +37,7 @@ export const rawCommands = (name) => {
       '0',
       '2',
       '0',
-      LATCH_TTL_MS,
+      REPLAY_GUARD_TTL_MS,
       channel,
       'PUBLISH',
       '0',

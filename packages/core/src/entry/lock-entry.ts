@@ -93,7 +93,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
   /** The number of the latest command. */
   private sequence = 0
   /** Copies of commands up to this number may still arrive; 0: none. */
-  private latchThrough = 0
+  private tombstoneThrough = 0
   /** A full release is among those: it may have run. */
   private mayBeReleased = false
   private execWait: ExecWait | null = null
@@ -153,7 +153,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
 
   /** Redis may have run, or may yet run, a command without a reply. */
   private get hasLateCopies(): boolean {
-    return this.latchThrough > 0
+    return this.tombstoneThrough > 0
   }
 
   /** The connection is no longer in a transaction: commands queued in one have run, or never will. */
@@ -305,7 +305,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
 
   nextStamp(): CommandStamp {
     this.sequence += 1
-    return { sequence: this.sequence, latchThrough: this.latchThrough }
+    return { sequence: this.sequence, tombstoneThrough: this.tombstoneThrough }
   }
 
   forgetCount(): number | null {
@@ -373,7 +373,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
 
   /** Copies of this command, and of any before it, may still arrive. */
   private mayArriveLate({ stamp, holds }: EntryCommand): void {
-    this.latchThrough = Math.max(this.latchThrough, stamp.sequence)
+    this.tombstoneThrough = Math.max(this.tombstoneThrough, stamp.sequence)
     this.mayBeReleased ||= holds === 0
   }
 

@@ -61,8 +61,8 @@ export class FairProtocol extends HashProtocol implements LocalHandover, Granted
     const { fairQueue } = session
     const arrival = waits ? fairQueue.enter(line, owner).arrival : DOES_NOT_WAIT
     const { alive } = fairQueue
-    const latchKey = this.latchKey(owner)
-    const change = { line, latchKey, owner, holds, leaseMs, stamp, alive, arrival, note }
+    const tombstoneKey = this.tombstoneKey(owner)
+    const change = { line, tombstoneKey, owner, holds, leaseMs, stamp, alive, arrival, note }
     let sentAt = 0
     const send = (): Promise<FairAcquireReply> => {
       sentAt = session.runtime.now()
@@ -123,7 +123,7 @@ export class FairProtocol extends HashProtocol implements LocalHandover, Granted
     if (holds === 0) {
       fairQueue.leave(owner)
     }
-    const command = { line, latchKey: this.latchKey(owner), owner, holds, stamp, passedTo, isNoted }
+    const command = { line, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp, passedTo, isNoted }
     const send = (): Promise<ReleaseReply> => release(runner, command)
     const rejoins = holds === 0 ? fairQueue.rejoins : null
     const answer = rejoins ? rejoins.release(this.key, fairQueue.countAt(this.key), send) : send()

@@ -36,8 +36,17 @@ export class FencedProtocol extends ReentrantProtocol {
     const { lockName, key, tokenKey } = this
     const { owner, holds, stamp } = change
     const { tokens, tokenTtlMs } = this.rule
-    const latchKey = this.latchKey(owner)
-    const lock = { lockName, key, latchKey, owner, holds, leaseMs: terms.leaseMs, stamp, note: terms.note }
+    const tombstoneKey = this.tombstoneKey(owner)
+    const lock = {
+      lockName,
+      key,
+      tombstoneKey,
+      owner,
+      holds,
+      leaseMs: terms.leaseMs,
+      stamp,
+      note: terms.note,
+    }
     return this.session.runner.ask(acquireFencedCall({ ...lock, tokenKey, tokens, tokenTtlMs }), handler)
   }
 

@@ -2,7 +2,7 @@ import type { Answer } from '@holdfast/waiter'
 import { heldByAncestor, type CallSite } from '../context.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
-import { latchPrefix, ownerField, wellFormed } from '../keys.js'
+import { tombstonePrefix, ownerField, wellFormed } from '../keys.js'
 import type { LockEntry } from '../entry/lock-entry.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import {
@@ -24,14 +24,14 @@ export abstract class HashProtocol implements LockProtocol {
   readonly key: string
   readonly shared: boolean = false
   readonly reentersLocally: boolean = false
-  private readonly latchPrefix: string
+  private readonly tombstonePrefix: string
 
   constructor(
     protected readonly session: Session,
     readonly lockName: string,
   ) {
     this.key = wellFormed(session.keyPrefix + lockName)
-    this.latchPrefix = latchPrefix(this.key)
+    this.tombstonePrefix = tombstonePrefix(this.key)
   }
 
   abstract readonly kind: LockKind
@@ -99,7 +99,7 @@ export abstract class HashProtocol implements LockProtocol {
     return this.session.options.describeHolds !== undefined
   }
 
-  protected latchKey(owner: string): string {
-    return this.latchPrefix + owner
+  protected tombstoneKey(owner: string): string {
+    return this.tombstonePrefix + owner
   }
 }

@@ -123,14 +123,14 @@ export class ReadProtocol extends ReadWriteProtocol {
     const { keys, session } = this
     const { besideOwner, skipsQueue } = rule
     const standsBack = this.standsBack && !skipsQueue
-    const latchKey = this.latchKey(owner)
-    const command = { keys, latchKey, owner, holds, leaseMs, stamp, besideOwner, standsBack }
+    const tombstoneKey = this.tombstoneKey(owner)
+    const command = { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, standsBack }
     return handleReply(acquireRead(session.runner, command), handler)
   }
 
   release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { keys, session } = this
-    const command = { keys, latchKey: this.latchKey(owner), owner, holds, stamp }
+    const command = { keys, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp }
     return handleReply(releaseRead(session.runner, command), handler)
   }
 
@@ -174,15 +174,15 @@ export class WriteProtocol extends ReadWriteProtocol {
     const { keys, session } = this
     // Renewed by each try. A writer that tries seldom keeps readers back for as long as any other waiter lives.
     const announceForMs = waits ? 2 * heartbeatOf(session.options) : 0
-    const latchKey = this.latchKey(owner)
-    const command = { keys, latchKey, owner, holds, leaseMs, stamp, announceForMs, note }
+    const tombstoneKey = this.tombstoneKey(owner)
+    const command = { keys, tombstoneKey, owner, holds, leaseMs, stamp, announceForMs, note }
     const reply = await acquireWrite(session.runner, command)
     return reply.kind === 'held' && waits ? { ...reply, waits } : reply
   }
 
   release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { keys, session, isNoted } = this
-    const command = { keys, latchKey: this.latchKey(owner), owner, holds, stamp, isNoted }
+    const command = { keys, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp, isNoted }
     return handleReply(releaseWrite(session.runner, command), handler)
   }
 }

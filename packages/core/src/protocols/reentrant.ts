@@ -65,9 +65,9 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
     handler: ReplyHandler<AcquireReply, T>,
   ): Answer<T> {
     const { lockName, key, session } = this
-    const latchKey = this.latchKey(owner)
+    const tombstoneKey = this.tombstoneKey(owner)
     const asksForNote = !waits || this.isNoteWanted
-    const command = { lockName, key, latchKey, owner, holds, leaseMs, stamp, note, asksForNote }
+    const command = { lockName, key, tombstoneKey, owner, holds, leaseMs, stamp, note, asksForNote }
     return waits && session.plainQueue.mayEnter(key, owner) && this.isGiven
       ? handleReply(this.acquireOrStand(command), handler)
       : session.runner.ask(acquireCall(command), handler)
@@ -121,14 +121,14 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
   release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { lockName, key, channel, isNoted, lineKey } = this
     const { runner } = this.session
-    const latchKey = this.latchKey(owner)
+    const tombstoneKey = this.tombstoneKey(owner)
     const unseated = holds === 0 ? this.unseatedWithout(owner) : undefined
     // Copied field by field: object spread would cost more than the rest of a release.
     const tellsLineAlone = this.isOurs && this.isGiven
     const command = {
       lockName,
       key,
-      latchKey,
+      tombstoneKey,
       lineKey,
       channel,
       owner,

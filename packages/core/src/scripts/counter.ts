@@ -1,7 +1,7 @@
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { countedOnce, anyNumber } from '../redis/shapes.js'
-import { LATCH_TTL_MS } from './replay-guard.js'
+import { REPLAY_GUARD_TTL_MS } from './replay-guard.js'
 
 /**
  * What makes a command count once: the number of its operation among those of its client, and the floor, up to
@@ -31,7 +31,7 @@ export function keysOf({ key, stamp }: CounterCommand): string[] {
 }
 
 export function stampOf({ stamp }: CounterCommand): string[] {
-  return [`${stamp.number}`, `${stamp.floor}`, LATCH_TTL_MS]
+  return [`${stamp.number}`, `${stamp.floor}`, REPLAY_GUARD_TTL_MS]
 }
 
 /** Of an operation that answers 1, 0, or -1 where it is over. */

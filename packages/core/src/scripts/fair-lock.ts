@@ -18,7 +18,7 @@ import {
   type Renaming,
   type ForceReleaseReply,
 } from './lock.js'
-import { LATCH_TTL_MS, type CommandStamp } from './replay-guard.js'
+import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 
 /** What the scripts of one fair lock share. Durations in milliseconds. */
 export interface FairLine {
@@ -87,7 +87,7 @@ export const acquireScript = defineScript('fair-lock/acquire', acquiredOrHeld(9)
 
 export interface FairAcquireCommand {
   readonly line: FairLine
-  readonly latchKey: string
+  readonly tombstoneKey: string
   readonly owner: string
   /** The hold count to have afterwards: 1 takes a free lock, more re-enters. */
   readonly holds: number
@@ -111,14 +111,14 @@ export interface FairHeldReply extends HeldReply {
 export type FairAcquireReply = Exclude<AcquireReply, HeldReply> | FairHeldReply
 
 export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Promise<FairAcquireReply> {
-  const { line, latchKey, owner, holds, leaseMs, stamp, alive, arrival, note } = command
+  const { line, tombstoneKey, owner, holds, leaseMs, stamp, alive, arrival, note } = command
   const args = [
     owner,
     `${holds}`,
     `${leaseMs}`,
     `${stamp.sequence}`,
-    `${stamp.latchThrough}`,
-    LATCH_TTL_MS,
+    `${stamp.tombstoneThrough}`,
+    REPLAY_GUARD_TTL_MS,
     alive.clientId,
     `${alive.aliveForMs}`,
     line.patience,
@@ -128,7 +128,7 @@ export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Prom
     ...(note ? [wantedNote(note)] : []),
   ]
   const { lockName } = line
-  const keys = [...line.keys, latchKey, noteKey(line.keys[0] ?? '')]
+  const keys = [...line.keys, tombstoneKey, noteKey(line.keys[0] ?? '')]
   return runner.run({ script: acquireScript, keys, args, parse: parseAcquire, granted, lockName })
 }
 
@@ -164,7 +164,7 @@ export const releaseScript = defineScript('fair-lock/release', releasedOrGiven)
 
 export interface FairReleaseCommand {
   readonly line: FairLine
-  readonly latchKey: string
+  readonly tombstoneKey: string
   readonly owner: string
   /** The hold count to have afterwards: 0 gives the lock back, and the place in line. */
   readonly holds: number
@@ -176,19 +176,19 @@ export interface FairReleaseCommand {
 }
 
 export function release(runner: ScriptRunner, command: FairReleaseCommand): Promise<ReleaseReply> {
-  const { line, latchKey, owner, holds, stamp, passedTo, isNoted } = command
-  const { sequence, latchThrough } = stamp
+  const { line, tombstoneKey, owner, holds, stamp, passedTo, isNoted } = command
+  const { sequence, tombstoneThrough } = stamp
   const args = [
     owner,
     `${holds}`,
     `${sequence}`,
-    `${latchThrough}`,
-    LATCH_TTL_MS,
+    `${tombstoneThrough}`,
+    REPLAY_GUARD_TTL_MS,
     line.patience,
     ...grantArguments(runner, line),
     ...passedTo,
   ]
-  const keys = [...line.keys, latchKey, ...(isNoted ? [noteKey(line.keys[0] ?? '')] : [])]
+  const keys = [...line.keys, tombstoneKey, ...(isNoted ? [noteKey(line.keys[0] ?? '')] : [])]
   return runner.run({ script: releaseScript, keys, args, parse: parseReleased, lockName: line.lockName })
 }
 

@@ -21,8 +21,8 @@ export interface AcquireFencedCommand extends AcquireCommand {
 
 /** The reply `acquired` has a token. */
 export function acquireFencedCall(command: AcquireFencedCommand): ScriptCall<AcquireReply> {
-  const { lockName, key, latchKey, tokenKey, tokens, tokenTtlMs = 0, note } = command
-  const keys = [key, latchKey, noteKey(key), tokenKey]
+  const { lockName, key, tombstoneKey, tokenKey, tokens, tokenTtlMs = 0, note } = command
+  const keys = [key, tombstoneKey, noteKey(key), tokenKey]
   const args = [...argsOf(command), note ? wantedNote(note) : '', tokens, `${tokenTtlMs}`]
   return { script: acquireFencedScript, keys, args, parse: parseAcquireFenced, granted, lockName }
 }

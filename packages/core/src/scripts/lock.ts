@@ -16,7 +16,7 @@ import {
   texts,
 } from '../redis/shapes.js'
 import { foreign } from '../runtime/format-value.js'
-import { LATCH_TTL_MS, type CommandStamp } from './replay-guard.js'
+import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 
 // What `note.part.lua` writes and reads.
 /** A note that a hold shall have. */
@@ -54,7 +54,7 @@ export const acquireScript = defineScript('lock/acquire', acquiredOrHeld(4))
 export interface AcquireCommand {
   readonly lockName: string
   readonly key: string
-  readonly latchKey: string
+  readonly tombstoneKey: string
   readonly owner: string
   /** The hold count to have afterwards: 1 takes a free lock, more re-enters. */
   readonly holds: number
@@ -115,9 +115,9 @@ export function acquire(
 
 /** @param place in line, that it takes where it is refused */
 export function acquireCall(command: AcquireCommand, place?: QueuePlace): ScriptCall<AcquireReply> {
-  const { lockName, key, latchKey, note, asksForNote } = command
+  const { lockName, key, tombstoneKey, note, asksForNote } = command
   const args = argsOf(command)
-  const keys = asksForNote === true || note || place ? [key, latchKey, noteKey(key)] : [key, latchKey]
+  const keys = asksForNote === true || note || place ? [key, tombstoneKey, noteKey(key)] : [key, tombstoneKey]
   if (note || place) {
     args.push(note ? wantedNote(note) : '')
   }
@@ -130,7 +130,14 @@ export function acquireCall(command: AcquireCommand, place?: QueuePlace): Script
 
 /** Also of a script that includes this one. */
 export function argsOf({ owner, holds, leaseMs, stamp }: AcquireCommand): string[] {
-  return [owner, `${holds}`, `${leaseMs}`, `${stamp.sequence}`, `${stamp.latchThrough}`, LATCH_TTL_MS]
+  return [
+    owner,
+    `${holds}`,
+    `${leaseMs}`,
+    `${stamp.sequence}`,
+    `${stamp.tombstoneThrough}`,
+    REPLAY_GUARD_TTL_MS,
+  ]
 }
 
 /** See `ScriptCall.granted`; of every kind of lock. */
@@ -187,7 +194,7 @@ export const releaseScript = defineScript('lock/release', anyNumber)
 export interface ReleaseCommand {
   readonly lockName: string
   readonly key: string
-  readonly latchKey: string
+  readonly tombstoneKey: string
   /** Where it is announced; null: nowhere. */
   readonly channel: string | null
   readonly owner: string
@@ -231,7 +238,7 @@ export function releaseCall(
   const {
     lockName,
     key,
-    latchKey,
+    tombstoneKey,
     channel,
     owner,
     holds,
@@ -245,8 +252,8 @@ export function releaseCall(
     owner,
     `${holds}`,
     `${stamp.sequence}`,
-    `${stamp.latchThrough}`,
-    LATCH_TTL_MS,
+    `${stamp.tombstoneThrough}`,
+    REPLAY_GUARD_TTL_MS,
     channel ?? '',
     channel === null ? '' : runner.announcementOn(channel),
     unseated === undefined ? '' : `${unseated}`,
@@ -257,8 +264,8 @@ export function releaseCall(
   }
   const keys = [key, lineKey]
   // Most releases have neither: what is not named costs nothing.
-  if (holds > 0 || stamp.latchThrough > 0 || isNoted === true) {
-    keys.push(latchKey)
+  if (holds > 0 || stamp.tombstoneThrough > 0 || isNoted === true) {
+    keys.push(tombstoneKey)
   }
   if (isNoted === true) {
     keys.push(noteKey(key))

@@ -16,7 +16,7 @@ import {
   type NoteRequest,
   type ForceReleaseReply,
 } from './lock.js'
-import { LATCH_TTL_MS, type CommandStamp } from './replay-guard.js'
+import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 
 /** What the scripts of one read-write lock share. */
 export interface ReadWriteKeys {
@@ -37,7 +37,7 @@ export const acquireReadScript = defineScript('read-lock/acquire', acquiredOrHel
 
 export interface ReadAcquireCommand {
   readonly keys: ReadWriteKeys
-  readonly latchKey: string
+  readonly tombstoneKey: string
   readonly owner: string
   /** The hold count to have afterwards: 1 takes the lock, more re-enters. */
   readonly holds: number
@@ -50,14 +50,14 @@ export interface ReadAcquireCommand {
 }
 
 export function acquireRead(runner: ScriptRunner, command: ReadAcquireCommand): Promise<AcquireReply> {
-  const { keys, latchKey, owner, holds, leaseMs, stamp, besideOwner, standsBack } = command
+  const { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, standsBack } = command
   const { lockName, lock, writers } = keys
-  const { sequence, latchThrough } = stamp
+  const { sequence, tombstoneThrough } = stamp
   return runner.run({
     script: acquireReadScript,
-    keys: [lock, latchKey, writers, readTimeouts(lock, owner), noteKey(lock)],
+    keys: [lock, tombstoneKey, writers, readTimeouts(lock, owner), noteKey(lock)],
     args: [
-      ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
+      ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS],
       ...[besideOwner, standsBack ? '1' : '0'],
     ],
     parse: parseShared,
@@ -70,7 +70,7 @@ export const releaseReadScript = defineScript('read-lock/release', numberFrom(0,
 
 export interface ReadReleaseCommand {
   readonly keys: ReadWriteKeys
-  readonly latchKey: string
+  readonly tombstoneKey: string
   readonly owner: string
   /** The hold count to have afterwards: 0 gives the lock back. */
   readonly holds: number
@@ -78,15 +78,15 @@ export interface ReadReleaseCommand {
 }
 
 export function releaseRead(runner: ScriptRunner, command: ReadReleaseCommand): Promise<ReleaseReply> {
-  const { keys, latchKey, owner, holds, stamp } = command
+  const { keys, tombstoneKey, owner, holds, stamp } = command
   const { lockName, lock, channel } = keys
   const strangers = strangersTimeouts(lock)
-  const { sequence, latchThrough } = stamp
+  const { sequence, tombstoneThrough } = stamp
   return runner.run({
     script: releaseReadScript,
-    keys: [lock, latchKey, readTimeouts(lock, owner), strangers.before],
+    keys: [lock, tombstoneKey, readTimeouts(lock, owner), strangers.before],
     args: [
-      ...[owner, `${holds}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
+      ...[owner, `${holds}`, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS],
       ...[channel, runner.announcementOn(channel), strangers.behind],
     ],
     parse: parseReleased,
@@ -105,7 +105,7 @@ export const acquireWriteScript = defineScript('write-lock/acquire', acquiredOrH
 
 export interface WriteAcquireCommand {
   readonly keys: ReadWriteKeys
-  readonly latchKey: string
+  readonly tombstoneKey: string
   readonly owner: string
   /** The hold count to have afterwards: 1 takes the lock, more re-enters. */
   readonly holds: number
@@ -117,14 +117,14 @@ export interface WriteAcquireCommand {
 }
 
 export function acquireWrite(runner: ScriptRunner, command: WriteAcquireCommand): Promise<AcquireReply> {
-  const { keys, latchKey, owner, holds, leaseMs, stamp, announceForMs, note } = command
+  const { keys, tombstoneKey, owner, holds, leaseMs, stamp, announceForMs, note } = command
   const { lockName, lock, writers } = keys
-  const { sequence, latchThrough } = stamp
+  const { sequence, tombstoneThrough } = stamp
   return runner.run({
     script: acquireWriteScript,
-    keys: [lock, latchKey, writers, noteKey(lock)],
+    keys: [lock, tombstoneKey, writers, noteKey(lock)],
     args: [
-      ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
+      ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS],
       `${announceForMs}`,
       ...(note ? [wantedNote(note)] : []),
     ],
@@ -138,7 +138,7 @@ export const releaseWriteScript = defineScript('write-lock/release', numberFrom(
 
 export interface WriteReleaseCommand {
   readonly keys: ReadWriteKeys
-  readonly latchKey: string
+  readonly tombstoneKey: string
   readonly owner: string
   /** The hold count to have afterwards: 0 gives the lock back. */
   readonly holds: number
@@ -148,15 +148,15 @@ export interface WriteReleaseCommand {
 }
 
 export function releaseWrite(runner: ScriptRunner, command: WriteReleaseCommand): Promise<ReleaseReply> {
-  const { keys, latchKey, owner, holds, stamp, isNoted } = command
+  const { keys, tombstoneKey, owner, holds, stamp, isNoted } = command
   const { lockName, lock, writers, channel } = keys
   const strangers = strangersTimeouts(lock)
-  const { sequence, latchThrough } = stamp
+  const { sequence, tombstoneThrough } = stamp
   return runner.run({
     script: releaseWriteScript,
-    keys: [lock, latchKey, writers, strangers.before, ...(isNoted ? [noteKey(lock)] : [])],
+    keys: [lock, tombstoneKey, writers, strangers.before, ...(isNoted ? [noteKey(lock)] : [])],
     args: [
-      ...[owner, `${holds}`, `${sequence}`, `${latchThrough}`, LATCH_TTL_MS],
+      ...[owner, `${holds}`, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS],
       ...[channel, runner.announcementOn(channel), strangers.behind],
     ],
     parse: parseReleased,

@@ -6,8 +6,8 @@
 export interface CommandStamp {
   readonly sequence: number
   /** 0: no copy can be on its way. */
-  readonly latchThrough: number
+  readonly tombstoneThrough: number
 }
 
 // How late a copy may arrive: as long as some proxy between us and Redis keeps the bytes of a broken connection.
-export const LATCH_TTL_MS = `${5 * 60_000}`
+export const REPLAY_GUARD_TTL_MS = `${5 * 60_000}`

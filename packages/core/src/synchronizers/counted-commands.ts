@@ -1,7 +1,7 @@
 import { isQueued } from '../redis/failures.js'
 import { AFTER_A_TRANSACTION_MS, isWorthRetrying, pause, untilKnown } from '../redis/until-known.js'
 import { reportFailedRelease } from '../diagnostics/reports.js'
-import { LATCH_TTL_MS } from '../scripts/replay-guard.js'
+import { REPLAY_GUARD_TTL_MS } from '../scripts/replay-guard.js'
 import type { OperationStamp } from '../scripts/counter.js'
 import type { Session } from '../client/session.js'
 import type { Operation, Operations } from './operations.js'
@@ -90,7 +90,8 @@ export class CountedCommands {
   private finish(subject: Subject, operation: Operation, send: () => Promise<unknown>): void {
     const { runtime, clientId: owner } = this.session
     // Redis forgets the result of the first copy after this long: from then on another copy would count again.
-    const giveUpAt = runtime.now() + Number(LATCH_TTL_MS) - 2 * this.session.options.unavailableTimeoutMs
+    const giveUpAt =
+      runtime.now() + Number(REPLAY_GUARD_TTL_MS) - 2 * this.session.options.unavailableTimeoutMs
     const work = send()
       .catch((error: unknown) => this.untilKnown(send, error, giveUpAt))
       .catch((error: unknown) =>

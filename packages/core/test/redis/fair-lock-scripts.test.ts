@@ -18,7 +18,7 @@ import { useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const [A, B, C] = ['a~1:1', 'b~1:1', 'c~1:1']
-const latchOf = (owner: string): string => `holdfast:latch:{order:42}:${owner}`
+const tombstoneOf = (owner: string): string => `holdfast:latch:{order:42}:${owner}`
 
 const rig = useRig()
 const line = fairLine(NAME, NAME, 300_000)
@@ -30,7 +30,7 @@ beforeEach(() => {
   runner = rig.runner()
 })
 
-const stamp = (sequence: number, latchThrough = 0) => ({ sequence, latchThrough })
+const stamp = (sequence: number, tombstoneThrough = 0) => ({ sequence, tombstoneThrough })
 const aliveAs = (clientId: string) => ({
   clientId,
   aliveForMs: 60_000,
@@ -42,7 +42,7 @@ const aliveAs = (clientId: string) => ({
 const acquireAs = (owner: string, change: Partial<FairAcquireCommand> = {}) =>
   acquire(runner, {
     line,
-    latchKey: latchOf(owner),
+    tombstoneKey: tombstoneOf(owner),
     owner,
     holds: 1,
     leaseMs: 30_000,
@@ -54,7 +54,7 @@ const acquireAs = (owner: string, change: Partial<FairAcquireCommand> = {}) =>
 const releaseAs = (owner: string, change: Partial<FairReleaseCommand> = {}) =>
   release(runner, {
     line,
-    latchKey: latchOf(owner),
+    tombstoneKey: tombstoneOf(owner),
     owner,
     holds: 0,
     stamp: stamp(2),
@@ -104,7 +104,7 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
     expect(await acquireAs(A, { holds: 2, stamp: stamp(2) })).toEqual({ kind: 'acquired' })
     expect(await rig.admin.hgetall(NAME)).toEqual({ [A]: '2' })
     expect(await acquireAs(B, { holds: 2 })).toEqual({ kind: 'lost' })
-    await rig.admin.set(latchOf(B), '1', 'PX', 60_000)
+    await rig.admin.set(tombstoneOf(B), '1', 'PX', 60_000)
     expect(await acquireAs(B)).toEqual({ kind: 'superseded' })
     expect(await seen.length()).toBe(0)
     await force()
@@ -115,7 +115,7 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
     await acquireAs(A, { holds: 2, stamp: stamp(2) })
     await acquireAs(B)
     expect(await releaseAs(A, { holds: 1, stamp: stamp(3) })).toEqual({ kind: 'still-held' })
-    await rig.admin.set(latchOf(A), '5', 'PX', 60_000)
+    await rig.admin.set(tombstoneOf(A), '5', 'PX', 60_000)
     expect(await releaseAs(A, { holds: 1, stamp: stamp(5) })).toEqual({ kind: 'superseded' })
     expect(await releaseAs(B)).toEqual({ kind: 'not-held' })
     expect(await seen.length()).toBe(0)
@@ -226,7 +226,7 @@ describe('a script that runs twice, or late', () => {
     await releaseAs(A)
   })
 
-  it('puts nobody in line who has left it with a latch (I8)', async () => {
+  it('puts nobody in line who has left it with a tombstone (I8)', async () => {
     await acquireAs(A)
     expect(await releaseAs(B, { stamp: stamp(2, 1) })).toEqual({ kind: 'not-held' })
     expect(await acquireAs(B)).toEqual({ kind: 'superseded' })
@@ -261,7 +261,7 @@ describe('a server that refuses', () => {
     expect(await releaseAs(A)).toEqual({ kind: 'released' })
     expect(await force()).toEqual({ kind: 'not-held' })
     await rig.admin.config('SET', 'maxmemory', '0')
-    expect(Object.keys(await rig.contents())).toEqual([latchOf(C)])
+    expect(Object.keys(await rig.contents())).toEqual([tombstoneOf(C)])
   })
 
   it('a demoted primary: every script fails with READONLY', async () => {

@@ -13,7 +13,7 @@ import { soon, useRig } from './support/rig.js'
 
 const OWNER = 'a~1:1'
 const OTHER = 'b~1:9'
-const LATCH = `holdfast:latch:{order:42}:${OWNER}`
+const TOMBSTONE = `holdfast:latch:{order:42}:${OWNER}`
 
 const rig = useRig()
 const keys = fencedKeys(rig)
@@ -30,12 +30,12 @@ describe('every RETURNS row of the scripts, by their twins', () => {
       acquireFencedCall({
         lockName: NAME,
         key: NAME,
-        latchKey: LATCH,
+        tombstoneKey: TOMBSTONE,
         tokenKey: TOKEN_KEY,
         owner: OWNER,
         holds: 1,
         leaseMs: 30_000,
-        stamp: { sequence: 1, latchThrough: 0 },
+        stamp: { sequence: 1, tombstoneThrough: 0 },
         tokens: 'counter',
         tokenTtlMs: undefined,
         ...change,
@@ -49,7 +49,7 @@ describe('every RETURNS row of the scripts, by their twins', () => {
       const first = await acquireAs({ tokens })
       expect(first).toEqual({ kind: 'acquired', token: expect.stringMatching(/^[1-9]\d*$/) as unknown })
       expect(await acquireAs({ tokens })).toEqual(first)
-      expect(await acquireAs({ tokens, stamp: { sequence: 2, latchThrough: 1 } })).toEqual(first)
+      expect(await acquireAs({ tokens, stamp: { sequence: 2, tombstoneThrough: 1 } })).toEqual(first)
       expect(await keys.counter()).toBe((first as { token: string }).token)
       expect(await rig.admin.hgetall(NAME)).toEqual({ [OWNER]: '1' })
       await rig.admin.del(NAME)
@@ -65,9 +65,9 @@ describe('every RETURNS row of the scripts, by their twins', () => {
   })
 
   it('3: superseded, a late copy counts nothing', async () => {
-    await rig.admin.set(LATCH, '1', 'PX', 60_000)
+    await rig.admin.set(TOMBSTONE, '1', 'PX', 60_000)
     expect(await acquireAs()).toEqual({ kind: 'superseded' })
-    expect(Object.keys(await rig.contents())).toEqual([LATCH])
+    expect(Object.keys(await rig.contents())).toEqual([TOMBSTONE])
   })
 
   it('{ttl, holder, holds}: held, nothing counted', async () => {

@@ -222,14 +222,14 @@ describe('a note', () => {
 describe('the scripts (I2)', () => {
   const OWNER = 'orders~1:1'
   const LINE = 'holdfast:line:{order:42}'
-  const base = { lockName: NAME, key: NAME, latchKey: `holdfast:latch:{order:42}:${OWNER}`, owner: OWNER }
+  const base = { lockName: NAME, key: NAME, tombstoneKey: `holdfast:latch:{order:42}:${OWNER}`, owner: OWNER }
   const wanted = { ttlMs: 10_000, traceparent: TRACE }
-  const stamp = (sequence: number, latchThrough = 0) => ({ sequence, latchThrough })
+  const stamp = (sequence: number, tombstoneThrough = 0) => ({ sequence, tombstoneThrough })
   const acquireFirst = (runner: ScriptRunner) =>
     acquire(runner, { ...base, holds: 1, leaseMs: 30_000, stamp: stamp(1), note: wanted })
-  const releaseAll = (runner: ScriptRunner, latchThrough = 0) => {
+  const releaseAll = (runner: ScriptRunner, tombstoneThrough = 0) => {
     const command = { ...base, lineKey: LINE, channel: null, holds: 0, isNoted: true }
-    return runner.run(releaseCall(runner, { ...command, stamp: stamp(2, latchThrough) }))
+    return runner.run(releaseCall(runner, { ...command, stamp: stamp(2, tombstoneThrough) }))
   }
 
   it('an acquire that runs again keeps the time of the first; a release that runs again finds nothing', async () => {
@@ -244,7 +244,7 @@ describe('the scripts (I2)', () => {
     expect(await rig.admin.keys('*')).toEqual([])
   })
 
-  it('a copy of an acquire that comes after the latch makes neither a lock nor a note', async () => {
+  it('a copy of an acquire that comes after the tombstone makes neither a lock nor a note', async () => {
     const runner = rig.runner()
     await releaseAll(runner, 1)
     const late = await acquireFirst(runner)

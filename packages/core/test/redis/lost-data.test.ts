@@ -73,7 +73,7 @@ describe.each<[string, boolean, () => Promise<unknown>]>([
 })
 
 describe('what is forgotten with the locks', () => {
-  it('is the latch: a copy of an acquire that comes after that keeps others out for one lease, no longer', async () => {
+  it('is the tombstone: a copy of an acquire that comes after that keeps others out for one lease, no longer', async () => {
     const proxy = await rig.proxy()
     const locks = await rig.client({ lockWatchdogTimeout: 600 }, rig.connection({}, proxy))
     const lock = locks.getLock(NAME)

@@ -8,7 +8,16 @@ import { eventually, sleep } from './support/harness.js'
 import { reentrantKinds, type LockKind } from './support/lock-kinds.js'
 import { MessageLog } from './support/message-log.js'
 import { runsAnything, runsOf } from './support/requests.js'
-import { CHANNEL, LATCH, LEASE_MS, NAME, OTHER, OWNER, plainScripts, stamp } from './support/plain-scripts.js'
+import {
+  CHANNEL,
+  TOMBSTONE,
+  LEASE_MS,
+  NAME,
+  OTHER,
+  OWNER,
+  plainScripts,
+  stamp,
+} from './support/plain-scripts.js'
 import { soon, useRig } from './support/rig.js'
 import { seeded } from './support/seeded.js'
 
@@ -97,32 +106,32 @@ describe('a script that runs twice with one stamp (I2)', () => {
 })
 
 describe('a copy that arrives late (I2)', () => {
-  it('of an acquire, after a release that left a latch: refused, nothing created', async () => {
+  it('of an acquire, after a release that left a tombstone: refused, nothing created', async () => {
     await acquireAs()
     expect(await releaseAs({ stamp: stamp(2, 1) })).toMatchObject({ kind: 'released' })
     expect(await acquireAs()).toEqual({ kind: 'superseded' })
-    expect(await rig.contents()).toEqual({ [LATCH]: { type: 'string', value: '1' } })
+    expect(await rig.contents()).toEqual({ [TOMBSTONE]: { type: 'string', value: '1' } })
   })
 
   it('of an acquire, after a compensation that found nothing to undo yet: refused all the same', async () => {
     expect(await releaseAs({ stamp: stamp(2, 1) })).toEqual({ kind: 'not-held' })
     expect(await acquireAs()).toEqual({ kind: 'superseded' })
-    expect(Object.keys(await rig.contents())).toEqual([LATCH])
+    expect(Object.keys(await rig.contents())).toEqual([TOMBSTONE])
   })
 
-  it('the latch outlives what comes after it, with minutes to go', async () => {
+  it('the tombstone outlives what comes after it, with minutes to go', async () => {
     await acquireAs()
     await releaseAs({ stamp: stamp(2, 1) })
-    await acquireAs({ owner: OTHER, latchKey: `holdfast:latch:{order:42}:${OTHER}` })
+    await acquireAs({ owner: OTHER, tombstoneKey: `holdfast:latch:{order:42}:${OTHER}` })
     await renewAs(OTHER)
     await force()
     await releaseAs({ stamp: stamp(2) })
-    expect(await rig.admin.get(LATCH)).toBe('1')
-    expect(await rig.admin.pttl(LATCH)).toBeGreaterThan(60_000)
+    expect(await rig.admin.get(TOMBSTONE)).toBe('1')
+    expect(await rig.admin.pttl(TOMBSTONE)).toBeGreaterThan(60_000)
     expect(await acquireAs()).toEqual({ kind: 'superseded' })
   })
 
-  it('the latch refuses copies only: the next command of the same owner goes through', async () => {
+  it('the tombstone refuses copies only: the next command of the same owner goes through', async () => {
     await releaseAs({ stamp: stamp(2, 1) })
     expect(await acquireAs({ stamp: stamp(3, 2) })).toEqual({ kind: 'acquired' })
     expect(await acquireAs({ stamp: stamp(2) })).toEqual({ kind: 'superseded' })
@@ -230,7 +239,7 @@ describe('a key of another type', () => {
       // One answer for each of many locks: this one is lost.
       expect(await renewAs()).toEqual(['lost'])
       expect(await rig.admin.dumpBuffer(NAME)).toEqual(before)
-      await rig.admin.del(NAME, LATCH)
+      await rig.admin.del(NAME, TOMBSTONE)
     },
   )
 })
@@ -266,7 +275,7 @@ describe('out of memory', () => {
     await force()
   })
 
-  it('renewal, inspection, partial and full release succeed, with their latches', async () => {
+  it('renewal, inspection, partial and full release succeed, with their tombstones', async () => {
     await acquireAs({ holds: 1, leaseMs: 5_000 })
     await acquireAs({ holds: 3, leaseMs: 5_000, stamp: stamp(2) })
     await outOfMemory(async () => {
@@ -276,9 +285,9 @@ describe('out of memory', () => {
       expect(await releaseAs({ holds: 2, stamp: stamp(3) })).toEqual({ kind: 'still-held' })
       expect(await releaseAs({ holds: 1, stamp: stamp(4, 3) })).toEqual({ kind: 'still-held' })
       expect(await holds()).toEqual({ [OWNER]: '1' })
-      expect(await rig.admin.get(LATCH)).toBe('3')
+      expect(await rig.admin.get(TOMBSTONE)).toBe('3')
       expect(await releaseAs({ stamp: stamp(5, 4) })).toMatchObject({ kind: 'released' })
-      expect(await rig.admin.get(LATCH)).toBe('4')
+      expect(await rig.admin.get(TOMBSTONE)).toBe('4')
       expect(await rig.admin.exists(NAME)).toBe(0)
     })
   })

@@ -99,9 +99,9 @@ describe('a spin lock on the wire', () => {
     const giveBack = (owner: string) =>
       runner.run(
         releaseCall(runner, {
-          ...{ lockName: NAME, key: NAME, latchKey: `holdfast:latch:{${NAME}}:${owner}` },
+          ...{ lockName: NAME, key: NAME, tombstoneKey: `holdfast:latch:{${NAME}}:${owner}` },
           lineKey: `holdfast:line:{${NAME}}`,
-          ...{ owner, holds: 0, stamp: { sequence: 2, latchThrough: 0 }, channel: null },
+          ...{ owner, holds: 0, stamp: { sequence: 2, tombstoneThrough: 0 }, channel: null },
         }),
       )
     const first = await locks.getSpinLock(NAME).acquire()

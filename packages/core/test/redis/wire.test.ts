@@ -5,7 +5,7 @@ import { inspect, renew } from '../../src/scripts/lock.js'
 import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'
-import { CHANNEL, LATCH, LEASE_MS, NAME, OTHER, OWNER, plainScripts } from './support/plain-scripts.js'
+import { CHANNEL, TOMBSTONE, LEASE_MS, NAME, OTHER, OWNER, plainScripts } from './support/plain-scripts.js'
 import { soon, useRig } from './support/rig.js'
 
 // The local clock and the one of Redis see the same lease a little apart.
@@ -319,15 +319,15 @@ describe('every RETURNS row of every script, by its module', () => {
     await force()
   })
 
-  it('acquire 1: acquired, a free lock in spite of an older latch, and by a command that latches', async () => {
-    await rig.admin.set(LATCH, '1', 'PX', 60_000)
-    expect(await acquireAs({ stamp: { sequence: 3, latchThrough: 2 } })).toEqual({ kind: 'acquired' })
+  it('acquire 1: acquired, a free lock in spite of an older tombstone, and by a command that leaves one', async () => {
+    await rig.admin.set(TOMBSTONE, '1', 'PX', 60_000)
+    expect(await acquireAs({ stamp: { sequence: 3, tombstoneThrough: 2 } })).toEqual({ kind: 'acquired' })
     expect(await rig.contents()).toEqual({
       [NAME]: { type: 'hash', value: { [OWNER]: '1' } },
-      [LATCH]: { type: 'string', value: '2' },
+      [TOMBSTONE]: { type: 'string', value: '2' },
     })
     await expectTtl(LEASE_MS)
-    await expectTtl(300_000, LATCH)
+    await expectTtl(300_000, TOMBSTONE)
     await force()
   })
 
@@ -353,13 +353,13 @@ describe('every RETURNS row of every script, by its module', () => {
   })
 
   it.each([1, 2])(
-    'acquire 3: superseded, sequence %i at a latch of 2, whoever has the lock',
+    'acquire 3: superseded, sequence %i at a tombstone of 2, whoever has the lock',
     async (sequence) => {
-      await rig.admin.set(LATCH, '2', 'PX', 60_000)
-      const stamp = { sequence, latchThrough: 0 }
+      await rig.admin.set(TOMBSTONE, '2', 'PX', 60_000)
+      const stamp = { sequence, tombstoneThrough: 0 }
       expect(await acquireAs({ stamp })).toEqual({ kind: 'superseded' })
       expect(await acquireAs({ stamp, holds: 2 })).toEqual({ kind: 'superseded' })
-      expect(await rig.contents()).toEqual({ [LATCH]: { type: 'string', value: '2' } })
+      expect(await rig.contents()).toEqual({ [TOMBSTONE]: { type: 'string', value: '2' } })
       await give(OTHER, 1)
       expect(await acquireAs({ stamp })).toEqual({ kind: 'superseded' })
       expect(await rig.admin.hgetall(NAME)).toEqual({ [OTHER]: '1' })
@@ -391,11 +391,13 @@ describe('every RETURNS row of every script, by its module', () => {
     expect(await log.take()).toEqual([[CHANNEL, '0']])
   })
 
-  it('release 1: released, and latched where a copy may be on its way', async () => {
+  it('release 1: released, and with a tombstone where a copy may be on its way', async () => {
     await give(OWNER, 1)
-    expect(await releaseAs({ stamp: { sequence: 2, latchThrough: 1 } })).toMatchObject({ kind: 'released' })
-    expect(await rig.contents()).toEqual({ [LATCH]: { type: 'string', value: '1' } })
-    await expectTtl(300_000, LATCH)
+    expect(await releaseAs({ stamp: { sequence: 2, tombstoneThrough: 1 } })).toMatchObject({
+      kind: 'released',
+    })
+    expect(await rig.contents()).toEqual({ [TOMBSTONE]: { type: 'string', value: '1' } })
+    await expectTtl(300_000, TOMBSTONE)
   })
 
   it('release 2: still held', async () => {
@@ -409,7 +411,7 @@ describe('every RETURNS row of every script, by its module', () => {
 
   it('release 3: superseded', async () => {
     await give(OWNER, 3)
-    await rig.admin.set(LATCH, '2', 'PX', 60_000)
+    await rig.admin.set(TOMBSTONE, '2', 'PX', 60_000)
     expect(await releaseAs({ holds: 1 })).toEqual({ kind: 'superseded' })
     expect(await rig.admin.hgetall(NAME)).toEqual({ [OWNER]: '3' })
     expect(await log.take()).toEqual([])

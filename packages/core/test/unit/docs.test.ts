@@ -6,7 +6,7 @@ import {
   INBOX_PREFIX,
   fairQueueKeys,
   latchChannel,
-  latchPrefix,
+  tombstonePrefix,
   givenLine,
   noteKey,
   operationsKey,
@@ -23,7 +23,7 @@ import {
   waitingWriters,
 } from '../../src/keys.js'
 import { resolveOptions } from '../../src/options.js'
-import { LATCH_TTL_MS } from '../../src/scripts/replay-guard.js'
+import { REPLAY_GUARD_TTL_MS } from '../../src/scripts/replay-guard.js'
 import { luaSources } from '../../src/redis/lua-sources.js'
 import { syntaxErrorsIn, titlesIn, typeErrorsIn } from '../redis/support/code-checks.js'
 import {
@@ -202,7 +202,7 @@ describe('docs/wire-format.md', () => {
   const names = [
     unlockChannel('name'),
     tokenKey('name'),
-    `${latchPrefix('name')}<owner>`,
+    `${tombstonePrefix('name')}<owner>`,
     probeKey('name'),
     noteKey('name'),
     givenLine('name'),
@@ -227,8 +227,8 @@ describe('docs/wire-format.md', () => {
     const examples = rows(section(page, 'Examples'))
     expect(examples.length).toBeGreaterThan(2)
     for (const [name, ...others] of examples) {
-      const latch = latchPrefix(name!) + ownerField('c~1', 7)
-      expect(others).toEqual([unlockChannel(name!), latch, tokenKey(name!)])
+      const tombstone = tombstonePrefix(name!) + ownerField('c~1', 7)
+      expect(others).toEqual([unlockChannel(name!), tombstone, tokenKey(name!)])
     }
   })
 
@@ -240,8 +240,10 @@ describe('docs/wire-format.md', () => {
     expect(spans.filter((span) => !known.has(span) && !patterns.test(span))).toEqual([])
   })
 
-  it('knows how long a latch lives', () => {
-    expect(section(page, 'Stamps and latches')).toContain(`lives for ${spaced(Number(LATCH_TTL_MS))} ms`)
+  it('knows how long a tombstone lives', () => {
+    expect(section(page, 'Stamps and tombstones')).toContain(
+      `lives for ${spaced(Number(REPLAY_GUARD_TTL_MS))} ms`,
+    )
   })
 
   it('has a part for each script', () => {

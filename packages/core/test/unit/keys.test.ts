@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import {
   INBOX_PREFIX,
   latchChannel,
-  latchPrefix,
+  tombstonePrefix,
   operationsKey,
   ownerField,
   permitsChannel,
@@ -30,8 +30,8 @@ describe('key and channel names, byte for byte', () => {
   it.each([
     ['foo', 'holdfast:latch:{foo}:c~1:7'],
     ['a{b}c', 'holdfast:latch:a{b}c:c~1:7'],
-  ])('the latch of %j is %j', (name, latch) => {
-    expect(latchPrefix(name) + ownerField('c~1', 7)).toBe(latch)
+  ])('the tombstone of %j is %j', (name, tombstone) => {
+    expect(tombstonePrefix(name) + ownerField('c~1', 7)).toBe(tombstone)
   })
 
   it.each([
@@ -63,10 +63,10 @@ describe('key and channel names, byte for byte', () => {
   })
 
   it.each(['foo', 'order:42', 'a{b}c', '{a}', 'x{y}{z}'])(
-    'key, channel, latch and counter of %j are in one cluster slot',
+    'key, channel, tombstone and counter of %j are in one cluster slot',
     (name) => {
-      const latch = latchPrefix(name) + ownerField('c', 1)
-      const slots = [name, unlockChannel(name), latch, tokenKey(name)].map(hashed)
+      const tombstone = tombstonePrefix(name) + ownerField('c', 1)
+      const slots = [name, unlockChannel(name), tombstone, tokenKey(name)].map(hashed)
       expect(new Set(slots).size).toBe(1)
     },
   )

@@ -71,7 +71,7 @@ const NOTHING = ''
 const WAITS_FOR_EXEC = 'fails'
 const NO_TURN = 'waits'
 
-// Each way to get somewhere, and what follows. `#2`: the second command; `latch 1`: copies up to the first are refused.
+// Each way to get somewhere, and what follows. `#2`: the second command; `tombstone 1`: copies up to the first are refused.
 const TABLE: Record<string, Row> = {
   'nothing was sent': {
     steps: [],
@@ -108,9 +108,9 @@ const TABLE: Record<string, Row> = {
   'in line, and a try has no answer': {
     steps: [tried(HELD_IN_LINE), tried(SILENCE)],
     is: 'in line',
-    reenter: 'acquire A 2 #3 latch 2',
-    lower: 'release A 1 #3 latch 2',
-    release: 'release A 0 #3 latch 2',
+    reenter: 'acquire A 2 #3 tombstone 2',
+    lower: 'release A 1 #3 tombstone 2',
+    release: 'release A 0 #3 tombstone 2',
     ifNotHeld: 'not-held',
   },
   'given while it waited': {
@@ -132,9 +132,9 @@ const TABLE: Record<string, Row> = {
   'a try has no answer': {
     steps: [tried(SILENCE)],
     is: '',
-    reenter: 'acquire A 2 #2 latch 1',
-    lower: 'release A 1 #2 latch 1',
-    release: 'release A 0 #2 latch 1',
+    reenter: 'acquire A 2 #2 tombstone 1',
+    lower: 'release A 1 #2 tombstone 1',
+    release: 'release A 0 #2 tombstone 1',
     ifNotHeld: 'not-held',
   },
   'a try was not sent': {
@@ -164,49 +164,49 @@ const TABLE: Record<string, Row> = {
   'a try was sent twice, and one copy refused by Redis': {
     steps: [triedTwice(REFUSED)],
     is: '',
-    reenter: 'acquire A 2 #2 latch 1',
-    lower: 'release A 1 #2 latch 1',
-    release: 'release A 0 #2 latch 1',
+    reenter: 'acquire A 2 #2 tombstone 1',
+    lower: 'release A 1 #2 tombstone 1',
+    release: 'release A 0 #2 tombstone 1',
     ifNotHeld: 'not-held',
   },
   'a try was sent twice, and one copy met something else': {
     steps: [triedTwice(WRONG_TYPE)],
     is: '',
-    reenter: 'acquire A 2 #2 latch 1',
-    lower: 'release A 1 #2 latch 1',
-    release: 'release A 0 #2 latch 1',
+    reenter: 'acquire A 2 #2 tombstone 1',
+    lower: 'release A 1 #2 tombstone 1',
+    release: 'release A 0 #2 tombstone 1',
     ifNotHeld: 'not-held',
   },
   'a try was sent twice, and one copy refused': {
     steps: [triedTwice(HELD)],
     is: '',
-    reenter: 'acquire A 2 #2 latch 1',
-    lower: 'release A 1 #2 latch 1',
-    release: 'release A 0 #2 latch 1',
+    reenter: 'acquire A 2 #2 tombstone 1',
+    lower: 'release A 1 #2 tombstone 1',
+    release: 'release A 0 #2 tombstone 1',
     ifNotHeld: 'not-held',
   },
   'a try was sent twice, and granted': {
     steps: [triedTwice(ACQUIRED)],
     is: '',
-    reenter: 'acquire A 2 #2 latch 1',
+    reenter: 'acquire A 2 #2 tombstone 1',
     lower: NOTHING,
-    release: 'release A 0 #2 latch 1',
+    release: 'release A 0 #2 tombstone 1',
     ifNotHeld: 'not-held',
   },
   'a try has no answer, the next is granted': {
     steps: [tried(SILENCE), tried(ACQUIRED)],
     is: '',
-    reenter: 'acquire A 2 #3 latch 1',
+    reenter: 'acquire A 2 #3 tombstone 1',
     lower: NOTHING,
-    release: 'release A 0 #3 latch 1',
+    release: 'release A 0 #3 tombstone 1',
     ifNotHeld: 'not-held',
   },
   'a try has no answer, the next is refused': {
     steps: [tried(SILENCE), tried(HELD)],
     is: '',
-    reenter: 'acquire A 2 #3 latch 1',
-    lower: 'release A 1 #3 latch 1',
-    release: 'release A 0 #3 latch 1',
+    reenter: 'acquire A 2 #3 tombstone 1',
+    lower: 'release A 1 #3 tombstone 1',
+    release: 'release A 0 #3 tombstone 1',
     ifNotHeld: 'not-held',
   },
   'held once': {
@@ -244,17 +244,17 @@ const TABLE: Record<string, Row> = {
   'a re-entry has no answer': {
     steps: [tried(ACQUIRED), reentered(SILENCE)],
     is: '',
-    reenter: 'acquire A 2 #3 latch 2',
-    lower: 'release A 1 #3 latch 2',
-    release: 'release A 0 #3 latch 2',
+    reenter: 'acquire A 2 #3 tombstone 2',
+    lower: 'release A 1 #3 tombstone 2',
+    release: 'release A 0 #3 tombstone 2',
     ifNotHeld: 'not-held',
   },
   'a re-entry has no answer and was undone': {
     steps: [tried(ACQUIRED), reentered(SILENCE), released(1, STILL_HELD)],
     is: '',
-    reenter: 'acquire A 2 #4 latch 2',
+    reenter: 'acquire A 2 #4 tombstone 2',
     lower: NOTHING,
-    release: 'release A 0 #4 latch 2',
+    release: 'release A 0 #4 tombstone 2',
     ifNotHeld: 'not-held',
   },
   'a re-entry found nothing': {
@@ -284,17 +284,17 @@ const TABLE: Record<string, Row> = {
   'a release has no answer, twice': {
     steps: [tried(ACQUIRED), released(0, SILENCE)],
     is: '',
-    reenter: 'acquire A 2 #4 latch 3',
-    lower: 'release A 1 #4 latch 3',
-    release: 'release A 0 #4 latch 3',
+    reenter: 'acquire A 2 #4 tombstone 3',
+    lower: 'release A 1 #4 tombstone 3',
+    release: 'release A 0 #4 tombstone 3',
     ifNotHeld: 'released',
   },
   'a release of one level has no answer, twice': {
     steps: [tried(ACQUIRED), reentered(ACQUIRED), released(1, SILENCE)],
     is: '',
-    reenter: 'acquire A 2 #5 latch 4',
-    lower: 'release A 1 #5 latch 4',
-    release: 'release A 0 #5 latch 4',
+    reenter: 'acquire A 2 #5 tombstone 4',
+    lower: 'release A 1 #5 tombstone 4',
+    release: 'release A 0 #5 tombstone 4',
     ifNotHeld: 'not-held',
   },
   'a release was refused by Redis': {
@@ -365,25 +365,25 @@ const TABLE: Record<string, Row> = {
   'handed over after a try without an answer': {
     steps: [tried(SILENCE), tried(ACQUIRED), handedOver('B', RENAMED)],
     is: '',
-    reenter: 'acquire B 2 #3 latch 1',
+    reenter: 'acquire B 2 #3 tombstone 1',
     lower: NOTHING,
-    release: 'release B 0 #3 latch 1',
+    release: 'release B 0 #3 tombstone 1',
     ifNotHeld: 'not-held',
   },
   'a try waits in a transaction': {
     steps: [tried(QUEUED)],
     is: '',
     reenter: WAITS_FOR_EXEC,
-    lower: 'release A 1 #2 latch 1',
-    release: 'release A 0 #2 latch 1',
+    lower: 'release A 1 #2 tombstone 1',
+    release: 'release A 0 #2 tombstone 1',
     ifNotHeld: 'not-held',
   },
   'a re-entry waits in a transaction': {
     steps: [tried(ACQUIRED), reentered(QUEUED)],
     is: '',
     reenter: WAITS_FOR_EXEC,
-    lower: 'release A 1 #3 latch 2',
-    release: 'release A 0 #3 latch 2',
+    lower: 'release A 1 #3 tombstone 2',
+    release: 'release A 0 #3 tombstone 2',
     ifNotHeld: 'not-held',
   },
   'a re-entry and what undoes it wait in a transaction': {
@@ -391,15 +391,15 @@ const TABLE: Record<string, Row> = {
     is: 'given up',
     reenter: WAITS_FOR_EXEC,
     lower: WAITS_FOR_EXEC,
-    release: 'release A 0 #4 latch 3',
+    release: 'release A 0 #4 tombstone 3',
     ifNotHeld: 'not-held',
   },
   'a release waits in a transaction': {
     steps: [tried(ACQUIRED), released(0, QUEUED)],
     is: '',
     reenter: WAITS_FOR_EXEC,
-    lower: 'release A 1 #3 latch 2',
-    release: 'release A 0 #3 latch 2',
+    lower: 'release A 1 #3 tombstone 2',
+    release: 'release A 0 #3 tombstone 2',
     ifNotHeld: 'released',
   },
   'a release waits in a transaction twice': {
@@ -413,9 +413,9 @@ const TABLE: Record<string, Row> = {
   'the transaction is over in which a release waited': {
     steps: [tried(ACQUIRED), released(0, QUEUED), released(0, QUEUED), (entry) => entry.transactionIsOver()],
     is: '',
-    reenter: 'acquire A 2 #4 latch 3',
-    lower: 'release A 1 #4 latch 3',
-    release: 'release A 0 #4 latch 3',
+    reenter: 'acquire A 2 #4 tombstone 3',
+    lower: 'release A 1 #4 tombstone 3',
+    release: 'release A 0 #4 tombstone 3',
     ifNotHeld: 'released',
   },
 }
@@ -520,8 +520,8 @@ describe('a release without an answer', () => {
     expect(entry.redis.sent).toEqual([
       'try A 1 #1',
       'release A 0 #2',
-      'release A 0 #3 latch 2',
-      'release A 0 #4 latch 3',
+      'release A 0 #3 tombstone 2',
+      'release A 0 #4 tombstone 3',
     ])
   })
 
@@ -558,8 +558,8 @@ describe('a release without an answer', () => {
     expect(await entry.answering(release, [SILENCE, RELEASED])).toBe('released')
     expect(entry.redis.sent.slice(2)).toEqual([
       'release A 1 #3',
-      'release A 1 #4 latch 3',
-      'release A 0 #5 latch 4',
+      'release A 1 #4 tombstone 3',
+      'release A 0 #5 tombstone 4',
     ])
   })
 

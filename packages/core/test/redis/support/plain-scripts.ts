@@ -11,14 +11,14 @@ export const NAME = 'order:42'
 export const CHANNEL = 'redisson_lock__channel:{order:42}'
 export const OWNER = 'a~1:1'
 export const OTHER = 'b~1:9'
-export const LATCH = `holdfast:latch:{order:42}:${OWNER}`
+export const TOMBSTONE = `holdfast:latch:{order:42}:${OWNER}`
 export const LEASE_MS = 30_000
 
-export const stamp = (sequence: number, latchThrough = 0) => ({ sequence, latchThrough })
+export const stamp = (sequence: number, tombstoneThrough = 0) => ({ sequence, tombstoneThrough })
 
 /** The scripts of a plain lock as one owner would run them: its first acquire, its full release, but for a change. */
 export function plainScripts(runner: () => ScriptRunner) {
-  const lock = { lockName: NAME, key: NAME, latchKey: LATCH, owner: OWNER }
+  const lock = { lockName: NAME, key: NAME, tombstoneKey: TOMBSTONE, owner: OWNER }
   return {
     acquireAs: (change: Partial<AcquireCommand> = {}) =>
       acquire(runner(), { ...lock, holds: 1, leaseMs: LEASE_MS, stamp: stamp(1), ...change }),

@@ -67,8 +67,8 @@ function holderNamed(owner: string): Holder {
 }
 
 function wordsOf({ owner, holds, stamp }: HoldChange): string {
-  const { sequence, latchThrough } = stamp
-  return `${owner} ${holds} #${sequence}${latchThrough > 0 ? ` latch ${latchThrough}` : ''}`
+  const { sequence, tombstoneThrough } = stamp
+  return `${owner} ${holds} #${sequence}${tombstoneThrough > 0 ? ` tombstone ${tombstoneThrough}` : ''}`
 }
 
 /** What one owner has in Redis, as tests drive it: what it sends, what its callers hear, what it says of itself. */

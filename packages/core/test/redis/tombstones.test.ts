@@ -15,7 +15,7 @@ import {
   releaseWrite,
 } from '../../src/scripts/read-write-lock.js'
 import { acquirePermits } from '../../src/scripts/semaphore.js'
-import { CHANNEL, LATCH, LEASE_MS, NAME, OWNER, plainScripts, stamp } from './support/plain-scripts.js'
+import { CHANNEL, TOMBSTONE, LEASE_MS, NAME, OWNER, plainScripts, stamp } from './support/plain-scripts.js'
 import { useRig } from './support/rig.js'
 
 const rig = useRig()
@@ -36,7 +36,7 @@ interface Kind {
 
 const { acquireAs, releaseAs } = plainScripts(() => runner)
 const keys = readWriteKeys(NAME, NAME)
-const lock = { latchKey: LATCH, owner: OWNER, holds: 1, leaseMs: LEASE_MS }
+const lock = { tombstoneKey: TOMBSTONE, owner: OWNER, holds: 1, leaseMs: LEASE_MS }
 const line = fairLine(NAME, NAME, 300_000)
 const alive = {
   clientId: 'a~1',
@@ -46,12 +46,12 @@ const alive = {
   passesOn: true,
   nonce: '0f',
 }
-const operationOf = ({ sequence, latchThrough }: Stamp) => ({
+const operationOf = ({ sequence, tombstoneThrough }: Stamp) => ({
   lockName: NAME,
   key: NAME,
   timeoutsKey: permitTimeouts(NAME),
   channel: permitsChannel(NAME),
-  stamp: { key: LATCH, number: sequence, floor: latchThrough },
+  stamp: { key: TOMBSTONE, number: sequence, floor: tombstoneThrough },
 })
 
 const kinds: Record<string, Kind> = {
@@ -85,7 +85,7 @@ const kinds: Record<string, Kind> = {
   },
 }
 
-/** Of those the operations of a client stand for the latch. */
+/** Of those the operations of a client stand for the tombstone. */
 const counters: Record<string, Kind> = {
   semaphore: {
     scripts: ['semaphore/acquire', 'counter/cancel'],
@@ -107,10 +107,10 @@ const strangers: [string, () => Promise<unknown>][] = [
 
 const quietly = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error)
 
-/** Only the latch, and the counter of the fenced lock, may be there. */
+/** Only the tombstone, and the counter of the fenced lock, may be there. */
 const expectFree = async (): Promise<void> => {
   expect(await rig.admin.exists(NAME)).toBe(0)
-  expect(Object.keys(await rig.contents()).filter((key) => key !== LATCH)).toEqual([])
+  expect(Object.keys(await rig.contents()).filter((key) => key !== TOMBSTONE)).toEqual([])
 }
 
 describe('something of another type has the name of the lock while it is given back', () => {
@@ -125,8 +125,8 @@ describe('something of another type has the name of the lock while it is given b
     await rig.admin.del(NAME)
     expect(await kind.acquire(stamp(1))).toEqual({ kind: 'superseded' })
     await expectFree()
-    expect(await rig.admin.get(LATCH)).toBe('1')
-    expect(await rig.admin.pttl(LATCH)).toBeGreaterThan(60_000)
+    expect(await rig.admin.get(TOMBSTONE)).toBe('1')
+    expect(await rig.admin.pttl(TOMBSTONE)).toBeGreaterThan(60_000)
   })
 
   it.each(Object.entries(kinds))('%s: so does a copy of an acquire that met it', async (_name, kind) => {
@@ -140,7 +140,7 @@ describe('something of another type has the name of the lock while it is given b
     await expectFree()
   })
 
-  it.each(Object.entries(kinds))('%s: out of memory the latch is written', async (_name, kind) => {
+  it.each(Object.entries(kinds))('%s: out of memory the tombstone is written', async (_name, kind) => {
     await rig.admin.set(NAME, 'mine')
     await rig.admin.config('SET', 'maxmemory', '1')
     await quietly(kind.giveBack(stamp(2, 1), 0))
@@ -157,11 +157,11 @@ describe('something of another type has the name of the lock while it is given b
     await rig.admin.set(NAME, '5')
     expect(await kind.acquire(stamp(1))).toMatchObject({ kind: 'over' })
     expect(await rig.admin.get(NAME)).toBe('5')
-    await rig.admin.del(NAME, LATCH)
+    await rig.admin.del(NAME, TOMBSTONE)
   })
 })
 
-describe('the latch', () => {
+describe('the tombstone', () => {
   it.each(Object.entries(kinds))(
     '%s: is written out of memory when the lock is given back',
     async (...each) => {
@@ -171,18 +171,18 @@ describe('the latch', () => {
       expect(await kind.giveBack(stamp(3, 2), 1)).toEqual({ kind: 'still-held' })
       expect(await kind.giveBack(stamp(4, 3), 0)).toMatchObject({ kind: 'released' })
       await rig.admin.config('SET', 'maxmemory', '0')
-      expect(await rig.admin.get(LATCH)).toBe('3')
+      expect(await rig.admin.get(TOMBSTONE)).toBe('3')
       expect(await rig.admin.exists(NAME)).toBe(0)
       await rig.admin.del('token')
     },
   )
 
   it.each(Object.entries(kinds))('%s: refuses nothing where it is no number', async (_name, kind) => {
-    await rig.admin.set(LATCH, 'someone else’s')
+    await rig.admin.set(TOMBSTONE, 'someone else’s')
     expect(await kind.acquire(stamp(1))).toMatchObject({ kind: 'acquired' })
     expect(await kind.giveBack(stamp(2), 1)).toEqual({ kind: 'still-held' })
     expect(await kind.giveBack(stamp(3), 0)).toMatchObject({ kind: 'released' })
-    await rig.admin.del(LATCH, 'token')
+    await rig.admin.del(TOMBSTONE, 'token')
   })
 
   it('no script that has one is forgotten here', () => {
@@ -192,11 +192,11 @@ describe('the latch', () => {
       .filter((file) => file.endsWith('.lua') && !file.endsWith('.part.lua'))
       .map((file) => file.slice(0, -'.lua'.length))
     const textOf = (name: string): string => readFileSync(`${folder}${name}.lua`, 'utf8')
-    const latched = names.filter((name) => /tombstone of this owner|insert tombstone/.test(textOf(name)))
+    const guarded = names.filter((name) => /tombstone of this owner|insert tombstone/.test(textOf(name)))
     const cancelling = names.filter((name) => name.endsWith('/cancel'))
     const tested = (table: Record<string, Kind>): Set<string> =>
       new Set(Object.values(table).flatMap(({ scripts }) => scripts))
-    expect([...tested(kinds)].sort()).toEqual(latched.sort())
+    expect([...tested(kinds)].sort()).toEqual(guarded.sort())
     expect([...tested(counters)].filter((name) => name.endsWith('/cancel')).sort()).toEqual(cancelling.sort())
   })
 })
