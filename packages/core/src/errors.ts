@@ -77,7 +77,7 @@ export interface WaitedPermits {
   readonly wanted: number
   /** Free permits as of Redis's last reply to this client; undefined: no reply yet. */
   readonly free: number | undefined
-  /** There is no such semaphore: nobody has called `trySetPermits`, or it has ended since. */
+  /** The semaphore does not exist: `trySetPermits` was not called, or the semaphore has expired since. */
   readonly isMissing: boolean
 }
 

@@ -34,7 +34,7 @@ export class LastSeenHolders {
     private longestLeaseMs: number,
   ) {}
 
-  /** Nobody here wonders at a lease that it takes itself. */
+  /** A lease as long as one that this client has asked for itself is not reported as suspiciously long. */
   noteLease(leaseMs: number): void {
     this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
   }

@@ -75,9 +75,9 @@ export interface RedisPort extends ScriptTransport {
    */
   onPrimary(listener: PrimaryListener): () => void
   /**
-   * Calls back when the client leaves a primary whose place another may have taken, before anybody hears of it otherwise:
-   * behind Sentinel every connection that ends may be the first sign of that. Returns the un-listener. Absent: a
-   * connection that ends says nothing of that sort.
+   * Calls the listener when the client loses a primary that another server may have replaced. Behind Sentinel, every
+   * connection that ends may be the first sign of a fail-over. Returns a function that removes the listener. Absent:
+   * the end of a connection says nothing about the primary.
    */
   onLeft?(listener: () => void): () => void
   /** A command got no reply in time: its server may not be the primary any more. */

@@ -286,16 +286,16 @@ export function parseReleased(reply: unknown): ReleaseReply {
 
 export const renameScript = defineScript('lock/rename', numberFrom(0, 2))
 
-/** Who is to be named as the owner, and the note of the hold. */
+/** The owner that the lock's field shall name, and the note of its hold. */
 export interface Successor {
   readonly owner: string
   readonly note: NoteRequest | undefined
 }
 
-/** Of a lock that was passed on. */
+/** The rename of the field of a lock that was handed over inside the client. */
 export interface Renaming {
   readonly to: Successor
-  /** Who may be named there still. */
+  /** The owners that the field may still name. */
   readonly from: readonly string[]
   /** Waiters that it was passed on to and that Redis has in line. */
   readonly passedTo: readonly string[]
@@ -447,7 +447,7 @@ export const explainScript = defineScript(
 export interface ExplainCommand {
   readonly lockName: string
   readonly key: string
-  /** Nobody says that it is a lock: a hash is one if it looks like one and has a time to live. */
+  /** The caller does not know that the key is a lock: a hash counts as one if it has a lock's fields and a TTL. */
   readonly isAnything: boolean
 }
 
