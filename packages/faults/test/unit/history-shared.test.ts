@@ -55,6 +55,14 @@ describe('beliefs of readers and writers', () => {
     expect(late).toEqual(['a acquired it shared while w believed to hold it'])
   })
 
+  test('a writer whose lock is in doubt is the owner of the read lock that it takes besides', () => {
+    const downgrade = [write('a', 10, 10), read('a', 20, 100), release('a', 40, 'exclusive')]
+    const told: HistoryEvent = { kind: 'lost', atMs: 50, ...of('a'), reason: 'gone' }
+    expect(check(...downgrade, [loss], [told])).toMatchObject({ violations: [], excused: [{}] })
+    // What it had given back, all of it, cannot be lost.
+    expect(messages(...downgrade, release('a', 45, 'shared'), [loss], [told])).toHaveLength(1)
+  })
+
   test('a loss of data excuses a reader that a writer does not know of', () => {
     expect(check(write('a', 10), [loss], read('b', 30))).toMatchObject({ violations: [], excused: [{}] })
     const known = check(write('a', 10), [loss], write('b', 30), read('c', 40))

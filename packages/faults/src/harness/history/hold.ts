@@ -73,8 +73,14 @@ export class Hold {
     return this.#untilMs > this.startMs
   }
 
-  isOpenAt(ms: number): boolean {
-    return this.#end === undefined && this.#untilMs > ms
+  /**
+   * Whether an acquisition of this mode by its owner, at this time, is a re-entry. A writer whose lock is only in doubt,
+   * as after a restart of Redis, is still the one who takes the read lock besides: it trusts both again when it has asked.
+   */
+  isReenteredBy(mode: Mode, ms: number): boolean {
+    if (this.#end !== undefined) return false
+    const isWriter = this.#levels.exclusive > 0
+    return mode === 'shared' ? isWriter || this.#untilMs > ms : isWriter && this.#untilMs > ms
   }
 
   /** Whether its owner heard that it is released, all of it. */
@@ -90,11 +96,6 @@ export class Hold {
   /** Its exclusive levels have been given back, and shared ones have not. */
   get isLeftShared(): boolean {
     return this.#downgradedMs < Infinity && this.#levels.shared > 0
-  }
-
-  /** Whether an acquisition of this mode by its owner is a re-entry. */
-  admits(mode: Mode): boolean {
-    return mode === 'shared' || this.#levels.exclusive > 0
   }
 
   reenter(begin: AcquireBegin, event: Acquired): void {

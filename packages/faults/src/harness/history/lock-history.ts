@@ -68,7 +68,7 @@ export class LockHistory {
   /** @returns the hold that was taken, or entered again */
   grant(begin: AcquireBegin, event: Acquired): Hold {
     const current = this.latestHold(event.owner)
-    if (current?.isOpenAt(event.atMs) === true && current.admits(modeOf(begin))) {
+    if (current?.isReenteredBy(modeOf(begin), event.atMs) === true) {
       current.reenter(begin, event)
       return current
     }
