@@ -49,6 +49,7 @@ export type { IoredisClient, IoredisScripting } from './redis/ioredis/client.js'
 export type { IoredisCluster, IoredisNode } from './redis/ioredis/cluster.js'
 export type { NodeRedisClient, NodeRedisScripting } from './redis/node-redis/client.js'
 export type { RedisTarget } from './redis/open-port.js'
+export type { RedisSource } from './redis/redis-source.js'
 export {
   ClientClosedError,
   ContextRequiredError,

@@ -25,6 +25,7 @@ import type { IoredisClient } from './redis/ioredis/client.js'
 import type { IoredisCluster } from './redis/ioredis/cluster.js'
 import type { NodeRedisClient } from './redis/node-redis/client.js'
 import type { RedisPort } from './redis/redis-port.js'
+import { sourceIn, type RedisSource } from './redis/redis-source.js'
 import { shutDown } from './client/shutdown.js'
 import { LockThread } from './lock-thread.js'
 import { checkDuration, checkFunction, checkOneOf, checkOptions, checkSignal } from './arguments/validate.js'
@@ -54,14 +55,17 @@ export class LockClient {
 
   /**
    * Uses an existing client of ioredis, iovalkey or node-redis, and opens no connection by itself. A node-redis
-   * client may be connected later.
+   * client may be connected later. In tests, a `TestRedis` of `@holdfast/testing`.
    * @throws InvalidArgumentError
    */
-  constructor(redis: IoredisClient | IoredisCluster | NodeRedisClient, options?: LockClientOptions)
+  constructor(
+    redis: IoredisClient | IoredisCluster | NodeRedisClient | RedisSource,
+    options?: LockClientOptions,
+  )
   /** @internal */
   constructor(redis: unknown, options: LockClientOptions | undefined, port: RedisPort)
   constructor(redis: unknown, options?: LockClientOptions, port?: RedisPort) {
-    const resolved = resolveOptions(options)
+    const resolved = resolveOptions(options, sourceIn(redis) ?? undefined)
     this.session = openSession(port ?? portOf(redis, resolved), resolved)
     this.inbox = new ClientChannel(this.session.waiter.topics, this.session)
     this.locks = new LockFactory(this.session, this.inbox)
@@ -81,7 +85,7 @@ export class LockClient {
    */
   static async connect(target: RedisTarget, options?: LockClientOptions): Promise<LockClient> {
     const usable = targetOf(target)
-    const port = await openTarget(usable, resolveOptions(options))
+    const port = await openTarget(usable, resolveOptions(options, sourceIn(usable) ?? undefined))
     const client = new LockClient(usable, options, port)
     const { runtime, options: resolved } = client.session
     try {

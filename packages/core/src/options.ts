@@ -140,7 +140,7 @@ export interface LockClientOptions {
   shardedPubSub?: ShardedPubSub | undefined
   /**
    * For tests and simulators: the source of time, timers, scheduling, randomness and ids. Default: the system's, whose
-   * timers keep the process alive only while a caller awaits them.
+   * timers keep the process alive only while a caller awaits them; on a `TestRedis` its own.
    */
   runtime?: Runtime | undefined
   /** For tests: replaces time and timers of the runtime. */
@@ -205,8 +205,16 @@ export interface ResolvedOptions {
   readonly background: Runtime
 }
 
+/** Of whoever does not replace them by the option `runtime`. */
+type Runtimes = Pick<ResolvedOptions, 'runtime' | 'background'>
+
+const SYSTEM_RUNTIMES: Runtimes = { runtime: systemRuntime, background: backgroundRuntime }
+
 /** @throws InvalidArgumentError naming the option and what was given */
-export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions {
+export function resolveOptions(
+  options: LockClientOptions = {},
+  runtimes: Runtimes = SYSTEM_RUNTIMES,
+): ResolvedOptions {
   checkOptions('options', options, CLIENT_OPTIONS)
   const resolved: ResolvedOptions = {
     clientName: givenOr(options.clientName, `${hostname()}-${process.pid}`.replaceAll(/[:{}]/g, '-')),
@@ -230,7 +238,7 @@ export function resolveOptions(options: LockClientOptions = {}): ResolvedOptions
     localReentry: givenOr(options.localReentry, false),
     replicas: replicaAcks(options.replicas),
     shardedPubSub: givenOr(options.shardedPubSub, 'auto'),
-    ...runtimesOf(options),
+    ...runtimesOf(options, runtimes),
   }
   check(resolved)
   return {
@@ -307,7 +315,7 @@ function replicaAcks(given: ReplicaOptions | undefined): ReplicaAcks | undefined
 const CLOCK_METHODS = ['now', 'wallNow', 'setTimer']
 const RUNTIME_METHODS = [...CLOCK_METHODS, ...['afterTurn', 'nextTick', 'microtask', 'random', 'id', 'bytes']]
 
-function runtimesOf({ runtime, clock, random }: LockClientOptions) {
+function runtimesOf({ runtime, clock, random }: LockClientOptions, otherwise: Runtimes): Runtimes {
   if (runtime !== undefined) {
     checkMethods('runtime', runtime, RUNTIME_METHODS, `a runtime with ${RUNTIME_METHODS.join('(), ')}()`)
   }
@@ -318,7 +326,7 @@ function runtimesOf({ runtime, clock, random }: LockClientOptions) {
     checkFunction('random', random)
   }
   return {
-    runtime: runtimeWith(runtime ?? systemRuntime, clock, random),
-    background: runtimeWith(runtime ?? backgroundRuntime, clock, random),
+    runtime: runtimeWith(runtime ?? otherwise.runtime, clock, random),
+    background: runtimeWith(runtime ?? otherwise.background, clock, random),
   }
 }

@@ -1,12 +1,9 @@
 import { InvalidArgumentError } from '../errors.js'
 import { isPlainObject } from '../runtime/plain-object.js'
-import { isIoredisClient } from '../redis/ioredis/client.js'
-import { isIoredisCluster } from '../redis/ioredis/cluster.js'
 import type { PortOptions } from '../redis/ioredis/cluster-port.js'
-import { isNodeRedisClient } from '../redis/node-redis/client.js'
-import { connectPort, type RedisTarget } from '../redis/open-port.js'
+import { connectPort, isClient, type RedisTarget } from '../redis/open-port.js'
 import type { RedisPort } from '../redis/redis-port.js'
-import { unusableClient, unusableOptions } from '../redis/unusable-client.js'
+import { unusableOptions } from '../redis/unusable-client.js'
 
 /** The scheme of a URL: `localhost:6379` and `/run/redis.sock` have none. */
 const SCHEME = /^([a-z][a-z\d+.-]*):\/\//i
@@ -73,16 +70,6 @@ function isText(given: unknown): given is string {
 
 function isUrl(given: unknown): given is URL {
   return Object.prototype.toString.call(given) === '[object URL]'
-}
-
-function isClient(given: unknown): given is object {
-  return (
-    isNodeRedisClient(given) ||
-    isIoredisCluster(given) ||
-    isIoredisClient(given) ||
-    // Rejected later, with the client's name in the message.
-    unusableClient(given) !== null
-  )
 }
 
 /** Whether `new URL`, the decoding of a URL's parts, or node-redis rejected the URL. */

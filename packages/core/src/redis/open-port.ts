@@ -11,6 +11,7 @@ import { loadIoredis, loadIovalkey, loadNodeRedis, type NodeRedis } from './load
 import { isNodeRedisClient, OwnNodeRedis } from './node-redis/client.js'
 import { NodeRedisPort } from './node-redis/port.js'
 import type { RedisPort } from './redis-port.js'
+import { sourceIn } from './redis-source.js'
 import { olderThanSupported, unusableClient } from './unusable-client.js'
 
 /**
@@ -21,6 +22,10 @@ export type RedisTarget = string | object
 
 /** @throws InvalidArgumentError */
 export function portOf(client: unknown, options: PortOptions): RedisPort {
+  const source = sourceIn(client)
+  if (source) {
+    return source.open(options.background)
+  }
   if (isIoredisCluster(client)) {
     return new IoredisClusterPort(client, options)
   }
@@ -50,10 +55,21 @@ export async function connectPort(target: RedisTarget, options: PortOptions): Pr
     }
     return portOf(target, options)
   }
-  if (isIoredisCluster(target) || isIoredisClient(target) || unusableClient(target) !== null) {
+  if (isClient(target)) {
     return portOf(target, options)
   }
   return openPort(target, options.background)
+}
+
+/** Whether `portOf` takes it, or rejects it with its name in the message. */
+export function isClient(given: unknown): given is object {
+  return (
+    isNodeRedisClient(given) ||
+    isIoredisCluster(given) ||
+    isIoredisClient(given) ||
+    sourceIn(given) !== null ||
+    unusableClient(given) !== null
+  )
 }
 
 async function openPort(target: RedisTarget, runtime: Runtime): Promise<RedisPort> {

@@ -24,13 +24,17 @@ export class Connection implements Subscriber {
   private static made = 0
   readonly id = (Connection.made += 1)
   name = ''
-  /** Null: it may do everything. */
-  rules: AccessRules | null = null
 
   constructor(
     private readonly server: ConnectionServer,
     private readonly onMessage: OnMessage,
+    private readonly rulesNow: () => AccessRules | null,
   ) {}
+
+  /** Of its user, who may be given others; null: everything is allowed. */
+  get rules(): AccessRules | null {
+    return this.rulesNow()
+  }
 
   /**
    * Runs a command; its words have a character for each byte. An error is a reply. Of SUBSCRIBE and its like the reply

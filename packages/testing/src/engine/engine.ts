@@ -10,6 +10,7 @@ import { sortedSets } from './commands/sorted-sets.js'
 import { strings } from './commands/strings.js'
 import { Connection, OF_CONNECTION, type ConnectionServer, type OnMessage } from './connection.js'
 import { Keyspace, type ServerClock } from './keyspace.js'
+import type { AccessRules } from './permissions.js'
 import { PubSub } from './pub-sub.js'
 import { ErrorReply, wrongCount, type Reply } from './reply.js'
 import { Scripting, type CallFromScript } from './scripting.js'
@@ -57,9 +58,12 @@ export class Engine implements ConnectionServer {
     return this.own.command(words.map(toBytes))
   }
 
-  /** A connection, with subscriptions and rights of its own. */
-  connect(onMessage: OnMessage): Connection {
-    return new Connection(this, onMessage)
+  /**
+   * A connection, with subscriptions of its own.
+   * @param rulesNow what its user may do, asked for each command; null: everything
+   */
+  connect(onMessage: OnMessage, rulesNow: () => AccessRules | null = () => null): Connection {
+    return new Connection(this, onMessage, rulesNow)
   }
 
   admit([name = '', ...args]: readonly string[], { rules }: Connection): Command | ErrorReply {

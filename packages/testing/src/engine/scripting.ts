@@ -36,6 +36,11 @@ const LOCKED = 'Attempt to modify a readonly table'
 export const VERSION = '7.0.15'
 const VERSION_NUMBER = 0x0007000f
 
+/** Each script of Holdfast says its name in its first line, for those who look at Redis. */
+export function nameIn(text: string): string | undefined {
+  return /^-- Holdfast: (\S+)/.exec(text)?.[1]
+}
+
 export function sha1Of(bytes: string): string {
   return createHash('sha1').update(bytes, 'latin1').digest('hex')
 }
@@ -43,6 +48,7 @@ export function sha1Of(bytes: string): string {
 /** Scripts that the server knows, and how it runs them. */
 export class Scripting {
   private readonly known = new Map<string, LuaFunction>()
+  private readonly names = new Map<string, string>()
   private readonly globals = globalsWith(this.redisLibrary())
   private call: CallFromScript = () => null
 
@@ -50,8 +56,14 @@ export class Scripting {
     return this.known.has(sha1)
   }
 
+  /** What the first line of a script calls it; undefined: nothing, or it is not known. */
+  nameOf(sha1: string): string | undefined {
+    return this.names.get(sha1)
+  }
+
   flush(): void {
     this.known.clear()
+    this.names.clear()
   }
 
   /** Compiles a script unless it is known. @throws ErrorReply it is no Lua 5.1 */
@@ -59,6 +71,10 @@ export class Scripting {
     const sha1 = sha1Of(text)
     if (!this.known.has(sha1)) {
       this.known.set(sha1, this.compiled(text))
+      const name = nameIn(text)
+      if (name !== undefined) {
+        this.names.set(sha1, name)
+      }
     }
     return sha1
   }

@@ -166,8 +166,11 @@ describe('a server that is not well, or does not trust', () => {
 
   it('refuses commands, keys and channels to a user, in the words of 7.0', () => {
     const { engine } = started()
-    const connection = engine.connect(() => undefined)
-    connection.rules = new AccessRules({ deniedCommands: ['hget'], keys: ['a*'], channels: ['a*'] })
+    const rules = new AccessRules({ deniedCommands: ['hget'], keys: ['a*'], channels: ['a*'] })
+    const connection = engine.connect(
+      () => undefined,
+      () => rules,
+    )
     expect(connection.command(['hget', 'a', 'f'])).toEqual(
       new ErrorReply("NOPERM this user has no permissions to run the 'hget' command"),
     )

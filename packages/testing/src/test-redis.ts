@@ -1,0 +1,140 @@
+import type { RedisSource, Runtime } from '@holdfast/core'
+import { asClientHasIt } from './client/line.js'
+import { Port } from './client/port.js'
+import type { Permissions } from './engine/permissions.js'
+import { ErrorReply } from './engine/reply.js'
+import type { FailNextOptions, Failure } from './failures.js'
+import { TestServer } from './test-server.js'
+import { VirtualTime } from './virtual-time.js'
+
+export interface TestRedisOptions {
+  /**
+   * How time passes for it and for all clients on it. Default 'real': as outside, and `advance` adds to it. 'manual':
+   * only by `advance`; without it a wait never ends, and no lease does.
+   */
+  readonly time?: 'real' | 'manual' | undefined
+}
+
+export interface StartOptions {
+  /** Whether all data and scripts are gone, as after the restart of a server that keeps nothing. Default false. */
+  readonly empty?: boolean | undefined
+}
+
+/**
+ * A Redis in the process, for tests of code that uses Holdfast: `new LockClient(new TestRedis())`. It runs the scripts
+ * that a real one would run. Clients on one TestRedis share its keys, as processes share a server; it needs no closing.
+ */
+export class TestRedis implements RedisSource {
+  /** What LockClient finds it by. */
+  readonly '@holdfast/redis': object
+  private readonly time: VirtualTime
+  private readonly server: TestServer
+
+  /** @throws TypeError an unknown `time` */
+  constructor({ time = 'real' }: TestRedisOptions = {}) {
+    if (!['real', 'manual'].includes(time)) {
+      throw new TypeError(`time must be 'real' or 'manual', but is ${JSON.stringify(time)}`)
+    }
+    this.time = new VirtualTime(time === 'real')
+    this.server = new TestServer({ now: () => this.time.wallNow() })
+    const { runtime, background } = this.time
+    this['@holdfast/redis'] = {
+      runtime,
+      background,
+      open: (itsRuntime: Runtime) => new Port(itsRuntime, this.server),
+    }
+  }
+
+  /**
+   * Lets time pass at once: leases end, watchdogs renew, waits run out, in the order in which they would. Resolves when
+   * no command, answer or message of a client is on its way any more.
+   * @throws TypeError `ms` is not a finite number from 0 on
+   */
+  async advance(ms: number): Promise<void> {
+    if (typeof (ms as unknown) !== 'number' || !Number.isFinite(ms) || ms < 0) {
+      throw new TypeError(`ms must be a finite number from 0 on, but is ${String(ms)}`)
+    }
+    await this.time.advance(ms)
+  }
+
+  /** Resolves when no command, answer or message of a client is on its way; lets no time pass. */
+  settle(): Promise<void> {
+    return this.time.settle()
+  }
+
+  /**
+   * Deletes the lock of that name, whoever has it, as an eviction or a DEL by hand does: nobody is told. The holder
+   * finds out when it renews, verifies or releases. Returns whether there was one.
+   */
+  drop(name: string): boolean {
+    return this.server.engine.command(['DEL', name]) === 1
+  }
+
+  /** Breaks every connection; from now on none is made. Keys stay, and go on ending. Twice is as once. */
+  stop(): void {
+    this.server.stop()
+  }
+
+  /** After `stop`: clients connect again at once. Without it, with `empty`: every connection breaks and comes back. */
+  start({ empty = false }: StartOptions = {}): void {
+    if (empty) {
+      this.server.stop()
+      this.server.empty()
+    }
+    this.server.start()
+  }
+
+  /**
+   * Makes the next command of a lock fail, or the next `times`.
+   * @throws TypeError it is no failure
+   */
+  failNext(failure: Failure, options: FailNextOptions = {}): void {
+    const [kind, how] = Object.entries(failure)[0] ?? []
+    const isKnown = kind === 'error' ? typeof how === 'string' : kind === 'cut' || kind === 'silence'
+    if (!isKnown || (kind !== 'error' && how !== 'before' && how !== 'after')) {
+      throw new TypeError(
+        `failure must be { error: text }, or { cut } or { silence } with 'before' or 'after', but is ${JSON.stringify(failure)}`,
+      )
+    }
+    this.server.failures.plan(failure, options)
+  }
+
+  /** What the server refuses: nothing, everything while it loads, writes, or what needs memory. */
+  set condition(condition: 'well' | 'loading' | 'read only' | 'out of memory') {
+    const { state } = this.server.engine
+    state.isLoading = condition === 'loading'
+    state.isReplica = condition === 'read only'
+    state.isOutOfMemory = condition === 'out of memory'
+  }
+
+  /** What the user of all clients may do from now on, as an ACL says it; null: everything. */
+  restrict(permissions: Permissions | null): void {
+    this.server.restrict(permissions)
+  }
+
+  /**
+   * Runs any command at once, also while the server is stopped: to look at keys, or to change them. Resolves with what
+   * ioredis would give.
+   * @throws an error named ReplyError, with Redis's text
+   */
+  async command(name: string, ...args: readonly (string | number | Uint8Array)[]): Promise<unknown> {
+    const reply = this.server.engine.command([
+      name,
+      ...args.map((each) => (typeof each === 'number' ? String(each) : each)),
+    ])
+    if (reply instanceof ErrorReply) {
+      throw reply
+    }
+    return Promise.resolve(asClientHasIt(reply))
+  }
+
+  /** As ioredis has it: for `fencedSet`, and for scripts of your own. */
+  evalsha(sha1: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown> {
+    return this.command('EVALSHA', sha1, numberOfKeys, ...keysAndArgs)
+  }
+
+  /** As ioredis has it. */
+  eval(lua: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown> {
+    return this.command('EVAL', lua, numberOfKeys, ...keysAndArgs)
+  }
+}

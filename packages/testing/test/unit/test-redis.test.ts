@@ -1,0 +1,265 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { fencedSet, LockClient, LockLostError, LockTimeoutError, RedisUnavailableError } from '@holdfast/core'
+import { luaSources } from '../../../core/src/redis/lua-sources.js'
+import type { RedisPort } from '../../../core/src/redis/redis-port.js'
+import type { Port } from '../../src/client/port.js'
+import { TestRedis } from '../../src/index.js'
+
+/** Fails to compile when core needs more of a connection than a TestRedis has. */
+export const portOfCore = (port: Port): RedisPort => port
+
+let redis: TestRedis
+let clients: LockClient[]
+
+beforeEach(() => {
+  redis = new TestRedis({ time: 'manual' })
+  clients = []
+})
+
+afterEach(async () => {
+  redis.start()
+  redis.condition = 'well'
+  await during(Promise.all(clients.map((each) => each.close({ graceMs: 0 }))))
+})
+
+/** Lets time pass until it is settled: manual time does not by itself. */
+async function during<T>(promise: Promise<T>): Promise<T> {
+  const state = { isSettled: false }
+  const settle = (): void => void (state.isSettled = true)
+  promise.then(settle, settle)
+  while (!state.isSettled) {
+    await redis.advance(100)
+  }
+  return promise
+}
+
+function client(options: object = {}): LockClient {
+  const made = new LockClient(redis, { bareCalls: 'allow', ...options })
+  clients.push(made)
+  return made
+}
+
+describe('a LockClient on a TestRedis', () => {
+  it('locks out another, and lets it in by a message when it releases', async () => {
+    const [one, other] = [client(), client()]
+    const hold = await one.getLock('x').acquire()
+    expect(await other.getLock('x').tryLock()).toBe(false)
+    const waiting = other.getLock('x').acquire()
+    await redis.settle()
+    expect(await hold.release()).toBe('released')
+    // Manual time has not passed: nothing but the message can have woken it.
+    expect((await waiting).owner).toContain(other.clientId)
+  })
+
+  it.each(['getLock', 'getFairLock', 'getSpinLock', 'getFencedLock', 'getNonReentrantLock'] as const)(
+    '%s serves ten callers of two clients, one at a time',
+    async (kind) => {
+      const names = [client(), client()]
+      let inside = 0
+      let most = 0
+      const calls = Array.from({ length: 10 }, (_, i) =>
+        names[i % 2]![kind]('x').withLock(async () => {
+          inside += 1
+          most = Math.max(most, inside)
+          await redis.settle()
+          inside -= 1
+        }),
+      )
+      await during(Promise.all(calls))
+      expect(most).toBe(1)
+    },
+  )
+
+  it('counts permits and latches, and gives out growing tokens', async () => {
+    const one = client()
+    const semaphore = one.getSemaphore('s')
+    await semaphore.trySetPermits(2)
+    expect([await semaphore.tryAcquire(), await semaphore.availablePermits()]).toEqual([expect.anything(), 1])
+    const latch = one.getCountDownLatch('l')
+    await latch.trySetCount(1)
+    await latch.countDown()
+    expect(await latch.getCount()).toBe(0)
+    const first = await one.getFencedLock('f').acquire()
+    await first.release()
+    const second = await one.getFencedLock('f').acquire()
+    expect(BigInt(second.token) > BigInt(first.token)).toBe(true)
+    expect(await fencedSet(redis, { key: 'value', token: second.token, value: 'written' })).toMatchObject({
+      accepted: true,
+    })
+    await second.release()
+    await redis.command('DEL', 's', 'value')
+  })
+})
+
+describe('time', () => {
+  it('renews what is watched, for hours, and ends what is not', async () => {
+    const one = client()
+    const watched = await one.getLock('watched').acquire()
+    const leased = await one.getLock('leased').acquire({ leaseMs: 10_000 })
+    await redis.advance(10_001)
+    expect(leased.signal.aborted).toBe(true)
+    expect(await redis.command('EXISTS', 'leased')).toBe(0)
+    await redis.advance(7_200_000)
+    expect(watched.signal.aborted).toBe(false)
+    expect(await redis.command('PTTL', 'watched')).toBeGreaterThan(19_000)
+  })
+
+  it('lets a wait run out, and a waiter take over from an owner that died', async () => {
+    const [one, other] = [client(), client()]
+    await one.getLock('x').acquire({ leaseMs: 60_000 })
+    const timedOut = other.getLock('x').acquire({ waitMs: 5_000 })
+    const refused = expect(timedOut).rejects.toThrow(LockTimeoutError)
+    await redis.advance(5_000)
+    await refused
+    const later = other.getLock('x').acquire({ waitMs: 120_000 })
+    await redis.advance(55_100)
+    await expect(later).resolves.toBeDefined()
+  })
+
+  it('passes by itself too, unless it is manual', async () => {
+    redis = new TestRedis()
+    const [one, other] = [client(), client()]
+    await one.getLock('x').acquire({ leaseMs: 3_600_000 })
+    await expect(other.getLock('x').acquire({ waitMs: 20 })).rejects.toThrow(LockTimeoutError)
+    await redis.advance(3_600_000)
+    expect(await other.getLock('x').tryLock()).toBe(true)
+  })
+
+  it('goes on beside faked timers, which it leaves to the test', async () => {
+    jest.useFakeTimers()
+    try {
+      redis = new TestRedis()
+      const hold = await client().getLock('x').acquire()
+      await redis.advance(60_000)
+      expect(hold.signal.aborted).toBe(false)
+      await hold.release()
+    } finally {
+      jest.useRealTimers()
+    }
+  })
+})
+
+describe('what goes wrong', () => {
+  it('drop: the holder hears of it at its next renewal, and the next caller gets the lock', async () => {
+    const [one, other] = [client(), client()]
+    const hold = await one.getLock('x').acquire()
+    expect(redis.drop('x')).toBe(true)
+    expect(redis.drop('x')).toBe(false)
+    expect(await other.getLock('x').tryLock()).toBe(true)
+    expect(hold.signal.aborted).toBe(false)
+    await redis.advance(10_500)
+    expect(hold.signal.reason).toBeInstanceOf(LockLostError)
+  })
+
+  it('stop and start: an outage is survived within the lease, with the lock', async () => {
+    const one = client()
+    const hold = await one.getLock('x').acquire()
+    redis.stop()
+    await redis.advance(15_000)
+    expect(hold.signal.aborted).toBe(false)
+    redis.start()
+    await redis.advance(15_000)
+    expect(hold.signal.aborted).toBe(false)
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('stop: a lock is lost before its lease ends, and a wait ends as unavailable', async () => {
+    const one = client()
+    const hold = await one.getLock('x').acquire()
+    redis.stop()
+    const refused = expect(one.getLock('y').acquire()).rejects.toThrow(RedisUnavailableError)
+    await redis.advance(30_000)
+    await refused
+    expect(hold.signal.aborted).toBe(true)
+  })
+
+  it('start({ empty: true }): a restart that keeps nothing is found out long before the next renewal', async () => {
+    const one = client()
+    const hold = await one.getLock('x').acquire()
+    // A lease of the very moment of the restart would count as one taken after it.
+    await redis.advance(1_000)
+    redis.start({ empty: true })
+    await redis.advance(500)
+    expect(hold.signal.reason).toBeInstanceOf(LockLostError)
+  })
+
+  it('a waiter whose messages were cut off hears of the release after all', async () => {
+    const [one, other] = [client(), client()]
+    const hold = await one.getLock('x').acquire()
+    const waiting = other.getLock('x').acquire()
+    await redis.settle()
+    redis.stop()
+    redis.start()
+    await redis.settle()
+    await hold.release()
+    await expect(waiting).resolves.toBeDefined()
+  })
+
+  it.each([
+    [{ error: "OOM command not allowed when used memory > 'maxmemory'." }, RedisUnavailableError],
+    [{ error: 'NOPERM this user has no permissions' }, RedisUnavailableError],
+  ])('failNext(%j) refuses one call, and the next goes through', async (failure, error) => {
+    const one = client()
+    redis.failNext(failure)
+    await expect(one.getLock('x').tryAcquire()).rejects.toThrow(error)
+    expect(await one.getLock('x').tryLock()).toBe(true)
+  })
+
+  it.each(['before', 'after'] as const)(
+    'failNext({ cut: %j }): the command is sent again and counts once',
+    async (cut) => {
+      const one = client()
+      await redis.command('SCRIPT', 'LOAD', luaSources['lock/acquire'])
+      redis.failNext({ cut }, { script: 'lock/acquire' })
+      const hold = await one.getLock('x').acquire()
+      expect(hold.count).toBe(1)
+      expect(Object.values((await redis.command('HGETALL', 'x')) as object)[1]).toBe('1')
+      await hold.release()
+      expect(await redis.command('EXISTS', 'x')).toBe(0)
+    },
+  )
+
+  it.each(['before', 'after'] as const)(
+    'failNext({ silence: %j }): the caller hears that it is unknown',
+    async (silence) => {
+      const one = client()
+      redis.failNext({ silence })
+      const refused = expect(one.getLock('x').tryAcquire()).rejects.toThrow(RedisUnavailableError)
+      await redis.advance(3_000)
+      await refused
+      await redis.advance(60_000)
+      expect(await redis.command('EXISTS', 'x')).toBe(0)
+    },
+  )
+
+  it.each(['loading', 'read only', 'out of memory'] as const)(
+    '%s: locks are refused until it is well',
+    async (condition) => {
+      const one = client()
+      redis.condition = condition
+      const refused = expect(one.getLock('x').tryAcquire()).rejects.toThrow(RedisUnavailableError)
+      await redis.advance(20_000)
+      await refused
+      redis.condition = 'well'
+      expect(await one.getLock('x').tryLock()).toBe(true)
+    },
+  )
+
+  it('restrict: a user without rights on the keys is told so', async () => {
+    const one = client()
+    redis.restrict({ keys: ['*mine:*'] })
+    await expect(one.getLock('x').tryAcquire()).rejects.toThrow(/NOPERM/)
+    expect(await one.getLock('mine:x').tryLock()).toBe(true)
+    redis.restrict(null)
+    expect(await one.getLock('x').tryLock()).toBe(true)
+  })
+})
+
+it('refuses what it does not know', async () => {
+  expect(() => new TestRedis({ time: 'virtual' as never })).toThrow(
+    /time must be 'real' or 'manual', but is "virtual"/,
+  )
+  await expect(redis.advance(-1)).rejects.toThrow(/ms must be a finite number from 0 on, but is -1/)
+  expect(() => redis.failNext({ cut: 'later' } as never)).toThrow(/failure must be .* but is {"cut":"later"}/)
+  await expect(redis.command('GEOADD', 'a')).rejects.toThrow(/unknown command/)
+})
