@@ -353,10 +353,10 @@ export class Acquisition
     reportLoss(this.session, this, error)
     this.publication?.lost(reason, this.session.runtime.now())
     const wasPassedOn = this.entry.wasPassedOn && reason !== 'context-ended'
-    if (reason === 'expired' || reason === 'forced' || wasPassedOn) {
-      // Redis may still have the lock: a renewal without a reply may have extended it by a whole lease, and a command
-      // in flight when it was lost may have acquired it again. Or Redis still has waiters queued that the lock was
-      // handed over to, and would grant, or has granted, it to them.
+    if (reason === 'expired' || this.entry.hasLateCopies || wasPassedOn) {
+      // Redis may still have the lock: a renewal without a reply may have extended it by a whole lease, and a late copy
+      // of the acquire takes it again unless this release leaves its tombstone. Or Redis still has waiters queued that
+      // the lock was handed over to, and would grant, or has granted, it to them.
       void this.releaseInBackground(NO_LEVEL_LEFT)
     }
   }

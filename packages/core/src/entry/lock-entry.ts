@@ -152,7 +152,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
   }
 
   /** Redis may have run, or may yet run, a command without a reply. */
-  private get hasLateCopies(): boolean {
+  get hasLateCopies(): boolean {
     return this.tombstoneThrough > 0
   }
 

@@ -39,6 +39,29 @@ describe.each(KINDS)('%s', (_kind, of) => {
     await of(others).withLock(() => undefined)
   })
 
+  it.each<[string, (others: LockClient) => Promise<unknown>]>([
+    ['released by force', (others) => of(others).forceUnlock()],
+    ['deleted', () => rig.admin.del(NAME)],
+  ])('that was %s is not taken again by a late copy of its acquire (I1, I2)', async (_how, end) => {
+    const proxy = await rig.proxy()
+    const others = await client()
+    const locks = await client({}, rig.connection({}, proxy))
+    await of(locks).withLock(() => undefined)
+    const isAcquire = (bytes: Buffer): boolean => bytes.includes('evalsha')
+    const copied = proxy.copyLate(isAcquire, 1_000)
+    const lost = proxy.loseReply(isAcquire)
+    // The connection breaks with the reply: the client sends the command again, and knows of copies.
+    const hold = await of(locks).acquire()
+    await lost.happened
+    await end(others)
+    await hold.verify().catch(() => undefined)
+    await eventually(() => hold.isLost)
+    await locks.close()
+    expect(copied.count).toBe(0)
+    await copied.happened
+    expect(await rig.admin.exists(NAME)).toBe(0)
+  })
+
   it('is held by nobody who does not know it, when it was forced before a waiter that was given it had confirmed that (I4)', async () => {
     const proxy = await rig.proxy()
     const others = await client()
