@@ -87,7 +87,8 @@ const play = async <S extends OptionSpecs>(
     },
   }
   try {
-    return { verdict: await scenario.run(run), files: fleet.files }
+    const verdict = await scenario.run(run)
+    return { verdict, files: [...fleet.files, file] }
   } finally {
     history.close()
     frame.files.push(...fleet.files, file)

@@ -48,7 +48,7 @@ export interface Run<S extends OptionSpecs> {
   readonly progress: (line: string) => void
 }
 
-/** What a part of a run found, and what its processes saw, each in its file. */
+/** What a part of a run found, and what its processes and its controller saw, each in its file. */
 export interface Part {
   readonly verdict: Verdict
   readonly files: readonly string[]

@@ -16,6 +16,7 @@ import { topologies } from './topologies.js'
 import { torture } from './torture.js'
 import { twoVersions } from './two-versions.js'
 import { underLoad } from './under-load.js'
+import { vanishingKeys } from './vanishing-keys.js'
 import { wakeUps } from './wake-ups.js'
 
 /** All fault programs. A new one is a file here and a line in this list. */
@@ -23,6 +24,7 @@ export const SCENARIOS: readonly Scenario[] = [
   torture,
   twoVersions,
   sharedConnection,
+  vanishingKeys,
   pauses,
   replay,
   failover,

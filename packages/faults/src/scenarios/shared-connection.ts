@@ -32,7 +32,8 @@ const LIMITS = {
   grantLagMs: 5_000,
   fifo: {
     maxOvertakes: 0,
-    slackMs: 150,
+    // Callers that are refused at once keep their processes busy, and calls on their way.
+    slackMs: 400,
     calmMs: REPAIRED_MS,
     locks: (lock: string) => kindOf(lock) === 'fair',
   },

@@ -5,6 +5,7 @@ import type { Fleet, Worker } from '../run/fleet.js'
 import type { History } from '../run/history-file.js'
 import type { SeededRandom } from '../run/random.js'
 import { nowMs } from '../run/shared-clock.js'
+import { someKey, vanish, type VanishingKey } from './vanishing.js'
 import { forceUnlock } from './lock-kinds.js'
 import { restoreCounters } from './register.js'
 
@@ -33,14 +34,17 @@ export interface Victim {
 
 interface Aim {
   readonly workers: readonly Worker[]
-  readonly lock?: string
+  readonly lock?: string | undefined
+  /** Where it depends on what it hits. */
+  readonly class?: 'data-loss' | 'lock-loss' | 'disturbance' | undefined
+  readonly key?: VanishingKey | undefined
 }
 
 interface Fault {
   /** Locks are gone by a loss, so two owners may overlap until the first has been told. Default: a disturbance. */
   readonly class?: 'data-loss' | 'lock-loss'
   /** Which processes or lock it concerns, before it happens. */
-  aim(victim: Victim): Aim
+  aim(victim: Victim): Aim | Promise<Aim>
   happen(victim: Victim, aim: Aim): unknown
 }
 
@@ -120,6 +124,17 @@ const FAULTS = {
     aim: ({ random, locks }) => ({ workers: [], lock: random.pick(locks()) }),
     happen: ({ observer }, { lock }) => lock && forceUnlock(observer, lock),
   },
+  'key-vanishes': {
+    aim: async ({ redis, random }) => {
+      const key = await someKey(redis, random)
+      return { workers: [], lock: key?.lock, class: key?.class, key }
+    },
+    happen: async ({ redis, register, random }, { key }) => {
+      if (!key) return
+      await vanish(redis, random, key.key)
+      if (key.class === 'data-loss') await restoreCounters(redis, register, [key.lock])
+    },
+  },
   'process-stands-still': onProcess(async ({ process }, { random, leaseMs }) => {
     await process.pause()
     await sleep(random.between(0.1, 3) * leaseMs)
@@ -133,7 +148,10 @@ const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS
 
-export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[]
+/** Those of the torture. Keys that vanish are a scenario of their own: with them too, late copies would find no latch. */
+export const FAULT_NAMES: FaultName[] = (Object.keys(FAULTS) as FaultName[]).filter(
+  (name) => name !== 'key-vanishes',
+)
 
 /**
  * A loss of data takes the tombstones along. A copy that is still on its way may then take a lock for an owner that has
@@ -150,10 +168,11 @@ const noteCopiesWithoutTombstone = ({ history, copies, leaseMs }: Victim): void 
 /** Lets one fault happen and heal, and writes both down. */
 export const happen = async (name: FaultName, victim: Victim): Promise<void> => {
   const fault: Fault = FAULTS[name]
-  const aim = fault.aim(victim)
-  const { workers, lock } = aim
+  const aim = await fault.aim(victim)
+  const { workers, lock, key } = aim
+  const kind = aim.class ?? fault.class ?? 'disturbance'
   const target = workers.length === 1 ? workers[0]?.name : undefined
-  victim.history.add('fault', { name, class: fault.class ?? 'disturbance', lock, target })
+  victim.history.add('fault', { name, class: kind, lock, target, part: key?.part })
   await fault.happen(victim, aim)
   victim.history.add('healed', { name, lock })
   if (name === 'late-copy') victim.copies.untilMs = nowMs() + LATEST_COPY_MS

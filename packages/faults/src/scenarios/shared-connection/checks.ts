@@ -4,6 +4,11 @@ import { KEPT } from './keeper.js'
 /** How long a transaction that is over still explains a call: what it left undone is done again after a second. */
 const REPAIR_MS = 1_500
 
+/** A call that has not been answered by the end of its wait is given so long before its outcome is unknown. */
+const LATE_MS = 200
+
+type AcquireBegin = Extract<HistoryEvent, { kind: 'acquire-begin' }>
+
 interface Transaction {
   readonly beginMs: number
   readonly endMs: number
@@ -25,24 +30,32 @@ const transactionsIn = (events: readonly HistoryEvent[]): Map<string, Transactio
 }
 
 /**
- * An outcome is unknown only where a transaction made it so, and a hold is lost only to one that took longer than a
- * third of a lease: a renewal that was queued is sent again when the next one is due.
+ * A call ends early without an answer only where a transaction made it so; a late one had a slow machine. A hold is lost
+ * to a transaction that took longer than a third of a lease, or to several: a renewal that was queued is sent again when
+ * the next one is due, and may be queued again then.
  */
 export const checkExplained = (events: readonly HistoryEvent[], leaseMs: number): string[] => {
   const transactions = transactionsIn(events)
-  const begun = new Map<string | number, number>()
+  const begun = new Map<string | number, AcquireBegin>()
   return events.flatMap((event) => {
     const { atMs, process } = event
-    const of = transactions.get(process) ?? []
-    const explains = (sinceMs: number, leastMs: number): boolean =>
-      of.some(({ beginMs, endMs }) => beginMs <= atMs && endMs >= sinceMs && endMs - beginMs >= leastMs)
-    if (event.kind === 'acquire-begin') begun.set(event.attempt, atMs)
-    if (event.kind === 'failed' && !explains((begun.get(event.attempt) ?? atMs) - REPAIR_MS, 0))
-      return [`I2 ${event.lock}: ${process} was told ${event.code} without a transaction`]
-    if (event.kind === 'lost' && event.lock.startsWith(KEPT) && !explains(atMs - leaseMs, leaseMs / 3))
-      return [
-        `I1 ${event.lock}: ${process} lost it (${event.reason}) without a transaction of a third of a lease`,
-      ]
+    const since = (ms: number): Transaction[] =>
+      (transactions.get(process) ?? []).filter(({ beginMs, endMs }) => beginMs <= atMs && endMs >= ms)
+    if (event.kind === 'acquire-begin') begun.set(event.attempt, event)
+    const begin = event.kind === 'failed' ? begun.get(event.attempt) : undefined
+    if (event.kind === 'failed' && begin) {
+      const isLate = atMs - begin.atMs > (begin.deadlineMs ?? 0) + LATE_MS
+      if (!isLate && since(begin.atMs - REPAIR_MS).length === 0)
+        return [`I2 ${event.lock}: ${process} was told ${event.code} without a transaction`]
+    }
+    if (event.kind === 'lost' && event.lock.startsWith(KEPT)) {
+      const [first, ...others] = since(atMs - leaseMs)
+      const isExplained = first && (others.length > 0 || first.endMs - first.beginMs >= leaseMs / 3)
+      if (!isExplained)
+        return [
+          `I1 ${event.lock}: ${process} lost it (${event.reason}) without a transaction of a third of a lease`,
+        ]
+    }
     return []
   })
 }
