@@ -22,13 +22,13 @@ describe.each(reentrantKinds)('re-entry: $name', (kind) => {
   })
 
   it('lock, lock with a lease, unlock: the outer hold is still renewed', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const locks = await harness.client({ lockWatchdogTimeout: 1_500 })
     const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
       const outer = await lock.lock()
-      await lock.lock(700)
+      await lock.lock(1_600)
       await lock.unlock()
-      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      await new Promise((resolve) => setTimeout(resolve, 2_500))
       expect(outer.signal.aborted).toBe(false)
       expect(await lock.getHoldCount()).toBe(1)
       await lock.unlock()
