@@ -8,6 +8,9 @@ export const table = (rows: readonly (readonly string[])[]): string[] => {
   return [line(head), rule, ...rows.slice(1).map(line)]
 }
 
+export const sum = (numbers: Iterable<number>): number =>
+  [...numbers].reduce((total, each) => total + each, 0)
+
 /** The least value that at least this part of all does not exceed. */
 export const percentile = (sorted: readonly number[], part: number): number =>
   sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? 0

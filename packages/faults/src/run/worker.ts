@@ -14,4 +14,10 @@ const roles = Object.values(module)
   .find((each) => each.name === name)
   ?.worker?.()
 if (!roles) throw new Error(`The scenario '${name}' has no worker.`)
-serveWorker(roles)
+
+/** For the fault `event-loop-blocked`: nothing else of this process runs meanwhile. */
+const block = (forMs: number): void => {
+  const end = performance.now() + forMs
+  while (performance.now() < end);
+}
+serveWorker({ block, ...roles })

@@ -10,7 +10,7 @@ import type { Worker as Process } from '../run/fleet.js'
 import { count, ms, someOf } from '../run/options.js'
 import { seededRandom } from '../run/random.js'
 import { defineScenario, type Roles, type Run } from '../run/scenario.js'
-import { table } from '../run/table.js'
+import { sum, table } from '../run/table.js'
 
 const LEASE_MS = 1_500
 const LIMIT_MS = 60_000
@@ -265,8 +265,6 @@ const judge = (
     ],
   }
 }
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
 
 const overtakenIn = (order: readonly number[]): number => {
   let latest = -1

@@ -161,11 +161,6 @@ export const semaphores = defineScenario({
       latch: (name: string) => useLatch(client.locks.getCountDownLatch(name), client.history, random),
       hold: (what: Hold) => holder.hold(what),
       giveBack: () => holder.giveBack(),
-      /** Nothing else of this process runs meanwhile. */
-      block(forMs: number) {
-        const end = performance.now() + forMs
-        while (performance.now() < end);
-      },
       async finish() {
         await rest()
         // ioredis tells no end of a connection that it was about to open again.

@@ -1,12 +1,9 @@
 // Callers of several processes, with kills, losses and broken wires: what they counted themselves, and what the metrics
 // say of the same moment. docs/telemetry.md has the figures.
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LockClient } from '@holdfast/core'
 import { HoldfastInstrumentation } from '@holdfast/otel'
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
-import { Redis } from 'ioredis'
 import type { Worker } from '../run/fleet.js'
 import { firstOf } from '../run/judge.js'
 import { count, minutes, ms, someOf } from '../run/options.js'
@@ -15,6 +12,7 @@ import { defineScenario, type Roles } from '../run/scenario.js'
 import { table } from '../run/table.js'
 import { FAULT_NAMES, happen } from '../workload/faults.js'
 import { LOCK_KINDS, lockNames } from '../workload/lock-kinds.js'
+import { ObservedClient } from '../workload/observed-client.js'
 import { victimOf } from '../workload/victim.js'
 import { Caller, POOL, SEATS } from './telemetry/caller.js'
 import { differences, exported, type Counted, type Exported } from './telemetry/exported.js'
@@ -91,23 +89,22 @@ export const telemetry = defineScenario({
   worker(): Roles {
     const tally = new Tally()
     const failures: unknown[] = []
-    let [redis, locks, reader]: [Redis?, LockClient?, PrometheusExporter?] = []
+    let [client, reader]: [ObservedClient?, PrometheusExporter?] = []
     let callers: Caller[] = []
     let running: Promise<unknown>[] = []
     return {
-      begin({ name, port, leaseMs, resyncMs, locks: names, callers: wanted, seed }: Begin) {
+      begin({ name, file, port, leaseMs, resyncMs, locks: names, callers: wanted, seed }: Begin) {
         // Both ways to export take part.
         reader = measured(seed % 2 === 0 ? 'producer' : 'api')
-        redis = new Redis({ host: '127.0.0.1', port, retryStrategy: () => 30, disconnectTimeout: 50 })
-        redis.on('error', () => undefined)
-        const client = new LockClient(redis, {
-          ...{ clientName: name, lockWatchdogTimeout: leaseMs, resyncInterval: resyncMs },
-          ...{ commandTimeout: 400, unavailableTimeoutMs: 2_000, bareCalls: 'allow' },
+        const limits = { commandTimeout: 400, unavailableTimeoutMs: 2_000 }
+        client = new ObservedClient({
+          ...{ name, file, port },
+          client: { lockWatchdogTimeout: leaseMs, resyncInterval: resyncMs, ...limits },
         })
-        locks = client
-        tally.watch(client)
+        const { locks } = client
+        locks.on('lost', ({ error }) => tally.lost(error.reason))
         callers = Array.from({ length: wanted }, (_, i) => {
-          return new Caller({ locks: client, names, tally, leaseMs, random: seededRandom(seed * 100 + i) })
+          return new Caller({ locks, names, tally, leaseMs, random: seededRandom(seed * 100 + i) })
         })
         running = callers.map((caller) => caller.run().catch((error: unknown) => failures.push(error)))
       },
@@ -120,28 +117,19 @@ export const telemetry = defineScenario({
         const collected = await reader?.collect()
         return { counted, text: collected && new PrometheusSerializer().serialize(collected.resourceMetrics) }
       },
-      /** Nothing else of this process runs meanwhile. */
-      block(forMs: number) {
-        const end = performance.now() + forMs
-        while (performance.now() < end);
-      },
       async rest() {
         callers.forEach((caller) => caller.stop())
         await Promise.all(running)
         if (failures.length > 0) throw failures[0]
       },
-      async finish() {
-        await locks?.close()
-        const ended = redis && once(redis, 'end')
-        redis?.disconnect()
-        await ended
-      },
+      finish: () => client?.close(),
     }
   },
 })
 
 interface Begin {
   readonly name: string
+  readonly file: string
   readonly port: number
   readonly leaseMs: number
   readonly resyncMs: number

@@ -202,7 +202,10 @@ const outcomeOf = (report: string): Pick<Result, 'passed' | 'failed'> => {
     // A file that could not be loaded has a message and no tests.
     return tests.length === 0 && message
       ? [`${name}: ${message}`]
-      : tests.map(({ fullName, failureMessages: [why = ''] }) => `${fullName}\n    ${why.split('\n')[0]}`)
+      : tests.map(({ fullName, failureMessages: [why = ''] }) => `${fullName}\n${withoutStack(why)}`)
   })
   return { passed: numPassedTests, failed }
 }
+
+const withoutStack = (message: string): string =>
+  (message.split(/\n\s+at /)[0] ?? '').replace(/\n+/g, '\n').replace(/^/gm, '    ')

@@ -5,6 +5,7 @@ import { count, minutes, ms, oneOf, someOf } from '../run/options.js'
 import { judge } from '../run/judge.js'
 import { defineScenario, type Roles } from '../run/scenario.js'
 import { nowMs } from '../run/shared-clock.js'
+import { sum } from '../run/table.js'
 import { leftBehind } from '../workload/left-behind.js'
 import { kindOf, LOCK_KINDS, lockNames, tokensOf } from '../workload/lock-kinds.js'
 import { ObservedClient } from '../workload/observed-client.js'
@@ -81,9 +82,8 @@ export const torture = defineScenario({
       if (performance.now() - reportedAt >= PROGRESS_MS) {
         reportedAt = performance.now()
         // By the processes that are there now; one that was killed took its count along.
-        const counts = await fleet.callAll<number>('progress')
-        const sum = counts.reduce((all, each) => all + each, 0)
-        run.progress(`${faults} faults, the last one ${last}, ${sum} acquisitions`)
+        const acquired = sum(await fleet.callAll<number>('progress'))
+        run.progress(`${faults} faults, the last one ${last}, ${acquired} acquisitions`)
       }
     }
     await sleep(Math.max(SETTLE_MS, copies.harmlessAtMs - nowMs()))
@@ -114,11 +114,6 @@ export const torture = defineScenario({
         history.add('fault', { name: `${name} starts`, class: 'disturbance', target: name })
         client.redis.once('ready', () => history.add('healed', { name: `${name} starts` }))
         crew = new Crew(client, wanted)
-      },
-      /** Nothing else of this process runs meanwhile. */
-      block(forMs: number) {
-        const end = performance.now() + forMs
-        while (performance.now() < end);
       },
       progress: () => crew.acquisitions,
       async finish() {

@@ -1,8 +1,7 @@
-import { median } from '../../run/table.js'
+import { median, sum } from '../../run/table.js'
 import { inMs, type Finding } from './clients.js'
 import type { Round } from './round.js'
 
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 const both = (values: readonly number[], show: (value: number) => string): string =>
   `median ${show(median(values))}, at most ${show(Math.max(...values))}`
 

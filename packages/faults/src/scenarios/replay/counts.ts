@@ -1,3 +1,5 @@
+import { sum } from '../../run/table.js'
+
 /** How often something was done. */
 export class Counts {
   readonly #counts = new Map<string, number>()
@@ -28,6 +30,3 @@ export class Counts {
     return Object.fromEntries(this.entries)
   }
 }
-
-export const sum = (numbers: Iterable<number>): number =>
-  [...numbers].reduce((total, each) => total + each, 0)

@@ -1,4 +1,4 @@
-import { LockError, type LockClient } from '@holdfast/core'
+import { LockError } from '@holdfast/core'
 
 export type Counts = Record<string, number>
 
@@ -8,13 +8,6 @@ export class Tally {
   readonly calls: Counts = {}
   /** By reason. */
   readonly losses: Counts = {}
-
-  watch(locks: LockClient): void {
-    locks.on('lost', ({ error }) => this.lost(error.reason))
-    // Without a listener an emitter would throw what is counted here by other means.
-    locks.on('renewal-failed', () => undefined)
-    locks.on('release-failed', () => undefined)
-  }
 
   lost(reason: string): void {
     count(this.losses, reason)
