@@ -121,6 +121,12 @@ const OF_IOREDIS = [
 ]
 const OF_NODE_REDIS = ['node-redis']
 
+const ENGINE = '<rootDir>/packages/core/test/redis/support/engine'
+const inEngine = { '^ioredis$': `${ENGINE}/ioredis.ts`, '^@holdfast/faults/harness$': `${ENGINE}/harness.ts` }
+const ON_ENGINE = [
+  ...['conformance', 'lost-lines', 'read-write-wire', 'schedule-wire', 'semaphore', 'tombstones'],
+]
+
 // `npm run test:clients`: every test with every client.
 const everyClient = process.env.HOLDFAST_TEST_EVERY_CLIENT !== undefined
 
@@ -153,7 +159,11 @@ export default {
       ...common,
       displayName: 'unit',
       testMatch: ['<rootDir>/packages/*/test/unit/**/*.test.ts'],
-      moduleNameMapper: sources,
+      // An example for Vitest, which is not installed here: what it takes of it Jest has under the same names.
+      moduleNameMapper: {
+        ...sources,
+        '^vitest$': '<rootDir>/packages/testing/test/readme/vitest-by-jest.ts',
+      },
     },
     onRedis('ioredis6', {
       carrier: 'ioredis',
@@ -165,6 +175,12 @@ export default {
     }),
     onNodeRedis('noderedis6', 'redis', LEFT_TO_CLIENTS),
     onNodeRedis('noderedis5', 'redis5', ['conformance\\.']),
+    {
+      ...onRedis('engine', { carrier: 'engine', without: [] }),
+      // The contract, without what needs a process that can be killed, a proxy, or other clients.
+      testMatch: ON_ENGINE.map((name) => `<rootDir>/packages/core/test/redis/${name}.test.ts`),
+      moduleNameMapper: { ...inEngine, ...sources },
+    },
     {
       ...common,
       // Nest's decorators are those before the standard. ts-jest has one set of options for each project.

@@ -8,6 +8,8 @@ declare const carrier: string
 /** Its module map decides what a test sees under the package's own name; other processes have to be told. */
 export const carrierPackage = carrier
 export const onNodeRedis = carrier.startsWith('redis')
+/** No client at all: a TestRedis is the carrier, and what tests look into it with stands for ioredis. */
+export const onEngine = carrier === 'engine'
 
 // Each test file loads what it needs anew, and this takes longer than all the rest.
 const nodeRedis = onNodeRedis ? await import('redis') : null
@@ -26,6 +28,9 @@ export function connectionTo(url: string, options: object = {}): Redis {
 
 /** What a LockClient gets instead of a connection: that itself, or node-redis's equivalent, which ends with it. */
 export function carrierOf(connection: Redis): IoredisClient | NodeRedisClient {
+  if (onEngine) {
+    return (connection as unknown as { readonly source: IoredisClient }).source
+  }
   return onNodeRedis ? (ofNodeRedis.get(connection) ?? equivalentOf(connection)) : connection
 }
 

@@ -1,0 +1,1 @@
+export { afterEach, expect, jest as vi, test } from '@jest/globals'

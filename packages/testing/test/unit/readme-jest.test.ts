@@ -1,0 +1,2 @@
+// Its tests are those of the README.
+import '../readme/jest.test.js'
