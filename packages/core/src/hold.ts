@@ -1,5 +1,5 @@
 import type { Watch } from '@holdfast/watchdog'
-import { LockLostError, NotLockOwnerError, type LeaseEnd } from './errors.js'
+import { InvalidArgumentError, LockLostError, NotLockOwnerError, type LeaseEnd } from './errors.js'
 import { checkDuration, checkLease, checkRequired } from './arguments/validate.js'
 
 /** The result of a release. `lost`: the lock was gone before the release reached Redis. */
@@ -32,9 +32,22 @@ export interface LockHold {
    * NotLockOwnerError
    */
   extend(ms: number): Promise<void>
+  /**
+   * Makes the lease end at most `ms` from now, and ends its renewal. @throws InvalidArgumentError, LockLostError,
+   * RedisUnavailableError, NotLockOwnerError
+   */
+  shorten(ms: number): Promise<void>
   /** Releases this level. Resolves also for a hold that has expired or was released before. */
   release(): Promise<ReleaseOutcome>
   [Symbol.asyncDispose](): Promise<void>
+}
+
+/** @throws InvalidArgumentError the owner has further levels, which count on the lease */
+export function refuseIfShared(levelCount: number): void {
+  if (levelCount > 1) {
+    const rule = 'the only level of its owner, because all levels share one lease: release the others first'
+    throw new InvalidArgumentError('hold', `one of ${levelCount} levels`, rule)
+  }
 }
 
 /** Whether and why an acquisition was lost, and the signal that reports it. */
@@ -137,6 +150,8 @@ export interface HoldOwner {
   verify(): Promise<void>
   /** Makes the lease last at least this long from now. @throws LockLostError, RedisUnavailableError */
   extend(leaseMs: number): Promise<void>
+  /** Makes the lease end at most this long from now. @throws InvalidArgumentError, LockLostError, RedisUnavailableError */
+  shorten(hold: Hold, leaseMs: number): Promise<void>
   /**
    * Releases one level. @throws RedisUnavailableError Redis did not answer; the release is retried in the background
    */
@@ -254,6 +269,22 @@ export class Hold implements LockHold {
     checkLease('ms', ms)
     this.throwIfReleased()
     await this.acquisition.extend(ms)
+  }
+
+  /**
+   * Makes the lease end at most `ms` from now, ends its renewal, and waits for Redis's reply. What is trusted ends by then
+   * at once, also when Redis does not reply; then the hold is lost, and its client releases what Redis may still have.
+   * Never makes a lease longer. A later `extend` or re-entry does.
+   * @param ms at least 1 and at most 24 days
+   * @throws InvalidArgumentError also when the owner has further levels, which share the lease
+   * @throws LockLostError; RedisUnavailableError no reply: others may have to wait for as long as the lease was before;
+   *   NotLockOwnerError
+   */
+  async shorten(ms: number): Promise<void> {
+    checkRequired('ms', ms)
+    checkLease('ms', ms)
+    this.throwIfReleased()
+    await this.acquisition.shorten(this, ms)
   }
 
   /**

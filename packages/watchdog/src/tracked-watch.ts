@@ -27,6 +27,8 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   heapIndex = -1
   intervalMs: number
   #trustedUntil: number
+  /** Trust ends by then, whatever the store says is left: a shorter lease was asked for. */
+  #endsBy = Infinity
   #renewing: boolean
   #renewAt: number
   /**
@@ -97,6 +99,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     requireDuration('ttlMs', ttlMs)
     if (!this.#admits(sentAt)) return
     this.provenAt = Math.max(this.provenAt, sentAt)
+    this.#endsBy = Infinity
     const until = trustedUntil(sentAt, ttlMs)
     // For a suspect watch, trust from before the jump is void: the new reply counts even if it ends earlier.
     const grows = this.#suspect || until > this.#trustedUntil
@@ -120,7 +123,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     requireDuration('remainingMs', remainingMs)
     if (!this.#admits(sentAt)) return
     this.provenAt = Math.max(this.provenAt, sentAt)
-    const until = trustedUntil(sentAt, remainingMs)
+    const until = Math.min(trustedUntil(sentAt, remainingMs), this.#endsBy)
     this.#trustedUntil = mayGrow || this.#suspect ? until : Math.min(until, this.#trustedUntil)
     this.#suspect = false
     if (this.trustOverAt(this.#keeper.clock.now())) {
@@ -129,6 +132,24 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
       return
     }
     this.#resumeRenewal()
+    this.#reschedule()
+  }
+
+  shorten(sentAt: number, ttlMs: number): void {
+    requireDuration('ttlMs', ttlMs)
+    if (this.#ended) return
+    this.#renewing = false
+    // A renewal in flight says how long the lease was before. While suspect, its reply only asks the store again.
+    this.#provenFrom = Math.max(this.#provenFrom, sentAt)
+    if (!this.#suspect) this.#round = undefined
+    const until = trustedUntil(sentAt, ttlMs)
+    this.#endsBy = Math.min(this.#endsBy, until)
+    if (until < this.#trustedUntil) {
+      this.#trustedUntil = until
+      this.provenAt = sentAt
+      this.leaseMs = ttlMs
+      this.intervalMs = this.#intervalFor(ttlMs)
+    }
     this.#reschedule()
   }
 

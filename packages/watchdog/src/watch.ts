@@ -35,6 +35,12 @@ export interface Watch {
    */
   correct(sentAt: number, remainingMs: number, options?: { readonly mayGrow: boolean }): void
   /**
+   * A request that is about to be sent, at `sentAt`, makes the lease end `ttlMs` later or before. Ends renewal, and trust by
+   * then at the latest, at once: whether the request arrives or not. Replies to requests sent before no longer count, and
+   * trust grows again only by `confirm`. @throws RangeError
+   */
+  shorten(sentAt: number, ttlMs: number): void
+  /**
    * The lease may be gone: nothing is trusted until the store, which is asked at once, has replied; only its reply
    * decides. If a query is in flight already, another follows: its reply may be older than this doubt.
    */

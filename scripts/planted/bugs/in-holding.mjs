@@ -8,12 +8,19 @@ const SHARED = 'scripts/faults.mjs shared-connection --minutes 0.2 --processes 2
 const ROUND = 'watchdog/src/renewal-round.ts'
 
 export const BUGS_IN_HOLDING = {
-  'a lease of its own is passed on to the next caller': {
+  'a lease that was shortened is trusted for as long as before': {
     file: 'core/src/acquire/acquisition.ts',
-    find: 'hold.renewedMs !== this.usualMs',
-    replace: 'hold.renewedMs === 0',
-    test: 'packages/core/test/redis/lease-of-a-call.test.ts',
-    only: 'does not become that of the next caller here',
+    find: 'this.watch?.shorten(this.session.runtime.now(), leaseMs)',
+    replace: 'void leaseMs',
+    test: 'packages/core/test/redis/shortened-leases.test.ts',
+    only: 'trusted no longer than that',
+  },
+  'a lease is trusted again while a copy of what shortened it may arrive': {
+    file: 'core/src/entry/lock-entry.ts',
+    find: 'this.mayBeShortened ||= shortens',
+    replace: 'void shortens',
+    test: 'packages/core/test/redis/shortened-leases.test.ts',
+    only: 'late copy',
   },
   'leases of different lengths are renewed together': {
     file: 'core/src/client/lease-store.ts',

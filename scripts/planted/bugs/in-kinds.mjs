@@ -146,7 +146,7 @@ export const BUGS_IN_KINDS = {
   },
   'a node joins a hold of a RedLock whose majority has ended': {
     file: 'core/src/compound/compound-hold.ts',
-    find: 'this.isOver || isKnown || level.hold.lossError || this.trustedForMs === 0',
+    find: 'this.isOver || this.isShortened || isKnown || level.hold.lossError || this.trustedForMs === 0',
     replace: 'isKnown',
     test: 'packages/core/test/unit/compound-hold.test.ts',
     only: 'nobody has looked since',

@@ -1,5 +1,5 @@
 import type { Answer } from '@holdfast/waiter'
-import { trustedUntil, type Grant, type RenewableLease, type Watch } from '@holdfast/watchdog'
+import { trustedUntil, type RenewableLease, type Watch } from '@holdfast/watchdog'
 import { newSiblingMutex, type Context, type Reenterable, type SiblingMutex } from '../context.js'
 import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
 import { LockLostError, type LossReason } from '../errors.js'
@@ -11,6 +11,7 @@ import type { LockKind } from '../diagnostics/messages.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import {
   anyWatched,
+  isRenewedFor,
   latestOf,
   longestRenewal,
   stayBehind,
@@ -18,7 +19,16 @@ import {
   withoutLevel,
   type LevelRequest,
 } from './levels.js'
-import { extendLease, releaseUntilKnown, verifyLease, type LeaseOwner } from './lease-changes.js'
+import {
+  extendLease,
+  lossOf,
+  releaseInBackground,
+  releaseUntilKnown,
+  shortenLease,
+  verifyLease,
+  watchLease,
+  type LeaseOwner,
+} from './lease-changes.js'
 import { LocalReentry } from './local-reentry.js'
 import { confirmGrantSoon, isWellTrusted } from '../entry/lease.js'
 import { LockEntry } from '../entry/lock-entry.js'
@@ -63,7 +73,10 @@ export class Acquisition
   note: NoteRequest | undefined = undefined
   private levels: readonly Hold[] = NO_HOLDS
   /** What the levels want to be renewed to, ms; 0: none of them is renewed, or there is none yet. */
-  private renewedMs = 0
+  renewedMs = 0
+  /** The lease to ask for after a grant, until that is done, ms. */
+  unconfirmedMs = 0
+  isShortened = false
   watch: Watch | null = null
   /** Since when it holds the lock, monotonic ms. */
   private heldSince = 0
@@ -168,7 +181,7 @@ export class Acquisition
   }
 
   /** The lease of a call without one of its own, ms. */
-  private get usualMs(): number {
+  get usualMs(): number {
     return this.session.options.lockWatchdogTimeout
   }
 
@@ -215,7 +228,7 @@ export class Acquisition
     }
     this.heldSince = now
     this.renewedMs = request.renews ? ttlMs : 0
-    this.watch = this.watchLease({ sentAt, ttlMs, renew: request.renews }, sentAt)
+    this.watch = watchLease(this, { sentAt, ttlMs, renew: request.renews }, sentAt)
     return this.beHeld(request)
   }
 
@@ -250,7 +263,7 @@ export class Acquisition
     this.handover = handover
     this.entry = handover.entry
     this.heldSince = passedAt
-    this.watch = this.watchLease({ sentAt, ttlMs, renew }, passedAt)
+    this.watch = watchLease(this, { sentAt, ttlMs, renew }, passedAt)
     handover.handOverTo(this)
     return true
   }
@@ -263,7 +276,7 @@ export class Acquisition
       return false
     }
     const now = session.runtime.now()
-    const watch = this.watchLease({ sentAt, ttlMs, renew: false }, now)
+    const watch = watchLease(this, { sentAt, ttlMs, renew: false }, now)
     if (watch.trustedForMs === 0) {
       // Since the window began, the machine was suspended, or another primary took over.
       watch.stop()
@@ -275,6 +288,7 @@ export class Acquisition
     this.watch = watch
     this.heldSince = now
     this.handover = this.protocol.handover && new Handover(entry, this, now, grant)
+    this.unconfirmedMs = request.leaseMs ?? this.usualMs
     confirmGrantSoon(entry, session, request)
     return true
   }
@@ -286,7 +300,7 @@ export class Acquisition
    * @throws LockLostError the lock is gone, with every level
    */
   tryReenter(request: LevelRequest, hasLeft: () => boolean): Promise<Hold | null> {
-    if (this.wantsNoMore(request) && this.reentersLocally) {
+    if (isRenewedFor(request, this) && this.reentersLocally) {
       this.followCountSoon()
       return Promise.resolve(this.addLevel(request))
     }
@@ -321,7 +335,7 @@ export class Acquisition
    */
   giveBack(): Promise<unknown> | null {
     const { entry } = this
-    return entry.hasNothingInRedis || entry.isGivenUp ? null : this.releaseInBackground(this)
+    return entry.hasNothingInRedis || entry.isGivenUp ? null : releaseInBackground(this, this)
   }
 
   /** The client is closing: ends every level first, and only then releases the lock. */
@@ -330,24 +344,14 @@ export class Acquisition
     return releaseUntilKnown(this, NO_LEVEL_LEFT, this.session.options.commandTimeout)
   }
 
-  private releaseInBackground(levels: RemainingLevels): Promise<unknown> {
-    const work = releaseUntilKnown(this, levels)
-    this.session.background.run(work)
-    return work
-  }
-
   /** Ends every level, as soon as this client can know of the loss. */
   lose(reason: LossReason): void {
     if (this.lossError) {
       return
     }
-    const { watch, lockName, owner, loss } = this
+    const { watch, loss } = this
     watch?.stop()
-    const end =
-      watch && reason === 'expired'
-        ? loss.endOfLease(watch, this.session.runtime.now(), anyWatched(this.levels))
-        : {}
-    const error = new LockLostError({ lockName, owner, reason, ...end })
+    const error = lossOf(this, reason, reason === 'expired' ? watch : null, this.renewedMs > 0)
     this.session.held.remove(this)
     loss.set(error)
     reportLoss(this.session, this, error)
@@ -357,7 +361,7 @@ export class Acquisition
       // Redis may still have the lock: a renewal without a reply may have extended it by a whole lease, and a late copy
       // of the acquire takes it again unless this release leaves its tombstone. Or Redis still has waiters queued that
       // the lock was handed over to, and would grant, or has granted, it to them.
-      void this.releaseInBackground(NO_LEVEL_LEFT)
+      void releaseInBackground(this, NO_LEVEL_LEFT)
     }
   }
 
@@ -391,6 +395,7 @@ export class Acquisition
 
   onGrantConfirmed(): void {
     this.handover?.confirmed()
+    this.unconfirmedMs = 0
     if (anyWatched(this.levels)) {
       this.watch?.setRenewing(true)
     }
@@ -402,6 +407,18 @@ export class Acquisition
 
   extend(leaseMs: number): Promise<void> {
     return extendLease(this, leaseMs)
+  }
+
+  shorten(hold: Hold, leaseMs: number): Promise<void> {
+    return shortenLease(this, hold, leaseMs)
+  }
+
+  /** Before the command is sent: trust and renewal must not outlast what it does, if its reply is late or missing. */
+  endSooner(hold: Hold, leaseMs: number): void {
+    this.isShortened = true
+    hold.renewedMs = 0
+    this.renewedMs = 0
+    this.watch?.shorten(this.session.runtime.now(), leaseMs)
   }
 
   /**
@@ -489,25 +506,9 @@ export class Acquisition
     )
   }
 
-  /** Whether the lease is renewed as this level wants it, without a word to Redis. */
-  private wantsNoMore({ leaseMs = this.usualMs, renews }: LevelRequest): boolean {
-    return renews && leaseMs <= this.renewedMs
-  }
-
   private followCountSoon(): void {
     this.localReentry ??= new LocalReentry(this.entry, this, this.session)
     this.localReentry.followSoon()
-  }
-
-  /** Starts to watch the lease: this client holds the lock since then (monotonic ms). */
-  private watchLease(grant: Grant, since: number): Watch {
-    const { watchdog, held, options } = this.session
-    const { maxHoldMs } = options
-    const limited =
-      maxHoldMs === undefined ? grant : { ...grant, renewForMs: since - grant.sentAt + maxHoldMs }
-    const watch = watchdog.watch(this, limited)
-    held.add(this)
-    return watch
   }
 
   /**

@@ -15,6 +15,14 @@ export interface LevelRequest {
   readonly note?: NoteRequest | undefined
 }
 
+/** Whether the lease is renewed as this level wants it, without a word to Redis. */
+export function isRenewedFor(
+  { leaseMs, renews }: LevelRequest,
+  { renewedMs, usualMs }: { readonly renewedMs: number; readonly usualMs: number },
+): boolean {
+  return renews && (leaseMs ?? usualMs) <= renewedMs
+}
+
 /** The unreleased holds of one acquisition, in order of acquisition. */
 type Levels = readonly Hold[]
 

@@ -1,6 +1,6 @@
 import type { CallSite } from '../context.js'
 import { LockLostError, NotLockOwnerError } from '../errors.js'
-import type { Hold, LockHold, ReleaseOutcome } from '../hold.js'
+import { refuseIfShared, type Hold, type LockHold, type ReleaseOutcome } from '../hold.js'
 import type { Session } from '../client/session.js'
 import { checkDuration, checkLease, checkRequired } from '../arguments/validate.js'
 import type { Part } from '../locks/while-held.js'
@@ -15,6 +15,7 @@ const compoundOf = new WeakMap<Hold, CompoundHold>()
  */
 export class CompoundHold implements LockHold {
   private isReleased = false
+  private isShortened = false
   private loss: LockLostError | null = null
   private controller: AbortController | null = null
   private stopListening: (() => void)[] = []
@@ -68,7 +69,7 @@ export class CompoundHold implements LockHold {
    */
   join(level: MemberHold, members: readonly Member[]): boolean {
     const isKnown = this.current.some(({ member }) => member === level.member)
-    if (this.isOver || isKnown || level.hold.lossError || this.trustedForMs === 0) {
+    if (this.isOver || this.isShortened || isKnown || level.hold.lossError || this.trustedForMs === 0) {
       return false
     }
     this.current = inOrderOf(members, [...this.current, level])
@@ -188,6 +189,19 @@ export class CompoundHold implements LockHold {
     checkRequired('ms', ms)
     checkLease('ms', ms)
     await this.ofEnough((hold) => hold.extend(ms))
+  }
+
+  /**
+   * Makes the lease of every member end at most `ms` from now, and ends their renewal. Without the replies of enough members
+   * what is trusted ends by then all the same. See `Hold.shorten`.
+   * @throws InvalidArgumentError also when the owner has further levels; else as `verify`
+   */
+  async shorten(ms: number): Promise<void> {
+    checkRequired('ms', ms)
+    checkLease('ms', ms)
+    refuseIfShared(this.count)
+    this.isShortened = true
+    await this.ofEnough((hold) => hold.shorten(ms))
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Background } from '../runtime/background.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { CommandStamp } from '../scripts/replay-guard.js'
 import type { AcquireReply, NoteRequest, ReleaseReply } from '../scripts/lock.js'
+import type { ShortenReply } from '../scripts/shorten.js'
 
 /** One change of an acquisition's hold count. */
 export interface HoldChange {
@@ -69,6 +70,7 @@ export interface CountKeeper {
   forgetCount(): number | null
   noteTaken(command: AcquireCommand, reply: AcquireReply): void
   noteReleased(command: ReleaseCommand, reply: ReleaseReply): ReleaseReply
+  noteShortened(command: ShortenCommand): void
   noteFailed(command: EntryCommand, error: unknown): void
   /** Called after a failed release: retries it, in a copy of its own. */
   retryRelease(request: ReleaseRequest, error: unknown): Promise<ReleaseReply>
@@ -99,6 +101,11 @@ export abstract class EntryCommand<R = unknown, T = unknown> implements HoldChan
     return this.keeper.passedTo
   }
 
+  /** Whether a copy of it, should it arrive late, would shorten a lease. */
+  get shortens(): boolean {
+    return false
+  }
+
   abstract onReply(reply: R): T
   abstract onError(error: unknown): T | Promise<T>
 }
@@ -125,6 +132,26 @@ export class AcquireCommand<T = unknown> extends EntryCommand<AcquireReply, T> {
     return error instanceof WrongTypeError && this.holds > 1
       ? this.onReply(LOST)
       : this.handler.onError(error)
+  }
+}
+
+/** Shortens the lease. The count stays, and is known again with the reply. */
+export class ShortenCommand extends EntryCommand<ShortenReply, ShortenReply> {
+  override get shortens(): boolean {
+    return true
+  }
+
+  onReply(reply: ShortenReply): ShortenReply {
+    this.keeper.noteShortened(this)
+    return reply
+  }
+
+  onError(error: unknown): ShortenReply {
+    this.keeper.noteFailed(this, error)
+    if (error instanceof WrongTypeError) {
+      return 'lost'
+    }
+    throw error
   }
 }
 

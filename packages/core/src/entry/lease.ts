@@ -46,7 +46,7 @@ function confirm(entry: LockEntry, { leaseMs = entry.holder.ttlMs, note }: Lease
     return entry.runExclusive(() => describe(entry, leaseMs, note))
   }
   return entry.besideHolds(async () => {
-    if (!entry.holder.isOver) {
+    if (!entry.holder.isOver && !entry.holder.isShortened) {
       await entry.extend(leaseMs)
     }
   })
@@ -58,10 +58,11 @@ async function describe(entry: LockEntry, leaseMs: number, note: NoteRequest): P
   holder.throwIfLost()
   // None if the last level was released meanwhile.
   if (holder.levelCount > 0) {
-    const terms = { leaseMs, waits: false, rule: holder.rule, note }
+    // An acquire never shortens: with the shortest lease it leaves one that was shortened as it is.
+    const terms = { leaseMs: holder.isShortened ? 1 : leaseMs, waits: false, rule: holder.rule, note }
     const reply = await entry.acquire(holder.levelCount, terms)
     if (reply.kind === 'acquired') {
-      holder.onLeaseConfirmed(entry.grantedAt, leaseMs)
+      holder.onLeaseConfirmed(entry.grantedAt, terms.leaseMs)
     }
   }
 }

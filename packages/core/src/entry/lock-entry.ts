@@ -2,6 +2,7 @@ import type { Answer } from '@holdfast/waiter'
 import {
   AcquireCommand,
   ReleaseCommand,
+  ShortenCommand,
   tellWhenKnown,
   type CountKeeper,
   type EntryCommand,
@@ -22,6 +23,7 @@ import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handl
 import { isRefusal, isWorthRetrying, untilKnown } from '../redis/until-known.js'
 import type { CommandStamp } from '../scripts/replay-guard.js'
 import type { AcquireReply, ReleaseReply } from '../scripts/lock.js'
+import type { ShortenReply } from '../scripts/shorten.js'
 
 /** The commands of a kind of lock that change one owner's entry in Redis. */
 export interface EntryCommands {
@@ -29,6 +31,8 @@ export interface EntryCommands {
   release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T>
   /** Makes the lease last at least this long from now, ms. */
   extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
+  /** Makes the lease end at most this long from now, ms; null: only refuses late copies of commands that would. */
+  shorten(change: HoldChange, leaseMs: number | null): Promise<ShortenReply>
   /** Null when every acquisition has to go through Redis. */
   readonly handover: Renamer | null
   /**
@@ -96,6 +100,8 @@ export class LockEntry extends NamedEntry implements CountKeeper {
   private tombstoneThrough = 0
   /** A full release is among those: it may have run. */
   private mayBeReleased = false
+  /** A command that shortens the lease is among those: until a tombstone refuses it, no longer lease can be trusted. */
+  private mayBeShortened = false
   private execWait: ExecWait | null = null
   /** The operation that has the turn does not change the count. */
   private countsStay = false
@@ -224,6 +230,9 @@ export class LockEntry extends NamedEntry implements CountKeeper {
   /** Makes the holder's lease last at least this long from now. @throws RedisUnavailableError, WrongTypeError */
   async extend(leaseMs: number): Promise<void> {
     const owner = await this.knownName()
+    if (this.mayBeShortened) {
+      await this.shorten(null)
+    }
     const sentAt = this.services.runtime.now()
     // The current holder: the entry may have been handed over meanwhile.
     if ((await this.protocol.extend(owner, leaseMs)) === 'lost') {
@@ -232,6 +241,19 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     }
     this.noteLease(sentAt, leaseMs)
     this.holder.onLeaseConfirmed(sentAt, leaseMs)
+  }
+
+  /**
+   * Makes the holder's lease end at most this long from now; null: only refuses late copies of commands that would.
+   * @throws RedisUnavailableError
+   */
+  async shorten(leaseMs: number | null): Promise<void> {
+    await this.knownName()
+    const command = new ShortenCommand(this, this.holder.levelCount)
+    const reply = await handleReply(this.protocol.shorten(command, leaseMs), command)
+    if (reply === 'lost') {
+      this.holder.lose('gone')
+    }
   }
 
   /**
@@ -318,6 +340,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     this.execWait = null
     this.noteBrokenConnection(command)
     if (reply.kind === 'acquired') {
+      this.refusesCopiesBefore(command)
       this.inRedis = command.holds
       this.grantedAt = command.sentAt
       this.token = reply.token ?? this.token
@@ -350,6 +373,18 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     return wasDone ? RELEASED : reply
   }
 
+  noteShortened(command: ShortenCommand): void {
+    this.execWait = null
+    this.refusesCopiesBefore(command)
+    this.noteBrokenConnection(command)
+    this.inRedis = command.known
+  }
+
+  /** Its reply tells that a tombstone is there for all commands before it that may arrive late. */
+  private refusesCopiesBefore({ stamp }: EntryCommand): void {
+    this.mayBeShortened &&= stamp.tombstoneThrough === 0
+  }
+
   noteFailed(command: EntryCommand, error: unknown): void {
     const wasSentAgain = this.noteBrokenConnection(command)
     this.execWait = execWaitAfter(error, command.holds === 0, this.execWait)
@@ -372,9 +407,10 @@ export class LockEntry extends NamedEntry implements CountKeeper {
   }
 
   /** Copies of this command, and of any before it, may still arrive. */
-  private mayArriveLate({ stamp, holds }: EntryCommand): void {
+  private mayArriveLate({ stamp, holds, shortens }: EntryCommand): void {
     this.tombstoneThrough = Math.max(this.tombstoneThrough, stamp.sequence)
     this.mayBeReleased ||= holds === 0
+    this.mayBeShortened ||= shortens
   }
 
   /** The state is up to date: the next operation in the queue can build on it. */

@@ -18,6 +18,8 @@ export interface Holder extends RemainingLevels {
   readonly note: NoteRequest | undefined
   /** Released or lost. */
   readonly isOver: boolean
+  /** Its lease is to end sooner than it was asked for. */
+  readonly isShortened: boolean
   readonly trustedForMs: number
   /** The lease that a renewal sets, ms. */
   readonly ttlMs: number

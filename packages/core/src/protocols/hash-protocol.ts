@@ -9,11 +9,13 @@ import {
   explain,
   inspect,
   renew,
+  shorten,
   type AcquireReply,
   type LockFacts,
   type LockState,
   type ReleaseReply,
 } from '../scripts/lock.js'
+import type { ShortenCommand, ShortenReply } from '../scripts/shorten.js'
 import type { Session } from '../client/session.js'
 import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine, LockProtocol, QueueCandidate } from './lock-protocol.js'
@@ -68,6 +70,15 @@ export abstract class HashProtocol implements LockProtocol {
   async extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'> {
     const [answer] = await renew(this.session.runner, { locks: [{ key: this.key, owner }], leaseMs })
     return answer ?? 'lost'
+  }
+
+  shorten(change: HoldChange, leaseMs: number | null): Promise<ShortenReply> {
+    return shorten(this.session.runner, this.toShorten(change, leaseMs))
+  }
+
+  protected toShorten({ owner, stamp }: HoldChange, leaseMs: number | null): ShortenCommand {
+    const { lockName, key } = this
+    return { lockName, key, tombstoneKey: this.tombstoneKey(owner), owner, leaseMs, stamp }
   }
 
   inspect(timeoutMs?: number): Promise<LockState> {

@@ -9,10 +9,13 @@ import {
   readWriteKeys,
   releaseRead,
   renewRead,
+  shortenRead,
+  shortenWrite,
   acquireWrite,
   releaseWrite,
   type ReadWriteKeys,
 } from '../scripts/read-write-lock.js'
+import type { ShortenReply } from '../scripts/shorten.js'
 import type { Session } from '../client/session.js'
 import { heartbeatOf } from '../queue/liveness.js'
 import { HashProtocol } from './hash-protocol.js'
@@ -139,6 +142,10 @@ export class ReadProtocol extends ReadWriteProtocol {
     const [answer] = await renewRead(this.session.runner, { locks, leaseMs })
     return answer ?? 'lost'
   }
+
+  override shorten(change: HoldChange, leaseMs: number | null): Promise<ShortenReply> {
+    return shortenRead(this.session.runner, this.toShorten(change, leaseMs))
+  }
 }
 
 export class WriteProtocol extends ReadWriteProtocol {
@@ -184,5 +191,9 @@ export class WriteProtocol extends ReadWriteProtocol {
     const { keys, session, isNoted } = this
     const command = { keys, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp, isNoted }
     return handleReply(releaseWrite(session.runner, command), handler)
+  }
+
+  override shorten(change: HoldChange, leaseMs: number | null): Promise<ShortenReply> {
+    return shortenWrite(this.session.runner, this.toShorten(change, leaseMs))
   }
 }

@@ -1096,6 +1096,22 @@ end
 return size > (isReadWrite and 1 or 0)
 end
 `,
+  'lock/shorten': `-- insert touch
+-- insert tombstone
+if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
+return 2
+end
+touch(KEYS[1])
+if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
+return 0
+end
+local lease = tonumber(ARGV[2])
+local left = redis.call('pttl', KEYS[1])
+if lease and (left < 0 or left > lease) then
+redis.call('pexpire', KEYS[1], lease)
+end
+return 1
+`,
   'permit-semaphore/acquire': `-- insert counter/operation
 -- insert counter/number
 -- insert permit-semaphore/permits
@@ -1329,7 +1345,7 @@ end
 return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
 end
 `,
-  'read-lock/readers.part': `local function leaveToReaders(lock, before, behind)
+  'read-lock/readers.part': `local function longestOfReaders(lock, before, behind)
 local longest = 0
 local fields = redis.call('hgetall', lock)
 for i = 1, #fields, 2 do
@@ -1338,6 +1354,10 @@ local key = before .. fields[i] .. behind .. n
 longest = math.max(longest, redis.call('pttl', key))
 end
 end
+return longest
+end
+local function leaveToReaders(lock, before, behind)
+local longest = longestOfReaders(lock, before, behind)
 if longest > 0 then
 redis.call('pexpire', lock, longest)
 else
@@ -1398,6 +1418,36 @@ lost[#lost + 1] = i
 end
 end
 return lost
+`,
+  'read-lock/shorten': `-- insert touch
+-- insert read-lock/readers
+-- insert tombstone
+if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
+return 2
+end
+touch(KEYS[1])
+local holds = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
+if holds == 0 then
+return 0
+end
+local lease = tonumber(ARGV[2])
+if not lease then
+return 1
+end
+for n = 1, holds do
+local left = redis.call('pttl', KEYS[3] .. ':' .. n)
+if left == -1 or left > lease then
+redis.call('pexpire', KEYS[3] .. ':' .. n, lease)
+end
+end
+if redis.call('hget', KEYS[1], 'mode') == 'read' then
+local left = redis.call('pttl', KEYS[1])
+local longest = math.max(lease, longestOfReaders(KEYS[1], KEYS[4], ARGV[6]))
+if left < 0 or left > longest then
+redis.call('pexpire', KEYS[1], longest)
+end
+end
+return 1
 `,
   'read-lock/wake-all.part': `local function wakeAll(publish, channel)
 redis.call(publish, channel, '1')
@@ -1686,6 +1736,26 @@ if type(left) == 'number' then
 redis.call('del', KEYS[3])
 end
 wakeAll(ARGV[7], ARGV[6])
+return 1
+`,
+  'write-lock/shorten': `-- insert touch
+-- insert read-lock/readers
+-- insert tombstone
+if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
+return 2
+end
+touch(KEYS[1])
+if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
+return 0
+end
+local lease = tonumber(ARGV[2])
+if lease then
+local left = redis.call('pttl', KEYS[1])
+local longest = math.max(lease, longestOfReaders(KEYS[1], KEYS[3], ARGV[6]))
+if left < 0 or left > longest then
+redis.call('pexpire', KEYS[1], longest)
+end
+end
 return 1
 `,
 })

@@ -17,6 +17,7 @@ import {
 } from '../redis/shapes.js'
 import { foreign } from '../runtime/format-value.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
+import { shortenBy, type ShortenCommand, type ShortenReply } from './shorten.js'
 
 // What `note.part.lua` writes and reads.
 /** A note that a hold shall have. */
@@ -366,6 +367,12 @@ function answersFor(locks: RenewCommand['locks']): (reply: unknown) => RenewRepl
 /** See `ScriptCall.granted`. */
 function renewedAny(answers: RenewReply): RenewReply | undefined {
   return answers.includes('renewed') ? answers : undefined
+}
+
+export const shortenScript = defineScript('lock/shorten', numberFrom(0, 2))
+
+export function shorten(runner: ScriptRunner, command: ShortenCommand): Promise<ShortenReply> {
+  return shortenBy(shortenScript, runner, command, { keys: [command.key, command.tombstoneKey], args: [] })
 }
 
 export const forceReleaseScript = defineScript('lock/force-release', count)

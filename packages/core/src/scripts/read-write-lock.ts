@@ -17,6 +17,7 @@ import {
   type ForceReleaseReply,
 } from './lock.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
+import { shortenBy, type ShortenCommand, type ShortenReply } from './shorten.js'
 
 /** What the scripts of one read-write lock share. */
 export interface ReadWriteKeys {
@@ -99,6 +100,23 @@ export const renewReadScript = defineScript('read-lock/renew', numbers(0, number
 export function renewRead(runner: ScriptRunner, command: RenewCommand): Promise<RenewReply> {
   const timeouts = command.locks.map(({ key, owner }) => readTimeouts(key, owner))
   return renewBy(renewReadScript, runner, command, timeouts)
+}
+
+export const shortenReadScript = defineScript('read-lock/shorten', numberFrom(0, 2))
+
+export function shortenRead(runner: ScriptRunner, command: ShortenCommand): Promise<ShortenReply> {
+  const { key, tombstoneKey, owner } = command
+  const { before, behind } = strangersTimeouts(key)
+  const keys = [key, tombstoneKey, readTimeouts(key, owner), before]
+  return shortenBy(shortenReadScript, runner, command, { keys, args: [behind] })
+}
+
+export const shortenWriteScript = defineScript('write-lock/shorten', numberFrom(0, 2))
+
+export function shortenWrite(runner: ScriptRunner, command: ShortenCommand): Promise<ShortenReply> {
+  const { key, tombstoneKey } = command
+  const { before, behind } = strangersTimeouts(key)
+  return shortenBy(shortenWriteScript, runner, command, { keys: [key, tombstoneKey, before], args: [behind] })
 }
 
 export const acquireWriteScript = defineScript('write-lock/acquire', acquiredOrHeld(4))

@@ -5,7 +5,8 @@ import { eventually, sleep, useHarness } from './support/harness.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
 import { useNodes } from './support/nodes.js'
 
-const OWN_MS = 600
+// Longer than any stand-still of a machine that is busy with other tests.
+const OWN_MS = 2_000
 
 /** Over when the lease has been renewed: trust counts from the request that a renewal was. */
 async function renewed(hold: LockHold): Promise<void> {
@@ -25,7 +26,7 @@ describe.each(lockKinds)('a lease of a call that is renewed: $name', (kind) => {
     const locks = await harness.client()
     const lock = kind.of(locks, harness.name())
     const hold = await lock.acquire({ leaseMs: OWN_MS, renew: true })
-    for (let n = 0; n < 4; n += 1) {
+    for (let n = 0; n < 2; n += 1) {
       expect(hold.trustedForMs).toBeLessThan(OWN_MS)
       expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(OWN_MS)
       await renewed(hold)
@@ -91,29 +92,29 @@ describe('a lease of a call that is renewed', () => {
   })
 
   it('has a renewal of its own, beside those of other leases, and they of theirs', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 900 })
+    const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
     const names = ['a', 'b', 'c'].map((each) => `${harness.name()}:${each}`)
     const [usual, own, longer] = (await Promise.all([
       locks.getLock(names[0]!).acquire(),
       locks.getLock(names[1]!).acquire({ leaseMs: OWN_MS, renew: true }),
-      locks.getLock(names[2]!).acquire({ leaseMs: 3_000, renew: true }),
+      locks.getLock(names[2]!).acquire({ leaseMs: 9_000, renew: true }),
     ])) as [LockHold, LockHold, LockHold]
-    for (let n = 0; n < 3; n += 1) {
+    for (let n = 0; n < 2; n += 1) {
       await Promise.all([renewed(usual), renewed(own)])
       expect(own.trustedForMs).toBeLessThan(OWN_MS)
-      expect(usual.trustedForMs).toBeLessThan(900)
+      expect(usual.trustedForMs).toBeLessThan(3_000)
       expect(await locks.getLock(names[1]!).remainTimeToLive()).toBeLessThanOrEqual(OWN_MS)
-      expect(await locks.getLock(names[0]!).remainTimeToLive()).toBeLessThanOrEqual(900)
+      expect(await locks.getLock(names[0]!).remainTimeToLive()).toBeLessThanOrEqual(3_000)
     }
     await renewed(longer)
     await Promise.all([usual, own, longer].map((hold) => hold.release()))
   })
 
   it('ends with maxHoldMs, as any that is renewed', async () => {
-    const locks = await harness.client({ maxHoldMs: OWN_MS })
+    const locks = await harness.client({ maxHoldMs: 300 })
     locks.on('lost', () => undefined)
-    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: OWN_MS, renew: true })
-    await sleep(3 * OWN_MS)
+    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 400, renew: true })
+    await sleep(1_200)
     expect(hold.lossError).toMatchObject({ reason: 'expired' })
     await hold.release()
   })
@@ -137,12 +138,12 @@ describe('a lease of a RedLock that is renewed', () => {
   it('is the lease on each node, also of one that is taken again', async () => {
     const clients = await nodes.participant()
     const lock = clients[0]!.getRedLock(clients.map((client) => client.getLock('order:42')))
-    const hold = await lock.acquire({ leaseMs: 1_500, renew: true })
+    const hold = await lock.acquire({ leaseMs: 3_000, renew: true })
     await nodes.all[0]!.server.command('FLUSHALL')
     await eventually(async () => Number(await nodes.all[0]!.server.command('PTTL', 'order:42')) > 0)
     await renewed(hold)
     for (const { server } of nodes.all) {
-      expect(Number(await server.command('PTTL', 'order:42'))).toBeLessThanOrEqual(1_500)
+      expect(Number(await server.command('PTTL', 'order:42'))).toBeLessThanOrEqual(3_000)
     }
     expect(await hold.release()).toBe('released')
   })

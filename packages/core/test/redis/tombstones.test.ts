@@ -11,9 +11,12 @@ import {
   acquireRead,
   readWriteKeys,
   releaseRead,
+  shortenRead,
+  shortenWrite,
   acquireWrite,
   releaseWrite,
 } from '../../src/scripts/read-write-lock.js'
+import { shorten } from '../../src/scripts/lock.js'
 import { acquirePermits } from '../../src/scripts/semaphore.js'
 import { CHANNEL, TOMBSTONE, LEASE_MS, NAME, OWNER, plainScripts, stamp } from './support/plain-scripts.js'
 import { useRig } from './support/rig.js'
@@ -32,6 +35,10 @@ interface Kind {
   readonly scripts: readonly string[]
   acquire(stamp: Stamp): Promise<unknown>
   giveBack(stamp: Stamp, holds: number): Promise<unknown>
+}
+
+interface LockKind extends Kind {
+  shorten(stamp: Stamp, leaseMs: number | null): Promise<unknown>
 }
 
 const { acquireAs, releaseAs } = plainScripts(() => runner)
@@ -54,14 +61,25 @@ const operationOf = ({ sequence, tombstoneThrough }: Stamp) => ({
   stamp: { key: TOMBSTONE, number: sequence, floor: tombstoneThrough },
 })
 
-const kinds: Record<string, Kind> = {
+const toShorten = (stamp: Stamp, leaseMs: number | null) => ({
+  ...lock,
+  lockName: NAME,
+  key: NAME,
+  stamp,
+  leaseMs,
+})
+const shortenPlain: LockKind['shorten'] = (...given) => shorten(runner, toShorten(...given))
+
+const kinds: Record<string, LockKind> = {
   lock: {
-    scripts: ['lock/acquire', 'lock/release'],
+    scripts: ['lock/acquire', 'lock/release', 'lock/shorten'],
+    shorten: shortenPlain,
     acquire: (stamp) => acquireAs({ stamp }),
     giveBack: (stamp, holds) => releaseAs({ stamp, holds, channel: CHANNEL }),
   },
   'fenced lock': {
-    scripts: ['fenced-lock/acquire', 'lock/release'],
+    scripts: ['fenced-lock/acquire', 'lock/release', 'lock/shorten'],
+    shorten: shortenPlain,
     acquire: (stamp) => {
       const token = { tokenKey: 'token', tokens: 'counter', tokenTtlMs: undefined } as const
       return runner.run(acquireFencedCall({ ...lock, ...token, lockName: NAME, key: NAME, stamp }))
@@ -69,17 +87,20 @@ const kinds: Record<string, Kind> = {
     giveBack: (stamp, holds) => releaseAs({ stamp, holds }),
   },
   'fair lock': {
-    scripts: ['fair-lock/acquire', 'fair-lock/release'],
+    scripts: ['fair-lock/acquire', 'fair-lock/release', 'lock/shorten'],
+    shorten: shortenPlain,
     acquire: (stamp) => acquireFair(runner, { ...lock, line, stamp, alive, arrival: '0' }),
     giveBack: (stamp, holds) => releaseFair(runner, { ...lock, line, stamp, holds, passedTo: [] }),
   },
   'read lock': {
-    scripts: ['read-lock/acquire', 'read-lock/release'],
+    scripts: ['read-lock/acquire', 'read-lock/release', 'read-lock/shorten'],
+    shorten: (...given) => shortenRead(runner, toShorten(...given)),
     acquire: (stamp) => acquireRead(runner, { ...lock, keys, stamp, besideOwner: '', standsBack: false }),
     giveBack: (stamp, holds) => releaseRead(runner, { ...lock, keys, stamp, holds }),
   },
   'write lock': {
-    scripts: ['write-lock/acquire', 'write-lock/release'],
+    scripts: ['write-lock/acquire', 'write-lock/release', 'write-lock/shorten'],
+    shorten: (...given) => shortenWrite(runner, toShorten(...given)),
     acquire: (stamp) => acquireWrite(runner, { ...lock, keys, stamp, announceForMs: 0 }),
     giveBack: (stamp, holds) => releaseWrite(runner, { ...lock, keys, stamp, holds }),
   },
@@ -182,6 +203,21 @@ describe('the tombstone', () => {
     expect(await kind.acquire(stamp(1))).toMatchObject({ kind: 'acquired' })
     expect(await kind.giveBack(stamp(2), 1)).toEqual({ kind: 'still-held' })
     expect(await kind.giveBack(stamp(3), 0)).toMatchObject({ kind: 'released' })
+    await rig.admin.del(TOMBSTONE, 'token')
+  })
+
+  it.each(Object.entries(kinds))('%s: refuses late copies of what shortens a lease', async (_name, kind) => {
+    await kind.acquire(stamp(1))
+    await rig.admin.config('SET', 'maxmemory', '1')
+    expect(await kind.shorten(stamp(3, 2), null)).toBe('shortened')
+    await rig.admin.config('SET', 'maxmemory', '0')
+    expect(await kind.shorten(stamp(2), 1)).toBe('superseded')
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(1_000)
+    expect(await kind.shorten(stamp(4), 1_000)).toBe('shortened')
+    expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(1_000)
+    expect(await kind.giveBack(stamp(5), 0)).toMatchObject({ kind: 'released' })
+    expect(await kind.shorten(stamp(6), 1_000)).toBe('lost')
+    expect(await rig.admin.exists(NAME)).toBe(0)
     await rig.admin.del(TOMBSTONE, 'token')
   })
 

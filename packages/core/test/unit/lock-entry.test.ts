@@ -513,6 +513,57 @@ describe('the commands of an owner', () => {
   })
 })
 
+describe('a lease that was shortened', () => {
+  const SHORTENED: Reply = 'shortened'
+  const held = async (): Promise<EntryUnderTest> => {
+    const entry = new EntryUnderTest()
+    await tried(ACQUIRED)(entry)
+    entry.redis.sent.length = 0
+    return entry
+  }
+
+  it('leaves the count as it was, once that is known', async () => {
+    const entry = await held()
+    expect(await entry.answering(entry.shorten(5_000), [SHORTENED])).toBe('shortened')
+    expect([entry.facts, entry.redis.sent]).toEqual(['at rest', ['shorten A 1 #2 to 5000']])
+    expect(await entry.answering(entry.extend(9_000), ['renewed'])).toBe('extended')
+    expect(entry.redis.sent.slice(1)).toEqual(['extend A 9000'])
+  })
+
+  it.each<[string, Step]>([
+    ['had no answer', (entry) => entry.answering(entry.shorten(5_000), [SILENCE])],
+    [
+      'was sent again by the client library',
+      async (entry) => {
+        void entry.shorten(5_000)
+        await entry.clock.settle()
+        entry.reconnect()
+        await entry.answer(SHORTENED)
+      },
+    ],
+  ])('is longer again only once a late copy of what shortened it is refused: it %s', async (_, step) => {
+    const entry = await held()
+    await step(entry)
+    expect(await entry.answering(entry.extend(9_000), [SILENCE])).toBe('silence')
+    expect(await entry.answering(entry.extend(9_000), [SHORTENED, 'renewed'])).toBe('extended')
+    expect(await entry.answering(entry.extend(9_000), ['renewed'])).toBe('extended')
+    expect(entry.redis.sent).toEqual([
+      'shorten A 1 #2 to 5000',
+      'shorten A 1 #3 tombstone 2 to null',
+      'shorten A 1 #4 tombstone 3 to null',
+      ...['extend A 9000', 'extend A 9000'],
+    ])
+  })
+
+  it('is longer again by a re-entry, which refuses late copies itself', async () => {
+    const entry = await held()
+    await entry.answering(entry.shorten(5_000), [SILENCE])
+    await reentered(ACQUIRED)(entry)
+    expect(await entry.answering(entry.extend(9_000), ['renewed'])).toBe('extended')
+    expect(entry.redis.sent.slice(1)).toEqual(['acquire A 2 #3 tombstone 2', 'extend A 9000'])
+  })
+})
+
 describe('a release without an answer', () => {
   it('is sent again, each copy with a number of its own, until it is known', async () => {
     const entry = await after([tried(ACQUIRED)])

@@ -6,8 +6,9 @@ import { Background } from '../../../src/runtime/background.js'
 import { identity, type ReplyHandler } from '../../../src/runtime/reply-handler.js'
 import { runtimeWith, systemRuntime } from '../../../src/runtime/runtime.js'
 import type { AcquireReply, ReleaseReply, RenameReply, Renaming } from '../../../src/scripts/lock.js'
+import type { ShortenReply } from '../../../src/scripts/shorten.js'
 
-export type Reply = AcquireReply | ReleaseReply | RenameReply | 'renewed' | 'lost' | Error
+export type Reply = AcquireReply | ReleaseReply | RenameReply | 'renewed' | ShortenReply | Error
 
 const LEASE_MS = 30_000
 
@@ -42,6 +43,10 @@ class FakeRedis implements EntryCommands {
     return this.send<'renewed' | 'lost', 'renewed' | 'lost'>(`extend ${owner} ${leaseMs}`, identity)
   }
 
+  shorten(change: HoldChange, leaseMs: number | null): Promise<ShortenReply> {
+    return this.send<ShortenReply, ShortenReply>(`shorten ${wordsOf(change)} to ${leaseMs}`, identity)
+  }
+
   wentToAnother(forMs: number | undefined): void {
     this.told.push(`went to another for ${forMs}`)
   }
@@ -63,7 +68,8 @@ class FakeRedis implements EntryCommands {
 
 /** As far as an entry asks its holder while its commands go and come. */
 function holderNamed(owner: string): Holder {
-  return { owner } as unknown as Holder
+  const holder = { owner, levelCount: 1, onLeaseConfirmed: () => undefined }
+  return holder as unknown as Holder
 }
 
 function wordsOf({ owner, holds, stamp }: HoldChange): string {
@@ -126,6 +132,18 @@ export class EntryUnderTest {
     const wish = { rule: ALONE, leaseMs: LEASE_MS, waits: false }
     const reply = await this.entry.runExclusive(() => this.entry.acquire(holds, wish))
     return reply.kind
+  }
+
+  /** In turn. */
+  async shorten(leaseMs: number): Promise<string> {
+    await this.entry.runExclusive(() => this.entry.shorten(leaseMs))
+    return 'shortened'
+  }
+
+  /** In turn. */
+  async extend(leaseMs: number): Promise<string> {
+    await this.entry.runExclusive(() => this.entry.extend(leaseMs))
+    return 'extended'
   }
 
   /** Down to so many levels, in turn, tried for `limitMs`. */

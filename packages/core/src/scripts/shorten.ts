@@ -1,0 +1,33 @@
+import type { ScriptRunner } from '../redis/script-runner.js'
+import type { Script } from '../redis/script.js'
+import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
+
+/** Makes the lease of an owner end sooner; the same for each kind of lock, whose scripts differ. */
+export interface ShortenCommand {
+  readonly lockName: string
+  readonly key: string
+  readonly tombstoneKey: string
+  readonly owner: string
+  /** Null: shortens nothing, and only refuses late copies of commands that would. */
+  readonly leaseMs: number | null
+  readonly stamp: CommandStamp
+}
+
+/** `superseded`: a late copy. */
+export type ShortenReply = 'lost' | 'shortened' | 'superseded'
+
+const REPLIES: readonly ShortenReply[] = ['lost', 'shortened', 'superseded']
+
+/** @param more KEYS in all, and ARGV after those of every kind of lock */
+export function shortenBy(
+  script: Script,
+  runner: ScriptRunner,
+  { lockName, owner, leaseMs, stamp }: ShortenCommand,
+  more: { readonly keys: string[]; readonly args: readonly string[] },
+): Promise<ShortenReply> {
+  const { sequence, tombstoneThrough } = stamp
+  const lease = leaseMs === null ? '' : `${leaseMs}`
+  const args = [owner, lease, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS, ...more.args]
+  const parse = (reply: unknown): ShortenReply => REPLIES[Number(reply)] ?? 'lost'
+  return runner.run({ script, keys: more.keys, args, parse, lockName })
+}

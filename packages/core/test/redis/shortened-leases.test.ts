@@ -1,0 +1,219 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  InvalidArgumentError,
+  LockLostError,
+  NotLockOwnerError,
+  RedisUnavailableError,
+} from '../../src/index.js'
+import { tombstonePrefix } from '../../src/keys.js'
+import { shorten } from '../../src/scripts/lock.js'
+import { useHarness } from './support/harness.js'
+import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
+import { useNodes } from './support/nodes.js'
+import { useRig } from './support/rig.js'
+
+// Much less than a lease, and longer than any stand-still of a machine that is busy with other tests.
+const SOON_MS = 3_000
+const LATER_MS = 20_000
+
+describe.each(lockKinds)('a lease that is shortened: $name', (kind) => {
+  const harness = useHarness()
+
+  it('ends by then, in Redis too, is trusted no longer than that, and goes to a waiter of another client', async () => {
+    const locks = await harness.client()
+    const lost: string[] = []
+    locks.on('lost', ({ error }) => lost.push(error.reason))
+    const lock = kind.of(locks, harness.name())
+    const hold = await lock.acquire()
+    const next = kind.rivalOf(await harness.client(), harness.name()).acquire({ waitMs: 2 * LATER_MS })
+    await hold.shorten(SOON_MS)
+    expect(hold.trustedForMs).toBeLessThan(SOON_MS)
+    expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(SOON_MS)
+    await hold.verify()
+    await (await next).release()
+    expect(hold.lossError).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
+    expect(lost).toEqual(Array.from({ length: kind.locks }, () => 'expired'))
+    expect(await hold.release()).toBe('lost')
+  })
+
+  it('never becomes longer by it, and becomes longer by extend', async () => {
+    const lock = kind.of(await harness.client(), harness.name())
+    const hold = await lock.acquire({ leaseMs: SOON_MS })
+    await hold.shorten(LATER_MS)
+    expect(hold.trustedForMs).toBeLessThan(SOON_MS)
+    expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(SOON_MS)
+    await hold.extend(LATER_MS)
+    expect(hold.trustedForMs).toBeGreaterThan(SOON_MS)
+    expect(await lock.remainTimeToLive()).toBeGreaterThan(SOON_MS)
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('of a lock that has gone is a loss; of one that was released an error; and is no number of text', async () => {
+    const locks = await harness.client()
+    locks.on('lost', () => undefined)
+    const lock = kind.of(locks, harness.name())
+    const hold = await lock.acquire()
+    await expect(hold.shorten('5' as never)).rejects.toThrow(InvalidArgumentError)
+    await expect(hold.shorten(2 ** 31)).rejects.toThrow(/^ms .*24 days/)
+    await kind.vanish(harness.admin, harness.name())
+    await expect(hold.shorten(SOON_MS)).rejects.toThrow(LockLostError)
+    await hold.release()
+    await expect(hold.shorten(SOON_MS)).rejects.toThrow(NotLockOwnerError)
+    expect(await lock.isLocked()).toBe(false)
+  })
+})
+
+describe.each(reentrantKinds)('a lease that is shortened, and re-entry: $name', (kind) => {
+  const harness = useHarness()
+
+  it('is refused where other levels count on it; a later re-entry renews it again', async () => {
+    const locks = await harness.client()
+    const lock = kind.of(locks, harness.name())
+    await locks.run(async () => {
+      const outer = await lock.acquire()
+      const inner = await lock.acquire()
+      await expect(inner.shorten(SOON_MS)).rejects.toThrow(/only level of its owner.*one of 2 levels/)
+      expect(outer.trustedForMs).toBeGreaterThan(SOON_MS)
+      await inner.release()
+      await outer.shorten(SOON_MS)
+      const again = await lock.acquire()
+      expect(outer.trustedForMs).toBeGreaterThan(SOON_MS)
+      expect(await lock.remainTimeToLive()).toBeGreaterThan(SOON_MS)
+      await again.release()
+      expect(await outer.release()).toBe('released')
+    })
+  })
+})
+
+describe('a lease that is shortened', () => {
+  const rig = useRig()
+  const NAME = 'order:42'
+
+  it.each([
+    ['plain', (locks: Awaited<ReturnType<typeof rig.client>>) => locks.getLock(NAME)],
+    ['fair', (locks: Awaited<ReturnType<typeof rig.client>>) => locks.getFairLock(NAME)],
+  ])('of a lock that another client has just given it ends by then: %s', async (_kind, lockOf) => {
+    const [one, other] = [
+      await rig.client({ describeHolds: true }),
+      await rig.client({ describeHolds: true }),
+    ]
+    const first = await lockOf(one).acquire()
+    const next = lockOf(other).acquire()
+    while ((await rig.admin.exists(`holdfast:line:{${NAME}}`, `redisson_lock_queue:{${NAME}}`)) === 0) {
+      await new Promise(setImmediate)
+    }
+    await first.release()
+    const hold = await next
+    const shortened = hold.shorten(SOON_MS)
+    await shortened
+    await hold.verify()
+    expect(hold.trustedForMs).toBeLessThan(SOON_MS)
+    expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(SOON_MS)
+    expect(await hold.release()).toBe('released')
+  })
+
+  it("is trusted no longer although Redis did not reply, and is nobody else's before that", async () => {
+    const proxy = await rig.proxy()
+    const locks = await rig.client({ commandTimeout: 300 }, rig.connection({}, proxy))
+    locks.on('lost', () => undefined)
+    const hold = await locks.getLock(NAME).acquire()
+    proxy.blackHole()
+    await expect(hold.shorten(SOON_MS)).rejects.toThrow(RedisUnavailableError)
+    expect(hold.trustedForMs).toBeLessThan(SOON_MS)
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(SOON_MS)
+    proxy.pass()
+    // The client takes back what Redis still has when it does not trust it any more.
+    const next = await (await rig.client()).getLock(NAME).acquire({ waitMs: LATER_MS })
+    expect(hold.lossError).toMatchObject({ reason: 'expired' })
+    await next.release()
+  })
+
+  it.each<[string, 'extend' | 're-entry']>([
+    ['an extend', 'extend'],
+    ['a re-entry', 're-entry'],
+  ])('and became longer again by %s stays so when a late copy arrives (I1)', async (_what, by) => {
+    const proxy = await rig.proxy()
+    const locks = await rig.client({ commandTimeout: 300 }, rig.connection({}, proxy))
+    const lock = locks.getLock(NAME)
+    await locks.run(async () => {
+      const hold = await lock.acquire()
+      const { owner } = hold
+      proxy.blackHole()
+      await expect(hold.shorten(SOON_MS)).rejects.toThrow(RedisUnavailableError)
+      proxy.cutAll()
+      proxy.pass()
+      await (by === 'extend' ? hold.extend(LATER_MS) : lock.acquire().then((level) => level.release()))
+      expect(hold.trustedForMs).toBeGreaterThan(SOON_MS)
+      const [first, copy] = [
+        { sequence: 1, tombstoneThrough: 0 },
+        { sequence: 2, tombstoneThrough: 0 },
+      ]
+      for (const stamp of [first, copy]) {
+        const command = {
+          lockName: NAME,
+          key: NAME,
+          tombstoneKey: tombstonePrefix(NAME) + owner,
+          owner,
+          stamp,
+        }
+        expect(await shorten(rig.runner(), { ...command, leaseMs: 1 })).toBe('superseded')
+      }
+      expect(await rig.admin.pttl(NAME)).toBeGreaterThan(SOON_MS)
+      expect(await hold.release()).toBe('released')
+    })
+  })
+
+  it('of a reader keeps the lock for the reader that has it longest, and for its writer', async () => {
+    const [one, other] = [await rig.client(), await rig.client()]
+    const readers = [one, other].map((each) => each.getReadWriteLock(NAME).readLock())
+    const [mine, others] = [await readers[0]!.acquire(), await readers[1]!.acquire({ leaseMs: LATER_MS })]
+    await mine.shorten(SOON_MS)
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(SOON_MS)
+    await others.verify()
+    await others.shorten(SOON_MS)
+    expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(SOON_MS)
+    expect([await mine.release(), await others.release()]).toEqual(['released', 'released'])
+    await one.run(async () => {
+      const lock = one.getReadWriteLock(NAME)
+      const [write, read] = [await lock.writeLock().acquire(), await lock.readLock().acquire()]
+      await read.shorten(SOON_MS)
+      expect(await rig.admin.pttl(NAME)).toBeGreaterThan(SOON_MS)
+      await read.extend(LATER_MS)
+      await write.shorten(SOON_MS)
+      expect(write.trustedForMs).toBeLessThan(SOON_MS)
+      expect(await rig.admin.pttl(NAME)).toBeGreaterThan(SOON_MS)
+      await read.verify()
+      expect([await write.release(), await read.release()]).toEqual(['released', 'released'])
+    })
+  })
+})
+
+describe('a lease of a RedLock that is shortened', () => {
+  const nodes = useNodes(3)
+  let lock: ReturnType<Awaited<ReturnType<typeof nodes.participant>>[0]['getRedLock']>
+
+  beforeEach(async () => {
+    const clients = await nodes.participant()
+    clients.forEach((client) => client.on('lost', () => undefined))
+    lock = clients[0]!.getRedLock(
+      clients.map((client) => client.getLock('order:42')),
+      // For every node that works, however busy the machine.
+      { nodeTimeoutMs: 2_000 },
+    )
+  })
+
+  it('ends by then on each node, is trusted no longer, and takes no node again', async () => {
+    const hold = await lock.acquire()
+    await nodes.at(0).server.command('FLUSHALL')
+    await hold.shorten(SOON_MS)
+    expect(hold.trustedForMs).toBeLessThan(SOON_MS)
+    for (const { server } of nodes.all.slice(1)) {
+      expect(Number(await server.command('PTTL', 'order:42'))).toBeLessThanOrEqual(SOON_MS)
+    }
+    const rival = await nodes.participant()
+    const next = rival[0]!.getRedLock(rival.map((client) => client.getLock('order:42')))
+    await (await next.acquire({ waitMs: LATER_MS })).release()
+    expect(hold.lossError).toMatchObject({ reason: 'expired' })
+    await hold.release()
+  })
+})
