@@ -86,6 +86,7 @@ export type WarningCode =
   | 'HOLDFAST_CONNECTING'
   | 'HOLDFAST_REPLY'
   | 'HOLDFAST_NO_PERMITS'
+  | 'HOLDFAST_ENDLESS_WAIT'
 
 /** Emits a process warning; `node --trace-warnings` shows where, `process.on('warning')` receives it. */
 export function warn(code: WarningCode, message: string): void {

@@ -73,6 +73,17 @@ export interface LockClientOptions {
    * when the call returns the lock is known to be free or `release-failed` was emitted.
    */
   releaseWaitMs?: number | undefined
+  /**
+   * How long calls wait that have no `waitMs` and would wait without a limit: `acquire`, `lock`, `withLock`, and `acquire`
+   * of semaphores. A try stays one attempt: `tryLock`, `tryAcquire`, decorated methods. `waitMs: Infinity` of a call is
+   * without a limit. Default: no limit.
+   */
+  waitMs?: number | undefined
+  /**
+   * Lease of calls that have no `leaseMs`, of locks and of permits; not renewed, unless a call has `renew: true`. Default:
+   * `lockWatchdogTimeout`, renewed; of permits none.
+   */
+  leaseMs?: number | undefined
   /** Maximum age of a renewed hold: after it renewal stops, so that a stuck holder loses its lock. Default: off. */
   maxHoldMs?: number | undefined
   /** How to treat Redisson-style calls outside any context. Default 'warn'. */
@@ -159,6 +170,8 @@ const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {
   commandTimeout: true,
   unavailableTimeoutMs: true,
   releaseWaitMs: true,
+  waitMs: true,
+  leaseMs: true,
   maxHoldMs: true,
   bareCalls: true,
   onContextEnd: true,
@@ -187,6 +200,9 @@ export interface ResolvedOptions {
   readonly commandTimeout: number
   readonly unavailableTimeoutMs: number
   readonly releaseWaitMs: number
+  /** undefined: no limit. */
+  readonly waitMs: number | undefined
+  readonly leaseMs: number | undefined
   readonly maxHoldMs: number | undefined
   readonly bareCalls: BareCallsPolicy
   readonly onContextEnd: ContextEndPolicy
@@ -226,6 +242,8 @@ export function resolveOptions(
     commandTimeout: givenOr(options.commandTimeout, 3_000),
     unavailableTimeoutMs: givenOr(options.unavailableTimeoutMs, 10_000),
     releaseWaitMs: givenOr(options.releaseWaitMs, 1_000),
+    waitMs: options.waitMs,
+    leaseMs: options.leaseMs,
     maxHoldMs: options.maxHoldMs,
     bareCalls: givenOr(options.bareCalls, 'warn'),
     onContextEnd: givenOr(options.onContextEnd, 'warn'),
@@ -270,6 +288,8 @@ function check(options: ResolvedOptions): void {
   checkDuration('commandTimeout', options.commandTimeout, 'positive')
   checkDuration('unavailableTimeoutMs', options.unavailableTimeoutMs, 'positive')
   checkDuration('releaseWaitMs', options.releaseWaitMs, 'zero')
+  checkDuration('waitMs', options.waitMs, 'zero')
+  checkLease('leaseMs', options.leaseMs)
   checkDuration('maxHoldMs', options.maxHoldMs, 'positive')
   checkOneOf('bareCalls', options.bareCalls, ['warn', 'allow', 'throw'])
   checkOneOf('onContextEnd', options.onContextEnd, ['warn', 'release', 'keep'])

@@ -43,7 +43,7 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
   },
   'a loss leaves those in line whom the lock was passed on to': {
     file: 'core/src/acquire/acquisition.ts',
-    find: "reason === 'expired' || reason === 'forced' || wasPassedOn",
+    find: "reason === 'expired' || this.entry.hasLateCopies || wasPassedOn",
     replace: "reason === 'expired'",
     test: PASSING,
     only: 'found by a re-entry',

@@ -86,7 +86,10 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     request: AcquireRequest,
     private readonly finish: Finish<T>,
   ) {
-    this.limits = limitsOf(request.options, request.defaultWaitMs, session.contexts)
+    const { options, defaultWaitMs } = request
+    // What one of several locks is asked for was decided for all of them.
+    const defaults = { waitMs: defaultWaitMs, leaseMs: request.whole ? undefined : session.options.leaseMs }
+    this.limits = limitsOf(options, defaults, session.contexts)
     this.place = request.place
     this.ofCallback = request.ofCallback
     this.whole = request.whole
@@ -106,6 +109,10 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
 
   get leaseMs(): number | undefined {
     return this.limits.leaseMs
+  }
+
+  get isUnlimited(): boolean {
+    return this.limits.isUnlimited && !this.whole
   }
 
   get renews(): boolean {

@@ -1,4 +1,4 @@
-import { checkDuration, checkLease, checkOptions, checkSignal } from '../arguments/validate.js'
+import { checkLease, checkWait, checkOptions, checkSignal } from '../arguments/validate.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { InvalidArgumentError } from '../errors.js'
 import { OncePerName, warn } from '../events.js'
@@ -13,17 +13,20 @@ const warned = new OncePerName()
 
 /** All durations in milliseconds. */
 export interface AcquireOptions {
-  /** How long to wait. Default: no limit (`tryAcquire`: one attempt). 0: one attempt. */
+  /**
+   * How long to wait. Default: the client's `waitMs`, else no limit; `tryAcquire`: one attempt. 0: one attempt. Infinity: no
+   * limit, on purpose, and no process warning after a minute.
+   */
   waitMs?: number | undefined
   /**
    * The lease. Not renewed, unless `renew` is true: Redis frees the lock after it in any case. At most 24 days. Default:
-   * `lockWatchdogTimeout`, renewed by the watchdog.
+   * the client's `leaseMs`, else `lockWatchdogTimeout`, renewed by the watchdog.
    */
   leaseMs?: number | undefined
   /**
    * Whether the watchdog renews a lease of `leaseMs`, every third of it, for as long as the lock is held. Shorter than
    * `lockWatchdogTimeout`: a crashed holder blocks the lock for less time, with more renewals. Default: only without
-   * `leaseMs`.
+   * `leaseMs`, of the call and of the client.
    */
   renew?: boolean | undefined
   /** Ends the wait; the call rejects with its reason. */
@@ -45,30 +48,60 @@ export interface CallLimits {
   readonly leaseMs: number | undefined
   readonly renews: boolean
   readonly signal: AbortSignal | undefined
+  /** It waits without a limit, and nobody said so. */
+  readonly isUnlimited: boolean
+}
+
+/** What a call has that does not say otherwise. */
+export interface CallDefaults {
+  /** undefined: no limit. */
+  readonly waitMs: number | undefined
+  /** undefined: that of the watchdog, renewed. */
+  readonly leaseMs: number | undefined
 }
 
 /** The limits of most calls. */
-const NO_LIMITS: CallLimits = { waitMs: undefined, leaseMs: undefined, renews: true, signal: undefined }
+const NO_LIMITS: CallLimits = {
+  waitMs: undefined,
+  leaseMs: undefined,
+  renews: true,
+  signal: undefined,
+  isUnlimited: true,
+}
 
 /**
- * @param defaultWaitMs the wait if the options have none, ms; undefined: no limit
  * @param contexts adds the signals of the contexts around the call
  * @throws InvalidArgumentError
  */
 export function limitsOf(
   options: AcquireOptions,
-  defaultWaitMs: number | undefined,
+  defaults: CallDefaults,
   contexts: { signalBeside(signal: AbortSignal | undefined): AbortSignal | undefined },
 ): CallLimits {
   checkOptions('options', options, ACQUIRE_OPTIONS)
-  const { waitMs = defaultWaitMs, leaseMs, renew = leaseMs === undefined, signal: given } = options
-  checkDuration('waitMs', waitMs, 'zero')
+  const {
+    waitMs = defaults.waitMs,
+    leaseMs = defaults.leaseMs,
+    renew = leaseMs === undefined,
+    signal: given,
+  } = options
+  checkWait('waitMs', waitMs)
   checkLevelLease(leaseMs)
   checkRenew(renew, leaseMs)
   checkSignal(given)
   const signal = contexts.signalBeside(given)
   const hasNone = waitMs === undefined && leaseMs === undefined && !signal
-  return hasNone ? NO_LIMITS : { waitMs, leaseMs, renews: renew, signal }
+  return hasNone ? NO_LIMITS : limits(waitMs, leaseMs, renew, signal)
+}
+
+function limits(
+  waitMs: number | undefined,
+  leaseMs: number | undefined,
+  renews: boolean,
+  signal: AbortSignal | undefined,
+): CallLimits {
+  const isUnlimited = waitMs === undefined
+  return { waitMs: waitMs === Infinity ? undefined : waitMs, leaseMs, renews, signal, isUnlimited }
 }
 
 /** @throws InvalidArgumentError nothing would end a lease that has no length and is not renewed */

@@ -35,6 +35,13 @@ export function checkDuration(argument: string, value: unknown, min: 'zero' | 'p
   }
 }
 
+/** How long to wait: Infinity is without a limit, also where the client has a default. */
+export function checkWait(argument: string, value: unknown): void {
+  if (value !== Infinity) {
+    checkDuration(argument, value, 'zero')
+  }
+}
+
 /** Redis counts leases in whole milliseconds. */
 export function checkLease(argument: string, value: unknown): void {
   checkDuration(argument, value, 'positive')

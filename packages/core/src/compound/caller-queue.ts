@@ -120,6 +120,10 @@ class CallerQueue implements ReportedWait {
     return this.call.lockName
   }
 
+  get isUnlimited(): boolean {
+    return this.call.isUnlimited
+  }
+
   get startedAt(): number {
     return this.call.startedAt
   }

@@ -43,6 +43,8 @@ export class CompoundCall {
   readonly waitMs: number | undefined
   readonly leaseMs: number | undefined
   readonly renews: boolean
+  /** It waits without a limit, and nobody said so. */
+  readonly isUnlimited: boolean
   readonly origin: CallSite | null
   readonly ofCallback: boolean
   readonly signal: AbortSignal | undefined
@@ -61,7 +63,9 @@ export class CompoundCall {
     private readonly request: CompoundRequest,
   ) {
     const { options, defaultWaitMs, origin, ofCallback } = request
-    const { waitMs, leaseMs, renews, signal } = limitsOf(options, defaultWaitMs, session.contexts)
+    const defaults = { waitMs: defaultWaitMs, leaseMs: session.options.leaseMs }
+    const { waitMs, leaseMs, renews, signal, isUnlimited } = limitsOf(options, defaults, session.contexts)
+    this.isUnlimited = isUnlimited
     this.waitMs = waitMs
     this.leaseMs = leaseMs
     this.renews = renews

@@ -52,7 +52,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   protected abstract begun(hold: CompoundHold, call: CompoundCall): void
 
   /**
-   * Waits without a limit until the caller holds the lock.
+   * Waits until the caller holds the lock: without a limit, unless the client has `waitMs`.
    * @param leaseMs the lease of every member, not renewed. Default: renewed until `unlock`
    * @throws as `lock` of a member
    */
@@ -107,7 +107,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     const origin = here ?? { context: own as Context, frame: null }
     const isUnscoped = here === null
     const calledFrom = isUnscoped ? this.session.origins.of('wait', 'withLock') : null
-    const limits = { defaultWaitMs: undefined, ofCallback: true }
+    const limits = { defaultWaitMs: this.session.options.waitMs, ofCallback: true }
     const call = { bareMethod: null, ...limits, origin, isUnscoped, calledFrom }
     const toTaken = (taken: Obtained): Taken<CompoundHold> => {
       const hold = holdOrThrow(taken)
@@ -211,7 +211,11 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     }
   }
 
-  private request(method: string, isRedissonStyle: boolean, defaultWaitMs?: number): CallRequest {
+  private request(
+    method: string,
+    isRedissonStyle: boolean,
+    defaultWaitMs = this.session.options.waitMs,
+  ): CallRequest {
     const origin = placeToAcquire(this.session.contexts, this.thread)
     const isUnscoped = origin === null
     const calledFrom = this.session.origins.of('call', method)

@@ -72,7 +72,7 @@ function lockOf({ options, naming }: Guard, self: unknown, args: unknown[]): Any
 }
 
 function limitsOf(options: LockedOptions<unknown[]>, args: unknown[]): AcquireOptions {
-  const { onBusy, waitMs = onBusy === 'wait' ? undefined : 0, leaseMs, renew, signal } = options
+  const { onBusy, waitMs = onBusy === 'wait' ? Infinity : 0, leaseMs, renew, signal } = options
   return { waitMs, leaseMs, renew, signal: signal?.(...args) }
 }
 

@@ -5,7 +5,7 @@ import type { AnyLock } from '../locks/any-lock.js'
 import { checkLevelLease, checkRenew } from '../acquire/acquire-options.js'
 import {
   checkClient,
-  checkDuration,
+  checkWait,
   checkFunction,
   checkName,
   checkOneOf,
@@ -78,7 +78,7 @@ export function checkLockedOptions(options: LockedOptions<never>): void {
   if (signal !== undefined) {
     checkFunction('signal', signal)
   }
-  checkDuration('waitMs', waitMs, 'zero')
+  checkWait('waitMs', waitMs)
   checkLevelLease(leaseMs)
   if (renew !== undefined) {
     checkRenew(renew, leaseMs)

@@ -2,6 +2,7 @@ import type { Ticket } from '@holdfast/waiter'
 import type { EventHub, LockEvents } from '../events.js'
 import { FixedDelayQueue } from '../runtime/fixed-delay-queue.js'
 import type { Clock } from '../runtime/runtime.js'
+import { EndlessWaits } from './endless-waits.js'
 
 export type WaitFacts = Pick<LockEvents['waiting'], 'holder' | 'placeInLine'> &
   Partial<Pick<LockEvents['waiting'], 'permits'>>
@@ -11,6 +12,10 @@ export interface ReportedWait {
   readonly lockName: string
   /** When the call began, on the client's clock. */
   readonly startedAt: number
+  /** It waits without a limit, and nobody said that it may. */
+  readonly isUnlimited: boolean
+  /** A kind of thing, if it is no lock. */
+  readonly what?: string
   /** The facts at the time of the report. */
   explain?(): WaitFacts
 }
@@ -22,6 +27,7 @@ type Position = Pick<Ticket<unknown>, 'ahead'>
 /** Reports waiting callers, each after the threshold, with one timer for all of them. */
 export class WaitReporter {
   private readonly pending: FixedDelayQueue<ReportedWait, Position>
+  private readonly endless: EndlessWaits
 
   constructor(
     private readonly events: EventHub,
@@ -30,6 +36,7 @@ export class WaitReporter {
     /** Runs before listeners are called from the timer. */
     beforeResume: () => void,
   ) {
+    this.endless = new EndlessWaits(clock)
     this.pending = new FixedDelayQueue(clock, {
       delayMs: thresholdMs,
       beforeDue: beforeResume,
@@ -39,6 +46,9 @@ export class WaitReporter {
 
   /** The call sleeps, or is queued behind others. A listener added later sees only waits that begin after that. */
   parked(wait: ReportedWait, ticket: Position): void {
+    if (wait.isUnlimited) {
+      this.endless.parked(wait)
+    }
     if (!this.events.hasListeners('waiting')) {
       return
     }
@@ -52,6 +62,11 @@ export class WaitReporter {
   /** The wait has ended, with any outcome. */
   ended(wait: ReportedWait): void {
     this.pending.remove(wait)
+    this.endless.ended(wait)
+  }
+
+  close(): void {
+    this.endless.close()
   }
 
   private tell(wait: ReportedWait, { ahead: aheadHere }: Position): void {

@@ -43,9 +43,10 @@ export class Lock implements AnyLock<Hold> {
   }
 
   /**
-   * Waits without a limit until the caller holds the lock.
-   * @param leaseMs the lease, not renewed: Redis frees the lock after it in any case. Default: renewed until `unlock`
-   * @throws InvalidArgumentError, LockLostError (a re-entry into a lost lock), SelfDeadlockError,
+   * Waits until the caller holds the lock: without a limit, unless the client has `waitMs`.
+   * @param leaseMs the lease, not renewed: Redis frees the lock after it in any case. Default: the client's `leaseMs`, else
+   *   renewed until `unlock`
+   * @throws LockTimeoutError after the client's `waitMs`; InvalidArgumentError, LockLostError (a re-entry into a lost lock), SelfDeadlockError,
    *   ContextRequiredError, RedisUnavailableError (no answer for `unavailableTimeoutMs`), WrongTypeError,
    *   ClientClosedError
    */
@@ -135,11 +136,11 @@ export class Lock implements AnyLock<Hold> {
   }
 
   /**
-   * Waits until the caller holds the lock: at most `waitMs`, by default without a limit.
+   * Waits until the caller holds the lock: at most `waitMs`, by default the client's, else without a limit.
    * @throws LockTimeoutError another owner still holds it after `waitMs`; the reason of `signal`; else as `lock`
    */
   acquire(options: AcquireOptions = {}): Promise<Hold> {
-    return this.obtain('acquire', options, undefined, holdOrThrow)
+    return this.obtain('acquire', options, this.session.options.waitMs, holdOrThrow)
   }
 
   /** Tries once, or waits up to `waitMs` if given. @returns null: another owner holds the lock */
@@ -164,7 +165,8 @@ export class Lock implements AnyLock<Hold> {
     const place = this.place()
     const bare = place ? null : { calls: this.bare, method }
     const calledFrom = this.session.origins.of('call', method)
-    const request = { options, defaultWaitMs: undefined, place, ofCallback: false, bare, calledFrom }
+    const defaultWaitMs = this.session.options.waitMs
+    const request = { options, defaultWaitMs, place, ofCallback: false, bare, calledFrom }
     return obtain(this.session, this.protocol, request, this.session.origins.noted(calledFrom, finish))
   }
 

@@ -27,7 +27,7 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
   }
   const request = {
     options,
-    defaultWaitMs: undefined,
+    defaultWaitMs: session.options.waitMs,
     place: around,
     ofCallback: true,
     bare: null,

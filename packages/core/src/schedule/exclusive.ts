@@ -150,7 +150,7 @@ async function beginAndRun<T>(
   const { name, locks, limits, untold } = schedule
   const { session, command } = scheduleOf(locks, name)
   const commands = new TickCommands(session, command)
-  const hold = await locks.getLock(name).tryAcquire()
+  const hold = await locks.getLock(name).tryAcquire({ renew: true })
   if (!hold) {
     if (tick !== undefined) {
       // Harmless if the other run has this very tick: its own record replaces this one.

@@ -76,7 +76,8 @@ export class CountDownLatch {
     checkOptions('options', options, WAIT_OPTIONS)
     const limits = waitLimits(options, this.session.contexts)
     const { waiter, waitReporter, runtime } = this.session
-    const waiting: ReportedWait = { lockName: this.name, startedAt: runtime.now() }
+    const { isUnlimited } = limits
+    const waiting: ReportedWait = { lockName: this.name, startedAt: runtime.now(), isUnlimited, what: WHAT }
     const wait: WaitRequest<true> = {
       queue: localName('latch', this.key),
       topic: this.channel,

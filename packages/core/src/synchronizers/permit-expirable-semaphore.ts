@@ -7,6 +7,7 @@ import {
   releaseExpirable,
   updateLease,
 } from '../scripts/permit-semaphore.js'
+import type { CallDefaults } from '../acquire/acquire-options.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkFunction, checkLease, checkOneOf, checkOptions, checkRequired } from '../arguments/validate.js'
 import { randomHex } from '../runtime/runtime.js'
@@ -53,7 +54,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
 
   /** Waits for a permit as an object, which reports its loss and can be renewed. @throws as `acquire` */
   async acquirePermit(options: HeldPermitOptions): Promise<Permit> {
-    const { ttlMs, renew } = termsOf(options, this.session.options.lockWatchdogTimeout)
+    const { ttlMs, renew } = termsOf(options, this.session.options)
     const { waitMs, signal } = options
     return borrow(this.session, {
       lockName: this.name,
@@ -124,9 +125,10 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   private waitFor(permits: number, options: PermitLeaseOptions): PermitWait<TakenPermits> {
     checkOptions('options', options, PERMIT_LEASE_OPTIONS)
     checkCount('permits', permits, 1)
-    const limits = waitLimits(options, this.session.contexts)
-    checkLease('leaseMs', options.leaseMs)
-    const source = this.sourceOf(permits, options.leaseMs)
+    const limits = waitLimits(options, this.session.contexts, this.session.options.waitMs)
+    const { leaseMs = this.session.options.leaseMs } = options
+    checkLease('leaseMs', leaseMs)
+    const source = this.sourceOf(permits, leaseMs)
     return new PermitWait(this.session, this.commands, source, limits)
   }
 
@@ -175,17 +177,17 @@ const TERMS_RULE =
 /** @throws InvalidArgumentError */
 function termsOf(
   options: HeldPermitOptions | undefined,
-  watchdogMs: number,
+  { lockWatchdogTimeout, leaseMs: usualMs }: CallDefaults & { readonly lockWatchdogTimeout: number },
 ): { ttlMs: number; renew: boolean } {
   if (options === undefined) {
     throw new InvalidArgumentError('options', options, TERMS_RULE)
   }
   checkOptions('options', options, HELD_PERMIT_OPTIONS)
-  const { leaseMs, renew = false } = options
+  const { renew = false, leaseMs = renew ? undefined : usualMs } = options
   checkOneOf('renew', renew, [true, false])
   checkLease('leaseMs', leaseMs)
   if (renew === (leaseMs !== undefined)) {
     throw new InvalidArgumentError('options', options, `${TERMS_RULE}. One of the two, not both`)
   }
-  return { ttlMs: leaseMs ?? watchdogMs, renew }
+  return { ttlMs: leaseMs ?? lockWatchdogTimeout, renew }
 }

@@ -9,7 +9,7 @@ import type { Session } from '../client/session.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import type { Operation } from './operations.js'
 import { enterSeen, leaveSeen, type SeenPermits } from './seen-permits.js'
-import { limitWait, type WaitOptions } from './wait-limits.js'
+import { limitWait, type WaitLimits } from './wait-limits.js'
 import { namingKind } from './wrong-kind.js'
 
 /** The result of one try. */
@@ -57,9 +57,17 @@ export class PermitWait<T> implements ReportedWait {
     private readonly session: Session,
     private readonly commands: CountedCommands,
     private readonly source: PermitSource<T>,
-    private readonly options: WaitOptions,
+    private readonly options: WaitLimits,
   ) {
     this.startedAt = session.runtime.now()
+  }
+
+  get what(): string {
+    return this.source.what
+  }
+
+  get isUnlimited(): boolean {
+    return this.options.isUnlimited
   }
 
   get lockName(): string {

@@ -127,7 +127,7 @@ export class Semaphore {
   private waitFor(options: PermitOptions): PermitWait<true> | null {
     const { permits = 1 } = options
     checkCount('permits', permits, 0)
-    const limits = waitLimits(options, this.session.contexts)
+    const limits = waitLimits(options, this.session.contexts, this.session.options.waitMs)
     limits.signal?.throwIfAborted()
     this.session.assertOpen(this.name)
     if (permits === 0) {

@@ -2,10 +2,10 @@ import type { WaitRequest } from '@holdfast/waiter'
 import { ANSWER_MS } from '../acquire/acquire-options.js'
 import type { Contexts } from '../contexts.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
-import { checkDuration, checkSignal } from '../arguments/validate.js'
+import { checkSignal, checkWait } from '../arguments/validate.js'
 
 export interface WaitOptions {
-  /** How long to wait, ms. Default: no limit. 0: one attempt. */
+  /** How long to wait, ms. Default: the client's `waitMs`, else no limit; of a latch no limit. 0: one attempt. Infinity: no limit. */
   waitMs?: number | undefined
   /** Ends the wait; the call rejects with its reason. */
   signal?: AbortSignal | undefined
@@ -13,15 +13,30 @@ export interface WaitOptions {
 
 export const WAIT_OPTIONS: KnownKeys<WaitOptions> = { waitMs: true, signal: true }
 
+/** The limits of a wait. */
+export interface WaitLimits {
+  /** undefined: no limit. */
+  readonly waitMs: number | undefined
+  readonly signal: AbortSignal | undefined
+  /** It waits without a limit, and nobody said so. */
+  readonly isUnlimited: boolean
+}
+
 /** The limits of a call: its own, and the signals of contexts around it. @throws InvalidArgumentError */
-export function waitLimits({ waitMs, signal }: WaitOptions, contexts: Contexts): WaitOptions {
-  checkDuration('waitMs', waitMs, 'zero')
+export function waitLimits(
+  { waitMs: given, signal }: WaitOptions,
+  contexts: Contexts,
+  defaultWaitMs?: number,
+): WaitLimits {
+  const waitMs = given ?? defaultWaitMs
+  checkWait('waitMs', waitMs)
   checkSignal(signal)
-  return { waitMs, signal: contexts.signalBeside(signal) }
+  const limitMs = waitMs === Infinity ? undefined : waitMs
+  return { waitMs: limitMs, signal: contexts.signalBeside(signal), isUnlimited: waitMs === undefined }
 }
 
 /** Writes the limits into a wait's request. */
-export function limitWait<T>(wait: WaitRequest<T>, { waitMs, signal }: WaitOptions): WaitRequest<T> {
+export function limitWait<T>(wait: WaitRequest<T>, { waitMs, signal }: WaitLimits): WaitRequest<T> {
   if (waitMs !== undefined) {
     wait.timeoutMs = waitMs
     wait.answerMs = ANSWER_MS

@@ -48,7 +48,11 @@ describe('the number of a try', () => {
     } as unknown as Session
     const { source, numbers } = answering(answers)
     const commands = new CountedCommands(session, new Operations(session))
-    const taken = await new PermitWait(session, commands, source, { waitMs: 5_000 }).obtain()
+    const taken = await new PermitWait(session, commands, source, {
+      waitMs: 5_000,
+      signal: undefined,
+      isUnlimited: false,
+    }).obtain()
     await waiter.close(new Error('over'))
     expect(taken).toEqual({ value: 'it' })
     return numbers

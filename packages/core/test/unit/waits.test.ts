@@ -22,7 +22,11 @@ const waitsOf = (thresholdMs: number): WaitReporter =>
   new WaitReporter(events, clock, thresholdMs, () => {
     resumed += 1
   })
-const wait = (lockName: string): ReportedWait => ({ lockName, startedAt: clock.now() })
+const wait = (lockName: string): ReportedWait => ({
+  lockName,
+  startedAt: clock.now(),
+  isUnlimited: false,
+})
 const listen = (): void => {
   events.on('waiting', (event) => heard.push(event))
 }

@@ -1,0 +1,156 @@
+import { describe, expect, it } from '@jest/globals'
+import { InvalidArgumentError, LockTimeoutError, type LockClient } from '../../src/index.js'
+import { backgroundRuntime, type Clock } from '../../src/runtime/runtime.js'
+import { eventually, sleep, useHarness } from './support/harness.js'
+import { exclusiveKinds } from './support/lock-kinds.js'
+import { useWarnings } from './support/warnings.js'
+
+const LEASE_MS = 20_000
+
+/** A clock on which a minute that is waited for is over in a moment. */
+function minutesInAMoment(): Clock {
+  let skippedMs = 0
+  return {
+    now: () => backgroundRuntime.now() + skippedMs,
+    wallNow: () => backgroundRuntime.wallNow() + skippedMs,
+    setTimer: (delayMs, fire) => {
+      if (delayMs !== 60_000) {
+        return backgroundRuntime.setTimer(delayMs, fire)
+      }
+      return backgroundRuntime.setTimer(300, () => {
+        skippedMs += delayMs
+        fire()
+      })
+    },
+  }
+}
+
+describe.each(exclusiveKinds)('defaults of a client: $name', (kind) => {
+  const harness = useHarness()
+
+  it('waitMs limits each call that would wait for ever; a try stays one attempt', async () => {
+    const locks = await harness.client({ waitMs: 20 })
+    const lock = kind.of(locks, harness.name())
+    const hold = await kind.rivalOf(await harness.client(), harness.name()).acquire()
+    for (const call of [
+      () => lock.acquire(),
+      () => lock.lock(),
+      () => lock.lock(1_000),
+      () => lock.withLock(() => undefined),
+    ]) {
+      await expect(call()).rejects.toThrow(LockTimeoutError)
+    }
+    let waits = 0
+    locks.on('waiting', () => (waits += 1))
+    expect([await lock.tryLock(), await lock.tryAcquire()]).toEqual([false, null])
+    expect(waits).toBe(0)
+    const wait = lock.acquire({ waitMs: Infinity })
+    await sleep(100)
+    await hold.release()
+    await (await wait).release()
+  })
+
+  it('leaseMs is the lease of each call without one, not renewed but with renew', async () => {
+    const locks = await harness.client({ leaseMs: LEASE_MS })
+    const lock = kind.of(locks, harness.name())
+    const lifeOf = async (taking: Promise<unknown>): Promise<number> => {
+      await taking
+      const left = await lock.remainTimeToLive()
+      await lock.forceUnlock()
+      return left
+    }
+    locks.on('lost', () => undefined)
+    expect(await lifeOf(lock.acquire())).toBeLessThanOrEqual(LEASE_MS)
+    expect(await lifeOf(lock.lock())).toBeLessThanOrEqual(LEASE_MS)
+    expect(await lifeOf(lock.tryLock())).toBeLessThanOrEqual(LEASE_MS)
+    expect(await lifeOf(lock.acquire({ renew: true }))).toBeLessThanOrEqual(LEASE_MS)
+    expect(await lifeOf(lock.acquire({ leaseMs: 2 * LEASE_MS }))).toBeGreaterThan(LEASE_MS)
+  })
+})
+
+describe('defaults of a client', () => {
+  const harness = useHarness()
+
+  it('are those of semaphores and their permits', async () => {
+    const locks = await harness.client({ waitMs: 20, leaseMs: LEASE_MS })
+    const semaphore = locks.getSemaphore(harness.name('a'))
+    await semaphore.trySetPermits(1)
+    await semaphore.acquire()
+    await expect(semaphore.acquire()).rejects.toThrow(LockTimeoutError)
+    await harness.admin.del(harness.name('a'))
+    const permits = locks.getPermitExpirableSemaphore(harness.name('b'))
+    await permits.trySetPermits(1)
+    const permit = await permits.acquirePermit({})
+    expect(permit.trustedForMs).toBeLessThan(LEASE_MS)
+    await expect(permits.acquire()).rejects.toThrow(LockTimeoutError)
+    await permit.release()
+    await Promise.all(
+      (await harness.admin.keys(`*${harness.name('b')}*`)).map((key) => harness.admin.del(key)),
+    )
+  })
+
+  it.each([{ waitMs: -1 }, { waitMs: Infinity }, { leaseMs: 0 }, { leaseMs: 2 ** 31 }])(
+    'are refused where they make no sense: %j',
+    async (options) => {
+      await expect(harness.client(options)).rejects.toThrow(InvalidArgumentError)
+    },
+  )
+})
+
+describe('a wait without a limit', () => {
+  const harness = useHarness()
+  const warnings = useWarnings()
+  const CODE = 'HOLDFAST_ENDLESS_WAIT'
+  const quick = (): Promise<LockClient> => harness.client({ clock: minutesInAMoment() })
+
+  it('that lasts a minute is told of, once per name, with the holder and what to do', async () => {
+    const holder = await harness.client({ clientName: 'the-holder' })
+    const locks = await quick()
+    const hold = await holder.getLock(harness.name()).acquire()
+    const waits = [1, 2].map(() => locks.getLock(harness.name()).acquire())
+    await eventually(() => warnings.of(CODE).length > 0)
+    const [warning, ...more] = await warnings.delivered(CODE)
+    expect(more).toEqual([])
+    expect(warning?.message).toMatch(/waited for 6\d s.*the-holder.*waitMs.*Infinity/)
+    await hold.release()
+    for (const wait of waits) {
+      await (await wait).release()
+    }
+  })
+
+  it('on purpose, or for oneself, is not told of by it; nor one that has a limit', async () => {
+    const holder = await harness.client()
+    const locks = await quick()
+    const hold = await holder.getLock(harness.name()).acquire()
+    const told = await holder.getLock(harness.name('told')).acquire()
+    const waits = [
+      locks.getLock(harness.name()).acquire({ waitMs: Infinity }),
+      locks.getLock(harness.name()).acquire({ waitMs: 600_000 }),
+      locks.getLock(harness.name('told')).acquire(),
+    ]
+    await eventually(() => warnings.of(CODE, harness.name('told')).length > 0)
+    expect(await warnings.delivered(CODE, harness.name())).toHaveLength(0)
+    await Promise.all([hold, told].map((each) => each.release()))
+    for (const wait of waits) {
+      await (await wait).release()
+    }
+  })
+
+  it('for permits, and for a latch, is told of too', async () => {
+    const locks = await quick()
+    const semaphore = locks.getSemaphore(harness.name('seats'))
+    await semaphore.trySetPermits(0)
+    const latch = locks.getCountDownLatch(harness.name('steps'))
+    await latch.trySetCount(1)
+    const waits = [semaphore.acquire(2), latch.await()]
+    await eventually(() => warnings.of(CODE).length === 2)
+    const messages = warnings.of(CODE).map(({ message }) => message)
+    expect(messages.join()).toMatch(/a semaphore "[^"]*seats".*2 permits, and 0 of them/)
+    expect(messages.join()).toMatch(/a count-down latch "[^"]*steps".*counted it down/)
+    await semaphore.release(2)
+    await latch.countDown()
+    await Promise.all(waits)
+    await semaphore.release(0)
+    await harness.admin.del(harness.name('seats'))
+  })
+})
