@@ -38,7 +38,7 @@ const cellsOf = async (server, smoke) => {
   const cells = {}
   for (const [column, extent] of Object.entries(plan).filter(([, each]) => each !== undefined)) {
     log(`${name}: ${extent} on ${column === 'single' ? 'one server' : 'a cluster of three primaries'}`)
-    const outcome = await run[column](found.path, extent, interrupted)
+    const outcome = await run[column](name, found.path, extent, interrupted)
     outcome.failures.forEach((each) => log(`${name}: ${each}`))
     cells[column] = cellOf(outcome, extent)
   }

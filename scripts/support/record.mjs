@@ -53,10 +53,11 @@ export const publish = async (table, commit, rows) => {
  * @param {boolean} [counted] whether their number says something
  * @returns {Cell}
  */
-export const cellOf = ({ passed, failed, failures }, extent, counted = true) => {
+export const cellOf = ({ passed, failed, failures, again = [] }, extent, counted = true) => {
   if (passed > 0 && failed === 0) {
     const tests = counted ? `, ${passed.toLocaleString('en-US')} tests` : ''
-    return { state: 'passed', said: extent + tests }
+    const second = again.length > 0 ? `; ${again.join(', ')} in a second run, alone` : ''
+    return { state: 'passed', said: extent + tests + second }
   }
   const names = failures.map((each) => each.split('\n')[0]).join('; ')
   return { state: 'failed', said: `${extent}, ${failed} of ${passed + failed} failed: ${names}` }

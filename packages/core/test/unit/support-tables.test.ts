@@ -7,7 +7,10 @@ const { withTables, PAGES } = (await import(script('support/tables.mjs'))) as {
   PAGES: readonly string[]
 }
 const { cellOf } = (await import(script('support/record.mjs'))) as {
-  cellOf: (outcome: { passed: number; failed: number; failures: string[] }, extent: string) => object
+  cellOf: (
+    outcome: { passed: number; failed: number; failures: string[]; again?: string[] },
+    extent: string,
+  ) => object
 }
 const { parseArguments } = (await import(script('servers/arguments.mjs'))) as {
   parseArguments: (args: string[]) => { servers: { family: string; release: string }[] }
@@ -68,6 +71,13 @@ describe('a table of what runs on what', () => {
     const written = JSON.parse(read('docs/support.json')) as object
     for (const page of PAGES) expect(withTables(page, read(page), written)).toBe(read(page))
     expect(pages.filter((page) => /<!-- support: /.test(read(page))).sort()).toEqual([...PAGES].sort())
+  })
+
+  it('names the suites that passed in a second run only', () => {
+    expect(cellOf({ passed: 7, failed: 0, failures: [], again: ['reentry'] }, 'contract')).toEqual({
+      state: 'passed',
+      said: 'contract, 7 tests; reentry in a second run, alone',
+    })
   })
 
   it('says that a run without a test has failed', () => {
