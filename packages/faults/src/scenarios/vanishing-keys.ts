@@ -65,12 +65,15 @@ const partsIn = ({ files }: Part): string[] =>
 /** How long after its key had gone a holder was told that it has the lock no longer. */
 const toldIn = (events: readonly HistoryEvent[]): { times: number; longestMs: number } => {
   const goneAt = new Map<string, number>()
+  const takenAt = new Map<string, number>()
   let [times, longestMs] = [0, 0]
   for (const event of events) {
     if (event.kind === 'fault' && event.class === 'lock-loss' && event.lock !== undefined)
       goneAt.set(event.lock, event.atMs)
+    if (event.kind === 'acquired') takenAt.set(event.owner, event.atMs)
     const at = event.kind === 'lost' && event.reason === 'gone' ? goneAt.get(event.lock) : undefined
-    if (at === undefined) continue
+    // A release finds a lease that has ended gone, too.
+    if (at === undefined || event.kind !== 'lost' || at < (takenAt.get(event.owner) ?? Infinity)) continue
     times += 1
     longestMs = Math.max(longestMs, event.atMs - at)
   }

@@ -4,7 +4,7 @@ import { KEPT } from './keeper.js'
 /** How long a transaction that is over still explains a call: what it left undone is done again after a second. */
 const REPAIR_MS = 1_500
 
-/** A call that has not been answered by the end of its wait is given so long before its outcome is unknown. */
+/** One attempt that is not answered for so long has a slow machine. */
 const LATE_MS = 200
 
 type AcquireBegin = Extract<HistoryEvent, { kind: 'acquire-begin' }>
@@ -44,7 +44,8 @@ export const checkExplained = (events: readonly HistoryEvent[], leaseMs: number)
     if (event.kind === 'acquire-begin') begun.set(event.attempt, event)
     const begin = event.kind === 'failed' ? begun.get(event.attempt) : undefined
     if (event.kind === 'failed' && begin) {
-      const isLate = atMs - begin.atMs > (begin.deadlineMs ?? 0) + LATE_MS
+      // QUEUED is answered at once; what waited to its end had no answer in time.
+      const isLate = atMs - begin.atMs >= Math.max(begin.deadlineMs ?? 0, LATE_MS)
       if (!isLate && since(begin.atMs - REPAIR_MS).length === 0)
         return [`I2 ${event.lock}: ${process} was told ${event.code} without a transaction`]
     }

@@ -123,8 +123,12 @@ export class Caller {
           await inner.release()
           await expectCount(lock, held.hold, 1)
         } finally {
-          await inner?.release()
-          await release(history, held)
+          try {
+            await inner?.release()
+          } finally {
+            // Whatever the inner release met: a hold that nobody gives back would be renewed for good.
+            await release(history, held)
+          }
         }
       }),
     )
