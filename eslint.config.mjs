@@ -116,7 +116,7 @@ export default tseslint.config(
     rules: imports(noTesting, noDependency),
   },
   {
-    files: ['packages/{bullmq,otel}/src/**/*.ts'],
+    files: ['packages/{bullmq,otel,redlock,redis-semaphore}/src/**/*.ts'],
     rules: imports(noTesting, noClient, forbid(['@holdfast/*/*'], 'Only the public entry of core.')),
   },
   {
@@ -137,6 +137,11 @@ export default tseslint.config(
     // How long an application waits for its own requests; it has no Runtime.
     files: ['packages/nestjs/src/running-requests.ts'],
     rules: { 'no-restricted-properties': 'off' },
+  },
+  {
+    // Drop-ins keep time as what they stand for does: by the wall clock, and without a client of their own.
+    files: ['packages/{redlock,redis-semaphore}/src/process-clock.ts'],
+    rules: { ...anyRuntime, ...importsOfRuntime(noTesting, noClient) },
   },
   {
     files: ['packages/core/src/redis/load-client.ts'],

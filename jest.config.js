@@ -19,7 +19,7 @@ const sources = {
 
 // What asks what Redis and Holdfast do, whichever client carries it.
 const CARRIED_BY_ANY = [
-  '/packages/(testing|faults|nestjs|bullmq|otel)/',
+  '/packages/(testing|faults|nestjs|bullmq|otel|redlock|redis-semaphore)/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...[
@@ -111,7 +111,7 @@ const LEFT_TO_CLIENTS = [
 ]
 // Options and ways of one client.
 const OF_IOREDIS = [
-  '/packages/(testing|faults|bullmq|otel)/',
+  '/packages/(testing|faults|bullmq|otel|redlock|redis-semaphore)/',
   'ioredis-',
   'cluster',
   'sentinel',

@@ -62,6 +62,7 @@ const code = async (declarations) => {
 
 class Surface {
   #all
+  #default
   #checker
   #folder
   #symbols
@@ -85,7 +86,13 @@ class Surface {
     // The reports of the other entries have them.
     const others = entries.filter(({ name }) => name !== entry.name).flatMap(exportsOf)
     this.#elsewhere = new Set(others.map((symbol) => this.#targetOf(symbol)))
-    this.#symbols = exportsOf(entry).map((symbol) => {
+    const exported = exportsOf(entry)
+    const main = exported.find(({ name }) => name === 'default')
+    this.#default = main && this.#resolve(main).name
+    const named = exported.filter((symbol) => symbol !== main)
+    if (main && !named.some(({ name }) => name === this.#default))
+      throw new Error(`${this.#default} is exported as default only`)
+    this.#symbols = named.map((symbol) => {
       const target = this.#resolve(symbol)
       if (symbol.name !== target.name) throw new Error(`${target.name} is exported as ${symbol.name}`)
       return target
@@ -94,12 +101,14 @@ class Surface {
 
   /** What comes from other packages of this workspace: their own reports have the declarations. */
   reExports() {
+    const main = this.#default ? [`export { ${this.#default} as default }`] : []
     return this.#symbols
       .filter((symbol) => !this.#isOwn(symbol))
       .map((symbol) => {
         const type = this.#typeOnly.has(symbol) || isTypeByItself(symbol) ? 'type ' : ''
         return `export ${type}{ ${symbol.name} } from '${this.#packageOf(symbol)}'`
       })
+      .concat(main)
   }
 
   exported() {

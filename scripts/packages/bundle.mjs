@@ -34,7 +34,10 @@ export const bundle = async (published) => {
   for (const [file, text] of await rollUpTypes(published, entries)) {
     files.set(`${file}.d.cts`, text.replaceAll(/(from ')(\.\/\w+)\.js'/g, "$1$2.cjs'"))
     // The same types, declared once: one class with private members is assignable to the other only if they are one.
-    files.set(`${file}.d.ts`, `export * from './${file}.cjs'\n`)
+    const all = [`export * from './${file}.cjs'\n`]
+    // A star leaves the default export out.
+    if (/^export \{[^}]*\bas default\b/m.test(text)) all.push(`export { default } from './${file}.cjs'\n`)
+    files.set(`${file}.d.ts`, all.join(''))
   }
   const licenses = thirdPartyLicenses(folder, [...inputs])
   if (licenses) files.set(NOTICES, licenses)

@@ -65,9 +65,9 @@ const typeOnlyNames = (source) =>
 /** A roll-up exports such classes as values, which the JavaScript beside it does not. */
 const withTypeOnlyExports = (code, typeOnly) => {
   let text = code
-  for (const { names, from, isType, start, end } of exportsIn(code).reverse()) {
+  for (const { names, texts, from, isType, start, end } of exportsIn(code).reverse()) {
     if (isType || from) continue
-    const list = (keep) => names.filter((name) => typeOnly.has(name) !== keep).join(', ')
+    const list = (keep) => texts.filter((_, i) => typeOnly.has(names[i]) !== keep).join(', ')
     const lines = [
       list(true) && `export { ${list(true)} };`,
       list(false) && `export type { ${list(false)} };`,
@@ -99,6 +99,8 @@ const exportsIn = (text) => {
     .filter((each) => ts.isExportDeclaration(each) && each.exportClause)
     .map((each) => ({
       names: each.exportClause.elements.map(({ name }) => name.text),
+      // With what it is called inside: `Redlock as default`.
+      texts: each.exportClause.elements.map((element) => element.getText(file)),
       from: each.moduleSpecifier?.text,
       isType: each.isTypeOnly,
       start: each.getStart(file),

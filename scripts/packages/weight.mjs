@@ -15,6 +15,7 @@ export const LIMITS = {
   '@holdfast/nestjs': { packed: 12_000, unpacked: 45_000, files: 8 },
   '@holdfast/bullmq': { packed: 12_000, unpacked: 40_000, files: 8 },
   '@holdfast/otel': { packed: 14_000, unpacked: 68_000, files: 8 },
+  '@holdfast/redlock': { packed: 20_000, unpacked: 80_000, files: 14 },
   holdfast: { packed: 5_000, unpacked: 12_000, files: 8 },
 }
 

@@ -1,0 +1,58 @@
+import { InvalidArgumentError, LockError, type LockHold } from '@holdfast/core'
+import { connectionClosed, lockClientOf } from './lock-clients.js'
+import type { RedisClient } from './redis-client.js'
+
+// The longest wait that one call of Holdfast takes: 24 days.
+const LONGEST_MS = 2_147_483_647
+
+/** What is to be locked on each Redis, and for how long. */
+export interface LockRequest {
+  readonly resources: readonly string[]
+  readonly duration: number
+}
+
+/** One of the Redis clients, as the keeper of all resources of a lock. */
+export class Member {
+  constructor(readonly client: RedisClient) {}
+
+  /**
+   * Takes all resources, or none. Each acquisition is an owner of its own, so that nobody re-enters.
+   * @param waitMs 0: one attempt; Infinity: no limit
+   * @returns null: somebody else had one of them for all that time
+   * @throws what `acquire` of a lock throws
+   */
+  async take({ resources, duration }: LockRequest, waitMs: number): Promise<LockHold | null> {
+    const thread = lockClientOf(this.client).thread()
+    const locks = [...new Set(resources)].map((name) => thread.getLock(name))
+    const [only, ...others] = locks
+    const lock = only && others.length === 0 ? only : thread.getMultiLock(...locks)
+    try {
+      return waitMs === Infinity
+        ? await lock.acquire({ leaseMs: duration })
+        : await lock.tryAcquire({ leaseMs: duration, waitMs: Math.min(waitMs, LONGEST_MS) })
+    } catch (error) {
+      // Closed because the connection has ended, which callers know of.
+      throw error instanceof LockError && error.code === 'CLIENT_CLOSED' ? connectionClosed(error) : error
+    }
+  }
+}
+
+/** What no Redis needs to be asked about. @throws InvalidArgumentError */
+export function checkRequest(resources: unknown, duration: unknown, durationName: string): void {
+  if (!Array.isArray(resources) || resources.length === 0) {
+    throw new InvalidArgumentError('resources', resources, 'a list of at least one name')
+  }
+  for (const resource of resources as unknown[]) {
+    if (typeof resource !== 'string' || resource === '') {
+      throw new InvalidArgumentError('resources', resource, 'a non-empty string each')
+    }
+  }
+  checkWhole(durationName, duration)
+}
+
+/** @throws InvalidArgumentError */
+export function checkWhole(name: string, value: unknown): void {
+  if (!Number.isInteger(value) || (value as number) <= 0 || (value as number) > LONGEST_MS) {
+    throw new InvalidArgumentError(name, value, `a whole number of milliseconds, from 1 to ${LONGEST_MS}`)
+  }
+}
