@@ -1,4 +1,4 @@
-import type { LockClient } from '@holdfast/core'
+import type { IoredisClient, IoredisCluster, NodeRedisClient } from '@holdfast/core'
 
 /** An ioredis `Redis` or `Cluster`, or a client of node-redis. */
-export type RedisClient = ConstructorParameters<typeof LockClient>[0]
+export type RedisClient = IoredisClient | IoredisCluster | NodeRedisClient

@@ -1,0 +1,5 @@
+export { LostLockError, TimeoutError } from './errors.js'
+export { Mutex } from './mutex.js'
+export { defaultTimeoutOptions } from './options.js'
+export type { LockOptions, TimeoutOptions } from './options.js'
+export type { RedisClient } from './redis-client.js'
