@@ -1,6 +1,7 @@
 import { BUGS_IN_HOLDING } from './bugs/in-holding.mjs'
 import { BUGS_IN_INTEGRATIONS } from './bugs/in-integrations.mjs'
 import { BUGS_IN_KINDS } from './bugs/in-kinds.mjs'
+import { BUGS_IN_FOREIGN_LOCKS } from './bugs/in-foreign-locks.mjs'
 import { BUGS_IN_GRANTS } from './bugs/in-grants.mjs'
 import { BUGS_IN_GRANTS_OF_PLAIN_LOCKS } from './bugs/in-grants-of-plain-locks.mjs'
 import { BUGS_IN_PASSING } from './bugs/in-passing.mjs'
@@ -25,6 +26,7 @@ export const PLANTED_BUGS = {
   ...BUGS_IN_KINDS,
   ...BUGS_IN_PASSING,
   ...BUGS_IN_PASSING_ALONG_A_LINE,
+  ...BUGS_IN_FOREIGN_LOCKS,
   ...BUGS_IN_GRANTS,
   ...BUGS_IN_GRANTS_OF_PLAIN_LOCKS,
   ...BUGS_IN_PERMITS,

@@ -10,6 +10,7 @@ import type { LockEventListener, LockEventName } from './events.js'
 import type { SpinLockOptions } from './protocols/backoff.js'
 import type { FencedLock } from './locks/fenced-lock.js'
 import type { FencedLockOptions } from './protocols/fenced-options.js'
+import type { LockOptions } from './protocols/lock-options.js'
 import type { Lock } from './locks/lock.js'
 import { warnOfShortWatchdog } from './acquire/acquire-options.js'
 import { LockFactory } from './lock-factory.js'
@@ -104,8 +105,8 @@ export class LockClient {
   }
 
   /** A reentrant lock. @throws InvalidArgumentError, ClientClosedError */
-  getLock(name: string): Lock {
-    return this.locks.lock(name, null)
+  getLock(name: string, options?: LockOptions): Lock {
+    return this.locks.lock(name, options, null)
   }
 
   /**
@@ -113,8 +114,8 @@ export class LockClient {
    * by at most two `resyncInterval`s.
    * @throws InvalidArgumentError, ClientClosedError
    */
-  getFairLock(name: string): Lock {
-    return this.locks.fairLock(name, null)
+  getFairLock(name: string, options?: LockOptions): Lock {
+    return this.locks.fairLock(name, options, null)
   }
 
   /**
@@ -147,16 +148,16 @@ export class LockClient {
    * A lock that its own holder cannot acquire again: the attempt fails with NotReentrantError.
    * @throws InvalidArgumentError, ClientClosedError
    */
-  getNonReentrantLock(name: string): Lock {
-    return this.locks.nonReentrantLock(name, null)
+  getNonReentrantLock(name: string, options?: LockOptions): Lock {
+    return this.locks.nonReentrantLock(name, options, null)
   }
 
   /**
    * A non-reentrant lock granted in order of arrival, like `getFairLock`. @throws InvalidArgumentError,
    * ClientClosedError
    */
-  getNonReentrantFairLock(name: string): Lock {
-    return this.locks.nonReentrantFairLock(name, null)
+  getNonReentrantFairLock(name: string, options?: LockOptions): Lock {
+    return this.locks.nonReentrantFairLock(name, options, null)
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { ForeignRule } from './arguments/foreign-locks.js'
 import type { ClientChannel } from './client/client-channel.js'
 import { membersOf, refuseSharedNodes } from './compound/members-argument.js'
 import { MultiLock } from './compound/multi-lock.js'
@@ -10,6 +11,7 @@ import { FairProtocol } from './protocols/fair.js'
 import { FencedLock } from './locks/fenced-lock.js'
 import { tokenRuleOf, type FencedLockOptions } from './protocols/fenced-options.js'
 import { FencedProtocol } from './protocols/fenced.js'
+import { checkLockOptions, foreignRuleIn, type LockOptions } from './protocols/lock-options.js'
 import type { LockProtocol } from './protocols/lock-protocol.js'
 import { Lock } from './locks/lock.js'
 import { NonReentrantFairProtocol, NonReentrantProtocol } from './protocols/non-reentrant.js'
@@ -28,47 +30,47 @@ export class LockFactory {
     private readonly inbox: ClientChannel,
   ) {}
 
-  lock(name: string, thread: CallSite | null): Lock {
-    this.check(name)
-    return this.make(new ReentrantProtocol(this.session, name), thread)
+  lock(name: string, options: LockOptions | undefined, thread: CallSite | null): Lock {
+    const foreign = this.check(name, options)
+    return this.make(new ReentrantProtocol(this.session, name, foreign), thread)
   }
 
-  fairLock(name: string, thread: CallSite | null): Lock {
-    this.check(name)
-    return this.make(new FairProtocol(this.session, name), thread)
+  fairLock(name: string, options: LockOptions | undefined, thread: CallSite | null): Lock {
+    const foreign = this.check(name, options)
+    return this.make(new FairProtocol(this.session, name, foreign), thread)
   }
 
   readWriteLock(name: string, options: ReadWriteLockOptions, thread: CallSite | null): ReadWriteLock {
     checkOptions('options', options, READ_WRITE_LOCK_OPTIONS)
     const { readersStandBack = true } = options
     checkOneOf('readersStandBack', readersStandBack, [true, false])
-    this.check(name)
+    const foreign = this.checkName(name, options)
     return new ReadWriteLock(
       name,
-      this.make(new ReadProtocol(this.session, name, readersStandBack), thread),
-      this.make(new WriteProtocol(this.session, name), thread),
+      this.make(new ReadProtocol(this.session, name, foreign, readersStandBack), thread),
+      this.make(new WriteProtocol(this.session, name, foreign), thread),
     )
   }
 
   fencedLock(name: string, options: FencedLockOptions | undefined, thread: CallSite | null): FencedLock {
-    this.check(name)
-    const protocol = new FencedProtocol(this.session, name, tokenRuleOf(options))
+    const foreign = this.checkName(name, options)
+    const protocol = new FencedProtocol(this.session, name, foreign, tokenRuleOf(options))
     return new FencedLock(this.session, protocol, thread)
   }
 
   spinLock(name: string, options: SpinLockOptions | undefined, thread: CallSite | null): Lock {
-    this.check(name)
-    return this.make(new SpinProtocol(this.session, name, backoffOf(options)), thread)
+    const foreign = this.checkName(name, options)
+    return this.make(new SpinProtocol(this.session, name, foreign, backoffOf(options)), thread)
   }
 
-  nonReentrantLock(name: string, thread: CallSite | null): Lock {
-    this.check(name)
-    return this.make(new NonReentrantProtocol(this.session, name), thread)
+  nonReentrantLock(name: string, options: LockOptions | undefined, thread: CallSite | null): Lock {
+    const foreign = this.check(name, options)
+    return this.make(new NonReentrantProtocol(this.session, name, foreign), thread)
   }
 
-  nonReentrantFairLock(name: string, thread: CallSite | null): Lock {
-    this.check(name)
-    return this.make(new NonReentrantFairProtocol(this.session, name), thread)
+  nonReentrantFairLock(name: string, options: LockOptions | undefined, thread: CallSite | null): Lock {
+    const foreign = this.check(name, options)
+    return this.make(new NonReentrantFairProtocol(this.session, name, foreign), thread)
   }
 
   /** @throws InvalidArgumentError, ClientClosedError */
@@ -92,11 +94,18 @@ export class LockFactory {
     return lock
   }
 
+  /** For a kind without options of its own. @throws InvalidArgumentError, ClientClosedError */
+  private check(name: string, options: LockOptions | undefined): ForeignRule {
+    checkLockOptions(options)
+    return this.checkName(name, options)
+  }
+
   /** @throws InvalidArgumentError, ClientClosedError */
-  private check(name: string): void {
+  private checkName(name: string, options: LockOptions | undefined): ForeignRule {
     checkName(name)
     this.session.assertOpen(name)
     void this.inbox.open()
+    return foreignRuleIn(this.session, options)
   }
 
   private make(protocol: LockProtocol, thread: CallSite | null): Lock {

@@ -25,6 +25,8 @@ export interface LockHolder {
   readonly traceparent?: string
   /** Number of further owners: other readers. Absent when the owner holds the lock alone. */
   readonly others?: number
+  /** A string lock of another library (`foreignLocks`): `owner` is its text, at most 200 bytes of it. */
+  readonly foreign?: true
 }
 
 /** The longest possible owner: client name, random suffix and thread. */
@@ -40,6 +42,7 @@ export interface HolderFacts {
   readonly heldForMs?: number | undefined
   readonly traceparent?: string | undefined
   readonly others?: number | undefined
+  readonly isForeign?: boolean | undefined
 }
 
 export function lockHolder({
@@ -47,9 +50,11 @@ export function lockHolder({
   heldForMs,
   traceparent,
   others = 0,
+  isForeign = false,
   ...facts
 }: HolderFacts): LockHolder {
-  const parts = facts.owner.length <= LONGEST_OWNER ? partsOfOwner(facts.owner) : undefined
+  const isOurs = !isForeign && facts.owner.length <= LONGEST_OWNER
+  const parts = isOurs ? partsOfOwner(facts.owner) : undefined
   return {
     ...facts,
     owner: parts ? facts.owner : foreign(facts.owner),
@@ -58,11 +63,17 @@ export function lockHolder({
     ...(heldForMs !== undefined && { heldForMs }),
     ...(traceparent !== undefined && { traceparent }),
     ...(others > 0 && { others }),
+    ...(isForeign && { foreign: true as const }),
   }
 }
 
-/** As `orders-7f9-12 (thread 42)`; the whole owner if it is not in Holdfast's form. */
-export function nameOf({ owner, clientName, threadId }: LockHolder): string {
+/**
+ * As `orders-7f9-12 (thread 42)`; the whole owner if it is not in Holdfast's form; `another library ("4f3a")`.
+ */
+export function nameOf({ owner, clientName, threadId, foreign: isForeign }: LockHolder): string {
+  if (isForeign) {
+    return `another library (${JSON.stringify(owner)})`
+  }
   return clientName === undefined ? owner : `${clientName} (thread ${threadId})`
 }
 

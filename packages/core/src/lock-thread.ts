@@ -4,6 +4,7 @@ import type { Context, CallSite } from './context.js'
 import type { SpinLockOptions } from './protocols/backoff.js'
 import type { FencedLock } from './locks/fenced-lock.js'
 import type { FencedLockOptions } from './protocols/fenced-options.js'
+import type { LockOptions } from './protocols/lock-options.js'
 import type { LockFactory } from './lock-factory.js'
 import type { Lock } from './locks/lock.js'
 import type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
@@ -25,13 +26,13 @@ export class LockThread {
   }
 
   /** @throws InvalidArgumentError, ClientClosedError */
-  getLock(name: string): Lock {
-    return this.locks.lock(name, this.place)
+  getLock(name: string, options?: LockOptions): Lock {
+    return this.locks.lock(name, options, this.place)
   }
 
   /** See `LockClient.getFairLock`. @throws InvalidArgumentError, ClientClosedError */
-  getFairLock(name: string): Lock {
-    return this.locks.fairLock(name, this.place)
+  getFairLock(name: string, options?: LockOptions): Lock {
+    return this.locks.fairLock(name, options, this.place)
   }
 
   /** See `LockClient.getReadWriteLock`. @throws InvalidArgumentError, ClientClosedError */
@@ -50,13 +51,13 @@ export class LockThread {
   }
 
   /** See `LockClient.getNonReentrantLock`. @throws InvalidArgumentError, ClientClosedError */
-  getNonReentrantLock(name: string): Lock {
-    return this.locks.nonReentrantLock(name, this.place)
+  getNonReentrantLock(name: string, options?: LockOptions): Lock {
+    return this.locks.nonReentrantLock(name, options, this.place)
   }
 
   /** See `LockClient.getNonReentrantFairLock`. @throws InvalidArgumentError, ClientClosedError */
-  getNonReentrantFairLock(name: string): Lock {
-    return this.locks.nonReentrantFairLock(name, this.place)
+  getNonReentrantFairLock(name: string, options?: LockOptions): Lock {
+    return this.locks.nonReentrantFairLock(name, options, this.place)
   }
 
   /** See `LockClient.getMultiLock`: of locks of this thread. @throws InvalidArgumentError, ClientClosedError */

@@ -10,6 +10,7 @@ import {
 } from './arguments/validate.js'
 import { InvalidArgumentError } from './errors.js'
 import { wellFormed } from './keys.js'
+import { foreignRuleOf, type ForeignLocks, type ForeignRule } from './arguments/foreign-locks.js'
 import type { KnownKeys } from './arguments/unknown-key.js'
 import type { ReplicaAcks } from './redis/acknowledged-transport.js'
 import { MOST_ITEMS, USUAL_ITEMS } from './redis/batch.js'
@@ -132,6 +133,12 @@ export interface LockClientOptions {
    */
   interop?: Interop | undefined
   /**
+   * What to do where a string has the name of a lock: the lock of another library, such as redlock. Default 'error':
+   * WRONG_TYPE. 'wait': it counts as held until it is gone; one waiter of a client and name looks again, every 5 to
+   * 50 ms, because other libraries publish nothing. Which libraries that is safe beside: docs/beside-other-locks.md.
+   */
+  foreignLocks?: ForeignLocks | undefined
+  /**
    * Whether a re-entry into a renewed and trusted hold, and the release of a level other than the last, complete
    * locally at once; the count in Redis follows at the end of the tick. Default false: each waits for Redis's reply.
    * Plain, fenced and spin locks. Always off with `replicas`.
@@ -181,6 +188,7 @@ const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {
   localPassing: true,
   pushedGrants: true,
   interop: true,
+  foreignLocks: true,
   localReentry: true,
   replicas: true,
   shardedPubSub: true,
@@ -213,6 +221,7 @@ export interface ResolvedOptions {
   readonly localPassing: boolean
   readonly pushedGrants: boolean
   readonly interop: Interop
+  readonly foreignLocks: ForeignRule
   readonly localReentry: boolean
   readonly replicas: ReplicaAcks | undefined
   readonly shardedPubSub: ShardedPubSub
@@ -253,6 +262,7 @@ export function resolveOptions(
     localPassing: givenOr(options.localPassing, true),
     pushedGrants: givenOr(options.pushedGrants, true),
     interop: givenOr(options.interop, 'redisson'),
+    foreignLocks: foreignRuleOf(givenOr(options.foreignLocks, 'error')),
     localReentry: givenOr(options.localReentry, false),
     replicas: replicaAcks(options.replicas),
     shardedPubSub: givenOr(options.shardedPubSub, 'auto'),

@@ -132,8 +132,8 @@ export const BUGS_IN_KINDS = {
   },
   'a spin lock says when it is released': {
     file: SPIN,
-    find: 'lockName, false)',
-    replace: 'lockName, true)',
+    find: 'foreignLocks, false)',
+    replace: 'foreignLocks, true)',
     test: 'packages/core/test/redis/spin-lock-wire.test.ts',
     only: 'says nothing',
   },

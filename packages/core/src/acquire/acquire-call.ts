@@ -132,7 +132,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     return this.protocol.lockName
   }
 
-  private get waitedMs(): number {
+  get waitedMs(): number {
     return this.session.runtime.now() - this.startedAt
   }
 

@@ -49,6 +49,8 @@ export interface CallInProgress<T = unknown> extends LevelRequest {
   readonly signal: AbortSignal | undefined
   /** Time left to wait, ms. 0 stays 0, exactly one attempt; a wait that has begun never becomes 0. */
   readonly timeoutMs: number
+  /** Time since the call began, ms. */
+  readonly waitedMs: number
   /** Null without subscribers. */
   readonly publication: CallPublication | null
   /** The caller's own async context, for subscribers: exporters ask for the active span. Null without subscribers. */

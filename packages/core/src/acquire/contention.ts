@@ -10,6 +10,7 @@ import {
 } from './call-in-progress.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from '../context.js'
+import { ForeignWait, mayBeString, pauseBehindString, type Trier } from './foreign-wait.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
 import type { CallerLine, QueueCandidate } from '../protocols/lock-protocol.js'
 import type { ReentryRule } from '../entry/entry-command.js'
@@ -24,15 +25,16 @@ import type { Session } from '../client/session.js'
  * request and reply handler, so that a call costs one object and no closures.
  */
 export class Contention<T>
-  implements QueueCandidate, WaitRequest<boolean, T>, ReplyHandler<AcquireReply, Attempt<boolean>>
+  implements QueueCandidate, WaitRequest<boolean, T>, ReplyHandler<AcquireReply, Attempt<boolean>>, Trier
 {
   readonly rule: ReentryRule
   private line: CallerLine | null = null
   /** Created for its first try: of a thousand waiting calls, only the head has had one. */
   private made: Acquisition | null = null
   /** The caller has left: a try whose turn comes now must not be sent. */
-  private over = false
+  hasLeft = false
   private refusals = 0
+  private foreignWait: ForeignWait | null = null
   private path: AcquisitionPath = 'remote'
 
   /** @throws SelfDeadlockError its wait would never end */
@@ -116,7 +118,7 @@ export class Contention<T>
   }
 
   private obtained(outcome: WaitOutcome<boolean>): Held | Busy | NotYet {
-    this.over = true
+    this.hasLeft = true
     if (outcome.kind === 'done' && outcome.value) {
       return this.begin() ?? this.abandon('expired-on-arrival')
     }
@@ -137,7 +139,7 @@ export class Contention<T>
 
   /** Undoes what a late or unanswered try may have done in Redis. */
   abandon<T = undefined>(result?: T): T {
-    this.over = true
+    this.hasLeft = true
     giveBack(this.made, this.call)
     return result as T
   }
@@ -176,10 +178,14 @@ export class Contention<T>
     if (place && enclosing(place, protocol.scope)) {
       return Promise.resolve({ kind: 'done', value: false })
     }
-    if (this.over) {
+    if (this.hasLeft) {
       return Promise.resolve({ kind: 'refused' })
     }
     this.call.publication?.trying()
+    return this.foreignWait?.lookThenTry() ?? this.tryInRedis()
+  }
+
+  tryInRedis(): Answer<Attempt<boolean>> {
     return this.acquisition.tryFirst(this.call, this)
   }
 
@@ -223,12 +229,13 @@ export class Contention<T>
       return { kind: 'refused' }
     }
     // After its caller has left, nothing would remove the entry again, and many services put ids into names (I8).
-    if (!this.over) {
+    if (!this.hasLeft) {
       this.call.refused(reply)
     }
     this.refusals += 1
     const leaseMs = reply.ttlMs >= 0 ? reply.ttlMs : Number.POSITIVE_INFINITY
-    const pauseMs = this.call.protocol.pauseAfter?.(this.refusals) ?? Number.POSITIVE_INFINITY
+    const behindString = reply.isForeign ? pauseBehindString(this.session, this.call, reply) : undefined
+    const pauseMs = this.call.protocol.pauseAfter?.(this.refusals) ?? behindString ?? Number.POSITIVE_INFINITY
     return { kind: 'refused', retryAfterMs: Math.min(leaseMs, pauseMs, this.lifeAfter(reply)) }
   }
 
@@ -239,7 +246,10 @@ export class Contention<T>
     return aliveUntil === undefined ? Number.POSITIVE_INFINITY : this.session.plainQueue.aliveForMs / 2
   }
 
-  onError(error: unknown): Attempt<boolean> {
-    return unavailableOrThrow(error)
+  onError(error: unknown): Attempt<boolean> | Promise<Attempt<boolean>> {
+    const { session, call } = this
+    return mayBeString(error, call.protocol)
+      ? (this.foreignWait ??= new ForeignWait(session, call.protocol, this)).afterRefusal(error)
+      : unavailableOrThrow(error)
   }
 }

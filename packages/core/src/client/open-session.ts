@@ -19,6 +19,7 @@ import type { ResolvedOptions } from '../options.js'
 import type { PrimaryVerdict, RedisPort } from '../redis/redis-port.js'
 import { ScriptRunner } from '../redis/script-runner.js'
 import { CallOrigins } from '../diagnostics/call-origins.js'
+import { ForeignLooks } from '../queue/foreign-looks.js'
 import { LastSeenHolders } from '../diagnostics/last-holders.js'
 import { ReleaseWaits } from '../runtime/release-waits.js'
 import { missingSemaphores, unexpectedReplies } from '../diagnostics/reports.js'
@@ -134,6 +135,7 @@ function waitingInRedis(
   const nonce = randomHex(parts.runtime, 12)
   return {
     lastHolders,
+    foreignLooks: new ForeignLooks(parts.runner),
     fairQueue: new FairQueue({ ...parts, nonce, lastHolders, heartbeatMs, takesGrants, rejoins }),
     // A grant is a lease for an owner that may be dead: no longer than any other lease.
     plainQueue: new PlainLockQueue({

@@ -5,6 +5,7 @@ import type { Contexts } from '../contexts.js'
 import type { Background } from '../runtime/background.js'
 import type { EventHub } from '../events.js'
 import type { FairQueue } from '../queue/fair-queue.js'
+import type { ForeignLooks } from '../queue/foreign-looks.js'
 import type { GrantedLocks } from '../queue/granted-locks.js'
 import type { GrantReceiver } from '../queue/grants.js'
 import type { ContextEnds } from './context-ends.js'
@@ -32,6 +33,7 @@ export interface Session {
   readonly waiter: Waiter
   readonly fairQueue: FairQueue
   readonly plainQueue: PlainLockQueue
+  readonly foreignLooks: ForeignLooks
   readonly grantReceiver: GrantReceiver
   readonly grantedLocks: GrantedLocks
   readonly lastHolders: LastSeenHolders

@@ -10,6 +10,8 @@ export interface SeenHolder {
   readonly ttlMs: number
   readonly owners?: number | undefined
   readonly note?: HoldNote | undefined
+  /** It is the text of another library's string. */
+  readonly isForeign?: true | undefined
 }
 
 interface LastRefusal {
@@ -40,14 +42,15 @@ export class LastSeenHolders {
   }
 
   note(key: string, seen: SeenHolder): void {
-    if (seen.holder === '') {
+    if (seen.holder === '' && !seen.isForeign) {
       return
     }
     const now = this.clock.now()
     const { holder, note } = seen
     const latest = this.byKey.get(key)
     // Not every reply includes the note: an earlier one about the same hold is still valid.
-    const before = latest?.seen.holder === holder ? latest : undefined
+    const isSame = latest?.seen.holder === holder && latest.seen.isForeign === seen.isForeign
+    const before = isSame ? latest : undefined
     this.byKey.set(key, {
       seen,
       since: before?.since ?? now,
@@ -73,11 +76,17 @@ export class LastSeenHolders {
     }
     const now = this.clock.now()
     const { seen, since, heldSince, traceparent } = refusal
-    const { holder: owner, holds, ttlMs: leaseLeftMs, owners = 1 } = seen
+    const { holder: owner, holds, ttlMs: leaseLeftMs, owners = 1, isForeign } = seen
     const heldForMs = heldSince === undefined ? undefined : now - heldSince
     const { longestLeaseMs } = this
     const facts = { owner, holds, leaseLeftMs, longestLeaseMs, heldForAtLeastMs: now - since }
-    return lockHolder({ ...facts, heldForMs, traceparent, others: owners - 1 })
+    return lockHolder({ ...facts, heldForMs, traceparent, others: owners - 1, isForeign })
+  }
+
+  /** How long this client has seen the same holder, ms; 0: it has not seen it. */
+  seenForMs(key: string): number {
+    const refusal = this.byKey.get(key)
+    return refusal ? this.clock.now() - refusal.since : 0
   }
 
   /** Whether a caller here was refused the lock, and waits. */

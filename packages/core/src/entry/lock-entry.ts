@@ -15,7 +15,7 @@ import {
 import { execWaitAfter, passExec, type ExecWait } from './exec-wait.js'
 import { NamedEntry, type Holder, type Renamer } from './named-entry.js'
 import type { Background } from '../runtime/background.js'
-import { RedisUnavailableError } from '../errors.js'
+import { RedisUnavailableError, WrongTypeError } from '../errors.js'
 import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -41,6 +41,8 @@ export interface EntryCommands {
    *   grant
    */
   wentToAnother?(forMs: number | undefined): void
+  /** Its release failed at a stranger's key: else it would still be given the lock, for as long as it counts as alive. */
+  leaveLine?(owner: string): void
   /** A release freed the lock, and its message reached no connection. */
   wentUnheard?(): void
 }
@@ -393,6 +395,9 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     } else if (!(wasSentAgain && isRefusal(error))) {
       // Otherwise Redis refused one copy, and one before it may have run.
       this.inRedis = command.known
+    }
+    if (command.holds === 0 && this.isExpected && error instanceof WrongTypeError) {
+      this.protocol.leaveLine?.(command.owner)
     }
     this.endTurnOfTry()
   }

@@ -13,9 +13,9 @@ import {
   unexpected,
   UnexpectedReply,
 } from '../redis/failures.js'
-import type { KeyScan } from '../redis/key-scan.js'
+import type { KeyScan, ScannedType } from '../redis/key-scan.js'
 import type { RedisPort } from '../redis/redis-port.js'
-import { explain } from '../scripts/lock.js'
+import { explain, type LockFacts } from '../scripts/lock.js'
 import { isToken, parts, texts } from '../redis/shapes.js'
 import { checkInteger, checkOptions, checkSignal } from '../arguments/validate.js'
 
@@ -57,9 +57,12 @@ export async function inspectAll(session: OpenSession, options: InspectAllOption
   session.assertOpen('')
   const { port, keyPrefix } = session
   const pattern = keyPattern(keyPrefix, match)
+  const types: readonly ScannedType[] =
+    session.options.foreignLocks === 'error' ? ['hash'] : ['hash', 'string']
   const locks = new Map<string, LockInspection>()
   let steps = 0
-  for (const scan of port.state === 'ready' ? port.scans() : refuseUnready(port)) {
+  const scans = port.state === 'ready' ? port.scans() : refuseUnready(port)
+  for (const { scan, type } of scans.flatMap((scan) => types.map((type) => ({ scan, type })))) {
     let cursor = '0'
     do {
       signal?.throwIfAborted()
@@ -67,7 +70,7 @@ export async function inspectAll(session: OpenSession, options: InspectAllOption
         return { locks: [...locks.values()].slice(0, limit), complete: false }
       }
       steps += 1
-      const page = await stepOf(session, () => scan(cursor, pattern, KEYS_A_STEP))
+      const page = await stepOf(session, () => scan(cursor, pattern, KEYS_A_STEP, type))
       const found = await Promise.all(
         page.keys.filter((key) => !locks.has(key)).map((key) => look(session, key)),
       )
@@ -124,20 +127,33 @@ async function stepOf(
 }
 
 /** Null: not a lock, free by now, or not readable by this user. */
-async function look({ runner, keyPrefix }: OpenSession, key: string): Promise<LockInspection | null> {
+async function look(
+  { runner, keyPrefix, options }: OpenSession,
+  key: string,
+): Promise<LockInspection | null> {
   if (runner.slotOf(key) !== runner.slotOf(noteKey(key))) {
     // Its keys would be in two slots, so no lock on a cluster can have this name.
     return null
   }
   const lockName = key.slice(keyPrefix.length)
   try {
-    return inspectionOf(lockName, await explain(runner, { lockName, key, isAnything: true }))
+    const isForeignLock = options.foreignLocks !== 'error'
+    const facts = await explain(runner, { lockName, key, isAnything: true, isForeignLock })
+    return facts?.isForeign === true && !looksLikeToken(facts) ? null : inspectionOf(lockName, facts)
   } catch (error) {
     if (error instanceof WrongTypeError || isForbidden(error)) {
       return null
     }
     throw error
   }
+}
+
+/**
+ * Strings are kept for many reasons. Those of lock libraries are random: 16 to 64 letters and digits (hexadecimal, Base64,
+ * a UUID), with a time to live.
+ */
+function looksLikeToken({ holds }: LockFacts): boolean {
+  return [...holds.keys()].every((text) => /^(?=.*[a-z])[\w+/=-]{16,64}$/i.test(text))
 }
 
 /** SCAN also returns keys that the user's ACL does not let it read. */

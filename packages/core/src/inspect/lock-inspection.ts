@@ -39,9 +39,11 @@ export function inspectionOf(name: string, facts: LockFacts | null, of?: LockKin
   return { name, kind, mode, holders, leaseLeftMs: ttlMs, waiting, token: isCounted ? token : undefined }
 }
 
-function holderIn({ ttlMs, notedOwner, note }: LockFacts, owner: string, holds: number): LockHolder {
+function holderIn(facts: LockFacts, owner: string, holds: number): LockHolder {
+  const { ttlMs, notedOwner, note, isForeign } = facts
   const known = owner === notedOwner ? note : undefined
-  return lockHolder({ owner, holds, leaseLeftMs: ttlMs, heldForAtLeastMs: known?.heldForMs ?? 0, ...known })
+  const heldForAtLeastMs = known?.heldForMs ?? 0
+  return lockHolder({ owner, holds, leaseLeftMs: ttlMs, heldForAtLeastMs, isForeign, ...known })
 }
 
 function inspectedKind(kind: LockKind): InspectedKind {

@@ -1,5 +1,6 @@
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import type { LockInspection } from '../inspect/lock-inspection.js'
+import { LOCK_OPTIONS, type LockOptions } from '../protocols/lock-options.js'
 import type { Lock } from './lock.js'
 
 /** Two locks under one name: any number of readers, or one writer. */
@@ -35,7 +36,7 @@ export class ReadWriteLock {
 }
 
 /** How a read-write lock orders its waiters. */
-export interface ReadWriteLockOptions {
+export interface ReadWriteLockOptions extends LockOptions {
   /**
    * Default true: new readers queue behind a waiting writer, so that a stream of readers cannot starve it; current
    * readers, and contexts forked from them, do not. False: readers always join readers.
@@ -43,4 +44,7 @@ export interface ReadWriteLockOptions {
   readersStandBack?: boolean | undefined
 }
 
-export const READ_WRITE_LOCK_OPTIONS: KnownKeys<ReadWriteLockOptions> = { readersStandBack: true }
+export const READ_WRITE_LOCK_OPTIONS: KnownKeys<ReadWriteLockOptions> = {
+  readersStandBack: true,
+  ...LOCK_OPTIONS,
+}

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '../errors.js'
+import { LOCK_OPTIONS, type LockOptions } from './lock-options.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkDuration, checkObject, checkOneOf, checkOptions } from '../arguments/validate.js'
 import { jittered } from '../runtime/runtime.js'
@@ -24,12 +25,12 @@ export interface ConstantBackoff {
   delayMs?: number | undefined
 }
 
-export interface SpinLockOptions {
+export interface SpinLockOptions extends LockOptions {
   /** How the first waiter of a client pauses between attempts. Default: exponential. */
   backoff?: ExponentialBackoff | ConstantBackoff | undefined
 }
 
-const SPIN_LOCK_OPTIONS: KnownKeys<SpinLockOptions> = { backoff: true }
+const SPIN_LOCK_OPTIONS: KnownKeys<SpinLockOptions> = { backoff: true, ...LOCK_OPTIONS }
 const CONSTANT_BACKOFF: KnownKeys<ConstantBackoff> = { kind: true, delayMs: true }
 const EXPONENTIAL_BACKOFF: KnownKeys<ExponentialBackoff> = {
   kind: true,

@@ -1,3 +1,4 @@
+import type { ForeignRule } from '../arguments/foreign-locks.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { RedisUnavailableError } from '../errors.js'
 import type { GrantedLock } from '../queue/granted-locks.js'
@@ -30,11 +31,12 @@ const DOES_NOT_WAIT = '-1'
 export class FairProtocol extends HashProtocol implements LocalHandover, GrantedLock {
   readonly kind: LockKind = 'fair'
   readonly localQueue = null
+  readonly standsBehindForeign = true
   private readonly line: FairLine
 
-  constructor(session: Session, lockName: string) {
-    super(session, lockName)
-    this.line = fairLine(lockName, this.key, session.options.fairLockWaitTimeout)
+  constructor(session: Session, lockName: string, foreignLocks: ForeignRule) {
+    super(session, lockName, foreignLocks)
+    this.line = fairLine(this, session.options.fairLockWaitTimeout, foreignLocks !== 'error')
   }
 
   lineOf({ owner }: QueueCandidate): CallerLine {
@@ -139,7 +141,7 @@ export class FairProtocol extends HashProtocol implements LocalHandover, Granted
     return withdraw(this.session.runner, { line: this.line, owner: '' })
   }
 
-  async forceRelease(): Promise<boolean> {
+  protected async forceReleaseHash(): Promise<boolean> {
     const isReleased = (await forceRelease(this.session.runner, this.line)).kind === 'released'
     if (isReleased) {
       this.wentToAnother(undefined)

@@ -1,8 +1,9 @@
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkInteger, checkOneOf, checkOptions } from '../arguments/validate.js'
+import { LOCK_OPTIONS, type LockOptions } from './lock-options.js'
 
 /** All clients of one lock should use the same options. */
-export interface FencedLockOptions {
+export interface FencedLockOptions extends LockOptions {
   /**
    * How the next token is chosen. `'counter'` (default), as in Redisson: the last one + 1. If Redis has lost the last
    * one (a restart without data, FLUSHALL, an expired counter), tokens start again at 1, and a guard that has seen
@@ -17,7 +18,11 @@ export interface FencedLockOptions {
   tokenTtlMs?: number | undefined
 }
 
-const FENCED_LOCK_OPTIONS: KnownKeys<FencedLockOptions> = { tokens: true, tokenTtlMs: true }
+const FENCED_LOCK_OPTIONS: KnownKeys<FencedLockOptions> = {
+  tokens: true,
+  tokenTtlMs: true,
+  ...LOCK_OPTIONS,
+}
 
 /** Validated, with defaults. */
 export interface TokenRule {

@@ -1,4 +1,5 @@
 import type { Answer } from '@holdfast/waiter'
+import type { ForeignRule } from '../arguments/foreign-locks.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { tokenKey } from '../keys.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
@@ -18,9 +19,10 @@ export class FencedProtocol extends ReentrantProtocol {
   constructor(
     session: Session,
     lockName: string,
+    foreignLocks: ForeignRule,
     private readonly rule: TokenRule,
   ) {
-    super(session, lockName)
+    super(session, lockName, foreignLocks)
     this.tokenKey = tokenKey(this.key)
   }
 

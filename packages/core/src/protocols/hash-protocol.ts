@@ -1,8 +1,10 @@
 import type { Answer } from '@holdfast/waiter'
+import type { ForeignRule } from '../arguments/foreign-locks.js'
 import { heldByAncestor, type CallSite } from '../context.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { tombstonePrefix, ownerField, wellFormed } from '../keys.js'
+import { refuseForce, stateBeside } from './foreign-holder.js'
 import type { LockEntry } from '../entry/lock-entry.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import {
@@ -31,6 +33,7 @@ export abstract class HashProtocol implements LockProtocol {
   constructor(
     protected readonly session: Session,
     readonly lockName: string,
+    readonly foreignLocks: ForeignRule,
   ) {
     this.key = wellFormed(session.keyPrefix + lockName)
     this.tombstonePrefix = tombstonePrefix(this.key)
@@ -45,7 +48,7 @@ export abstract class HashProtocol implements LockProtocol {
     handler: ReplyHandler<AcquireReply, T>,
   ): Answer<T>
   abstract release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T>
-  abstract forceRelease(): Promise<boolean>
+  protected abstract forceReleaseHash(): Promise<boolean>
 
   get scope(): string {
     return this.key
@@ -84,12 +87,18 @@ export abstract class HashProtocol implements LockProtocol {
   inspect(timeoutMs?: number): Promise<LockState> {
     const { lockName, key } = this
     const command = timeoutMs === undefined ? { lockName, key } : { lockName, key, timeoutMs }
-    return inspect(this.session.runner, command)
+    const { session } = this
+    return inspect(session.runner, command).catch((error: unknown) => stateBeside(session, this, error))
+  }
+
+  forceRelease(): Promise<boolean> {
+    return this.forceReleaseHash().catch((error: unknown) => refuseForce(this.session, this, error))
   }
 
   explain(): Promise<LockFacts | null> {
     const { lockName, key } = this
-    return explain(this.session.runner, { lockName, key, isAnything: false })
+    const kind = { isAnything: false, isForeignLock: this.foreignLocks !== 'error' }
+    return explain(this.session.runner, { lockName, key, ...kind })
   }
 
   async remaining(entry: LockEntry, timeoutMs?: number): Promise<number | null> {

@@ -1,3 +1,4 @@
+import type { ForeignRule } from '../arguments/foreign-locks.js'
 import type { CallSite } from '../context.js'
 import type { ReentryRule } from '../entry/entry-command.js'
 import type { LockKind } from '../diagnostics/messages.js'
@@ -36,6 +37,10 @@ export interface LockProtocol extends EntryCommands {
   readonly givesTokens?: true
   /** Whether an owner that already holds it is refused. */
   readonly refusesReentry?: true
+  /** How to wait for the string of another library under its name, if at all. */
+  readonly foreignLocks: ForeignRule
+  /** Whether its waiters stand in Redis's queue behind such a string, too, and heartbeats look. Default: each looks. */
+  readonly standsBehindForeign?: true
   /** Whether levels may be added and released locally before Redis is updated. */
   readonly reentersLocally: boolean
   ownerOf(threadId: number): string
@@ -53,6 +58,7 @@ export interface LockProtocol extends EntryCommands {
   pauseAfter?(refusals: number): number
   /** Makes the lease last at least this long from now, ms. */
   extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
+  /** @throws WrongTypeError its name is that of something else, which is not touched */
   forceRelease(): Promise<boolean>
   inspect(timeoutMs?: number): Promise<LockState>
   /** Everything Redis stores about the lock; null: it is free. */

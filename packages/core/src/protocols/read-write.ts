@@ -1,3 +1,4 @@
+import type { ForeignRule } from '../arguments/foreign-locks.js'
 import { enclosing, heldByAncestor, type CallSite } from '../context.js'
 import { SelfDeadlockError } from '../errors.js'
 import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
@@ -39,9 +40,10 @@ abstract class ReadWriteProtocol extends HashProtocol {
   constructor(
     session: Session,
     lockName: string,
+    foreignLocks: ForeignRule,
     readonly kind: Mode,
   ) {
-    super(session, lockName)
+    super(session, lockName, foreignLocks)
     this.keys = readWriteKeys(lockName, this.key)
     this.scopes = { read: localName('read', this.key), write: localName('write', this.key) }
   }
@@ -62,14 +64,18 @@ abstract class ReadWriteProtocol extends HashProtocol {
 
   /** The owners in this mode. */
   override async inspect(timeoutMs?: number): Promise<LockState> {
-    const { ttlMs, holds } = await super.inspect(timeoutMs)
+    const state = await super.inspect(timeoutMs)
+    const { ttlMs, holds } = state
+    if (state.isForeign) {
+      return state
+    }
     const isMine = (field: string): boolean =>
       field !== 'mode' && field.endsWith(writeOwner('')) === (this.kind === 'write')
     const mine = new Map([...holds].filter(([field]) => isMine(field)))
     return { ttlMs: mine.size > 0 ? ttlMs : -2, holds: mine }
   }
 
-  async forceRelease(): Promise<boolean> {
+  protected async forceReleaseHash(): Promise<boolean> {
     const { keys, kind: mode } = this
     const command = { keys, mode, inboxPrefix: INBOX_PREFIX }
     return (await forceRelease(this.session.runner, command)).kind === 'released'
@@ -92,10 +98,11 @@ export class ReadProtocol extends ReadWriteProtocol {
   constructor(
     session: Session,
     lockName: string,
+    foreignLocks: ForeignRule,
     /** Whether new readers yield to waiting writers. */
     private readonly standsBack: boolean,
   ) {
-    super(session, lockName, 'read')
+    super(session, lockName, foreignLocks, 'read')
   }
 
   /**
@@ -149,8 +156,8 @@ export class ReadProtocol extends ReadWriteProtocol {
 }
 
 export class WriteProtocol extends ReadWriteProtocol {
-  constructor(session: Session, lockName: string) {
-    super(session, lockName, 'write')
+  constructor(session: Session, lockName: string, foreignLocks: ForeignRule) {
+    super(session, lockName, foreignLocks, 'write')
   }
 
   override ownerOf(threadId: number): string {

@@ -1,4 +1,5 @@
 import type { Answer } from '@holdfast/waiter'
+import type { ForeignRule } from '../arguments/foreign-locks.js'
 import { isCallSeen } from '../diagnostics/call-publication.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { GrantedLock } from '../queue/granted-locks.js'
@@ -18,6 +19,7 @@ import {
   type Renaming,
   type ReleaseReply,
 } from '../scripts/lock.js'
+import { leave } from '../scripts/foreign-lock.js'
 import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
@@ -37,8 +39,8 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
   /** Only Holdfast clients use it. */
   private readonly isOurs: boolean
 
-  constructor(session: Session, lockName: string, isAnnounced = true) {
-    super(session, lockName)
+  constructor(session: Session, lockName: string, foreignLocks: ForeignRule, isAnnounced = true) {
+    super(session, lockName, foreignLocks)
     const topic = unlockChannel(this.key)
     this.channel = isAnnounced ? topic : null
     this.line = { queue: this.key, topic }
@@ -184,6 +186,10 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
     }
   }
 
+  leaveLine(owner: string): void {
+    this.session.background.run(leave(this.session.runner, this, owner))
+  }
+
   override get handover(): LocalHandover | null {
     return this.passesOn ? this : null
   }
@@ -201,7 +207,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
     return rename(this.session.runner, { lockName, key, to, from })
   }
 
-  async forceRelease(): Promise<boolean> {
+  protected async forceReleaseHash(): Promise<boolean> {
     const { lockName, key, channel } = this
     const command = { lockName, key, channel, inboxPrefix: INBOX_PREFIX }
     return (await forceRelease(this.session.runner, command)).kind === 'released'

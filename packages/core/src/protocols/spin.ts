@@ -1,3 +1,4 @@
+import type { ForeignRule } from '../arguments/foreign-locks.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { localName } from '../keys.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
@@ -17,9 +18,10 @@ export class SpinProtocol extends ReentrantProtocol {
   constructor(
     session: Session,
     lockName: string,
+    foreignLocks: ForeignRule,
     private readonly backoff: Backoff,
   ) {
-    super(session, lockName, false)
+    super(session, lockName, foreignLocks, false)
     this.queue = localName('spin', this.key)
   }
 

@@ -2,6 +2,7 @@ import type { Waiter } from '@holdfast/waiter'
 import type { RejoinBatcher } from './rejoin-batch.js'
 import type { GrantReceiver } from './grants.js'
 import { RedissonTurnChannel } from './redisson-turns.js'
+import { pauseBehindForeign } from './foreign-looks.js'
 import { localName } from '../keys.js'
 import { LivenessWindows } from './liveness.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
@@ -27,6 +28,8 @@ export interface FairWait {
   arrival: string
   /** The liveness window of its client in which Redis last reported it queued; '' before. */
   aliveSince: string
+  /** Whether it waits for the string of another library. */
+  readonly waitsForForeign: boolean
   /** Unsubscribes from its Redisson turn channel; null while no Java client is in sight. */
   stopListening: (() => void) | null
 }
@@ -35,6 +38,8 @@ interface Line {
   readonly line: FairLine
   readonly waits: Map<string, FairWait>
   readonly liveness: LivenessWindows
+  /** The next heartbeat behind a string lock of another library. */
+  look: { cancel(): void } | null
 }
 
 export interface FairQueueParts {
@@ -113,11 +118,11 @@ export class FairQueue {
     const here = this.lines.get(lockKey) ?? newLine(line, this.aliveForMs)
     this.lines.set(lockKey, here)
     this.timer.within(this.parts.heartbeatMs)
-    return here.waits.get(owner) ?? this.begin(here, owner)
+    return here.waits.get(owner) ?? this.begin(here, owner, line.waitsForForeign)
   }
 
-  private begin(here: Line, owner: string): FairWait {
-    const wait = { owner, arrival: NOT_IN_LINE, aliveSince: '', stopListening: null }
+  private begin(here: Line, owner: string, waitsForForeign: boolean): FairWait {
+    const wait = { owner, arrival: NOT_IN_LINE, aliveSince: '', stopListening: null, waitsForForeign }
     here.waits.set(owner, wait)
     this.lineOf.set(owner, here)
     const { liveness } = here
@@ -141,6 +146,9 @@ export class FairQueue {
       wait.arrival = reply.arrival
       wait.aliveSince = reply.life.since
       this.watch(line, [wait], reply)
+      if (reply.isForeign && reply.place === 1) {
+        this.lookSoon(here)
+      }
     }
   }
 
@@ -156,6 +164,7 @@ export class FairQueue {
     this.parts.grantReceiver.forget(owner)
     wait.stopListening?.()
     if (here.waits.size === 0) {
+      here.look?.cancel()
       this.lines.delete(keyOf(here.line))
       this.forgetHolderSoon(keyOf(here.line))
     }
@@ -191,10 +200,12 @@ export class FairQueue {
       // Set before the replies: the round trip must not lengthen the interval.
       this.timer.within(this.parts.heartbeatMs)
     }
-    await Promise.all([...this.lines.values()].map((each) => this.ask(each)))
+    await Promise.all([...this.lines.values()].map((each) => this.ask(each, true)))
   }
 
-  private async ask({ line, waits, liveness }: Line): Promise<void> {
+  /** @param isBeat one of those at regular intervals */
+  private async ask(here: Line, isBeat: boolean): Promise<void> {
+    const { line, waits, liveness } = here
     const { runner, runtime } = this.parts
     const sentAt = runtime.now()
     try {
@@ -206,10 +217,36 @@ export class FairQueue {
       this.parts.lastHolders.note(keyOf(line), reply)
       this.watch(line, waits.values(), reply)
       this.callUp(line, waits, reply)
+      if (reply.isForeign) {
+        this.behindString(here, reply, isBeat)
+      }
     } catch {
       // Each waiter meets the failure in its own try, where its own limits decide how to handle it.
       this.wakeAll(waits)
     }
+  }
+
+  /**
+   * The string of another library has the lock's name: nobody will say when it is gone. So the client of the first in
+   * line looks again soon; the others are told by what that one does, as behind any holder.
+   */
+  private behindString(here: Line, { first, ttlMs }: HeartbeatReply, isBeat: boolean): void {
+    for (const { owner, waitsForForeign } of [...here.waits.values()]) {
+      // Behind one without a time to live a wait may have to end, which its next try finds.
+      if (!waitsForForeign || (isBeat && ttlMs === -1)) {
+        this.wake(owner)
+      }
+    }
+    if (here.waits.get(first)?.waitsForForeign === true) {
+      this.lookSoon(here)
+    }
+  }
+
+  private lookSoon(here: Line): void {
+    const { lastHolders, runtime } = this.parts
+    const pauseMs = pauseBehindForeign(lastHolders.seenForMs(keyOf(here.line)))
+    here.look?.cancel()
+    here.look = runtime.setTimer(pauseMs, () => void this.ask(here, false))
   }
 
   private noteLiveness(windows: LivenessWindows, window: LivenessWindow, sentAt: number): void {
@@ -268,7 +305,8 @@ interface Seen {
 }
 
 function newLine(line: FairLine, aliveForMs: number): Line {
-  return { line, waits: new Map<string, FairWait>(), liveness: new LivenessWindows(aliveForMs) }
+  const waits = new Map<string, FairWait>()
+  return { line, waits, liveness: new LivenessWindows(aliveForMs), look: null }
 }
 
 function keyOf(line: FairLine): string {

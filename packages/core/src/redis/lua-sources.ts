@@ -114,7 +114,7 @@ redis.call(ARGV[7], ARGV[6], ARGV[8])
 return keep(operation, 1)
 `,
   'fair-lock/acquire': `local holds = tonumber(ARGV[2])
-local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
+local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[15] or '') == ''
 if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]) == 0 then
 redis.call('hset', KEYS[1], ARGV[1], 1)
 redis.call('pexpire', KEYS[1], ARGV[3])
@@ -126,7 +126,9 @@ end
 -- insert fair-lock/grant-to-first
 -- insert tombstone
 -- insert lock/note
-local holder = redis.call('hgetall', KEYS[1])
+-- insert foreign-lock/holder
+local holder = ARGV[16] and holderAt(KEYS[1]) or redis.call('hgetall', KEYS[1])
+if holder.err then return holder end
 local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local superseded = isLate(KEYS[6], ARGV[4])
 if superseded or (holds > 1 and not mine) then
@@ -246,9 +248,11 @@ end
   'fair-lock/heartbeat': `-- insert touch
 -- insert fair-lock/queue
 -- insert fair-lock/grant-to-first
+-- insert foreign-lock/holder
 touch(KEYS[5])
 local lease = redis.call('pttl', KEYS[1])
-local holder = redis.call('hgetall', KEYS[1])
+local holder = holderAt(KEYS[1])
+if holder.err then return holder end
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
 local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 q.isSure = true
@@ -724,6 +728,28 @@ redis.call('persist', KEYS[1])
 end
 return { 1, token }
 `,
+  'foreign-lock/holder.part': `local function holderAt(key)
+local holder = redis.pcall('hgetall', key)
+if holder.err and redis.call('type', key).ok == 'string' then
+return { redis.call('getrange', key, 0, 199), -1 }
+end
+return holder
+end
+`,
+  'foreign-lock/leave': `-- insert lock/line
+if type(redis.pcall('zscore', KEYS[1], ARGV[1])) ~= 'string' then
+return 0
+end
+leave(KEYS[1], ARGV[1])
+return 1
+`,
+  'foreign-lock/look': `redis.call('del', KEYS[2])
+local type = redis.call('type', KEYS[1]).ok
+if type == 'string' then
+return { redis.call('pttl', KEYS[1]), redis.call('getrange', KEYS[1], 0, 199) }
+end
+return (type == 'none' or type == 'hash') and 0 or 1
+`,
   'latch/count-down': `-- insert counter/operation
 -- insert counter/number
 -- insert touch
@@ -819,10 +845,11 @@ return 1
 -- insert lock/shape
 redis.call('del', KEYS[6])
 local ttl = redis.call('pttl', KEYS[1])
-if ttl == -2 or (ARGV[1] == '1' and not (ttl > 0 and looksLikeLock(KEYS[1]))) then
+local isString = ARGV[2] == '1' and redis.call('type', KEYS[1]).ok == 'string'
+if ttl == -2 or (ARGV[1] == '1' and not (ttl > 0 and (isString or looksLikeLock(KEYS[1])))) then
 return 0
 end
-local fields = redis.call('hgetall', KEYS[1])
+local fields = isString and { redis.call('getrange', KEYS[1], 0, 199), '-1' } or redis.call('hgetall', KEYS[1])
 local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), writersAt(KEYS[5])
 local answer = {
 ttl,
@@ -833,7 +860,7 @@ type(writers) == 'number' and writers or 0,
 }
 local note = redis.pcall('get', KEYS[2])
 local noted = type(note) == 'string' and string.match(note, '^%d+ %S+ (.+)$')
-if noted and redis.call('hexists', KEYS[1], noted) == 1 then
+if noted and not isString and redis.call('hexists', KEYS[1], noted) == 1 then
 answer[6], answer[7], answer[8] = noted, noteOf(KEYS[2], noted)
 end
 return answer

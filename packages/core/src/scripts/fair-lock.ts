@@ -18,6 +18,7 @@ import {
   type Renaming,
   type ForceReleaseReply,
 } from './lock.js'
+import { isForeignCount, type NamedKey } from './foreign-lock.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 
 /** What the scripts of one fair lock share. Durations in milliseconds. */
@@ -27,6 +28,8 @@ export interface FairLine {
   readonly keys: readonly string[]
   /** The time that Redisson allows each waiter. */
   readonly patience: string
+  /** Whether its waiters wait for the string of another library. */
+  readonly waitsForForeign: boolean
   /** Where the next waiter is notified: prefix of Holdfast's client channels, Redisson's channel. */
   readonly channels: readonly [string, string]
 }
@@ -69,9 +72,14 @@ function marksOf({ hears, takesGrants, passesOn, nonce }: SignOfLife): string {
   return `${takesGrants ? 'g' : ''}${takesGrants && passesOn ? 'p' : ''}${hears ? 'h' : ''}${PROTOCOL}:${nonce}`
 }
 
-export function fairLine(lockName: string, key: string, patienceMs: number): FairLine {
+export function fairLine(
+  { lockName, key }: NamedKey,
+  patienceMs: number,
+  waitsForForeign: boolean,
+): FairLine {
   return {
     lockName,
+    waitsForForeign,
     keys: [key, ...fairQueueKeys(key)],
     patience: `${Math.ceil(patienceMs)}`,
     channels: [INBOX_PREFIX, unlockChannel(key)],
@@ -111,7 +119,7 @@ export interface FairHeldReply extends HeldReply {
 export type FairAcquireReply = Exclude<AcquireReply, HeldReply> | FairHeldReply
 
 export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Promise<FairAcquireReply> {
-  const { line, tombstoneKey, owner, holds, leaseMs, stamp, alive, arrival, note } = command
+  const { line, tombstoneKey, owner, holds, leaseMs, stamp, alive, arrival } = command
   const args = [
     owner,
     `${holds}`,
@@ -125,11 +133,17 @@ export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Prom
     arrival,
     ...grantArguments(runner, line),
     marksOf(alive),
-    ...(note ? [wantedNote(note)] : []),
+    ...wishes(command),
   ]
   const { lockName } = line
   const keys = [...line.keys, tombstoneKey, noteKey(line.keys[0] ?? '')]
   return runner.run({ script: acquireScript, keys, args, parse: parseAcquire, granted, lockName })
+}
+
+/** A re-entry that finds a string has lost the lock, whatever the rule. */
+function wishes({ line, holds, note }: FairAcquireCommand): string[] {
+  const wanted = note ? [wantedNote(note)] : []
+  return line.waitsForForeign && holds === 1 ? [wanted[0] ?? '', '1'] : wanted
 }
 
 type AcquireAnswer = [unknown, string, ...unknown[]]
@@ -144,20 +158,23 @@ function parseAcquire(reply: unknown): FairAcquireReply {
   return {
     kind: 'held',
     ttlMs: Number(ttlMs),
-    holder,
-    holds: Number(holds),
+    ...holderIn(holder, holds),
     arrival: String(arrival),
     waits,
     place: waits ? Number(place) : undefined,
-    javaIsThere: Number(javaWaiters) > 0 || isJava(holder),
+    javaIsThere: Number(javaWaiters) > 0 || isJava(holder, holds),
     life: lifeIn([since, until, leftMs]),
     note: noteIn(note),
   }
 }
 
 /** Client ids of Redisson are UUIDs; ours have the random part behind a `~`. */
-function isJava(owner: string): boolean {
-  return owner !== '' && !owner.includes('~')
+function isJava(owner: string, holds: unknown): boolean {
+  return owner !== '' && !owner.includes('~') && !isForeignCount(holds)
+}
+
+function holderIn(holder: string, holds: unknown): Pick<HeldReply, 'holder' | 'holds' | 'isForeign'> {
+  return isForeignCount(holds) ? { holder, holds: 1, isForeign: true } : { holder, holds: Number(holds) }
 }
 
 export const releaseScript = defineScript('fair-lock/release', releasedOrGiven)
@@ -243,6 +260,8 @@ export interface HeartbeatReply {
   /** '' when the lock is free. */
   readonly holder: string
   readonly holds: number
+  /** See `HeldReply`. */
+  readonly isForeign?: true | undefined
   /** Owner of the first waiter; '' without waiters. */
   readonly first: string
   /** How long the first counts as alive, ms. */
@@ -279,11 +298,10 @@ function parseHeartbeat(reply: unknown): HeartbeatReply {
   ]
   return {
     ttlMs: Number(ttlMs),
-    holder,
-    holds: Number(holds),
+    ...holderIn(holder, holds),
     first,
     firstAliveForMs: Number(firstAliveForMs),
-    javaIsThere: Number(javaWaiters) > 0 || isJava(holder),
+    javaIsThere: Number(javaWaiters) > 0 || isJava(holder, holds),
     life: lifeIn(life),
   }
 }

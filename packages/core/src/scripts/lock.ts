@@ -16,6 +16,7 @@ import {
   texts,
 } from '../redis/shapes.js'
 import { foreign } from '../runtime/format-value.js'
+import { isForeignCount } from './foreign-lock.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 import { shortenBy, type ShortenCommand, type ShortenReply } from './shorten.js'
 
@@ -102,6 +103,8 @@ export interface HeldReply {
   readonly aliveUntil?: number | undefined
   /** Place in line, from 1, where Redis keeps one for this owner. */
   readonly place?: number | undefined
+  /** The string of another library has the lock's name; `holder` is its text. */
+  readonly isForeign?: true | undefined
 }
 
 const ACQUIRED = { kind: 'acquired' } as const
@@ -430,6 +433,8 @@ export interface InspectCommand {
 export interface LockState {
   readonly ttlMs: number
   readonly holds: ReadonlyMap<string, number>
+  /** The string of another library has the lock's name. */
+  readonly isForeign?: true
 }
 
 export function inspect(runner: ScriptRunner, command: InspectCommand): Promise<LockState> {
@@ -456,6 +461,8 @@ export interface ExplainCommand {
   readonly key: string
   /** The caller does not know that the key is a lock: a hash counts as one if it has a lock's fields and a TTL. */
   readonly isAnything: boolean
+  /** The string of another library counts as a lock. */
+  readonly isForeignLock: boolean
 }
 
 /** All that Redis has about a lock. */
@@ -463,7 +470,9 @@ export interface LockFacts {
   /** -1 for a key without a time to live. */
   readonly ttlMs: number
   readonly mode: 'read' | 'write' | undefined
+  /** Of the string of another library: its text, once. */
   readonly holds: ReadonlyMap<string, number>
+  readonly isForeign: boolean
   /** '' when none was ever given. */
   readonly token: string
   /** In the line of a fair lock. */
@@ -476,13 +485,13 @@ export interface LockFacts {
 
 /** Null: the lock is free, or the key is not a lock. */
 export function explain(runner: ScriptRunner, command: ExplainCommand): Promise<LockFacts | null> {
-  const { lockName, key, isAnything } = command
+  const { lockName, key, isAnything, isForeignLock } = command
   const [queue] = fairQueueKeys(key)
   const keys = [key, noteKey(key), tokenKey(key), queue, waitingWriters(key), probeKey(key)]
   return runner.run({
     script: explainScript,
     keys,
-    args: [isAnything ? '1' : '0'],
+    args: [isAnything ? '1' : '0', isForeignLock ? '1' : '0'],
     parse: parseFacts,
     lockName,
   })
@@ -499,11 +508,15 @@ function parseFacts(reply: unknown): LockFacts | null {
   for (let i = 0; i + 1 < fields.length; i += 2) {
     values.set(fields[i] as string, fields[i + 1] as string)
   }
-  const mode = values.get('mode') as LockFacts['mode']
-  values.delete('mode')
+  const isForeign = isForeignCount(fields[1])
+  const mode = isForeign ? undefined : (values.get('mode') as LockFacts['mode'])
+  if (!isForeign) {
+    values.delete('mode')
+  }
   return {
     ...{ ttlMs: Number(ttlMs), mode, token, inLine: Number(inLine), waitingWriters: Number(writers) },
-    holds: new Map([...values].map(([owner, holds]) => [owner, Number(holds)])),
+    holds: new Map([...values].map(([owner, holds]) => [owner, isForeign ? 1 : Number(holds)])),
+    isForeign,
     notedOwner,
     note: noteIn(note),
   }

@@ -21,7 +21,7 @@ const [A, B, C] = ['a~1:1', 'b~1:1', 'c~1:1']
 const tombstoneOf = (owner: string): string => `holdfast:latch:{order:42}:${owner}`
 
 const rig = useRig()
-const line = fairLine(NAME, NAME, 300_000)
+const line = fairLine({ lockName: NAME, key: NAME }, 300_000, false)
 let seen: FairLine
 let runner: ScriptRunner
 

@@ -44,7 +44,7 @@ interface LockKind extends Kind {
 const { acquireAs, releaseAs } = plainScripts(() => runner)
 const keys = readWriteKeys(NAME, NAME)
 const lock = { tombstoneKey: TOMBSTONE, owner: OWNER, holds: 1, leaseMs: LEASE_MS }
-const line = fairLine(NAME, NAME, 300_000)
+const line = fairLine({ lockName: NAME, key: NAME }, 300_000, false)
 const alive = {
   clientId: 'a~1',
   aliveForMs: 60_000,

@@ -73,10 +73,10 @@ export class Port {
     return this.line.isOpen ? this.line.command(['INFO', section]) : undefined
   }
 
-  scans(): readonly ((cursor: string, match: string, count: number) => Promise<unknown>)[] {
+  scans(): readonly ((cursor: string, match: string, count: number, type: string) => Promise<unknown>)[] {
     return [
-      (cursor, match, count) =>
-        this.line.command(['SCAN', cursor, 'MATCH', match, 'COUNT', `${count}`, 'TYPE', 'hash']),
+      (cursor, match, count, type) =>
+        this.line.command(['SCAN', cursor, 'MATCH', match, 'COUNT', `${count}`, 'TYPE', type]),
     ]
   }
 

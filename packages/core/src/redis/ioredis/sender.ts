@@ -1,5 +1,5 @@
 import type { IoredisScripting } from './client.js'
-import { hashesIn, type KeyScan } from '../key-scan.js'
+import { scanArguments, type KeyScan } from '../key-scan.js'
 
 /** Optional: wrappers of a client without these methods are accepted. */
 interface Informant {
@@ -28,7 +28,7 @@ export function plainSender(client: IoredisScripting & { sendCommand(command: ne
       if (!scan) {
         throw new Error('This Redis client has no scan().')
       }
-      return scan.apply(plain, hashesIn(...step))
+      return scan.apply(plain, scanArguments(...step))
     },
   }
 }

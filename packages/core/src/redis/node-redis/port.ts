@@ -4,7 +4,7 @@ import { NodeRedisMessages } from './messages.js'
 import { NodeRedisAcknowledged } from './acknowledged.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { isInWordsOfRedis } from '../failures.js'
-import { hashesIn, type KeyScan } from '../key-scan.js'
+import { scanArguments, type KeyScan } from '../key-scan.js'
 import { Listeners } from '../listeners.js'
 import { PrimaryIdentity } from '../primary-identity.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
@@ -108,7 +108,7 @@ export class NodeRedisPort implements RedisPort {
   }
 
   scans(): readonly KeyScan[] {
-    return [(...step) => this.sendOnce(['SCAN', ...hashesIn(...step)])]
+    return [(...step) => this.sendOnce(['SCAN', ...scanArguments(...step)])]
   }
 
   /**

@@ -5,13 +5,13 @@
 --         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] tombstone ttl ms
 --         [7] client id   [8] ms it counts as alive   [9] ms that Redisson gives each waiter   [10] number this owner came
 --         at, 0 for none yet, -1 when it does not wait   [11] [12] [13] as fair-lock/release [7..9]   [14] marks, see `lifeIn`
---         [15] note, or absent, as lock/acquire
+--         [15] note, or absent or '', as lock/acquire   [16] given where it waits for the string of another library
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy), else {ttl ms, holder,
 --         holds, number it came at, place in line, Java clients in line, since when its client has lived without a
 --         gap, until when it counts as alive (ms of Redis), ms until then, and with a note as lock/acquire}: it waits
 -- RETRY   safe: writes the absolute count; an owner stands in line once; late copies meet the tombstone
 local holds = tonumber(ARGV[2])
-local isPlain = holds == 1 and ARGV[5] == '0' and not ARGV[15]
+local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[15] or '') == ''
 if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]) == 0 then
   -- HSET comes first: Redis refuses it when out of memory, and a write before it would let it pass.
   redis.call('hset', KEYS[1], ARGV[1], 1)
@@ -24,7 +24,9 @@ end
 -- insert fair-lock/grant-to-first
 -- insert tombstone
 -- insert lock/note
-local holder = redis.call('hgetall', KEYS[1])
+-- insert foreign-lock/holder
+local holder = ARGV[16] and holderAt(KEYS[1]) or redis.call('hgetall', KEYS[1])
+if holder.err then return holder end
 local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local superseded = isLate(KEYS[6], ARGV[4])
 if superseded or (holds > 1 and not mine) then

@@ -3,15 +3,17 @@
 -- ARGV    [1] client id   [2] ms it counts as alive   [3] ms that Redisson gives each waiter
 --         [4] prefix of the inbox channels of clients   [5] unlock channel   [6] PUBLISH or SPUBLISH
 --         [7] marks of it, see `lifeIn`
--- RETURNS {ttl ms, -2 when nobody has the lock; holder; holds; first in line; ms the first counts as alive;
+-- RETURNS {ttl ms, -2 when nobody has the lock; holder; holds, -1 of the string of another library; first in line; ms the first counts as alive;
 --         Java clients in line; since when this client has lived without a gap; until when it counts as alive, ms of Redis; ms until then}
 -- RETRY   safe: the same again
 -- insert touch
 -- insert fair-lock/queue
 -- insert fair-lock/grant-to-first
+-- insert foreign-lock/holder
 touch(KEYS[5])
 local lease = redis.call('pttl', KEYS[1])
-local holder = redis.call('hgetall', KEYS[1])
+local holder = holderAt(KEYS[1])
+if holder.err then return holder end
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
 local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 q.isSure = true

@@ -90,6 +90,13 @@ function setRange([key = '', place, part = '']: readonly string[], { keyspace }:
   return value.length
 }
 
+function getRange([key = '', from, to]: readonly string[], { keyspace }: Data): Reply {
+  const [first, last] = [count(from), count(to)]
+  const text = keyspace.string(key) ?? ''
+  const at = (place: number): number => Math.max(0, place < 0 ? place + text.length : place)
+  return first < 0 && last < 0 && first > last ? '' : text.slice(at(first), at(last) + 1)
+}
+
 const change = { flags: ['write', 'denyoom'] } as const
 
 export const strings: readonly Command[] = [
@@ -109,6 +116,7 @@ export const strings: readonly Command[] = [
     return 1
   }),
   command('setrange', { args: 3, ...change }, setRange),
+  command('getrange', { args: 3 }, getRange),
   command('strlen', { args: 1 }, ([key = ''], { keyspace }) => keyspace.string(key)?.length ?? 0),
   command('append', { args: 2, ...change }, ([key = '', part = ''], { keyspace }) => {
     const value = (keyspace.string(key) ?? '') + part
