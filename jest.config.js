@@ -104,6 +104,7 @@ const LEFT_TO_CLIENTS = [
     'conditions-resubscribe',
     'client-settings',
     'inspect-all',
+    'foreign-locks',
     'connecting',
     'transactions',
     'old-server',
