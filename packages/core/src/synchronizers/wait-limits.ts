@@ -28,7 +28,8 @@ export function waitLimits(
   contexts: Contexts,
   defaultWaitMs?: number,
 ): WaitLimits {
-  const waitMs = given ?? defaultWaitMs
+  // null is a mistake, and not a limit that was left out.
+  const waitMs = given === undefined ? defaultWaitMs : given
   checkWait('waitMs', waitMs)
   checkSignal(signal)
   const limitMs = waitMs === Infinity ? undefined : waitMs
