@@ -124,8 +124,19 @@ const OF_NODE_REDIS = ['node-redis']
 
 const ENGINE = '<rootDir>/packages/core/test/redis/support/engine'
 const inEngine = { '^ioredis$': `${ENGINE}/ioredis.ts`, '^@holdfast/faults/harness$': `${ENGINE}/harness.ts` }
+// What cannot run there, test by test, is in exceptions.mjs.
 const ON_ENGINE = [
-  ...['conformance', 'lost-lines', 'read-write-wire', 'schedule-wire', 'semaphore', 'tombstones'],
+  ...[
+    'conditions-out-of-memory',
+    'conformance',
+    'eviction',
+    'fair-lock',
+    'fair-lock-wire',
+    'fenced-wire',
+    'inspect',
+  ],
+  ...['lost-lines', 'permit-semaphore', 'permit-wire', 'read-write-lock', 'read-write-wire', 'schedule-wire'],
+  ...['semaphore', 'semaphore-wire', 'spin-lock-wire', 'tombstones', 'wire'],
 ]
 
 // `npm run test:clients`: every test with every client.
@@ -181,6 +192,7 @@ export default {
       // The contract, without what needs a process that can be killed, a proxy, or other clients.
       testMatch: ON_ENGINE.map((name) => `<rootDir>/packages/core/test/redis/${name}.test.ts`),
       moduleNameMapper: { ...inEngine, ...sources },
+      testEnvironment: `${ENGINE}/environment.mjs`,
     },
     {
       ...common,

@@ -17,6 +17,7 @@ export const LIMITS = {
   '@holdfast/otel': { packed: 14_000, unpacked: 68_000, files: 8 },
   '@holdfast/redlock': { packed: 20_000, unpacked: 80_000, files: 14 },
   '@holdfast/redis-semaphore': { packed: 12_000, unpacked: 40_000, files: 8 },
+  '@holdfast/testing': { packed: 85_000, unpacked: 330_000, files: 8 },
   holdfast: { packed: 5_000, unpacked: 12_000, files: 8 },
 }
 

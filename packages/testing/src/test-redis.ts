@@ -104,7 +104,7 @@ export class TestRedis implements RedisSource {
     const { state } = this.server.engine
     state.isLoading = condition === 'loading'
     state.isReplica = condition === 'read only'
-    state.isOutOfMemory = condition === 'out of memory'
+    state.maxMemory = condition === 'out of memory' ? 1 : 0
   }
 
   /** What the user of all clients may do from now on, as an ACL says it; null: everything. */

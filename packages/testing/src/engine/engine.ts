@@ -14,7 +14,7 @@ import type { AccessRules } from './permissions.js'
 import { PubSub } from './pub-sub.js'
 import { ErrorReply, wrongCount, type Reply } from './reply.js'
 import { Scripting, type CallFromScript } from './scripting.js'
-import type { ServerState } from './server-state.js'
+import { isOutOfMemory, type ServerState } from './server-state.js'
 
 export interface EngineOptions {
   readonly clock: ServerClock
@@ -39,7 +39,7 @@ export class Engine implements ConnectionServer {
 
   constructor({ clock, runId }: EngineOptions) {
     this.keyspace = new Keyspace(clock)
-    this.state = { runId, isLoading: false, isReplica: false, isOutOfMemory: false }
+    this.state = { runId, isLoading: false, isReplica: false, maxMemory: 0, maxMemoryPolicy: 'noeviction' }
     this.data = { keyspace: this.keyspace, pubSub: this.pubSub, clock }
     this.own = this.connect(() => undefined)
     this.asking = this.own
@@ -85,8 +85,8 @@ export class Engine implements ConnectionServer {
 
   /** What the server's state forbids. */
   private refusalNow({ flags }: Command): ErrorReply | null {
-    const { isLoading, isReplica, isOutOfMemory } = this.state
-    if (isOutOfMemory && flags.has('denyoom')) {
+    const { isLoading, isReplica } = this.state
+    if (isOutOfMemory(this.state) && flags.has('denyoom')) {
       return outOfMemory()
     }
     if (isReplica && flags.has('write')) {
@@ -138,11 +138,10 @@ export class Engine implements ConnectionServer {
     if (refusal) {
       return refusal
     }
-    const { isReplica, isOutOfMemory } = this.state
-    if (isReplica && flags.has('write')) {
+    if (this.state.isReplica && flags.has('write')) {
       return readOnly()
     }
-    return isOutOfMemory && !hasWritten && flags.has('denyoom') ? outOfMemory() : null
+    return isOutOfMemory(this.state) && !hasWritten && flags.has('denyoom') ? outOfMemory() : null
   }
 }
 

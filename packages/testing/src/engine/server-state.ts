@@ -1,3 +1,11 @@
+/** What a server with a few keys takes. What they take is not counted: below it there is no memory, above it enough. */
+const USED_MEMORY = 800_000
+
+/** Whether commands that may need memory are refused. */
+export function isOutOfMemory({ maxMemory }: ServerState): boolean {
+  return maxMemory > 0 && maxMemory < USED_MEMORY
+}
+
 /** What a server is like, apart from its data. Tests set it. */
 export interface ServerState {
   /** Changes when the server starts anew. */
@@ -6,6 +14,8 @@ export interface ServerState {
   isLoading: boolean
   /** It refuses writes. */
   isReplica: boolean
-  /** Commands that may need memory are refused. */
-  isOutOfMemory: boolean
+  /** CONFIG's `maxmemory`, in bytes; 0: no limit. */
+  maxMemory: number
+  /** CONFIG's `maxmemory-policy`. It is told, and nothing is evicted. */
+  maxMemoryPolicy: string
 }

@@ -135,7 +135,7 @@ describe('scripts', () => {
 
   it('may write out of memory once they have written what needs none', () => {
     const { engine, ask } = started()
-    engine.state.isOutOfMemory = true
+    engine.state.maxMemory = 1
     const oom = "OOM command not allowed when used memory > 'maxmemory'."
     expect(ask('set a 1')).toEqual(new ErrorReply(oom))
     const first = engine.command(['eval', "return redis.call('set', 'a', 1)", '0']) as ErrorReply

@@ -6,10 +6,18 @@ import { command, count, noKeys, type Command, type Data, type Definition } from
 
 const free = { keys: noKeys } as const
 
-function infoSections({ runId, isReplica, isOutOfMemory, isLoading }: ServerState): Record<string, string[]> {
+const UNITS: Readonly<Record<string, number>> = {
+  ...{ '': 1, b: 1, k: 1_000, kb: 1_024, m: 1e6, mb: 1_024 ** 2, g: 1e9, gb: 1_024 ** 3 },
+}
+const POLICIES = ['volatile', 'allkeys'].flatMap((which) =>
+  ['lru', 'lfu', 'random', ...(which === 'volatile' ? ['ttl'] : [])].map((by) => `${which}-${by}`),
+)
+POLICIES.push('noeviction')
+
+function infoSections({ runId, isReplica, isLoading, ...state }: ServerState): Record<string, string[]> {
   return {
     Server: [`redis_version:${VERSION}`, 'redis_mode:standalone', `run_id:${runId}`],
-    Memory: [`maxmemory:${isOutOfMemory ? 1 : 0}`, 'maxmemory_policy:noeviction'],
+    Memory: [`maxmemory:${state.maxMemory}`, `maxmemory_policy:${state.maxMemoryPolicy}`],
     Persistence: [`loading:${isLoading ? 1 : 0}`],
     Replication: [`role:${isReplica ? 'slave' : 'master'}`, 'connected_slaves:0', `master_replid:${runId}`],
   }
@@ -24,8 +32,24 @@ function info(wanted: readonly string[], state: ServerState): string {
     .join('\r\n')
 }
 
-function settings(state: ServerState): Record<string, string> {
-  return { maxmemory: state.isOutOfMemory ? '1' : '0', 'maxmemory-policy': 'noeviction' }
+function settings({ maxMemory, maxMemoryPolicy }: ServerState): Record<string, string> {
+  return { maxmemory: String(maxMemory), 'maxmemory-policy': maxMemoryPolicy }
+}
+
+function set(name: string, value: string, state: ServerState): void {
+  const refuse = (why: string): never => {
+    throw new ErrorReply(`ERR CONFIG SET failed (possibly related to argument '${name}') - ${why}`)
+  }
+  if (name === 'maxmemory') {
+    const [, number = '', unit = '-'] = /^(\d+)([a-z]*)$/.exec(value.toLowerCase()) ?? []
+    state.maxMemory = Number(number) * (UNITS[unit] ?? refuse('argument must be a memory value'))
+  } else if (name === 'maxmemory-policy') {
+    state.maxMemoryPolicy = POLICIES.includes(value.toLowerCase())
+      ? value.toLowerCase()
+      : refuse(`argument(s) must be one of the following: ${POLICIES.join(', ')}`)
+  } else {
+    throw new ErrorReply(`ERR Unknown option or number of arguments for CONFIG SET - '${name}'`)
+  }
 }
 
 function config([word = '', ...args]: readonly string[], state: ServerState): Reply {
@@ -42,11 +66,7 @@ function config([word = '', ...args]: readonly string[], state: ServerState): Re
   if (args.length !== 2) {
     throw wrongCount('config|set')
   }
-  if (name.toLowerCase() !== 'maxmemory') {
-    throw new ErrorReply(`ERR Unknown option or number of arguments for CONFIG SET - '${name}'`)
-  }
-  // There is memory, or none: what something takes is not counted.
-  state.isOutOfMemory = count(value) > 0
+  set(name.toLowerCase(), value, state)
   return OK
 }
 

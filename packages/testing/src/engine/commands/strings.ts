@@ -101,6 +101,11 @@ const change = { flags: ['write', 'denyoom'] } as const
 
 export const strings: readonly Command[] = [
   command('get', { args: 1 }, ([key = ''], { keyspace }) => keyspace.string(key) ?? null),
+  command('getdel', { args: 1, flags: ['write'] }, ([key = ''], { keyspace }) => {
+    const value = keyspace.string(key) ?? null
+    keyspace.delete(key)
+    return value
+  }),
   command('mget', { args: [1, Infinity], keys: allKeys }, (keys, { keyspace }) =>
     keys.map((key) => {
       const value = keyspace.get(key)

@@ -91,6 +91,24 @@ export class Redis extends EventEmitter {
     return new Redis(this.port, { ...this.options, ...options })
   }
 
+  /** One command after the other, as Redis runs them here anyway: nothing comes between in one turn. */
+  multi(): object {
+    const calls: (() => Promise<unknown>)[] = []
+    const chain: object = new Proxy(
+      {},
+      {
+        get: (_, name) =>
+          name === 'exec'
+            ? async () => (await Promise.all(calls.map((run) => run()))).map((reply) => [null, reply])
+            : (...args: unknown[]) => {
+                calls.push(() => this.run(String(name), args))
+                return chain
+              },
+      },
+    )
+    return chain
+  }
+
   call(name: string, ...args: unknown[]): Promise<unknown> {
     return this.source.command(name, ...flat(args))
   }
