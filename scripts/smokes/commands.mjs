@@ -24,6 +24,7 @@ export const COMMANDS = {
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
+  'bench:beside': { smoke: 'packages/bench/beside.mjs --library redlock-4 --seconds 3' },
   'bench:telemetry': { smoke: 'packages/bench/telemetry.mjs --rounds 1 --ms 20 --processes 1' },
   // Skipped where there is no JDK, and says so.
   'bench:redisson': { smoke: 'scripts/interop.mjs --bench --brief' },
