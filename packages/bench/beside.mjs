@@ -17,6 +17,7 @@ const EVENTS = 'events'
 const OF_EACH = 3
 const KILL_EVERY_MS = 1_000
 const SHORT_MS = 300
+const START_MS = 30_000
 const CROWD = 100
 const CROWD_MS = 5_000
 
@@ -48,6 +49,10 @@ async function mixedFleet(server, library, forMs) {
     return { id, kind, child: fork(WORKER, [id, kind, server.url, NAME, EVENTS, library]) }
   }
   const workers = [library, 'holdfast'].flatMap((kind) => Array.from({ length: OF_EACH }, () => start(kind)))
+  // Processes take a while to start on a busy machine, and a kill before the first turn shows nothing.
+  const startedBy = performance.now() + START_MS
+  while (judged(await redis.lrange(EVENTS, 0, -1)).changes === 0 && performance.now() < startedBy)
+    await sleep(50)
   const endsAt = performance.now() + forMs
   let kills = 0
   while (performance.now() < endsAt) {
