@@ -1,7 +1,8 @@
 import { LockClient, type LockClientOptions } from '@holdfast/core'
 import type { RedisClient } from './redis-client.js'
 
-const OPTIONS: LockClientOptions = {}
+// Locks of the library that this one stands for are strings: they are waited for, not an error.
+const OPTIONS: LockClientOptions = { foreignLocks: 'wait' }
 
 /** What ioredis and node-redis have in common, and how each says that a connection has ended for good. */
 interface Connection {

@@ -104,6 +104,8 @@ describe('Redlock on one Redis', () => {
     await harness.admin.set(harness.name(), 'theirs', 'PX', 60_000)
     const refused = await failed(redlock.acquire([harness.name()], 1_000, { retryCount: 2 }))
     expect(refused.attempts.length).toBe(3)
+    const votes = (await Promise.all(refused.attempts)).flatMap((each) => [...each.votesAgainst.values()])
+    expect(votes.every((error) => error instanceof ResourceLockedError)).toBe(true)
     expect(await harness.admin.get(harness.name())).toBe('theirs')
     const got = redlock.acquire([harness.name()], 1_000, { retryCount: 1_000 })
     await harness.admin.del(harness.name())
