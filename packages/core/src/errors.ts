@@ -111,9 +111,11 @@ export class LockTimeoutError extends LockError {
   constructor(details: TimeoutDetails) {
     const { lockName, waitedMs, placeInLine, what = 'Lock' } = details
     const where = placeInLine === undefined ? '' : `; place ${placeInLine} in line`
+    // What is said of permits ends with advice of its own.
+    const advice = details.permits && !details.nodes ? '' : ` ${adviceOf(details.holder)}`
     super(
       'LOCK_TIMEOUT',
-      `${what} "${lockName}" not acquired in ${Math.round(waitedMs)} ms: ${whatKeptIt(details)}${where}.`,
+      `${what} "${lockName}" not acquired in ${Math.round(waitedMs)} ms: ${whatKeptIt(details)}${where}.${advice}`,
       { lockName },
     )
     this.waitedMs = waitedMs
@@ -134,6 +136,12 @@ function whatKeptIt({ holder, permits, nodes, onlyContenders }: TimeoutDetails):
     return permitsInWords(permits)
   }
   return holder ? holderInWords(holder) : 'another owner holds it'
+}
+
+function adviceOf(holder: LockHolder | undefined): string {
+  return holder && holder.leaseLeftMs < 0
+    ? 'If no program uses that key as a lock, delete it, or choose another name.'
+    : 'Try again later, or wait longer (waitMs).'
 }
 
 function permitsInWords({ wanted, free = 0, isMissing }: WaitedPermits): string {
@@ -163,6 +171,17 @@ const LOSS_TEXT: Record<LossReason, string> = {
   'context-ended': 'the context that took it has ended',
 }
 
+const STOP_THE_WORK = 'Stop the work that it protects: another caller may be doing it by now.'
+const LONGER_LEASE =
+  'If the work takes longer, ask for a longer leaseMs, or for one that is renewed (renew: true).'
+
+function adviceAfterLoss(reason: LossReason, lease: LeaseEnd | undefined): string {
+  if (reason === 'context-ended') {
+    return `${STOP_THE_WORK} Await the work before its context ends, or set onContextEnd to 'keep'.`
+  }
+  return lease?.renewed === false ? `${STOP_THE_WORK} ${LONGER_LEASE}` : STOP_THE_WORK
+}
+
 /** The hold is over, even if the code inside has not noticed. */
 export class LockLostError extends LockError {
   readonly reason: LossReason
@@ -185,7 +204,8 @@ export class LockLostError extends LockError {
     // When there is a result, the cause is the original loss, which has the details.
     const { lease = details.lease, cause: failure = cause } = cause instanceof LockLostError ? cause : {}
     const why = lease ? leaseInWords(lease, failure) : LOSS_TEXT[reason]
-    super('LOCK_LOST', `${what} "${lockName}" was lost: ${why}.`, details)
+    const advice = adviceAfterLoss(reason, lease)
+    super('LOCK_LOST', `${what} "${lockName}" was lost: ${why}. ${advice}`, details)
     this.reason = details.reason
     this.result = details.result
     this.lease = lease
@@ -223,10 +243,12 @@ export class SelfDeadlockError extends LockError {
 /** An owner tried to acquire a non-reentrant lock it already holds. Its hold is unharmed. */
 export class NotReentrantError extends LockError {
   constructor(lockName: string, owner: string) {
-    super('NOT_REENTRANT', `Lock "${lockName}" is not reentrant, and this caller already holds it.`, {
-      lockName,
-      owner,
-    })
+    super(
+      'NOT_REENTRANT',
+      `Lock "${lockName}" is not reentrant, and this caller already holds it. Pass the hold on instead of acquiring ` +
+        'again, or take the lock from getLock(), which is reentrant.',
+      { lockName, owner },
+    )
   }
 }
 
@@ -277,7 +299,8 @@ export class WrongTypeError extends LockError {
   /** @param what the kind of object the key should belong to */
   constructor(lockName: string, key: string, cause: Error, what = 'a lock') {
     const said = foreign(cause.message.replace(WHERE_IN_SCRIPT, ''))
-    super('WRONG_TYPE', `Key "${key}" is not ${what}: ${said}`, { lockName, cause })
+    const message = `Key "${key}" is not ${what}: ${said.replace(/\.$/, '')}. Choose another name or keyPrefix, or delete that key.`
+    super('WRONG_TYPE', message, { lockName, cause })
     this.key = key
   }
 }
@@ -285,7 +308,11 @@ export class WrongTypeError extends LockError {
 /** The client is closed or closing. */
 export class ClientClosedError extends LockError {
   constructor(lockName?: string) {
-    super('CLIENT_CLOSED', 'The lock client is closed.', { lockName })
+    super(
+      'CLIENT_CLOSED',
+      'The lock client is closed, or closing: make its calls before close(), or connect another client.',
+      { lockName },
+    )
   }
 }
 
@@ -331,7 +358,8 @@ export class QuorumError extends LockError {
     const { lockName, needed, nodes } = details
     const said = nodes.map((node) => `node ${node.index} ${whatItDid(node)}`).join('; ')
     const cause = nodes.find(({ error }) => error !== undefined)?.error
-    super('QUORUM', `RedLock "${lockName}" needs ${needed} nodes: ${said}.`, { lockName, cause })
+    const message = `RedLock "${lockName}" needs ${needed} nodes: ${said}. Try again when enough of them answer.`
+    super('QUORUM', message, { lockName, cause })
     this.needed = needed
     this.nodes = nodes
   }

@@ -66,7 +66,10 @@ export class EventHub {
       try {
         ;(listener as LockEventListener<E>)(details)
       } catch (error) {
-        warn('HOLDFAST_LISTENER', `A listener of '${event}' threw: ${String(error)}`)
+        warn(
+          'HOLDFAST_LISTENER',
+          `A listener of '${event}' threw: ${String(error)}. Catch errors inside the listener.`,
+        )
       }
     }
   }

@@ -333,7 +333,11 @@ export class Hold implements LockHold {
 
   private throwIfReleased(): void {
     if (this.isReleased) {
-      throw new NotLockOwnerError(this.lockName, 'this hold was released', { owner: this.owner })
+      throw new NotLockOwnerError(
+        this.lockName,
+        'this hold was released. Use a hold only before its release()',
+        { owner: this.owner },
+      )
     }
   }
 }

@@ -8,7 +8,7 @@ export const ANSWER_MS = 250
 
 const SHORT_LEASE_MS = 100
 const SHORT_LEASE = 'HOLDFAST_SHORT_LEASE'
-const IN_MS = 'Durations are milliseconds, not seconds.'
+const IN_MS = 'Durations are milliseconds, not seconds: 30 s is 30_000.'
 const warned = new OncePerName()
 
 /** All durations in milliseconds. */

@@ -288,7 +288,11 @@ export class CompoundHold implements LockHold {
 
   private throwIfReleased(): void {
     if (this.isReleased) {
-      throw new NotLockOwnerError(this.lockName, 'this hold was released', { owner: this.owner })
+      throw new NotLockOwnerError(
+        this.lockName,
+        'this hold was released. Use a hold only before its release()',
+        { owner: this.owner },
+      )
     }
   }
 }

@@ -3,10 +3,15 @@ import type { Context } from '../context.js'
 import { InvalidArgumentError, NotLockOwnerError } from '../errors.js'
 import type { LockHold, ReleaseOutcome } from '../hold.js'
 
+const UNLOCKED = 'it was unlocked before. Unlock once for each lock(), and each tryLock() that returned true'
+const LOST = 'it was lost before it was unlocked. `cause` says why; hold.signal of acquire() tells at once'
+const ONE_CONTEXT =
+  'Call lock() and unlock() in one context, as in one locks.run(callback), or use lock.withLock(callback)'
+
 /** For Redisson-style `unlock`: releasing a level that is not held is an error. @throws NotLockOwnerError */
 export function refuseIfNotHeld(hold: LockHold, outcome: ReleaseOutcome): void {
   if (outcome === 'lost' || outcome === 'already-released') {
-    const why = outcome === 'lost' ? 'it was lost before it was unlocked' : 'it was unlocked before'
+    const why = outcome === 'lost' ? LOST : UNLOCKED
     const { lockName, owner, lossError: cause } = hold
     throw new NotLockOwnerError(lockName, why, cause ? { owner, cause } : { owner })
   }
@@ -15,7 +20,9 @@ export function refuseIfNotHeld(hold: LockHold, outcome: ReleaseOutcome): void {
 /** Why an `unlock` in this context has nothing to release. */
 export function whyNoHold(context: Context, scope: string): string {
   const why = `context ${context.id} has no hold of it`
-  return context.isWaitingFor(scope) ? `${why}, but a call for it under way. ${FORGOTTEN_AWAIT}` : why
+  return context.isWaitingFor(scope)
+    ? `${why}, but a call for it under way. ${FORGOTTEN_AWAIT}`
+    : `${why}. ${ONE_CONTEXT}`
 }
 
 /** `unlock` of one lock must not release the hold of another. */

@@ -189,7 +189,15 @@ export function notSent(
 ): LockError {
   const why = trouble ? `: ${foreign(troubleInWords(trouble))}` : ''
   const details = { outcome: 'not-sent', transient, lockName, cause: trouble } as const
-  return new RedisUnavailableError(`${what}${why}.${advice}`, details)
+  return new RedisUnavailableError(
+    `${what}${why}.${transient ? adviceWithoutConnection(advice) : advice}`,
+    details,
+  )
+}
+
+/** What to look at, unless the client's own state says more. */
+export function adviceWithoutConnection(advice: string): string {
+  return advice === '' ? ' Check that Redis runs, and the host, port and password that were given.' : advice
 }
 
 /** The state of a connection, for error messages. */
@@ -222,6 +230,7 @@ export function unansweredWait(
   const why = isNativeError(cause) ? `: ${foreign(troubleInWords(cause))}` : ''
   const what = isConnected ? `Redis did not answer within ${ms}` : `No connection to Redis within ${ms}`
   const unknown = outcome === 'unknown' && failure ? ' Whether the last command ran is unknown.' : ''
-  const message = `${what}${why}.${unknown}${advice}`
+  const next = isConnected ? advice : adviceWithoutConnection(advice)
+  const message = `${what}${why}.${unknown}${next}`
   return new RedisUnavailableError(message, { outcome, transient, lockName, waitedMs, cause })
 }

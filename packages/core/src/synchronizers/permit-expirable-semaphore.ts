@@ -172,7 +172,8 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
 }
 
 const TERMS_RULE =
-  '{ leaseMs: ms } or { renew: true }: a permit that tells of its loss has a lease, which is fixed or renewed'
+  '{ leaseMs } or { renew: true }, as in withPermit(callback, { renew: true }): a permit that tells of its loss has a lease, ' +
+  'which is fixed (leaseMs, in ms) or renewed'
 
 /** @throws InvalidArgumentError */
 function termsOf(

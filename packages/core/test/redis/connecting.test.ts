@@ -204,7 +204,8 @@ describe('connect() fails at once, and says why', () => {
     const error = await failureOf(() => LockClient.connect(open({ port }), options))
     expect(error).toMatchObject({ outcome: 'not-sent', transient: true, cause: { code: 'ECONNREFUSED' } })
     expect(error.message).toBe(
-      `No connection to Redis within 300 ms: connect ECONNREFUSED 127.0.0.1:${port}.`,
+      `No connection to Redis within 300 ms: connect ECONNREFUSED 127.0.0.1:${port}. ` +
+        'Check that Redis runs, and the host, port and password that were given.',
     )
     expect(warned).toEqual([])
   })

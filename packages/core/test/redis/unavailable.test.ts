@@ -81,7 +81,7 @@ describe('Redis is down at the start', () => {
       const opening = (): Promise<LockClient> => LockClient.connect(given, { unavailableTimeoutMs: 300 })
       const refused = `connect ECONNREFUSED 127.0.0.1:${rig.server.port}`
       expect(await expectUnavailable(opening, 300)).toMatchObject({
-        message: `No connection to Redis within 300 ms: ${refused}.`,
+        message: `No connection to Redis within 300 ms: ${refused}. Check that Redis runs, and the host, port and password that were given.`,
         cause: expect.objectContaining({ code: 'ECONNREFUSED' }),
       })
       await rig.server.restart()
@@ -275,7 +275,7 @@ describe('Redis goes down while a lock is held', () => {
     expect(lost[0]).toMatchObject({ reason: 'expired', lease: { leaseMs: 300, renewed: false } })
     expect(lost[0]!.cause).toBeUndefined()
     expect(lost[0]!.message).toMatch(
-      /^Lock "fixed" was lost: its lease of 300 ms, taken \d+ ms ago, has ended\.$/,
+      /^Lock "fixed" was lost: its lease of 300 ms, taken \d+ ms ago, has ended\. Stop the work .* leaseMs/,
     )
     expect(fixed.lossError).toBe(lost[0])
 
@@ -293,7 +293,9 @@ describe('Redis goes down while a lock is held', () => {
     const ago = Math.round(renewed!.lease!.confirmedMsAgo)
     const why = (renewed!.cause as Error).message
     const message = `renewals failed, and its lease of 1500 ms, last confirmed ${ago} ms ago, has ended: ${why}`
-    expect(renewed!.message).toBe(`Lock "${NAME}" was lost: ${message}`)
+    expect(renewed!.message).toBe(
+      `Lock "${NAME}" was lost: ${message} Stop the work that it protects: another caller may be doing it by now.`,
+    )
     expect(withResult).toMatchObject({
       result: 'done',
       cause: renewed,

@@ -54,7 +54,7 @@ describe('a holder in words', () => {
     const error = new LockTimeoutError({ lockName: 'order:42', waitedMs: 99.6, holder, placeInLine: 3 })
     expect(error.message).toBe(
       'Lock "order:42" not acquired in 100 ms: orders-7f9-12 (thread 42) has held it for 12.3 s, 17 s of lease left; ' +
-        'place 3 in line.',
+        'place 3 in line. Try again later, or wait longer (waitMs).',
     )
   })
 })
