@@ -1,0 +1,240 @@
+import { describe, expect, it } from '@jest/globals'
+import { RedisServer } from '@holdfast/faults/harness'
+import { useHarness } from './support/harness.js'
+import { useSmallPrograms, type SmallProgram } from './support/small-program.js'
+
+interface Mistake {
+  /** `locks`, `lock` and its NAME are there. */
+  readonly program: string
+  /** What tells of the mistake: a warning's code, or an error's class. */
+  readonly by: string
+  /** It names the mistake, and what to do instead. */
+  readonly says: RegExp
+  /** Closed while it waits, a call is refused, and the program ends as with any error. */
+  readonly waitsForEver?: boolean
+  readonly exitCode: 0 | 1
+  /** Another client has the lock. */
+  readonly isBusy?: boolean
+}
+
+// Without it a program that waits for ever would leave its lock in Redis.
+const END = `process.once('SIGTERM', () => locks.close({ graceMs: 0 }).finally(() => process.exit()))\n`
+
+const mistakes: Record<string, Mistake> = {
+  'recursion without a context': {
+    program: `
+      async function walk(depth) {
+        await lock.lock()
+        try {
+          if (depth > 0) await walk(depth - 1)
+        } finally {
+          await lock.unlock()
+        }
+      }
+      await walk(3)`,
+    by: '[HOLDFAST_BARE_CALLS]',
+    waitsForEver: true,
+    exitCode: 1,
+    says: /this very client holds[^]*Ways out: \(1\)[^]*locks\.run\(callback\)[^]*Waiting: lock\(\)[^]*walk[^]*Holding: lock\(\)[^]*walk/,
+  },
+  'acquire, then withLock': {
+    program: `
+      async function save() { await lock.withLock(() => console.log('saved')) }
+      const hold = await lock.acquire()
+      await save()
+      await hold.release()`,
+    by: '[HOLDFAST_BARE_CALLS]',
+    waitsForEver: true,
+    exitCode: 1,
+    says: /this very client holds[^]*\(2\) pass the hold[^]*Waiting: withLock\(\)[^]*save[^]*Holding: acquire\(\)/,
+  },
+  'unlock in the finally of a refused tryLock': {
+    program: `
+      try {
+        if (await lock.tryLock()) console.log('got it')
+      } finally {
+        await lock.unlock()
+      }`,
+    by: 'NotLockOwnerError: ',
+    says: /tryLock\(\) that returned false holds nothing[^]*if \(await lock\.tryLock\(\)\) \{ try/,
+    exitCode: 1,
+    isBusy: true,
+  },
+  'a forgotten await': {
+    program: 'lock.lock(); await lock.unlock()',
+    by: 'NotLockOwnerError: ',
+    says: /Was `await` forgotten[^]*no-floating-promises/,
+    exitCode: 1,
+  },
+  'a forgotten unlock': {
+    program: `
+      async function charge() { await lock.lock() }
+      for (let i = 0; i < 2; i += 1) {
+        await locks.run(charge)
+        await lock.forceUnlock()
+      }
+      await locks.close()`,
+    by: '[HOLDFAST_HOLD_OUTLIVES_CONTEXT]',
+    says: /is still held although the context[^]*Release it in a `finally`[^]*Taken: lock\(\)[^]*charge/,
+    exitCode: 0,
+  },
+  'a lease in seconds': {
+    program: `
+      await lock.lock(30)
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      await lock.unlock()`,
+    by: '[HOLDFAST_SHORT_LEASE]',
+    says: /A lease of 30 ms[^]*not seconds: 30 s is 30_000[^]*was lost: its lease of 30 ms[^]*longer leaseMs/,
+    exitCode: 1,
+  },
+}
+
+/** How often something was told on stderr. */
+const times = (program: SmallProgram, what: string): number => program.stderr.split(what).length - 1
+
+describe('a mistake of a stranger is told of, once, with what to do instead', () => {
+  const harness = useHarness()
+  const start = useSmallPrograms()
+  const given = (): string => `const NAME = '${harness.name()}'; const lock = locks.getLock(NAME)\n${END}`
+
+  it.each(Object.entries(mistakes))(
+    '%s',
+    async (_what, { program: code, by, says, waitsForEver, exitCode, isBusy }) => {
+      const lock = (await harness.client()).getLock(harness.name())
+      const rival = isBusy === true ? await lock.acquire() : undefined
+      const program = start(given() + code)
+      if (waitsForEver === true) {
+        await program.said(says)
+        program.kill('SIGTERM')
+      }
+      const end = await program.ended()
+      await rival?.release()
+      await lock.forceUnlock()
+      expect(program.stderr).toMatch(says)
+      expect(times(program, by)).toBe(1)
+      expect(end).toBe(exitCode)
+    },
+  )
+
+  it('no close: what was locked is free, and nothing is said', async () => {
+    const program = start(`${given()}await lock.withLock(() => undefined); console.log('done')`)
+    await program.said(/done/)
+    expect(await (await harness.client()).getLock(harness.name()).isLocked()).toBe(false)
+    // Whether the open connection keeps the process alive is not asked here.
+    program.kill('SIGTERM')
+    expect([await program.ended(), program.stderr]).toEqual([0, ''])
+  })
+
+  describe('about Redis', () => {
+    const withServer = async (work: (server: RedisServer) => Promise<void>): Promise<void> => {
+      const server = await RedisServer.start()
+      try {
+        await work(server)
+      } finally {
+        await server.stop()
+      }
+    }
+
+    it('a wrong password: at once, without a retry', () =>
+      withServer(async (server) => {
+        await server.command('CONFIG', 'SET', 'requirepass', 'right')
+        const program = start('', { env: { REDIS_URL: server.url.replace('redis://', 'redis://:wrong@') } })
+        expect(await program.ended()).toBe(1)
+        expect(program.stderr).toMatch(/RedisUnavailableError: Cannot connect to Redis: WRONGPASS/)
+        expect(times(program, 'RedisUnavailableError: ')).toBe(1)
+        expect(program.stderr).not.toContain('HOLDFAST_')
+      }))
+
+    it('Redis is down at the start: why, what to check, and how long it is tried', () =>
+      withServer(async (server) => {
+        await server.kill()
+        const program = start('', {
+          env: { REDIS_URL: server.url },
+          client: { unavailableTimeoutMs: 2_500 },
+        })
+        await program.said(/No connection to Redis for 2000 ms: connect ECONNREFUSED[^]*unavailableTimeoutMs/)
+        expect(await program.ended()).toBe(1)
+        expect(program.warnings('HOLDFAST_CONNECTING')).toBe(1)
+        expect(times(program, 'RedisUnavailableError: No connection to Redis within 2500 ms')).toBe(1)
+        expect(program.stderr).toMatch(/Check that Redis runs, and the host, port and password/)
+      }))
+
+    it('Redis dies in a callback: the signal aborts, and the error says why and what to do', () =>
+      withServer(async (server) => {
+        const program = start(
+          `await locks.getLock('a').withLock(async ({ signal }) => {
+            console.log('inside')
+            await new Promise((resolve) => signal.addEventListener('abort', resolve))
+            console.log('aborted')
+          })`,
+          { env: { REDIS_URL: server.url }, client: { lockWatchdogTimeout: 1_500 } },
+        )
+        await program.said(/inside/)
+        await server.kill()
+        expect(await program.ended()).toBe(1)
+        expect(program.stdout).toContain('aborted')
+        expect(program.stderr).toMatch(
+          /LockLostError: Lock "a" was lost: renewals failed, and its lease of 1500 ms[^]*Stop the work/,
+        )
+        expect(program.warnings('HOLDFAST_LOST')).toBe(0)
+      }))
+  })
+})
+
+describe('a correct service', () => {
+  const harness = useHarness()
+  const start = useSmallPrograms()
+
+  it('answers 1,000 requests, and nothing is said', async () => {
+    const program = start(`
+      const { createServer } = await import('node:http')
+      const { expressLocks } = await import('@holdfast/core/http')
+      const NAME = '${harness.name()}'
+      const seats = locks.getSemaphore(NAME + ':seats')
+      await seats.trySetPermits(5)
+      const stock = Array.from({ length: 10 }, () => 1_000)
+
+      const turn = () => new Promise((resolve) => setImmediate(resolve))
+      async function sell(item, lock) {
+        const left = stock[item]
+        await turn()
+        stock[item] = left - 1
+      }
+      const ways = [
+        (item, lock) => lock.withLock(() => sell(item)),
+        (item, lock) => lock.withLock(() => lock.withLock(() => sell(item))),
+        async (item, lock) => { await lock.lock(); try { await sell(item) } finally { await lock.unlock() } },
+        async (item, lock) => {
+          const hold = await lock.acquire({ waitMs: 20_000 })
+          try { await sell(item) } finally { await hold.release() }
+        },
+        (item, lock) => seats.withPermits(() => lock.withLock(() => sell(item))),
+      ]
+      const inContext = expressLocks(locks)
+      const server = createServer((request, response) => inContext(request, response, async () => {
+        const order = Number(request.url.slice(1))
+        const item = order % stock.length
+        try {
+          await ways[Math.floor(order / stock.length) % ways.length](item, locks.getLock(NAME + ':' + item))
+          response.end()
+        } catch (error) {
+          console.error(error)
+          response.writeHead(500).end()
+        }
+      }))
+      await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const url = 'http://127.0.0.1:' + server.address().port + '/'
+      let order = 0
+      const customer = async () => {
+        while (order < 1_000) await (await fetch(url + order++)).text()
+      }
+      await Promise.all(Array.from({ length: 20 }, customer))
+      console.log(stock.join())
+      await new Promise((resolve) => { server.close(resolve); server.closeAllConnections() })
+      await locks.close()`)
+    const code = await program.ended()
+    await harness.admin.del(harness.name('lock:seats'))
+    expect([code, program.stderr]).toEqual([0, ''])
+    expect(program.stdout).toBe(`${Array.from({ length: 10 }, () => 900).join()}\n`)
+  })
+})
