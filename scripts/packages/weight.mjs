@@ -5,11 +5,12 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 /**
- * What a package costs whoever installs it, in bytes and files: what it was when it was last looked at (core 87,800
- * gzipped), with some room. Core was to be 72,000 gzipped, and is above that without any Lua.
+ * What a package costs whoever installs it, in bytes and files: what it was when it was last looked at (core 260,600
+ * packed and 92,400 gzipped), with some room. Core was to be 250,000 packed, and 72,000 gzipped: it was 248,000 before leases
+ * of a call's own, waits of a client and foreign locks came, and without any Lua it is above 72,000.
  */
 export const LIMITS = {
-  '@holdfast/core': { packed: 250_000, unpacked: 1_050_000, files: 25, gzipped: 88_500 },
+  '@holdfast/core': { packed: 264_000, unpacked: 1_080_000, files: 25, gzipped: 93_500 },
   '@holdfast/waiter': { packed: 21_000, unpacked: 76_000, files: 8 },
   '@holdfast/watchdog': { packed: 25_000, unpacked: 90_000, files: 8 },
   '@holdfast/nestjs': { packed: 12_000, unpacked: 45_000, files: 8 },
