@@ -1,4 +1,4 @@
--- batch: many transitions in one script, each as if it had come alone.
+-- batch: many transitions in one script, each as if it was sent alone.
 -- KEYS    [1] a key that nobody ever writes   [2..] the keys of each item, one item after another
 -- ARGV    [1] JSON, because parsing hundreds of arguments costs more: a list of forms, of each its transition, number of
 --         KEYS, ARGV, and the places in ARGV where its items differ; and a list that has of each item its form and what
@@ -7,7 +7,7 @@
 -- RETRY   safe: each item is; an error of the whole script comes before the first item
 -- shared
 
--- What a batch of one object does not need is not made: each function costs time.
+-- Functions that a batch of one object does not need are not created: each one costs time.
 local function transitionsOf(object)
   if object == 'fair-lock' then
     -- transitions fair-lock/acquire fair-lock/release fair-lock/heartbeat fair-lock/rename
@@ -22,8 +22,8 @@ end
 redis.call('setrange', KEYS[1], 0, '')
 
 local forms, values = unpack(cjson.decode(ARGV[1]))
--- Of a form: what it runs, number of KEYS, ARGV, places; and its KEYS. One table of each for all items of a form: no
--- transition keeps it or changes it.
+-- Of a form: its transition, number of KEYS, ARGV, places; and its KEYS. All items of a form share the same tables: no
+-- transition keeps or changes them.
 local known = {}
 for _, form in ipairs(forms) do
   local object = string.match(form[1], '^[^/]+')
@@ -43,7 +43,7 @@ while values[value] do
     keys[i] = KEYS[key + 1]
     key = key + 1
   end
-  -- pcall: the error of one item is not the failure of its neighbours. Redis before 7 raises text.
+  -- pcall: an error of one item must not fail the others. Redis before 7 raises text.
   local ran, answer = pcall(run, keys, argv)
   if not ran then
     answer = { err = type(answer) == 'table' and answer.err or answer }

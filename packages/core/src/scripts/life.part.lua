@@ -1,4 +1,4 @@
--- life: for how long a waiter may say that it lives.
--- Nobody lives longer than that on one try or heartbeat. What says so was not written by a client, or by a clock that was
--- set back since: whose life it is says so again at its next one, and the dead do not.
+-- life: how long a waiter may claim to be alive.
+-- One attempt or heartbeat never counts for longer than that. A longer claim was not written by a client, or was written
+-- before the clock was set back: a living client renews its claim with its next heartbeat, a dead one does not.
 local LONGEST_LIFE_MS = 120000

@@ -4,6 +4,6 @@ local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole num
 local function numberAt(counter)
   local value = redis.call('get', counter)
   local digits = string.match(value or '0', '^-?(%d+)$')
-  -- Beyond 2^53 Lua counts no more one by one, and nobody has so many.
+  -- Beyond 2^53 Lua no longer counts one by one, and no counter gets there.
   return digits and #digits <= 15 and tonumber(value or 0) or nil
 end

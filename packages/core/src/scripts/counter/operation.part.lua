@@ -1,13 +1,13 @@
 -- operation: an operation of one client on a counter counts once, however many copies of it arrive, and whenever.
--- What came of it is kept until its client has the answer. Those up to the floor are over: nothing is kept of
+-- Its outcome is kept until the client has the answer. Operations up to the floor are over: nothing is kept of
 -- them, and a copy does nothing. -1: over, or cancelled.
 
--- What each operation begins with. Its `outcome` is what came of it; nil: it has not run.
+-- The first step of each operation. `outcome` is the outcome of an earlier run; nil: it has not run.
 local function begin(key, number, floor, ttl)
   local operation = { key = key, number = number, floor = floor, ttl = ttl }
   local kept = redis.call('hmget', key, number, 'floor')
   if kept[1] or (tonumber(kept[2] or 0) or 0) >= tonumber(number) then
-    -- A write as touch is one.
+    -- A write, for the same reason as touch.
     redis.call('hdel', key, '')
     operation.outcome = tonumber(kept[1] or -1)
   end
@@ -15,11 +15,11 @@ local function begin(key, number, floor, ttl)
 end
 
 local function keep(operation, outcome)
-  -- A command that was late on its way knows an older floor: lowered to that, it would let copies in again.
+  -- A late command has an older floor. Lowering the floor to that would let copies in again.
   local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
   redis.call('hset', operation.key, operation.number, outcome, 'floor', floor)
   redis.call('pexpire', operation.key, operation.ttl)
-  -- Not each time: one look at all of them for every sixteen that came.
+  -- Not each time: all operations are checked once for every sixteen new ones.
   if redis.call('hlen', operation.key) % 16 == 0 then
     for _, field in ipairs(redis.call('hkeys', operation.key)) do
       if field ~= 'floor' and (tonumber(field) or 0) <= floor then

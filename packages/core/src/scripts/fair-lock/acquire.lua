@@ -33,24 +33,24 @@ if superseded or (holds > 1 and not mine) then
   touch(KEYS[1])
   return superseded and 3 or 2
 end
--- A write that changes nothing, of a kind that Redis refuses when out of memory: the line is tidied by others.
+-- A write that changes nothing, of a kind that Redis refuses when out of memory. Other scripts tidy the line.
 redis.call('setrange', KEYS[6], 0, '')
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[9])
 local since, untilMs, left, answer = 0, 0, 0, 1
--- Who does not wait says nothing about those who do: a waiter that nobody awaits must not live on it.
+-- A call that does not wait is no sign of life for waiters: an abandoned waiter must not stay alive because of it.
 if not mine and ARGV[10] ~= '-1' then
-  -- ZCARD fails where something of another type has that name, before anything of this waiter is in line.
+  -- ZCARD fails if a key of another type has that name, before anything of this waiter is in line.
   redis.call('zcard', KEYS[3])
   since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14])
 end
 local isFree = not holder[1]
--- While somebody has the lock it need not be known who is first, except where Java clients may have changed that: the
--- heartbeats of those who wait drop the dead, and the tries of those who do not wait.
+-- While the lock is held, the first waiter need not be known, unless Java clients may have changed that: the heartbeats
+-- of waiters remove dead ones, and so do attempts that do not wait.
 q.isBack = tonumber(ARGV[10]) > 0
 q.isSure = q.isBack
 local first = not mine and (isFree or ARGV[10] == '-1' or redissonWaiters(q) ~= 0 or q.isBack and q.ours == 0) and head(q)
--- Who tries may itself be the first who hears. Called up by its own try, it would be put in line again behind that, and
--- its release would give the lock to itself, which nobody waits for any more.
+-- The caller may itself be the first waiter with a listener. A grant from its own attempt would put it in line again behind
+-- itself, and its release would grant the lock to that second entry, which has no waiting caller.
 if isFree and first and first.owner ~= ARGV[1] then first = firstWhoHears(q, first, ARGV[11]) end
 local awaitsMs = not mine and isFree and not first and math.max(0, awaits(q) - q.now) or 0
 if mine or (isFree and awaitsMs == 0 and (not first or first.owner == ARGV[1])) then

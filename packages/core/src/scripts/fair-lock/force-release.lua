@@ -1,4 +1,4 @@
--- force-release: delete the lock whoever has it, give it to the first in line, tell it, and the clients that had it.
+-- force-release: delete the lock, whichever owner has it, grant it to the first in line, notify it and the former holders.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 --         [6] note of the hold
 -- ARGV    [1] ms that Redisson gives each waiter
@@ -8,7 +8,7 @@
 -- insert fair-lock/queue
 -- insert fair-lock/grant-to-first
 local owners = redis.call('hkeys', KEYS[1])
--- DEL also of nothing: on a demoted primary it fails, instead of an answer from stale data.
+-- DEL even if there is no key: on a demoted primary it fails, instead of an answer from stale data.
 redis.call('del', KEYS[1], KEYS[6])
 besideLock(function()
   local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])

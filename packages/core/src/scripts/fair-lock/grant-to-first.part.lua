@@ -1,12 +1,12 @@
 -- grant-to-first: gives a free lock to the first in line.
 -- insert lock/give
 
--- Who stands directly behind the first in line and is of the same client, which may pass the lock on to them in this
+-- The waiters directly behind the first in line that belong to the same client, which may pass the lock to them in this
 -- order: their thread ids, each behind a comma.
 local function behindFirst(q, client)
   local ids, prefix = '', client .. ':'
   local next = q.listed > 1 and redis.call('lindex', q.list, 1)
-  -- With a process for each waiter it is somebody else: whoever comes then need not be looked at.
+  -- With one process per waiter the next belongs to another client: then the rest need not be read.
   if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
   for _, owner in ipairs(redis.call('lrange', q.list, 1, 31)) do
     if string.sub(owner, 1, #prefix) ~= prefix then break end
@@ -15,24 +15,24 @@ local function behindFirst(q, client)
   return ids
 end
 
--- Whether nobody listens to the inbox of a client that listened once: it has died, or its connection has.
+-- Whether the inbox of a client that once listened has no listener: the client has died, or its connection has.
 local function isDeaf(waiter, inboxes)
   if not string.find(waiter.marks or '', 'h', 1, true) then
     return false
   end
-  -- pcall: a user whom Redis does not let ask takes nobody for dead.
+  -- pcall: a user without the permission for PUBSUB NUMSUB takes no client for dead.
   local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
   return not heard.err and heard[2] == 0
 end
 
--- The first in line who is not deaf. Those in front of it are as dead as if their heartbeat was overdue: a client that
--- lives after all finds at its next heartbeat that its life has begun anew, and its waiters come back by their numbers.
--- Where nobody hears, nobody is taken for dead: the line keeps its order until somebody is back.
+-- The first waiter in line whose client listens. Waiters before it count as dead, as if their heartbeat was overdue: a
+-- client that is alive after all learns at its next heartbeat that its life has begun anew, and its waiters return by
+-- their numbers. If no client listens, none is taken for dead: the line keeps its order until one is back.
 local function passOverDeaf(q, first, inboxes)
   local deaf = {}
   for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
     local waiter = waiterOf(q, owner)
-    -- Waiters of ours live as long as their client; each Java thread has a time of its own.
+    -- Holdfast's waiters live as long as their client; each Java thread has its own time.
     local who = waiter.marks and clientOf(owner) or owner
     if deaf[who] == nil then
       deaf[who] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
@@ -48,7 +48,7 @@ local function passOverDeaf(q, first, inboxes)
   return first
 end
 
--- Who is to be called up: the first in line, unless nobody listens to its inbox any more. Looked for once in a script.
+-- The waiter to notify: the first in line whose inbox still has a listener. Determined once per script.
 local function firstWhoHears(q, first, inboxes)
   if not q.hears then
     q.hears = isDeaf(first, inboxes) and passOverDeaf(q, first, inboxes) or first
@@ -56,11 +56,11 @@ local function firstWhoHears(q, first, inboxes)
   return q.hears
 end
 
--- Returns how many ms it has from now whom we told, where others stand in line behind it: should it be dead or stopped,
--- they might hear of nothing. 0 for a Java client, whom nobody of ours takes for dead before Redisson does.
--- A Java waiter hears on its own channel that it may try; a client that does not use what it is given lets its waiters
--- try as well.
--- So does one that speaks another protocol: it has no nonce that we could read.
+-- Returns for how many ms the notified waiter may use the lock, if others are in line behind it: if it is dead or stopped,
+-- they might get no message. 0 for a Java client, which Holdfast does not take for dead before Redisson does.
+-- A Java waiter is told on its own channel that it may try; a client that does not use what it is granted lets its
+-- waiters try as well.
+-- So does a client of another protocol: its nonce cannot be read.
 -- unlock: Redisson's channel; publish: PUBLISH or SPUBLISH on it.
 local function grantToFirst(q, lock, first, inboxes, unlock, publish)
   first = firstWhoHears(q, first, inboxes)
@@ -74,7 +74,7 @@ local function grantToFirst(q, lock, first, inboxes, unlock, publish)
     remove(q, owner)
     return q.listed > 0 and aliveMs or 0
   end
-  -- It has come at a far place, perhaps, and got the patience of all before it: now its own is left.
+  -- It may have joined far back, with the patience of all before it: now only its own patience counts.
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
   if marks then
     redis.call('publish', inbox, (nonce and '2:' or '') .. 'turn:' .. owner)

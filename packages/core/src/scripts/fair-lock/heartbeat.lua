@@ -1,4 +1,4 @@
--- heartbeat: a client says that its waiters live, and hears whose turn it is.
+-- heartbeat: a client reports that its waiters are alive, and learns whose turn it is.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 -- ARGV    [1] client id   [2] ms it counts as alive   [3] ms that Redisson gives each waiter
 --         [4] prefix of the inbox channels of clients   [5] unlock channel   [6] PUBLISH or SPUBLISH
@@ -18,19 +18,19 @@ local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
 local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 q.isSure = true
 local first = head(q)
--- Who is first is not known yet: it is worth asking again when it is.
+-- The first waiter is not known yet: the client should ask again when it is.
 if lease == -2 and awaits(q) > 0 then lease = awaits(q) - q.now end
 if q.isUnknown then untilMs, since = lifeOf(q, ARGV[1]) end
 if redis.call('hlen', KEYS[5]) > 2 * q.ours + 16 then
-  -- Clients that have gone would pile up for as long as somebody stands in line.
+  -- Entries of dead clients would pile up for as long as the line is not empty.
   for _, client in ipairs(redis.call('hkeys', KEYS[5])) do
     if not string.find(client, ':', 1, true) and lifeOf(q, client) <= q.now then
       redis.call('hdel', KEYS[5], client)
     end
   end
 end
--- Times are only raised by us, in good time: a Java client that takes the lock lowers them all, and any that comes
--- drops the first as stale. They rise along the line.
+-- Holdfast only raises times, early enough: a Java client that takes the lock lowers them all, and any Java client that
+-- arrives drops a stale first waiter. Times rise along the line.
 for _, owner in ipairs(redis.call('zrange', KEYS[4], 0, 99)) do
   if tonumber(redis.call('zscore', KEYS[3], owner) or 0) > q.now + q.patience / 2 then
     break
@@ -38,7 +38,7 @@ for _, owner in ipairs(redis.call('zrange', KEYS[4], 0, 99)) do
   redis.call('zadd', KEYS[3], 'xx', 'gt', q.now + q.patience, owner)
 end
 if first and lease == -2 and clientOf(first.owner) ~= ARGV[1] then
-  -- Its message may be lost, or the lease ran out and there was none.
+  -- The message for it may be lost, or the lease expired without a message.
   grantToFirst(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
 local aliveMs = first and math.ceil(first.untilMs - q.now) or 0

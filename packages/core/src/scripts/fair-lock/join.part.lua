@@ -1,8 +1,8 @@
 -- join: gives an owner its place in line.
--- Redisson's part of it: everybody gets the same patience after the one before. Redisson lowers all times when the first
--- has had its turn; here a time is never later than that would leave it, or a line that is never empty would drive
--- them years ahead.
--- before: whom it comes before, nil for the end.
+-- Redisson's rule: each waiter gets the same patience after the one before. Redisson lowers all times when the first
+-- waiter has had its turn. Here a time is never later than that rule would leave it, or a line that is never empty would
+-- push times years ahead.
+-- before: the waiter that it goes in front of, nil for the end.
 local function enqueue(q, owner, lease, before)
   local score = q.now + math.max(lease, 0)
   local latest = q.listed > 0 and redis.call('zrange', q.scores, -1, -1, 'withscores')[2]
@@ -20,16 +20,16 @@ local function enqueue(q, owner, lease, before)
   q.ours = q.ours + 1
 end
 
--- number: what it came at, 0 for a new one. A waiter whose client was taken for dead comes back with its number, to
--- where it would stand by now. Negative: it does not wait.
--- Returns the number, the place among all who wait, and how many of them are Java's.
+-- number: its number of arrival, 0 for a new one. A waiter whose client was taken for dead returns with its number, to
+-- its place in that order. Negative: it does not wait.
+-- Returns the number, the place among all waiters, and how many of them are Java's.
 local function join(q, owner, number, lease)
   local known, rank
   local isBack = number > 0
   if number == 0 then
     local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
-    -- The time, so that a number is never given twice, also when the line was empty in between. Beyond 2^53 nobody counts
-    -- any more, so nobody of ours came then.
+    -- The time, so that no number repeats, even if the line was empty in between. A score above 2^53 is not one of our
+    -- numbers, so it is ignored.
     newest = tonumber(newest or 0)
     number = math.max(newest < 9e15 and newest + 1 or 0, q.now * 1000)
     if redis.call('zadd', q.arrivals, 'nx', number, owner) == 1 then
@@ -39,7 +39,7 @@ local function join(q, owner, number, lease)
   end
   known = known or redis.call('zscore', q.arrivals, owner)
   if known and isBack and tonumber(known) ~= number then
-    -- Redis had lost it, and put another in its place.
+    -- Redis had lost it, and another waiter has taken its place.
     redis.call('zadd', q.arrivals, number, owner)
     known = number
   end

@@ -1,5 +1,5 @@
--- leave-passed: takes those out of line whom the lock was passed on to inside their process.
--- isLost: it was taken away from there; one of them may have been given it since, and has no use for it.
+-- leave-passed: removes from the line the owners that the lock was passed to inside their process.
+-- isLost: the lock was lost on that way; it may have been granted to one of them since, which has no use for it.
 local function leavePassed(q, lock, owners, isLost)
   if not owners[1] then return end
   for _, owner in ipairs(owners) do

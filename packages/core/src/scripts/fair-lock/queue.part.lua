@@ -24,21 +24,21 @@ local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
 end
 
--- Until when a client counts as alive, since when it has without a gap, and its marks: `s` it was spared, see `listen`;
--- `g` it uses a lock that its waiter is given, `p` and passes it on along the line; `h` it listens to its inbox
--- at this very server: clients on a cluster listen at any node, and do not say so.
+-- Until when a client counts as alive, since when without a gap, and its marks: `s` it was spared, see `listen`;
+-- `g` it uses a lock that its waiter is granted, `p` and passes it on along the line; `h` it listens to its inbox
+-- at this very server: clients on a cluster listen at any node, and do not set it.
 local function lifeIn(text)
   local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
   return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
 
--- The nonce of a client: behind the number of the protocol that it speaks. Hexadecimal, so that it has no mark in it.
+-- The nonce of a client, behind the protocol number. Hexadecimal, so that it contains none of the marks.
 local function nonceIn(marks)
   return string.match(marks or '', '2:(%x+)')
 end
 
--- Nobody at all was heard for longer than any heartbeat takes: it was Redis that did not listen. Whoever lived then
--- is given time to say so, once: who does not use it is dead after all. Returns whether it was so.
+-- No client was heard for longer than any heartbeat takes: Redis was away. Clients that were alive before get time for a
+-- heartbeat, once: a client that does not use it is dead. Returns whether this was so.
 local function listen(q, heard, span)
   local wasDeaf = q.now - heard > 0.6 * span
   if wasDeaf then
@@ -49,14 +49,14 @@ local function listen(q, heard, span)
       end
     end
   end
-  -- Not by each script anew: a write costs more than a look, and goes to the replicas.
+  -- Not by every script: a write costs more than a read, and goes to the replicas.
   if q.now - heard > 0.02 * span then
     redis.call('hset', q.heartbeats, ':heard', q.now)
   end
   return wasDeaf
 end
 
--- A client of whose life Redis has lost what it knew is given time to say that it lives. Its waiters come back then.
+-- A client whose life Redis has lost gets time for a heartbeat. Its waiters return then.
 local SPARED_MS = 2000
 local function spare(q, client)
   if redis.call('hexists', q.heartbeats, client) == 0 then
@@ -66,8 +66,8 @@ local function spare(q, client)
   end
 end
 
--- The clock was set back since somebody last looked, or another server has the data. What was told by the old one lies
--- too far ahead by as much: each client is left with what it had then, or a dead one would count as alive for as long.
+-- The clock was set back since the last check, or another server has the data. Times from before are too far ahead by
+-- that much: each client keeps the time that it had left then, or a dead one would count as alive for longer.
 local function setBack(q, heard, awaits)
   local by = heard - q.now
   for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
@@ -79,10 +79,10 @@ local function setBack(q, heard, awaits)
   redis.call('hset', q.heartbeats, ':heard', q.now, ':awaits', math.max(0, (tonumber(awaits) or 0) - by))
 end
 
--- What the hash says of itself, and of a client. Read once: nothing that a script writes there counts for it.
+-- The hash's own fields, and those of a client. Read once: what a script writes there has no effect on itself.
 local function ask(q, client)
   local heard, span, awaits, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', ':awaits', client))
-  -- What somebody else wrote there counts as nothing.
+  -- Foreign values count as nothing.
   q.heard, q.span, q.awaits = tonumber(heard) or false, tonumber(span) or q.span, tonumber(awaits) or 0
   if q.heard and q.heard > q.now then
     setBack(q, q.heard, awaits)
@@ -92,8 +92,8 @@ local function ask(q, client)
   return life
 end
 
--- As `lifeIn`. Whoever says of itself that it lives for longer than anybody does counts as dead. What is known of it
--- goes, so that its next heartbeat begins another life, and its waiters come back to the places that they lost meanwhile.
+-- As `lifeIn`. A client that claims a longer life than allowed counts as dead. Its entry is deleted, so its next heartbeat
+-- begins another life, and its waiters return to the places that they lost meanwhile.
 local function possibleLife(q, client, text)
   local untilMs, since, marks = lifeIn(text)
   if untilMs > q.now + LONGEST_LIFE_MS then
@@ -103,7 +103,7 @@ local function possibleLife(q, client, text)
   return untilMs, since, marks
 end
 
--- As `lifeIn`, of a client. With the first life that a script looks at it hears when one last did.
+-- As `lifeIn`, of a client. The first life that a script reads also determines when a client was last heard.
 local function lifeOf(q, client)
   if q.heard ~= nil then
     return possibleLife(q, client, redis.call('hget', q.heartbeats, client))
@@ -122,8 +122,8 @@ local function lifeOf(q, client)
 end
 
 -- Returns since when it has lived without a gap: a client that finds another beginning than before may have been taken
--- for dead, and its waiters out of the line. And until when it will, and how long that is. One that asks often prolongs
--- its life from time to time.
+-- for dead, and its waiters removed from the line. And until when it will, and how long that is. A client that asks often
+-- prolongs its life from time to time only.
 local function lives(q, client, forMs, marks)
   q.span = forMs
   local untilMs, since, before = lifeOf(q, client)
@@ -149,7 +149,7 @@ local function redissonWaiters(q)
   return q.listed - q.ours
 end
 
--- Until when it counts as alive: ours by the heartbeat of its client, with the marks of that, a Java waiter by
+-- Until when a waiter counts as alive: Holdfast's by the heartbeat of its client, with its marks, a Java waiter by
 -- Redisson's time.
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
@@ -159,7 +159,7 @@ local function waiterOf(q, owner, isOurs)
   return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
 
--- The clients come back to the line with each of their waiters: their next heartbeat finds a new beginning of their lives.
+-- Makes the clients rejoin with each of their waiters: their next heartbeat finds a new beginning of their lives.
 local function callBack(q)
   q.isUnknown = true
   for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
@@ -170,7 +170,7 @@ local function callBack(q)
   end
 end
 
--- Until when the line waits for waiters that it has lost, 0 when it does not.
+-- Until when the line waits for lost waiters, 0 when it does not.
 local function awaits(q)
   if q.heard == nil then
     ask(q, '')
@@ -178,9 +178,9 @@ local function awaits(q)
   return q.awaits > q.now and q.awaits or 0
 end
 
--- Nothing that is left tells of any waiter of ours. The clients know who of theirs came when, and each says so with its
--- next heartbeat. Until then nobody is the first: whoever is back sooner would pass the others. Once, and not again for
--- callers that have gone.
+-- No key that is left knows Holdfast's waiters. Their clients know the order of arrival, and report it with their next
+-- heartbeat. Until then no waiter is the first: the one that returns soonest would overtake the others. Once, and not
+-- again for callers that have left.
 local function awaitOurs(q)
   awaits(q)
   if q.awaits == 0 and (q.heard or q.isBack) then
@@ -191,14 +191,14 @@ local function awaitOurs(q)
   end
 end
 
--- Everybody who is in one of the keys, in order. What is in the list stays as it is there. Waiters of ours that it has
--- not go before the next that came later, or else to the front: that is where Java clients drop them, who look at the head
--- only, and whoever came after the list was lost stands behind them. Others go by their times.
+-- All waiters in any of the keys, in order. The list keeps its order. Holdfast's waiters that are missing in it go before
+-- the next later arrival, or else to the front: Java clients look at the head only and drop waiters there, and a waiter
+-- that arrived after the list was lost is behind them. Others go by their times.
 local function everybody(q, ours, timeOf)
   local order, isThere = {}, {}
   for _, owner in ipairs(redis.call('lrange', q.list, 0, -1)) do
-    -- Once: a Java client whose time was lost puts itself in the list again. Whoever leaves would leave the second behind,
-    -- and there would be more in the list than have a time, for ever.
+    -- Once: a Java client whose time was lost joins the list again. When it left, its second entry would stay, and the list
+    -- would have more entries than there are times, for ever.
     if not isThere[owner] then order[#order + 1] = owner end
     isThere[owner] = true
   end
@@ -223,14 +223,14 @@ local function everybody(q, ours, timeOf)
   return order
 end
 
--- Client ids of ours have the random part behind a `~`; those of Redisson are UUIDs.
+-- Holdfast's client ids have the random part behind a `~`; Redisson's are UUIDs.
 local function isOurs(owner)
   return string.find(owner, '~', 1, true) ~= nil
 end
 
--- Redis has lost a part of the line (somebody deleted a key, or it was evicted), or a Java client that took the lock has
--- lowered all times, and the next one dropped live waiters of ours from the head. What is missing is made from what is
--- left. Waiters of ours that nobody has a number of any more get one in their order, and tell their own soon.
+-- Redis has lost a part of the line (a key was deleted or evicted), or a Java client that took the lock has lowered all
+-- times, and the next one dropped live Holdfast waiters from the head. What is missing is rebuilt from the rest. Holdfast
+-- waiters without a number get new ones in their order, and soon report their own.
 local function rebuild(q)
   local ours, timeOf, numberOf = redis.call('zrange', q.arrivals, 0, -1, 'withscores'), {}, {}
   local owners = {}
@@ -243,7 +243,7 @@ local function rebuild(q)
     timeOf[times[i]] = tonumber(times[i + 1])
   end
   local order = everybody(q, owners, timeOf)
-  -- A Java client that alone has no time is broken, and passed over.
+  -- A Java client without a time, where others have one, is broken, and skipped.
   local areTimesLost = #times == 0 and (q.ours > 0 or q.isSure)
   redis.call('del', q.list)
   local time, number, isNumberLost = q.now + q.patience, 0, false
@@ -264,7 +264,7 @@ local function rebuild(q)
   if q.ours == 0 then awaitOurs(q) end
 end
 
--- Whether one of the keys lacks somebody whom another one has.
+-- Whether a waiter is in one of the keys and missing in another.
 local function isBroken(q, earliest, owner)
   if redis.call('zcard', q.scores) ~= q.listed then
     return true
@@ -272,11 +272,11 @@ local function isBroken(q, earliest, owner)
   if earliest then
     return owner ~= earliest and not redis.call('zscore', q.scores, earliest)
   end
-  -- Heartbeats go with the last waiter of ours.
+  -- Heartbeats are deleted with the last Holdfast waiter.
   return q.hadOurs == 0 and (q.isSure or redis.call('exists', q.heartbeats) == 1)
 end
 
--- The first who is alive, nil when nobody waits, or nobody knows yet who is first. The dead before it go.
+-- The first waiter that is alive; nil if the line is empty, or the first is not known yet. Removes dead ones before it.
 local function head(q)
   local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
   local owner = redis.call('lindex', q.list, 0)
@@ -295,8 +295,8 @@ local function head(q)
   end
 end
 
--- Work on the line that a lock does not depend on: what is given back is given back, also where something of another
--- type has the name of one of the line's keys. Returns what the work does, nil where it could not be done.
+-- Work on the line that the lock does not depend on: a release succeeds even if a key of the line has another type.
+-- Returns the result of the work, nil if it failed.
 local function besideLock(work)
   local isDone, result = pcall(work)
   -- Redis before 7 raises text.
@@ -307,16 +307,16 @@ local function besideLock(work)
   return isDone and result or nil
 end
 
--- Comes last. What is ours goes with the last waiter of ours, or ends some time after the last heartbeat. So do the
--- list and the times, or waiters that died as the last in line would leave them for ever; but while a Java client
--- stands there they have no end, because Redisson gives them none.
+-- Comes last. Holdfast's keys are deleted with the last Holdfast waiter, or expire some time after the last heartbeat. So
+-- do the list and the times, or waiters that died at the end of the line would leave them for ever; but while a Java
+-- client is in line they have no end, because Redisson gives them none.
 local function tidy(q)
   local hasRedissonWaiters = redissonWaiters(q) > 0
   if hasRedissonWaiters then
     redis.call('persist', q.list)
     redis.call('persist', q.scores)
   end
-  -- One speaks for all: none of them is there without it, and none was made when it had its end already.
+  -- One key stands for all: without it none of the others exists, and none was created while it had its end already.
   local key = hasRedissonWaiters and q.heartbeats or q.list
   local keepMs = q.keepMs or q.isRebuilt and 2 * q.patience
   if q.ours == 0 and awaits(q) == 0 then

@@ -24,8 +24,8 @@ end
 local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
 
 local q
--- A write, also where nothing is given back. On a demoted primary it fails, and after it Redis lets the count and the
--- line be written even when it is out of memory.
+-- A write, even if nothing is released. On a demoted primary it fails, and after it Redis lets the count and the line be
+-- written even when it is out of memory.
 if mine and holds == 0 then
   redis.call('del', KEYS[1])
 else

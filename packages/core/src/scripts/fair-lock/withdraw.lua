@@ -1,4 +1,4 @@
--- withdraw: take an owner that nobody waits for out of the line, not its hold; a free lock goes to the first in line.
+-- withdraw: remove an owner without a waiting caller from the line, not its hold; grant a free lock to the first in line.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 -- ARGV    [1] owner, '' for none   [2] ms that Redisson gives each waiter
 --         [3] prefix of the inbox channels of clients   [4] unlock channel   [5] PUBLISH or SPUBLISH

@@ -1,4 +1,4 @@
--- delete: no latch any more; who asks for its count finds 0.
+-- delete: remove the latch; its count then reads 0.
 -- KEYS    [1] the count   [2] operations of this client
 -- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
 --         [4] channel   [5] PUBLISH or SPUBLISH
@@ -18,6 +18,6 @@ end
 if redis.call('del', KEYS[1]) == 0 then
   return keep(operation, 0)
 end
--- What Redisson says here: its waiters hear "a new count" and go on sleeping; ours look.
+-- The same message as Redisson's: its waiters take it for a new count and keep sleeping; Holdfast's check and pass.
 redis.call(ARGV[5], ARGV[4], '1')
 return keep(operation, 1)

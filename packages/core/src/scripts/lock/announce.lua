@@ -1,7 +1,7 @@
--- announce: tell everybody that a lock is free, if it is: a waiter that was given it may have died before it heard of it.
+-- announce: tell all waiters that a lock is free, if it is: a waiter that it was granted to may have died unaware of it.
 -- KEYS    [1] lock hash (owner -> holds)
 -- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH
--- RETURNS 1 announced, 0 somebody has it
+-- RETURNS 1 announced, 0 the lock is held
 -- RETRY   safe: announces it again
 -- insert touch
 touch(KEYS[1])

@@ -1,7 +1,7 @@
--- give: makes a waiter the owner of a free lock, until its client does not count as alive any more, and says so.
--- Its client hears that in its inbox, with the end of that life, which it knows as the answer to a request of its own.
--- What is told is a doorbell: whoever missed it finds itself the owner at its next try. It has the number of the protocol,
--- and a proof that whoever says it can read the line, and not only publish: a digest of it and of the waiter's nonce.
+-- give: makes a waiter the owner of a free lock, until its client no longer counts as alive, and notifies the client.
+-- The message goes to the client's inbox, with the end of that life, which the client knows from one of its own replies.
+-- The message only rings: a client that missed it finds itself the owner at its next attempt. It has the protocol number
+-- and a proof that its sender can read the line, and not only publish: a digest of the message and the waiter's nonce.
 local function inboxOf(owner, prefix)
   return prefix .. (string.match(owner, '^(.*):') or owner)
 end

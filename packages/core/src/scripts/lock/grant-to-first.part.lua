@@ -1,8 +1,8 @@
--- grant-to-first: gives a free lock to the first in line of those who are given it, or leaves it to whoever comes first.
+-- grant-to-first: grants a free lock to the first waiter in line, or leaves it free for all.
 -- insert lock/line
 -- insert lock/give
 
--- The first who is alive, and until when. The dead before it go, and what no client of ours has put there.
+-- The first waiter that is alive, and until when. Dead waiters before it are removed, and so are foreign members.
 local function firstAlive(line, now)
   while true do
     local owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
@@ -14,19 +14,19 @@ local function firstAlive(line, now)
   end
 end
 
--- Whether those who listen are those who stand in line, but for so many of the client that asks. Somebody more, a Java
--- client above all, would never be told of anything; where there is one less, somebody who stands there has died. Both at
--- once look like neither: so the client that is to be given the lock has to listen to its inbox as well. On a cluster,
--- where messages are sharded, nobody can tell that: an inbox may be heard at any node.
+-- Whether the number of listeners equals the number of waiters in line, apart from the connections of the calling client.
+-- An extra listener, usually a Java client, would never be notified of a grant; a missing one means that a waiter in line
+-- has died. Both at once cancel out: so the client that is to get the lock must listen to its inbox as well. On a cluster
+-- with sharded messages this cannot be checked: an inbox may be listened to at any node.
 local function allStand(line, now, publish, channel, exempt, inbox)
-  -- pcall: a user whom Redis does not let ask gives to nobody.
+  -- pcall: a user without the permission for PUBSUB NUMSUB makes no grants.
   local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
     or redis.pcall('pubsub', 'numsub', channel, inbox)
   local standing = redis.call('zcount', line, string.format('%.0f', -now - LONGEST_LIFE_MS), string.format('(%.0f', -now))
   return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
 end
 
--- Returns for how many ms it did, nil when it did not.
+-- Returns for how many ms the lock was granted, nil when it was not.
 local function grantToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   local time = redis.call('time')
   local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -34,7 +34,7 @@ local function grantToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   if not first or endAfterSetBack(line, now) then
     return nil
   end
-  -- None where its client speaks another protocol: it is told what everybody is told, and tries.
+  -- No nonce if its client speaks another protocol: it gets the message for all, and tries.
   local nonce = string.match(redis.call('zscore', line, '2:' .. first) or '', '^-(%d+)$')
   local inbox = inboxOf(first, inboxPrefix)
   if nonce and allStand(line, now, publish, channel, exempt, inbox) then

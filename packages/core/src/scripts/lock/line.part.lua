@@ -1,25 +1,25 @@
--- line: who is given a plain lock. One of each client of ours that waits, first come, first served.
--- A sorted set: an owner at the time it came, us of Redis; and behind `alive:`, at minus the ms until which it counts
--- as alive, so that one set has both and an order of each. Also, at minus ms, when the lock was last left to whoever comes
--- first, and when somebody last came or asked again: in the future, the clock was set back.
--- And behind the number of the protocol that it speaks, at minus the nonce of the waiter, which is below 2^40, so that no
--- life and no time is near it: who is given the lock is told in a way that only who can read this set knows.
--- It is a hint: nobody has to stand here to take a free lock. Something of another type under its name is no line.
+-- line: the waiters that are granted a plain lock. One waiter of each Holdfast client, first come, first served.
+-- A sorted set: each owner, scored with its time of arrival (us of Redis); and `alive:` plus the owner, scored with minus
+-- the ms until which it counts as alive, so that one set holds both orders. Also, at minus ms: when the lock was last left
+-- free for all, and when a waiter last arrived or asked again. If that is in the future, the clock was set back.
+-- And the protocol number of an owner, scored with minus the waiter's nonce. Nonces are below 2^40, far from any time or
+-- life. A grant carries a proof of the nonce, so only a client that can read this set can announce one.
+-- The line is a hint: a waiter need not be in it to take a free lock. A key of another type under its name is no line.
 
--- For so long the lock goes from one to the next. Then it is left to whoever comes first, for somebody may listen
--- where nobody counts him: on a replica.
+-- For this long the lock passes from one waiter to the next. Then it is left free for all, because there may be a
+-- listener that is not counted: on a replica.
 local LONGEST_GIVING_MS = 100
 
 local function leave(line, owner)
   if redis.call('zrem', line, owner, 'alive:' .. owner, '2:' .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
-    -- Of nobody there is nothing to hear: when the lock was left free is all that is worth keeping.
+    -- An empty line has no waiter to describe: only the time when the lock was last left free is kept.
     redis.call('zrem', line, 'heard')
     redis.call('pexpire', line, LONGEST_GIVING_MS)
   end
 end
 
--- The clock was set back since somebody last came or asked again: the dead would count as alive for as long as that. Who
--- lives stands here again at its next try. Returns whether it was so.
+-- The clock was set back since a waiter last arrived or asked again: dead waiters would count as alive for that long.
+-- A living waiter joins again at its next attempt. Returns whether the clock was set back.
 local function endAfterSetBack(line, now)
   local isOver = -tonumber(redis.call('zscore', line, 'heard') or 0) > now
   if isOver then

@@ -1,5 +1,5 @@
--- move: names another owner of what one has.
--- In this order: without a field the key would go, and its time to live with it. Returns whether that one has anything.
+-- move: renames the owner of a hold.
+-- In this order: without any field the key would be deleted, with its time to live. Returns whether the old owner held it.
 local function move(lock, from, to)
   local holds = redis.call('hget', lock, from)
   if holds then

@@ -1,5 +1,5 @@
 -- shape: whether a hash looks like a lock: owners with counts, more than one only beside the mode of a read-write lock.
--- What others keep may be large: no more is read of it than it takes to see that.
+-- A foreign hash may be large: this reads no more of it than needed.
 local MOST_FIELDS = 1000
 local LONGEST_OWNER = 1000
 

@@ -1,4 +1,4 @@
--- cancel: undo an acquire whose caller has gone; one that has not run never will.
+-- cancel: undo an acquire whose caller has left; if it has not run yet, it never will.
 -- KEYS    [1] free permits (a number)   [2] ends of permits (id -> ms)   [3] operations of this client
 -- ARGV    [1] number of the operation   [2] floor: all up to it are over   [3] ttl of operations ms
 --         [4] channel   [5] PUBLISH or SPUBLISH   [6..] ids, in hex

@@ -9,6 +9,6 @@ local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[1], publ
 if not numberAt(KEYS[1]) then
   return NOT_A_NUMBER
 end
--- A write, also where nothing has ended: on a demoted primary it fails, instead of an answer from stale data.
+-- A write, even if nothing has expired: on a demoted primary it fails, instead of an answer from stale data.
 reclaim(permits)
 return { numberAt(KEYS[1]), redis.call('zcard', KEYS[2]) }

@@ -1,4 +1,4 @@
--- permits: of a permit-expirable semaphore. Their time is that of Redis; what has ended is free.
+-- permits: of a permit-expirable semaphore. Their time is that of Redis; expired permits are free.
 local FOREVER = 922337203685477
 
 -- insert clock

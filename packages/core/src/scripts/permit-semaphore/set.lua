@@ -1,4 +1,4 @@
--- set: so many permits there are in all; what is free may go below 0.
+-- set: the total number of permits; the number of free ones may go below 0.
 -- KEYS    [1] free permits (a number)   [2] ends of permits (id -> ms)   [3] operations of this client
 -- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
 --         [4] channel   [5] PUBLISH or SPUBLISH   [6] permits

@@ -1,4 +1,4 @@
--- holder: who has a read-write lock, for those it refuses: the writer, or one of the readers, and how many there are.
+-- holder: the holder of a read-write lock, for refused callers: the writer, or one of the readers, and how many there are.
 local function heldBy(lock, note)
   local fields = redis.call('hgetall', lock)
   local owner, holds, owners = '', 0, 0

@@ -1,5 +1,5 @@
--- readers: those of a read-write lock that are alive. Dead ones have a field still, and no time-out key any more.
--- How long the one among them has it that has it longest, ms; 0: there is none.
+-- readers: those of a read-write lock that are alive. Dead readers still have a field, but no time-out key.
+-- How many ms the longest lease of a reader has left; 0: there is none.
 local function longestOfReaders(lock, before, behind)
   local longest = 0
   local fields = redis.call('hgetall', lock)
@@ -12,7 +12,7 @@ local function longestOfReaders(lock, before, behind)
   return longest
 end
 
--- The lock is theirs for that long. False: there is none, and it is gone.
+-- Gives the lock that time to live. False: there is no reader, and the lock is deleted.
 local function leaveToReaders(lock, before, behind)
   local longest = longestOfReaders(lock, before, behind)
   if longest > 0 then

@@ -1,7 +1,7 @@
--- wake-all: says that readers and writers may try.
--- `1` wakes every thread of a Redisson client that sleeps, and none that is about to: such a thread would sleep until
--- the lease ends. `0` leaves it a permit. Written `00` it is the same to Redisson, and clients of ours, which `1` woke,
--- pass it over instead of trying twice.
+-- wake-all: tells readers and writers to try.
+-- `1` wakes every sleeping thread of a Redisson client, but none that is about to sleep: that one would sleep until the
+-- lease ends. `0` leaves it a permit. Written as `00`, it means the same to Redisson, and Holdfast clients, which `1` has
+-- woken, ignore it instead of trying twice.
 local function wakeAll(publish, channel)
   redis.call(publish, channel, '1')
   redis.call(publish, channel, '00')

@@ -1,9 +1,9 @@
--- writers: the writers that wait, each until a time of Redis.
--- They are a hint to readers: something else under that name keeps nobody out, and no lock from being given back.
+-- writers: the waiting writers, each until a time of Redis.
+-- They are a hint to readers: a key of another type under that name blocks no reader, and no release.
 -- insert clock
 -- insert life
 
--- How many there are; an error where something else is there.
+-- How many there are; an error if the key has another type.
 local function writersAt(writers)
   local now = clock()
   return redis.call('exists', writers) == 1 and redis.pcall('zcount', writers, now, now + LONGEST_LIFE_MS) or 0

@@ -41,7 +41,7 @@ if not mine then
     return mine < latest and { 3 } or { 4, wait }
   end
   if before and before.state == 'running' then
-    -- The lock is this owner's: whoever ran that one has lost it.
+    -- The lock is this owner's: the owner that ran that tick has lost it.
     before.state = 'unfinished'
     note(KEYS[2], latest, before, limits)
   end

@@ -1,4 +1,4 @@
--- finish: note what came of the tick that an owner ran.
+-- finish: note the outcome of the tick that an owner ran.
 -- KEYS    [1] lock hash (owner -> holds)   [2] ticks of the schedule
 -- ARGV    [1] owner   [2] done (lost, when it has no lock), failed or lost   [3] text of the error, or ''   [4] ttl of the ticks ms
 --         [5] how many of them are kept

@@ -1,4 +1,4 @@
--- miss: note a tick that somebody could not run, unless it is known of already.
+-- miss: note a tick that a process could not run, unless it is known already.
 -- KEYS    [1] ticks of the schedule
 -- ARGV    [1] tick   [2] ttl of the ticks ms   [3] how many of them are kept
 -- RETURNS 1 noted, 0 it is known of, or so far ahead that nobody may begin it

@@ -1,4 +1,4 @@
--- read: all that is known of the ticks of a schedule.
+-- read: all noted ticks of a schedule.
 -- KEYS    [1] lock hash (owner -> holds)   [2] ticks of the schedule
 -- ARGV    none
 -- RETURNS {owners of the lock, {tick, what is known of it as JSON, ...}}

@@ -1,4 +1,4 @@
--- ticks: what is known of the ticks of a schedule, by number, and how one is noted.
+-- ticks: the noted ticks of a schedule, by number, and how one is noted.
 local function ticksAt(key)
   local ticks = {}
   local kept = redis.call('hgetall', key)
@@ -15,12 +15,12 @@ local function asText(number)
   return string.format('%.0f', number)
 end
 
--- Else one wrong tick, in microseconds or by a clock that is days ahead, would make all others late for good.
+-- Otherwise one wrong tick, in microseconds or by a clock that is days ahead, would make all others late for good.
 local function isTooFarAhead(tick, now)
   return tick > now + 3600000
 end
 
--- The oldest make room: a schedule of every second shall not fill the server.
+-- The oldest are deleted: a schedule of every second must not fill the server.
 local function note(key, tick, entry, limits)
   redis.call('hset', key, asText(tick), cjson.encode(entry))
   redis.call('pexpire', key, limits.ttl)

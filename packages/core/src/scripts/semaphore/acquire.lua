@@ -17,7 +17,7 @@ if operation.outcome then
   return { operation.outcome, free }
 end
 if free < tonumber(ARGV[4]) then
-  -- After it a refusal can be kept also when Redis is out of memory: a wait need not end by it.
+  -- After it, a refusal can be kept even when Redis is out of memory: a wait need not end because of that.
   touch(KEYS[2])
   return { keep(operation, 0), free, redis.call('exists', KEYS[1]) }
 end

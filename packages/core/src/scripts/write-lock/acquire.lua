@@ -21,7 +21,7 @@ local free = not mine and redis.call('exists', KEYS[1]) == 0
 if not superseded and (mine or (free and holds == 1)) then
   redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], holds)
   redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
-  -- pcall: what is no line of writers shall not look as if the lock had not been taken.
+  -- pcall: a key of another type as the line of writers must not make a granted lock look refused.
   redis.pcall('zrem', KEYS[3], ARGV[1])
   if ARGV[5] ~= '0' then
     redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])

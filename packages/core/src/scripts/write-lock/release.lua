@@ -31,21 +31,21 @@ if KEYS[5] then
   forget(KEYS[5], ARGV[1])
 end
 
--- pcall: what is no line of writers keeps no lock, and is left as it is.
+-- pcall: a key of another type as the line of writers blocks no release, and is left as it is.
 local left = redis.pcall('zrem', KEYS[3], ARGV[1])
 if not mine then
   if left == 1 and redis.call('exists', KEYS[3]) == 0 then
-    -- Readers that stood back for it alone would sleep on.
+    -- Readers that waited only because of it would sleep on.
     wakeAll(ARGV[7], ARGV[6])
   end
   return 0
 end
 redis.call('hdel', KEYS[1], ARGV[1])
 if leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
-  -- It reads on: readers that wait may join.
+  -- It keeps the read lock: waiting readers may join.
   redis.call('hset', KEYS[1], 'mode', 'read')
 end
--- After a writer it is the turn of the readers that wait: writers that wait say so again when they are refused.
+-- After a writer it is the turn of the waiting readers: waiting writers announce themselves again when refused.
 if type(left) == 'number' then
   redis.call('del', KEYS[3])
 end
