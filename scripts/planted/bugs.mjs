@@ -10,6 +10,7 @@ import { BUGS_IN_PERMITS } from './bugs/in-permits.mjs'
 import { BUGS_IN_SCRIPTS } from './bugs/in-scripts.mjs'
 import { BUGS_IN_TOPOLOGIES } from './bugs/in-topologies.mjs'
 import { BUGS_IN_WAITING } from './bugs/in-waiting.mjs'
+import { BUGS_IN_WHAT_IS_TOLD } from './bugs/in-what-is-told.mjs'
 
 /**
  * Mistakes that lock libraries have been built with. Each is a change of one place of the source, and who has to
@@ -32,4 +33,5 @@ export const PLANTED_BUGS = {
   ...BUGS_IN_PERMITS,
   ...BUGS_IN_TOPOLOGIES,
   ...BUGS_IN_INTEGRATIONS,
+  ...BUGS_IN_WHAT_IS_TOLD,
 }

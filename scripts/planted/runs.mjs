@@ -67,7 +67,9 @@ const lookByTest = async ({ test, only }, { bug, redisUrl, signal }) => {
   const [, project] = PROJECTS.find(([part]) => test.includes(part))
   const pattern = only ? ['--testNamePattern', only] : []
   const args = [...JEST, '--selectProjects', project, ...pattern, '--runTestsByPath', test]
-  const env = { HOLDFAST_TEST_REDIS_URL: redisUrl, ...(bug && { HOLDFAST_PLANTED_BUG: bug }) }
+  // A transform of Jest plants the bug in the test's own process, a preload in the small programs that it starts.
+  const planted = bug && { HOLDFAST_PLANTED_BUG: bug, HOLDFAST_PROGRAM_OPTIONS: PRELOAD }
+  const env = { HOLDFAST_TEST_REDIS_URL: redisUrl, ...planted }
   const { stdout, stderr } = await run(args, { env, signal })
   const report = reportIn(stdout)
   if (

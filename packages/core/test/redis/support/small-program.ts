@@ -20,7 +20,14 @@ export class SmallProgram {
   constructor(code: string, { env = {} }: { env?: Record<string, string> } = {}) {
     this.child = spawn(process.execPath, ['--input-type=module'], {
       cwd: ROOT,
-      env: { ...process.env, NODE_OPTIONS: '', REDIS_URL: redisUrl, OPTIONS: '{}', ...env },
+      // Not those of Jest, but those by which a planted bug gets into the program.
+      env: {
+        ...process.env,
+        NODE_OPTIONS: process.env.HOLDFAST_PROGRAM_OPTIONS ?? '',
+        REDIS_URL: redisUrl,
+        OPTIONS: '{}',
+        ...env,
+      },
     })
     for (const stream of ['stdout', 'stderr'] as const) {
       this.child[stream]?.on('data', (chunk) => {

@@ -1,0 +1,92 @@
+// Mistakes in what is told of a caller's mistake: nothing, twice, or to one who made none.
+const STRANGERS = 'packages/core/test/redis/strangers.test.ts'
+const SELF_WAITS = 'packages/core/test/redis/self-waits.test.ts'
+const DEFAULTS = 'packages/core/test/redis/defaults-of-a-client.test.ts'
+const LIMITS = 'core/src/acquire/acquire-options.ts'
+
+export const BUGS_IN_WHAT_IS_TOLD = {
+  'a hold that outlives its context is not told of': {
+    file: 'core/src/client/context-ends.ts',
+    find: 'this.heldAfterEnd(kept, kept.latestLevel)',
+    replace: '',
+    test: STRANGERS,
+    only: 'a forgotten unlock',
+  },
+  'a hold that outlives its context is told of each time': {
+    file: 'core/src/client/context-ends.ts',
+    find: 'else if (warnedOf.take(kept.lockName))',
+    replace: 'else if (true)',
+    test: STRANGERS,
+    only: 'a forgotten unlock',
+  },
+  'a hold that may outlive its context is told of': {
+    file: 'core/src/client/context-ends.ts',
+    find: "if (this.policy === 'keep' || !context.keepsAny)",
+    replace: 'if (!context.keepsAny)',
+    test: 'packages/core/test/redis/context-ends.test.ts',
+    only: 'nothing is said$',
+  },
+  'a wait for what its own client holds is not told of': {
+    file: 'core/src/client/self-waits.ts',
+    find: 'this.watched.add(wait, holder)',
+    replace: '',
+    test: STRANGERS,
+    only: 'acquire, then withLock',
+  },
+  'a name that was warned of is forgotten': {
+    file: 'core/src/events.ts',
+    find: 'this.seen.add(name)',
+    replace: '',
+    test: SELF_WAITS,
+    only: 'out: run that ended',
+  },
+  'a wait for another client is taken for one for its own': {
+    file: 'core/src/client/self-waits.ts',
+    find: 'if (holder && isUnscopedWarningDue(wait.lockName))',
+    replace: 'if (isUnscopedWarningDue(wait.lockName))',
+    test: SELF_WAITS,
+    only: 'nothing is said of a wait for another client',
+  },
+  'a forgotten await is not told of': {
+    file: 'core/src/acquire/unscoped-calls.ts',
+    find: 'if (this.pending > 0)',
+    replace: 'if (false)',
+    test: STRANGERS,
+    only: 'a forgotten await',
+  },
+  'a forgotten await is told of where none was': {
+    file: 'core/src/acquire/unscoped-calls.ts',
+    find: 'if (this.pending > 0)',
+    replace: 'if (true)',
+    test: 'packages/core/test/redis/forgotten-await.test.ts',
+    only: 'says nothing of await',
+  },
+  'the waitMs of a client limits no wait': {
+    file: LIMITS,
+    find: 'waitMs = defaults.waitMs',
+    replace: 'waitMs = undefined',
+    test: DEFAULTS,
+    only: 'of a client: lock waitMs limits each call',
+  },
+  'the leaseMs of a client is no lease': {
+    file: LIMITS,
+    find: 'leaseMs = defaults.leaseMs',
+    replace: 'leaseMs = undefined',
+    test: DEFAULTS,
+    only: 'of a client: lock leaseMs is the lease',
+  },
+  'a wait without a limit is never told of': {
+    file: 'core/src/diagnostics/endless-waits.ts',
+    find: 'warnOf(wait, now - wait.startedAt)',
+    replace: '',
+    test: DEFAULTS,
+    only: 'a minute is told of',
+  },
+  'a wait without a limit on purpose is told of': {
+    file: 'core/src/diagnostics/wait-reporter.ts',
+    find: 'if (wait.isUnlimited)',
+    replace: 'if (true)',
+    test: DEFAULTS,
+    only: 'on purpose, or for oneself',
+  },
+}
