@@ -83,7 +83,7 @@ const SAME_IN_IOREDIS_5 = [
     'tombstones',
     'renewals-spread',
   ],
-  ...['hold', 'processes', 'unavailable', 'readme', 'trust', '/conditions-re[mn]', '/replay'],
+  ...['hold', 'process-end', 'processes', 'unavailable', 'readme', 'trust', '/conditions-re[mn]', '/replay'],
   ...[
     'semaphore',
     'permit',

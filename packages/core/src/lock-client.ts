@@ -76,10 +76,11 @@ export class LockClient {
 
   /**
    * Connects to a URL or options, or takes an existing client; resolves when Redis answers, within
-   * `unavailableTimeoutMs`. A connection opened here is closed by `close`; a node-redis client that is not open yet
-   * is connected. A URL (`redis:`, `rediss:`, `valkey:`, `valkeys:`) goes to ioredis if that is installed, else to
-   * node-redis, else to iovalkey. Options, a plain object, go to node-redis if they have a `url` or a `socket`, else
-   * to ioredis or iovalkey.
+   * `unavailableTimeoutMs`. A connection opened here is closed by `close`, and keeps the process alive only while
+   * locks or permits are held, calls wait, or commands are under way. A node-redis client that is not open yet is
+   * connected. A URL (`redis:`, `rediss:`, `valkey:`, `valkeys:`) goes to ioredis if that is installed, else to
+   * node-redis, else to iovalkey. Options, a plain object, go to node-redis if they have a `url` or a `socket`,
+   * else to ioredis or iovalkey.
    * @throws RedisUnavailableError no answer within `unavailableTimeoutMs`; at once for a wrong password or user, an
    *   unknown host, a bad certificate, a user that may not run scripts, or a server older than Redis 6.2
    * @throws InvalidArgumentError

@@ -22,20 +22,24 @@ export class BorrowedPermits {
     return [...this.borrowed]
   }
 
+  get isEmpty(): boolean {
+    return this.borrowed.size === 0
+  }
+
   add(borrowing: BorrowedPermit): void {
     this.borrowed.add(borrowing)
   }
 
   remove(borrowing: BorrowedPermit): void {
     this.borrowed.delete(borrowing)
-    if (this.borrowed.size === 0) {
+    if (this.isEmpty) {
       this.onEmpty?.()
     }
   }
 
   /** Resolves when nothing is borrowed. */
   whenEmpty(): Promise<void> {
-    return this.borrowed.size === 0 ? Promise.resolve() : new Promise((resolve) => (this.onEmpty = resolve))
+    return this.isEmpty ? Promise.resolve() : new Promise((resolve) => (this.onEmpty = resolve))
   }
 }
 

@@ -98,7 +98,7 @@ export class HeldLocks {
     return this.isEmpty ? Promise.resolve() : new Promise((resolve) => (this.onEmpty = resolve))
   }
 
-  private get isEmpty(): boolean {
+  get isEmpty(): boolean {
     return this.exclusive.size === 0 && this.shared.size === 0
   }
 }

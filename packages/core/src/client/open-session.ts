@@ -25,9 +25,10 @@ import { ReleaseWaits } from '../runtime/release-waits.js'
 import { missingSemaphores, unexpectedReplies } from '../diagnostics/reports.js'
 import { FormerPrimary } from './former-primary.js'
 import { askServer } from './server-check.js'
+import { ProcessKeeper } from './process-keeper.js'
 import { PlainLockQueue, type PlainLockQueueParts } from '../queue/plain-queue.js'
 import { BorrowedPermits } from './borrowed-permits.js'
-import { randomHex } from '../runtime/runtime.js'
+import { randomHex, systemRuntime } from '../runtime/runtime.js'
 import { WaitReporter } from '../diagnostics/wait-reporter.js'
 
 // The first script after a pause finds Redis's caches cold, and takes two to three times as long.
@@ -36,6 +37,8 @@ const SCRIPTS_IN_A_ROW = 32
 /** A session, with controls for its client only. */
 export interface OpenSession extends Session {
   readonly port: RedisPort
+  /** Null: a connection of the caller keeps the process alive, or does not. */
+  readonly processKeeper: ProcessKeeper | null
   /** Resolves when Redis has reported its version and policy, or will not. */
   readonly serverAsked: Promise<void>
   refuseNewCalls(): void
@@ -54,6 +57,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     batchSize: options.commandBatchSize,
     beforeResume,
     demoted: () => formerPrimary.refused(),
+    begun: () => processKeeper?.begin(),
     unexpected: unexpectedReplies(events),
     replicas: options.replicas,
   })
@@ -77,6 +81,8 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const looks = { pauseMs: resyncInterval, patienceMs: lockWatchdogTimeout }
   const grantedLocks = new GrantedLocks({ runner, clock: background, ...looks })
   const life = lifecycle()
+  const borrowedPermits = new BorrowedPermits()
+  const processKeeper = processKeeperOf(port, { held, borrowedPermits, waiter, runner, ...life })
   const session = {
     ...services,
     ...life,
@@ -87,12 +93,11 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
       grantedLocks,
       ...waitingInRedis({ clientId, runner, waiter, runtime, grantReceiver, held }, options),
     },
-    port,
+    ...{ port, borrowedPermits, processKeeper },
     contexts: new Contexts(),
     events,
     waitReporter: new WaitReporter(events, background, options.waitingThreshold, beforeResume),
     missingSemaphores: missingSemaphores(events, background),
-    borrowedPermits: new BorrowedPermits(),
     releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
     origins,
     contextEnds: new ContextEnds({ origins, runtime, ...life }, options.onContextEnd, options.graceMs),
@@ -101,6 +106,19 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   watchPrimaries(session)
   port.onLeft?.(() => formerPrimary.left())
   return session
+}
+
+function processKeeperOf(
+  port: RedisPort,
+  parts: Pick<Session, 'held' | 'borrowedPermits' | 'waiter' | 'runner' | 'background'>,
+): ProcessKeeper | null {
+  const { held, borrowedPermits, waiter, runner, background } = parts
+  const isUsed = (): boolean =>
+    !held.isEmpty || !borrowedPermits.isEmpty || waiter.size > 0 || background.size > 0
+  // The clock of the process, also under a test's own: only its timers keep the process alive.
+  return port.isUnreferenced === true
+    ? new ProcessKeeper(systemRuntime, () => !isUsed() && runner.rest())
+    : null
 }
 
 /** A new primary may lack what the old one acknowledged: affected leases are verified with it. */

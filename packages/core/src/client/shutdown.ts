@@ -13,6 +13,7 @@ export async function shutDown(session: OpenSession, graceMs: number): Promise<v
   const { runtime, options, held, waiter, watchdog, runner, port, events, background, borrowedPermits } =
     session
   const graceEndsAt = runtime.now() + graceMs
+  session.processKeeper?.closing()
   session.refuseNewCalls()
   const waitersGone = waiter.close(new ClientClosedError())
   await settleWithin(Promise.all([held.whenEmpty(), borrowedPermits.whenEmpty()]), graceMs, runtime)
@@ -32,6 +33,6 @@ export async function shutDown(session: OpenSession, graceMs: number): Promise<v
   // Commands that were cut off report it: 'release-failed'.
   await settleWithin(background.whenOver(), LAST_WORDS_MS, runtime)
   await watchdog.close()
-  await port.close()
+  await port.close().finally(() => session.processKeeper?.close())
   events.clear()
 }

@@ -100,6 +100,11 @@ export interface RedisPort extends ScriptTransport {
 
   /** Messages, on a connection of its own, opened with the first subscription. */
   readonly messages: WakeSource
+  /**
+   * Whether its connections are its own, and do not keep the process alive. Whoever uses them must, as long as it has
+   * something to do. Absent: the connection for commands is the caller's, who decides.
+   */
+  readonly isUnreferenced?: boolean | undefined
   /** Closes what the port opened, and removes its listeners from the rest. */
   close(): Promise<void>
 }

@@ -20,6 +20,8 @@ export interface RunnerLimits {
   readonly beforeResume: () => void
   /** Called when a server that should be a primary replies that it is none, before the caller hears of it. */
   readonly demoted: () => void
+  /** Called when a command begins after a rest: see `rest`. */
+  readonly begun?: (() => void) | undefined
   /** Called for a reply that the script cannot give. */
   readonly unexpected?: CommandTrouble['unexpected'] | undefined
   /** Leases count only when this many replicas have them. */
@@ -98,6 +100,14 @@ export class ScriptRunner {
   /** Resolves when no command is in flight. */
   async whenSettled(): Promise<void> {
     await Promise.all(this.deadlines.map((each) => each.whenSettled()))
+  }
+
+  /**
+   * Stops the timers of the deadlines that have none to watch. If that is all of them, the next command is reported.
+   * @returns whether no command is in flight, or waits for a connection
+   */
+  rest(): boolean {
+    return this.deadlines.every((each) => each.rest())
   }
 
   /** Ends all waits for a reply or a connection, with an error. */
@@ -195,6 +205,7 @@ export class ScriptRunner {
   }
 
   private newDeadlines(timeoutMs: number): CommandDeadlines {
-    return new CommandDeadlines(this.runtime, timeoutMs, this.limits.beforeResume)
+    const { beforeResume, begun } = this.limits
+    return new CommandDeadlines(this.runtime, timeoutMs, beforeResume, begun)
   }
 }

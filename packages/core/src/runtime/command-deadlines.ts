@@ -21,18 +21,36 @@ export class CommandDeadlines {
   private first = 0
   private timer: { cancel(): void } | null = null
 
-  /** `beforeResume` runs before commands expire, which resumes their callers. */
+  /**
+   * `beforeResume` runs before commands expire, which resumes their callers; `begun` when a command is added while no
+   * timer is set, which is rare.
+   */
   constructor(
     private readonly clock: Clock,
     private readonly durationMs: number,
     private readonly beforeResume: () => void,
+    private readonly begun?: () => void,
   ) {}
 
   add(command: InFlight): void {
     command.dueAt = this.clock.now() + this.durationMs
     this.dropSettled()
     this.commands.push(command)
-    this.timer ??= this.clock.setTimer(this.durationMs, () => this.fire())
+    this.timer ??= this.begin()
+  }
+
+  /**
+   * Stops the timer if no command is in flight. The next one sets it again, and `begun` is called.
+   * @returns whether no command is in flight
+   */
+  rest(): boolean {
+    this.dropSettled()
+    if (this.commands.length > 0) {
+      return false
+    }
+    this.timer?.cancel()
+    this.timer = null
+    return true
   }
 
   /** Resolves when no command is in flight. */
@@ -49,6 +67,11 @@ export class CommandDeadlines {
     this.commands = []
     this.first = 0
     left.forEach((each) => each.abandon())
+  }
+
+  private begin(): { cancel(): void } {
+    this.begun?.()
+    return this.clock.setTimer(this.durationMs, () => this.fire())
   }
 
   private get unsettled(): readonly InFlight[] {

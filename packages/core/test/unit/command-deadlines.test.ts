@@ -7,7 +7,13 @@ const LIMIT_MS = 100
 describe('deadlines of commands', () => {
   const clock = new ManualClock()
   const expired: string[] = []
-  const deadlines = new CommandDeadlines(clock, LIMIT_MS, () => undefined)
+  let begun = 0
+  const deadlines = new CommandDeadlines(
+    clock,
+    LIMIT_MS,
+    () => undefined,
+    () => (begun += 1),
+  )
   const send = (name: string, then: () => void = () => undefined): InFlight => {
     const command = {
       settled: false,
@@ -34,5 +40,25 @@ describe('deadlines of commands', () => {
     last.settled = true
     await clock.advance(LIMIT_MS)
     expect([expired.slice(2), clock.pendingTimers]).toEqual([['first again', 'second again'], 0])
+  })
+
+  it('rest when nothing is under way, with no timer, and report the next command, which has its full time', async () => {
+    const before = begun
+    const one = send('one')
+    send('two')
+    expect([deadlines.rest(), clock.pendingTimers]).toEqual([false, 1])
+    one.settled = true
+    expect(deadlines.rest()).toBe(false)
+    await clock.advance(LIMIT_MS)
+    expect(expired.splice(0).slice(-1)).toEqual(['two'])
+    send('three').settled = true
+    expect([deadlines.rest(), clock.pendingTimers, begun]).toEqual([true, 0, before + 2])
+    await clock.advance(LIMIT_MS / 2)
+    send('four')
+    expect([clock.pendingTimers, begun]).toEqual([1, before + 3])
+    await clock.advance(LIMIT_MS - 1)
+    expect(expired).toEqual([])
+    await clock.advance(1)
+    expect(expired).toEqual(['four'])
   })
 })

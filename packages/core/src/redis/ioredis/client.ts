@@ -17,7 +17,13 @@ export interface IoredisClient extends IoredisScripting {
   }
   /** Its socket, once there is one. */
   readonly stream?:
-    | { on(event: 'error' | 'finish', listener: () => void): unknown; cork?(): void; uncork?(): void }
+    | {
+        on(event: 'error' | 'finish', listener: () => void): unknown
+        cork?(): void
+        uncork?(): void
+        ref?(): void
+        unref?(): void
+      }
     | undefined
   connect(): Promise<unknown>
   disconnect(reconnect?: boolean): void
@@ -46,6 +52,11 @@ export function isIoredisClient(value: unknown): value is IoredisClient {
   )
 }
 
+/** Sockets of this client, which must be our own, do not keep the process alive, from when they are connected. */
+export function unreferenced(client: IoredisClient): void {
+  client.on('connect', () => client.stream?.unref?.())
+}
+
 /**
  * A separate connection that never reconnects: commands in flight when it breaks are not resent without our
  * knowledge, and its subscriptions may belong to another node by then.
@@ -61,6 +72,7 @@ export function duplicateForOnce(client: IoredisClient): IoredisClient {
     retryStrategy: () => null,
   })
   connection.on('error', () => undefined)
+  unreferenced(connection)
   return connection
 }
 
@@ -83,7 +95,7 @@ export function wasEndedBySwitch(client: IoredisClient, lastError: unknown): boo
   )
 }
 
-/** Disconnects, and resolves when the connection has ended. */
+/** Disconnects a connection of our own, and resolves when it has ended. */
 export async function endConnection(client: IoredisClient): Promise<void> {
   if (client.status === 'end') {
     return
@@ -94,6 +106,8 @@ export async function endConnection(client: IoredisClient): Promise<void> {
   // ioredis handles one error of a socket. If it is destroyed during a TLS handshake, the server causes a second, and
   // an unhandled 'error' event ends the process.
   client.stream?.on('error', () => undefined)
+  // The caller of `close` waits for the end, and its own connections may have ended before.
+  client.stream?.ref?.()
   client.disconnect()
   if (saysSo) {
     await ended

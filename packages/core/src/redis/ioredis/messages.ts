@@ -1,4 +1,4 @@
-import { endConnection, wasEndedBySwitch, type IoredisClient } from './client.js'
+import { endConnection, unreferenced, wasEndedBySwitch, type IoredisClient } from './client.js'
 import { reconnectPause, type MessageConnection, type MessageEvents } from '../subscriptions.js'
 
 /** A duplicate of an ioredis client, for subscriptions only. */
@@ -28,6 +28,7 @@ export class IoredisMessages implements MessageConnection {
       retryStrategy: reconnectPause,
     })
     this.connection = connection
+    unreferenced(connection)
     // An error means missed messages, which the waiter's resync covers.
     let lastError: unknown
     connection.on('error', (error: unknown) => (lastError = error))

@@ -1,4 +1,4 @@
-import { endConnection, wasEndedBySwitch, type IoredisClient } from './client.js'
+import { endConnection, unreferenced, wasEndedBySwitch, type IoredisClient } from './client.js'
 import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { IoredisMessages } from './messages.js'
@@ -45,8 +45,13 @@ export class IoredisPort implements RedisPort {
       this.onReady()
     }
     if (ownsClient) {
+      unreferenced(client)
       client.on('error', ignore)
     }
+  }
+
+  get isUnreferenced(): boolean {
+    return this.ownsClient
   }
 
   get trouble(): Error | undefined {

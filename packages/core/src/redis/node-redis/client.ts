@@ -18,6 +18,8 @@ export interface NodeRedisClient extends NodeRedisScripting {
   readonly options?: object | undefined
   connect(): Promise<unknown>
   destroy(): void
+  /** Its sockets, this one and later ones, do not keep the process alive. */
+  unref?(): void
   duplicate(overrides?: object): NodeRedisClient
   sendCommand(args: string[], options?: object): Promise<unknown>
   subscribe(channels: string[], listener: (message: string, channel: string) => unknown): Promise<unknown>
@@ -61,7 +63,7 @@ export function duplicateForOnce(client: NodeRedisClient, socketOptions: object 
   })
 }
 
-/** A connection of our own, opened and ended only here. */
+/** A connection of our own, opened and ended only here. It does not keep the process alive. */
 export class OwnNodeRedis {
   /** From the start of an attempt to connect until its socket or its failure. */
   private dialing = true
@@ -72,6 +74,7 @@ export class OwnNodeRedis {
     client.on('connect', () => this.dialed())
     // The listener is never removed: an unhandled 'error' event ends the process.
     client.on('error', () => this.dialed())
+    client.unref?.()
     client.connect().catch(ignore)
   }
 

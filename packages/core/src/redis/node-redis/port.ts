@@ -65,6 +65,10 @@ export class NodeRedisPort implements RedisPort {
     return this.wasOpen ? 'ended' : 'connecting'
   }
 
+  get isUnreferenced(): boolean {
+    return this.own !== null
+  }
+
   get trouble(): Error | undefined {
     return this.troubles.latest
   }

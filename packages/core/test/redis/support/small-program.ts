@@ -6,7 +6,9 @@ import { redisUrl, signalled } from './harness.js'
 const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url))
 const BEGINNING = `
 import { LockClient } from '@holdfast/core'
-const locks = await LockClient.connect(process.env.REDIS_URL, JSON.parse(process.env.OPTIONS))
+const url = process.env.REDIS_URL
+const target = process.env.CLIENT === 'node-redis' ? { url } : url
+const locks = await LockClient.connect(target, JSON.parse(process.env.OPTIONS))
 `
 
 /** A program as a reader of the pages would write it, in a process of its own, on the built packages. */

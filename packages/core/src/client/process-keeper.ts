@@ -1,0 +1,48 @@
+import type { Clock } from '../runtime/runtime.js'
+
+const FIRST_LOOK_MS = 100
+const LONGEST_PAUSE_MS = 1_000
+
+/**
+ * Keeps the process alive while its client has something to do, because the sockets that the client has opened do not.
+ * Nothing is counted per call: a timer is set when a command begins after a rest, and looks again and again until
+ * nothing is held, awaited or under way. Everything else that could begin, a hold or a wait, begins with a command.
+ */
+export class ProcessKeeper {
+  private timer: { cancel(): void } | null = null
+  private isClosed = false
+  private isClosing = false
+
+  constructor(
+    /** Its timers keep the process alive. */
+    private readonly clock: Pick<Clock, 'setTimer'>,
+    /** Whether nothing is held, awaited or under way. After true, the next command must call `begin`. */
+    private readonly rests: () => boolean,
+  ) {}
+
+  /** A command begins. */
+  readonly begin = (): void => {
+    if (!this.isClosed) {
+      this.timer ??= this.lookAfter(FIRST_LOOK_MS)
+    }
+  }
+
+  /** From now until `close`, whatever the client does: nothing else would let its caller hear of the end. */
+  closing(): void {
+    this.isClosing = true
+    this.begin()
+  }
+
+  close(): void {
+    this.isClosed = true
+    this.timer?.cancel()
+    this.timer = null
+  }
+
+  private lookAfter(pauseMs: number): { cancel(): void } {
+    return this.clock.setTimer(pauseMs, () => {
+      const isOver = !this.isClosing && this.rests()
+      this.timer = isOver ? null : this.lookAfter(Math.min(2 * pauseMs, LONGEST_PAUSE_MS))
+    })
+  }
+}
