@@ -108,6 +108,10 @@ redis.destroy()`
 const TWICE = /^(.+\n)\1$/
 
 const PAGES: Record<string, Page> = {
+  'docs/beside-other-locks.md': {
+    change: (code) => `${code}\nconsole.log(1)\nawait locks.close()`,
+    prints: TWICE,
+  },
   'docs/clients.md': { given: IMPORT, end: USE_ONCE, prints: /^shipped\n$/ },
   'docs/count-down-latch.md': {
     change: (code) =>
