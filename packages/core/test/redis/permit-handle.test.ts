@@ -155,7 +155,7 @@ describe('withPermit', () => {
   it('without options says what to pass', async () => {
     const withoutOptions = (): Promise<unknown> => semaphore.withPermit(() => undefined, undefined as never)
     await expect(withoutOptions()).rejects.toThrow(
-      /^options must be \{ leaseMs: ms \} or \{ renew: true \}: .+; got undefined\.$/,
+      /^options must be \{ leaseMs \} or \{ renew: true \}, as in withPermit\(callback, .+; got undefined\.$/,
     )
     await expectFree()
   })
