@@ -21,7 +21,8 @@ const warned = new OncePerName()
 
 /**
  * Warns of waits without a limit that have lasted a minute: once per name in a process, and not of what was warned of as a
- * wait for oneself. A wait costs its place in a set; the timer is set once a minute, however many come and go.
+ * wait for oneself. One timer serves all: it is set by the
+ * first of them, and cleared with the last.
  */
 export class EndlessWaits {
   /** In order of arrival, which is that of their beginning but for moments. */
@@ -40,7 +41,10 @@ export class EndlessWaits {
   }
 
   ended(wait: UnlimitedWait): void {
-    this.waits.delete(wait)
+    // A wait that has ended leaves no timer behind (I5).
+    if (this.waits.delete(wait) && this.waits.size === 0) {
+      this.timer.cancel()
+    }
   }
 
   close(): void {
