@@ -36,6 +36,7 @@ export const judge = (
   const count = (kind: HistoryEvent['kind']): number => events.filter((event) => event.kind === kind).length
   // Workers note their start as a fault of their own; those of the runner are the ones it caused.
   const faults = events.filter(({ kind, process }) => kind === 'fault' && process === 'runner').length
+  const standstills = events.filter((event) => event.kind === 'fault' && event.class === 'standstill').length
   const shown = violations.toSorted((a, b) => a.events.length - b.events.length).map(formatViolation)
   return {
     figures,
@@ -44,7 +45,7 @@ export const judge = (
         `${count('failed')} without an answer, ${figures.losses} losses, ${faults} faults`,
       ...figuresOf(events),
       `longest wait ${Math.round(figures.longestWaitMs)} ms, longest after healing ${Math.round(figures.longestWaitAfterHealMs)} ms`,
-      `explained by faults: ${countsOf(excused.map(({ check }) => check))}`,
+      `explained by faults: ${countsOf(excused.map(({ check }) => check))}; ${standstills} standstills of a process`,
     ],
     violations: firstOf(shown),
   }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient, type LockClientOptions } from '@holdfast/core'
 import { Redis, type CommonRedisOptions } from 'ioredis'
 import { openHistory, type History } from '../run/history-file.js'
+import { StandstillWatch } from './standstill-watch.js'
 
 // ioredis keeps a timer for so long after a disconnect, also when the connection has ended before.
 const DISCONNECT_MS = 50
@@ -20,9 +21,11 @@ export class ObservedClient {
   readonly history: History
   readonly redis: Redis
   readonly locks: LockClient
+  readonly #standstills: StandstillWatch
 
   constructor({ name, file, port, redis, client }: ObservedClientOptions) {
     this.history = openHistory(file, name)
+    this.#standstills = new StandstillWatch(this.history, name)
     this.redis = new Redis({
       host: '127.0.0.1',
       port,
@@ -44,6 +47,7 @@ export class ObservedClient {
     this.redis.disconnect()
     await ended
     for (const each of others) await each.close()
+    this.#standstills.stop()
     await sleep(2 * DISCONNECT_MS)
     const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     this.history.add('end', { keys: [], channels: [], timers })

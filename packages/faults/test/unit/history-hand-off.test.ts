@@ -40,6 +40,13 @@ describe('hand-off', () => {
     expect(check(a, w, begin('b', 60), acquired('b', 70), ended('refused', 'w', 300))).toMatchObject(isClean)
   })
 
+  test('a process that stood still by itself explains no slow one', () => {
+    const name = 'w stood still'
+    const still = { kind: 'fault', atMs: 60, process: 'w', name, class: 'standstill', target: 'w' } as const
+    const over = { kind: 'healed', atMs: 140, process: 'w', name } as const
+    expect(check(a, w, still, over, acquired('w', 151)).violations).toHaveLength(1)
+  })
+
   test('one that stays free longer while somebody waits is a violation', () => {
     expect(
       check(a, w, begin('other', 30), ended('aborted', 'other', 140), acquired('w', 150.5)).violations,

@@ -14,7 +14,7 @@ const ended = (kind: 'refused' | 'aborted', name: string, atMs: number): History
 }
 const fault = (
   atMs: number,
-  more: { lock?: string; target?: string; class?: 'data-loss' | 'lock-loss' } = {},
+  more: { lock?: string; target?: string; class?: 'data-loss' | 'lock-loss' | 'standstill' } = {},
 ): HistoryEvent => {
   return { kind: 'fault', atMs, process: 'test', name: 'cut', class: 'disturbance', ...more }
 }
@@ -93,6 +93,15 @@ describe('overtaking', () => {
     expect(check({ fifo }, ...events, pause, healed(9)).violations).toHaveLength(1)
     expect(check({ fifo }, ...events, fault(15, { target: 'process-a' })).violations).toHaveLength(1)
     expect(check({ fifo }, ...events, fault(15)).violations).toHaveLength(1)
+  })
+
+  test('a waiter that stood still by itself may lose its place; nothing else is excused by that', () => {
+    const events = [...w, ...first, ...second]
+    const still = fault(5, { target: 'process-w', class: 'standstill' })
+    expect(check({ fifo }, ...events, still, healed(10))).toMatchObject({ excused: [{ fault: still }] })
+    const other = fault(5, { target: 'process-a', class: 'standstill' })
+    const anyFault = { fifo: { ...fifo, excuses: () => true } }
+    expect(check(anyFault, ...events, other, healed(10)).violations).toHaveLength(1)
   })
 
   test('further faults excuse where they are said to, on their lock, and for the calm after them', () => {

@@ -100,12 +100,13 @@ export interface Write extends OfOwner {
  * A fault begins; it lasts until the `healed` of the same name and lock, and is momentary without one.
  * Two classes take locks away behind their owner's back: `data-loss` with all that Redis knows of them (a restart
  * without data, a fail-over), `lock-loss` alone (a forced release, a clock of the server that jumps
- * ahead), so that tokens grow and queues stay. Everything else is a `disturbance` and excuses no overlap.
+ * ahead), so that tokens grow and queues stay. A `standstill` is what a process finds of itself on a busy machine: it
+ * excuses only that its own waiters lost their place in a queue. Everything else is a `disturbance` and excuses no overlap.
  */
 export interface FaultBegin extends Recorded {
   readonly kind: 'fault'
   readonly name: string
-  readonly class: 'data-loss' | 'lock-loss' | 'disturbance'
+  readonly class: 'data-loss' | 'lock-loss' | 'disturbance' | 'standstill'
   /** The one lock it concerns; all of them when absent. */
   readonly lock?: string | undefined
   /** The one process that it stops or cuts off: its waiters may lose their place in a queue. */

@@ -53,10 +53,11 @@ export class FaultLog {
         ?.push(span)
     for (const span of spans) {
       const { fault } = span
+      if (fault.target !== undefined) put(scopeKey('target', fault.target), span)
+      if (fault.class === 'standstill') continue
       put(scopeKey('any', fault.lock), span)
       if (fault.class !== 'disturbance') put(scopeKey('lock-loss', fault.lock), span)
       if (fault.class === 'data-loss') put(scopeKey('data-loss', fault.lock), span)
-      if (fault.target !== undefined) put(scopeKey('target', fault.target), span)
     }
     for (const [key, group] of groups) this.#indexes.set(key, new SpanIndex(group))
   }
@@ -85,7 +86,11 @@ export class FaultLog {
   /** All faults on this lock that lasted at some time between the two moments. Looks at each fault of the run. */
   during(lock: string, sinceMs: number, untilMs: number): FaultSpan[] {
     return this.#spans.filter(
-      ({ fault, over }) => (fault.lock ?? lock) === lock && fault.atMs <= untilMs && over.atMs >= sinceMs,
+      ({ fault, over }) =>
+        fault.class !== 'standstill' &&
+        (fault.lock ?? lock) === lock &&
+        fault.atMs <= untilMs &&
+        over.atMs >= sinceMs,
     )
   }
 
