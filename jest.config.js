@@ -54,7 +54,15 @@ const CARRIED_BY_ANY = [
     'replicas',
     'schedule',
   ],
-  ...['semaphores-of', 'suspend'],
+  ...[
+    'semaphores-of',
+    'suspend',
+    'self-waits',
+    'strangers',
+    'lease-of-a-call',
+    'shortened-leases',
+    'defaults-of',
+  ],
 ]
 // Several processes, servers that go away, or very many calls, for long: `npm run test:fleets`.
 const FLEETS = [
@@ -82,6 +90,7 @@ const SAME_IN_IOREDIS_5 = [
     'foreign-lines',
     'tombstones',
     'renewals-spread',
+    'foreign-locks',
   ],
   ...['hold', 'process-end', 'processes', 'unavailable', 'readme', 'trust', '/conditions-re[mn]', '/replay'],
   ...[

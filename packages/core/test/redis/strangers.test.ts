@@ -223,10 +223,10 @@ describe('a correct service', () => {
         }
       }))
       await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-      const url = 'http://127.0.0.1:' + server.address().port + '/'
+      const address = 'http://127.0.0.1:' + server.address().port + '/'
       let order = 0
       const customer = async () => {
-        while (order < 1_000) await (await fetch(url + order++)).text()
+        while (order < 1_000) await (await fetch(address + order++)).text()
       }
       await Promise.all(Array.from({ length: 20 }, customer))
       console.log(stock.join())
