@@ -1,15 +1,15 @@
 -- queue: the line of a fair lock's waiters.
--- It is Redisson's: a list of owners, and the times after which Java clients drop one from the head. Waiters of
--- ours are in `arrivals` too, with the number they came at. `heartbeats` has, for each client, until when it counts
--- as alive and since when without a gap, in Redis's time. No client id has a colon, so the hash can also keep
--- `:heard`, when a script last looked who lives, `:span`, how long the last heartbeat counts, and `:awaits`, until when
--- the line waits for those it has lost, see `rebuild`.
+-- It has Redisson's format: a list of owners, and the times after which Java clients drop each from the head. Holdfast's
+-- waiters are also in `arrivals`, with their arrival numbers. `heartbeats` has two times of Redis for each client: until
+-- when it counts as alive, and since when without a gap. No client id contains a colon, so the same hash can keep three
+-- fields of its own: `:heard`, when a script last checked which clients are alive; `:span`, how long the last heartbeat
+-- counts; `:awaits`, until when the line waits for waiters that Redis has lost, see `rebuild`.
 -- q    { list, scores, arrivals, heartbeats: keys; now: ms; patience: ms that Redisson gives each waiter;
---        listed, ours: how many are in the list, and in arrivals; hadOurs: the same when the script began;
---        keepMs: how long our keys live from now, if somebody lives; heard, span, awaits: those fields, nil before the
---        script has read them; isSure: one of ours asks that was in line; isBack: and waits still; isRebuilt: keys are
---        new, and have no end yet; isUnknown: clients are to come back by their numbers; hears: who is to be called up, once
---        it was looked for }
+--        listed, ours: number of entries in the list, and in arrivals; hadOurs: `ours` when the script began;
+--        keepMs: how long Holdfast's keys live from now, set once a client is alive; heard, span, awaits: those three
+--        fields, nil until the script has read them; isSure: a Holdfast waiter that was in line before asks; isBack: and
+--        still waits; isRebuilt: keys were created, and have no time to live yet; isUnknown: clients must rejoin with
+--        their arrival numbers; hears: the waiter to grant the lock to, once the script has determined it }
 -- insert clock
 -- insert lock/give
 local function lineAt(list, scores, arrivals, heartbeats, patience)
@@ -24,9 +24,9 @@ local function clientOf(owner)
   return string.match(owner, '^(.*):') or owner
 end
 
--- Until when a client counts as alive, since when without a gap, and its marks: `s` it was spared, see `listen`;
--- `g` it uses a lock that its waiter is granted, `p` and passes it on along the line; `h` it listens to its inbox
--- at this very server: clients on a cluster listen at any node, and do not set it.
+-- Until when a client counts as alive, since when without a gap, and its marks: `s` it had its grace period, see `listen`;
+-- `g` it accepts grants; `p` it also hands a granted lock over along the line; `h` it listens to its inbox at this
+-- server. Clients of a cluster may listen at any node, and do not set `h`.
 local function lifeIn(text)
   local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
   return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
@@ -37,8 +37,8 @@ local function nonceIn(marks)
   return string.match(marks or '', '2:(%x+)')
 end
 
--- No client was heard for longer than any heartbeat takes: Redis was away. Clients that were alive before get time for a
--- heartbeat, once: a client that does not use it is dead. Returns whether this was so.
+-- If no client was heard for longer than the interval of heartbeats, Redis was unavailable. Each client that was alive
+-- before gets one grace period for a heartbeat; a client that does not use it is dead. Returns whether this was so.
 local function listen(q, heard, span)
   local wasDeaf = q.now - heard > 0.6 * span
   if wasDeaf then
@@ -49,14 +49,14 @@ local function listen(q, heard, span)
       end
     end
   end
-  -- Not by every script: a write costs more than a read, and goes to the replicas.
+  -- Only from time to time: a write costs more than a read, and goes to the replicas.
   if q.now - heard > 0.02 * span then
     redis.call('hset', q.heartbeats, ':heard', q.now)
   end
   return wasDeaf
 end
 
--- A client whose life Redis has lost gets time for a heartbeat. Its waiters return then.
+-- A client whose heartbeat Redis has lost gets a grace period. Its waiters rejoin with the next heartbeat.
 local SPARED_MS = 2000
 local function spare(q, client)
   if redis.call('hexists', q.heartbeats, client) == 0 then
@@ -79,10 +79,10 @@ local function setBack(q, heard, awaits)
   redis.call('hset', q.heartbeats, ':heard', q.now, ':awaits', math.max(0, (tonumber(awaits) or 0) - by))
 end
 
--- The hash's own fields, and those of a client. Read once: what a script writes there has no effect on itself.
+-- Reads the hash's own three fields into q, once per script, and returns the field of a client.
 local function ask(q, client)
   local heard, span, awaits, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', ':awaits', client))
-  -- Foreign values count as nothing.
+  -- Values that are not numbers count as missing.
   q.heard, q.span, q.awaits = tonumber(heard) or false, tonumber(span) or q.span, tonumber(awaits) or 0
   if q.heard and q.heard > q.now then
     setBack(q, q.heard, awaits)
@@ -121,9 +121,9 @@ local function lifeOf(q, client)
   return possibleLife(q, client, life)
 end
 
--- Returns since when it has lived without a gap: a client that finds another beginning than before may have been taken
--- for dead, and its waiters removed from the line. And until when it will, and how long that is. A client that asks often
--- prolongs its life from time to time only.
+-- A client asks, and so is alive. Returns since when without a gap, until when it counts as alive, and for how many ms. A
+-- client that sees another beginning than before may have counted as dead meanwhile, with its waiters removed from the
+-- line. Clients that ask often extend their time only now and then, which saves a write.
 local function lives(q, client, forMs, marks)
   q.span = forMs
   local untilMs, since, before = lifeOf(q, client)
@@ -149,8 +149,8 @@ local function redissonWaiters(q)
   return q.listed - q.ours
 end
 
--- Until when a waiter counts as alive: Holdfast's by the heartbeat of its client, with its marks, a Java waiter by
--- Redisson's time.
+-- Until when a waiter counts as alive. For a Holdfast waiter the heartbeat of its client tells, which also gives the marks;
+-- for a Java waiter Redisson's time does.
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
     local untilMs, _, marks = lifeOf(q, clientOf(owner))
@@ -159,7 +159,7 @@ local function waiterOf(q, owner, isOurs)
   return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
 
--- Makes the clients rejoin with each of their waiters: their next heartbeat finds a new beginning of their lives.
+-- Makes every client rejoin with each of its waiters: its next heartbeat returns a new beginning.
 local function callBack(q)
   q.isUnknown = true
   for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do

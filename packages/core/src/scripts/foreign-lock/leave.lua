@@ -1,10 +1,10 @@
--- leave: take a waiter out of the line of a plain lock, where lock/release fails: a string has the lock's name.
--- KEYS    [1] line of those who are given the lock
+-- leave: remove a waiter from the line of a plain lock. lock/release cannot do it while the lock's key is a string.
+-- KEYS    [1] line of waiters that a release may grant the lock to
 -- ARGV    [1] owner
--- RETURNS 1 it stood in line, 0 it did not
+-- RETURNS 1 the owner was in line, 0 it was not
 -- RETRY   safe: a second run finds nothing
 -- insert lock/line
--- pcall: something of another type is no line.
+-- pcall: a key of another type is not a line.
 if type(redis.pcall('zscore', KEYS[1], ARGV[1])) ~= 'string' then
   return 0
 end

@@ -1,10 +1,10 @@
--- look: whether the string of another library has the name of a lock; it is read, and never written.
--- KEYS    [1] lock hash, or what has its name   [2] a key that nobody ever writes
+-- look: tell whether the key of a lock holds another library's string. Reads that string, and never writes to it.
+-- KEYS    [1] lock hash, or another key of that name   [2] a key that is never written
 -- ARGV    none
--- RETURNS {ttl ms, -1 without a time to live; its first 200 bytes} of a string, 0 when nothing or a hash is there,
---         1 for anything else
+-- RETURNS {ttl ms, or -1 without one; first 200 bytes} of a string, 0 if there is no key or a hash,
+--         1 for a key of any other type
 -- RETRY   safe: changes nothing
--- A write as touch is one, but not to the key itself, which is somebody else's.
+-- A write that changes nothing, as in touch, but on a key of ours: the lock's key belongs to another library.
 redis.call('del', KEYS[2])
 local type = redis.call('type', KEYS[1]).ok
 if type == 'string' then

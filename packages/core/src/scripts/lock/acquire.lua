@@ -1,32 +1,33 @@
--- acquire: take a free lock for an owner, or set the hold count of an owner that has it; refused, it may stand in line.
+-- acquire: take a free lock, or set the hold count of an owner that has it; a refused owner may join the line.
 -- KEYS    [1] lock hash (owner -> holds)   [2] tombstone of this owner
---         [3] note of the hold, absent where it gets none and nobody would be told of that of another
---         [4] line of those who are given the lock, absent where it does not stand there
+--         [3] note of the hold; absent if this hold gets none and a refused caller does not want the holder's
+--         [4] line of waiters that a release may grant the lock to; absent if this owner does not join it
 -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
 --         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] tombstone ttl ms
---         [7] absent or '' for no note, else its ttl ms and a traceparent or '-'   [8] ms it counts as alive in line   [9] nonce of its place there
+--         [7] absent or '' for no note, else its ttl ms and a traceparent or '-'
+--         [8] for how many ms the owner counts as alive in line   [9] nonce of its place there
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
---         {ttl ms, holder, holds, until when it counts as alive in line (ms of Redis) or 0, and with a note its ms and
---         traceparent} when somebody else has it
--- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the tombstone
+--         {ttl ms, holder, holds, Redis time in ms until which this owner counts as alive in line or 0, and with a note
+--         of the holder: for how many ms it has held the lock, its traceparent} if another owner has the lock
+-- RETRY   safe: writes the absolute count; the tombstone refuses a copy that arrives after the acquisition has ended
 local holds = tonumber(ARGV[2])
 
 local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
 if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
-  -- HSET comes first: it is what Redis refuses when out of memory, and a write before it would let it pass.
+  -- HSET first: out of memory, Redis refuses it only as the first write of a script. After another write it would pass.
   redis.call('hset', KEYS[1], ARGV[1], 1)
   redis.call('pexpire', KEYS[1], ARGV[3])
   return 1
 end
 
--- Not before: what takes a free lock without a note shall not pay for it.
+-- Defining these functions costs time, so the commonest acquire, a free lock without a note, has returned above.
 -- insert touch
 -- insert tombstone
 -- insert lock/note
 -- insert lock/line
 local mine = redis.call('hget', KEYS[1], ARGV[1])
 local free = not mine and redis.call('exists', KEYS[1]) == 0
--- pcall: without a line it waits for messages.
+-- pcall: if the key has another type there is no line, and the waiter relies on messages.
 local line = KEYS[4] and type(redis.pcall('zcard', KEYS[4])) == 'number' and KEYS[4]
 local superseded = isLate(KEYS[2], ARGV[4])
 

@@ -1,16 +1,16 @@
--- explain: all that Redis has about a lock, of whatever kind; or that the key is none.
+-- explain: everything that Redis knows about a lock of any kind, or that the key is not a lock.
 -- KEYS    [1] lock hash (owner -> holds; of a read-write lock also mode)   [2] note of the hold   [3] token counter
---         [4] queue of a fair lock   [5] waiting writers   [6] a key that nobody ever writes
--- ARGV    [1] 1: it may be anything; a hash is a lock if it looks like one and has a time to live
---         [2] 1: the string of another library is one, too
--- RETURNS {ttl ms, {owner, holds, ...; perhaps mode, its value} or of a string {its first 200 bytes, -1}, token or '',
---         waiters in line, waiting writers, and with a note of an owner: that owner, its ms and its traceparent}; 0 when
---         nobody has it, or it is no lock
+--         [4] queue of a fair lock   [5] waiting writers   [6] a key that is never written
+-- ARGV    [1] 1: the key may be anything; a hash counts as a lock if it has a lock's fields and a time to live
+--         [2] 1: another library's string counts as a lock, too
+-- RETURNS {ttl ms, {owner, holds, ...; of a read-write lock also mode, its value} or {first 200 bytes of a string, -1},
+--         token or '', waiters in line, waiting writers; if there is a note of a present owner: that owner, for how many
+--         ms it has held the lock, its traceparent}; 0 if the lock is free, or the key is not a lock
 -- RETRY   safe: changes nothing
 -- insert lock/note
 -- insert read-lock/writers
 -- insert lock/shape
--- A write as touch is one, but not to the key itself, which may be somebody else's.
+-- A write that changes nothing, as in touch, but on a key of ours: the lock's key may belong to another application.
 redis.call('del', KEYS[6])
 local ttl = redis.call('pttl', KEYS[1])
 local isString = ARGV[2] == '1' and redis.call('type', KEYS[1]).ok == 'string'
@@ -18,7 +18,7 @@ if ttl == -2 or (ARGV[1] == '1' and not (ttl > 0 and (isString or looksLikeLock(
   return 0
 end
 local fields = isString and { redis.call('getrange', KEYS[1], 0, 199), '-1' } or redis.call('hgetall', KEYS[1])
--- pcall: what is beside the lock and is of another type is nothing that is known of it.
+-- pcall: a key beside the lock that has another type tells nothing about it.
 local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), writersAt(KEYS[5])
 local answer = {
   ttl,

@@ -1,12 +1,12 @@
--- note: since when an owner has the lock, and the trace it is part of, for those whom it refuses.
--- A note of any other owner is of a hold that is over. It is never worth more than what it tells: what has its name and
--- is no note is left as it is, and the lock is taken and refused as without one.
+-- note: since when an owner holds the lock, and the trace that it belongs to. Refused callers are told both.
+-- A note that names another owner is left over from an earlier hold. Notes never decide who gets the lock: if the note's
+-- key has another type or other content, it stays as it is, and acquires succeed or fail as without a note.
 
--- What is wanted is nothing (nil or ''), or the time to live of the note, ms, and a traceparent or '-'. A first acquire
--- that runs again keeps its time; a re-entry makes no note, because it does not know the time.
+-- `wanted` is nil or '' for no note, else the note's time to live in ms and a traceparent or '-'. If a first acquire runs
+-- again, the note keeps its time. A re-entry writes no new note, because it does not know when the hold began.
 local function describe(key, owner, holds, wanted)
   local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
-  -- False: there is none; a table: something else is there.
+  -- false: there is no note; a table: the key has another type.
   local known = ttl and redis.pcall('get', key)
   if not ttl or type(known) == 'table' then
     return
@@ -20,7 +20,8 @@ local function describe(key, owner, holds, wanted)
   end
 end
 
--- How many ms the owner has had the lock, and the traceparent or '-'; nothing where there is no note of it, or no key.
+-- For how many ms the owner has held the lock, and its traceparent or '-'. Nil if no key is given, or its note names
+-- another owner.
 local function noteOf(key, owner)
   local text = key and redis.pcall('get', key)
   if type(text) ~= 'string' or string.sub(text, -#owner - 1) ~= ' ' .. owner then

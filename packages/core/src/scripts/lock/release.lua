@@ -1,22 +1,23 @@
 -- release: lower the hold count of an owner; at 0 give the lock to the first in line, or delete it and wake waiters.
--- KEYS    [1] lock hash (owner -> holds)   [2] line of those who are given the lock
---         [3] tombstone of this owner, absent where all is given back and no copy can be on its way
---         [4] note of the hold, absent where it has none
+-- KEYS    [1] lock hash (owner -> holds)   [2] line of waiters that a release may grant the lock to
+--         [3] tombstone of this owner; absent for a full release when no copy of a command can be on its way
+--         [4] note of the hold; absent if it has none
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] tombstone ttl ms
---         [6] unlock channel   [7] PUBLISH or SPUBLISH, '' to tell nobody
---         [8] connections of this client that listen to it and stand not in line, '' to give it to nobody
---         [9] prefix of the inbox channels of clients   [10] given where it is announced only while somebody stands in line
--- RETURNS 1 released and announced nowhere, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing,
---         4 + n released, and n connections to this server heard it, -n released and given to a waiter for n ms
+--         [6] unlock channel   [7] PUBLISH or SPUBLISH, '' to publish nothing
+--         [8] how many connections of this client listen to that channel without a waiter in line; '' to grant the
+--         lock to no waiter   [9] prefix of the inbox channels of clients
+--         [10] present if the release is to be announced only while a waiter is in line
+-- RETURNS 1 released and not announced, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing,
+--         4 + n released, and n connections to this server received the message, -n granted to a waiter for n ms
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 local holds = tonumber(ARGV[2])
 
 local isPlain = holds == 0 and ARGV[4] == '0' and not KEYS[4]
--- A write, also where nothing is given back. On a demoted primary it fails, and after it Redis lets the count be written
--- even when it is out of memory. The last field of a hash takes the hash with it.
+-- A write in any case, even if this owner holds nothing: on a demoted primary it fails, and after it Redis accepts the
+-- writes that follow even when it is out of memory. Removing the last field of a hash deletes the hash.
 local removed = isPlain and redis.call('hdel', KEYS[1], ARGV[1])
--- pcall: something of another type is no line, and the release is told to everybody.
+-- pcall: if the key has another type there is no line, and the release is announced to every waiter.
 local inLine = isPlain and redis.pcall('zcard', KEYS[2])
 if inLine == 0 then
   if removed == 0 then return 0 end
@@ -25,7 +26,7 @@ if inLine == 0 then
   return 4 + redis.call(ARGV[7], ARGV[6], '0')
 end
 
--- Not before: a full release without a note, while nobody stands in line, shall not pay for it.
+-- Defining these functions costs time, so a full release without a note and with an empty line has returned above.
 -- insert tombstone
 -- insert lock/forget
 if not isPlain then
@@ -47,7 +48,7 @@ if not isPlain then
 end
 local mine = removed == 1
 
--- Nor should a release of one level.
+-- Below the release of one level, for the same reason.
 -- insert lock/grant-to-first
 if type(inLine) == 'number' and inLine > 0 then
   leave(KEYS[2], ARGV[1])

@@ -1,9 +1,9 @@
--- rename: let the field of a lock that was passed on inside its process follow the owner.
+-- rename: write the new owner into the hash of a lock that was handed over inside a client without a command.
 -- KEYS    [1] lock hash (owner -> holds)   [2] note of the hold, absent where it has none
--- ARGV    [1] owner to be named   [2] '' for no note, else its ttl ms and a traceparent or '-'
---         [3..] owners that may be named there still
--- RETURNS 1 named so now, 0 none of them has the lock
--- RETRY   safe: moves the count as it is and never creates; a late copy finds none of the earlier owners
+-- ARGV    [1] the new owner   [2] '' for no note, else its ttl ms and a traceparent or '-'
+--         [3..] earlier owners, one of which the hash may still name
+-- RETURNS 1 the hash names the new owner now, 0 neither the new owner nor an earlier one has the lock
+-- RETRY   safe: moves the count unchanged and never creates a lock; a late copy finds none of the earlier owners
 -- insert touch
 -- insert lock/move
 touch(KEYS[1])
@@ -18,7 +18,7 @@ if not KEYS[2] then
   return 1
 end
 
--- Not before: a rename without a note shall not pay for it.
+-- Defining these functions costs time, so a rename without a note has returned above.
 -- insert lock/note
 describe(KEYS[2], ARGV[1], 1, ARGV[2])
 return 1
