@@ -1,0 +1,7 @@
+// The engine of @holdfast/testing, which its package keeps to itself: the same Lua as in production, no second
+// implementation of any transition.
+export { Engine } from '../../../testing/build/engine/engine.js'
+export type { Connection } from '../../../testing/build/engine/connection.js'
+export { fromBytes, toBytes } from '../../../testing/build/engine/bytes.js'
+export { ErrorReply, type Reply } from '../../../testing/build/engine/reply.js'
+export { asClientHasIt } from '../../../testing/build/client/line.js'

@@ -1,0 +1,170 @@
+import { type Connection, fromBytes, type Reply, toBytes } from '../engine.js'
+import type { Process } from '../world/process.js'
+import type { Server } from './server.js'
+import type { Fate, Wire } from './wire.js'
+
+/** What a client hears of its connection. */
+export interface LinkEvents {
+  replied(reply: Reply): void
+  message(channel: string, payload: string): void
+  /** The connection is over, and was not ended by this side. */
+  ended(): void
+}
+
+type Item = { readonly reply: Reply } | { readonly channel: string; readonly payload: string }
+type Words = readonly string[]
+
+/**
+ * One connection: a lane in each direction, in which nothing overtakes. What is written in one turn travels together.
+ */
+export class Link {
+  private readonly connection: Connection
+  private readonly up: Lane<Words>
+  private readonly down: Lane<Item>
+  private isOver = false
+  private isLeft = false
+  private fate: Fate = { kind: 'lost' }
+  private readonly stopListening: () => void
+
+  constructor(
+    private readonly process: Process,
+    private readonly server: Server,
+    private readonly wire: Wire,
+    private readonly events: LinkEvents,
+  ) {
+    this.up = new Lane(process, wire, (commands) => this.reachServer(commands))
+    this.down = new Lane(process, wire, (items) => process.wake('connection', () => this.reachClient(items)))
+    this.connection = server.connect((channel, payload) => {
+      if (!wire.dropsMessage()) this.down.send({ channel, payload })
+    }, this.cut)
+    const unwire = wire.add(this.cut, () => this.goOn())
+    process.whenDead(() => this.leave())
+    this.stopListening = unwire
+  }
+
+  send(words: Words): void {
+    this.up.send(words)
+  }
+
+  /** Ended by the client. What is on its way arrives. */
+  leave(): void {
+    this.isLeft = true
+    if (this.isOver) return
+    this.process.world.after(this.wire.delayMs(), () => {
+      if (!this.isOver) this.over()
+    })
+  }
+
+  /** Ended by the network or the server: what is on its way is lost, or reaches the server later. */
+  readonly cut = (): void => {
+    if (this.isOver) return
+    this.fate = this.wire.fate()
+    this.over()
+    const { world } = this.process
+    world.after(this.wire.delayMs(), () =>
+      this.process.wake('connection', () => {
+        if (!this.isLeft) this.events.ended()
+      }),
+    )
+  }
+
+  private over(): void {
+    this.isOver = true
+    this.stopListening()
+    this.server.disconnect(this.connection, this.cut)
+    this.up.flush().forEach((commands) => this.reachServer(commands))
+  }
+
+  private goOn(): void {
+    this.up.flush().forEach((commands) => this.reachServer(commands))
+    this.down.flush().forEach((items) => this.process.wake('connection', () => this.reachClient(items)))
+  }
+
+  private reachServer(commands: readonly Words[]): void {
+    const { wire, server, process } = this
+    if (this.isOver) {
+      if (this.fate.kind === 'late') {
+        process.world.after(this.fate.afterMs, () => server.serve(() => this.runLate(commands)))
+      }
+    } else if (wire.swallowsUp) {
+      this.up.hold(commands)
+    } else {
+      server.serve(() => commands.forEach((words) => this.run(words)))
+    }
+  }
+
+  /** Nobody is told what became of them. */
+  private runLate(commands: readonly Words[]): void {
+    for (const words of commands) {
+      if (this.server.isUp && isScript(words)) this.server.command(...words)
+    }
+  }
+
+  private run(words: Words): void {
+    const { wire, connection, process, server } = this
+    if (this.isOver) {
+      this.reachServer([words])
+      return
+    }
+    const reply = connection.command(words.map(toBytes))
+    if (wire.repliesToLose > 0 && isScript(words)) {
+      wire.repliesToLose -= 1
+      if (wire.copiesToCome > 0) {
+        wire.copiesToCome -= 1
+        process.world.after(wire.lateMs(), () => server.serve(() => this.runLate([words])))
+      }
+      this.cut()
+      return
+    }
+    this.down.send({ reply })
+  }
+
+  private reachClient(items: readonly Item[]): void {
+    if (this.isOver || this.isLeft) return
+    if (this.wire.swallowsDown) {
+      this.down.hold(items)
+      return
+    }
+    for (const item of items) {
+      if ('reply' in item) this.events.replied(item.reply)
+      else this.events.message(fromBytes(item.channel), fromBytes(item.payload))
+    }
+  }
+}
+
+/** One direction. */
+class Lane<T> {
+  private parcel: T[] = []
+  private parcelStep = -1
+  private lastMs = 0
+  private held: (readonly T[])[] = []
+
+  constructor(
+    private readonly process: Process,
+    private readonly wire: Wire,
+    private readonly arrive: (parcel: readonly T[]) => void,
+  ) {}
+
+  send(item: T): void {
+    const { world } = this.process
+    if (world.steps === this.parcelStep && !this.wire.splits()) {
+      this.parcel.push(item)
+      return
+    }
+    const parcel = [item]
+    this.parcel = parcel
+    this.parcelStep = world.steps
+    this.lastMs = Math.max(this.lastMs, world.nowMs + this.wire.delayMs())
+    world.at(this.lastMs, () => this.arrive(parcel))
+  }
+
+  hold(parcel: readonly T[]): void {
+    this.held.push(parcel)
+  }
+
+  flush(): readonly (readonly T[])[] {
+    return this.held.splice(0)
+  }
+}
+
+const isScript = ([name = '']: Words): boolean => name === 'EVALSHA' || name === 'EVAL'

@@ -1,0 +1,221 @@
+import { EventEmitter } from 'node:events'
+import type { IoredisClient } from '@holdfast/core'
+import { asClientHasIt, ErrorReply, type Reply } from '../engine.js'
+import type { Process } from '../world/process.js'
+import { Link } from './link.js'
+import type { Server } from './server.js'
+import type { Wire } from './wire.js'
+
+const CONNECT_TIMEOUT_MS = 10_000
+const LOADING_PAUSE_MS = 500
+
+/** Where a client connects to: whichever server is the primary then. */
+export interface Endpoint {
+  readonly process: Process
+  readonly wire: Wire
+  primary(): Server
+}
+
+interface Settings {
+  /** @returns the pause before this attempt, ms; null: none is made */
+  readonly retryStrategy: (attempt: number) => number | null
+  /** Null: as many as it takes. */
+  readonly maxRetriesPerRequest: number | null
+}
+
+interface Call {
+  readonly words: readonly string[]
+  resolve(reply: unknown): void
+  reject(error: Error): void
+}
+
+const USUAL: Settings = { retryStrategy: () => 30, maxRetriesPerRequest: 20 }
+
+/**
+ * What ioredis 5 and 6 do, towards the library and in the order in which they do it: states and their events, an offline
+ * queue, commands in flight sent again on the next connection, a subscriber as a duplicate. Below it is a simulated
+ * connection in place of a socket.
+ */
+export class SimulatedRedis extends EventEmitter implements IoredisClient {
+  status = 'wait'
+  readonly options = {}
+  private link: Link | null = null
+  private inFlight: Call[] = []
+  private interrupted: Call[] = []
+  private offline: Call[] = []
+  private attempts = 0
+  private retry: { cancel(): void } | null = null
+  private connecting: { cancel(): void } | null = null
+  private isLeaving = false
+
+  constructor(
+    private readonly endpoint: Endpoint,
+    private readonly settings: Settings = USUAL,
+  ) {
+    super()
+    this.setMaxListeners(0)
+    void this.connect()
+  }
+
+  connect(): Promise<void> {
+    const { process, wire } = this.endpoint
+    this.isLeaving = false
+    this.become('connecting')
+    // There and back: the handshake of TCP. To a black hole it is given up.
+    const isSilent = wire.swallowsUp || wire.swallowsDown
+    const afterMs = isSilent ? CONNECT_TIMEOUT_MS : wire.delayMs() + wire.delayMs()
+    this.connecting = process.world.after(afterMs, () =>
+      process.wake('connection', () => this.connected(isSilent)),
+    )
+    return Promise.resolve()
+  }
+
+  disconnect(): void {
+    this.isLeaving = true
+    this.retry?.cancel()
+    if (this.status === 'reconnecting' || this.status === 'end') return
+    this.connecting?.cancel()
+    this.link?.leave()
+    this.link = null
+    this.endpoint.process.world.afterTurn(() => this.closed())
+  }
+
+  quit(): Promise<unknown> {
+    this.disconnect()
+    return Promise.resolve('OK')
+  }
+
+  duplicate(override: object = {}): SimulatedRedis {
+    return new SimulatedRedis(this.endpoint, { ...USUAL, ...override })
+  }
+
+  sendCommand(): never {
+    throw new Error('The simulated client knows the commands that it has methods for.')
+  }
+
+  readonly evalsha = (sha1: string, keys: number, ...more: string[]): Promise<unknown> =>
+    this.command(['EVALSHA', sha1, String(keys), ...more])
+
+  readonly eval = (lua: string, keys: number, ...more: string[]): Promise<unknown> =>
+    this.command(['EVAL', lua, String(keys), ...more])
+
+  readonly info = (section: string): Promise<unknown> => this.command(['INFO', section])
+
+  readonly scan = (...step: string[]): Promise<unknown> => this.command(['SCAN', ...step])
+
+  subscribe(...channels: string[]): Promise<unknown> {
+    return this.command(['SUBSCRIBE', ...channels])
+  }
+
+  unsubscribe(...channels: string[]): Promise<unknown> {
+    return this.command(['UNSUBSCRIBE', ...channels])
+  }
+
+  ssubscribe(...channels: string[]): Promise<unknown> {
+    return this.command(['SSUBSCRIBE', ...channels])
+  }
+
+  sunsubscribe(...channels: string[]): Promise<unknown> {
+    return this.command(['SUNSUBSCRIBE', ...channels])
+  }
+
+  private command(words: readonly string[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const call = { words, resolve, reject }
+      if (this.status === 'end') reject(new Error('Connection is closed.'))
+      else if (this.status === 'ready') this.write(call)
+      else this.offline.push(call)
+    })
+  }
+
+  private write(call: Call): void {
+    this.inFlight.push(call)
+    this.link?.send(call.words)
+  }
+
+  private become(status: string, detail?: unknown): void {
+    this.status = status
+    process.nextTick(() => this.emit(status, detail))
+  }
+
+  private connected(isSilent: boolean): void {
+    const { endpoint } = this
+    const { process, wire } = endpoint
+    const server = endpoint.primary()
+    if (isSilent || wire.refuses || !server.isUp) {
+      const error = new Error(isSilent ? 'connect ETIMEDOUT' : 'connect ECONNREFUSED')
+      if (this.listenerCount('error') > 0) this.emit('error', error)
+      this.closed()
+      return
+    }
+    const link = new Link(process, server, wire, {
+      replied: (reply) => this.replied(reply),
+      message: (channel, payload) => this.emit('message', channel, payload),
+      ended: () => {
+        if (this.link === link) this.closed()
+      },
+    })
+    this.link = link
+    this.become('connect')
+    this.checkReady(link)
+  }
+
+  /** Its own question, before anybody's commands. */
+  private checkReady(link: Link): void {
+    const answered = (reply: unknown): void => {
+      if (this.link !== link) return
+      if (reply instanceof ErrorReply && reply.message.startsWith('LOADING')) {
+        this.endpoint.process.runtime.setTimer(LOADING_PAUSE_MS, () => {
+          if (this.link === link) this.checkReady(link)
+        })
+      } else {
+        this.ready()
+      }
+    }
+    this.write({ words: ['INFO'], resolve: answered, reject: answered })
+  }
+
+  private ready(): void {
+    this.attempts = 0
+    this.become('ready')
+    for (const call of [...this.interrupted.splice(0), ...this.offline.splice(0)]) this.write(call)
+  }
+
+  private replied(reply: Reply): void {
+    const call = this.inFlight.shift()
+    if (!call) throw new Error('A reply to no command.')
+    if (reply instanceof ErrorReply) call.reject(reply)
+    else call.resolve(asClientHasIt(reply))
+  }
+
+  private closed(): void {
+    if (this.status === 'end') return
+    this.link = null
+    this.connecting = null
+    this.become('close')
+    // Those of the library; the question of `checkReady` is asked anew.
+    this.interrupted.push(
+      ...this.inFlight.splice(0).filter(({ words }) => words[0] !== 'INFO' || words.length > 1),
+    )
+    this.attempts += 1
+    const { settings } = this
+    const pauseMs = this.isLeaving ? null : settings.retryStrategy(this.attempts)
+    if (pauseMs === null) {
+      this.become('end')
+      this.refuseAll('Connection is closed.')
+      return
+    }
+    this.become('reconnecting', pauseMs)
+    const { maxRetriesPerRequest: most } = settings
+    if (most !== null && this.attempts % (most + 1) === 0) {
+      this.refuseAll(`Reached the max retries per request limit (which is ${most}).`)
+    }
+    const { runtime } = this.endpoint.process
+    this.retry = runtime.setTimer(pauseMs, () => void this.connect())
+  }
+
+  private refuseAll(why: string): void {
+    const refused: readonly Call[] = [...this.interrupted.splice(0), ...this.offline.splice(0)]
+    refused.forEach((call) => call.reject(new Error(why)))
+  }
+}

@@ -1,0 +1,222 @@
+import { type Hold, LockLostError, type LockClient } from '@holdfast/core'
+import { lockNamed, readWriteNamed, type PlainFace } from '../../workload/lock-kinds.js'
+import { Attempt, type Held, Impatience, release, type Scene, trust } from './attempt.js'
+import type { Step, Task } from './plan.js'
+import type { Register } from './register.js'
+
+const INNER_LEASE_MS = 500
+const EXTENSION_MS = 600
+
+export interface CallerScene extends Scene {
+  readonly locks: LockClient
+  readonly register: Register
+  /** The count in Redis follows when the turn ends: nobody is to find it the same at once. */
+  readonly localReentry: boolean
+  /** What no lock may end with. */
+  broke(error: unknown): void
+}
+
+/** One caller: takes its steps one after the other, and notes what it was told. */
+export class Caller {
+  isThrough = false
+
+  constructor(
+    private readonly scene: CallerScene,
+    private readonly steps: readonly Step[],
+  ) {}
+
+  async run(): Promise<void> {
+    for (const step of this.steps) {
+      await this.sleep(step.pauseMs)
+      try {
+        await this.ways[step.way](step)
+      } catch (error) {
+        this.scene.broke(error)
+      }
+    }
+    this.isThrough = true
+  }
+
+  private readonly ways: Record<Step['way'], (step: Step) => Promise<unknown>> = {
+    callback: (step) => {
+      const { waitMs } = step
+      return this.attempt(step, waitMs, async (attempt) => {
+        let held: Held | undefined
+        await this.faceOf(step).withLock(
+          async (hold) => {
+            held = attempt.acquired(hold)
+            try {
+              await this.work(step.tasks, held)
+            } finally {
+              this.note('release-begin', { lock: held.lock, owner: held.owner })
+            }
+          },
+          { waitMs },
+        )
+        if (held) this.note('released', { lock: held.lock, owner: held.owner, outcome: 'released' })
+      })
+    },
+
+    hold: (step) => {
+      const { waitMs, leaseMs } = step
+      const lease = leaseMs === undefined ? {} : { leaseMs }
+      return this.attempt(step, waitMs, async (attempt) => {
+        const held = attempt.acquired(await this.faceOf(step).acquire({ waitMs, ...lease }))
+        await this.workAndRelease(step, held)
+      })
+    },
+
+    once: (step) =>
+      this.attempt(step, 0, async (attempt) => {
+        const hold = await this.faceOf(step).tryAcquire()
+        if (hold) await this.workAndRelease(step, attempt.acquired(hold))
+        else attempt.refused()
+      }),
+
+    impatient: (step) => {
+      const { waitMs, abortMs } = step
+      const controller = new AbortController()
+      const timer = this.scene.process.runtime.setTimer(abortMs, () => controller.abort(new Impatience()))
+      return this.attempt(step, waitMs, async (attempt) => {
+        const { signal } = controller
+        const held = attempt.acquired(await this.faceOf(step).acquire({ signal, waitMs }))
+        timer.cancel()
+        await this.workAndRelease(step, held)
+      }).finally(() => timer.cancel())
+    },
+
+    reentrant: (step) =>
+      this.scene.locks.run(() =>
+        this.attempt(step, step.waitMs, async (attempt) => {
+          const lock = this.faceOf(step)
+          const held = attempt.acquired(await lock.acquire({ waitMs: step.waitMs }))
+          let inner
+          try {
+            inner = await lock.acquire({ leaseMs: INNER_LEASE_MS })
+            await this.expectCount(lock, held.hold, 2)
+            await this.work(step.tasks, held)
+            await inner.release()
+            await this.expectCount(lock, held.hold, 1)
+          } finally {
+            try {
+              await inner?.release()
+            } finally {
+              await release(this.scene, held)
+            }
+          }
+        }),
+      ),
+
+    /** Writes, takes the read lock besides, gives the write lock back and reads on. */
+    downgrade: (step) =>
+      this.scene.locks.run(() =>
+        this.attempt(step, step.waitMs, async (attempt) => {
+          const { waitMs, id } = step
+          const reader = readWriteNamed(this.scene.locks, step.lock).readLock()
+          const writing = attempt.acquired(await this.faceOf(step).acquire({ waitMs }))
+          const inner: Step = { ...step, id: `${id}+`, mode: 'shared' }
+          const reading = await this.attempt(inner, waitMs, async (attempted) => {
+            await this.readOn(step, { writing, hold: await reader.acquire({ waitMs }), attempt: attempted })
+          })
+          // It got no read lock, so nothing gave the write lock back.
+          if (!reading.isHeld) await this.workAndRelease(step, writing)
+        }),
+      ),
+  }
+
+  private async readOn(
+    step: Step,
+    { writing, hold, attempt }: { writing: Held; hold: Hold; attempt: Attempt },
+  ): Promise<void> {
+    // An owner whose write lock was lost meanwhile is a reader like any other. Not one whose write lock is only in
+    // doubt, after a restart of Redis: it trusts neither lock then, and both again when it has asked.
+    const isWriter = !writing.hold.signal.aborted
+    const reading = attempt.acquired(hold, isWriter ? writing.owner : hold.owner)
+    try {
+      try {
+        await this.work(step.tasks, writing)
+      } finally {
+        // From here on it trusts for as long as the read lock says.
+        if (isWriter) trust(this.scene, reading)
+        await release(this.scene, writing)
+      }
+      await this.work(step.tasks, reading)
+    } finally {
+      await release(this.scene, reading)
+    }
+  }
+
+  private faceOf({ lock, mode }: Step): PlainFace {
+    const { locks } = this.scene
+    if (mode === undefined) return lockNamed(locks, lock)
+    const both = readWriteNamed(locks, lock)
+    return mode === 'shared' ? both.readLock() : both.writeLock()
+  }
+
+  private async attempt(
+    { id, lock, mode }: Step,
+    deadlineMs: number,
+    go: (attempt: Attempt) => Promise<void>,
+  ): Promise<Attempt> {
+    const attempt = new Attempt(this.scene, { lock, attempt: id, mode, deadlineMs })
+    try {
+      await go(attempt)
+    } catch (error) {
+      attempt.endedBy(error)
+    }
+    return attempt
+  }
+
+  private async workAndRelease({ tasks }: Step, held: Held): Promise<void> {
+    try {
+      await this.work(tasks, held)
+    } finally {
+      await release(this.scene, held)
+    }
+  }
+
+  /** It writes, or reads, while it may trust its lock; where tokens guard the register also without having looked. */
+  private async work(tasks: readonly Task[], held: Held): Promise<void> {
+    const { hold, lock, owner, mode } = held
+    const { token } = hold
+    for (const { ms, asks, isCareless } of tasks) {
+      await this.sleep(ms)
+      if (token === undefined || !isCareless) {
+        if (asks === 'verify') await hold.verify()
+        if (asks === 'extend') await hold.extend(EXTENSION_MS)
+        if (!this.trusts(held)) return
+      }
+      if (mode !== 'shared')
+        this.scene.register.write({ process: this.scene.process.name, lock, owner, token })
+    }
+  }
+
+  private trusts(held: Held): boolean {
+    try {
+      held.hold.ensure()
+    } catch (error) {
+      if (error instanceof LockLostError) return false
+      throw error
+    }
+    return trust(this.scene, held)
+  }
+
+  private note(kind: 'release-begin' | 'released', more: Readonly<Record<string, unknown>>): void {
+    this.scene.journal.add(this.scene.process.name, kind, more)
+  }
+
+  private sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.scene.process.runtime.setTimer(ms, resolve))
+  }
+
+  /** I2, as long as nobody has taken the lock away. */
+  private async expectCount(lock: PlainFace, hold: Held['hold'], expected: number): Promise<void> {
+    if (this.scene.localReentry) return
+    const count = await lock.getHoldCount()
+    if (count !== expected && !hold.signal.aborted && hold.trustedForMs > 0) {
+      // LockLostError: it had been taken away, and this client did not know it yet.
+      await hold.verify()
+      throw new Error(`Redis counts ${count} holds of ${lock.name} for ${hold.owner}, not ${expected} (I2)`)
+    }
+  }
+}
