@@ -1,7 +1,7 @@
 // Breaks Holdfast in every way there is, at random from a seed, and checks what its processes saw.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HistoryEvent } from '@holdfast/faults/harness'
-import { count, minutes, ms, oneOf, someOf } from '../run/options.js'
+import { count, flag, minutes, ms, oneOf, someOf } from '../run/options.js'
 import { judge } from '../run/judge.js'
 import { defineScenario, type Roles } from '../run/scenario.js'
 import { nowMs } from '../run/shared-clock.js'
@@ -50,6 +50,7 @@ export const torture = defineScenario({
     delay: ms(0, 'how long every chunk travels, faults apart'),
     drop: count(0, 'of the messages to a subscriber every N-th is lost, faults apart; 0: none', { least: 0 }),
     interop: oneOf(['redisson', 'none'], 'who else uses the locks'),
+    notes: flag('every second process describes its holds'),
   },
   smoke: '--minutes 0.1',
   long: '--minutes 20',
@@ -58,13 +59,13 @@ export const torture = defineScenario({
 
   async run(run) {
     const { options, fleet, history, random, interrupted } = run
-    const { lease: leaseMs, resync: resyncMs, flows, interop } = options
+    const { lease: leaseMs, resync: resyncMs, flows, interop, notes } = options
     const redis = await run.redis()
     const register = await run.redis()
     const locks = lockNames(options.locks, options.kinds)
     const victim = await victimOf(run, {
       ...{ redis, register, leaseMs, locks: () => locks, delayMs: options.delay, dropNth: options.drop },
-      settings: () => ({ resyncMs, flows, interop }),
+      settings: () => ({ resyncMs, flows, interop, notes }),
     })
     const { launch, observer, copies } = victim
     for (let i = 0; i < options.processes; i += 1) await launch()
@@ -98,7 +99,7 @@ export const torture = defineScenario({
     let crew: Crew
     return {
       begin(wanted: Begin) {
-        const { name, port, file, leaseMs, resyncMs, interop } = wanted
+        const { name, port, file, leaseMs, resyncMs, interop, notes, seed } = wanted
         client = new ObservedClient({
           ...{ name, port, file },
           client: {
@@ -107,6 +108,7 @@ export const torture = defineScenario({
             unavailableTimeoutMs: 2_000,
             resyncInterval: resyncMs,
             interop,
+            describeHolds: notes && seed % 2 === 0,
           },
         })
         const { history } = client
@@ -129,6 +131,7 @@ interface Begin extends CrewSettings {
   readonly file: string
   readonly resyncMs: number
   readonly interop: 'redisson' | 'none'
+  readonly notes: boolean
 }
 
 const figuresOf = (events: readonly HistoryEvent[]): string[] => {

@@ -24,7 +24,7 @@ const PATTERNS = {
   line: /^holdfast:line:\{(.+?)(?::second)?\}$/,
   writers: /^holdfast:writers:\{(.+)\}$/,
   note: /^holdfast:note:\{(.+?)(?::second)?\}$/,
-  latch: /^holdfast:latch:\{(.+?)(?::second)?\}:/,
+  tombstone: /^holdfast:latch:\{(.+?)(?::second)?\}:/,
   'reader time-out': /^\{(.+)\}:.*:rwlock_timeout:\d+$/,
   'token counter': /^redisson_lock_token:\{(.+)\}$/,
   operations: /^holdfast:operations:\{(.+)\}:/,
