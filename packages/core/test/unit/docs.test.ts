@@ -322,3 +322,12 @@ describe('code', () => {
     expect(typeErrorsIn(files.flatMap(programs))).toEqual([])
   })
 })
+
+describe('docs/decisions', () => {
+  it('each decision has a number of its own, which begins the name of its file and its title', () => {
+    const files = filesBelow('docs/decisions')
+    const numbers = files.map((file) => /\/(\d{4})-[^/]+\.md$/.exec(file)?.[1])
+    expect(numbers).toEqual([...new Set(numbers)])
+    expect(files.map((file) => /^# (\d{4}) /.exec(read(file))?.[1])).toEqual(numbers)
+  })
+})
