@@ -20,9 +20,12 @@ export interface UnlimitedWait {
 const warned = new OncePerName()
 
 /**
- * Warns of waits without a limit that have lasted a minute: once per name in a process, and not of what was warned of as a
- * wait for oneself. One timer serves all: it is set by the
- * first of them, and cleared with the last.
+ * Warns of waits without a limit that have lasted a minute: once per name in a process, and not of what was warned of as
+ * a wait for oneself. One timer serves all: the first of them sets it, and the last clears it.
+ *
+ * No FixedDelayQueue: that counts from the last `add`, and a wait is parked again after each try that is refused, so
+ * its minute would begin anew. And nearly every wait ends before its minute: it costs a place in a set here, an entry and
+ * two readings of the clock there.
  */
 export class EndlessWaits {
   /** In order of arrival, which is that of their beginning but for moments. */

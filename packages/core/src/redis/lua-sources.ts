@@ -113,6 +113,13 @@ end
 redis.call(ARGV[7], ARGV[6], ARGV[8])
 return keep(operation, 1)
 `,
+  'end-within.part': `local function endWithin(key, lease)
+local left = redis.call('pttl', key)
+if left < 0 or left > lease then
+redis.call('pexpire', key, lease)
+end
+end
+`,
   'fair-lock/acquire': `local holds = tonumber(ARGV[2])
 local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[15] or '') == ''
 if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]) == 0 then
@@ -1125,6 +1132,7 @@ end
 `,
   'lock/shorten': `-- insert touch
 -- insert tombstone
+-- insert end-within
 if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
 return 2
 end
@@ -1133,9 +1141,8 @@ if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
 return 0
 end
 local lease = tonumber(ARGV[2])
-local left = redis.call('pttl', KEYS[1])
-if lease and (left < 0 or left > lease) then
-redis.call('pexpire', KEYS[1], lease)
+if lease then
+endWithin(KEYS[1], lease)
 end
 return 1
 `,
@@ -1449,6 +1456,7 @@ return lost
   'read-lock/shorten': `-- insert touch
 -- insert read-lock/readers
 -- insert tombstone
+-- insert end-within
 if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
 return 2
 end
@@ -1462,17 +1470,10 @@ if not lease then
 return 1
 end
 for n = 1, holds do
-local left = redis.call('pttl', KEYS[3] .. ':' .. n)
-if left == -1 or left > lease then
-redis.call('pexpire', KEYS[3] .. ':' .. n, lease)
-end
+endWithin(KEYS[3] .. ':' .. n, lease)
 end
 if redis.call('hget', KEYS[1], 'mode') == 'read' then
-local left = redis.call('pttl', KEYS[1])
-local longest = math.max(lease, longestOfReaders(KEYS[1], KEYS[4], ARGV[6]))
-if left < 0 or left > longest then
-redis.call('pexpire', KEYS[1], longest)
-end
+endWithin(KEYS[1], math.max(lease, longestOfReaders(KEYS[1], KEYS[4], ARGV[6])))
 end
 return 1
 `,
@@ -1768,6 +1769,7 @@ return 1
   'write-lock/shorten': `-- insert touch
 -- insert read-lock/readers
 -- insert tombstone
+-- insert end-within
 if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
 return 2
 end
@@ -1777,11 +1779,7 @@ return 0
 end
 local lease = tonumber(ARGV[2])
 if lease then
-local left = redis.call('pttl', KEYS[1])
-local longest = math.max(lease, longestOfReaders(KEYS[1], KEYS[3], ARGV[6]))
-if left < 0 or left > longest then
-redis.call('pexpire', KEYS[1], longest)
-end
+endWithin(KEYS[1], math.max(lease, longestOfReaders(KEYS[1], KEYS[3], ARGV[6])))
 end
 return 1
 `,

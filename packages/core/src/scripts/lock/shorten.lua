@@ -7,6 +7,7 @@
 --         the tombstone
 -- insert touch
 -- insert tombstone
+-- insert end-within
 if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
   return 2
 end
@@ -16,8 +17,7 @@ if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
   return 0
 end
 local lease = tonumber(ARGV[2])
-local left = redis.call('pttl', KEYS[1])
-if lease and (left < 0 or left > lease) then
-  redis.call('pexpire', KEYS[1], lease)
+if lease then
+  endWithin(KEYS[1], lease)
 end
 return 1

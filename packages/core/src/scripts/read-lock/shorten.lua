@@ -10,6 +10,7 @@
 -- insert touch
 -- insert read-lock/readers
 -- insert tombstone
+-- insert end-within
 if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
   return 2
 end
@@ -24,16 +25,9 @@ if not lease then
   return 1
 end
 for n = 1, holds do
-  local left = redis.call('pttl', KEYS[3] .. ':' .. n)
-  if left == -1 or left > lease then
-    redis.call('pexpire', KEYS[3] .. ':' .. n, lease)
-  end
+  endWithin(KEYS[3] .. ':' .. n, lease)
 end
 if redis.call('hget', KEYS[1], 'mode') == 'read' then
-  local left = redis.call('pttl', KEYS[1])
-  local longest = math.max(lease, longestOfReaders(KEYS[1], KEYS[4], ARGV[6]))
-  if left < 0 or left > longest then
-    redis.call('pexpire', KEYS[1], longest)
-  end
+  endWithin(KEYS[1], math.max(lease, longestOfReaders(KEYS[1], KEYS[4], ARGV[6])))
 end
 return 1

@@ -9,6 +9,7 @@
 -- insert touch
 -- insert read-lock/readers
 -- insert tombstone
+-- insert end-within
 if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
   return 2
 end
@@ -19,10 +20,6 @@ if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
 end
 local lease = tonumber(ARGV[2])
 if lease then
-  local left = redis.call('pttl', KEYS[1])
-  local longest = math.max(lease, longestOfReaders(KEYS[1], KEYS[3], ARGV[6]))
-  if left < 0 or left > longest then
-    redis.call('pexpire', KEYS[1], longest)
-  end
+  endWithin(KEYS[1], math.max(lease, longestOfReaders(KEYS[1], KEYS[3], ARGV[6])))
 end
 return 1
