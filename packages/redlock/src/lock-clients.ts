@@ -23,6 +23,9 @@ interface Opened {
 
 const opened = new WeakMap<RedisClient, Opened>()
 
+// @holdfast/redis-semaphore has the same function. Both packages import nothing but core, and it is no part of core's API; a
+// third package that both bundle would be more than its fifty lines. A change here belongs there too.
+
 /**
  * The client of Holdfast on a connection of the user's: one for all objects that share the connection, because each
  * has a second connection for messages. It ends with the user's.
