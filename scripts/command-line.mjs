@@ -33,3 +33,10 @@ export const wholeNumber = (name, given, most, least = 1) => {
   }
   return Number(given)
 }
+
+/** @param {string} name @param {string[]} given @param {string[]} known @throws {UsageError} one of `given` is none of them */
+export const requireKnown = (name, given, known) => {
+  const unknown = given.find((each) => !known.includes(each))
+  if (unknown !== undefined)
+    throw new UsageError(`--${name} takes one of ${known.join(', ')}, not '${unknown}'`)
+}

@@ -2,13 +2,13 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runSuites } from '@holdfast/faults/harness'
 import { interruption } from './interruption.mjs'
 import { provideRedis } from './redis/provide-redis.mjs'
 import { runCommand } from './run-command.mjs'
 import { parseArguments, USAGE } from './runtimes/arguments.mjs'
 import { runtimeProgram } from './runtimes/runtime-program.mjs'
 import { smokeOn, userProject } from './runtimes/user-project.mjs'
-import { runSuites } from './servers/run-suites.mjs'
 import { cellOf, cleanCommit, publish } from './support/record.mjs'
 
 const interrupted = interruption()

@@ -1,4 +1,4 @@
-import { parseOptions, UsageError } from '../command-line.mjs'
+import { parseOptions, requireKnown, UsageError } from '../command-line.mjs'
 import { RUNTIMES } from './catalog.mjs'
 
 const NAMES = RUNTIMES.map(({ name }) => name)
@@ -25,8 +25,7 @@ export const parseArguments = (args) => {
     'write-docs': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   })
-  const unknown = only.find((name) => !NAMES.includes(name))
-  if (unknown !== undefined) throw new UsageError(`--only takes one of ${NAMES.join(', ')}, not '${unknown}'`)
+  requireKnown('only', only, NAMES)
   if (values.smoke && values['write-docs']) {
     throw new UsageError('--write-docs publishes the unit tests, too: it does not go with --smoke')
   }

@@ -1,4 +1,4 @@
-import { parseOptions, UsageError } from '../command-line.mjs'
+import { parseOptions, requireKnown, UsageError } from '../command-line.mjs'
 import { SERVERS } from './catalog.mjs'
 
 /** @param {import('./catalog.mjs').CatalogedServer} server */
@@ -32,8 +32,7 @@ export const parseArguments = (args) => {
     'write-docs': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   })
-  const unknown = only.find((name) => !NAMES.includes(name))
-  if (unknown !== undefined) throw new UsageError(`--only takes one of ${NAMES.join(', ')}, not '${unknown}'`)
+  requireKnown('only', only, NAMES)
   if (values.newest && only.length > 0)
     throw new UsageError('--newest and --only choose servers: give one of them')
   if (values.smoke && values['write-docs']) {

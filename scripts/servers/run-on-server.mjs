@@ -1,5 +1,4 @@
-import { RedisCluster, RedisServer } from '@holdfast/faults/harness'
-import { runSuitesTwice } from './run-suites.mjs'
+import { RedisCluster, RedisServer, runSuites } from '@holdfast/faults/harness'
 
 const SMOKE = ['conformance', 'wire']
 /** What each kind of lock, semaphore and latch promises, and what depends on how a server answers. */
@@ -9,7 +8,7 @@ const CONTRACT = [
   ...['semaphore-wire', 'spin-lock-wire', 'replay', 'fenced-replay', 'semaphore-replay', 'batch'],
   ...['fair-lock', 'fair-lock-scripts', 'fair-lock-grants', 'fenced-lock', 'fenced-set', 'read-write-lock'],
   ...['spin-lock', 'semaphore', 'permit-semaphore', 'count-down-latch', 'schedule'],
-  ...['wake-ups', 'lock-grants', 'latches', 'lost-data', 'lost-lines', 'unavailable', 'eviction'],
+  ...['wake-ups', 'lock-grants', 'tombstones', 'lost-data', 'lost-lines', 'unavailable', 'eviction'],
   ...['transactions', 'inspect', 'redis-clock', 'primary-change', 'replicas', 'fail-over'],
   ...['conditions-crash', 'conditions-demoted', 'conditions-failover', 'conditions-loading'],
   ...['conditions-out-of-memory', 'conditions-refused', 'conditions-script-flush', 'conditions-ttl'],
@@ -32,6 +31,21 @@ export const planOf = (name, smoke) => ({
   single: !smoke && WITH_CONTRACT.includes(name) ? 'contract' : 'smoke',
   cluster: WITH_CLUSTER.includes(name) ? (smoke ? 'smoke' : 'contract') : undefined,
 })
+
+/**
+ * Runs suites, and those that fail once more, alone: on a machine that others use, leases of some hundred milliseconds
+ * end rightly. The outcome names them.
+ *
+ * @param {import('@holdfast/faults/harness').SuitesWanted} wanted
+ * @returns {Promise<import('../support/record.mjs').Outcome>}
+ */
+const runSuitesTwice = async (wanted) => {
+  const { failedSuites, ...first } = await runSuites(wanted)
+  if (first.failed === 0 || failedSuites.length === 0) return first
+  const alone = await runSuites({ ...wanted, suites: failedSuites })
+  if (alone.failed > 0) return { passed: first.passed, failed: alone.failed, failures: alone.failures }
+  return { passed: first.passed + first.failed, failed: 0, failures: [], again: failedSuites }
+}
 
 /**
  * Runs on one server of this program.

@@ -14,6 +14,12 @@ const FILE = 'docs/support.json'
  *
  * @typedef {{ what: string, date: string, commit: string, cells: Record<string, Cell> }} Row
  *   of the record docs/support.json, which has one for each server, runtime and version of Redisson
+ *
+ * @typedef {object} Outcome of tests
+ * @property {number} passed
+ * @property {number} failed
+ * @property {readonly string[]} failures the name of each, and why in the lines below
+ * @property {readonly string[]} [again] suites that failed once beside the others, and passed alone
  */
 
 /** The commit of this checkout. @throws when it has changes that no commit has, other than in the record */
@@ -48,7 +54,7 @@ export const publish = async (table, commit, rows) => {
 /**
  * A cell of what Jest ran.
  *
- * @param {import('../servers/run-suites.mjs').Outcome} outcome
+ * @param {Outcome} outcome
  * @param {string} extent which tests these are
  * @param {boolean} [counted] whether their number says something
  * @returns {Cell}

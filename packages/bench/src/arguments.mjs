@@ -1,4 +1,4 @@
-import { parseOptions, UsageError, wholeNumber } from '../../../scripts/command-line.mjs'
+import { parseOptions, requireKnown, UsageError, wholeNumber } from '../../../scripts/command-line.mjs'
 import { SCENARIOS } from './scenarios/index.mjs'
 
 const MOST = 9_999_999
@@ -45,8 +45,7 @@ export const parseArguments = (args) => {
     smoke: flag,
     help: flag,
   })
-  const unknown = values.only.find((name) => !NAMES.includes(name))
-  if (unknown !== undefined) throw new UsageError(`--only takes one of ${NAMES.join(', ')}, not '${unknown}'`)
+  requireKnown('only', values.only, NAMES)
   const measuring = ['rounds', 'ms', 'plots', 'from'].find((name) => values[name] !== undefined)
   if (values.smoke && (measuring || values['write-docs'])) {
     throw new UsageError(`--smoke measures nothing: --${measuring ?? 'write-docs'} has no meaning with it`)

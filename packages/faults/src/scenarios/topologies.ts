@@ -1,11 +1,16 @@
 // The contract suites of every kind of lock on every topology that a service really runs on. docs/deployment.md has the
 // figures.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { RedisCluster, RedisReplication, RedisSentinels, RedisServer } from '@holdfast/faults/harness'
+import {
+  RedisCluster,
+  RedisReplication,
+  RedisSentinels,
+  RedisServer,
+  runSuites,
+  type SuitesWanted,
+} from '@holdfast/faults/harness'
 import { flag, someOf } from '../run/options.js'
 import { defineScenario, type Run } from '../run/scenario.js'
 import { table } from '../run/table.js'
@@ -133,79 +138,28 @@ const runOn = async (name: TopologyName, run: Run<typeof options>): Promise<Resu
   run.progress(`${name}: ${what}`)
   const started = await start()
   try {
-    return { name, what, ...(await runSuites(started, run, join(run.folder, `${name}.json`))) }
+    const { passed, failures } = await runSuites(suitesOn(started, run))
+    return { name, what, passed, failed: failures }
   } finally {
     await started.servers.stop()
   }
 }
 
-const runSuites = async (
+const suitesOn = (
   { topology, url }: Started,
   { options: { smoke }, interrupted }: Run<typeof options>,
-  report: string,
-): Promise<Pick<Result, 'passed' | 'failed'>> => {
+): SuitesWanted => {
   const clients = topology.kind === 'single' ? CLIENTS_OF_ONE_SERVER : CLIENTS
-  const jest = spawn(
-    process.execPath,
-    [
-      ...[
-        '--experimental-vm-modules',
-        '--disable-warning=ExperimentalWarning',
-        'node_modules/jest/bin/jest.js',
-      ],
-      ...(topology.kind === 'cluster' ? ['-t', `^(?!.*(${NOT_ON_CLUSTERS.join('|')}))`] : []),
-      ...['--silent', '--json', '--outputFile', report, '-w', '2'],
-      ...(smoke ? SMOKE : SUITES).map((suite) => `packages/core/test/redis/${suite}.test.ts`),
-      ...['--selectProjects', ...(smoke ? clients.slice(0, 1) : clients)],
-    ],
-    {
-      cwd: ROOT,
-      env: {
-        ...process.env,
-        // Every kind of lock with each of them.
-        HOLDFAST_TEST_EVERY_CLIENT: '1',
-        HOLDFAST_TEST_TOPOLOGY: JSON.stringify(topology),
-        ...(url === undefined ? {} : { HOLDFAST_TEST_REDIS_URL: url }),
-      },
-      stdio: ['ignore', 'ignore', 'pipe'],
-      signal: interrupted,
+  return {
+    projects: smoke ? clients.slice(0, 1) : clients,
+    suites: smoke ? SMOKE : SUITES,
+    without: topology.kind === 'cluster' ? NOT_ON_CLUSTERS : [],
+    env: {
+      // Every kind of lock with each of them.
+      HOLDFAST_TEST_EVERY_CLIENT: '1',
+      HOLDFAST_TEST_TOPOLOGY: JSON.stringify(topology),
+      ...(url === undefined ? {} : { HOLDFAST_TEST_REDIS_URL: url }),
     },
-  )
-  let said = ''
-  jest.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
-  await once(jest, 'close')
-  return outcomeOf(
-    await readFile(report, 'utf8').catch(() => {
-      throw new Error(`Jest wrote no report:\n${said}`)
-    }),
-  )
+    interrupted,
+  }
 }
-
-/** What Jest reports of its tests, as far as it is read here. */
-interface JestReport {
-  readonly numPassedTests: number
-  readonly testResults: readonly {
-    readonly name: string
-    readonly message: string
-    readonly assertionResults: readonly {
-      readonly status: string
-      readonly fullName: string
-      readonly failureMessages: readonly string[]
-    }[]
-  }[]
-}
-
-const outcomeOf = (report: string): Pick<Result, 'passed' | 'failed'> => {
-  const { numPassedTests, testResults } = JSON.parse(report) as JestReport
-  const failed = testResults.flatMap(({ name, message, assertionResults }) => {
-    const tests = assertionResults.filter(({ status }) => status === 'failed')
-    // A file that could not be loaded has a message and no tests.
-    return tests.length === 0 && message
-      ? [`${name}: ${message}`]
-      : tests.map(({ fullName, failureMessages: [why = ''] }) => `${fullName}\n${withoutStack(why)}`)
-  })
-  return { passed: numPassedTests, failed }
-}
-
-const withoutStack = (message: string): string =>
-  (message.split(/\n\s+at /)[0] ?? '').replace(/\n+/g, '\n').replace(/^/gm, '    ')
