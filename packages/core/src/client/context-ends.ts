@@ -10,7 +10,6 @@ import type { Runtime } from '../runtime/runtime.js'
 
 /** What a context keeps: nothing but an acquisition is ever put into one. */
 interface KeptLock extends Reenterable, HeldLock {
-  readonly lockName: string
   readonly loss: Pick<Loss, 'afterLastLevel'>
 }
 
@@ -25,6 +24,9 @@ const warnedOf = new OncePerName()
 
 /** What happens to levels that are still held when their context ends: nobody may be left to release them. */
 export class ContextEnds {
+  /** By context: what tells the contexts of other clients that end with it. Null: there was none yet. */
+  private linked: WeakMap<Context, (() => void)[]> | null = null
+
   constructor(
     private readonly parts: Parts,
     private readonly policy: ContextEndPolicy,
@@ -40,31 +42,40 @@ export class ContextEnds {
     }
   }
 
+  /** Another client has a context that ends with this one: what is held there is for that client to decide about. */
+  link(context: Context, ended: () => void): void {
+    const linked = (this.linked ??= new WeakMap())
+    linked.set(context, [...(linked.get(context) ?? []), ended])
+  }
+
   /** The context has ended. */
   ended(context: Context): void {
+    this.linked?.get(context)?.forEach((tell) => tell())
     if (this.policy === 'keep' || !context.keepsAny) {
       return
     }
-    for (const kept of context.kept as KeptLock[]) {
-      if (!kept.isOver && kept.latestLevel) {
-        this.heldAfterEnd(kept, kept.latestLevel)
-      }
+    const held = (context.kept as KeptLock[]).filter((kept) => !kept.isOver && kept.latestLevel)
+    if (this.policy === 'release') {
+      held.forEach((kept) => this.parts.background.run(this.releaseAfterGrace(kept)))
+    } else if (held.length > 0) {
+      this.warnOf(held)
     }
   }
 
-  private heldAfterEnd(kept: KeptLock, level: object): void {
-    const { origins, background } = this.parts
-    if (this.policy === 'release') {
-      background.run(this.releaseAfterGrace(kept))
-    } else if (warnedOf.take(kept.lockName)) {
-      warn(
-        'HOLDFAST_HOLD_OUTLIVES_CONTEXT',
-        `Lock "${kept.lockName}" is still held although the context that took it has ended: that of a run(), a request, ` +
-          'a decorated method or a withLock(). It stays held, and is renewed, until the code that took it releases it; if ' +
-          'that was forgotten, for as long as this process lives. Release it in a `finally`, or use lock.withLock(callback), ' +
-          "which does. If work goes on after the context by design, set the client's option onContextEnd to 'keep'; to have " +
-          `such locks released, to 'release'.\nTaken: ${originInWords(origins.find(level))}`,
-      )
+  private warnOf(held: readonly KeptLock[]): void {
+    const { origins } = this.parts
+    // The members of a multi lock were taken by one call: one mistake, told of once.
+    const byOrigin = new Map<unknown, { readonly names: string[]; readonly origin: Error | undefined }>()
+    for (const { lockName, latestLevel } of held) {
+      const origin = origins.find(latestLevel)
+      const call = byOrigin.get(origin ?? latestLevel) ?? { names: [], origin }
+      call.names.push(lockName)
+      byOrigin.set(origin ?? latestLevel, call)
+    }
+    for (const { names, origin } of byOrigin.values()) {
+      if (names.filter((name) => warnedOf.take(name)).length > 0) {
+        warnOfHold(names.join(', '), origin)
+      }
     }
   }
 
@@ -89,4 +100,15 @@ export class ContextEnds {
     await settleWithin(Promise.race([holderDone, closes]), this.graceMs, runtime)
     stop.abort()
   }
+}
+
+function warnOfHold(name: string, origin: Error | undefined): void {
+  warn(
+    'HOLDFAST_HOLD_OUTLIVES_CONTEXT',
+    `Lock "${name}" is still held although the context that took it has ended: that of a run(), a request, ` +
+      'a decorated method or a withLock(). It stays held, and is renewed, until the code that took it releases it; if ' +
+      'that was forgotten, for as long as this process lives. Release it in a `finally`, or use lock.withLock(callback), ' +
+      "which does. If work goes on after the context by design, set the client's option onContextEnd to 'keep'; to have " +
+      `such locks released, to 'release'.\nTaken: ${originInWords(origin)}`,
+  )
 }

@@ -4,7 +4,7 @@ import { Context, type CallSite } from '../context.js'
 import { placeToAcquire, placeToRelease } from '../contexts.js'
 import { LockTimeoutError, NotLockOwnerError } from '../errors.js'
 import type { AnyLock } from '../locks/any-lock.js'
-import { notAHoldOf, refuseIfNotHeld } from '../locks/unlock.js'
+import { notAHoldOf, refuseIfNotHeld, whyNoHold } from '../locks/unlock.js'
 import { whileHeld, type Taken } from '../locks/while-held.js'
 import type { HeldLock } from '../client/held-locks.js'
 import type { Session } from '../client/session.js'
@@ -181,7 +181,10 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
       }
       hold = this.holdOf(taken)
       this.begun(hold, call)
-      taken.forEach((level) => session.origins.keep(level.hold, request.calledFrom ?? null))
+      // Each client warns of what is held in it.
+      taken.forEach(({ member, hold: level }) =>
+        member.session.origins.keep(level, request.calledFrom ?? null),
+      )
       if (request.origin === null && !bareCall) {
         bare.keep(hold, false)
       }
@@ -242,10 +245,8 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     }
     if (origin?.context.alive === true) {
       const missing = this.members.find((member) => levels.every((level) => level.member !== member))
-      throw new NotLockOwnerError(
-        missing?.lockName ?? this.name,
-        `context ${origin.context.id} has no hold of it`,
-      )
+      const why = whyNoHold(origin.context, missing?.protocol.scope ?? '')
+      throw new NotLockOwnerError(missing?.lockName ?? this.name, why)
     }
     return this.bare.take()
   }

@@ -35,6 +35,7 @@ function linkedContextOf(session: Session, home: Session, leader: Context): Cont
   }
   const made = new Context(session.nextThreadId(), placeAround(session, home, leader), leader)
   bySession.set(session, made)
+  home.contextEnds.link(leader, () => session.contextEnds.ended(made))
   return made
 }
 

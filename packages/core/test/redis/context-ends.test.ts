@@ -28,6 +28,14 @@ describe('a context that ends with levels still held', () => {
       await new Promise((resolve) => server.listen(0, resolve))
       await (await fetch('http://127.0.0.1:' + server.address().port)).text()
       await new Promise((resolve) => server.close(resolve))`,
+    'a multi lock': `
+      const both = locks.getMultiLock(lock, locks.getLock(NAME + ':b'))
+      await locks.run(async function forgetful() { await both.lock() })`,
+    'a multi lock of another client': `
+      const others = await LockClient.connect(url)
+      const theirs = locks.getMultiLock(others.getLock(NAME))
+      await locks.run(async function forgetful() { await theirs.lock() })
+      await others.close({ graceMs: 0 })`,
     'a call that was not awaited': 'await locks.run(() => void forgetful()); await forgetfulIsOver()',
   }
   const OVER = `
@@ -36,7 +44,7 @@ describe('a context that ends with levels still held', () => {
   it.each(Object.keys(waysToEnd))('is told of, with where it was taken: %s', async (how) => {
     const program = start(`${given()}${OVER}${waysToEnd[how]!}${END}`)
     expect([await program.ended(), program.warnings(CODE)]).toEqual([0, 1])
-    expect(program.stderr).toMatch(/Lock "\S+" is still held although[^]*Taken: lock\(\)[^]*forgetful/)
+    expect(program.stderr).toMatch(/Lock "[^"]+" is still held although[^]*Taken: lock\(\)[^]*forgetful/)
   })
 
   it('is told of once for each name, and the lock stays: who works on has it, and can release it', async () => {
@@ -91,6 +99,15 @@ describe('a context that ends with levels still held', () => {
     expect(await lock.isLocked()).toBe(true)
     expect(await holds[1]!.release()).toBe('lost')
     await eventually(async () => !(await lock.isLocked()))
+  })
+
+  it("with 'release' a multi lock of two clients is released in both", async () => {
+    const options = { onContextEnd: 'release', graceMs: 0 } as const
+    const [home, other] = [await harness.client(options), await harness.client(options)]
+    const both = home.getMultiLock(home.getLock(harness.name('a')), other.getLock(harness.name('b')))
+    const hold = await home.run(() => both.lock())
+    expect(hold.signal.aborted).toBe(true)
+    await eventually(async () => !(await both.isLocked()) && (await harness.keysLeft()).length === 0)
   })
 
   it("with 'release' close() cuts the grace period short, and leaves nothing (I5)", async () => {

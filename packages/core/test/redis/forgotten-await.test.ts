@@ -14,6 +14,8 @@ describe('an unlock() after a lock() that was not awaited', () => {
       "await locks.getLock(lock.name + ':b').withLock(async () => { lock.tryLock(1_000); await lock.unlock() })",
     'of a multi lock, outside contexts':
       'const both = locks.getMultiLock(lock); both.lock(); await both.unlock()',
+    'of a multi lock, in run': `const both = locks.getMultiLock(lock, locks.getLock(lock.name + ':b'))
+      await locks.run(async () => { both.lock(); await both.unlock() })`,
   }
 
   it.each(Object.keys(programs))('has an error that hints at it: %s', async (where) => {

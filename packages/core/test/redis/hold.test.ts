@@ -696,7 +696,7 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
       String(await harness.admin.client('LIST')).split(`name=${harness.name()} `).length - 1
     const before = listeners()
     expect(await connections()).toBe(1)
-    const locks = await LockClient.connect(given)
+    const locks = await LockClient.connect(given, { onContextEnd: 'keep' })
     expect(await connections()).toBe(2)
     const hold = await kind.of(locks, harness.name()).acquire()
     const waiting = locks.run(() => kind.of(locks, harness.name()).tryLock(60_000))
