@@ -85,7 +85,12 @@ export function checkLockedOptions(processor: unknown, options: LockedOptions<ne
     check('lock', options.lock, !('name' in options || 'locks' in options), 'omitted with locks and name')
   } else {
     const { locks, name } = options
-    check('locks', locks, isObject(locks) && 'getLock' in locks, 'a LockClient')
+    check(
+      'locks',
+      locks,
+      isObject(locks) && 'getLock' in locks,
+      'a LockClient, as from LockClient.connect(url)',
+    )
     check('name', name, ['string', 'function'].includes(typeof name), 'a string or a function of the job')
   }
 }

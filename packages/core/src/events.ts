@@ -8,6 +8,17 @@ export interface LockEvents {
   lost: { lockName: string; owner: string; error: LockLostError }
   /** A renewal got no reply. The watchdog retries until the trusted time runs out. */
   'renewal-failed': { lockName: string; owner: string; error: unknown; trustedForMs: number }
+  /**
+   * Redis has been out of reach for 2.5 s while this client holds locks or permits: there is no connection, or renewals
+   * fail. Once per outage. Work may go on for `trustedForMs`; then, unless Redis is back, the first hold is lost.
+   */
+  unreachable: {
+    /** Of everything held. */
+    lockNames: readonly string[]
+    /** The shortest that is left, ms; nothing, until Redis has confirmed what is held, behind Sentinel. */
+    trustedForMs: number
+    error: RedisUnavailableError
+  }
   /** A release failed. The lock is free when its lease ends, at the latest. */
   'release-failed': { lockName: string; owner: string; error: RedisUnavailableError }
   /** A fail-over or a restart changed the primary: `doubted` leases are being verified with the new one. */
@@ -88,6 +99,7 @@ export type WarningCode =
   | 'HOLDFAST_EVICTION'
   | 'HOLDFAST_CONNECTING'
   | 'HOLDFAST_REPLY'
+  | 'HOLDFAST_UNREACHABLE'
   | 'HOLDFAST_NO_PERMITS'
   | 'HOLDFAST_ENDLESS_WAIT'
 

@@ -58,7 +58,7 @@ export class Loss {
   /** Called when its holder has released every level. */
   afterLastLevel: (() => void) | null = null
   private controller: AbortController | null = null
-  private failed: { readonly error: unknown; readonly at: number } | null = null
+  private failed: { readonly error: unknown; readonly at: number; readonly since: number } | null = null
   private listeners: Set<() => void> | null = null
 
   /** Whether the user observes the loss, through the signal or a listener. */
@@ -92,9 +92,16 @@ export class Loss {
     return () => listeners.delete(listener)
   }
 
-  /** A renewal got no reply. @param at monotonic ms */
-  renewalFailed(error: unknown, at: number): void {
-    this.failed = { error, at }
+  /**
+   * A renewal got no reply. Times are monotonic ms.
+   * @param provenAt when the request was sent that Redis last confirmed
+   * @returns for how long renewals have failed, ms; 0: this one is the first
+   */
+  renewalFailed(error: unknown, at: number, provenAt = -Infinity): number {
+    const { at: before = -Infinity, since: begun = at } = this.failed ?? {}
+    const since = before > provenAt ? begun : at
+    this.failed = { error, at, since }
+    return at - since
   }
 
   /** How trust in the lease ran out: details for the error. */

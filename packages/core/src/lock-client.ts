@@ -37,6 +37,7 @@ const CLOSE_OPTIONS = { graceMs: true } as const
 const EVENTS: readonly LockEventName[] = [
   'lost',
   'renewal-failed',
+  'unreachable',
   'release-failed',
   'primary-changed',
   'unexpected-reply',

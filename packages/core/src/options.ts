@@ -316,16 +316,28 @@ function check(options: ResolvedOptions): void {
 function checkInterop({ interop, pushedGrants, replicas }: ResolvedOptions): void {
   checkOneOf('interop', interop, ['redisson', 'none'])
   if (interop === 'none' && !pushedGrants) {
-    throw new InvalidArgumentError('pushedGrants', pushedGrants, "true, with interop: 'none'")
+    throw new InvalidArgumentError(
+      'pushedGrants',
+      pushedGrants,
+      "true where interop is 'none', because a release sends no message then. Leave it out, or leave interop out",
+    )
   }
   if (interop === 'none' && replicas) {
-    throw new InvalidArgumentError('replicas', replicas, "undefined, with interop: 'none'")
+    throw new InvalidArgumentError(
+      'replicas',
+      replicas,
+      "left out where interop is 'none', which needs pushed grants: with replicas there are none. Or leave interop out",
+    )
   }
 }
 
 function describing(given: LockClientOptions['describeHolds'] = false): ResolvedOptions['describeHolds'] {
   if (typeof given !== 'boolean' && typeof given !== 'function') {
-    throw new InvalidArgumentError('describeHolds', given, 'true, false or a function')
+    throw new InvalidArgumentError(
+      'describeHolds',
+      given,
+      'true, false or a function that returns a traceparent',
+    )
   }
   return given === false ? undefined : given
 }

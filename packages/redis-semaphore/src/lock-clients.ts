@@ -44,6 +44,7 @@ export function lockClientOf(redis: RedisClient): LockClient {
   const locks = new LockClient(redis, OPTIONS)
   // A lock that is left to its lease is no mistake here. Without a listener its end would be a process warning.
   locks.on('lost', () => undefined)
+  locks.on('unreachable', () => undefined)
   const ended = new Promise<void>((resolve) => connection.once('end', resolve))
   const all: Opened = { locks, isOver: false, closed: ended.then(() => close(all)) }
   opened.set(redis, all)

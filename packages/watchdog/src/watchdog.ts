@@ -108,7 +108,8 @@ export class Watchdog<L extends RenewableLease> {
 
   /** Starts to watch a lease. @throws RangeError for an invalid ttl, `sentAt` or `renewForMs`; Error after `close` */
   watch(lease: L, grant: Grant): Watch {
-    if (this.#closing !== undefined) throw new Error('the watchdog is closed')
+    if (this.#closing !== undefined)
+      throw new Error('the watchdog is closed: watch leases before close(), or make another')
     requireGrant(lease.ttlMs, grant)
     const watch = new TrackedWatch(this.#keeper, lease, grant, (this.#watched += 1))
     this.#schedule.add(watch)

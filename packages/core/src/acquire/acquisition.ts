@@ -385,8 +385,8 @@ export class Acquisition
   }
 
   onRenewalFailed(error: unknown): void {
-    this.loss.renewalFailed(error, this.session.runtime.now())
-    reportFailedRenewal(this.session, this, error)
+    const failingForMs = this.loss.renewalFailed(error, this.session.runtime.now(), this.watch?.provenAt)
+    reportFailedRenewal(this.session, this, error, failingForMs)
   }
 
   onLeaseConfirmed(sentAt: number, leaseMs: number): void {

@@ -78,7 +78,8 @@ export class Reentry {
   private refuseWithoutToken(acquisition: Acquisition): void {
     const { givesTokens, lockName } = this.call.protocol
     if (givesTokens && acquisition.token === undefined) {
-      const rule = 'a lock that this context took by getFencedLock() too: it holds this one without a token'
+      const rule =
+        'a lock that this context took by getFencedLock() too: it holds this one without a token. Take it so at the outer level'
       throw new InvalidArgumentError('name', lockName, rule)
     }
   }

@@ -24,7 +24,11 @@ export function foreignRuleOf(given: ForeignLocks): ForeignRule {
     return WAITING
   }
   if (typeof given !== 'object') {
-    throw new InvalidArgumentError('foreignLocks', given, "'error', 'wait' or { withoutTtl }")
+    throw new InvalidArgumentError(
+      'foreignLocks',
+      given,
+      "'error', 'wait', or { withoutTtl: 'error' } or { withoutTtl: 'wait' }",
+    )
   }
   checkOptions('foreignLocks', given, { withoutTtl: true })
   checkOneOf('foreignLocks.withoutTtl', given.withoutTtl, ['error', 'wait'])

@@ -11,7 +11,11 @@ export function checkName(value: unknown): asserts value is string {
     throw new InvalidArgumentError('name', value, 'a non-empty string')
   }
   if (value.length * 3 > MAX_NAME_BYTES && Buffer.byteLength(value) > MAX_NAME_BYTES) {
-    throw new InvalidArgumentError('name', value, `at most ${MAX_NAME_BYTES} bytes of UTF-8`)
+    throw new InvalidArgumentError(
+      'name',
+      value,
+      `at most ${MAX_NAME_BYTES} bytes of UTF-8: use a hash of it`,
+    )
   }
 }
 
@@ -52,13 +56,13 @@ export function checkLease(argument: string, value: unknown): void {
 
 export function checkRequired(argument: string, value: unknown): void {
   if (value === undefined) {
-    throw new InvalidArgumentError(argument, value, 'given')
+    throw new InvalidArgumentError(argument, value, 'given, in milliseconds')
   }
 }
 
 export function checkSignal(value: unknown): void {
   if (value !== undefined && !(value instanceof AbortSignal)) {
-    throw new InvalidArgumentError('signal', value, 'an AbortSignal')
+    throw new InvalidArgumentError('signal', value, 'an AbortSignal, as of new AbortController()')
   }
 }
 
@@ -78,17 +82,27 @@ export function checkOptions(
   options: unknown,
   known: Readonly<Record<string, true | undefined>>,
 ): void {
-  checkObject(argument, options)
+  // On the path of every acquire: valid options must not allocate.
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new InvalidArgumentError(argument, options, `an object, of ${namesOf(known)}`)
+  }
   // A signal has no enumerable keys, so it would pass; and the wait it was meant to end would never end.
   if (options instanceof AbortSignal) {
     throw new InvalidArgumentError(argument, options, 'an object; pass a signal as { signal }')
   }
-  // On the path of every acquire: valid options must not allocate.
-  for (const key in options as object) {
-    if (known[key] !== true && Object.hasOwn(options as object, key)) {
-      throw unknownKey(argument, options as object, key, Object.keys(known))
+  for (const key in options) {
+    if (known[key] !== true && Object.hasOwn(options, key)) {
+      throw unknownKey(argument, options, key, Object.keys(known))
     }
   }
+}
+
+const MOST_KEYS_TOLD = 6
+
+function namesOf(known: Readonly<Record<string, true | undefined>>): string {
+  const keys = Object.keys(known)
+  const more = keys.length > MOST_KEYS_TOLD ? ', …' : ''
+  return `{ ${keys.slice(0, MOST_KEYS_TOLD).join(', ')}${more} }`
 }
 
 /** Checks for methods, not for a class: the object may come from another copy of this package. */
@@ -108,7 +122,7 @@ const GETTER: readonly string[] = ['getLock']
 
 /** Test doubles with the methods are accepted. */
 export function checkClient(argument: string, value: unknown, methods = GETTER): void {
-  checkMethods(argument, value, methods, 'a LockClient')
+  checkMethods(argument, value, methods, 'a LockClient, as from LockClient.connect(url)')
 }
 
 export function checkFunction(argument: string, value: unknown): void {

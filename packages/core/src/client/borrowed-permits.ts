@@ -9,6 +9,9 @@ interface Lender {
 
 /** Something the client must release before it closes. */
 export interface BorrowedPermit {
+  readonly lockName: string
+  /** Absent: it stays until it is released, whatever becomes of Redis. */
+  readonly trustedForMs?: number
   /** The client is closing: notifies the user of the permit first, then releases it. */
   releaseOnClose(): Promise<unknown>
 }

@@ -5,6 +5,8 @@ import type { FieldNames } from '../hold.js'
 
 /** A held lock, as its client tracks it. */
 export interface HeldLock {
+  readonly lockName: string
+  readonly trustedForMs: number
   readonly key: string
   /** See `LockProtocol.scope`. */
   readonly scope: string

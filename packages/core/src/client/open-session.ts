@@ -19,6 +19,7 @@ import type { ResolvedOptions } from '../options.js'
 import type { PrimaryVerdict, RedisPort } from '../redis/redis-port.js'
 import { ScriptRunner } from '../redis/script-runner.js'
 import { CallOrigins } from '../diagnostics/call-origins.js'
+import { OutageReporter } from './outage-reporter.js'
 import { ForeignLooks } from '../queue/foreign-looks.js'
 import { LastSeenHolders } from '../diagnostics/last-holders.js'
 import { ReleaseWaits } from '../runtime/release-waits.js'
@@ -93,14 +94,13 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
       grantedLocks,
       ...waitingInRedis({ clientId, runner, waiter, runtime, grantReceiver, held }, options),
     },
-    ...{ port, borrowedPermits, processKeeper },
+    ...{ port, borrowedPermits, processKeeper, events, origins },
     contexts: new Contexts(),
-    events,
     waitReporter: new WaitReporter(events, background, options.waitingThreshold, beforeResume),
     missingSemaphores: missingSemaphores(events, background),
     releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
-    origins,
     contextEnds: new ContextEnds({ origins, runtime, ...life }, options.onContextEnd, options.graceMs),
+    outages: new OutageReporter({ port, events, clock: background, held, borrowedPermits, beforeResume }),
     selfWaits: new SelfWaits(held, origins, background, options.bareCalls !== 'allow'),
   }
   watchPrimaries(session)

@@ -14,6 +14,7 @@ import type { Leased } from './lease-store.js'
 import type { SelfWaits } from './self-waits.js'
 import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
+import type { OutageReporter } from './outage-reporter.js'
 import type { LastSeenHolders } from '../diagnostics/last-holders.js'
 import type { ReleaseWaits } from '../runtime/release-waits.js'
 import type { PlainLockQueue } from '../queue/plain-queue.js'
@@ -48,6 +49,7 @@ export interface Session {
   readonly origins: CallOrigins
   readonly selfWaits: SelfWaits
   readonly contextEnds: ContextEnds
+  readonly outages: OutageReporter
   /** Aborts when the client starts closing: ends waits outside the client's own queues. */
   readonly closing: AbortSignal
   /** Aborts when the client abandons all commands and retries still under way. */

@@ -24,7 +24,11 @@ export function membersOf(locks: readonly unknown[], home: Session, thread: Call
   for (const lock of locks) {
     const known = threads.get(lock.session)
     if (known && lock.thread && known.context !== lock.thread.context) {
-      throw new InvalidArgumentError('locks', lock.name, 'locks of one thread')
+      throw new InvalidArgumentError(
+        'locks',
+        lock.name,
+        'locks of one thread: make all of them by getLock() of one locks.thread(), or none',
+      )
     }
     threads.set(lock.session, known ?? lock.thread)
   }

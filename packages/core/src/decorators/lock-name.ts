@@ -78,7 +78,11 @@ export function namingByMethod(method: string | symbol, replacement: () => unkno
   return (self) => {
     const className = declaringClass(self, method, replacement())
     if (className === '' || methodName === '') {
-      throw new InvalidArgumentError('name', undefined, 'given if the class or the method has no name')
+      throw new InvalidArgumentError(
+        'name',
+        undefined,
+        "given, as in { name: 'order:{0}' }, if the class or the method has no name",
+      )
     }
     return `${className}.${methodName}`
   }

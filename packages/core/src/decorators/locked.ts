@@ -88,7 +88,7 @@ function readDecorated([first, second, third]: readonly unknown[]): Decorated {
       return { method: method as Method, key: context, legacy }
     }
   }
-  throw new InvalidArgumentError('@Locked', first, 'on a method')
+  throw new InvalidArgumentError('@Locked', first, 'on a method of a class, as in @Locked() async pay() {}')
 }
 
 /** Frameworks store metadata on the function, as Nest its routes; their decorators may be applied below this one. */

@@ -33,11 +33,64 @@ export function reportLoss(session: Reporting, of: Reported, error: LockLostErro
   }
 }
 
-export function reportFailedRenewal(session: Reporting, of: Reported, error: unknown): void {
+/** @param failingForMs since when those of this hold have failed */
+export function reportFailedRenewal(
+  session: Reporting & { readonly outages: { renewalFailed(error: unknown, failingForMs: number): void } },
+  of: Reported,
+  error: unknown,
+  failingForMs: number,
+): void {
+  session.outages.renewalFailed(error, failingForMs)
   if (session.events.hasListeners('renewal-failed')) {
     const { lockName, owner, trustedForMs } = of
     session.events.emit('renewal-failed', { lockName, owner, error, trustedForMs })
   }
+}
+
+/** What is held as long as Redis confirms it. */
+export interface Trusted {
+  readonly lockName: string
+  readonly trustedForMs: number
+}
+
+const MOST_NAMES_TOLD = 3
+
+/**
+ * An event each time; without listeners, one process warning per client.
+ * @param hasWarned whether this client has given it
+ * @returns whether it has now
+ */
+export function reportUnreachable(
+  events: EventHub,
+  error: RedisUnavailableError,
+  held: readonly Trusted[],
+  hasWarned: boolean,
+): boolean {
+  const lockNames = [...new Set(held.map(({ lockName }) => lockName))]
+  const trustedForMs = Math.min(...held.map((each) => each.trustedForMs))
+  if (events.hasListeners('unreachable')) {
+    events.emit('unreachable', { lockNames, trustedForMs, error })
+    return hasWarned
+  }
+  if (!hasWarned) {
+    const more = lockNames.length - MOST_NAMES_TOLD
+    const names = lockNames.slice(0, MOST_NAMES_TOLD).map((name) => `"${name}"`)
+    const what = more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ')
+    warn(
+      'HOLDFAST_UNREACHABLE',
+      `${error.message} Held there: ${what}. ${untilLost(trustedForMs)} To hear of every outage, use ` +
+        "on('unreachable', ...).",
+    )
+  }
+  return true
+}
+
+function untilLost(trustedForMs: number): string {
+  const lost = 'the signal of the hold aborts, and withLock() rejects with LockLostError'
+  return trustedForMs > 0
+    ? `No other caller can get it for another ${(trustedForMs / 1_000).toFixed(1)} s, and work may go on. If Redis does ` +
+        `not answer by then, ${lost}.`
+    : `Until Redis has confirmed it, hold.ensure() throws; if Redis does not before the lease must have ended, ${lost}.`
 }
 
 /** Endless waits for a semaphore that does not exist, each with what its client knows of the semaphore. */
@@ -72,7 +125,9 @@ export function reportFailedRelease(
 }
 
 function cutOff(lockName: string, cause: ClientClosedError): RedisUnavailableError {
-  const message = 'The client was closed before Redis confirmed the release.'
+  const message =
+    'The client was closed before Redis confirmed the release. The lock is free when its lease ends, at the latest. ' +
+    'Await releases before close(), or give close() a longer graceMs.'
   return new RedisUnavailableError(message, { outcome: 'not-sent', transient: false, lockName, cause })
 }
 

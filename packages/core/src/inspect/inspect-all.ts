@@ -85,7 +85,7 @@ function checked(options: InspectAllOptions): InspectAllOptions {
   checkOptions('options', options, INSPECT_ALL_OPTIONS)
   const { match = '*', limit = 1, maxSteps = 1, signal } = options
   if (typeof (match as unknown) !== 'string' || match === '') {
-    throw new InvalidArgumentError('match', match, 'a pattern of names')
+    throw new InvalidArgumentError('match', match, "a pattern of names, as in 'order:*'")
   }
   checkInteger('limit', limit, 1)
   checkInteger('maxSteps', maxSteps, 1)

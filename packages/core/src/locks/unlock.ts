@@ -29,5 +29,9 @@ export function whyNoHold(context: Context, scope: string): string {
 export function notAHoldOf(name: string, given: unknown): InvalidArgumentError {
   const other = (given as Partial<LockHold> | null)?.lockName
   const value = other === undefined ? given : `a hold of ${other}`
-  return new InvalidArgumentError('hold', value, `a hold of ${JSON.stringify(name)}`)
+  return new InvalidArgumentError(
+    'hold',
+    value,
+    `a hold of ${JSON.stringify(name)}: release any other by its own release()`,
+  )
 }

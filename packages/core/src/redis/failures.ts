@@ -74,13 +74,34 @@ export function refusal(error: Error, call: About): LockError {
     const named = keys.find((key) => error.message.includes(`(key "${key}")`))
     return new WrongTypeError(lockName ?? '', named ?? keys[0] ?? '', error)
   }
-  return new RedisUnavailableError(`Redis refused the command: ${foreign(wordsOf(error))}`, {
-    outcome: 'refused',
-    transient: TRANSIENT.has(code),
-    lockName,
-    cause: error,
-  })
+  const transient = TRANSIENT.has(code)
+  const message = `${refusedBecause(wordsOf(error))}. ${adviceOnRefusal(code, transient)}`
+  return new RedisUnavailableError(message, { outcome: 'refused', transient, lockName, cause: error })
 }
+
+function refusedBecause(words: string): string {
+  return `Redis refused the command: ${foreign(words).replace(/\.$/, '')}`
+}
+
+const REFUSALS = new Map([
+  ['OOM', 'Free memory, or raise maxmemory; releases and renewals work all the same.'],
+  ['NOPERM', 'Give this user of Redis the permissions that docs/acl.md lists.'],
+  ['NOAUTH', 'Check the user and the password that were given.'],
+  ['WRONGPASS', 'Check the user and the password that were given.'],
+  ['NOREPLICAS', 'It accepts writes again when enough replicas are connected (min-replicas-to-write).'],
+  ['MISCONF', 'It accepts writes again when it can save its data: check its disk and its log.'],
+  ['BUSY', 'A script has kept it busy for too long: look for the script that does, or for SCRIPT KILL.'],
+])
+
+function adviceOnRefusal(code: string, transient: boolean): string {
+  const otherwise = transient
+    ? 'It does so for a while, as during a fail-over or a restart: try again.'
+    : 'Nothing was changed. It will refuse it again until the reason is gone.'
+  return REFUSALS.get(code) ?? otherwise
+}
+
+/** What becomes of a command whose outcome is unknown. */
+const SETTLED_LATER = 'There is nothing to undo: the client completes or reverses it by itself.'
 
 /** Redis's reply to a command queued in a transaction. */
 export const QUEUED = 'QUEUED'
@@ -137,7 +158,7 @@ function shortened(reply: unknown): string {
 
 /** Some commands used in scripts came with later versions. */
 export function tooOld(version: string, oldest: string): RedisUnavailableError {
-  const message = `Redis ${version} is too old: Holdfast needs Redis ${oldest} or newer, or Valkey.`
+  const message = `Redis ${version} is too old: Holdfast needs Redis ${oldest} or newer, or Valkey. Upgrade it, or connect to another.`
   return new RedisUnavailableError(message, { outcome: 'refused', transient: false })
 }
 
@@ -152,7 +173,8 @@ export function grantedInVain(
 /** The connection broke while the command was in flight. */
 export function brokenOff(error: unknown, call: About): LockError {
   const cause = error instanceof Error ? error : new Error(String(error))
-  const message = `The connection to Redis failed; whether the command ran is unknown: ${foreign(cause.message)}`
+  const why = foreign(cause.message).replace(/\.$/, '')
+  const message = `The connection to Redis failed; whether the command ran is unknown: ${why}. ${SETTLED_LATER}`
   return new RedisUnavailableError(message, {
     outcome: 'unknown',
     transient: true,
@@ -162,19 +184,21 @@ export function brokenOff(error: unknown, call: About): LockError {
 }
 
 export function unanswered(timeoutMs: number, call: About): LockError {
-  const message = `Redis did not answer within ${timeoutMs} ms; whether the command ran is unknown.`
+  const message = `Redis did not answer within ${timeoutMs} ms; whether the command ran is unknown. ${SETTLED_LATER} ${IS_IT_BUSY}`
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
 }
 
 /** The client was closed, and receives no reply. */
 export function abandoned(call: About): LockError {
-  const message = 'The client was closed before Redis answered; whether the command ran is unknown.'
+  const message =
+    'The client was closed before Redis answered; whether the command ran is unknown. What it may have taken is free ' +
+    'when its lease ends. Await the calls before close(), or give close() a longer graceMs.'
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: false, lockName: call.lockName })
 }
 
 /** The primary has the lease, but a replica without it may replace the primary. */
 export function unacknowledged(replicas: number, { acks, timeoutMs }: ReplicaAcks, call: About): LockError {
-  const message = `Only ${replicas} of ${acks} replicas acknowledged it within ${timeoutMs} ms; whether it survives a fail-over is unknown.`
+  const message = `Only ${replicas} of ${acks} replicas acknowledged it within ${timeoutMs} ms; whether it survives a fail-over is unknown. ${SETTLED_LATER} Check the replicas, or ask for fewer (replicas.acks).`
   return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
 }
 
@@ -186,7 +210,7 @@ export function notSent(
   transient: boolean,
   { trouble, advice }: Pick<RedisPort, 'trouble' | 'advice'>,
   lockName?: string,
-): LockError {
+): RedisUnavailableError {
   const why = trouble ? `: ${foreign(troubleInWords(trouble))}` : ''
   const details = { outcome: 'not-sent', transient, lockName, cause: trouble } as const
   return new RedisUnavailableError(
@@ -194,6 +218,45 @@ export function notSent(
     details,
   )
 }
+
+/** Every attempt would fail alike. */
+export function cannotConnect({ trouble }: Pick<RedisPort, 'trouble'>): RedisUnavailableError {
+  const advice = ' Another attempt would fail alike: correct what was given to connect with.'
+  return notSent('Cannot connect to Redis', false, { trouble, advice })
+}
+
+/** The client will not connect again: it was closed, or gave up. */
+export function connectionEnded(
+  { trouble }: Pick<RedisPort, 'trouble'>,
+  lockName?: string,
+): RedisUnavailableError {
+  return notSent('The Redis connection has ended', false, { trouble, advice: NEXT_CLIENT }, lockName)
+}
+
+const NEXT_CLIENT =
+  ' Its client was closed, or gave up: connect another one for another LockClient, and close a LockClient before the client.'
+
+/** There has been no connection for so long. */
+export function connectionDown(
+  forMs: number,
+  port: Pick<RedisPort, 'state' | 'trouble' | 'advice'>,
+): RedisUnavailableError {
+  return port.state === 'ended'
+    ? connectionEnded(port)
+    : notSent(`No connection to Redis for ${forMs} ms`, true, port)
+}
+
+/** Every renewal of a hold has failed for so long. @param error that of the latest */
+export function renewalsFail(forMs: number, error: unknown): RedisUnavailableError {
+  const failure = error instanceof RedisUnavailableError ? error : undefined
+  const why = isNativeError(error) ? foreign(error.message) : 'Redis did not answer'
+  const message = `Renewals have failed for ${Math.round(forMs)} ms: ${why.replace(/\.$/, '')}.`
+  const { outcome = 'unknown', transient = true } = failure ?? {}
+  return new RedisUnavailableError(message, { outcome, transient, cause: error })
+}
+
+/** What to look at where there is a connection, and no answer. */
+const IS_IT_BUSY = 'Check that Redis is neither stopped nor overloaded, and the network between.'
 
 /** What to look at, unless the client's own state says more. */
 export function adviceWithoutConnection(advice: string): string {
@@ -222,15 +285,18 @@ export function unansweredWait(
   const ms = `${Math.round(waitedMs)} ms`
   if (failure && outcome === 'refused') {
     const { cause } = failure
-    const message = `Redis refused the command: ${isNativeError(cause) ? foreign(troubleInWords(cause)) : ''}. Retried for ${ms}.`
+    const code = isNativeError(cause) ? codeOf(cause) : ''
+    const why = refusedBecause(isNativeError(cause) ? troubleInWords(cause) : '')
+    const message = `${why}. Retried for ${ms}. ${adviceOnRefusal(code, transient)}`
     return new RedisUnavailableError(message, { outcome, transient, lockName, waitedMs, cause })
   }
   // A connection that stays down explains more than the command that was in flight when it broke.
   const cause = trouble ?? failure?.cause
   const why = isNativeError(cause) ? `: ${foreign(troubleInWords(cause))}` : ''
   const what = isConnected ? `Redis did not answer within ${ms}` : `No connection to Redis within ${ms}`
-  const unknown = outcome === 'unknown' && failure ? ' Whether the last command ran is unknown.' : ''
-  const next = isConnected ? advice : adviceWithoutConnection(advice)
+  const unknown =
+    outcome === 'unknown' && failure ? ` Whether the last command ran is unknown. ${SETTLED_LATER}` : ''
+  const next = isConnected ? ` ${IS_IT_BUSY}` : adviceWithoutConnection(advice)
   const message = `${what}${why}.${unknown}${next}`
   return new RedisUnavailableError(message, { outcome, transient, lockName, waitedMs, cause })
 }

@@ -2,7 +2,7 @@ import { InvalidArgumentError, type LockError } from '../errors.js'
 import { warn } from '../events.js'
 import type { Clock, Runtime } from '../runtime/runtime.js'
 import { lastsForGood, troubleInWords } from './connection-trouble.js'
-import { notSent, refusal } from './failures.js'
+import { cannotConnect, connectionEnded, notSent, refusal } from './failures.js'
 import { isIoredisClient } from './ioredis/client.js'
 import { isIoredisCluster } from './ioredis/cluster.js'
 import { IoredisClusterPort, type PortOptions } from './ioredis/cluster-port.js'
@@ -133,19 +133,20 @@ export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Pr
       stopListening()
       settle()
     }
-    const fail = (what: string, transient: boolean): void =>
-      finish(() => reject(notSent(what, transient, port)))
+    const fail = (error: Error): void => finish(() => reject(error))
     const timers = [
-      clock.setTimer(timeoutMs, () => fail(`No connection to Redis within ${timeoutMs} ms`, true)),
+      clock.setTimer(timeoutMs, () =>
+        fail(notSent(`No connection to Redis within ${timeoutMs} ms`, true, port)),
+      ),
       ...(timeoutMs > SILENT_MS ? [clock.setTimer(SILENT_MS, () => warnOfSilence(port, timeoutMs))] : []),
     ]
     const check = (): void => {
       if (port.state === 'ready') {
         finish(resolve)
       } else if (port.trouble && lastsForGood(port.trouble)) {
-        fail('Cannot connect to Redis', false)
+        fail(cannotConnect(port))
       } else if (port.state === 'ended') {
-        fail('The Redis connection has ended', false)
+        fail(connectionEnded(port))
       }
     }
     const stopListening = port.onStateChange(check)

@@ -4,7 +4,7 @@ import type { Runtime } from '../runtime/runtime.js'
 import { AcknowledgedTransport, type ReplicaAcks } from './acknowledged-transport.js'
 import { announcementOn, decided, type Announcement } from './announcement.js'
 import { CommandDeadlines, type InFlight } from '../runtime/command-deadlines.js'
-import { notSent, type Plight } from './failures.js'
+import { connectionEnded, notSent, type Plight } from './failures.js'
 import { MovingSlots } from './moving-slots.js'
 import type { RedisPort } from './redis-port.js'
 import { type ScriptCall } from './script-call.js'
@@ -162,7 +162,7 @@ export class ScriptRunner {
             this.send<T, T>({ ...call, args: this.decide(call.args) }, identity).then(resolve, reject),
           )
         } else if (this.port.state === 'ended') {
-          finish(() => reject(notSent('The Redis connection has ended', false, this.port, call.lockName)))
+          finish(() => reject(connectionEnded(this.port, call.lockName)))
         }
       }
       const stopListening = this.port.onStateChange(() => {

@@ -23,7 +23,7 @@ export function assertLocked(name?: string): void {
   const run = runs.getStore()
   if (!run || (name !== undefined && name !== run.name)) {
     const where = run ? `in the schedule "${run.name}"` : 'outside any schedule'
-    throw new NotLockOwnerError(name, `the call is ${where}`)
+    throw new NotLockOwnerError(name, `the call is ${where}. Call it in a task of exclusive()`)
   }
   run.assertLocked()
 }

@@ -93,7 +93,11 @@ export function exclusive<T>(
   checkDuration('atLeastForMs', atLeastForMs, 'zero')
   checkInteger('atLeastForMs', atLeastForMs, 0)
   if (atMostForMs !== undefined && atLeastForMs > atMostForMs) {
-    throw new InvalidArgumentError('atLeastForMs', atLeastForMs, 'at most atMostForMs')
+    throw new InvalidArgumentError(
+      'atLeastForMs',
+      atLeastForMs,
+      `at most atMostForMs, which is ${atMostForMs}`,
+    )
   }
   const limits = { atMostForMs, atLeastForMs }
   // A task that triggers its own schedule starts another run; it must not re-enter.

@@ -86,7 +86,8 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   /** Releases permits, all or none. @throws InvalidArgumentError one of them has expired or was released before */
   async release(id: string | readonly string[]): Promise<void> {
     if ((await this.giveBack(id)) === 0 && (typeof id === 'string' || id.length > 0)) {
-      const rule = 'the id of a permit that is held: it has ended, was released, or never was one'
+      const rule =
+        'the id of a permit that is held: it has ended, was released, or never was one. Where that may be, use tryRelease()'
       throw new InvalidArgumentError('id', id, rule)
     }
   }

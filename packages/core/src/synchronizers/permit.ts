@@ -163,7 +163,8 @@ export class Permit {
 
   /** @internal */
   onRenewalFailed(error: unknown): void {
-    this.loss.renewalFailed(error, this.session.runtime.now())
+    const failingForMs = this.loss.renewalFailed(error, this.session.runtime.now(), this.watch?.provenAt)
+    this.session.outages.renewalFailed(error, failingForMs)
   }
 
   /** @internal */

@@ -8,7 +8,7 @@ class ScopedPermits implements BorrowedPermit {
   private returning: Promise<unknown> | null = null
 
   constructor(
-    private readonly lockName: string,
+    readonly lockName: string,
     private readonly giveBack: () => Promise<unknown>,
   ) {}
 

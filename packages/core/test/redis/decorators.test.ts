@@ -225,10 +225,10 @@ describe('@Locked', () => {
   it.each([
     ['options', { waitMS: 5 }, 'did you mean waitMs?'],
     ['options', { timeout: 5 }, 'known: name, client'],
-    ['options', [], 'must be an object; got []'],
+    ['options', [], 'must be an object, of { name, client, lock, waitMs, leaseMs, renew, … }; got []'],
     ['onBusy', { onBusy: 'x' }, 'must be one of "throw", "skip", "wait"; got "x"'],
     ['onRedisError', { onRedisError: 'x' }, 'must be one of "throw", "skip", "run"; got "x"'],
-    ['client', { client: {} }, 'must be a LockClient; got {}'],
+    ['client', { client: {} }, 'must be a LockClient, as from LockClient.connect(url); got {}'],
   ])('refuses wrong %s at once: %j', (argument, options, told) => {
     const refused = { code: 'INVALID_ARGUMENT', argument, message: expect.stringContaining(told) as unknown }
     expect(() => Locked(options as object)).toThrow(expect.objectContaining(refused))

@@ -88,7 +88,7 @@ describe('a node-redis client that is not connected', () => {
       for (const call of [waiting, locks.getLock('free').tryLock(), locks.getLock(NAME).isLocked()]) {
         expect(await outcomeOf(call)).toMatchObject({
           code: 'REDIS_UNAVAILABLE',
-          message: 'The Redis connection has ended.',
+          message: expect.stringMatching(/^The Redis connection has ended\. Its client was closed/),
           outcome: 'not-sent',
           transient: false,
         })

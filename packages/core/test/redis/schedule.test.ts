@@ -263,7 +263,8 @@ describe('exclusive', () => {
     expect(() => assertLocked()).toThrow(
       expect.objectContaining({
         ...{ code: 'NOT_LOCK_OWNER', lockName: undefined },
-        message: 'No lock is held by this caller: the call is outside any schedule.',
+        message:
+          'No lock is held by this caller: the call is outside any schedule. Call it in a task of exclusive().',
       }),
     )
     const other = exclusive(name, { locks }, () => assertLocked('another'))

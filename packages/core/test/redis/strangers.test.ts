@@ -116,13 +116,10 @@ describe('a mistake of a stranger is told of, once, with what to do instead', ()
     },
   )
 
-  it('no close: what was locked is free, and nothing is said', async () => {
+  it('no close: what was locked is free, the process ends by itself, and nothing is said', async () => {
     const program = start(`${given()}await lock.withLock(() => undefined); console.log('done')`)
-    await program.said(/done/)
+    expect([await program.ended(), program.stdout, program.stderr]).toEqual([0, 'done\n', ''])
     expect(await (await harness.client()).getLock(harness.name()).isLocked()).toBe(false)
-    // Whether the open connection keeps the process alive is not asked here.
-    program.kill('SIGTERM')
-    expect([await program.ended(), program.stderr]).toEqual([0, ''])
   })
 
   describe('about Redis', () => {
@@ -159,7 +156,50 @@ describe('a mistake of a stranger is told of, once, with what to do instead', ()
         expect(program.stderr).toMatch(/Check that Redis runs, and the host, port and password/)
       }))
 
-    it('Redis dies in a callback: the signal aborts, and the error says why and what to do', () =>
+    it('Redis dies in a callback: within 3 s why, what to check, and how long the lock is still held', () =>
+      withServer(async (server) => {
+        const program = start(
+          `await locks.getLock('a').withLock(() => new Promise((resolve) => {
+            process.once('SIGUSR2', resolve)
+            console.log('inside')
+          }))
+          console.log('done')
+          await locks.close()`,
+          { env: { REDIS_URL: server.url } },
+        )
+        await program.said(/inside/)
+        await server.kill()
+        await program.said(
+          /No connection to Redis for 2500 ms: connect ECONNREFUSED[^]*Check that Redis runs[^]*"a"[^]*another 2\d\.\d s/,
+        )
+        // The lease goes on: nothing is lost yet, and the work may end.
+        expect(program.stderr).not.toContain('was lost')
+        program.kill('SIGUSR2')
+        await program.said(/done/)
+        expect(await program.ended()).toBe(0)
+        expect(program.warnings('HOLDFAST_UNREACHABLE')).toBe(1)
+      }))
+
+    it('Redis is away for a moment in a callback: nothing is said', () =>
+      withServer(async (server) => {
+        const program = start(
+          `const { setTimeout: later } = await import('node:timers/promises')
+          await locks.getLock('a').withLock(async () => {
+            const away = new Promise((resolve) => process.once('SIGUSR2', resolve))
+            console.log('inside')
+            await away
+            await later(3_000)
+          })
+          await locks.close()`,
+          { env: { REDIS_URL: server.url } },
+        )
+        await program.said(/inside/)
+        await server.command('CLIENT', 'KILL', 'TYPE', 'normal')
+        program.kill('SIGUSR2')
+        expect([await program.ended(), program.stderr]).toEqual([0, ''])
+      }))
+
+    it('Redis dies in a callback, and its lease ends: the signal aborts, and the error says why and what to do', () =>
       withServer(async (server) => {
         const program = start(
           `await locks.getLock('a').withLock(async ({ signal }) => {

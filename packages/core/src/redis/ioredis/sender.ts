@@ -26,7 +26,9 @@ export function plainSender(client: IoredisScripting & { sendCommand(command: ne
     scan: async (...step) => {
       const { scan } = client as Informant
       if (!scan) {
-        throw new Error('This Redis client has no scan().')
+        throw new Error(
+          'This Redis client has no scan(), which inspectAll() needs: pass a client of ioredis or node-redis.',
+        )
       }
       return scan.apply(plain, scanArguments(...step))
     },
