@@ -83,6 +83,9 @@ const checkAll = async (folder, redisUrl, report) => {
     await report.check(`${name}: an entry is one file or two, in no circle`, () =>
       check.checkLoaded(installed, readManifest(installed), contents),
     )
+    await report.check(`${name}: declares no protected member`, () =>
+      check.checkProtected(installed, contents),
+    )
     await report.check(`${name}: its classes keep their names`, () =>
       check.checkClassNames(installed, contents),
     )

@@ -6,6 +6,7 @@ import { filesBelow } from './files-below.mjs'
 import { entriesOf } from './published-packages.mjs'
 import { rollUpTypes } from './roll-up-types.mjs'
 import { thirdPartyLicenses } from './third-party-licenses.mjs'
+import { withoutIndentation } from './without-indentation.mjs'
 import { writeIfChanged } from './write-if-changed.mjs'
 
 const FORMATS = { esm: 'js', cjs: 'cjs' }
@@ -144,11 +145,8 @@ const bundleScript = async ({ folder, manifest }, format, { file, input, own }) 
     write: false,
     logLevel: 'warning',
   })
-  return {
-    file: `${file}.${extension}`,
-    text: withOptionalRequires(withClassNames(withoutModuleNames(outputFiles[0].text))),
-    metafile,
-  }
+  const printed = withOptionalRequires(withClassNames(withoutModuleNames(outputFiles[0].text)))
+  return { file: `${file}.${extension}`, text: await withoutIndentation(printed), metafile }
 }
 
 /**

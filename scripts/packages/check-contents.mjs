@@ -52,6 +52,21 @@ export const checkNotices = (folder, contents) => {
 }
 
 /**
+ * A protected member is declared with its type, and that type with all that it mentions: most of the internals once.
+ * Users extend no class of ours; `@internal` leaves the member out.
+ *
+ * @param {string} folder of the installed package
+ * @param {string[]} contents
+ */
+export const checkProtected = (folder, contents) => {
+  for (const file of contents.filter((each) => /\.d\.c?ts$/.test(each))) {
+    const text = readFileSync(join(folder, file), 'utf8')
+    const found = /^\s*protected .*$/m.exec(text)
+    assert.equal(found, null, `${file}: ${found?.[0].trim()}`)
+  }
+}
+
+/**
  * A class has the name that it is exported by: `inspect` shows it, and Nest names a module after it.
  *
  * @param {string} folder of the installed package
@@ -60,7 +75,7 @@ export const checkNotices = (folder, contents) => {
 export const checkClassNames = (folder, contents) => {
   for (const file of contents.filter((each) => /\.c?js$/.test(each))) {
     const text = readFileSync(join(folder, file), 'utf8')
-    for (const [, name, inside] of text.matchAll(/^(?:var|let) (\w+) = class ([\w$]+)/gm)) {
+    for (const [, name, inside] of text.matchAll(/^(?:var|let) (\w+)=class ([\w$]+)/gm)) {
       assert.ok(inside === name || inside === 'extends', `${file}: ${name} calls itself ${inside}`)
     }
   }

@@ -21,12 +21,16 @@ type Command<R> = (command: PermitCommand) => Promise<R>
 export abstract class ExpirablePermits {
   /** @internal */
   readonly key: string
+  /** @internal */
   protected readonly timeoutsKey: string
+  /** @internal */
   protected readonly channel: string
 
   /** @internal Created by a client. */
   constructor(
+    /** @internal */
     protected readonly session: Session,
+    /** @internal */
     protected readonly commands: CountedCommands,
     readonly name: string,
   ) {
@@ -71,6 +75,7 @@ export abstract class ExpirablePermits {
     return this.attempt((command) => addPermits(this.session.runner, { ...command, permits, keepsTtl: true }))
   }
 
+  /** @internal */
   protected async counts(): Promise<PermitCounts> {
     const { timeoutsKey, channel } = this
     const command = { ...this.subject, timeoutsKey, channel }
@@ -81,6 +86,7 @@ export abstract class ExpirablePermits {
     }
   }
 
+  /** @internal */
   protected attempt<R>(command: Command<R>): Promise<R> {
     return this.commands.attempt(
       this.subject,
@@ -89,15 +95,17 @@ export abstract class ExpirablePermits {
     )
   }
 
-  /** A command that has taken effect stays. */
+  /** @internal A command that has taken effect stays. */
   protected keepFromRunning(stamp: OperationStamp): Promise<number> {
     return cancel(this.session.runner, { ...this.permits(stamp), unit: 0 })
   }
 
+  /** @internal */
   protected get subject(): Subject {
     return { lockName: this.name, key: this.key, what: WHAT }
   }
 
+  /** @internal */
   protected permits(stamp: OperationStamp): PermitCommand {
     const { timeoutsKey, channel } = this
     return { ...this.subject, timeoutsKey, stamp, channel }
