@@ -1,19 +1,25 @@
 import { createHash } from 'node:crypto'
 import { Command, CommanderError } from 'commander'
-import { LOCK_KINDS, type LockKind } from '../workload/lock-kinds.js'
-import { count, minutes, optionOf, someOf } from '../run/options.js'
+import { LOCK_KINDS } from '../workload/lock-kinds.js'
+import { count, flag, minutes, optionOf, someOf, text } from '../run/options.js'
 import { play, type Episode } from './episode.js'
-import { planOf } from './work/plan.js'
+import { keptIn, reduced, shrink, textOf } from './shrink.js'
+import { stepLine, timelineOf, commandLine } from './timeline.js'
+import { FAULT_NAMES, type FaultName } from './work/plan.js'
+import { planOf, type Scope } from './work/plan-of.js'
 
 const PROGRESS_MS = 5_000
 const MOST_SHOWN = 3
+const LONGEST_SHRINK_MS = 60_000
 const EXIT_CODES = '\nExit code: 0 all held, 1 something was violated, 2 the arguments are wrong.'
 
-interface Options {
+interface Options extends Scope {
   readonly seed: number
   readonly seeds: number
   readonly minutes: number
-  readonly kinds: readonly LockKind[]
+  /** What of the world of `seed` is played; empty: all, and those after it. */
+  readonly replay: string
+  readonly trace: boolean
 }
 
 /** What the worlds of a run add up to. */
@@ -22,6 +28,7 @@ class Totals {
   acquisitions = 0
   losses = 0
   longestWaitMs = 0
+  readonly faults = new Map<FaultName, number>()
   readonly failed: Episode[] = []
   private readonly hash = createHash('sha256')
   private readonly startedAt = performance.now()
@@ -32,6 +39,7 @@ class Totals {
     this.acquisitions += figures.acquisitions
     this.losses += figures.losses
     this.longestWaitMs = Math.max(this.longestWaitMs, figures.longestWaitMs)
+    for (const [name, times] of episode.faults) this.faults.set(name, (this.faults.get(name) ?? 0) + times)
     this.hash.update(episode.hash)
     if (findings.length > 0) this.failed.push(episode)
   }
@@ -50,24 +58,59 @@ class Totals {
 }
 
 const simulate = async (options: Options, interrupted: AbortSignal): Promise<number> => {
-  const { seed, seeds, kinds, minutes: longest } = options
+  const { seed, seeds, minutes: longest } = options
   const totals = new Totals()
   let reportedAt = 0
   for (let i = 0; i < seeds && totals.seconds < longest * 60 && !interrupted.aborted; i += 1) {
-    totals.add(await play(planOf(seed + i, { kinds })))
+    totals.add(await play(planOf(seed + i, options)))
     if (totals.seconds * 1_000 - reportedAt >= PROGRESS_MS) {
       reportedAt = totals.seconds * 1_000
       console.error(totals.line)
     }
   }
-  const last = seed + totals.worlds - 1
-  console.log(`seeds ${seed} to ${last}: ${totals.line}`)
+  console.log(`seeds ${seed} to ${seed + totals.worlds - 1}: ${totals.line}`)
   console.log(`longest wait ${Math.round(totals.longestWaitMs)} ms; hash ${totals.digest}`)
-  for (const { plan, findings } of totals.failed.slice(0, MOST_SHOWN)) {
-    console.log(`\nseed ${plan.seed}: ${findings.length} violations, the first:\n${findings[0]?.text}`)
+  console.log(`faults: ${[...totals.faults].map(([name, times]) => `${times} ${name}`).join(', ') || 'none'}`)
+  const { failed } = totals
+  if (failed.length === 0) {
+    console.log('No violation.')
+    return 0
   }
-  if (totals.failed.length === 0) console.log('No violation.')
-  return totals.failed.length === 0 ? 0 : 1
+  console.log(`${failed.length} worlds broke a rule: seeds ${failed.map(({ plan }) => plan.seed).join()}`)
+  for (const each of failed.slice(0, MOST_SHOWN)) await explain(each, options)
+  return 1
+}
+
+const scopeOf = ({ kinds, faults }: Scope): string =>
+  (kinds.length < LOCK_KINDS.length ? ` --kinds ${kinds.join()}` : '') +
+  (faults.length < FAULT_NAMES.length ? ` --faults ${faults.join() || 'none'}` : '')
+
+/** The fewest steps that break the same rule, as a time line, and how to play them again. */
+const explain = async (episode: Episode, options: Options): Promise<void> => {
+  const { seed } = episode.plan
+  console.log(`\nseed ${seed}, ${episode.findings.length} findings. Leaving out what is not needed …`)
+  const { kept, episode: least, tries } = await shrink(episode, LONGEST_SHRINK_MS)
+  console.log(`${kept.steps.size} steps and ${kept.faults.size} faults are left, after ${tries} worlds:`)
+  show(least, episode.findings[0]?.rule)
+  console.log(`\nnpm run simulate -- --seed ${seed}${scopeOf(options)} --replay ${textOf(kept)}`)
+}
+
+const show = ({ plan, findings, events }: Episode, rule?: string): void => {
+  const finding = findings.find((each) => rule === undefined || each.rule === rule) ?? findings[0]
+  console.log(JSON.stringify(plan.settings))
+  for (const step of plan.processes.flatMap(({ callers }) => callers.flat())) console.log(stepLine(step))
+  const untilMs = finding?.untilMs ?? Infinity
+  for (const line of timelineOf(events.filter(({ atMs }) => atMs <= untilMs))) console.log(line)
+  console.log(finding?.text ?? 'No violation.')
+}
+
+const replay = async (options: Options): Promise<number> => {
+  const plan = planOf(options.seed, options)
+  const lines: string[] = []
+  const episode = await play(reduced(plan, keptIn(options.replay)), (heard) => lines.push(commandLine(heard)))
+  if (options.trace) lines.forEach((line) => console.log(line))
+  show(episode)
+  return episode.findings.length === 0 ? 0 : 1
 }
 
 /**
@@ -85,10 +128,13 @@ export const main = async (args: readonly string[], interrupted: AbortSignal): P
     .addOption(optionOf('seeds', count(1_000_000, 'how many worlds, each with the seed after')))
     .addOption(optionOf('minutes', minutes(1, 'how long no world is begun any more after')))
     .addOption(optionOf('kinds', someOf(LOCK_KINDS, 'kinds of locks')))
+    .addOption(optionOf('faults', someOf(FAULT_NAMES, 'faults', { mayBeNone: true })))
+    .addOption(optionOf('replay', text('of the world of --seed only what a failure printed', 'all of it')))
+    .addOption(optionOf('trace', flag('with --replay: also each command that a server ran')))
     .addHelpText('after', EXIT_CODES)
     .exitOverride()
     .action(async (options: Options) => {
-      code = await simulate(options, interrupted)
+      code = options.replay === '' ? await simulate(options, interrupted) : await replay(options)
     })
   try {
     await command.parseAsync(args, { from: 'user' })

@@ -1,3 +1,5 @@
 export { main } from './cli.js'
 export { play, type Episode } from './episode.js'
-export { planOf, type Plan } from './work/plan.js'
+export type { Plan } from './work/plan.js'
+export { planOf } from './work/plan-of.js'
+export { LOCK_KINDS } from '../workload/lock-kinds.js'

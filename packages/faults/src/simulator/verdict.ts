@@ -39,6 +39,28 @@ const ofOvertrust = ({ atMs, lock, owner, untilMs, leaseEndsMs }: Overtrust): Fi
   return { rule: 'I3 trust', text, untilMs: atMs }
 }
 
+// Callers that come back to a fair lock stand in line together, up to 5 ms later (decision 0032).
+const RETURN_MS = 8
+// What was granted before a loss may be heard of that much later: by a slow wire, or a process that stood still.
+const GRANT_LAG_MS = 5_000
+
+/** A loss of the lock since it was acquired, or a moment before. */
+const isExplained = (events: readonly HistoryEvent[], { lock, owner, atMs }: Overtrust): boolean => {
+  const own = events.find(
+    (event) => event.kind === 'acquired' && event.lock === lock && event.owner === owner,
+  )
+  const sinceMs = (own?.atMs ?? atMs) - GRANT_LAG_MS
+  const losses = new Set<string>()
+  for (const event of events) {
+    if (event.atMs > atMs) break
+    if (event.kind === 'fault' && isLoss(event.class) && (event.lock ?? lock) === lock) losses.add(event.name)
+    if (event.kind === 'healed' && event.atMs < sinceMs) losses.delete(event.name)
+  }
+  return losses.size > 0
+}
+
+const isLoss = (kind: string): boolean => kind === 'data-loss' || kind === 'lock-loss'
+
 /** The judgement of the history checkers, and of those who look at Redis from above. */
 export const verdictOn = ({
   plan,
@@ -50,10 +72,10 @@ export const verdictOn = ({
   const { violations, figures } = checkHistory(events, {
     liveness: { deadlineMs: 2_500, graceMs: 1_000 + 20 * slowestMs },
     handOff: { limitMs: resyncMs + 200 + 20 * slowestMs, calmMs: 500 },
-    grantLagMs: 5_000,
+    grantLagMs: GRANT_LAG_MS,
     fifo: {
       maxOvertakes: 0,
-      slackMs: 4 * slowestMs,
+      slackMs: 4 * slowestMs + RETURN_MS,
       calmMs: 500,
       locks: (lock) => kindOf(lock) === 'fair',
       excuses: ({ target }) => target === undefined,
@@ -62,7 +84,7 @@ export const verdictOn = ({
   })
   const findings = [
     ...violations.map(findingOf),
-    ...seen.map(ofOvertrust),
+    ...seen.filter((each) => !isExplained(events, each)).map(ofOvertrust),
     ...errors.map((error) => ({ rule: `error ${nameOf(error)}`, text: textOf(error), untilMs: Infinity })),
   ]
   return { findings, figures }

@@ -46,17 +46,18 @@ const readKey = (key: string): VanishingKey[] =>
     return lock === undefined ? [] : [{ key, part, lock, class: classOf(part, lock) }]
   })
 
-/** One that is there now, of any part as often as of any other. */
-export const someKey = async (
-  redis: RedisServer,
-  random: SeededRandom,
-): Promise<VanishingKey | undefined> => {
-  const keys = ((await redis.command('KEYS', '*')) as string[]).sort().flatMap(readKey)
-  const parts = PARTS.filter((part) => keys.some((each) => each.part === part))
+/** One of these, of any part as often as of any other. */
+export const someKeyOf = (keys: readonly string[], random: SeededRandom): VanishingKey | undefined => {
+  const known = [...keys].sort().flatMap(readKey)
+  const parts = PARTS.filter((part) => known.some((each) => each.part === part))
   if (parts.length === 0) return undefined
   const part = random.pick(parts)
-  return random.pick(keys.filter((each) => each.part === part))
+  return random.pick(known.filter((each) => each.part === part))
 }
+
+/** One that is there now. */
+export const someKey = async (redis: RedisServer, random: SeededRandom): Promise<VanishingKey | undefined> =>
+  someKeyOf((await redis.command('KEYS', '*')) as string[], random)
 
 /** As somebody deletes it, or as its time to live ends. */
 export const vanish = async (redis: RedisServer, random: SeededRandom, key: string): Promise<void> => {

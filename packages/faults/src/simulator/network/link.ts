@@ -7,6 +7,8 @@ import type { Fate, Wire } from './wire.js'
 export interface LinkEvents {
   replied(reply: Reply): void
   message(channel: string, payload: string): void
+  /** The server has run a command; its reply is still on its way. */
+  ran(words: readonly string[], reply: Reply): void
   /** The connection is over, and was not ended by this side. */
   ended(): void
 }
@@ -81,11 +83,9 @@ export class Link {
   }
 
   private reachServer(commands: readonly Words[]): void {
-    const { wire, server, process } = this
+    const { wire, server } = this
     if (this.isOver) {
-      if (this.fate.kind === 'late') {
-        process.world.after(this.fate.afterMs, () => server.serve(() => this.runLate(commands)))
-      }
+      if (this.fate.kind === 'late') server.serveLate(this.fate.afterMs, commands.filter(isScript))
     } else if (wire.swallowsUp) {
       this.up.hold(commands)
     } else {
@@ -93,25 +93,19 @@ export class Link {
     }
   }
 
-  /** Nobody is told what became of them. */
-  private runLate(commands: readonly Words[]): void {
-    for (const words of commands) {
-      if (this.server.isUp && isScript(words)) this.server.command(...words)
-    }
-  }
-
   private run(words: Words): void {
-    const { wire, connection, process, server } = this
+    const { wire, connection, server } = this
     if (this.isOver) {
       this.reachServer([words])
       return
     }
     const reply = connection.command(words.map(toBytes))
+    this.events.ran(words, reply)
     if (wire.repliesToLose > 0 && isScript(words)) {
       wire.repliesToLose -= 1
       if (wire.copiesToCome > 0) {
         wire.copiesToCome -= 1
-        process.world.after(wire.lateMs(), () => server.serve(() => this.runLate([words])))
+        server.serveLate(wire.lateMs(), [words])
       }
       this.cut()
       return

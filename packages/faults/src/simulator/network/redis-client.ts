@@ -14,6 +14,8 @@ export interface Endpoint {
   readonly process: Process
   readonly wire: Wire
   primary(): Server
+  /** A server has run a command of this process. */
+  heard?(words: readonly string[], reply: Reply): void
 }
 
 interface Settings {
@@ -151,6 +153,7 @@ export class SimulatedRedis extends EventEmitter implements IoredisClient {
     const link = new Link(process, server, wire, {
       replied: (reply) => this.replied(reply),
       message: (channel, payload) => this.emit('message', channel, payload),
+      ran: (words, reply) => endpoint.heard?.(words, reply),
       ended: () => {
         if (this.link === link) this.closed()
       },

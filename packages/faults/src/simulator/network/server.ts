@@ -12,6 +12,7 @@ export class Server {
   isUp = true
   private isPaused = false
   private clockStepMs = 0
+  private lateCommands = 0
   private readonly waiting: (() => void)[] = []
   private readonly cuts = new Set<() => void>()
 
@@ -42,6 +43,23 @@ export class Server {
   serve(work: () => void): void {
     if (this.isPaused) this.waiting.push(work)
     else work()
+  }
+
+  /** Whether commands are still to arrive whose connection is gone. */
+  get hasLateWork(): boolean {
+    return this.lateCommands > 0
+  }
+
+  /** Runs scripts whose connection is gone; nobody is told what became of them. A restart leaves nothing of them. */
+  serveLate(afterMs: number, scripts: readonly (readonly string[])[]): void {
+    const { runId } = this.engine.state
+    this.lateCommands += 1
+    this.world.after(afterMs, () => {
+      this.lateCommands -= 1
+      this.serve(() => {
+        if (this.isUp && this.engine.state.runId === runId) scripts.forEach((each) => this.command(...each))
+      })
+    })
   }
 
   pause(): void {

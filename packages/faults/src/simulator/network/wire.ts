@@ -3,15 +3,13 @@ import type { SeededRandom } from '../../run/random.js'
 /** What happens to commands that are on their way when their connection breaks. */
 export type Fate = { readonly kind: 'lost' } | { readonly kind: 'late'; readonly afterMs: number }
 
+const FASTEST_MS = 0.1
 const RUNS_LATE = 0.3
 const LATEST_MS = 5_000
 const SPLIT = 0.05
 
 /** The network between one process and its server: how slow it is, and what is broken. */
 export class Wire {
-  /** One way, ms. */
-  leastMs = 0.1
-  mostMs = 1
   /** No connection is made. */
   refuses = false
   /** Nothing arrives in this direction, and nothing ends. */
@@ -24,13 +22,24 @@ export class Wire {
   /** Every so-many-th message is lost; 0: none. */
   dropsNth = 0
   private messages = 0
+  private slowestNowMs: number
   private readonly cuts = new Set<() => void>()
   private readonly healed = new Set<() => void>()
 
-  constructor(readonly chance: SeededRandom) {}
+  constructor(
+    private readonly chance: SeededRandom,
+    /** One way. */
+    private readonly slowestMs: number,
+  ) {
+    this.slowestNowMs = slowestMs
+  }
 
   delayMs(): number {
-    return this.chance.between(this.leastMs, this.mostMs)
+    return this.chance.between(FASTEST_MS, this.slowestNowMs)
+  }
+
+  slowDown(slowestMs: number): void {
+    this.slowestNowMs = slowestMs
   }
 
   splits(): boolean {
@@ -66,7 +75,7 @@ export class Wire {
     ;[...this.cuts].forEach((cut) => cut())
   }
 
-  /** As it was at the beginning, but for how slow it is. */
+  /** As it was at the beginning. */
   heal(): void {
     this.refuses = false
     this.swallowsUp = false
@@ -74,6 +83,7 @@ export class Wire {
     this.repliesToLose = 0
     this.copiesToCome = 0
     this.dropsNth = 0
+    this.slowestNowMs = this.slowestMs
     ;[...this.healed].forEach((each) => each())
   }
 }

@@ -12,6 +12,8 @@ export interface CallerScene extends Scene {
   readonly register: Register
   /** The count in Redis follows when the turn ends: nobody is to find it the same at once. */
   readonly localReentry: boolean
+  /** When each step began. */
+  readonly begun: Map<string, number>
   /** What no lock may end with. */
   broke(error: unknown): void
 }
@@ -19,6 +21,7 @@ export interface CallerScene extends Scene {
 /** One caller: takes its steps one after the other, and notes what it was told. */
 export class Caller {
   isThrough = false
+  private next = 0
 
   constructor(
     private readonly scene: CallerScene,
@@ -27,7 +30,8 @@ export class Caller {
 
   async run(): Promise<void> {
     for (const step of this.steps) {
-      await this.sleep(step.pauseMs)
+      this.next += 1
+      await this.begins(step)
       try {
         await this.ways[step.way](step)
       } catch (error) {
@@ -35,6 +39,11 @@ export class Caller {
       }
     }
     this.isThrough = true
+  }
+
+  /** What it has not begun. */
+  get stepsLeft(): readonly Step[] {
+    return this.steps.slice(this.next)
   }
 
   private readonly ways: Record<Step['way'], (step: Step) => Promise<unknown>> = {
@@ -203,6 +212,14 @@ export class Caller {
 
   private note(kind: 'release-begin' | 'released', more: Readonly<Record<string, unknown>>): void {
     this.scene.journal.add(this.scene.process.name, kind, more)
+  }
+
+  private async begins({ id, pauseMs, atMs }: Step): Promise<void> {
+    const { process, begun } = this.scene
+    const { world } = process
+    if (atMs === undefined) await this.sleep(pauseMs)
+    else await new Promise<void>((resolve) => world.at(atMs, () => process.wake('timer', resolve)))
+    begun.set(id, world.nowMs)
   }
 
   private sleep(ms: number): Promise<void> {

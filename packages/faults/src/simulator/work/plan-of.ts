@@ -1,0 +1,118 @@
+import type { Mode } from '@holdfast/faults/harness'
+import type { SeededRandom } from '../../run/random.js'
+import { kindOf, LOCK_KINDS, lockNames, type LockKind } from '../../workload/lock-kinds.js'
+import { chanceOf } from '../world/chance.js'
+import {
+  FAULT_NAMES,
+  type FaultName,
+  type FaultPlan,
+  type Plan,
+  type Settings,
+  type Step,
+  type Task,
+  type Way,
+} from './plan.js'
+
+const READERS = 0.7
+const LONGEST_WAIT_MS = 2_500
+const LEASES_MS = [600, 1_500, 3_000, 30_000] as const
+const RESYNCS_MS = [300, 1_000] as const
+
+export interface Scope {
+  readonly kinds: readonly LockKind[]
+  readonly faults: readonly FaultName[]
+}
+
+export const EVERYTHING: Scope = { kinds: LOCK_KINDS, faults: FAULT_NAMES }
+
+const settingsFrom = (chance: SeededRandom): Settings => {
+  const pushedGrants = chance.chance(0.85)
+  return {
+    leaseMs: chance.pick(LEASES_MS),
+    resyncMs: chance.pick(RESYNCS_MS),
+    interop: pushedGrants && chance.chance(0.3) ? 'none' : 'redisson',
+    pushedGrants,
+    localPassing: chance.chance(0.85),
+    localReentry: chance.chance(0.25),
+    slowestMs: chance.pick([1, 1, 5, 40]),
+  }
+}
+
+const waysOf = (mode: Mode | undefined): readonly Way[] => {
+  const ways: readonly Way[] = ['callback', 'hold', 'once', 'impatient', 'reentrant']
+  return mode === 'exclusive' ? [...ways, 'downgrade', 'downgrade'] : ways
+}
+
+const tasksFrom = (chance: SeededRandom, leaseMs: number | undefined): Task[] =>
+  Array.from({ length: chance.whole(4) }, () => {
+    const isCareless = chance.chance(0.2)
+    const asks = chance.chance(0.8) ? 'nothing' : chance.pick(['verify', 'extend'] as const)
+    return { ms: chance.between(0, isCareless && leaseMs !== undefined ? 2 * leaseMs : 25), asks, isCareless }
+  })
+
+const stepFrom = (
+  chance: SeededRandom,
+  { id, locks, settings }: { id: string; locks: readonly string[]; settings: Settings },
+): Step => {
+  const lock = chance.pick(locks)
+  const isReadWrite = kindOf(lock) === 'read-write'
+  const mode: Mode | undefined = isReadWrite ? (chance.chance(READERS) ? 'shared' : 'exclusive') : undefined
+  const way = chance.pick(waysOf(mode))
+  const isLeased = way === 'hold' && chance.chance(0.3)
+  const leaseMs = Math.round(chance.between(300, settings.leaseMs))
+  return {
+    ...{ id, lock, way, pauseMs: chance.between(0, 30) },
+    ...(mode && { mode }),
+    ...(isLeased && { leaseMs }),
+    waitMs: Math.round(chance.between(100, LONGEST_WAIT_MS)),
+    abortMs: chance.between(0, 200),
+    tasks: tasksFrom(chance, isLeased ? leaseMs : undefined),
+  }
+}
+
+const nameOf = (process: number): string => `p${process}`
+
+const MOST_KINDS_OF_FAULTS = 5
+const MOST_FAULTS = 30
+
+/** Each world has a few kinds of faults, now and then: with all of them at once everything would have an excuse. */
+const faultsFrom = (
+  chance: SeededRandom,
+  { names, processes, locks }: { names: readonly FaultName[]; processes: number; locks: readonly string[] },
+): FaultPlan[] => {
+  if (names.length === 0 || chance.chance(0.1)) return []
+  const few = Array.from({ length: 1 + chance.whole(MOST_KINDS_OF_FAULTS) }, () => chance.pick(names))
+  const [pauseMs, longestMs] = [chance.pick([200, 1_000, 3_000]), chance.pick([50, 500, 2_000])]
+  let atMs = 0
+  return Array.from({ length: MOST_FAULTS }, (_, i) => {
+    atMs += chance.between(0, 2 * pauseMs)
+    return {
+      ...{ id: `f${i}`, name: chance.pick(few), atMs, lastsMs: chance.between(5, longestMs) },
+      ...{ process: nameOf(chance.whole(processes)), isWide: chance.chance(0.3), lock: chance.pick(locks) },
+    }
+  })
+}
+
+/** All that is done in the world of a seed. */
+export const planOf = (seed: number, { kinds, faults }: Scope = EVERYTHING): Plan => {
+  const chance = chanceOf(seed, 'plan')
+  const settings = settingsFrom(chance)
+  const locks = lockNames(
+    1 + chance.whole(5),
+    [...kinds].sort(() => chance.next() - 0.5),
+  )
+  const [processes, callers, steps] = [1 + chance.whole(4), 1 + chance.whole(6), 8 + chance.whole(40)]
+  return {
+    ...{ seed, settings, locks },
+    processes: Array.from({ length: processes }, (_, p) => ({
+      name: nameOf(p),
+      callers: Array.from({ length: callers }, (_, c) => {
+        const own = chanceOf(seed, `p${p}.${c}`)
+        return Array.from({ length: steps }, (_, s) =>
+          stepFrom(own, { id: `${p}.${c}.${s}`, locks, settings }),
+        )
+      }),
+    })),
+    faults: faultsFrom(chanceOf(seed, 'faults'), { names: faults, processes, locks }),
+  }
+}

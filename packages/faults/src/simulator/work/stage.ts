@@ -1,0 +1,149 @@
+import { LockClient } from '@holdfast/core'
+import { Journal } from '../journal.js'
+import { Network, restoreCounters } from '../network/network.js'
+import { SimulatedRedis } from '../network/redis-client.js'
+import { Wire } from '../network/wire.js'
+import { chanceOf } from '../world/chance.js'
+import { Process } from '../world/process.js'
+import { World } from '../world/world.js'
+import { Caller } from './caller.js'
+import type { FaultName, Plan, Step } from './plan.js'
+import { RedisWitness } from './redis-witness.js'
+import { Register } from './register.js'
+
+/** A command that a server has run. A script has its name in place of its hash. */
+export interface Heard {
+  readonly atMs: number
+  readonly process: string
+  readonly words: readonly string[]
+  readonly reply: unknown
+}
+
+export type Listener = (heard: Heard) => void
+
+const COMMAND_TIMEOUT_MS = 400
+const UNAVAILABLE_MS = 2_000
+
+/** A process with its client and its callers. */
+export interface Participant {
+  readonly process: Process
+  readonly wire: Wire
+  readonly redis: SimulatedRedis
+  readonly locks: LockClient
+  readonly callers: readonly Caller[]
+}
+
+/** A world with its servers and processes, for those who act in it. */
+export class Stage {
+  readonly world = new World()
+  readonly journal = new Journal(this.world)
+  readonly network: Network
+  readonly witness: RedisWitness
+  readonly counts = new Map<FaultName, number>()
+  /** What no call of a lock may end with. */
+  readonly errors: unknown[] = []
+  /** When each step began. */
+  readonly begun = new Map<string, number>()
+  faultsOpen = 0
+  /** By how much the servers' clocks were set back: everything ends so much later. */
+  clockBackMs = 0
+  private readonly register: Register
+  private readonly participants: Participant[] = []
+  private observing: Participant | null = null
+
+  constructor(
+    readonly plan: Plan,
+    private readonly listener?: Listener,
+  ) {
+    const { seed } = plan
+    this.network = new Network(this.world, seed)
+    this.witness = new RedisWitness(this.world, () => this.network.primary)
+    this.register = new Register(this.world, this.journal, chanceOf(seed, 'register'))
+    for (const { name, callers } of plan.processes) this.launch(name, callers)
+  }
+
+  get living(): readonly Participant[] {
+    return this.participants.filter(({ process }) => !process.isDead)
+  }
+
+  /** The process of that name, or the one that took its place. */
+  inPlaceOf(name: string): readonly Participant[] {
+    return this.living.filter(({ process }) => process.name.replaceAll("'", '') === name)
+  }
+
+  get isThrough(): boolean {
+    return (
+      this.faultsOpen === 0 && this.living.every(({ callers }) => callers.every((each) => each.isThrough))
+    )
+  }
+
+  /** Its process is gone from one moment to the next; another one takes up what its callers had not begun. */
+  kill({ process, callers }: Participant): void {
+    process.die()
+    this.journal.add(process.name, 'killed')
+    this.launch(
+      `${process.name}'`,
+      callers.map(({ stepsLeft }) => stepsLeft),
+    )
+  }
+
+  /** A client that no fault of a wire reaches, and no standstill. */
+  observer(): LockClient {
+    this.observing ??= this.participantNamed('observer', [])
+    return this.observing.locks
+  }
+
+  restoreCounters(): void {
+    restoreCounters(this.network.primary, this.plan.locks, (lock) => this.register.greatestOf(lock))
+  }
+
+  /** Closes every client, as a service does at its end. */
+  async close(): Promise<void> {
+    const all = [...this.living, ...(this.observing ? [this.observing] : [])]
+    await Promise.all(
+      all.map(async ({ locks, redis }) => {
+        await locks.close()
+        redis.disconnect()
+      }),
+    )
+  }
+
+  private named([name = '', script = '', ...more]: readonly string[]): readonly string[] {
+    const { scripting } = this.network.primary.engine
+    return name === 'EVALSHA'
+      ? [scripting.nameOf(script) ?? script, ...more]
+      : [name, script.slice(0, 40), ...more]
+  }
+
+  private launch(name: string, steps: readonly (readonly Step[])[]): void {
+    const participant = this.participantNamed(name, steps)
+    this.participants.push(participant)
+    for (const each of participant.callers) void each.run()
+  }
+
+  private participantNamed(name: string, steps: readonly (readonly Step[])[]): Participant {
+    const { seed, settings } = this.plan
+    const { world, journal, witness, register, network } = this
+    const process = new Process(world, name, chanceOf(seed, `${name} chance`))
+    const wire = new Wire(chanceOf(seed, `${name} wire`), settings.slowestMs)
+    const redis = new SimulatedRedis({
+      ...{ process, wire, primary: () => network.primary },
+      heard: (words, reply) =>
+        this.listener?.({ ...{ atMs: world.nowMs, process: name, reply }, words: this.named(words) }),
+    })
+    // As every service has one, for what its connection reports.
+    redis.on('error', () => undefined)
+    const { leaseMs, resyncMs, interop, pushedGrants, localPassing, localReentry } = settings
+    const locks = new LockClient(redis, {
+      ...{ clientName: name, bareCalls: 'allow', runtime: process.runtime },
+      ...{ lockWatchdogTimeout: leaseMs, resyncInterval: resyncMs, commandTimeout: COMMAND_TIMEOUT_MS },
+      ...{ unavailableTimeoutMs: UNAVAILABLE_MS, interop, pushedGrants, localPassing, localReentry },
+    })
+    for (const event of ['lost', 'release-failed', 'renewal-failed'] as const) {
+      locks.on(event, () => undefined)
+    }
+    const broke = (error: unknown): void => void this.errors.push(error)
+    const scene = { process, journal, witness, locks, register, localReentry, broke, begun: this.begun }
+    return { process, wire, redis, locks, callers: steps.map((each) => new Caller(scene, each)) }
+  }
+}
