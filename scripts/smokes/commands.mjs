@@ -21,6 +21,7 @@ export const COMMANDS = {
   simulate: { smoke: 'scripts/simulate.mjs --seeds 20' },
   'test:runtimes': { step: 'scripts/runtimes.mjs --smoke --only node-24' },
   'test:servers': { step: 'scripts/servers.mjs --smoke --newest' },
+  'test:engine': { step: 'scripts/engine.mjs --operations 20000' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },

@@ -117,7 +117,7 @@ export class Connection implements Subscriber {
       case 'setinfo':
         return args.length === 2 ? OK : fail(syntaxError())
       default:
-        return fail(new ErrorReply(`ERR unknown subcommand '${word}'. Try CLIENT HELP.`))
+        return fail(new ErrorReply(`ERR unknown subcommand '${word.slice(0, 128)}'. Try CLIENT HELP.`))
     }
   }
 

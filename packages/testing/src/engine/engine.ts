@@ -16,6 +16,9 @@ import { ErrorReply, wrongCount, type Reply } from './reply.js'
 import { Scripting, type CallFromScript } from './scripting.js'
 import { isOutOfMemory, type ServerState } from './server-state.js'
 
+/** Of an unknown command and its arguments, in its error. */
+const MOST_SHOWN = 128
+
 export interface EngineOptions {
   readonly clock: ServerClock
   /** What INFO tells the server by. */
@@ -47,7 +50,11 @@ export class Engine implements ConnectionServer {
       ...[strings, hashes, lists, sortedSets, keys, publishing, serverCommands(this.state)].flat(),
       ...scriptCommands(this.scripting, () => this.callFromScript()),
       ...[...OF_CONNECTION].map((name) =>
-        command(name, { args: [0, Infinity], keys: noKeys, flags: ['noscript', 'loading'] }, () => null),
+        command(
+          name,
+          { args: name === 'reset' ? 0 : [1, Infinity], keys: noKeys, flags: ['noscript', 'loading'] },
+          () => null,
+        ),
       ),
     ]
     this.commands = new Map(all.map((each) => [each.name, each]))
@@ -69,8 +76,9 @@ export class Engine implements ConnectionServer {
   admit([name = '', ...args]: readonly string[], { rules }: Connection): Command | ErrorReply {
     const known = this.commands.get(name.toLowerCase())
     if (!known) {
-      const shown = args.map((each) => `'${each.slice(0, 128)}' `).join('')
-      return new ErrorReply(`ERR unknown command '${name.slice(0, 128)}', with args beginning with: ${shown}`)
+      return new ErrorReply(
+        `ERR unknown command '${shortened(name, MOST_SHOWN)}', with args beginning with: ${shown(args)}`,
+      )
     }
     if (args.length < known.least || args.length > known.most) {
       return wrongCount(known.name)
@@ -143,6 +151,19 @@ export class Engine implements ConnectionServer {
     }
     return isOutOfMemory(this.state) && !hasWritten && flags.has('denyoom') ? outOfMemory() : null
   }
+}
+
+/** As far as C prints it. */
+function shortened(text: string, length: number): string {
+  return (text.split('\0', 1)[0] ?? '').slice(0, length)
+}
+
+function shown(args: readonly string[]): string {
+  let text = ''
+  for (const arg of args) {
+    text += text.length < MOST_SHOWN ? `'${shortened(arg, MOST_SHOWN - text.length)}' ` : ''
+  }
+  return text
 }
 
 function outOfMemory(): ErrorReply {

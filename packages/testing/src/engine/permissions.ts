@@ -1,5 +1,5 @@
 import type { Command } from './commands/command.js'
-import { glob } from './glob.js'
+import { glob, type Glob } from './glob.js'
 import { ErrorReply } from './reply.js'
 
 /** What a user may do, as ACL SETUSER says it. What is left out is allowed. */
@@ -17,8 +17,8 @@ type Refused = 'command' | 'key' | 'channel'
 /** One user's rules, compiled. */
 export class AccessRules {
   private readonly denied: ReadonlySet<string>
-  private readonly keys: readonly RegExp[] | null
-  private readonly channels: readonly RegExp[] | null
+  private readonly keys: readonly Glob[] | null
+  private readonly channels: readonly Glob[] | null
 
   constructor({ deniedCommands = [], keys, channels }: Permissions) {
     this.denied = new Set(deniedCommands)
@@ -39,7 +39,7 @@ export class AccessRules {
     if (this.denied.has(command.name)) {
       return 'command'
     }
-    const isIn = (patterns: readonly RegExp[] | null) => (name: string) =>
+    const isIn = (patterns: readonly Glob[] | null) => (name: string) =>
       patterns === null || patterns.some((each) => each.test(name))
     if (!command.keysOf(args).every(isIn(this.keys))) {
       return 'key'

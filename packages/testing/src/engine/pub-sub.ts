@@ -1,4 +1,4 @@
-import { glob } from './glob.js'
+import { glob, type Glob } from './glob.js'
 
 /** Channels of PUBLISH; those of SPUBLISH are others, under the same names. */
 export type ChannelKind = 'global' | 'sharded'
@@ -14,7 +14,7 @@ export class PubSub {
     global: new Map<string, Set<Subscriber>>(),
     sharded: new Map<string, Set<Subscriber>>(),
   }
-  private readonly patterns = new Map<string, { readonly matches: RegExp; readonly by: Set<Subscriber> }>()
+  private readonly patterns = new Map<string, { readonly matches: Glob; readonly by: Set<Subscriber> }>()
 
   subscribe(kind: ChannelKind, channel: string, by: Subscriber): void {
     const all = this.channels[kind].get(channel) ?? new Set()

@@ -6,7 +6,8 @@ export class Status {
 /** An error of Redis: its text begins with the code. Commands throw it; whoever asks gets it as the reply. */
 export class ErrorReply extends Error {
   constructor(message: string) {
-    super(message)
+    // It is one line.
+    super(message.replace(/[\r\n]+$/, '').replace(/[\r\n]/g, ' '))
     this.name = 'ReplyError'
   }
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { baseLibrary } from './lua/base.js'
+import { baseLibrary, described } from './lua/base.js'
 import { compile } from './lua/compiler.js'
 import { jsonLibrary } from './lua/json.js'
 import { LuaSyntaxError } from './lua/lexer.js'
+import { toText as textOf } from './lua/numbers.js'
 import {
   first,
   LuaError,
@@ -115,8 +116,10 @@ export class Scripting {
       pcall: (...values) => toLua(this.command(values)),
       sha1hex: (...values) => {
         const [text] = values
-        const bytes = values.length === 1 ? toArgument(text) : null
-        return bytes === null ? refuse(new ErrorReply('ERR wrong number of arguments')) : sha1Of(bytes)
+        // What is no text is to C one of no length.
+        return values.length === 1
+          ? sha1Of(textOf(text) ?? '')
+          : refuse(new ErrorReply('ERR wrong number of arguments'))
       },
       error_reply: (text) => LuaTable.from({ err: errorText(text) }),
       status_reply: (text) =>
@@ -184,7 +187,7 @@ function failure(error: unknown, sha1: string): unknown {
     return error
   }
   const { value, line } = error
-  const told = value instanceof LuaTable ? value.get('err') : `ERR ${toText(value)}`
+  const told = value instanceof LuaTable ? value.get('err') : `ERR ${described(value)}`
   return new ErrorReply(
     `${typeof told === 'string' ? told : 'ERR unknown error'} script: ${sha1}, on @user_script:${line}.`,
   )

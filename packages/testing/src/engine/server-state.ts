@@ -2,8 +2,9 @@
 const USED_MEMORY = 800_000
 
 /** Whether commands that may need memory are refused. */
-export function isOutOfMemory({ maxMemory }: ServerState): boolean {
-  return maxMemory > 0 && maxMemory < USED_MEMORY
+export function isOutOfMemory({ maxMemory, isReplica }: ServerState): boolean {
+  // A replica has what its primary had memory for.
+  return maxMemory > 0 && maxMemory < USED_MEMORY && !isReplica
 }
 
 /** What a server is like, apart from its data. Tests set it. */

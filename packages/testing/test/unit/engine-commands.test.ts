@@ -98,6 +98,77 @@ describe('commands', () => {
   })
 })
 
+// What programs by chance found, beside Redis 7.0.15: `npm run test:engine`.
+describe('commands, in detail', () => {
+  it.each([
+    ['set a 1 px 100 px 200', OK],
+    ['set a 1 px 100 ex 200', new ErrorReply('ERR syntax error')],
+    ['set a 1 px x ex', new ErrorReply('ERR syntax error')],
+    ['zadd z 1e-400 m', new ErrorReply('ERR value is not a valid float')],
+    ["zcount z '' (", 0],
+    ['zrangebyscore z 1 2 byscore', new ErrorReply('ERR syntax error')],
+    ['zrange z 0 1 limit 0 -1', []],
+    ['zincrby z -0 m', '-0'],
+    ['lpop l 1', null],
+    ['lpop l -1', new ErrorReply('ERR value is out of range, must be positive')],
+    ['scan 0 count 0 count 10', new ErrorReply('ERR syntax error')],
+    ['evalsha x many', new ErrorReply('NOSCRIPT No matching script. Please use EVAL.')],
+    ['client', new ErrorReply("ERR wrong number of arguments for 'client' command")],
+    [
+      'select 2147483648',
+      new ErrorReply('ERR value is out of range, value must between -2147483648 and 2147483647'),
+    ],
+    [
+      'nothing \0 a\r\nb',
+      new ErrorReply("ERR unknown command 'nothing', with args beginning with: '' 'a  b' "),
+    ],
+  ])('%j', (text, answer) => {
+    expect(started().ask(text)).toEqual(answer)
+  })
+
+  it('take several from the end of a list', () => {
+    const { ask } = started()
+    ask('rpush l a b c d')
+    expect([ask('rpop l 2'), ask('lpop l 0'), ask('lpop l 9'), ask('exists l')]).toEqual([
+      ['d', 'c'],
+      [],
+      ['a', 'b'],
+      0,
+    ])
+  })
+
+  it('find an empty name by *, and hide what has ended when it was set', () => {
+    const { ask } = started()
+    ask("set '' 1")
+    expect(ask('keys *')).toEqual([''])
+    expect([ask('set a 1 exat 1'), ask('exists a')]).toEqual([OK, 0])
+  })
+
+  it.each([
+    ['ch:[a-y]', 'ch:x', 1],
+    ['ch:[y-a]', 'ch:x', 1],
+    ['[^c]*', 'ch:x', 0],
+    ['n[', 'n', 0],
+    ['c[h', 'ch', 1],
+    ['c\\*', 'c*', 1],
+    ['**x', 'ch:x', 1],
+    ['*', '', 0],
+    ['c?', 'c', 0],
+  ])('the pattern %j and the channel %j', (pattern, channel, heard) => {
+    const { engine } = started()
+    engine.connect(() => undefined).command(['psubscribe', pattern])
+    expect(engine.command(['publish', channel, ''])).toBe(heard)
+  })
+
+  it('of a replica need no memory, and cannot wait for others', () => {
+    const { engine, ask } = started()
+    engine.state.isReplica = true
+    engine.state.maxMemory = 1
+    expect((ask('set a 1') as ErrorReply).message).toMatch(/^READONLY/)
+    expect((ask('wait 0 1') as ErrorReply).message).toMatch(/^ERR WAIT cannot be used with replica instances/)
+  })
+})
+
 describe('scripts', () => {
   it('are known by their digest once they have run, until the cache is emptied', () => {
     const { engine, ask } = started()

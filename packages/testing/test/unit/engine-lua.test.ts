@@ -27,6 +27,19 @@ describe('Lua 5.1 in the engine', () => {
     ["string.format('%.0f %.0f %.0f', 0.5, 1.5, 2.5)", '0 2 2'],
     ["string.format('%06d', '123')", '000123'],
     ["string.format('%5.1f|%-4s|%x', 3.14159, 'ab', 255)", '  3.1|ab  |ff'],
+    ["string.format('%d', 1e100)", '-9223372036854775808'],
+    ["#string.format('%c', 0)", 0],
+    ["tonumber('0x1f', 16)", 31],
+    ['tonumber(-1, 16)', -(2n ** 63n)],
+    ["math.max(0, tonumber('nan'))", 0],
+    ['math.abs(unpack({}) or -1, redis.sha1hex(1))', 1],
+    ['redis.sha1hex(-2^63)', 'bc11feac22fa00807b79fc788a21302272ed3b8b'],
+    ['redis.sha1hex(true)', 'da39a3ee5e6b4b0d3255bfef95601890afd80709'],
+    ["string.match('', '^(x*)$', 9)", ''],
+    ["#string.gsub(string.gmatch('a b', '^a')() or '', 'a', '')", 0],
+    ["cjson.encode({[3] = 1, [5] = 'é'})", '[null,null,1,null,"Ã©"]'],
+    ['cjson.encode({[1.5] = 1})', '{"1.5":1}'],
+    ["cjson.decode('0x10') + cjson.decode('[1e2]')[1]", 116],
   ])('%s', (expression, answer) => {
     expect(value(expression)).toEqual(answer)
   })
@@ -47,6 +60,7 @@ describe('Lua 5.1 in the engine', () => {
     ['{true, {2, {3}}}', [1, [2, [3]]]],
     ["{pcall(error, 'x')}", [null, 'x']],
     ["{pcall(function() error('x') end)}", [null, 'user_script:1: x']],
+    ["{pcall(redis.call, 'get')}", [null, 'ERR Wrong number of args calling Redis command from script']],
   ])('%s', (expression, answer) => {
     expect(value(expression)).toEqual(answer)
   })
@@ -76,6 +90,19 @@ describe('Lua 5.1 in the engine', () => {
     ['return 1 + {}', 'user_script:1: attempt to perform arithmetic on a table value'],
     ["return 1 < 'a'", 'user_script:1: attempt to compare number with string'],
     ["return ('x'):foo()", "user_script:1: attempt to call method 'foo' (a nil value)"],
+    ['error(1/3)', 'user_script:1: 0.33333333333333'],
+    ['error(not 1)', 'false'],
+    [
+      "return math.abs(unpack({}), 'x')",
+      "user_script:1: bad argument #1 to 'abs' (number expected, got nil)",
+    ],
+    ["cjson.decode('[1,')", 'user_script:1: Expected value but found T_END at character 4'],
+    ['cjson.decode(\'{"a" 1}\')', 'user_script:1: Expected colon but found T_NUMBER at character 6'],
+    [
+      'cjson.decode(\'"\\\\x"\')',
+      'user_script:1: Expected value but found invalid escape code at character 2',
+    ],
+    ['cjson.encode({[20] = 1})', 'user_script:1: Cannot serialise table: excessively sparse array'],
     ['\nfoo = 1', 'user_script:2: Attempt to modify a readonly table'],
     ['return foo', "user_script:1: Script attempted to access nonexistent global variable 'foo'"],
   ])('%s fails as in Redis, with the line', (script, told) => {

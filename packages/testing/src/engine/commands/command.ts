@@ -58,13 +58,13 @@ const WHOLE = /^(?:0|-?[1-9]\d*)$/
 const MOST = 2n ** 63n - 1n
 
 /** As Redis reads it: no sign but minus, no zeros in front, 64 bits. @throws ErrorReply */
-export function integer(text: string | undefined): bigint {
+export function integer(text: string | undefined, refusal = notInteger): bigint {
   if (text === undefined || !WHOLE.test(text)) {
-    throw notInteger()
+    throw refusal()
   }
   const value = BigInt(text)
-  if (value > MOST || value < -MOST - 1n) {
-    throw notInteger()
+  if (!isWithin64Bits(value)) {
+    throw refusal()
   }
   return value
 }
@@ -81,7 +81,10 @@ export function count(text: string | undefined): number {
 /** @throws ErrorReply */
 export function float(text: string | undefined, refusal = notFloat): number {
   const value = text === undefined || text === '' || /^\s|\s$/.test(text) ? undefined : parseNumber(text)
-  if (value === undefined || Number.isNaN(value)) {
+  // What is out of range for C: infinite without saying so, or 0 with digits that are not.
+  const isBeyond =
+    (!Number.isFinite(value) && !/inf/i.test(text ?? '')) || (value === 0 && /^[^e]*[1-9]/i.test(text ?? ''))
+  if (value === undefined || Number.isNaN(value) || isBeyond) {
     throw refusal()
   }
   return value

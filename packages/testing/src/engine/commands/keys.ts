@@ -1,4 +1,4 @@
-import { glob } from '../glob.js'
+import { glob, type Glob } from '../glob.js'
 import { typeNameOf } from '../keyspace.js'
 import { ErrorReply, OK, Status, syntaxError, type Reply } from '../reply.js'
 import { allKeys, command, count, integer, noKeys, type Command, type Data } from './command.js'
@@ -76,6 +76,11 @@ function left({ keyspace }: Data, key: string, unit: number): number {
   return endsAt === null ? -1 : unit === 1 ? leftMs : Math.floor((leftMs + 500) / 1_000)
 }
 
+/** `*` is not matched at all: it is every key, the empty one, too. */
+function keyGlob(pattern: string): Glob {
+  return pattern === '*' ? { test: () => true } : glob(pattern)
+}
+
 function scan([cursor = '', ...words]: readonly string[], { keyspace }: Data): Reply {
   if (!/^\d+$/.test(cursor)) {
     throw new ErrorReply('ERR invalid cursor')
@@ -92,6 +97,9 @@ function scan([cursor = '', ...words]: readonly string[], { keyspace }: Data): R
         break
       case 'COUNT':
         most = count(value)
+        if (most < 1) {
+          throw syntaxError()
+        }
         break
       case 'TYPE':
         type = value.toLowerCase()
@@ -100,11 +108,8 @@ function scan([cursor = '', ...words]: readonly string[], { keyspace }: Data): R
         throw syntaxError()
     }
   }
-  if (most < 1) {
-    throw syntaxError()
-  }
   const { keys, last } = keyspace.after(Number(cursor), most)
-  const matches = glob(pattern)
+  const matches = keyGlob(pattern)
   const isWanted = (key: string): boolean =>
     matches.test(key) && (type === '' || typeNameOf(keyspace.get(key)) === type)
   return [String(last), keys.filter(isWanted)]
@@ -135,7 +140,7 @@ export const keys: readonly Command[] = [
   command('exists', some, (names, { keyspace }) => names.filter((key) => keyspace.has(key)).length),
   command('type', { args: 1 }, ([key = ''], { keyspace }) => new Status(typeNameOf(keyspace.get(key)))),
   command('keys', { args: 1, keys: noKeys }, ([pattern = ''], { keyspace }) => {
-    const matches = glob(pattern)
+    const matches = keyGlob(pattern)
     return keyspace.keys().filter((key) => matches.test(key))
   }),
   command('scan', { args: [1, Infinity], keys: noKeys }, scan),

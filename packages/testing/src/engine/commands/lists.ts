@@ -1,5 +1,5 @@
-import { syntaxError, type Reply } from '../reply.js'
-import { command, count, span, type Command, type Data } from './command.js'
+import { ErrorReply, syntaxError, type Reply } from '../reply.js'
+import { command, count, integer, span, type Command, type Data } from './command.js'
 
 function push(name: string, add: (list: string[], values: readonly string[]) => void): Command {
   const run = ([key = '', ...values]: readonly string[], { keyspace }: Data): Reply => {
@@ -11,14 +11,30 @@ function push(name: string, add: (list: string[], values: readonly string[]) => 
   return command(name, { args: [2, Infinity], flags: ['write', 'denyoom'] }, run)
 }
 
-function pop(name: string, take: (list: string[]) => string | undefined): Command {
-  return command(name, { args: 1, flags: ['write'] }, ([key = ''], { keyspace }) => {
+/** @param take so many from the end that it is of */
+function pop(name: string, take: (list: string[], count: number) => readonly string[]): Command {
+  return command(name, { args: [1, 2], flags: ['write'] }, ([key = '', most], { keyspace }) => {
+    const wanted = most === undefined ? 1 : positive(most)
     const list = keyspace.list(key)
-    const value = list && take(list)
+    if (!list) {
+      return null
+    }
+    const taken = take(list, wanted)
     keyspace.deleteIfEmpty(key)
-    return value ?? null
+    return most === undefined ? (taken[0] ?? null) : taken
   })
 }
+
+function positive(text: string): number {
+  const value = integer(text, mustBePositive)
+  return value < 0n ? fail(mustBePositive()) : Number(value)
+}
+
+function fail(error: ErrorReply): never {
+  throw error
+}
+
+const mustBePositive = (): ErrorReply => new ErrorReply('ERR value is out of range, must be positive')
 
 function insert(
   [key = '', where = '', pivot = '', value = '']: readonly string[],
@@ -58,8 +74,8 @@ function remove([key = '', most, value = '']: readonly string[], { keyspace }: D
 export const lists: readonly Command[] = [
   push('rpush', (list, values) => list.push(...values)),
   push('lpush', (list, values) => list.unshift(...[...values].reverse())),
-  pop('lpop', (list) => list.shift()),
-  pop('rpop', (list) => list.pop()),
+  pop('lpop', (list, count) => list.splice(0, count)),
+  pop('rpop', (list, count) => list.splice(Math.max(0, list.length - count), count).reverse()),
   command('llen', { args: 1 }, ([key = ''], { keyspace }) => keyspace.list(key)?.length ?? 0),
   command('lindex', { args: 2 }, ([key = '', place], { keyspace }) => {
     // A place is read only where there is a list.

@@ -1,4 +1,4 @@
-import { ErrorReply, wrongCount, type Reply } from '../reply.js'
+import { ErrorReply, type Reply } from '../reply.js'
 import { allKeys, command, firstKey, noKeys, type Command, type Data } from './command.js'
 
 function introspect([word = '', ...args]: readonly string[], { pubSub }: Data): Reply {
@@ -10,13 +10,18 @@ function introspect([word = '', ...args]: readonly string[], { pubSub }: Data): 
       return args.flatMap((channel) => [channel, pubSub.heardBy(kind, channel)])
     case 'channels':
     case 'shardchannels':
-      return args.length > 1 ? fail(wrongCount(`pubsub|${subcommand}`)) : pubSub.heard(kind, args[0])
+      return args.length > 1 ? fail(unknownSubcommand(word)) : pubSub.heard(kind, args[0])
     case 'numpat':
       return pubSub.patternCount
     default:
-      return fail(new ErrorReply(`ERR unknown subcommand '${word}'. Try PUBSUB HELP.`))
+      return fail(new ErrorReply(`ERR unknown subcommand '${word.slice(0, 128)}'. Try PUBSUB HELP.`))
   }
 }
+
+const unknownSubcommand = (word: string): ErrorReply =>
+  new ErrorReply(
+    `ERR unknown subcommand or wrong number of arguments for '${word.slice(0, 128)}'. Try PUBSUB HELP.`,
+  )
 
 function fail(error: ErrorReply): never {
   throw error

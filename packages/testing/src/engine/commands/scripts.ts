@@ -3,8 +3,9 @@ import { ErrorReply, OK, wrongCount, type Reply } from '../reply.js'
 import { command, count, noKeys, type Command, type KeysOf } from './command.js'
 
 const keysOf: KeysOf = ([, number, ...rest]) => {
-  const wanted = Number(number)
-  return Number.isInteger(wanted) && wanted > 0 ? rest.slice(0, wanted) : []
+  // Before the number is refused, rights are asked for: by what C's atoi makes of it.
+  const wanted = parseInt(number ?? '', 10)
+  return wanted > 0 ? rest.slice(0, wanted) : []
 }
 
 function script([word = '', ...args]: readonly string[], scripting: Scripting): Reply {
@@ -24,7 +25,7 @@ function script([word = '', ...args]: readonly string[], scripting: Scripting): 
       scripting.flush()
       return OK
     default:
-      return fail(new ErrorReply(`ERR unknown subcommand '${word}'. Try SCRIPT HELP.`))
+      return fail(new ErrorReply(`ERR unknown subcommand '${word.slice(0, 128)}'. Try SCRIPT HELP.`))
   }
 }
 
@@ -54,7 +55,12 @@ export function scriptCommands(scripting: Scripting, callFor: () => CallFromScri
       }
       return run(scripting.load(text), rest)
     }),
-    command('evalsha', runs, ([sha1 = '', ...rest]) => run(sha1.toLowerCase(), rest)),
+    command('evalsha', runs, ([sha1 = '', ...rest]) => {
+      // What is no digest is told before the number of keys is looked at.
+      return sha1.length === 40
+        ? run(sha1.toLowerCase(), rest)
+        : scripting.run(sha1, { keys: [], args: [] }, callFor())
+    }),
     command('script', { args: [1, Infinity], keys: noKeys, flags: ['noscript'] }, (args) =>
       script(args, scripting),
     ),

@@ -9,6 +9,10 @@ const free = { keys: noKeys } as const
 const UNITS: Readonly<Record<string, number>> = {
   ...{ '': 1, b: 1, k: 1_000, kb: 1_024, m: 1e6, mb: 1_024 ** 2, g: 1e9, gb: 1_024 ** 3 },
 }
+const ON_REPLICA =
+  'ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured ' +
+  'to be writable (which is not the default) writes to replicas are just local and are not propagated.'
+const MOST_INT = 2_147_483_647
 const POLICIES = ['volatile', 'allkeys'].flatMap((which) =>
   ['lru', 'lfu', 'random', ...(which === 'volatile' ? ['ttl'] : [])].map((by) => `${which}-${by}`),
 )
@@ -61,7 +65,7 @@ function config([word = '', ...args]: readonly string[], state: ServerState): Re
     )
   }
   if (word.toLowerCase() !== 'set') {
-    throw new ErrorReply(`ERR unknown subcommand '${word}'. Try CONFIG HELP.`)
+    throw new ErrorReply(`ERR unknown subcommand '${word.slice(0, 128)}'. Try CONFIG HELP.`)
   }
   if (args.length !== 2) {
     throw wrongCount('config|set')
@@ -96,11 +100,20 @@ export function serverCommands(state: ServerState): readonly Command[] {
     command('flushall', flushing, flush),
     command('flushdb', flushing, flush),
     command('select', { args: 1, ...free, flags: ['loading'] }, ([index]) => {
-      if (count(index) !== 0) {
+      const wanted = count(index)
+      if (Math.abs(wanted) > MOST_INT) {
+        throw new ErrorReply('ERR value is out of range, value must between -2147483648 and 2147483647')
+      }
+      if (wanted !== 0) {
         throw new ErrorReply('ERR DB index is out of range')
       }
       return OK
     }),
-    command('wait', { args: 2, ...free, flags: ['noscript'] }, () => 0),
+    command('wait', { args: 2, ...free, flags: ['noscript'] }, () => {
+      if (state.isReplica) {
+        throw new ErrorReply(ON_REPLICA)
+      }
+      return 0
+    }),
   ]
 }

@@ -1,13 +1,13 @@
-import { general } from '../lua/numbers.js'
+import { general, parseNumber } from '../lua/numbers.js'
 import { ErrorReply, syntaxError, type Reply } from '../reply.js'
 import { SortedSet } from '../sorted-set.js'
 import { command, count, float, span, type Command, type Data } from './command.js'
 
-const noRange = (): ErrorReply => new ErrorReply('ERR min or max is not a float')
-
 /** As Redis writes a score. */
 function scoreText(score: number): string {
-  return Number.isInteger(score) && Math.abs(score) < 1e17 ? String(score) : general(score, 17)
+  return Number.isInteger(score) && Math.abs(score) < 1e17 && !Object.is(score, -0)
+    ? String(score)
+    : general(score, 17)
 }
 
 interface Bound {
@@ -17,7 +17,13 @@ interface Bound {
 
 function bound(text: string | undefined): Bound {
   const isExcluded = text?.startsWith('(') ?? false
-  return { score: float(isExcluded ? text?.slice(1) : text, noRange), isExcluded }
+  const number = (isExcluded ? text?.slice(1) : text) ?? ''
+  // Unlike a score it may be empty, which is 0, have blanks in front, and be too large or too small for C.
+  const score = number === '' ? 0 : parseNumber(number.replace(/\s$/, 'x'))
+  if (score === undefined || Number.isNaN(score)) {
+    throw new ErrorReply('ERR min or max is not a float')
+  }
+  return { score, isExcluded }
 }
 
 /** The places in a set between two scores, the second excluded. */
@@ -76,13 +82,14 @@ function add([key = '', ...args]: readonly string[], { keyspace }: Data): Reply 
   let last: number | null = null
   for (const [member, given] of pairs) {
     const before = set.score(member)
-    const score = words.has('INCR') ? (before ?? 0) + given : given
+    const score = words.has('INCR') && before !== undefined ? before + given : given
     if (Number.isNaN(score)) {
       throw new ErrorReply('ERR resulting score is not a number (NaN)')
     }
     last = null
     if (isAllowed(words, before, score)) {
-      set.set(member, score)
+      // Kept as an integer, which knows no -0.
+      set.set(member, score + 0)
       last = score
       added += before === undefined ? 1 : 0
       changed += before !== undefined && before !== score ? 1 : 0
@@ -102,8 +109,10 @@ function withScores(set: SortedSet, members: readonly string[], isWanted: boolea
 }
 
 interface RangeRules {
-  isByScore: boolean
-  isReversed: boolean
+  /** null: a word may say it, which is by rank otherwise. */
+  isByScore: boolean | null
+  /** null: a word may say it. */
+  isReversed: boolean | null
   hasScores: boolean
   limit: readonly [number, number] | null
 }
@@ -116,17 +125,17 @@ function rangeRules(words: readonly string[], rules: RangeRules): RangeRules {
     } else if (word === 'LIMIT' && i + 2 < words.length) {
       rules.limit = [count(words[i + 1]), count(words[i + 2])]
       i += 2
-    } else if (word === 'BYSCORE') {
+    } else if (word === 'BYSCORE' && rules.isByScore === null) {
       rules.isByScore = true
-    } else if (word === 'REV') {
+    } else if (word === 'REV' && rules.isReversed === null) {
       rules.isReversed = true
     } else {
-      throw word === 'BYLEX'
+      throw word === 'BYLEX' && rules.isByScore === null
         ? new ErrorReply('ERR BYLEX is not known to the engine for tests')
         : syntaxError()
     }
   }
-  if (rules.limit && !rules.isByScore) {
+  if (rules.limit && rules.limit[1] !== -1 && !rules.isByScore) {
     throw new ErrorReply(
       'ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX',
     )
@@ -169,7 +178,9 @@ function removeBetween(
   return set ? removed([key, ...set.members.slice(...placesIn(set))], data) : 0
 }
 
-const plain = (): RangeRules => ({ isByScore: false, isReversed: false, hasScores: false, limit: null })
+const rules = (isByScore: boolean | null, isReversed: boolean | null): RangeRules => ({
+  ...{ isByScore, isReversed, hasScores: false, limit: null },
+})
 const rangeArgs = { args: [3, Infinity] } as const
 
 export const sortedSets: readonly Command[] = [
@@ -193,12 +204,10 @@ export const sortedSets: readonly Command[] = [
     const [begin, end] = set ? placesBetween(set, ...bounds) : [0, 0]
     return end - begin
   }),
-  command('zrange', rangeArgs, (args, data) => range(args, data, plain())),
-  command('zrevrange', rangeArgs, (args, data) => range(args, data, { ...plain(), isReversed: true })),
-  command('zrangebyscore', rangeArgs, (args, data) => range(args, data, { ...plain(), isByScore: true })),
-  command('zrevrangebyscore', rangeArgs, (args, data) =>
-    range(args, data, { ...plain(), isByScore: true, isReversed: true }),
-  ),
+  command('zrange', rangeArgs, (args, data) => range(args, data, rules(null, null))),
+  command('zrevrange', rangeArgs, (args, data) => range(args, data, rules(false, true))),
+  command('zrangebyscore', rangeArgs, (args, data) => range(args, data, rules(true, false))),
+  command('zrevrangebyscore', rangeArgs, (args, data) => range(args, data, rules(true, true))),
   command('zrem', { args: [2, Infinity], flags: ['write'] }, removed),
   command('zremrangebyscore', { args: 3, flags: ['write'] }, ([key = '', from, to], data) => {
     const bounds = [bound(from), bound(to)] as const

@@ -9,35 +9,30 @@ interface SetOptions {
   isOnlyKnown: boolean
   isKeepingEnd: boolean
   isReturningOld: boolean
-  endsAt: number | null
+  /** The word that says in which way, and the time. */
+  end: readonly [string, string] | null
 }
 
 const TIMES = ['EX', 'PX', 'EXAT', 'PXAT']
 
-function setOptions(words: readonly string[], { keyspace }: Data): SetOptions {
+function setOptions(words: readonly string[]): SetOptions {
   const options: SetOptions = {
-    ...{ isOnlyNew: false, isOnlyKnown: false, isKeepingEnd: false, isReturningOld: false, endsAt: null },
+    ...{ isOnlyNew: false, isOnlyKnown: false, isKeepingEnd: false, isReturningOld: false, end: null },
   }
   for (let i = 0; i < words.length; i += 1) {
     const word = (words[i] as string).toUpperCase()
-    const isTime = TIMES.includes(word) && i + 1 < words.length
-    if (isTime && options.endsAt === null && !options.isKeepingEnd) {
+    const value = words[i + 1]
+    const isSameWay = !options.end || options.end[0] === word
+    if (TIMES.includes(word) && value !== undefined && isSameWay && !options.isKeepingEnd) {
       i += 1
-      const isAbsolute = word.endsWith('AT')
-      const unit = word.startsWith('E') ? 1_000n : 1n
-      options.endsAt = endFrom(words[i], {
-        unit,
-        now: isAbsolute ? 0 : keyspace.nowMs,
-        of: 'set',
-        isPositive: true,
-      })
+      options.end = [word, value]
     } else if (word === 'NX' && !options.isOnlyKnown) {
       options.isOnlyNew = true
     } else if (word === 'XX' && !options.isOnlyNew) {
       options.isOnlyKnown = true
     } else if (word === 'GET') {
       options.isReturningOld = true
-    } else if (word === 'KEEPTTL' && options.endsAt === null) {
+    } else if (word === 'KEEPTTL' && !options.end) {
       options.isKeepingEnd = true
     } else {
       throw syntaxError()
@@ -46,18 +41,27 @@ function setOptions(words: readonly string[], { keyspace }: Data): SetOptions {
   return options
 }
 
+/** Only when all words are known to be right. */
+function endIn({ end }: SetOptions, { keyspace }: Data): number | null {
+  if (!end) {
+    return null
+  }
+  const [word, time] = end
+  const unit = word.startsWith('E') ? 1_000n : 1n
+  const now = word.endsWith('AT') ? 0 : keyspace.nowMs
+  return endFrom(time, { unit, now, of: 'set', isPositive: true })
+}
+
 function set([key = '', value = '', ...words]: readonly string[], data: Data): Reply {
   const { keyspace } = data
-  const options = setOptions(words, data)
+  const options = setOptions(words)
+  const endsAt = endIn(options, data)
   const before = options.isReturningOld ? (keyspace.string(key) ?? null) : null
   const isRefused = keyspace.has(key) ? options.isOnlyNew : options.isOnlyKnown
   if (!isRefused) {
     keyspace.set(key, value)
     if (!options.isKeepingEnd) {
-      keyspace.setEnd(key, options.endsAt)
-    }
-    if (options.endsAt !== null && options.endsAt <= keyspace.nowMs) {
-      keyspace.delete(key)
+      keyspace.setEnd(key, endsAt)
     }
   }
   return options.isReturningOld ? before : isRefused ? null : OK

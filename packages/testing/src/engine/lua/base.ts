@@ -1,6 +1,6 @@
-import { anyAt, at, numberAt, tableAt, textAt, wholeAt } from './arguments.js'
+import { anyAt, at, numberAt, refuse, tableAt, textAt, wholeAt } from './arguments.js'
 import { protectedCall } from './operations.js'
-import { textOf, toNumber } from './numbers.js'
+import { textOf, toNumber, toText } from './numbers.js'
 import { stringLibrary } from './strings.js'
 import { tableLibrary } from './tables.js'
 import {
@@ -16,7 +16,7 @@ import {
 } from './values.js'
 
 /** What `tostring` gives. */
-function described(value: LuaValue): string {
+export function described(value: LuaValue): string {
   if (typeof value === 'object' || typeof value === 'function') {
     // Real addresses differ from run to run; nothing can be built on them.
     return `${typeOf(value)}: 0x0`
@@ -29,22 +29,35 @@ function tonumber(...args: LuaValue[]): LuaValue {
   if (base === 10) {
     return toNumber(anyAt(args, at('tonumber', 1)))
   }
+  const text = textAt(args, at('tonumber', 1))
   if (base < 2 || base > 36) {
-    raise(`bad argument #2 to 'tonumber' (base out of range)`)
+    refuse(at('tonumber', 2), 'base out of range')
   }
-  const [, digits = ''] =
-    /^[ \t\r\n\f\v]*([0-9a-z]+)[ \t\r\n\f\v]*$/i.exec(textAt(args, at('tonumber', 1))) ?? []
+  return unsigned(text, base)
+}
+
+const MOST_UNSIGNED = 2n ** 64n - 1n
+
+/** C's strtoul: of a text with a minus it is what is missing to 2^64. Undefined: it is no number. */
+function unsigned(text: string, base: number): number | undefined {
+  const [, sign, letters = ''] = /^[ \t\r\n\f\v]*([+-]?)([0-9a-z]+)[ \t\r\n\f\v]*$/i.exec(text) ?? []
+  const digits = base === 16 ? letters.replace(/^0x(?=[\da-f])/i, '') : letters
   const values = Array.from(digits, (digit) => parseInt(digit, 36))
-  return values.length === 0 || values.some((value) => value >= base)
-    ? undefined
-    : values.reduce((number, value) => number * base + value, 0)
+  if (values.length === 0 || values.some((value) => value >= base)) {
+    return undefined
+  }
+  const size = values.reduce((number, value) => number * BigInt(base) + BigInt(value), 0n)
+  if (size > MOST_UNSIGNED) {
+    return Number(MOST_UNSIGNED)
+  }
+  return Number(sign === '-' && size > 0n ? MOST_UNSIGNED + 1n - size : size)
 }
 
 function error(...args: LuaValue[]): never {
   const [value] = args
   // Only from level 1 on does Lua put the place in front of a text.
-  const isPlaced = typeof value === 'string' && wholeAt(args, at('error', 2), 1) > 0
-  return isPlaced ? raise(value) : failWith(value)
+  const text = toText(value)
+  return text !== undefined && wholeAt(args, at('error', 2), 1) > 0 ? raise(text) : failWith(value)
 }
 
 function failWith(value: LuaValue): never {
@@ -123,6 +136,7 @@ function mathOf(name: string, of: (...values: number[]) => number, count = 1): R
   }
 }
 
+// Not JavaScript's: to Lua NaN is neither more nor less, and stays only where it comes first.
 const mathLibrary = LuaTable.from({
   huge: Infinity,
   pi: Math.PI,
@@ -133,8 +147,8 @@ const mathLibrary = LuaTable.from({
   ...mathOf('fmod', (left, right) => left % right, 2),
   ...mathOf('log', Math.log),
   ...mathOf('log10', Math.log10),
-  ...mathOf('max', Math.max, Infinity),
-  ...mathOf('min', Math.min, Infinity),
+  ...mathOf('max', (...values) => values.reduce((most, value) => (value > most ? value : most)), Infinity),
+  ...mathOf('min', (...values) => values.reduce((least, value) => (value < least ? value : least)), Infinity),
   ...mathOf('pow', Math.pow, 2),
   ...mathOf('sqrt', Math.sqrt),
 })

@@ -249,7 +249,8 @@ class Compiler {
     const head = `${this.value(callee, scope)}, ${this.place(line, this.nameOf(callee, scope))}`
     if (this.isOpen(args.at(-1))) {
       const last = this.open(args.at(-1) as Expression, scope)
-      return `callWith(${head}, ${this.list(args.slice(0, -1), scope)}, ${last})`
+      const others = args.slice(0, -1).map((each) => this.value(each, scope))
+      return `callWith(${head}, [${others.join(', ')}], ${last})`
     }
     const values = args.map((each) => `, ${this.value(each, scope)}`)
     return `call${args.length < 2 ? args.length : ''}(${head}${values.join('')})`

@@ -36,7 +36,8 @@ function formatted(kind: string, args: readonly LuaValue[], { argument, limit, f
     case 'q':
       return quoted(textAt(args, argument))
     case 'c':
-      return String.fromCharCode(wholeAt(args, argument) & 255)
+      // To C a text ends at its NUL.
+      return String.fromCharCode(wholeAt(args, argument) & 255).replace('\0', '')
     case 'd':
     case 'i':
       return signed(whole(numberAt(args, argument), limit), flags)
@@ -61,7 +62,7 @@ function formatted(kind: string, args: readonly LuaValue[], { argument, limit, f
 }
 
 function whole(value: number, limit: number | null): string {
-  const integer = Number.isFinite(value) ? BigInt(Math.trunc(value)) : -(2n ** 63n)
+  const integer = Math.abs(value) < 2 ** 63 ? BigInt(Math.trunc(value)) : -(2n ** 63n)
   const digits = String(integer < 0n ? -integer : integer).padStart(limit ?? 1, '0')
   return integer < 0n ? `-${digits}` : digits
 }

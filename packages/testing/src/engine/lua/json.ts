@@ -1,10 +1,10 @@
-import { at, textAt } from './arguments.js'
-import { fixed, general } from './numbers.js'
+import { at, refuse, textAt } from './arguments.js'
+import { readJson } from './json-reader.js'
+import { general } from './numbers.js'
 import { JSON_NULL as NULL, LuaTable, raise, typeOf, type LuaValue } from './values.js'
 
 // Redis's cjson. Texts are bytes on both sides: only an escape like \u00e9 stands for several of them.
 
-const ESCAPE = /\\(u[0-9a-fA-F]{4}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?|.)/gs
 const TO_ESCAPE = /["\\/\x00-\x1f\x7f]/g // eslint-disable-line no-control-regex -- what cjson escapes
 const SHORT: Readonly<Record<string, string>> = {
   ...{ '\b': '\\b', '\t': '\\t', '\n': '\\n', '\f': '\\f', '\r': '\\r' },
@@ -13,43 +13,17 @@ const SHORT: Readonly<Record<string, string>> = {
 const DEEPEST = 1_000
 
 function decode(...args: LuaValue[]): LuaValue {
-  const text = textAt(args, at('decode', 1))
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text.replace(ESCAPE, asBytes))
-  } catch {
-    // Of cjson the place and the kind of what is wrong; here only that something is.
-    raise(`Expected value but found invalid token at character 1`)
+  if (args.length !== 1) {
+    refuse(at('decode', 1), 'expected 1 argument')
   }
-  return toLua(parsed)
-}
-
-function asBytes(escape: string, code: string): string {
-  if (code.length < 5) {
-    return escape
-  }
-  const sign = JSON.parse(`"${escape}"`) as string
-  return sign.charCodeAt(0) < 0x80 ? escape : Buffer.from(sign, 'utf8').toString('latin1')
-}
-
-function toLua(value: unknown): LuaValue {
-  if (Array.isArray(value)) {
-    const table = new LuaTable()
-    value.forEach((each, i) => table.set(i + 1, toLua(each)))
-    return table
-  }
-  if (typeof value === 'object' && value !== null) {
-    const table = new LuaTable()
-    for (const [key, each] of Object.entries(value)) {
-      table.set(key, toLua(each))
-    }
-    return table
-  }
-  return value === null ? NULL : (value as string | number | boolean)
+  return readJson(textAt(args, at('decode', 1)))
 }
 
 function encode(...args: LuaValue[]): string {
-  return written(args[0], 1)
+  if (args.length !== 1) {
+    refuse(at('encode', 1), 'expected 1 argument')
+  }
+  return written(args[0], 0)
 }
 
 function written(value: LuaValue, depth: number): string {
@@ -57,30 +31,54 @@ function written(value: LuaValue, depth: number): string {
     return 'null'
   }
   if (value instanceof LuaTable) {
-    return depth > DEEPEST ? raise(`Cannot serialise, excessive depth (${depth})`) : ofTable(value, depth)
+    const inside = depth + 1
+    return inside > DEEPEST ? raise(`Cannot serialise, excessive depth (${inside})`) : ofTable(value, inside)
   }
   if (typeof value === 'string') {
     return quoted(value)
   }
   if (typeof value === 'number') {
-    return Number.isFinite(value)
-      ? general(value, 14)
-      : raise('Cannot serialise number: must not be NaN or Inf')
+    return numberText(value)
   }
   return typeof value === 'boolean'
     ? String(value)
     : raise(`Cannot serialise ${typeOf(value)}: type not supported`)
 }
 
+function numberText(value: number): string {
+  return Number.isFinite(value)
+    ? general(value, 14)
+    : raise('Cannot serialise number: must not be NaN or Inf')
+}
+
+/** How long a list is, nil for what is missing in it; null: this is none. */
+function listLength(table: LuaTable): number | null {
+  let [most, items] = [0, 0]
+  for (const [key] of table.entries()) {
+    if (typeof key !== 'number' || key < 1 || !Number.isInteger(key)) {
+      return null
+    }
+    most = Math.max(most, key)
+    items += 1
+  }
+  if (most > 2 * items && most > 10) {
+    raise('Cannot serialise table: excessively sparse array')
+  }
+  return most
+}
+
 function ofTable(table: LuaTable, depth: number): string {
-  if (table.length > 0 && table.size === table.length) {
-    return `[${table.list.map((each) => written(each, depth + 1)).join(',')}]`
+  const length = listLength(table) ?? 0
+  if (length > 0) {
+    const values = Array.from({ length }, (_, i) => written(table.get(i + 1), depth))
+    return `[${values.join(',')}]`
   }
   const pairs = [...table.entries()].map(([key, value]) => {
-    const name = typeof key === 'number' ? fixed(key, 0) : key
-    return typeof name === 'string'
-      ? `${quoted(name)}:${written(value, depth + 1)}`
-      : raise('Cannot serialise table: table key must be a number or string')
+    const name =
+      typeof key === 'number' ? `"${numberText(key)}"` : typeof key === 'string' ? quoted(key) : null
+    return name === null
+      ? raise('Cannot serialise table: table key must be a number or string')
+      : `${name}:${written(value, depth)}`
   })
   return `{${pairs.join(',')}}`
 }

@@ -17,6 +17,20 @@ export function parseNumber(text: string): number | undefined {
   return sign === '-' ? -size : size
 }
 
+const NUMBER_AT =
+  /[ \t\r\n\f\v]*([+-]?)(0[xX][0-9a-fA-F]+|inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)/iy
+
+/** The number that begins at this place of a text, and where it ends, as C's strtod reads it; null: none does. */
+export function parseNumberAt(
+  text: string,
+  at: number,
+): { readonly value: number; readonly end: number } | null {
+  NUMBER_AT.lastIndex = at
+  const [whole] = NUMBER_AT.exec(text) ?? []
+  const value = whole === undefined ? undefined : parseNumber(whole)
+  return whole === undefined || value === undefined ? null : { value, end: at + whole.length }
+}
+
 /** A number, or a text that is one; undefined: neither. */
 export function toNumber(value: LuaValue): number | undefined {
   return typeof value === 'number' ? value : typeof value === 'string' ? parseNumber(value) : undefined

@@ -214,6 +214,12 @@ export function loopNumber(value: LuaValue, what: string, line: number): number 
   return toNumber(value) ?? raise(`'for' ${what} must be a number`, line)
 }
 
+/** Redis's `pcall` gives the text of an error that has one, as those of its commands do. */
+function textOfError(value: LuaValue): LuaValue {
+  const text = value instanceof LuaTable ? value.get('err') : undefined
+  return typeof text === 'string' ? text : value
+}
+
 /** Calls, and returns false and the error when the script's code fails; failures of the engine itself pass. */
 export function protectedCall(callee: LuaValue, args: readonly LuaValue[]): readonly LuaValue[] {
   try {
@@ -221,7 +227,7 @@ export function protectedCall(callee: LuaValue, args: readonly LuaValue[]): read
     return [true, ...listOf(callable(callee, { line: 0, left: '', right: '' })(...args))]
   } catch (error) {
     if (error instanceof LuaError) {
-      return [false, error.value]
+      return [false, textOfError(error.value)]
     }
     if (error instanceof RangeError) {
       return [false, 'stack overflow']

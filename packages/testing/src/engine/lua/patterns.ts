@@ -33,9 +33,12 @@ export function isPlain(pattern: string): boolean {
   return !SPECIAL.test(pattern)
 }
 
-/** The first place at or behind `from` where a Lua pattern matches; null: none. */
-export function findMatch(text: string, pattern: string, from: number): Match | null {
-  const isAnchored = pattern.startsWith('^')
+/**
+ * The first place at or behind `from` where a Lua pattern matches; null: none.
+ * @param knowsAnchor whether `^` stands for the beginning: to `gmatch` it is a character like others
+ */
+export function findMatch(text: string, pattern: string, from: number, knowsAnchor = true): Match | null {
+  const isAnchored = knowsAnchor && pattern.startsWith('^')
   for (let at = from; at <= text.length; at += 1) {
     const matcher = new Matcher(text, pattern)
     const to = matcher.match(at, isAnchored ? 1 : 0)

@@ -44,12 +44,15 @@ function captured(text: string, match: Match): readonly LuaValue[] {
   return match.captures.length > 0 ? match.captures : [text.slice(match.from, match.to)]
 }
 
+/** Where `find` and `match` begin, from 0. */
+function beginIn(text: string, args: readonly LuaValue[], of: string): number {
+  const from = placeIn(text, wholeAt(args, at(of, 3), 1)) - 1
+  return Math.min(Math.max(from, 0), text.length)
+}
+
 function find(...args: LuaValue[]): Results {
   const [text, pattern] = [textAt(args, at('find', 1)), textAt(args, at('find', 2))]
-  const from = Math.max(placeIn(text, wholeAt(args, at('find', 3), 1)) - 1, 0)
-  if (from > text.length) {
-    return undefined
-  }
+  const from = beginIn(text, args, 'find')
   if ((args[3] !== undefined && args[3] !== false) || isPlain(pattern)) {
     const place = text.indexOf(pattern, from)
     return place < 0 ? undefined : severalOf([place + 1, place + pattern.length])
@@ -60,8 +63,7 @@ function find(...args: LuaValue[]): Results {
 
 function match(...args: LuaValue[]): Results {
   const [text, pattern] = [textAt(args, at('match', 1)), textAt(args, at('match', 2))]
-  const from = Math.max(placeIn(text, wholeAt(args, at('match', 3), 1)) - 1, 0)
-  const found = from > text.length ? null : findMatch(text, pattern, from)
+  const found = findMatch(text, pattern, beginIn(text, args, 'match'))
   return found ? severalOf(captured(text, found)) : undefined
 }
 
@@ -69,7 +71,7 @@ function gmatch(...args: LuaValue[]): LuaFunction {
   const [text, pattern] = [textAt(args, at('gmatch', 1)), textAt(args, at('gmatch', 2))]
   let from = 0
   return () => {
-    const found = from <= text.length ? findMatch(text, pattern, from) : null
+    const found = from <= text.length ? findMatch(text, pattern, from, false) : null
     if (!found) {
       return undefined
     }

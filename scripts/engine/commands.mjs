@@ -1,0 +1,278 @@
+import { isCalm } from './words.mjs'
+
+// Of each command that the engine knows: arguments that are plausible, or nearly so.
+
+/** @typedef {import('./words.mjs').Words} Words */
+/** @typedef {import('./words.mjs').Word} Word */
+
+/** @param {Words} w @param {number} least @param {number} most @param {() => Word | Word[]} one @returns {Word[]} */
+const some = (w, least, most, one) => Array.from({ length: least + w.whole(most - least + 1) }, one).flat()
+
+/** Upper or lower case, as Redis takes both. */
+const word = (w, ...words) => {
+  const chosen = w.pick(words)
+  return w.chance(0.5) ? chosen.toLowerCase() : chosen
+}
+
+/** How long, in ms: long, over, or so short that a pause ends it. */
+const lasting = (w) => {
+  if (w.chance(0.15)) return String(w.pick([1, 2, 3, 4, 5]))
+  return w.chance(0.2) ? w.number() : w.longMs()
+}
+const lastingSeconds = (w) => (w.chance(0.3) ? w.number() : String(w.pick([10, 60, 3_600])))
+const moment = (w, unit) =>
+  w.chance(0.2) ? w.number() : w.chance(0.1) ? { fromNow: -5_000, unit } : w.moment(unit)
+
+const conditions = (w) => (w.chance(0.4) ? some(w, 1, 2, () => word(w, 'NX', 'XX', 'GT', 'LT', 'CH')) : [])
+
+const fieldValue = (w, key) => (isCalm(key) ? String(w.whole(4)) : w.chance(0.5) ? w.number() : w.text())
+
+const pairs = (w, key) => some(w, 1, 3, () => [w.field(), fieldValue(w, key)])
+
+const setWords = (w) =>
+  some(w, 0, 3, () => {
+    const chosen = word(w, 'NX', 'XX', 'KEEPTTL', 'GET', 'PX', 'EX', 'PXAT', 'EXAT', 'NO')
+    switch (chosen.toUpperCase()) {
+      case 'PX':
+        return [chosen, lasting(w)]
+      case 'EX':
+        return [chosen, lastingSeconds(w)]
+      case 'PXAT':
+        return [chosen, moment(w, 'ms')]
+      case 'EXAT':
+        return [chosen, moment(w, 's')]
+      default:
+        return [chosen]
+    }
+  })
+
+/** Without a blank in front, which 7.0 takes and later releases do not. */
+const bound = (w) =>
+  w.chance(0.3) ? w.pick(['-inf', '+inf', '(1', '(0', '(', '(-inf']) : w.score().trimStart()
+
+const rangeWords = (w) =>
+  some(w, 0, 3, () => {
+    const chosen = word(w, 'WITHSCORES', 'LIMIT', 'BYSCORE', 'REV', 'NO')
+    return chosen.toUpperCase() === 'LIMIT' ? [chosen, w.place(), w.place()] : [chosen]
+  })
+
+const scanWords = (w) =>
+  some(w, 0, 2, () => {
+    const chosen = word(w, 'MATCH', 'TYPE', 'COUNT', 'NO')
+    const value = {
+      MATCH: w.pick(['*', 'L:*', '?:x', 'k*']),
+      TYPE: w.pick(['hash', 'string', 'zset', 'list']),
+    }
+    return [chosen, value[chosen.toUpperCase()] ?? w.pick(['1000', '0', 'x'])]
+  })
+
+const pattern = (w) =>
+  w.pick([
+    '*',
+    'ch:*',
+    '?h:x',
+    'in:h~[ab]',
+    '[^c]*',
+    'ch:[a-y]',
+    'ch\\:x',
+    'news',
+    '',
+    '[',
+    'n[',
+    '[]',
+    '**x',
+    'L:[x-a]',
+  ])
+
+const expiring = (how) => (w) => [
+  w.key(),
+  how(w),
+  ...(w.chance(0.4) ? some(w, 1, 2, () => word(w, 'NX', 'XX', 'GT', 'LT', 'NO')) : []),
+]
+const key = (w) => [w.key()]
+const keys = (w) => some(w, 1, 3, w.key)
+const between = (w) => [w.key(), w.place(), w.place(), ...(w.chance(0.5) ? rangeWords(w) : [])]
+const byScore = (w) => [w.key(), bound(w), bound(w), ...(w.chance(0.5) ? rangeWords(w) : [])]
+const count = (w) => (w.chance(0.2) ? w.number() : w.place())
+
+/** @type {Record<string, (w: Words) => Word[]>} */
+const ON_KEYS = {
+  ...{
+    get: key,
+    getdel: key,
+    strlen: key,
+    incr: key,
+    decr: key,
+    llen: key,
+    hlen: key,
+    hkeys: key,
+    hvals: key,
+  },
+  ...{ hgetall: key, zcard: key, type: key, persist: key, ttl: key, pttl: key, pexpiretime: key },
+  ...{ mget: keys, del: keys, unlink: keys, exists: keys, zrange: between, zrevrange: between },
+  ...{ zrangebyscore: byScore, zrevrangebyscore: byScore },
+  set: (w) => [w.key(), w.chance(0.3) ? w.number() : w.text(), ...setWords(w)],
+  setnx: (w) => [w.key(), w.number()],
+  setrange: (w) => [w.key(), w.chance(0.2) ? w.hostileNumber() : w.count(), w.text()],
+  getrange: (w) => [w.key(), count(w), count(w)],
+  append: (w) => [w.key(), w.text()],
+  incrby: (w) => [w.key(), w.number()],
+  decrby: (w) => [w.key(), w.number()],
+  hset: (w) => {
+    const name = w.key()
+    return [name, ...pairs(w, name), ...(w.chance(0.05) ? ['odd'] : [])]
+  },
+  hmset: (w) => {
+    const name = w.key()
+    return [name, ...pairs(w, name), ...(w.chance(0.05) ? ['odd'] : [])]
+  },
+  hsetnx: (w) => {
+    const name = w.key()
+    return [name, w.field(), fieldValue(w, name)]
+  },
+  hincrby: (w) => {
+    const name = w.key()
+    return [name, w.field(), isCalm(name) ? w.place() : w.number()]
+  },
+  hdel: (w) => [w.key(), ...some(w, 1, 3, w.field)],
+  hget: (w) => [w.key(), w.field()],
+  hmget: (w) => [w.key(), ...some(w, 1, 3, w.field)],
+  hexists: (w) => [w.key(), w.field()],
+  rpush: (w) => [w.key(), ...some(w, 1, 3, w.text)],
+  lpush: (w) => [w.key(), ...some(w, 1, 3, w.text)],
+  lpop: (w) => [w.key(), ...(w.chance(0.3) ? [count(w)] : [])],
+  rpop: (w) => [w.key(), ...(w.chance(0.3) ? [count(w)] : [])],
+  lindex: (w) => [w.key(), count(w)],
+  lrange: (w) => [w.key(), count(w), count(w)],
+  linsert: (w) => [w.key(), word(w, 'BEFORE', 'AFTER', 'NO'), w.text(), w.text()],
+  lrem: (w) => [w.key(), count(w), w.text()],
+  zadd: (w) => [
+    w.key(),
+    ...conditions(w),
+    ...(w.chance(0.1) ? ['INCR'] : []),
+    ...some(w, 1, 3, () => [w.score(), w.field()]),
+  ],
+  zincrby: (w) => [w.key(), w.score(), w.field()],
+  zscore: (w) => [w.key(), w.field()],
+  zrank: (w) => [w.key(), w.field()],
+  zcount: (w) => [w.key(), bound(w), bound(w)],
+  zrem: (w) => [w.key(), ...some(w, 1, 3, w.field)],
+  zremrangebyscore: (w) => [w.key(), bound(w), bound(w)],
+  zremrangebyrank: (w) => [w.key(), count(w), count(w)],
+  expire: expiring(lastingSeconds),
+  pexpire: expiring(lasting),
+  expireat: expiring((w) => moment(w, 's')),
+  pexpireat: expiring((w) => moment(w, 'ms')),
+  rename: (w) => (w.chance(0.5) ? [w.calmKey(), w.calmKey()] : [w.wildKey(), w.wildKey()]),
+}
+
+/** @type {Record<string, (w: Words) => Word[]>} */
+const ON_THE_SERVER = {
+  keys: (w) => [w.chance(0.7) ? '*' : pattern(w)],
+  // All keys in one answer: by which cursor a server goes on is its own affair.
+  scan: (w) => ['0', ...scanWords(w), 'COUNT', '1000'],
+  dbsize: () => [],
+  publish: (w) => [w.channel(), w.text()],
+  spublish: (w) => [w.channel(), w.text()],
+  pubsub: (w) => {
+    const what = word(w, 'NUMSUB', 'SHARDNUMSUB', 'CHANNELS', 'SHARDCHANNELS', 'NUMPAT', 'NO')
+    if (/numsub/i.test(what)) return [what, ...some(w, 0, 3, w.channel)]
+    return /channels/i.test(what) && w.chance(0.5) ? [what, pattern(w)] : [what]
+  },
+  ping: (w) => some(w, 0, 1, w.text),
+  echo: (w) => [w.text()],
+  time: () => [],
+  info: (w) => [w.pick(['server', 'memory', 'replication', 'persistence', 'nothing'])],
+  config: (w) =>
+    w.pick([
+      ['GET', 'maxmemory'],
+      ['get', 'maxmemory-policy', 'maxmemory'],
+      // Not too little: programs do that when they mean to.
+      ['SET', 'maxmemory', w.pick(['0', '100mb', '1gb', 'x', '-1'])],
+      // Another one would evict.
+      ['SET', 'maxmemory-policy', w.pick(['noeviction', 'NoEviction', 'none'])],
+      ['SET', 'no-such-thing', '1'],
+      ['SET', 'maxmemory'],
+      ['NO'],
+    ]),
+  flushall: (w) => some(w, 0, 1, () => word(w, 'SYNC', 'ASYNC', 'NO')),
+  flushdb: (w) => some(w, 0, 1, () => word(w, 'SYNC', 'ASYNC', 'NO')),
+  select: (w) => [w.pick(['0', '0', '99', '-1', 'x', ''])],
+  // Of no replica: at once. A time to wait of 0 would be without end.
+  wait: () => ['0', '1'],
+  script: (w) =>
+    w.pick([
+      ['LOAD', `return ${w.whole(3)}`],
+      ['LOAD', 'return )'],
+      ['EXISTS', 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db', 'x'],
+      ['EXISTS'],
+      ['FLUSH', 'NO'],
+      ['NO'],
+    ]),
+  client: (w) =>
+    w.pick([
+      ['SETNAME', w.pick(['a', 'a b', ''])],
+      ['GETNAME'],
+      // Not SETINFO: since 7.2. The engine takes it, because clients send it.
+      ['NO'],
+    ]),
+  reset: () => [],
+}
+
+/** Of a connection that subscribes. */
+const SUBSCRIBING = {
+  subscribe: (w) => some(w, 1, 2, w.channel),
+  ssubscribe: (w) => [w.channel()],
+  psubscribe: (w) => some(w, 1, 2, () => pattern(w)),
+  unsubscribe: (w) => some(w, 0, 2, w.channel),
+  sunsubscribe: (w) => some(w, 0, 1, w.channel),
+  punsubscribe: (w) => some(w, 0, 2, () => pattern(w)),
+}
+
+/** Commands that `lua.mjs` and `program.mjs` make: the scripts. */
+export const RUN_SCRIPTS = ['eval', 'evalsha']
+
+export const COMMANDS = { ...ON_KEYS, ...ON_THE_SERVER }
+const NAMES_ON_KEYS = Object.keys(ON_KEYS)
+const NAMES_ON_SERVER = Object.keys(ON_THE_SERVER)
+export const SUBSCRIPTIONS = SUBSCRIBING
+const UNKNOWN = ['nothing', 'getx', '', 'get ', 'multi2', '\xff']
+
+/** One word more or less, or another one. @param {Words} w @param {Word[]} args @param {() => Word} [other] */
+export const spoiled = (w, args, other = w.hostile) => {
+  const place = w.whole(args.length + 1)
+  const before = args.slice(0, place)
+  return w.pick([
+    [...before, ...args.slice(place + 1)],
+    [...before, other(), ...args.slice(place)],
+    ...Array.from({ length: 4 }, () =>
+      place < args.length ? [...before, other(), ...args.slice(place + 1)] : args,
+    ),
+  ])
+}
+
+/** These take no hostile words, because with some their effect lasts, or is not the same on each server. */
+const NOT_SPOILED = ['config', 'client', 'wait', 'script', 'scan', 'info', 'flushall', 'flushdb']
+
+/** @param {Words} w @returns {Word[]} a command with its arguments */
+export const commandFrom = (w) => {
+  if (w.chance(0.005)) return [w.pick(UNKNOWN), ...some(w, 0, 3, w.text)]
+  const name = w.pick(w.chance(0.9) ? NAMES_ON_KEYS : NAMES_ON_SERVER)
+  const args = COMMANDS[name](w)
+  const isSpoiled = w.chance(0.04) && !NOT_SPOILED.includes(name) && !isCalm(args[0])
+  return [w.chance(0.1) ? name.toUpperCase() : name, ...(isSpoiled ? spoiled(w, args) : args)]
+}
+
+/** What scripts may call, or may not, and whose answer has an order. Not WAIT: since 7.2 they may. */
+const FROM_SCRIPTS = ['publish', 'spublish', 'ping', 'echo', 'reset', 'select', 'subscribe']
+
+/** A command for a script to run. @param {Words} w @returns {Word[]} */
+export const commandForScript = (w) => {
+  if (w.chance(0.01)) return [w.pick(UNKNOWN)]
+  const name = w.pick(w.chance(0.9) ? NAMES_ON_KEYS : FROM_SCRIPTS)
+  const args = (COMMANDS[name] ?? SUBSCRIBING[name])(w)
+  return [
+    name,
+    ...(w.chance(0.03) && !NOT_SPOILED.includes(name) && !isCalm(args[0]) ? spoiled(w, args) : args),
+  ]
+}
