@@ -5,11 +5,11 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 /**
- * What a package costs its users, in bytes and files: what it weighed at the last look, and about 3 % more. Core was to
- * be 250,000 packed, and 72,000 gzipped: that is above it without any Lua (decision 0036).
+ * What a package costs its users, in bytes and files: what it weighed at the last look, and about 3 % more. Core packed
+ * has its limit by decision, and weighed 248,700; gzipped it weighed 95,400. Decision 0036 says what 72,000 would take.
  */
 export const LIMITS = {
-  '@holdfast/core': { packed: 250_000, unpacked: 957_000, files: 25, gzipped: 93_500 },
+  '@holdfast/core': { packed: 250_000, unpacked: 972_000, files: 25, gzipped: 96_000 },
   '@holdfast/waiter': { packed: 19_400, unpacked: 66_100, files: 8 },
   '@holdfast/watchdog': { packed: 23_200, unpacked: 77_200, files: 8 },
   '@holdfast/nestjs': { packed: 10_700, unpacked: 39_000, files: 8 },
