@@ -7,7 +7,13 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 const EVERY_CLIENT = '--every-client'
 /** What tests bring about, hundreds of times: a failure would drown in it. Who listens for a warning still hears it. */
-const PROVOKED = ['ExperimentalWarning', 'HOLDFAST_LOST', 'HOLDFAST_BARE_CALLS', 'HOLDFAST_UNREACHABLE']
+const PROVOKED = [
+  'ExperimentalWarning',
+  'HOLDFAST_LOST',
+  'HOLDFAST_BARE_CALLS',
+  'HOLDFAST_HOLD_OUTLIVES_CONTEXT',
+  'HOLDFAST_UNREACHABLE',
+]
 const WORKERS_CHOSEN = /^(-w|--maxWorkers|-i|--runInBand)(=|$)|^-w\d/
 
 /** @type {import('node:child_process').ChildProcess | undefined} */

@@ -48,7 +48,7 @@ async function run<J extends Job, R>(
   options: LockedOptions<J>,
   { job, token, signal }: Call<J>,
 ): Promise<R> {
-  const { onConflict = 'delay', leaseMs, delayMs } = options
+  const { onConflict = 'delay', leaseMs, renew, delayMs } = options
   const waitMs = options.waitMs ?? (onConflict === 'wait' ? undefined : 0)
   let isInside = false as boolean
   const work = (hold: LockHold): Promise<R> | R => {
@@ -56,7 +56,7 @@ async function run<J extends Job, R>(
     return processor(job, token, signal ? AbortSignal.any([hold.signal, signal]) : hold.signal, hold)
   }
   try {
-    return await lockOf(job, options).withLock(work, { waitMs, leaseMs, signal })
+    return await lockOf(job, options).withLock(work, { waitMs, leaseMs, renew, signal })
   } catch (error) {
     // The processor's errors are its own, even if another lock was busy for it.
     if (!isInside && onConflict === 'delay' && isConflict(error)) {

@@ -27,8 +27,13 @@ export interface ConflictOptions<J> {
   readonly delayMs?: number | ((job: J) => number) | undefined
   /** How long a job waits in the worker before it counts as a conflict. Default: 0; with `wait`: no limit. */
   readonly waitMs?: number | undefined
-  /** The lease, not renewed: Redis frees the lock after it in any case. Default: renewed by the watchdog. */
+  /**
+   * The lease. Not renewed, unless `renew` is true: Redis frees the lock after it in any case. Default: renewed by the
+   * watchdog.
+   */
   readonly leaseMs?: number | undefined
+  /** Whether the watchdog renews a lease of `leaseMs`. Default: only without `leaseMs`. */
+  readonly renew?: boolean | undefined
 }
 
 /** The resource by name: a lock from `getLock`; for several names a multi lock. */
@@ -64,6 +69,7 @@ const LOCKED_OPTIONS: KnownKeys<EveryOption> = {
   delayMs: true,
   waitMs: true,
   leaseMs: true,
+  renew: true,
   locks: true,
   name: true,
   lock: true,
@@ -80,6 +86,7 @@ export function checkLockedOptions(processor: unknown, options: LockedOptions<ne
   }
   check('waitMs', waitMs, isNumber(waitMs) && waitMs >= 0, 'a number of milliseconds, not negative')
   check('leaseMs', leaseMs, isNumber(leaseMs) && leaseMs > 0, 'a number of milliseconds, greater than 0')
+  checkRenew(options)
   if ('lock' in options) {
     check('lock', options.lock, typeof options.lock === 'function', 'a function of the job')
     check('lock', options.lock, !('name' in options || 'locks' in options), 'omitted with locks and name')
@@ -93,6 +100,12 @@ export function checkLockedOptions(processor: unknown, options: LockedOptions<ne
     )
     check('name', name, ['string', 'function'].includes(typeof name), 'a string or a function of the job')
   }
+}
+
+function checkRenew({ renew = true, leaseMs }: ConflictOptions<never>): void {
+  check('renew', renew, typeof renew === 'boolean', 'true or false')
+  const rule = 'left out, or given with a leaseMs: a lease that is not renewed needs a length of its own'
+  check('renew', renew, renew || leaseMs !== undefined, rule)
 }
 
 /** Shorter, and a job would return and conflict as fast as Redis can answer. */

@@ -22,6 +22,8 @@ describe('the arguments of locked', () => {
     ['waitMs', { name: 'a', waitMs: -1 }],
     ['waitMs', { name: 'a', waitMs: '5' }],
     ['leaseMs', { name: 'a', leaseMs: 0 }],
+    ['renew', { name: 'a', leaseMs: 5_000, renew: 'yes' }],
+    ['renew', { name: 'a', renew: false }],
     ['options', { name: 'a', delay: 5 }],
     ['lock', { lock: () => undefined, name: 'a' }],
     ['lock', { lock: () => undefined, locks: {} }],

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { Job, Queue } from 'bullmq'
 import * as bullmq6 from 'bullmq'
 import * as bullmq5 from 'bullmq5'
-import type { LockClient } from '@holdfast/core'
+import type { LockClient, LockHold } from '@holdfast/core'
 import { eventually, signalled } from '../../../core/test/redis/support/harness.js'
 import { locked } from '../../src/index.js'
 import { reaches, useQueues, type Bull, type Data } from './support/queue-rig.js'
@@ -57,6 +57,25 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
     expect(two.attemptsMade).toBe(1)
     expect(two.attemptsStarted).toBeGreaterThan(1)
     expect(two.stacktrace).toEqual([])
+  })
+
+  it('renews a lease of its own length: a job may take longer, and the lease is no longer than that', async () => {
+    const leases: number[] = []
+    const processor = async (_job: Job<Data>, _token: unknown, _signal: unknown, hold: LockHold) => {
+      leases.push(await locks.getLock(hold.lockName).remainTimeToLive())
+      let least = hold.trustedForMs
+      await eventually(() => {
+        const now = hold.trustedForMs
+        const isRenewed = now > least
+        least = Math.min(least, now)
+        return isRenewed
+      })
+      return 'done'
+    }
+    rig.worker(locked(processor, { locks, name, leaseMs: 900, renew: true }))
+    const job = await reaches(await queue.add('long', { resource: 'a' }), 'completed')
+    expect([job.returnvalue, leases.length]).toEqual(['done', 1])
+    expect(leases[0]).toBeLessThanOrEqual(900)
   })
 
   it('asks delayMs for each conflict, with the job', async () => {

@@ -23,7 +23,11 @@ describe('the example', () => {
         stream.on('data', (chunk) => (output += String(chunk)))
       }
       child.once('error', reject)
-      child.once('close', (code) => resolve({ code, output }))
+      child.once('close', (code) => {
+        // Whoever learns from an example must not learn a mistake.
+        if (/\[HOLDFAST_\w+\]/.test(output)) reject(new Error(`${name} was warned:\n${output}`))
+        else resolve({ code, output })
+      })
     })
 
   it(

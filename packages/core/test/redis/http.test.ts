@@ -1,8 +1,15 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { request as openRequest } from 'node:http'
 import { RequestAbortedError, type HttpLocksOptions } from '../../src/http/index.js'
-import { ContextRequiredError, LockTimeoutError, type LockClient } from '../../src/index.js'
+import {
+  ContextRequiredError,
+  LockTimeoutError,
+  type Hold,
+  type LockClient,
+  type LockClientOptions,
+} from '../../src/index.js'
 import { eventually, signalled, useHarness } from './support/harness.js'
+import { useWarnings } from './support/warnings.js'
 import { frameworks, type Handlers, type WebServer } from './support/web-frameworks.js'
 
 const REQUESTS = 200
@@ -77,6 +84,46 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
     over.resolve()
     await main
     expect(ids.size).toBe(3)
+  })
+
+  describe('a handler that leaves its lock held', () => {
+    const CODE = 'HOLDFAST_HOLD_OUTLIVES_CONTEXT'
+    const warnings = useWarnings()
+    const forget = async (onContextEnd: LockClientOptions['onContextEnd']): Promise<[LockClient, Hold]> => {
+      const locks = await harness.client({ onContextEnd, graceMs: 50 })
+      const forgotten = signalled<Hold>()
+      const url = await serve(locks, {
+        forget: async () => {
+          forgotten.resolve(await locks.getLock(harness.name()).lock())
+          return {}
+        },
+      })
+      expect((await post(`${url}/forget/1`)).status).toBe(200)
+      return [locks, await forgotten.promise]
+    }
+
+    it('is told of by default, and the lock stays', async () => {
+      const [, hold] = await forget(undefined)
+      await eventually(() => warnings.of(CODE, harness.name()).length === 1)
+      expect(warnings.of(CODE, harness.name())[0]!.message).toMatch(/a request[^]*Taken: lock\(\)[^]*forget/)
+      expect(await hold.release()).toBe('released')
+    })
+
+    it("is not told of with 'keep', and the lock stays", async () => {
+      const [, hold] = await forget('keep')
+      // Each request has ended then, and its context.
+      await server?.close()
+      server = undefined
+      expect([await hold.release(), await warnings.delivered(CODE, harness.name())]).toEqual(['released', []])
+    })
+
+    it("loses it with 'release': its signal aborts, and the lock is free after graceMs", async () => {
+      const [locks, hold] = await forget('release')
+      await eventually(() => hold.signal.aborted)
+      expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'context-ended' })
+      await eventually(async () => !(await locks.getLock(harness.name()).isLocked()))
+      expect(await warnings.delivered(CODE, harness.name())).toEqual([])
+    })
   })
 
   it(`${REQUESTS} parallel requests: each is an owner of its own, from its beginning to its end`, async () => {
