@@ -45,7 +45,7 @@ const noClient = {
   message: 'Only redis/load-client.ts loads a Redis client.',
 }
 // Entries of core beside its main one: whoever imports one needs nothing but core for it.
-const SUBPATHS = ['decorators', 'http', 'schedule']
+const SUBPATHS = ['decorators', 'http', 'schedule', 'travel']
 const noDependency = {
   regex: '^(?!\\.|node:)',
   message: 'Subpaths of core have structural types, and no dependency.',
@@ -71,7 +71,7 @@ export default tseslint.config(
       'packages/*/build/**',
       '**/node_modules/**',
       'coverage/**',
-      'packages/core/src/redis/lua-sources.ts',
+      'packages/core/src/*/lua-sources.ts',
     ],
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },

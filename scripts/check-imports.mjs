@@ -12,7 +12,9 @@ const packages = fileURLToPath(new URL('../packages', import.meta.url))
 const ROOMS = {
   decorators: 'lock-client locks acquire hold arguments errors runtime',
   http: 'lock-client arguments errors',
-  schedule: 'lock-client client hold scripts redis arguments errors keys runtime',
+  schedule: 'lock-client client hold redis arguments errors keys runtime',
+  travel:
+    'lock-client lock-thread locks acquire protocols client entry diagnostics hold contexts scripts redis arguments errors lock-holder keys runtime',
   'lock-client':
     'lock-thread lock-factory compound synchronizers locks acquire protocols inspect client contexts context redis options arguments events runtime',
   'lock-thread': 'lock-factory compound locks protocols context',

@@ -1,13 +1,15 @@
 // Writes packages/core/src/redis/lua-sources.ts from the .lua files in packages/core/src/scripts, so that neither a bundler
 // nor a published package has to find files at run time. Each text is there once; `compose-lua.ts` puts the scripts
-// together. `--check` only compares, for CI and a test.
+// together. Scripts that one entry alone sends are in a file of that entry, with their parts: who does not use the entry
+// does not load them. `--check` only compares, for CI and a test.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { embeddable, usedBy } from './lua-parts.mjs'
+import { ENTRY_OBJECTS, embeddable, usedBy, withParts } from './lua-parts.mjs'
 
 const folder = fileURLToPath(new URL('../packages/core/src/scripts/', import.meta.url))
-const target = fileURLToPath(new URL('../packages/core/src/redis/lua-sources.ts', import.meta.url))
+const target = (room) =>
+  fileURLToPath(new URL(`../packages/core/src/${room}/lua-sources.ts`, import.meta.url))
 
 const names = readdirSync(folder, { recursive: true })
   .filter((file) => file.endsWith('.lua'))
@@ -46,24 +48,42 @@ for (const [line] of texts.get('batch').matchAll(/^-- transitions .*\n/gm)) {
 
 const literal = (text) =>
   '`' + text.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${') + '`'
-const entries = [...texts].map(([name, lua]) => `  '${name}': ${literal(lua)},`)
+const GENERATED = '// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.\n'
+const isOf = (object, name) => name.startsWith(`${object}/`)
+const isOfEntry = (name) => ENTRY_OBJECTS.some((object) => isOf(object, name))
+
+const entries = [...texts]
+  .filter(([name]) => !isOfEntry(name))
+  .map(([name, lua]) => `  '${name}': ${literal(lua)},`)
 const inBatches = usedBy(texts.get('batch')).map((name) => `'${name}'`)
-const text = `// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
-import { composed } from './compose-lua.js'
+const generated = new Map([
+  [
+    target('redis'),
+    `${GENERATED}import { composed } from './compose-lua.js'
 
 export const luaSources = composed({
 ${entries.join('\n')}
 })
 
 export const inBatches: readonly string[] = [${inBatches.join(', ')}]
-`
+`,
+  ],
+])
+for (const object of ENTRY_OBJECTS) {
+  const scripts = names.filter((name) => isOf(object, name) && !name.endsWith('.part'))
+  const whole = scripts.map((name) => {
+    const lua = withParts(texts.get(name), (part) => texts.get(part))
+    return `  '${name}': ${literal(`-- Holdfast: ${name}\n${lua}`)},`
+  })
+  generated.set(target(object), `${GENERATED}export const ${object}Sources = {\n${whole.join('\n')}\n}\n`)
+}
 
-const present = existsSync(target) ? readFileSync(target, 'utf8') : ''
-if (process.argv.includes('--check')) {
-  if (present !== text) {
-    console.error('lua-sources.ts is stale: run `npm run build`.')
+for (const [file, text] of generated) {
+  const present = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  if (present === text) continue
+  if (process.argv.includes('--check')) {
+    console.error(`${file} is stale: run \`npm run build\`.`)
     process.exit(1)
   }
-} else if (present !== text) {
-  writeFileSync(target, text)
+  writeFileSync(file, text)
 }

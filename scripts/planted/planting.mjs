@@ -1,16 +1,19 @@
 // Where a planted bug goes: into the source that Jest reads, and into the build that the torture runs on.
 import { readFileSync } from 'node:fs'
-import { embeddable, withParts } from '../lua-parts.mjs'
+import { ENTRY_OBJECTS, embeddable, withParts } from '../lua-parts.mjs'
 
 const PACKAGES = new URL('../../packages/', import.meta.url)
-const EMBEDDED_LUA = 'core/src/redis/lua-sources.ts'
 const SCRIPTS = 'core/src/scripts/'
 
 const read = (file) => readFileSync(new URL(file, PACKAGES), 'utf8')
 const isLua = ({ file }) => file.endsWith('.lua')
 
+/** The entry of core that alone sends the script; undefined: core itself. */
+const entryOf = ({ file }) => ENTRY_OBJECTS.find((object) => file.startsWith(`${SCRIPTS}${object}/`))
+
 /** The TypeScript module that a bug changes. Lua reaches a process only as it is embedded in one. */
-export const moduleOf = (bug) => (isLua(bug) ? EMBEDDED_LUA : bug.file)
+export const moduleOf = (bug) =>
+  isLua(bug) ? `core/src/${entryOf(bug) ?? 'redis'}/lua-sources.ts` : bug.file
 
 /** What the compiler makes of that module. The bundles in dist are made of it. */
 export const builtModuleOf = (bug) => moduleOf(bug).replace('/src/', '/build/').replace(/\.ts$/, '.js')
@@ -34,11 +37,11 @@ const replaceOnce = (what, text, bug) => {
 const sourceOf = ({ file }) => withParts(read(file), (name) => read(`${SCRIPTS}${name}.lua`))
 
 /**
- * A script is embedded once, apart from its parts. One with a bug takes its own parts along: the bug may be in one,
+ * A script of core is embedded once, apart from its parts; that of an entry with them. One with a bug takes its own parts along: the bug may be in one,
  * and is to be in this script alone, and in what includes it.
  */
 const replaceEmbedded = (what, text, bug) => {
-  const present = embeddable(read(bug.file))
+  const present = embeddable(entryOf(bug) === undefined ? read(bug.file) : sourceOf(bug))
   if (!text.includes(present)) throw new Error(`${what} has no ${bug.file}: build first`)
   const planted = replaceOnce(bug.file, embeddable(sourceOf(bug)), bug)
   return text.replace(present, () => planted)

@@ -15,6 +15,7 @@ export type LockErrorCode =
   | 'CLIENT_CLOSED'
   | 'REDIS_UNAVAILABLE'
   | 'QUORUM'
+  | 'HANDOVER_GONE'
 
 /** Details common to all errors. */
 export interface LockErrorDetails {
@@ -159,9 +160,10 @@ function permitsInWords({ wanted, free = 0, isMissing }: WaitedPermits): string 
 /**
  * Why a hold was lost. `expired`: its trusted time ran out before a renewal succeeded, or its fixed lease ended.
  * `gone`: Redis reports that this owner does not hold the lock. `forced`: `forceUnlock` was called. `closed`: the
- * client was closed while the lock was held.
+ * client was closed while the lock was held. `context-ended`: the context that took it has ended. `handed-over`: its holder
+ * gave it to a successor, which is a loss for the code that still works under it.
  */
-export type LossReason = 'expired' | 'gone' | 'forced' | 'closed' | 'context-ended'
+export type LossReason = 'expired' | 'gone' | 'forced' | 'closed' | 'context-ended' | 'handed-over'
 
 const LOSS_TEXT: Record<LossReason, string> = {
   expired: 'its lease can no longer be trusted',
@@ -169,6 +171,7 @@ const LOSS_TEXT: Record<LossReason, string> = {
   forced: 'it was released by force',
   closed: 'its client was closed',
   'context-ended': 'the context that took it has ended',
+  'handed-over': 'its holder handed it over',
 }
 
 const STOP_THE_WORK = 'Stop the work that it protects: another caller may be doing it by now.'

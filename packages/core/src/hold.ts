@@ -173,7 +173,8 @@ export class Hold implements LockHold {
 
   /** @internal Holds come from a lock. */
   constructor(
-    private readonly acquisition: HoldOwner,
+    /** @internal */
+    readonly acquisition: HoldOwner,
     renewedMs: number,
     /** @internal Whether `withLock` releases it. */
     readonly ofCallback: boolean,
@@ -308,6 +309,11 @@ export class Hold implements LockHold {
     return this.acquisition.release(this)
   }
 
+  /** @internal Its lock goes to a successor: nothing is left to release. */
+  giveAway(): void {
+    this.isReleased = true
+  }
+
   /** Why the hold was lost; null while it is not. */
   get lossError(): LockLostError | null {
     this.acquisition.session.watchdog.endOverdueTrust()
@@ -338,7 +344,8 @@ export class Hold implements LockHold {
     }
   }
 
-  private throwIfReleased(): void {
+  /** @internal */
+  throwIfReleased(): void {
     if (this.isReleased) {
       throw new NotLockOwnerError(
         this.lockName,

@@ -160,6 +160,17 @@ export function partsOfOwner(owner: string): { clientName: string; threadId: str
   return clientName === undefined || threadId === undefined ? undefined : { clientName, threadId }
 }
 
+const TRAVELLER = /^handover~[\da-f]{32}:1$/
+
+/** The owner field of a lock that was handed over and is not adopted yet. @param id 32 random hexadecimal digits */
+export function handedOverOwner(id: string): string {
+  return `handover~${id}:1`
+}
+
+export function isHandedOver(owner: string): boolean {
+  return TRAVELLER.test(owner)
+}
+
 const GLOB = /[*?[\]^\\-]/g
 
 /** The SCAN pattern for lock names behind a literal prefix. */

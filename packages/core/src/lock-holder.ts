@@ -1,5 +1,5 @@
 import { foreign } from './runtime/format-value.js'
-import { partsOfOwner } from './keys.js'
+import { isHandedOver, partsOfOwner } from './keys.js'
 
 /** The holder of a lock as of Redis's last reply. All durations in milliseconds. */
 export interface LockHolder {
@@ -27,6 +27,8 @@ export interface LockHolder {
   readonly others?: number
   /** A string lock of another library (`foreignLocks`): `owner` is its text, at most 200 bytes of it. */
   readonly foreign?: true
+  /** The lock was handed over (`@holdfast/core/travel`) and is not adopted yet: nobody acts under it. */
+  readonly handedOver?: true
 }
 
 /** The longest possible owner: client name, random suffix and thread. */
@@ -55,22 +57,34 @@ export function lockHolder({
 }: HolderFacts): LockHolder {
   const isOurs = !isForeign && facts.owner.length <= LONGEST_OWNER
   const parts = isOurs ? partsOfOwner(facts.owner) : undefined
+  const handedOver = isOurs && isHandedOver(facts.owner)
   return {
     ...facts,
-    owner: parts ? facts.owner : foreign(facts.owner),
+    owner: parts ? facts.owner : foreign(handedOver ? withoutSecret(facts.owner) : facts.owner),
     ...parts,
     ...(facts.leaseLeftMs > longestLeaseMs && { longestLeaseMs }),
     ...(heldForMs !== undefined && { heldForMs }),
     ...(traceparent !== undefined && { traceparent }),
     ...(others > 0 && { others }),
     ...(isForeign && { foreign: true as const }),
+    ...(handedOver && { handedOver }),
   }
 }
+
+/** Who is refused is told, and logs, who has the lock: not the right to it. */
+function withoutSecret(owner: string): string {
+  return `${owner.slice(0, 17)}…`
+}
+
+const ON_ITS_WAY = 'handed over, not yet adopted'
 
 /**
  * As `orders-7f9-12 (thread 42)`; the whole owner if it is not in Holdfast's form; `another library ("4f3a")`.
  */
-export function nameOf({ owner, clientName, threadId, foreign: isForeign }: LockHolder): string {
+export function nameOf({ owner, clientName, threadId, foreign: isForeign, handedOver }: LockHolder): string {
+  if (handedOver) {
+    return `nobody (${ON_ITS_WAY})`
+  }
   if (isForeign) {
     return `another library (${JSON.stringify(owner)})`
   }
@@ -82,7 +96,7 @@ export function holderInWords(holder: LockHolder): string {
   const { heldForMs, heldForAtLeastMs, leaseLeftMs, longestLeaseMs, others = 0 } = holder
   const bound =
     Math.round(heldForAtLeastMs) > 0 ? `has held it for at least ${spoken(heldForAtLeastMs)}` : 'holds it'
-  const howLong = heldForMs === undefined ? bound : `has held it for ${spoken(heldForMs)}`
+  const told = heldForMs === undefined ? bound : `has held it for ${spoken(heldForMs)}`
   const besides = others > 0 ? `, and ${others} other${others === 1 ? '' : 's'} with it` : ''
   const lease = leaseLeftMs < 0 ? 'its lease does not expire' : `${spoken(leaseLeftMs)} of lease left`
   const doubt =
@@ -90,7 +104,8 @@ export function holderInWords(holder: LockHolder): string {
       ? ''
       : `, longer than any lease of this client (${spoken(longestLeaseMs)}): the holder asked for more, or the clock of ` +
         'Redis was set back'
-  return `${nameOf(holder)} ${howLong}${besides}, ${lease}${doubt}`
+  const who = holder.handedOver ? ON_ITS_WAY : `${nameOf(holder)} ${told}`
+  return `${who}${besides}, ${lease}${doubt}`
 }
 
 /** A duration as people say it: 850 ms, 12.3 s, 17 s, 5 min 3 s. */

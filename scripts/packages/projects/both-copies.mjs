@@ -11,6 +11,7 @@ const PACKAGES = [
   '@holdfast/core/decorators',
   '@holdfast/core/http',
   '@holdfast/core/schedule',
+  '@holdfast/core/travel',
   'holdfast',
   '@holdfast/watchdog',
   '@holdfast/waiter',

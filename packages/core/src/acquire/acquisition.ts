@@ -88,7 +88,7 @@ export class Acquisition
   private isSaidForced = false
   private context: Context | null = null
   private siblings: SiblingMutex | null = null
-  private publication: HoldPublication | null = null
+  publication: HoldPublication | null = null
 
   constructor(
     readonly session: Session,
@@ -515,7 +515,7 @@ export class Acquisition
    * Renewal stops before the command is sent, whatever its outcome: no renewal can outlive the last hold.
    * @param now the time, if the caller has read the clock
    */
-  private end(hold: Hold, now?: number): void {
+  end(hold: Hold, now?: number): void {
     this.levels = withoutLevel(this.levels, hold)
     if (this.levelCount > 0) {
       this.renewedMs = longestRenewal(this.levels)

@@ -20,7 +20,8 @@ export class FencedProtocol extends ReentrantProtocol {
     session: Session,
     lockName: string,
     foreignLocks: ForeignRule,
-    private readonly rule: TokenRule,
+    /** How its tokens are counted. */
+    readonly rule: TokenRule,
   ) {
     super(session, lockName, foreignLocks)
     this.tokenKey = tokenKey(this.key)

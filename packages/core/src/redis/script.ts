@@ -14,22 +14,21 @@ export interface Script {
 }
 
 /** Text and hash are created on first use: a process uses few of the scripts it loads. */
-class EmbeddedScript implements Script {
-  readonly name: keyof typeof luaSources
+class EmbeddedScript<N extends string> implements Script {
   readonly inBatches: boolean
   private text: string | null = null
   private hash: string | null = null
 
   constructor(
-    name: keyof typeof luaSources,
+    private readonly sources: Readonly<Record<N, string>>,
+    readonly name: N,
     readonly canAnswer: Shape,
   ) {
-    this.name = name
     this.inBatches = inBatches.includes(name)
   }
 
   get lua(): string {
-    return (this.text ??= luaSources[this.name])
+    return (this.text ??= this.sources[this.name])
   }
 
   get sha1(): string {
@@ -38,5 +37,14 @@ class EmbeddedScript implements Script {
 }
 
 export function defineScript(name: keyof typeof luaSources, canAnswer: Shape): Script {
-  return new EmbeddedScript(name, canAnswer)
+  return new EmbeddedScript(luaSources, name, canAnswer)
+}
+
+/** A script of an entry beside the main one: its text comes with the entry. */
+export function defineEntryScript<N extends string>(
+  sources: Readonly<Record<N, string>>,
+  name: N,
+  canAnswer: Shape,
+): Script {
+  return new EmbeddedScript(sources, name, canAnswer)
 }

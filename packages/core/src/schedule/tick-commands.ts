@@ -1,12 +1,5 @@
 import { untilKnown } from '../redis/until-known.js'
-import {
-  begin,
-  finish,
-  miss,
-  type BeginReply,
-  type FinishCommand,
-  type ScheduleCommand,
-} from '../scripts/schedule.js'
+import { begin, finish, miss, type BeginReply, type FinishCommand, type ScheduleCommand } from './scripts.js'
 import type { Session } from '../client/session.js'
 
 /** Records the ticks of one schedule in Redis; each command is retried until its outcome is known. */

@@ -1,6 +1,6 @@
 import type { LockClient } from '../lock-client.js'
 import { ticksKey } from '../keys.js'
-import { read, type KeptTick, type ScheduleCommand } from '../scripts/schedule.js'
+import { read, type KeptTick, type ScheduleCommand } from './scripts.js'
 import type { Session } from '../client/session.js'
 import { checkClient } from '../arguments/validate.js'
 

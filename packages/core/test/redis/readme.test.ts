@@ -119,6 +119,7 @@ const PAGES: Record<string, Page> = {
     prints: /^$/,
   },
   'docs/fair-lock.md': { given: 'const work = async () => console.log(1)', prints: TWICE },
+  'docs/handover.md': { prints: /^order 42 paid\norder 42 shipped\n$/ },
   'docs/multi-lock.md': { prints: /^\[ 'account:1', 'account:2' \]\n$/ },
   'docs/non-reentrant-lock.md': {
     given: 'const work = async () => undefined',

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { Engine } from '../../src/engine/engine.js'
 import { AccessRules } from '../../src/engine/permissions.js'
 import { ErrorReply, OK } from '../../src/engine/reply.js'
-import { luaSources } from '../../../core/src/redis/lua-sources.js'
+import { allLuaSources } from '../../../core/test/redis/support/all-lua-sources.js'
 
 function started() {
   const time = { ms: 1_000_000 }
@@ -183,7 +183,7 @@ describe('scripts', () => {
 
   it('compile, all of Holdfast', () => {
     const { engine } = started()
-    const answers = Object.values(luaSources).map((text) => engine.command(['script', 'load', text]))
+    const answers = Object.values(allLuaSources).map((text) => engine.command(['script', 'load', text]))
     expect(answers.every((answer) => /^[0-9a-f]{40}$/.test(answer as string))).toBe(true)
   })
 

@@ -5,7 +5,7 @@ import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { portOf } from '../../../src/redis/open-port.js'
 import { ScriptRunner } from '../../../src/redis/script-runner.js'
 import { USUAL_ITEMS } from '../../../src/redis/batch.js'
-import { luaSources } from '../../../src/redis/lua-sources.js'
+import { allLuaSources } from './all-lua-sources.js'
 import { backgroundRuntime } from '../../../src/runtime/runtime.js'
 import { carrierOf, connectionTo } from './carrier.js'
 import { eventually } from './harness.js'
@@ -39,7 +39,7 @@ export class Rig {
   async begin(): Promise<void> {
     this.tests += 1
     await this.admin.flushall()
-    await Promise.all(Object.values(luaSources).map((lua) => this.admin.script('LOAD', lua)))
+    await Promise.all(Object.values(allLuaSources).map((lua) => this.admin.script('LOAD', lua)))
   }
 
   /** The name of every connection of one test, by which the leftovers of it are told from those of others. */

@@ -1,6 +1,7 @@
 import type { ScriptRunner } from '../redis/script-runner.js'
-import { defineScript } from '../redis/script.js'
+import { defineEntryScript } from '../redis/script.js'
 import { numberFrom, numbers, yesOrNo, parts, texts } from '../redis/shapes.js'
+import { scheduleSources } from './lua-sources.js'
 
 /** One schedule: the lock of its name, and its ticks in the same slot. */
 export interface ScheduleCommand {
@@ -14,7 +15,7 @@ const TICKS_TTL_MS = '34560000000'
 /** The oldest make room. */
 const TICKS_KEPT = '100'
 
-export const beginScript = defineScript('schedule/begin', numbers(1, numberFrom(1, 6)))
+export const beginScript = defineEntryScript(scheduleSources, 'schedule/begin', numbers(1, numberFrom(1, 6)))
 
 export interface BeginCommand extends ScheduleCommand {
   readonly owner: string
@@ -57,7 +58,7 @@ function parseBegun(reply: unknown): BeginReply {
   }
 }
 
-export const finishScript = defineScript('schedule/finish', yesOrNo)
+export const finishScript = defineEntryScript(scheduleSources, 'schedule/finish', yesOrNo)
 
 export interface FinishCommand extends ScheduleCommand {
   readonly owner: string
@@ -74,7 +75,7 @@ export function finish(runner: ScriptRunner, command: FinishCommand): Promise<bo
   return runner.run({ script: finishScript, keys: [key, ticksKey], args, parse: wasNoted, lockName })
 }
 
-export const missScript = defineScript('schedule/miss', yesOrNo)
+export const missScript = defineEntryScript(scheduleSources, 'schedule/miss', yesOrNo)
 
 /** False: the tick is known of already. */
 export function miss(
@@ -90,7 +91,7 @@ function wasNoted(reply: unknown): boolean {
   return Number(reply) === 1
 }
 
-export const readScript = defineScript('schedule/read', parts(texts, texts))
+export const readScript = defineEntryScript(scheduleSources, 'schedule/read', parts(texts, texts))
 
 /** What Redis keeps of a tick; times in ms of its clock. */
 export interface KeptTick {

@@ -1,0 +1,6 @@
+export { handOver } from './hand-over.js'
+export type { HandOverOptions } from './hand-over.js'
+export { adopt } from './adopt.js'
+export type { AdoptOptions } from './adopt.js'
+export { revoke } from './revoke.js'
+export { HandoverGoneError } from './handover-gone-error.js'

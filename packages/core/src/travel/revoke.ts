@@ -1,0 +1,44 @@
+import { Acquisition } from '../acquire/acquisition.js'
+import { ALONE } from '../entry/entry-command.js'
+import type { LockClient } from '../lock-client.js'
+import type { LockThread } from '../lock-thread.js'
+import type { LockProtocol } from '../protocols/lock-protocol.js'
+import type { Session } from '../client/session.js'
+import { checkClient } from '../arguments/validate.js'
+import { travellerOf } from './handover-token.js'
+
+/**
+ * Gives a lock that was handed over back before anybody has adopted it: releases it and wakes its waiters. Waits for
+ * Redis's reply, at most `unavailableTimeoutMs`. For a token that reached nobody, as when the queue refused the job.
+ * @param locks a client of the Redis and with the `keyPrefix` of the hand-over, or a thread of one
+ * @returns false: there was nothing to give back. The lock was adopted, and its adopter keeps it, or its `keepMs` was over
+ * @throws InvalidArgumentError the token is none, or of another `keyPrefix`; RedisUnavailableError no reply: it is sent
+ *   again in the background, and the lock is free when its `keepMs` is over; ClientClosedError
+ */
+export async function revoke(locks: LockClient | LockThread, token: string): Promise<boolean> {
+  checkClient('locks', locks)
+  const { lock, owner } = travellerOf(locks, token)
+  const { session, protocol } = lock
+  session.assertOpen(lock.name)
+  return giveBackTraveller(session, protocol, owner)
+}
+
+/** Releases the lock under the name that stands for its token, as if an acquisition of this client had that name. */
+export async function giveBackTraveller(
+  session: Session,
+  protocol: LockProtocol,
+  owner: string,
+): Promise<boolean> {
+  const named = Object.create(protocol, { ownerOf: { value: () => owner } }) as LockProtocol
+  const acquisition = new Acquisition(session, named, null, ALONE)
+  const { field } = acquisition
+  field.given()
+  const release = field.releaseUntilKnown({ levelCount: 0 }, session.options.unavailableTimeoutMs)
+  session.background.run(release)
+  try {
+    return (await release).kind === 'released'
+  } catch (error) {
+    void acquisition.giveBack()
+    throw error
+  }
+}
