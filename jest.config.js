@@ -123,8 +123,7 @@ const LEFT_TO_CLIENTS = [
 const OF_IOREDIS = [
   '/packages/(testing|faults|bullmq|otel|redlock|redis-semaphore)/',
   'ioredis-',
-  'cluster',
-  'sentinel',
+  'sentinel-switch',
   'eviction',
   'readme',
   'iovalkey',

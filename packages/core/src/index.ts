@@ -50,6 +50,13 @@ export type { Clock, Runtime } from './runtime/runtime.js'
 export type { IoredisClient, IoredisScripting } from './redis/ioredis/client.js'
 export type { IoredisCluster, IoredisNode } from './redis/ioredis/cluster.js'
 export type { NodeRedisClient, NodeRedisScripting } from './redis/node-redis/client.js'
+export type {
+  NodeRedisCluster,
+  NodeRedisClusterNode,
+  NodeRedisOfSeveral,
+  NodeRedisPool,
+  NodeRedisSentinel,
+} from './redis/node-redis/several.js'
 export type { RedisTarget } from './redis/open-port.js'
 export type { RedisSource } from './redis/redis-source.js'
 export {

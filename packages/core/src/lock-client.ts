@@ -25,6 +25,7 @@ import { portOf, refusalOfScripts, untilReady, type RedisTarget } from './redis/
 import type { IoredisClient } from './redis/ioredis/client.js'
 import type { IoredisCluster } from './redis/ioredis/cluster.js'
 import type { NodeRedisClient } from './redis/node-redis/client.js'
+import type { NodeRedisOfSeveral } from './redis/node-redis/several.js'
 import type { RedisPort } from './redis/redis-port.js'
 import { sourceIn, type RedisSource } from './redis/redis-source.js'
 import { shutDown } from './client/shutdown.js'
@@ -61,7 +62,7 @@ export class LockClient {
    * @throws InvalidArgumentError
    */
   constructor(
-    redis: IoredisClient | IoredisCluster | NodeRedisClient | RedisSource,
+    redis: IoredisClient | IoredisCluster | NodeRedisClient | NodeRedisOfSeveral | RedisSource,
     options?: LockClientOptions,
   )
   /** @internal */

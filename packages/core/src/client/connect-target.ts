@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../errors.js'
 import { isPlainObject } from '../runtime/plain-object.js'
-import type { PortOptions } from '../redis/ioredis/cluster-port.js'
+import type { PortOptions } from '../redis/port-options.js'
 import { connectPort, isClient, type RedisTarget } from '../redis/open-port.js'
 import type { RedisPort } from '../redis/redis-port.js'
 import { unusableOptions } from '../redis/unusable-client.js'

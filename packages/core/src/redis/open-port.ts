@@ -5,11 +5,22 @@ import { lastsForGood, troubleInWords } from './connection-trouble.js'
 import { cannotConnect, connectionEnded, notSent, refusal } from './failures.js'
 import { isIoredisClient } from './ioredis/client.js'
 import { isIoredisCluster } from './ioredis/cluster.js'
-import { IoredisClusterPort, type PortOptions } from './ioredis/cluster-port.js'
+import { IoredisClusterPort } from './ioredis/cluster-port.js'
 import { IoredisPort } from './ioredis/port.js'
 import { loadIoredis, loadIovalkey, loadNodeRedis, type NodeRedis } from './load-client.js'
 import { isNodeRedisClient, OwnNodeRedis } from './node-redis/client.js'
+import { NodeRedisClusterPort } from './node-redis/cluster-port.js'
+import { poolOrigin, sentinelOrigin } from './node-redis/origins.js'
+import { OwnCarrier } from './node-redis/own-carrier.js'
 import { NodeRedisPort } from './node-redis/port.js'
+import {
+  isNodeRedisCluster,
+  isNodeRedisOfSeveral,
+  isNodeRedisSentinel,
+  keyPrefixOf,
+  type NodeRedisOfSeveral,
+} from './node-redis/several.js'
+import type { PortOptions } from './port-options.js'
 import type { RedisPort } from './redis-port.js'
 import { sourceIn } from './redis-source.js'
 import { olderThanSupported, unusableClient } from './unusable-client.js'
@@ -32,6 +43,9 @@ export function portOf(client: unknown, options: PortOptions): RedisPort {
   if (isNodeRedisClient(client)) {
     return new NodeRedisPort(client, null, options.background)
   }
+  if (isNodeRedisOfSeveral(client)) {
+    return portOfSeveral(client, options)
+  }
   const rule = unusableClient(client)
   if (rule !== null) {
     throw new InvalidArgumentError('redis', client, rule)
@@ -46,9 +60,19 @@ export function portOf(client: unknown, options: PortOptions): RedisPort {
   return new IoredisPort(client, false, options.background)
 }
 
+/** Over connections of our own, with the options of the client's. */
+function portOfSeveral(client: NodeRedisOfSeveral, options: PortOptions): RedisPort {
+  if (isNodeRedisCluster(client)) {
+    return new NodeRedisClusterPort(client, options)
+  }
+  const origin = isNodeRedisSentinel(client) ? sentinelOrigin(client) : poolOrigin(client)
+  const carrier = new OwnCarrier(options.background, origin)
+  return new NodeRedisPort(carrier, carrier, options.background, keyPrefixOf(client))
+}
+
 /** Opens a connection unless the target is a client already. @throws InvalidArgumentError */
 export async function connectPort(target: RedisTarget, options: PortOptions): Promise<RedisPort> {
-  if (isNodeRedisClient(target)) {
+  if (isNodeRedisClient(target) || isNodeRedisOfSeveral(target)) {
     if (!target.isOpen) {
       // node-redis requires an explicit connect(). Its result arrives as events.
       target.connect().catch(() => undefined)
@@ -65,6 +89,7 @@ export async function connectPort(target: RedisTarget, options: PortOptions): Pr
 export function isClient(given: unknown): given is object {
   return (
     isNodeRedisClient(given) ||
+    isNodeRedisOfSeveral(given) ||
     isIoredisCluster(given) ||
     isIoredisClient(given) ||
     sourceIn(given) !== null ||

@@ -24,20 +24,14 @@ export function withoutScripting(value: unknown): string | null {
 export function unusableClient(value: unknown): string | null {
   const other = withoutScripting(value)
   const client = (value ?? {}) as Like
-  // Only a single-connection client, since node-redis 5.1, counts its sockets.
+  // Only a client of one connection, since node-redis 5.1, counts its sockets.
   if (other !== null || typeof client.evalSha !== 'function' || typeof client.socketEpoch === 'number') {
     return other
   }
-  if (typeof client.nodeClient === 'function') {
-    return insteadOf('createCluster')
-  }
-  if (typeof client.getSentinelNode === 'function') {
-    return insteadOf('createSentinel')
-  }
-  if (typeof client.execute === 'function') {
-    return insteadOf('createClientPool')
-  }
-  return typeof client.isReady === 'boolean' ? olderThanSupported('a client') : insteadOf('legacy')
+  const isKnown = ['nodeClient', 'getSentinelNode', 'execute'].some((name) => name in client)
+  return isKnown || typeof client.isReady === 'boolean'
+    ? olderThanSupported('a client')
+    : "a client from createClient: node-redis's legacy() is not supported"
 }
 
 /** Options that ioredis would silently accept, to connect to localhost. @returns as unusableClient */
@@ -46,10 +40,10 @@ export function unusableOptions(options: object): string | null {
     return 'options of ioredis, iovalkey or node-redis: `addresses` is an option of Valkey GLIDE, which is not supported'
   }
   if ('sentinelRootNodes' in options) {
-    return insteadOf('createSentinel')
+    return madeBy('createSentinel')
   }
   if ('rootNodes' in options) {
-    return insteadOf('createCluster')
+    return madeBy('createCluster')
   }
   return null
 }
@@ -59,6 +53,6 @@ export function olderThanSupported(what: string): string {
   return `${what} of node-redis ${NODE_REDIS_VERSIONS}, or of ioredis 5 or 6: this is an older node-redis`
 }
 
-function insteadOf(kind: string): string {
-  return `a client of one connection, from createClient: node-redis's ${kind} is not supported`
+function madeBy(kind: string): string {
+  return `a client, or a URL: these are options of node-redis's ${kind}, whose client can be given`
 }

@@ -543,8 +543,14 @@ describe('what LockClient is built on', () => {
 
   it.each([
     [{ addresses: [{ host: 'localhost' }] }, '`addresses` is an option of Valkey GLIDE'],
-    [{ rootNodes: [{ url: 'redis://localhost' }] }, "node-redis's createCluster"],
-    [{ name: 'primary', sentinelRootNodes: [] }, "node-redis's createSentinel"],
+    [
+      { rootNodes: [{ url: 'redis://localhost' }] },
+      "these are options of node-redis's createCluster, whose client can be given",
+    ],
+    [
+      { name: 'primary', sentinelRootNodes: [] },
+      "these are options of node-redis's createSentinel, whose client can be given",
+    ],
   ])('connect refuses the options %p, with which ioredis would go to localhost', async (target, named) => {
     await expectRefused(() => LockClient.connect(target), 'target', `{ ${Object.keys(target)[0]!}`)
     await expect(LockClient.connect(target)).rejects.toThrow(named)

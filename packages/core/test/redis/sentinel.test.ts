@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { RedisSentinels, type RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../src/index.js'
+import { carrierOfSeveral, onNodeRedis } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { BELIEVES, belief, failureOf, nextLoss } from './support/losses.js'
 import { soon } from './support/rig.js'
@@ -11,8 +12,8 @@ const NAME = 'order:42'
 const PATIENT = { unavailableTimeoutMs: 60_000, resyncInterval: 60_000, bareCalls: 'allow' } as const
 const FAIL_OVER_MS = 15_000
 
-/** ioredis finds the primary; Holdfast knows nothing of it. */
-describe('behind ioredis’s own Sentinel support', () => {
+/** The client finds the primary. */
+describe('behind the client’s own Sentinel support', () => {
   let group: RedisSentinels
   const closers: (() => unknown)[] = []
 
@@ -32,11 +33,12 @@ describe('behind ioredis’s own Sentinel support', () => {
       name: group.name,
       sentinelRetryStrategy: () => 50,
       disconnectTimeout: 50,
+      lazyConnect: onNodeRedis,
       ...redisOptions,
     })
     redis.on('error', () => undefined)
     closers.push(() => redis.disconnect())
-    const client = await LockClient.connect(redis, { ...PATIENT, ...options })
+    const client = await LockClient.connect(carrierOfSeveral(redis), { ...PATIENT, ...options })
     closers.push(() => client.close({ graceMs: 0 }))
     return client
   }

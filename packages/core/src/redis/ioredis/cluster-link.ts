@@ -1,22 +1,14 @@
 import type { PublishCommand } from '../announcement.js'
+import type { LinkEvents, MessageLink } from '../cluster/view.js'
 import { duplicateForOnce, endConnection, type IoredisClient } from './client.js'
 import { nodeKey, type IoredisNode } from './cluster.js'
 
-export interface LinkEvents {
-  readonly message: (topic: string, payload: string) => void
-  /** Slots have left the node, and their subscriptions with them. */
-  readonly moved: () => void
-  /** The connection has ended, for good. */
-  readonly ended: () => void
-}
-
 /**
- * A connection for messages from one node of a cluster. It never reconnects: its topics may have moved. One for
- * sharded messages carries no others, because in RESP2 the client takes the last unsubscription of one kind for the
- * end of both.
+ * A connection for messages from one node of a cluster. One for sharded messages carries no others, because in RESP2
+ * ioredis takes the last unsubscription of one kind for the end of both.
  */
-export class ClusterLink {
-  readonly nodeKey: string
+export class IoredisClusterLink implements MessageLink {
+  readonly place: string
   private readonly connection: IoredisClient
 
   constructor(
@@ -24,7 +16,7 @@ export class ClusterLink {
     private readonly command: PublishCommand,
     events: LinkEvents,
   ) {
-    this.nodeKey = nodeKey(node)
+    this.place = nodeKey(node)
     this.connection = duplicateForOnce(node)
     this.connection.on(command === 'SPUBLISH' ? 'smessage' : 'message', events.message)
     this.connection.on('moved', events.moved)

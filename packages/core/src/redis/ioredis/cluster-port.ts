@@ -1,59 +1,58 @@
-import { isEndOfRedirections, QUEUED } from '../failures.js'
-import type { Runtime } from '../../runtime/runtime.js'
+import { isEndOfRedirections } from '../failures.js'
 import type { PublishCommand } from '../announcement.js'
-import { nodeKey, ownerOf, primaryAt, type IoredisCluster, type IoredisNode } from './cluster.js'
-import { IoredisClusterMessages } from './cluster-messages.js'
+import { ClusterMessages } from '../cluster/messages.js'
+import { ClusterPrimaries } from '../cluster/primaries.js'
+import { PublishChoice } from '../cluster/publish-choice.js'
+import { nodeKey, primaryAt, type IoredisCluster, type IoredisNode } from './cluster.js'
+import { IoredisClusterView } from './cluster-view.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
 import { IoredisAcknowledged } from './acknowledged.js'
-import { ClusterPrimaries } from './cluster-primaries.js'
-import { hashSlot } from '../hash-slot.js'
 import type { KeyScan } from '../key-scan.js'
 import { Listeners } from '../listeners.js'
+import type { PortOptions } from '../port-options.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
-
-const ASK_AGAIN_MS = 200
-
-export interface PortOptions {
-  readonly shardedPubSub: 'auto' | 'on' | 'off'
-  /** Its timers do not keep the process alive. */
-  readonly background: Runtime
-}
 
 /** RedisPort over an ioredis Cluster, which follows MOVED and ASK; the rest is done here. */
 export class IoredisClusterPort implements RedisPort {
   connectionEpoch = 0
   readonly advice = ''
-  publishCommand: PublishCommand | null = null
   readonly keyPrefix: string
-  readonly messages: IoredisClusterMessages
-  private readonly runtime: Runtime
+  readonly messages: ClusterMessages
   private readonly sender: Sender
+  private readonly view: IoredisClusterView
+  private readonly choice: PublishChoice
   private readonly acknowledged = new IoredisAcknowledged(() => this.primaries.lookAround())
   private readonly listeners = new Listeners()
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
   private readonly primaries: ClusterPrimaries
   private readonly troubles: ConnectionTrouble
   private readonly nodes = new Map<IoredisNode, () => void>()
-  private isAsking = false
-  private askAgain: { cancel(): void } | null = null
-  private closed = false
 
   constructor(
     private readonly cluster: IoredisCluster,
     { shardedPubSub, background }: PortOptions,
   ) {
-    this.runtime = background
     this.keyPrefix = cluster.options.keyPrefix ?? ''
     this.sender = plainSender(cluster)
-    const { slotOf } = this
-    this.messages = new IoredisClusterMessages({
-      cluster,
-      slotOf,
+    this.view = new IoredisClusterView(cluster)
+    this.choice = new PublishChoice({
       runtime: background,
-      publishCommand: () => this.publishCommand,
+      shardedPubSub,
+      ask: () => cluster.nodes('master')[0]?.pubsub('SHARDNUMSUB') ?? null,
+      isErrorReply: isReplyError,
+      onChosen: () => {
+        this.messages.follow()
+        this.listeners.tell()
+      },
     })
-    this.primaries = new ClusterPrimaries(background, cluster, slotOf, (verdict) =>
+    this.messages = new ClusterMessages({
+      cluster: this.view,
+      runtime: background,
+      publishCommand: () => this.choice.command,
+      isErrorReply: isReplyError,
+    })
+    this.primaries = new ClusterPrimaries(background, this.view, isReplyError, (verdict) =>
       this.primaryListeners.tell(verdict),
     )
     this.troubles = new ConnectionTrouble(cluster, 'ioredis', () => this.listeners.tell())
@@ -63,10 +62,11 @@ export class IoredisClusterPort implements RedisPort {
     cluster.on('ready', this.onChange)
     cluster.on('end', this.onChange)
     cluster.nodes('all').forEach(this.onNode)
-    if (shardedPubSub !== 'auto') {
-      this.publishCommand = shardedPubSub === 'on' ? 'SPUBLISH' : 'PUBLISH'
-    }
     this.onChange()
+  }
+
+  get publishCommand(): PublishCommand | null {
+    return this.choice.command
   }
 
   get trouble(): Error | undefined {
@@ -89,14 +89,14 @@ export class IoredisClusterPort implements RedisPort {
     return this.listeners.add(listener)
   }
 
-  readonly slotOf = (key: string): number => hashSlot(key)
+  readonly slotOf = (key: string): number => this.view.slotOf(key)
 
   onPrimary(listener: PrimaryListener): () => void {
     return this.primaryListeners.add(listener)
   }
 
   acknowledgedAt(key: string, place?: string): AcknowledgedConnection | null {
-    const node = primaryAt(this.cluster, place ?? ownerOf(this.cluster, this.slotOf(key)))
+    const node = primaryAt(this.cluster, place ?? this.view.ownerOf(this.slotOf(key)))
     if (!node) {
       this.primaries.lookAround()
     }
@@ -130,8 +130,7 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   async close(): Promise<void> {
-    this.closed = true
-    this.askAgain?.cancel()
+    this.choice.close()
     this.cluster.off('+node', this.onNode)
     this.cluster.off('-node', this.onNodeGone)
     this.cluster.off('close', this.onBreak)
@@ -147,14 +146,14 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   private readonly onChange = (): void => {
-    if (!this.publishCommand && this.cluster.status === 'ready') {
-      void this.askForSharded()
+    if (this.cluster.status === 'ready') {
+      void this.choice.decide()
     }
     this.listeners.tell()
   }
 
   private readonly onNode = (node: IoredisNode): void => {
-    const onReady = (): void => this.primaries.ask(node)
+    const onReady = (): void => this.primaries.ask(nodeKey(node), (section) => node.info(section))
     node.on('close', this.onBreak)
     node.on('ready', onReady)
     this.nodes.set(node, () => {
@@ -177,27 +176,5 @@ export class IoredisClusterPort implements RedisPort {
   private readonly onBreak = (): void => {
     this.connectionEpoch += 1
     this.listeners.tell()
-  }
-
-  /** Redisson's test, so that both sides decide alike: whether a node knows PUBSUB SHARDNUMSUB. */
-  private async askForSharded(): Promise<void> {
-    const [node] = this.cluster.nodes('master')
-    if (!node || this.isAsking) {
-      return
-    }
-    this.isAsking = true
-    const answer = await node.pubsub('SHARDNUMSUB').then(
-      // In the application's transaction on that connection, any command is queued, known or not.
-      (reply) => (reply === QUEUED ? null : ('SPUBLISH' as const)),
-      (error: unknown) => (isReplyError(error) ? 'PUBLISH' : null),
-    )
-    this.isAsking = false
-    this.publishCommand = answer
-    if (answer) {
-      this.messages.follow()
-      this.listeners.tell()
-    } else if (!this.closed) {
-      this.askAgain = this.runtime.setTimer(ASK_AGAIN_MS, this.onChange)
-    }
   }
 }

@@ -40,11 +40,6 @@ export function ownerOf(cluster: IoredisCluster, slot: number): string | undefin
   return cluster.slots[slot]?.[0]
 }
 
-/** The slot's primary; undefined also if the table names it but the client has no such node. */
-export function primaryOf(cluster: IoredisCluster, slot: number): IoredisNode | undefined {
-  return primaryAt(cluster, ownerOf(cluster, slot))
-}
-
 /** By the name in the slots table. */
 export function primaryAt(cluster: IoredisCluster, place: string | undefined): IoredisNode | undefined {
   return cluster.nodes('master').find((node) => nodeKey(node) === place)

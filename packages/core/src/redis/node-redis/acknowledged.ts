@@ -1,40 +1,71 @@
-import { duplicateForOnce, OwnNodeRedis, type NodeRedisClient } from './client.js'
+import {
+  duplicateForOnce,
+  isNodeRedisReply,
+  OwnNodeRedis,
+  type Model,
+  type NodeRedisClient,
+} from './client.js'
 import type { AcknowledgedConnection } from '../redis-port.js'
 
-/** The connection on which replicas are waited for. It never reconnects: the next use opens another. */
+interface Opened {
+  readonly own: OwnNodeRedis
+  readonly used: AcknowledgedConnection
+}
+
+/** One connection per place on which replicas are waited for. It never reconnects: the next use opens another. */
 export class NodeRedisAcknowledged {
-  private current: { readonly own: OwnNodeRedis; readonly used: AcknowledgedConnection } | null = null
+  private readonly connections = new Map<string, Opened>()
 
-  constructor(private readonly client: NodeRedisClient) {}
+  /** `onMoved`: called when a node replies that a slot has moved. */
+  constructor(private readonly onMoved: () => void = ignore) {}
 
-  open(): AcknowledgedConnection {
-    this.current ??= this.dial()
-    return this.current.used
+  /** Null: it is not known yet where to connect. */
+  at(place: string, model: Model): AcknowledgedConnection | null {
+    return (this.connections.get(place) ?? this.dial(place, model))?.used ?? null
   }
 
   close(): void {
-    this.current?.own.end()
-    this.current = null
+    this.connections.forEach(({ own }) => own.end())
+    this.connections.clear()
   }
 
-  private dial(): { own: OwnNodeRedis; used: AcknowledgedConnection } {
-    const connection = duplicateForOnce(this.client)
+  private dial(place: string, model: Model): Opened | null {
+    const connection = duplicateForOnce(model)
+    if (!connection) {
+      return null
+    }
     const forget = (): void => {
-      if (this.current?.own.client === connection) {
-        this.close()
+      if (this.connections.get(place) === opened) {
+        this.connections.delete(place)
+        opened.own.end()
       }
     }
     connection.on('error', forget)
     connection.on('end', forget)
-    return { own: new OwnNodeRedis(connection), used: usedBy(connection) }
+    const opened = { own: new OwnNodeRedis(connection), used: usedBy(connection, this.onMoved) }
+    this.connections.set(place, opened)
+    return opened
   }
 }
 
-function usedBy(connection: NodeRedisClient): AcknowledgedConnection {
+function usedBy(connection: NodeRedisClient, onMoved: () => void): AcknowledgedConnection {
   const send = (...args: string[]): Promise<unknown> => connection.sendCommand(args)
+  // Nothing else sees these replies.
+  const watched = (answer: Promise<unknown>): Promise<unknown> =>
+    answer.catch((error: unknown) => {
+      if (isNodeRedisReply(error) && error.message.startsWith('MOVED ')) {
+        onMoved()
+      }
+      throw error
+    })
   return {
-    evalsha: (sha1, keys, args) => send('EVALSHA', sha1, `${keys.length}`, ...keys, ...args),
-    eval: (lua, keys, args) => send('EVAL', lua, `${keys.length}`, ...keys, ...args),
+    asking: () => void send('ASKING').catch(ignore),
+    evalsha: (sha1, keys, args) => watched(send('EVALSHA', sha1, `${keys.length}`, ...keys, ...args)),
+    eval: (lua, keys, args) => watched(send('EVAL', lua, `${keys.length}`, ...keys, ...args)),
     wait: async (replicas, timeoutMs) => Number(await send('WAIT', `${replicas}`, `${timeoutMs}`)),
   }
+}
+
+function ignore(): void {
+  // The command behind it fails as well.
 }

@@ -1,3 +1,5 @@
+import { isInWordsOfRedis } from '../failures.js'
+
 /** The part of a node-redis client, and of its cluster, Sentinel and pool, that runs scripts. */
 export interface NodeRedisScripting {
   evalSha(sha1: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
@@ -47,13 +49,20 @@ export function isNodeRedisClient(value: unknown): value is NodeRedisClient {
   )
 }
 
+/** What connections of our own are made of: a user's client, or what takes its place. */
+export interface Model {
+  readonly options?: object | undefined
+  /** Null: it is not known yet where to. */
+  duplicate(overrides: object): NodeRedisClient | null
+}
+
 /**
  * A duplicate of the user's client, without options that do not fit a dedicated connection. It never reconnects. Not
  * connected yet: see OwnNodeRedis.
  */
-export function duplicateForOnce(client: NodeRedisClient, socketOptions: object = {}): NodeRedisClient {
-  const { socket } = (client.options ?? {}) as { readonly socket?: object }
-  return client.duplicate({
+export function duplicateForOnce(model: Model, socketOptions: object = {}): NodeRedisClient | null {
+  const { socket } = (model.options ?? {}) as { readonly socket?: object }
+  return model.duplicate({
     socket: { ...socket, reconnectStrategy: false, ...socketOptions },
     disableOfflineQueue: false,
     commandsQueueMaxLength: undefined,
@@ -103,6 +112,26 @@ export class OwnNodeRedis {
     }
   }
 }
+
+/**
+ * Recognizes reply errors by their prototypes: node-redis gives its errors no name, bundlers may rename the
+ * classes, and there may be two copies of it. Redis's errors are SimpleError or BlobError, both derived from
+ * ErrorReply and not directly from Error.
+ */
+export function isNodeRedisReply(error: unknown): error is Error {
+  if (!(error instanceof Error) || !isInWordsOfRedis(error.message)) {
+    return false
+  }
+  return Object.getPrototypeOf(Object.getPrototypeOf(error)) instanceof Error
+}
+
+/**
+ * Options for a command, without the client's own changes to it: its `keyPrefix` (see IoredisPort), type mapping, time
+ * limit (ours includes the reply) and queue position.
+ */
+export const PLAIN = { typeMapping: undefined, timeout: undefined, asap: false } as const
+
+export const NEVER_OPENED = ' The node-redis client was never opened: call its connect().'
 
 function ignore(): void {
   // The result arrives as events.

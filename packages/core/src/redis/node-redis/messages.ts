@@ -1,5 +1,5 @@
 import type { Runtime } from '../../runtime/runtime.js'
-import { duplicateForOnce, OwnNodeRedis, type NodeRedisClient } from './client.js'
+import { duplicateForOnce, OwnNodeRedis, type Model, type NodeRedisClient } from './client.js'
 import { reconnectPause, type MessageConnection, type MessageEvents } from '../subscriptions.js'
 
 /**
@@ -15,7 +15,7 @@ export class NodeRedisMessages implements MessageConnection {
 
   constructor(
     private readonly runtime: Runtime,
-    private readonly client: NodeRedisClient,
+    private readonly model: Model,
     private readonly events: MessageEvents,
   ) {}
 
@@ -46,10 +46,24 @@ export class NodeRedisMessages implements MessageConnection {
     return Promise.resolve()
   }
 
+  /** The model leads to another server. */
+  dialElsewhere(): void {
+    const { connection } = this
+    if (connection) {
+      this.connection = null
+      connection.end()
+      this.dialLater()
+    }
+  }
+
   private dial(): void {
     this.retry = null
     // An idle subscriber receives nothing; that must not time out.
-    const client = duplicateForOnce(this.client, { socketTimeout: undefined })
+    const client = duplicateForOnce(this.model, { socketTimeout: undefined })
+    if (!client) {
+      this.dialLater()
+      return
+    }
     client.on('ready', () => {
       this.failures = 0
       this.events.ready()
@@ -66,9 +80,13 @@ export class NodeRedisMessages implements MessageConnection {
   private dialAgain(failed: NodeRedisClient): void {
     if (this.connection?.client === failed) {
       this.connection = null
-      this.failures += 1
-      this.retry = this.runtime.setTimer(reconnectPause(this.failures), () => this.dial())
+      this.dialLater()
     }
+  }
+
+  private dialLater(): void {
+    this.failures += 1
+    this.retry = this.runtime.setTimer(reconnectPause(this.failures), () => this.dial())
   }
 
   private readonly onMessage = (payload: string, topic: string): void => this.events.message(topic, payload)

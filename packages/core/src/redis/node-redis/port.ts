@@ -1,9 +1,8 @@
 import { errorMonitor, setMaxListeners } from 'node:events'
-import type { NodeRedisClient, OwnNodeRedis } from './client.js'
+import { isNodeRedisReply, NEVER_OPENED, PLAIN, type Model, type NodeRedisClient } from './client.js'
 import { NodeRedisMessages } from './messages.js'
 import { NodeRedisAcknowledged } from './acknowledged.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
-import { isInWordsOfRedis } from '../failures.js'
 import { scanArguments, type KeyScan } from '../key-scan.js'
 import { Listeners } from '../listeners.js'
 import { PrimaryIdentity } from '../primary-identity.js'
@@ -18,6 +17,19 @@ const BREAKS = [errorMonitor, 'end']
 interface Cut {
   readonly sendAgain: () => void
   readonly reject: () => void
+}
+
+/** What commands are sent on: a user's client, or what takes its place. */
+export interface Carrier
+  extends Model, Pick<NodeRedisClient, 'isOpen' | 'isReady' | 'socketEpoch' | 'sendCommand' | 'on' | 'off'> {
+  /** Called when it leaves a primary that another server may have replaced. Absent: that is nothing it can know. */
+  onLeft?(listener: () => void): () => void
+  /** Called when it leads elsewhere: connections made of it before do not. */
+  onMoved?(listener: () => void): () => void
+}
+
+interface Ending {
+  end(): void
 }
 
 /** RedisPort over one node-redis client, RESP2 or RESP3. */
@@ -38,16 +50,21 @@ export class NodeRedisPort implements RedisPort {
   private wasOpen: boolean
 
   constructor(
-    private readonly client: NodeRedisClient,
+    private readonly client: Carrier,
     /** The same client, if `close` ends its connection too. */
-    private readonly own: OwnNodeRedis | null,
+    private readonly own: Ending | null,
     runtime: Runtime,
+    keyPrefix = (client.options as { keyPrefix?: string | Buffer } | undefined)?.keyPrefix,
   ) {
-    this.keyPrefix =
-      (client.options as { keyPrefix?: string | Buffer } | undefined)?.keyPrefix?.toString() ?? ''
+    this.keyPrefix = keyPrefix?.toString() ?? ''
     this.wasOpen = client.isOpen || client.socketEpoch > 0
-    this.messages = new Subscriptions(runtime, (events) => new NodeRedisMessages(runtime, client, events))
-    this.acknowledged = new NodeRedisAcknowledged(client)
+    this.messages = new Subscriptions(runtime, (events) => {
+      const messages = new NodeRedisMessages(runtime, client, events)
+      client.onMoved?.(() => messages.dialElsewhere())
+      return messages
+    })
+    this.acknowledged = new NodeRedisAcknowledged()
+    client.onMoved?.(() => this.acknowledged.close())
     this.troubles = new ConnectionTrouble(client, 'node-redis')
     CHANGES.forEach((event) => client.on(event, this.onChange))
     client.on('ready', this.onReady)
@@ -74,7 +91,7 @@ export class NodeRedisPort implements RedisPort {
   }
 
   get advice(): string {
-    return this.wasOpen ? '' : ' The node-redis client was never opened: call its connect().'
+    return this.wasOpen ? '' : NEVER_OPENED
   }
 
   onStateChange(listener: () => void): () => void {
@@ -85,8 +102,12 @@ export class NodeRedisPort implements RedisPort {
     return this.primaryListeners.add(listener)
   }
 
-  acknowledgedAt(): AcknowledgedConnection {
-    return this.acknowledged.open()
+  onLeft(listener: () => void): () => void {
+    return this.client.onLeft?.(listener) ?? (() => undefined)
+  }
+
+  acknowledgedAt(): AcknowledgedConnection | null {
+    return this.acknowledged.at('', this.client)
   }
 
   evalsha(
@@ -115,16 +136,8 @@ export class NodeRedisPort implements RedisPort {
     return [(...step) => this.sendOnce(['SCAN', ...scanArguments(...step)])]
   }
 
-  /**
-   * Recognizes reply errors by their prototypes: node-redis gives its errors no name, bundlers may rename the
-   * classes, and there may be two copies of it. Redis's errors are SimpleError or BlobError, both derived from
-   * ErrorReply and not directly from Error.
-   */
   isErrorReply(error: unknown): error is Error {
-    if (!(error instanceof Error) || !isInWordsOfRedis(error.message)) {
-      return false
-    }
-    return Object.getPrototypeOf(Object.getPrototypeOf(error)) instanceof Error
+    return isNodeRedisReply(error)
   }
 
   async close(): Promise<void> {
@@ -144,7 +157,9 @@ export class NodeRedisPort implements RedisPort {
   private send(args: string[], isWanted: () => boolean): Promise<unknown> {
     const epoch = this.connectionEpoch
     return this.sendOnce(args).catch((error: unknown) => {
-      const wasCut = this.connectionEpoch !== epoch && !this.isErrorReply(error)
+      // 'connecting': a connection of our own refuses what it cannot send at once.
+      const isAway = this.connectionEpoch !== epoch || this.state === 'connecting'
+      const wasCut = isAway && !this.isErrorReply(error)
       if (!wasCut || !isWanted()) {
         throw error
       }
@@ -156,13 +171,8 @@ export class NodeRedisPort implements RedisPort {
     })
   }
 
-  /**
-   * Without the client's own changes to a command: its `keyPrefix` (see IoredisPort), type mapping, time limit (ours
-   * includes the reply) and queue position.
-   */
   private sendOnce(args: string[]): Promise<unknown> {
-    const plain = { typeMapping: undefined, timeout: undefined, asap: false, abortSignal: this.unsent.signal }
-    return this.client.sendCommand(args, plain)
+    return this.client.sendCommand(args, { ...PLAIN, abortSignal: this.unsent.signal })
   }
 
   private settleCut(): void {

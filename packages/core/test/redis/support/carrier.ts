@@ -1,5 +1,10 @@
-import { Redis } from 'ioredis'
-import type { IoredisClient, NodeRedisClient } from '../../../src/index.js'
+import { Redis, type Cluster } from 'ioredis'
+import type {
+  IoredisClient,
+  NodeRedisClient,
+  NodeRedisCluster,
+  NodeRedisSentinel,
+} from '../../../src/index.js'
 import { OwnNodeRedis } from '../../../src/redis/node-redis/client.js'
 
 /** Of the Jest project: the package, as this repository has it installed, that carries what Holdfast sends. */
@@ -26,10 +31,72 @@ export function connectionTo(url: string, options: object = {}): Redis {
   return connection
 }
 
+const severalOfNodeRedis = new WeakMap<object, NodeRedisCluster | NodeRedisSentinel>()
+
+/** What a LockClient gets instead of a Cluster or a Redis behind Sentinel: like `carrierOf`. */
+export function carrierOfSeveral<C extends Cluster | Redis>(
+  connection: C,
+): C | NodeRedisCluster | NodeRedisSentinel {
+  if (!onNodeRedis) {
+    return connection
+  }
+  const there = severalOfNodeRedis.get(connection)
+  if (there) {
+    return there
+  }
+  const client = connection.isCluster
+    ? clusterLike(connection as unknown as Cluster)
+    : sentinelLike(connection as unknown as Redis)
+  severalOfNodeRedis.set(connection, client)
+  client.on('error', ignore)
+  client.connect().catch(ignore)
+  const ending = client as unknown as { destroy(): unknown }
+  connection.on('end', () => void Promise.resolve(ending.destroy()).catch(ignore))
+  return client
+}
+
+function clusterLike(cluster: Cluster): NodeRedisCluster {
+  const { startupNodes } = cluster as unknown as { startupNodes: { host: string; port: number }[] }
+  const { connectionName, username, password, keyPrefix } = {
+    ...cluster.options.redisOptions,
+    keyPrefix: cluster.options.keyPrefix,
+  }
+  return made().createCluster({
+    rootNodes: startupNodes.map(({ host, port }) => ({ socket: { host, port } })),
+    defaults: {
+      ...nameOf(connectionName),
+      ...userOf(username, password),
+      socket: { reconnectStrategy: () => 20 },
+    },
+    ...(keyPrefix ? { keyPrefix } : {}),
+  })
+}
+
+function sentinelLike({ options }: Redis): NodeRedisSentinel {
+  const nodes = (options.sentinels ?? []) as { host: string; port: number }[]
+  const retry = options.retryStrategy
+  return made().createSentinel({
+    name: options.name ?? '',
+    sentinelRootNodes: nodes.map(({ host, port }) => ({ host, port })),
+    nodeClientOptions: {
+      ...nameOf(options.connectionName),
+      ...userOf(options.username, options.password),
+      socket: { reconnectStrategy: (retries) => retry?.(retries + 1) ?? false },
+    },
+  })
+}
+
+const nameOf = (name: string | undefined) => (name ? { name } : {})
+const userOf = (username: string | null | undefined, password: string | null | undefined) =>
+  username ? { username, password: password ?? '' } : {}
+
 /** What a LockClient gets instead of a connection: that itself, or node-redis's equivalent, which ends with it. */
 export function carrierOf(connection: Redis): IoredisClient | NodeRedisClient {
   if (onEngine) {
     return (connection as unknown as { readonly source: IoredisClient }).source
+  }
+  if (connection.isCluster || connection.options.sentinels) {
+    return carrierOfSeveral(connection) as unknown as IoredisClient
   }
   return onNodeRedis ? (ofNodeRedis.get(connection) ?? equivalentOf(connection)) : connection
 }
@@ -64,12 +131,16 @@ export function scriptsRunBy(connection: Redis): () => string[] {
   return () => digests
 }
 
-function equivalentOf(connection: Redis): NodeRedisClient {
+function made(): NonNullable<typeof nodeRedis> {
   if (!nodeRedis) {
     throw new Error(`${carrier} carries this project`)
   }
+  return nodeRedis
+}
+
+function equivalentOf(connection: Redis): NodeRedisClient {
   const { options } = connection
-  const client: NodeRedisClient = nodeRedis.createClient({
+  const client: NodeRedisClient = made().createClient({
     socket: {
       host: options.host ?? '127.0.0.1',
       port: options.port ?? 6379,

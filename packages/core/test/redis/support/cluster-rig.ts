@@ -3,6 +3,7 @@ import { RedisCluster, type ClusterOptions, type RedisServer } from '@holdfast/f
 import calculateSlot from 'cluster-key-slot'
 import { Cluster } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { carrierOfSeveral } from './carrier.js'
 import { eventually } from './harness.js'
 import { staysByDesign } from './lasting-keys.js'
 
@@ -40,13 +41,13 @@ export class ClusterRig {
   }
 
   async client(options: LockClientOptions = {}, connection = this.connection()): Promise<LockClient> {
-    const client = await LockClient.connect(connection, { ...NO_TICK, ...options })
+    const client = await LockClient.connect(carrierOfSeveral(connection), { ...NO_TICK, ...options })
     this.closers.push(() => client.close({ graceMs: 0 }))
     return client
   }
 
   clientNow(options: LockClientOptions = {}, connection = this.connection()): LockClient {
-    const client = new LockClient(connection, { ...NO_TICK, ...options })
+    const client = new LockClient(carrierOfSeveral(connection), { ...NO_TICK, ...options })
     this.closers.push(() => client.close({ graceMs: 0 }))
     return client
   }

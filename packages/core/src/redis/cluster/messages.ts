@@ -1,12 +1,11 @@
 import type { WakeSource } from '@holdfast/waiter'
 import { FOR_REDISSON } from '../../keys.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import type { ClusterLink } from './cluster-link.js'
-import { ClusterLinks, type ClusterLinksParts } from './cluster-links.js'
+import { ClusterLinks, type ClusterLinksParts } from './links.js'
 import { isPassing } from '../failures.js'
-import type { IoredisCluster } from './cluster.js'
-import { ignore, isReplyError } from './sender.js'
 import { Listeners } from '../listeners.js'
+import type { ScriptTransport } from '../redis-port.js'
+import type { ClusterView, MessageLink } from './view.js'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 2_000
@@ -16,23 +15,29 @@ interface Topic {
   readonly onMessage: (payload: string) => void
   readonly waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[]
   /** The link it was requested on or is received from; null: none. */
-  link: ClusterLink | null
+  link: MessageLink | null
   /**
    * The previous link, which may still deliver: when a node loses a slot, Redis does not report which topics it held.
    */
-  former: ClusterLink | null
+  former: MessageLink | null
   /** It was subscribed once: messages may have been missed since. */
   wasHeard: boolean
 }
 
+export interface ClusterMessagesParts extends ClusterLinksParts {
+  readonly isErrorReply: ScriptTransport['isErrorReply']
+}
+
 /**
  * Messages over separate connections to the nodes of a cluster. The node of a topic changes with fail-overs and
- * migrating slots. ioredis follows those too, but reports neither the change nor missed messages; so they are
+ * migrating slots. Clients follow those too, but report neither the change nor missed messages; so they are
  * followed here, and waiters are notified.
  */
-export class IoredisClusterMessages implements WakeSource {
+export class ClusterMessages implements WakeSource {
   private readonly runtime: Runtime
-  private readonly cluster: IoredisCluster
+  private readonly cluster: ClusterView
+  private readonly isErrorReply: ClusterMessagesParts['isErrorReply']
+  private readonly stopFollowing: () => void
   private readonly links: ClusterLinks
   private readonly topics = new Map<string, Topic>()
   private readonly listeners = new Listeners()
@@ -41,11 +46,12 @@ export class IoredisClusterMessages implements WakeSource {
   private tellsSoon = false
   private closed = false
 
-  constructor(parts: ClusterLinksParts) {
+  constructor(parts: ClusterMessagesParts) {
     this.runtime = parts.runtime
     this.cluster = parts.cluster
+    this.isErrorReply = parts.isErrorReply
     this.links = new ClusterLinks(parts, { message: this.deliver, displaced: this.displace })
-    this.cluster.on('refresh', this.follow)
+    this.stopFollowing = this.cluster.onRefreshed(this.follow)
   }
 
   subscribe(name: string, onMessage: (payload: string) => void): Promise<void> {
@@ -71,7 +77,7 @@ export class IoredisClusterMessages implements WakeSource {
 
   async close(): Promise<void> {
     this.closed = true
-    this.cluster.off('refresh', this.follow)
+    this.stopFollowing()
     this.retry?.cancel()
     this.listeners.clear()
     for (const topic of [...this.topics.values()]) {
@@ -116,7 +122,7 @@ export class IoredisClusterMessages implements WakeSource {
   }
 
   /** Redis does not report which topics were lost: all of the link's topics are subscribed again. */
-  private readonly displace = (link: ClusterLink): void => {
+  private readonly displace = (link: MessageLink): void => {
     for (const topic of this.topics.values()) {
       if (topic.link === link) {
         topic.link = null
@@ -134,15 +140,15 @@ export class IoredisClusterMessages implements WakeSource {
     this.pauses += 1
     this.retry = this.runtime.setTimer(pauseMs, () => {
       this.retry = null
-      if (this.cluster.status === 'ready') {
-        // Reloads the slots; `follow` runs afterwards.
-        this.cluster.refreshSlotsCache()
+      if (this.cluster.isReady) {
+        // `follow` runs afterwards.
+        this.cluster.refresh()
       }
       this.topics.forEach((topic) => this.place(topic))
     })
   }
 
-  private heard(topic: Topic, link: ClusterLink): void {
+  private heard(topic: Topic, link: MessageLink): void {
     if (!this.isWanted(topic, link)) {
       return
     }
@@ -168,12 +174,12 @@ export class IoredisClusterMessages implements WakeSource {
   /**
    * A permanent refusal (ACL) is reported to the waiting subscribers; topics that were subscribed before are kept.
    */
-  private refused(topic: Topic, link: ClusterLink, error: unknown): void {
+  private refused(topic: Topic, link: MessageLink, error: unknown): void {
     if (!this.isWanted(topic, link)) {
       return
     }
     topic.link = null
-    if (topic.wasHeard || !isReplyError(error) || isPassing(error)) {
+    if (topic.wasHeard || !this.isErrorReply(error) || isPassing(error)) {
       this.placeLater()
     } else {
       this.forget(topic, error)
@@ -181,7 +187,7 @@ export class IoredisClusterMessages implements WakeSource {
   }
 
   /** Meanwhile the topic may have been unsubscribed, or moved to another node. */
-  private isWanted(topic: Topic, link: ClusterLink): boolean {
+  private isWanted(topic: Topic, link: MessageLink): boolean {
     return this.topics.get(topic.name) === topic && topic.link === link
   }
 
@@ -191,4 +197,8 @@ export class IoredisClusterMessages implements WakeSource {
       topic.waiting.splice(0).forEach(({ reject }) => reject(error))
     }
   }
+}
+
+function ignore(): void {
+  // The node may be gone.
 }

@@ -1,12 +1,10 @@
 import { isHeardEverywhere } from '../../keys.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { PublishCommand } from '../announcement.js'
-import { ClusterLink } from './cluster-link.js'
-import { nodeKey, ownerOf, primaryOf, type IoredisCluster, type IoredisNode } from './cluster.js'
+import type { ClusterView, MessageLink } from './view.js'
 
 export interface ClusterLinksParts {
-  readonly cluster: IoredisCluster
-  readonly slotOf: (key: string) => number
+  readonly cluster: ClusterView
   /** Null until known. */
   readonly publishCommand: () => PublishCommand | null
   readonly runtime: Runtime
@@ -15,7 +13,7 @@ export interface ClusterLinksParts {
 export interface ClusterLinksEvents {
   readonly message: (topic: string, payload: string) => void
   /** The link's topics may not be received any more. */
-  readonly displaced: (link: ClusterLink) => void
+  readonly displaced: (link: MessageLink) => void
 }
 
 /**
@@ -23,8 +21,8 @@ export interface ClusterLinksEvents {
  * others from any node.
  */
 export class ClusterLinks {
-  private readonly links = new Map<string, ClusterLink>()
-  private home: ClusterLink | null = null
+  private readonly links = new Map<string, MessageLink>()
+  private home: MessageLink | null = null
 
   constructor(
     private readonly parts: ClusterLinksParts,
@@ -32,24 +30,23 @@ export class ClusterLinks {
   ) {}
 
   /** Null: the slot has no known primary. */
-  for(topic: string): ClusterLink | null {
-    const { cluster, slotOf } = this.parts
+  for(topic: string): MessageLink | null {
+    const { cluster } = this.parts
     if (this.isSharded(topic)) {
-      const node = primaryOf(cluster, slotOf(topic))
-      return node ? this.to(node, 'SPUBLISH') : null
+      return this.to(cluster.ownerOf(cluster.slotOf(topic)), 'SPUBLISH')
     }
     if (!this.home) {
-      const masters = cluster.nodes('master')
-      const node = masters[Math.floor(this.parts.runtime.random() * masters.length)]
-      this.home = node ? this.to(node, 'PUBLISH') : null
+      const primaries = cluster.primaries()
+      this.home = this.to(primaries[Math.floor(this.parts.runtime.random() * primaries.length)], 'PUBLISH')
     }
     return this.home
   }
 
   /** Whether the link still leads to the topic's node, as far as is known. */
-  isRight(link: ClusterLink, topic: string): boolean {
+  isRight(link: MessageLink, topic: string): boolean {
+    const { cluster } = this.parts
     return this.isSharded(topic)
-      ? ownerOf(this.parts.cluster, this.parts.slotOf(topic)) === link.nodeKey
+      ? cluster.ownerOf(cluster.slotOf(topic)) === link.place
       : this.isPrimary(link)
   }
 
@@ -66,30 +63,36 @@ export class ClusterLinks {
     await Promise.all([...this.links.values()].map((each) => each.end()))
   }
 
-  private isPrimary(link: ClusterLink): boolean {
-    return this.parts.cluster.nodes('master').some((each) => nodeKey(each) === link.nodeKey)
+  private isPrimary(link: MessageLink): boolean {
+    return this.parts.cluster.primaries().includes(link.place)
   }
 
   private isSharded(topic: string): boolean {
     return this.parts.publishCommand() === 'SPUBLISH' && !isHeardEverywhere(topic)
   }
 
-  private to(node: IoredisNode, command: PublishCommand): ClusterLink {
-    const key = `${command} ${nodeKey(node)}`
+  private to(place: string | undefined, command: PublishCommand): MessageLink | null {
+    if (place === undefined) {
+      return null
+    }
+    const key = `${command} ${place}`
     const there = this.links.get(key)
     if (there) {
       return there
     }
-    const link: ClusterLink = new ClusterLink(node, command, {
+    const displaced = (): void => (link ? this.events.displaced(link) : undefined)
+    const link = this.parts.cluster.link(place, command, {
       message: this.events.message,
-      moved: () => this.events.displaced(link),
+      moved: displaced,
       ended: () => {
         this.links.delete(key)
         this.home = this.home === link ? null : this.home
-        this.events.displaced(link)
+        displaced()
       },
     })
-    this.links.set(key, link)
+    if (link) {
+      this.links.set(key, link)
+    }
     return link
   }
 }

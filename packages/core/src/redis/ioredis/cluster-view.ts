@@ -1,0 +1,54 @@
+import type { PublishCommand } from '../announcement.js'
+import type { ClusterView, LinkEvents, MessageLink } from '../cluster/view.js'
+import { hashSlot } from '../hash-slot.js'
+import { IoredisClusterLink } from './cluster-link.js'
+import { nodeKey, ownerOf, primaryAt, type IoredisCluster } from './cluster.js'
+import { ignore } from './sender.js'
+
+/** The slots as an ioredis Cluster knows them. */
+export class IoredisClusterView implements ClusterView {
+  constructor(private readonly cluster: IoredisCluster) {}
+
+  get isReady(): boolean {
+    return this.cluster.status === 'ready'
+  }
+
+  slotOf(key: string): number {
+    return hashSlot(key)
+  }
+
+  ownerOf(slot: number): string | undefined {
+    return ownerOf(this.cluster, slot)
+  }
+
+  owners(): readonly (string | undefined)[] {
+    return Array.from(this.cluster.slots, (nodes) => nodes?.[0])
+  }
+
+  primaries(): readonly string[] {
+    return this.cluster.nodes('master').map(nodeKey)
+  }
+
+  isPresent(place: string): boolean {
+    const node = primaryAt(this.cluster, place)
+    // ioredis connects to nodes lazily, and lists unconnected ones as if they were up.
+    if (node?.status === 'wait') {
+      node.connect().catch(ignore)
+    }
+    return node?.status === 'ready'
+  }
+
+  refresh(): void {
+    this.cluster.refreshSlotsCache()
+  }
+
+  onRefreshed(listener: () => void): () => void {
+    this.cluster.on('refresh', listener)
+    return () => void this.cluster.off('refresh', listener)
+  }
+
+  link(place: string, command: PublishCommand, events: LinkEvents): MessageLink | null {
+    const node = primaryAt(this.cluster, place)
+    return node ? new IoredisClusterLink(node, command, events) : null
+  }
+}

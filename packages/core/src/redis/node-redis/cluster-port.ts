@@ -1,0 +1,288 @@
+import { errorMonitor } from 'node:events'
+import { isNativeError } from 'node:util/types'
+import type { PublishCommand } from '../announcement.js'
+import { ClusterMessages } from '../cluster/messages.js'
+import { ClusterPrimaries } from '../cluster/primaries.js'
+import { PublishChoice } from '../cluster/publish-choice.js'
+import { scanArguments, type KeyScan } from '../key-scan.js'
+import { Listeners } from '../listeners.js'
+import type { PortOptions } from '../port-options.js'
+import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
+import { NodeRedisAcknowledged } from './acknowledged.js'
+import { isNodeRedisReply, NEVER_OPENED, PLAIN } from './client.js'
+import { NodeRedisClusterNodes } from './cluster-nodes.js'
+import type { OwnCarrier } from './own-carrier.js'
+import { keyPrefixOf, type NodeRedisCluster } from './several.js'
+import { hostOf, redirectionIn } from './slots-table.js'
+
+interface Command {
+  /** Null: any node may run it. */
+  readonly slot: number | null
+  readonly args: string[]
+  readonly isWanted: () => boolean
+}
+
+interface Delayed {
+  readonly command: Command
+  readonly send: () => void
+  readonly reject: () => void
+}
+
+/** RedisPort over a node-redis cluster, with a connection of our own to each primary. */
+export class NodeRedisClusterPort implements RedisPort {
+  connectionEpoch = 0
+  readonly isUnreferenced = true
+  readonly keyPrefix: string
+  readonly messages: ClusterMessages
+  trouble: Error | undefined
+  private readonly nodes: NodeRedisClusterNodes
+  private readonly choice: PublishChoice
+  private readonly primaries: ClusterPrimaries
+  private readonly acknowledged = new NodeRedisAcknowledged(() => this.primaries.lookAround())
+  private readonly listeners = new Listeners()
+  private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
+  /** Commands whose node is not connected, in the order in which they were sent. */
+  private delayed: Delayed[] = []
+  private wasOpen: boolean
+
+  constructor(
+    private readonly cluster: NodeRedisCluster,
+    { shardedPubSub, background }: PortOptions,
+  ) {
+    this.keyPrefix = keyPrefixOf(cluster)
+    this.wasOpen = cluster.isOpen
+    const isErrorReply = isNodeRedisReply
+    this.nodes = new NodeRedisClusterNodes(cluster, background, { ready: this.onNode, broke: this.onBreak })
+    this.choice = new PublishChoice({
+      runtime: background,
+      shardedPubSub,
+      ask: () => this.nodes.readyFor(null)?.carrier.sendCommand(['PUBSUB', 'SHARDNUMSUB'], PLAIN) ?? null,
+      isErrorReply,
+      onChosen: () => {
+        this.messages.follow()
+        this.listeners.tell()
+      },
+    })
+    const publishCommand = (): PublishCommand | null => this.choice.command
+    this.messages = new ClusterMessages({
+      cluster: this.nodes,
+      runtime: background,
+      publishCommand,
+      isErrorReply,
+    })
+    this.primaries = new ClusterPrimaries(background, this.nodes, isErrorReply, (verdict) =>
+      this.primaryListeners.tell(verdict),
+    )
+    this.nodes.onRefreshed(this.onChange)
+    cluster.on('connect', this.onOpened)
+    cluster.on('disconnect', this.onChange)
+    cluster.on(errorMonitor, this.onClusterError)
+    this.nodes.refresh()
+  }
+
+  get publishCommand(): PublishCommand | null {
+    return this.choice.command
+  }
+
+  get advice(): string {
+    return this.wasOpen ? '' : NEVER_OPENED
+  }
+
+  get state(): ConnectionState {
+    if (!this.cluster.isOpen) {
+      return this.wasOpen ? 'ended' : 'connecting'
+    }
+    return this.nodes.isConnected && this.choice.command ? 'ready' : 'connecting'
+  }
+
+  onStateChange(listener: () => void): () => void {
+    return this.listeners.add(listener)
+  }
+
+  readonly slotOf = (key: string): number => this.nodes.slotOf(key)
+
+  onPrimary(listener: PrimaryListener): () => void {
+    return this.primaryListeners.add(listener)
+  }
+
+  acknowledgedAt(key: string, place?: string): AcknowledgedConnection | null {
+    const there = place ?? this.nodes.ownerOf(this.slotOf(key))
+    if (there === undefined) {
+      this.primaries.lookAround()
+      return null
+    }
+    return this.acknowledged.at(there, this.nodes.at(there))
+  }
+
+  evalsha(
+    sha1: string,
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Promise<unknown> {
+    return this.send(this.commandOf(['EVALSHA', sha1], keys, args, isWanted))
+  }
+
+  eval(
+    lua: string,
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Promise<unknown> {
+    return this.send(this.commandOf(['EVAL', lua], keys, args, isWanted))
+  }
+
+  unanswered(): void {
+    this.primaries.lookAround()
+  }
+
+  /** Of one of the primaries. */
+  info(section: string): Promise<unknown> | undefined {
+    return this.nodes.readyFor(null)?.carrier.sendCommand(['INFO', section], PLAIN)
+  }
+
+  /** Of every primary. */
+  scans(): readonly KeyScan[] {
+    return this.nodes
+      .primaries()
+      .map((place) => this.nodes.at(place))
+      .map(
+        (carrier): KeyScan =>
+          (...step) =>
+            carrier.sendCommand(['SCAN', ...scanArguments(...step)], PLAIN),
+      )
+  }
+
+  isErrorReply(error: unknown): error is Error {
+    return isNodeRedisReply(error)
+  }
+
+  async close(): Promise<void> {
+    this.cluster.off('connect', this.onOpened)
+    this.cluster.off('disconnect', this.onChange)
+    this.cluster.off(errorMonitor, this.onClusterError)
+    this.choice.close()
+    this.primaries.close()
+    this.listeners.clear()
+    this.primaryListeners.clear()
+    this.delayed.splice(0).forEach(({ reject }) => reject())
+    await this.messages.close()
+    this.acknowledged.close()
+    this.nodes.close()
+  }
+
+  private commandOf(
+    script: readonly [string, string],
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Command {
+    const [key] = keys
+    return {
+      slot: key === undefined ? null : this.slotOf(key),
+      args: [...script, `${keys.length}`, ...keys, ...args],
+      isWanted,
+    }
+  }
+
+  private send(command: Command): Promise<unknown> {
+    const to = this.nodes.readyFor(command.slot)
+    if (!to) {
+      return this.sendLater(command, new Error('The primary of the slot is not connected.'))
+    }
+    return this.sendOn(to.carrier, command).catch((error: unknown) =>
+      this.follow(error, hostOf(to.place), command),
+    )
+  }
+
+  /** A command that the break of a connection interrupts is sent again, to the slot's primary then. */
+  private sendOn(carrier: OwnCarrier, command: Command): Promise<unknown> {
+    return carrier.sendCommand(command.args, PLAIN).catch((error: unknown) => {
+      if (isNodeRedisReply(error) || !command.isWanted()) {
+        throw error
+      }
+      return this.sendLater(command, error)
+    })
+  }
+
+  /** Follows one redirection; further ones are errors, after which the command is sent again with a pause. */
+  private follow(error: unknown, asked: string, command: Command): Promise<unknown> {
+    const there = isNodeRedisReply(error) ? redirectionIn(error, asked) : null
+    if (!there) {
+      throw error
+    }
+    if (!there.asks) {
+      this.nodes.moved(there.slot, there.place)
+    }
+    const carrier = this.nodes.at(there.place)
+    if (!carrier.isReady || !command.isWanted()) {
+      throw error
+    }
+    if (there.asks) {
+      // Back to back: ASKING applies to the next command on its connection.
+      carrier.sendCommand(['ASKING'], PLAIN).catch(() => undefined)
+    }
+    return this.sendOn(carrier, command)
+  }
+
+  private sendLater(command: Command, error: unknown): Promise<unknown> {
+    const answer = new Promise((resolve, reject) =>
+      this.delayed.push({
+        command,
+        send: () => resolve(this.send(command)),
+        reject: () => reject(error),
+      }),
+    )
+    this.settleDelayed()
+    return answer
+  }
+
+  private settleDelayed(): void {
+    const isOver = this.state === 'ended'
+    const waiting = this.delayed
+    this.delayed = []
+    for (const each of waiting) {
+      if (isOver || !each.command.isWanted()) {
+        each.reject()
+      } else if (this.nodes.readyFor(each.command.slot)) {
+        each.send()
+      } else {
+        this.delayed.push(each)
+      }
+    }
+  }
+
+  private readonly onOpened = (): void => {
+    this.nodes.refresh()
+    this.onChange()
+  }
+
+  private readonly onNode = (place: string, carrier: OwnCarrier): void => {
+    this.trouble = undefined
+    this.primaries.ask(place, (section) => carrier.sendCommand(['INFO', section], PLAIN))
+    if (!this.nodes.isConnected) {
+      this.nodes.refresh()
+    }
+    this.onChange()
+  }
+
+  private readonly onChange = (): void => {
+    this.wasOpen ||= this.cluster.isOpen
+    // Before waiters send new commands.
+    this.settleDelayed()
+    void this.choice.decide()
+    this.listeners.tell()
+  }
+
+  /** Commands in flight are about to be rejected, though the node may have run them or still may. */
+  private readonly onBreak = (error: unknown): void => {
+    this.connectionEpoch += 1
+    this.onClusterError(error)
+    this.primaries.lookAround()
+  }
+
+  private readonly onClusterError = (error: unknown): void => {
+    this.trouble = isNativeError(error) ? error : undefined
+    this.onChange()
+  }
+}

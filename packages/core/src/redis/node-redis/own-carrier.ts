@@ -1,0 +1,187 @@
+import { EventEmitter } from 'node:events'
+import type { Runtime } from '../../runtime/runtime.js'
+import { Listeners } from '../listeners.js'
+import { reconnectPause } from '../subscriptions.js'
+import { duplicateForOnce, isNodeRedisReply, OwnNodeRedis, type NodeRedisClient } from './client.js'
+import type { Carrier } from './port.js'
+import type { Origin } from './origins.js'
+import type { Place } from './several.js'
+
+const REPLICA = /^role:slave\r?$/m
+
+/**
+ * A connection of our own in place of a client of several connections: a pool, or one that follows a primary. A lost
+ * connection is replaced by another one, to where the origin says then. It looks to the port like a client of one
+ * connection, which connects again by itself.
+ */
+export class OwnCarrier extends EventEmitter implements Carrier {
+  /** How often it has been ready. */
+  socketEpoch = 0
+  private own: OwnNodeRedis | null = null
+  private model: NodeRedisClient | null = null
+  /** Where `own` leads, or did last; undefined: where the model does. */
+  private place: Place | undefined
+  private ready = false
+  private dialing = false
+  private closed = false
+  private failures = 0
+  private retry: { cancel(): void } | null = null
+  private readonly left = new Listeners()
+  private readonly moved = new Listeners()
+  private readonly stopWatching: () => void
+
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly origin: Origin,
+  ) {
+    super()
+    // Node throws for an 'error' that nobody listens to; ports use `errorMonitor`.
+    this.on('error', () => undefined)
+    this.stopWatching = origin.watch({
+      moved: this.leave,
+      changed: () => {
+        this.dialNow()
+        this.emit('connect')
+      },
+      trouble: (error) => (this.own ? undefined : this.emit('error', error)),
+    })
+    void this.dial()
+  }
+
+  get isOpen(): boolean {
+    return this.origin.isOpen
+  }
+
+  get isReady(): boolean {
+    return this.ready
+  }
+
+  get options(): object | undefined {
+    const { model, place } = this
+    const { socket } = (model?.options ?? {}) as { readonly socket?: object }
+    // A URL would be preferred to the address.
+    return place ? { ...model?.options, url: undefined, socket: { ...socket, ...place } } : model?.options
+  }
+
+  duplicate(overrides: object): NodeRedisClient | null {
+    const { model, place, origin } = this
+    if (!model || (origin.isMoving && !place)) {
+      return null
+    }
+    return model.duplicate(place ? { url: undefined, ...overrides } : overrides)
+  }
+
+  sendCommand(args: string[], options?: object): Promise<unknown> {
+    return this.own && this.ready
+      ? this.own.client.sendCommand(args, options)
+      : Promise.reject(new Error('There is no connection.'))
+  }
+
+  /** Of a connection that follows a primary, each end may be the first sign of a fail-over. */
+  onLeft(listener: () => void): () => void {
+    return this.left.add(listener)
+  }
+
+  onMoved(listener: () => void): () => void {
+    return this.moved.add(listener)
+  }
+
+  end(): void {
+    this.closed = true
+    this.ready = false
+    this.retry?.cancel()
+    this.stopWatching()
+    this.left.clear()
+    this.moved.clear()
+    this.own?.end()
+    this.own = null
+    this.removeAllListeners()
+    this.on('error', () => undefined)
+  }
+
+  /** The origin says that the primary is, or may be, elsewhere. */
+  private readonly leave = (why: string): void => {
+    const { own } = this
+    this.place = undefined
+    this.failures = 0
+    if (own) {
+      this.lost(own.client, new Error(why))
+      this.moved.tell()
+    } else {
+      this.dialNow()
+    }
+  }
+
+  private dialNow(): void {
+    if (!this.own && !this.dialing && !this.closed) {
+      this.retry?.cancel()
+      void this.dial()
+    }
+  }
+
+  private async dial(): Promise<void> {
+    this.retry = null
+    this.dialing = true
+    this.model ??= this.origin.isOpen ? await this.origin.template() : null
+    this.dialing = false
+    // Not known now: it may be where it was.
+    this.place = this.origin.place() ?? this.place
+    const client = this.origin.isOpen && !this.closed ? duplicateForOnce(this) : null
+    if (client) {
+      client.on('ready', () => void this.check(client))
+      client.on('error', (error: unknown) => this.lost(client, error))
+      client.on('end', () => this.lost(client, new Error('The connection was closed.')))
+      this.own = new OwnNodeRedis(client)
+    } else {
+      this.dialLater()
+    }
+  }
+
+  private dialLater(): void {
+    if (!this.closed) {
+      this.failures += 1
+      this.retry = this.runtime.setTimer(reconnectPause(this.failures), () => void this.dial())
+    }
+  }
+
+  /** A former primary that has become a replica accepts connections all the same. */
+  private async check(client: NodeRedisClient): Promise<void> {
+    if (this.origin.isMoving && (await isReplica(client))) {
+      this.lost(client, new Error('The server is a replica.'))
+    } else if (this.own?.client === client) {
+      this.failures = 0
+      this.ready = true
+      this.socketEpoch += 1
+      this.emit('ready')
+    }
+  }
+
+  /** node-redis reports the error before it rejects what is in flight. One failure may emit several errors. */
+  private lost(client: NodeRedisClient, error: unknown): void {
+    const { own } = this
+    if (own?.client !== client) {
+      return
+    }
+    const wasReady = this.ready
+    this.own = null
+    this.ready = false
+    if (wasReady && this.origin.isMoving) {
+      this.left.tell()
+    }
+    this.emit('error', error)
+    own.end()
+    this.dialLater()
+  }
+}
+
+/** Where the user may not ask (ACL), the scripts are refused by it. */
+async function isReplica(client: NodeRedisClient): Promise<boolean> {
+  const asked = client.sendCommand(['INFO', 'replication']).catch((error: unknown) => {
+    if (isNodeRedisReply(error)) {
+      return ''
+    }
+    throw error
+  })
+  // A connection that has ended meanwhile reports that itself.
+  return REPLICA.test(String(await asked.catch(() => '')))
+}
