@@ -95,6 +95,9 @@ const between = (w) => [w.key(), w.place(), w.place(), ...(w.chance(0.5) ? range
 const byScore = (w) => [w.key(), bound(w), bound(w), ...(w.chance(0.5) ? rangeWords(w) : [])]
 const count = (w) => (w.chance(0.2) ? w.number() : w.place())
 
+/** Half a moment, as notes and tokens have them, could not be told from a count. */
+const timelessKey = (w) => w.key().replace(/^[KN]:/, 'k:')
+
 /** @type {Record<string, (w: Words) => Word[]>} */
 const ON_KEYS = {
   ...{
@@ -113,8 +116,8 @@ const ON_KEYS = {
   ...{ zrangebyscore: byScore, zrevrangebyscore: byScore },
   set: (w) => [w.key(), w.chance(0.3) ? w.number() : w.text(), ...setWords(w)],
   setnx: (w) => [w.key(), w.number()],
-  setrange: (w) => [w.key(), w.chance(0.2) ? w.hostileNumber() : w.count(), w.text()],
-  getrange: (w) => [w.key(), count(w), count(w)],
+  setrange: (w) => [timelessKey(w), w.chance(0.2) ? w.hostileNumber() : w.count(), w.text()],
+  getrange: (w) => [timelessKey(w), count(w), count(w)],
   append: (w) => [w.key(), w.text()],
   incrby: (w) => [w.key(), w.number()],
   decrby: (w) => [w.key(), w.number()],

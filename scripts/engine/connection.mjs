@@ -44,7 +44,11 @@ class Reader {
     if (type === '-') return { error: line }
     if (type === ':') return BigInt(line)
     if (type === '$') return this.#bulk(Number(line))
-    if (type !== '*') throw new Error(`not RESP2: ${JSON.stringify(this.text.slice(this.at, this.at + 100))}`)
+    if (type !== '*') {
+      throw new Error(
+        `not RESP2: ${JSON.stringify(this.text.slice(Math.max(0, this.at - 300), this.at + 100))}`,
+      )
+    }
     return this.#list(Number(line))
   }
 

@@ -160,13 +160,15 @@ export class RealSide {
       [],
       (all) => messageOf(all.at(-1) ?? [])[0] === MARKER || all.at(-1)?.[2] === MARKER,
     )
-    const keys = entries.map(([name, type, content, endsAt]) => [name, [type, content, Number(endsAt)]])
+    const keys = entries.map(([name, type, content, endsAt]) => [name, [type, content, endOf(endsAt)]])
     await this.#control.send([['flushall'], ['config', 'resetstat']])
     await this.#first.send([['reset']])
     return { endedAt: timeIn(now), messages: [heard.slice(0, -1).map(messageOf), own], keys: new Map(keys) }
   }
 }
 
+/** What has 63 bits is too much for a number of Lua, which makes the least of it. */
+const endOf = (endsAt) => (endsAt === -(2n ** 63n) ? Number(2n ** 63n) : Number(endsAt))
 const timeIn = ([seconds, us]) => Number(seconds) * 1_000 + Number(us) / 1_000
 
 const endOfRow = (steps, begin) => {

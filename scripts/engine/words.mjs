@@ -30,6 +30,8 @@ const HOSTILE_NUMBERS = [
     '4294967296',
   ],
 ]
+/** Without hexadecimal ones, which 7.0 takes for scores and later releases do not. */
+const HOSTILE_SCORES = HOSTILE_NUMBERS.filter((each) => !/x/.test(each))
 const HOSTILE_TEXTS = [
   ...[
     '',
@@ -104,14 +106,11 @@ export const wordsFrom = (random) => {
     text: () =>
       chance(0.2) ? pick(HOSTILE_TEXTS) : pick(['a', 'b', '1', '2', '17', 'read', 'write', owner()]),
     number: () => (chance(0.25) ? pick(HOSTILE_NUMBERS) : String(whole(20) - 4)),
-    // Without hexadecimal ones, which 7.0 takes and later releases do not.
     score: () =>
-      chance(0.25)
-        ? pick(HOSTILE_NUMBERS.filter((each) => !/x/.test(each)))
-        : String(pick([whole(10), -whole(10), whole(100) / 8])),
+      chance(0.25) ? pick(HOSTILE_SCORES) : String(pick([whole(10), -whole(10), whole(100) / 8])),
     place: () => String(whole(9) - 4),
     hostileNumber: () => pick(HOSTILE_NUMBERS),
-    hostile: () => pick(chance(0.5) ? HOSTILE_NUMBERS : HOSTILE_TEXTS),
+    hostile: () => pick(chance(0.5) ? HOSTILE_SCORES : HOSTILE_TEXTS),
     /** @param {'s' | 'ms' | 'us'} unit @returns {Moment} */
     moment: (unit, least = 10_000, most = 120_000) => ({ fromNow: random.whole(most - least) + least, unit }),
   }

@@ -113,6 +113,13 @@ describe('commands, in detail', () => {
     ['lpop l -1', new ErrorReply('ERR value is out of range, must be positive')],
     ['scan 0 count 0 count 10', new ErrorReply('ERR syntax error')],
     ['evalsha x many', new ErrorReply('NOSCRIPT No matching script. Please use EVAL.')],
+    ['pubsub numpat x', new ErrorReply("ERR wrong number of arguments for 'pubsub|numpat' command")],
+    [
+      'lrem l -9223372036854775808 e',
+      new ErrorReply(
+        'ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807',
+      ),
+    ],
     ['client', new ErrorReply("ERR wrong number of arguments for 'client' command")],
     [
       'select 2147483648',

@@ -27,7 +27,7 @@ function checkConditions(words: readonly string[]): Set<string> {
   const wanted = new Set(words.map((word) => word.toUpperCase()))
   for (const word of words) {
     if (!['NX', 'XX', 'GT', 'LT'].includes(word.toUpperCase())) {
-      throw new ErrorReply(`ERR Unsupported option ${word}`)
+      throw new ErrorReply(`ERR Unsupported option ${word.split('\0', 1)[0] ?? ''}`)
     }
   }
   if (wanted.has('NX') && wanted.size > 1) {
@@ -158,7 +158,8 @@ export const keys: readonly Command[] = [
   command('pttl', { args: 1 }, ([key = ''], data) => left(data, key, 1)),
   command('pexpiretime', { args: 1 }, ([key = ''], { keyspace }) => {
     const endsAt = keyspace.endOf(key)
-    return endsAt === undefined ? -2 : (endsAt ?? -1)
+    // As a number of JavaScript the last moment is one more.
+    return endsAt === undefined ? -2 : endsAt === 2 ** 63 ? 2n ** 63n - 1n : (endsAt ?? -1)
   }),
   command('rename', { args: 2, flags: ['write'], keys: allKeys }, rename),
 ]

@@ -1,4 +1,4 @@
-import { ErrorReply, type Reply } from '../reply.js'
+import { ErrorReply, wrongCount, type Reply } from '../reply.js'
 import { allKeys, command, firstKey, noKeys, type Command, type Data } from './command.js'
 
 function introspect([word = '', ...args]: readonly string[], { pubSub }: Data): Reply {
@@ -12,7 +12,7 @@ function introspect([word = '', ...args]: readonly string[], { pubSub }: Data): 
     case 'shardchannels':
       return args.length > 1 ? fail(unknownSubcommand(word)) : pubSub.heard(kind, args[0])
     case 'numpat':
-      return pubSub.patternCount
+      return args.length > 0 ? fail(wrongCount('pubsub|numpat')) : pubSub.patternCount
     default:
       return fail(new ErrorReply(`ERR unknown subcommand '${word.slice(0, 128)}'. Try PUBSUB HELP.`))
   }

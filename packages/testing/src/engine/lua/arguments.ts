@@ -1,5 +1,5 @@
 import { toNumber, toText } from './numbers.js'
-import { LuaTable, position, raise, typeOf, type LuaValue } from './values.js'
+import { JSON_NULL, LuaTable, position, raise, typeOf, type LuaValue } from './values.js'
 
 // Arguments of Lua's own functions, with its errors.
 
@@ -39,9 +39,18 @@ export function wholeAt(args: readonly LuaValue[], argument: Argument, otherwise
     : Math.trunc(numberAt(args, argument))
 }
 
+/** The same as C's int: what does not fit loses its upper bits. */
+export function intAt(args: readonly LuaValue[], argument: Argument, otherwise?: number): number {
+  const value = wholeAt(args, argument, otherwise)
+  if (value === (value | 0)) {
+    return value
+  }
+  return Math.abs(value) < 2 ** 63 ? Number(BigInt.asIntN(32, BigInt(value))) : 0
+}
+
 export function tableAt(args: readonly LuaValue[], argument: Argument): LuaTable {
   const value = args[argument.place - 1]
-  return value instanceof LuaTable ? value : expected(argument, 'table', args)
+  return value instanceof LuaTable && value !== JSON_NULL ? value : expected(argument, 'table', args)
 }
 
 export function anyAt(args: readonly LuaValue[], argument: Argument): LuaValue {

@@ -1,4 +1,4 @@
-import { anyAt, at, numberAt, refuse, tableAt, textAt, wholeAt } from './arguments.js'
+import { anyAt, at, numberAt, refuse, intAt, tableAt, textAt } from './arguments.js'
 import { protectedCall } from './operations.js'
 import { textOf, toNumber, toText } from './numbers.js'
 import { stringLibrary } from './strings.js'
@@ -25,11 +25,11 @@ export function described(value: LuaValue): string {
 }
 
 function tonumber(...args: LuaValue[]): LuaValue {
-  const base = wholeAt(args, at('tonumber', 2), 10)
+  const base = intAt(args, at('tonumber', 2), 10)
   if (base === 10) {
     return toNumber(anyAt(args, at('tonumber', 1)))
   }
-  const text = textAt(args, at('tonumber', 1))
+  const text = textAt(args, at('tonumber', 1)).split('\0', 1)[0] ?? ''
   if (base < 2 || base > 36) {
     refuse(at('tonumber', 2), 'base out of range')
   }
@@ -57,7 +57,7 @@ function error(...args: LuaValue[]): never {
   const [value] = args
   // Only from level 1 on does Lua put the place in front of a text.
   const text = toText(value)
-  return text !== undefined && wholeAt(args, at('error', 2), 1) > 0 ? raise(text) : failWith(value)
+  return text !== undefined && intAt(args, at('error', 2), 1) > 0 ? raise(text) : failWith(value)
 }
 
 function failWith(value: LuaValue): never {
@@ -77,18 +77,25 @@ function select(...args: LuaValue[]): Results {
   if (which === '#') {
     return others.length
   }
-  const place = wholeAt(args, at('select', 1))
+  const place = intAt(args, at('select', 1))
   if (place === 0 || place < -others.length) {
     raise(`bad argument #1 to 'select' (index out of range)`)
   }
   return severalOf(others.slice(place < 0 ? place : place - 1))
 }
 
+/** What Lua's stack takes. */
+const MOST_RESULTS = 8_000
+
 function unpack(...args: LuaValue[]): Results {
   const table = tableAt(args, at('unpack', 1))
-  const to = wholeAt(args, at('unpack', 3), table.length)
+  const to = intAt(args, at('unpack', 3), table.length)
+  const from = intAt(args, at('unpack', 2), 1)
+  if (to - from >= MOST_RESULTS) {
+    raise('too many results to unpack')
+  }
   const values: LuaValue[] = []
-  for (let i = wholeAt(args, at('unpack', 2), 1); i <= to; i += 1) {
+  for (let i = from; i <= to; i += 1) {
     values.push(table.get(i))
   }
   return severalOf(values)

@@ -33,7 +33,12 @@ export function parseNumberAt(
 
 /** A number, or a text that is one; undefined: neither. */
 export function toNumber(value: LuaValue): number | undefined {
-  return typeof value === 'number' ? value : typeof value === 'string' ? parseNumber(value) : undefined
+  // To C a text ends at its NUL.
+  return typeof value === 'number'
+    ? value
+    : typeof value === 'string'
+      ? parseNumber(value.split('\0', 1)[0] ?? '')
+      : undefined
 }
 
 /** A text as Lua concatenates it; undefined: a value that is neither text nor number. */

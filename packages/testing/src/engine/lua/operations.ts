@@ -1,6 +1,7 @@
 import { textOf, toNumber } from './numbers.js'
 import { stringLibrary } from './strings.js'
 import {
+  JSON_NULL,
   listOf,
   LuaError,
   LuaTable,
@@ -29,7 +30,7 @@ function fail(what: string, value: LuaValue, name: string, line: number): never 
 }
 
 export function index(object: LuaValue, key: LuaValue, place: Place): LuaValue {
-  if (object instanceof LuaTable) {
+  if (object instanceof LuaTable && object !== JSON_NULL) {
     const value = object.get(key)
     if (value === undefined && object.missing) {
       raise(object.missing(key), place.line)
@@ -40,7 +41,7 @@ export function index(object: LuaValue, key: LuaValue, place: Place): LuaValue {
 }
 
 export function setIndex(object: LuaValue, key: LuaValue, value: LuaValue, place: Place): void {
-  if (!(object instanceof LuaTable)) {
+  if (!(object instanceof LuaTable) || object === JSON_NULL) {
     fail('index', object, place.left, place.line)
   }
   if (object.locked !== null) {
@@ -150,7 +151,7 @@ function asPart(value: LuaValue, name: string, line: number): string {
 export function length(value: LuaValue, place: Place): number {
   return typeof value === 'string'
     ? value.length
-    : value instanceof LuaTable
+    : value instanceof LuaTable && value !== JSON_NULL
       ? value.length
       : fail('get length of', value, place.left, place.line)
 }

@@ -1,4 +1,4 @@
-import { at, refuse, textAt, wholeAt } from './arguments.js'
+import { at, refuse, textAt, intAt, wholeAt } from './arguments.js'
 import { format } from './format.js'
 import { toText } from './numbers.js'
 import { findMatch, isPlain, type Match } from './patterns.js'
@@ -33,7 +33,7 @@ function byte(...args: LuaValue[]): Results {
 
 function char(...args: LuaValue[]): string {
   const codes = args.map((_, i) => {
-    const code = wholeAt(args, at('char', i + 1))
+    const code = intAt(args, at('char', i + 1))
     return code >= 0 && code <= 255 ? code : refuse(at('char', i + 1), 'invalid value')
   })
   return String.fromCharCode(...codes)
@@ -146,7 +146,7 @@ export const stringLibrary = LuaTable.from({
   len: (...args) => textAt(args, at('len', 1)).length,
   lower: (...args) => textAt(args, at('lower', 1)).replace(/[A-Z]+/g, (text) => text.toLowerCase()),
   upper: (...args) => textAt(args, at('upper', 1)).replace(/[a-z]+/g, (text) => text.toUpperCase()),
-  rep: (...args) => textAt(args, at('rep', 1)).repeat(Math.max(wholeAt(args, at('rep', 2)), 0)),
+  rep: (...args) => textAt(args, at('rep', 1)).repeat(Math.max(intAt(args, at('rep', 2)), 0)),
   reverse: (...args) =>
     Array.from(textAt(args, at('reverse', 1)))
       .reverse()

@@ -1,13 +1,13 @@
-import { at, tableAt, textAt, wholeAt } from './arguments.js'
+import { at, intAt, tableAt, textAt } from './arguments.js'
 import { toText } from './numbers.js'
 import { first, LuaTable, NOTHING, raise, typeOf, type LuaValue, type Results } from './values.js'
 
 function concat(...args: LuaValue[]): string {
   const table = tableAt(args, at('concat', 1))
   const separator = args[1] === undefined ? '' : textAt(args, at('concat', 2))
-  const to = wholeAt(args, at('concat', 4), table.length)
+  const to = intAt(args, at('concat', 4), table.length)
   const parts: string[] = []
-  for (let i = wholeAt(args, at('concat', 3), 1); i <= to; i += 1) {
+  for (let i = intAt(args, at('concat', 3), 1); i <= to; i += 1) {
     const value = table.get(i)
     parts.push(toText(value) ?? raise(`invalid value (${typeOf(value)}) at index ${i} in table for 'concat'`))
   }
@@ -23,7 +23,7 @@ function insert(...args: LuaValue[]): Results {
   if (args.length !== 3) {
     raise(`wrong number of arguments to 'insert'`)
   }
-  const place = wholeAt(args, at('insert', 2))
+  const place = intAt(args, at('insert', 2))
   for (let i = table.length; i >= place; i -= 1) {
     table.set(i + 1, table.get(i))
   }
@@ -34,7 +34,7 @@ function insert(...args: LuaValue[]): Results {
 function remove(...args: LuaValue[]): Results {
   const table = tableAt(args, at('remove', 1))
   const end = table.length
-  const place = wholeAt(args, at('remove', 2), end)
+  const place = intAt(args, at('remove', 2), end)
   if (place < 1 || place > end) {
     return NOTHING
   }

@@ -33,10 +33,6 @@ export const EXCEPTIONS = [
   { title: 'loses the replies of an acquire and of its release', reason: noProxy },
   { title: 'gives up an acquire that has run: it goes back', reason: noProxy },
   {
-    title: 'an id is 16 bytes in the sorted set',
-    reason: 'reads bytes (zrangeBuffer), and command() gives texts',
-  },
-  {
     title: 'sends the tries of adjacent readers together',
     reason: 'listens to a method of the ioredis client',
   },

@@ -37,9 +37,12 @@ interface ListeningConnection {
   close(): void
 }
 
-/** What a TestRedis has inside. */
+/** What a TestRedis has inside. A text of its replies has a character for each byte. */
 interface ServerInside {
-  readonly engine: { readonly commands: ReadonlyMap<string, unknown> }
+  readonly engine: {
+    readonly commands: ReadonlyMap<string, unknown>
+    command(words: readonly (string | Buffer)[]): unknown
+  }
   connect(onMessage: (kind: string, channel: string, payload: string) => void): ListeningConnection
 }
 
@@ -66,7 +69,7 @@ export class Redis extends EventEmitter {
         const value: unknown = Reflect.get(own, name)
         // Only what the engine knows: core tells other clients by the methods that they have.
         return value === undefined && typeof name === 'string' && own.server.engine.commands.has(name)
-          ? (...args: unknown[]) => own.run(name, args)
+          ? (...args: unknown[]) => own.answer(name, args)
           : value
       },
     })
@@ -113,11 +116,32 @@ export class Redis extends EventEmitter {
     return this.source.command(name, ...flat(args))
   }
 
+  /** As `zrange`, with the bytes of each member. */
+  zrangeBuffer(...args: readonly Argument[]): Promise<Buffer[]> {
+    const words = args.map((each) => (typeof each === 'number' ? String(each) : each))
+    const members = this.server.engine.command(['zrange', ...words]) as string[]
+    return Promise.resolve(members.map((each) => Buffer.from(each, 'latin1')))
+  }
+
   private get server(): ServerInside {
     return Reflect.get(this.source, 'server') as ServerInside
   }
 
   private listener: ListeningConnection | null = null
+
+  /** As ioredis does, also for a callback behind the arguments: it is called in a later turn. */
+  private answer(name: string, args: readonly unknown[]): Promise<unknown> {
+    if (typeof args.at(-1) !== 'function') {
+      return this.run(name, args)
+    }
+    const callback = args.at(-1) as (error: unknown, reply?: unknown) => void
+    const answered = this.run(name, args.slice(0, -1))
+    answered.then(
+      (reply) => callback(null, reply),
+      (error: unknown) => callback(error),
+    )
+    return answered
+  }
 
   private async run(name: string, args: readonly unknown[]): Promise<unknown> {
     if (OWN.has(name)) {
