@@ -9,6 +9,13 @@ const HUNG = 'packages/core/test/redis/red-lock-hung.test.ts'
 const REFUSED = 'packages/core/test/redis/compound-refused.test.ts'
 
 export const BUGS_IN_KINDS = {
+  'verify of a reader counts the lease of the other readers': {
+    file: 'core/src/scripts/read-lock/remaining.lua',
+    find: "left = math.max(left, redis.call('pttl', KEYS[2] .. ':' .. n))",
+    replace: "left = redis.call('pttl', KEYS[1])",
+    test: 'packages/core/test/redis/read-write-wire.test.ts',
+    only: 'has its own',
+  },
   'callers that want the same locks all ask for them': {
     file: 'core/src/compound/caller-queue.ts',
     find: 'if (call.waitMs === 0 || membersHeld(call, wanted).length > 0)',

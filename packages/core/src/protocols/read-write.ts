@@ -1,6 +1,6 @@
 import type { ForeignRule } from '../arguments/foreign-locks.js'
 import { enclosing, heldByAncestor, type CallSite } from '../context.js'
-import { SelfDeadlockError } from '../errors.js'
+import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply, LockState, ReleaseReply } from '../scripts/lock.js'
@@ -9,6 +9,7 @@ import {
   forceRelease,
   readWriteKeys,
   releaseRead,
+  remainingRead,
   renewRead,
   shortenRead,
   shortenWrite,
@@ -20,6 +21,7 @@ import type { ShortenReply } from '../scripts/shorten.js'
 import type { Session } from '../client/session.js'
 import { heartbeatOf } from '../queue/liveness.js'
 import { HashProtocol } from './hash-protocol.js'
+import type { LockEntry } from '../entry/lock-entry.js'
 import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine, QueueCandidate } from './lock-protocol.js'
 
@@ -142,6 +144,20 @@ export class ReadProtocol extends ReadWriteProtocol {
     const { keys, session } = this
     const command = { keys, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp }
     return handleReply(releaseRead(session.runner, command), handler)
+  }
+
+  /** Of the reader alone: the lock lasts as long as the longest lease of all readers, until that one releases. */
+  override remaining(entry: LockEntry, timeoutMs?: number): Promise<number | null> {
+    const { keys, session } = this
+    return remainingRead(session.runner, { keys, owner: entry.holder.owner, timeoutMs }).catch(
+      (error: unknown) => {
+        // The key was overwritten with another type.
+        if (error instanceof WrongTypeError) {
+          return null
+        }
+        throw error
+      },
+    )
   }
 
   override async extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'> {

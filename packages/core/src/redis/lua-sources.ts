@@ -1428,6 +1428,15 @@ redis.call(ARGV[7], ARGV[6], '0')
 end
 return 1
 `,
+  'read-lock/remaining': `-- insert touch
+touch(KEYS[1])
+local left = -2
+for n = 1, tonumber(redis.call('hget', KEYS[1], ARGV[1])) or 0 do
+left = math.max(left, redis.call('pttl', KEYS[2] .. ':' .. n))
+end
+local ttl = redis.call('pttl', KEYS[1])
+return (ttl < 0 or left < 0) and left or math.min(left, ttl)
+`,
   'read-lock/renew': `local lease = tonumber(ARGV[1])
 local lost = {}
 local count = #KEYS / 2

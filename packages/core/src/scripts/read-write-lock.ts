@@ -1,7 +1,7 @@
 import { readWriteChannel, waitingWriters, noteKey, readTimeouts, strangersTimeouts } from '../keys.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
-import { acquiredOrHeld, numberFrom, numbers, count } from '../redis/shapes.js'
+import { acquiredOrHeld, anyNumber, numberFrom, numbers, count } from '../redis/shapes.js'
 import {
   granted,
   parseShared,
@@ -100,6 +100,33 @@ export const renewReadScript = defineScript('read-lock/renew', numbers(0, number
 export function renewRead(runner: ScriptRunner, command: RenewCommand): Promise<RenewReply> {
   const timeouts = command.locks.map(({ key, owner }) => readTimeouts(key, owner))
   return renewBy(renewReadScript, runner, command, timeouts)
+}
+
+export const remainingReadScript = defineScript('read-lock/remaining', anyNumber)
+
+export interface ReadRemainingCommand {
+  readonly keys: ReadWriteKeys
+  readonly owner: string
+  readonly timeoutMs?: number | undefined
+}
+
+/** How long this reader has the lock still, ms, -1 without expiry; null: not any more. Others may have it longer, and the lock with them. */
+export function remainingRead(runner: ScriptRunner, command: ReadRemainingCommand): Promise<number | null> {
+  const { keys, owner, timeoutMs } = command
+  const { lockName, lock } = keys
+  return runner.run({
+    script: remainingReadScript,
+    keys: [lock, readTimeouts(lock, owner)],
+    args: [owner],
+    parse: parseRemaining,
+    lockName,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  })
+}
+
+function parseRemaining(reply: unknown): number | null {
+  const ms = Number(reply)
+  return ms === -2 ? null : ms
 }
 
 export const shortenReadScript = defineScript('read-lock/shorten', numberFrom(0, 2))

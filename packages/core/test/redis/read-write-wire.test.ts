@@ -77,6 +77,24 @@ describe('a read-write lock on the wire', () => {
     await again.release()
   })
 
+  it('a reader beside one with a longer lease has its own: verify adds no trust, and says lost when it is over (I3)', async () => {
+    const [one, other] = [await harness.client(), await harness.client()]
+    const lock = one.getReadWriteLock(harness.name()).readLock()
+    const longer = await other.getReadWriteLock(harness.name()).readLock().acquire({ leaseMs: 60_000 })
+    const hold = await lock.acquire({ leaseMs: 5_000 })
+    await hold.verify()
+    expect(hold.trustedForMs).toBeGreaterThan(0)
+    expect(hold.trustedForMs).toBeLessThan(5_000)
+    await harness.admin.persist(timeout(hold.owner, 1))
+    await hold.verify()
+    expect(hold.trustedForMs).toBeLessThan(5_000)
+    await harness.admin.del(timeout(hold.owner, 1))
+    await expect(hold.verify()).rejects.toThrow(LockLostError)
+    expect(await hold.release()).toBe('lost')
+    await longer.verify()
+    await longer.release()
+  })
+
   it('Java excludes our writer and is excluded by it; its unlocks wake ours (I1, I4)', async () => {
     const locks = await harness.client(settled)
     const lock = locks.getReadWriteLock(harness.name())
