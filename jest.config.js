@@ -1,6 +1,11 @@
 // Types are checked by `npm run build` and `npm run types`; here the files are only stripped of them.
-function stripped(tsconfig) {
-  return { '^.+\\.ts$': ['ts-jest', { useESM: true, diagnostics: false, tsconfig }] }
+const stripped = { '^.+\\.ts$': '<rootDir>/scripts/jest/strip-types.mjs' }
+// Nest's decorators are those before the standard, with metadata of types, which the compiler alone writes.
+const strippedForNest = {
+  '^.+\\.ts$': [
+    'ts-jest',
+    { useESM: true, diagnostics: false, tsconfig: 'packages/nestjs/tsconfig.test.json' },
+  ],
 }
 
 /** One project for what needs no server, one for each supported client and major of it against a real Redis. */
@@ -8,7 +13,7 @@ const common = {
   rootDir: import.meta.dirname,
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  transform: stripped('tsconfig.test.json'),
+  transform: stripped,
 }
 
 const sources = {
@@ -213,9 +218,8 @@ export default {
     },
     {
       ...common,
-      // Nest's decorators are those before the standard. ts-jest has one set of options for each project.
       displayName: 'nestjs',
-      transform: stripped('packages/nestjs/tsconfig.test.json'),
+      transform: strippedForNest,
       testMatch: ['<rootDir>/packages/nestjs/test/redis/**/*.test.ts'],
       globals: { everyLockKind: false, carrier: 'ioredis' },
       moduleNameMapper: sources,

@@ -11,8 +11,6 @@ export default {
   testMatch: [`<rootDir>/packages/interop/test/**/*.${what}.ts`],
   testTimeout: 60_000,
   extensionsToTreatAsEsm: ['.ts'],
-  transform: {
-    '^.+\\.ts$': ['ts-jest', { useESM: true, diagnostics: false, tsconfig: 'tsconfig.test.json' }],
-  },
+  transform: { '^.+\\.ts$': '<rootDir>/scripts/jest/strip-types.mjs' },
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
 }

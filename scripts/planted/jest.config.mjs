@@ -5,10 +5,10 @@ import ordinary from '../../jest.config.js'
 const TRANSFORM = fileURLToPath(new URL('./jest-transform.mjs', import.meta.url))
 
 const planting = (project) => {
-  const transform = Object.entries(project.transform).map(([files, [, options]]) => [
-    files,
-    [TRANSFORM, options],
-  ])
+  const transform = Object.entries(project.transform).map(([files, given]) => {
+    const [, compilerOptions] = Array.isArray(given) ? given : []
+    return [files, [TRANSFORM, { compilerOptions }]]
+  })
   return { ...project, transform: Object.fromEntries(transform) }
 }
 
