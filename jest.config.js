@@ -59,6 +59,17 @@ const CARRIED_BY_ANY = [
     'replicas',
     'schedule',
   ],
+  // Contexts, re-entry and hand-over inside a process: what is sent for them is asked of each client by 'wire'.
+  ...[
+    'chained-contexts',
+    'compound-close',
+    'context-ends',
+    'forgotten-await',
+    'interop-none',
+    'local-passing\\.',
+    'reentry',
+    'runtime',
+  ],
   ...[
     'semaphores-of',
     'suspend',

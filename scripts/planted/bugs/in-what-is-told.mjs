@@ -73,14 +73,14 @@ export const BUGS_IN_WHAT_IS_TOLD = {
     find: 'this.seen.add(name)',
     replace: '',
     test: SELF_WAITS,
-    only: 'out: run that ended',
+    only: 'three ways out',
   },
   'a wait for another client is taken for one for its own': {
     file: 'core/src/client/self-waits.ts',
     find: 'if (holder && isUnscopedWarningDue(wait.lockName))',
     replace: 'if (isUnscopedWarningDue(wait.lockName))',
     test: SELF_WAITS,
-    only: 'nothing is said of a wait for another client',
+    only: 'nothing is said of',
   },
   'a forgotten await is not told of': {
     file: 'core/src/acquire/unscoped-calls.ts',

@@ -103,7 +103,7 @@ describe.each(foreignKinds)("$name, with foreignLocks: 'wait'", (kind) => {
     })
     await rig.admin.set(NAME, TOKEN)
     const lock = kind.of(impatient, NAME)
-    const limited = outcomeOf(lock.acquire({ waitMs: 900 }))
+    const limited = outcomeOf(lock.acquire({ waitMs: 500 }))
     const patient = kind.of(locks, NAME, { withoutTtl: 'wait' }).acquire()
     const error = await outcomeOf(kind.of(impatient, NAME).acquire())
     expect(error).toMatchObject({ code: 'WRONG_TYPE', key: NAME })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
+import { itAtOnce } from './support/at-once.js'
 import { useHarness } from './support/harness.js'
 import { useSmallPrograms } from './support/small-program.js'
 
@@ -9,8 +10,8 @@ const later = (what: string): string => `setTimeout(() => { ${what} }, 2_500).un
 describe.each(['ioredis', 'node-redis'])('a process whose connection of %s LockClient opened', (CLIENT) => {
   const harness = useHarness()
   const start = useSmallPrograms()
-  const run = (code: string, { env = {}, client = {} } = {}) =>
-    start(`const lock = locks.getLock('${harness.name()}')\n${code}`, { env: { CLIENT, ...env }, client })
+  const run = (code: string, { name = harness.name(), env = {}, client = {} } = {}) =>
+    start(`const lock = locks.getLock('${name}')\n${code}`, { env: { CLIENT, ...env }, client })
   // If the connections kept it alive, this would run.
   const TOO_LONG = `setTimeout(() => process.exit(7), 8_000).unref()\n`
 
@@ -37,71 +38,83 @@ describe.each(['ioredis', 'node-redis'])('a process whose connection of %s LockC
     'node-redis': `const { createClient } = await import('@redis/client')
       const redis = createClient({ url }); await redis.connect(); const end = () => redis.destroy()`,
   }
-  it('lives with a client of the caller, and ends with it, also without close()', async () => {
-    const program = run(`${own[CLIENT]!}
-      await locks.close()
-      const borrower = new LockClient(redis)
-      const name = lock.name + ':borrower'
-      const hold = await borrower.getLock(name).acquire()
-      const second = borrower.getLock(name).withLock(() => undefined)
-      await hold.release()
-      await second
-      ${later("console.log('lives'); end()")}`)
-    expect([await program.ended(), program.stdout, program.stderr]).toEqual([0, 'lives\n', ''])
-  })
-
-  it('lives while a lock is held, and ends after its release', async () => {
-    const program = run(`const hold = await lock.acquire()
-      ${later("console.log('held'); void hold.release().then((result) => console.log(result))")}`)
-    expect([await program.ended(), program.stdout]).toEqual([0, 'held\nreleased\n'])
-  })
-
-  it('lives while a permit is borrowed', async () => {
-    const program = run(`const permits = locks.getPermitExpirableSemaphore(lock.name + ':permits')
-      await permits.trySetPermits(1)
-      void permits.withPermit(() => new Promise((resolve) => { ${later('resolve()')} }), { renew: true })
-        .then(() => console.log('returned'))`)
-    expect([await program.ended(), program.stdout]).toEqual([0, 'returned\n'])
-    await harness.admin.del(harness.name('lock:permits'))
-  })
-
-  it('lives while it waits', async () => {
-    const name = harness.name()
-    const hold = await (await harness.client()).getLock(name).acquire()
-    const program = start(
-      `${later("console.log('waits')")}
-      await locks.getLock('${name}').withLock(() => console.log('holds'))`,
-      { env: { CLIENT } },
-    )
-    await program.said(/waits/)
-    await hold.release()
-    expect([await program.ended(), program.stdout]).toEqual([0, 'waits\nholds\n'])
-  })
-
-  it('lives while a command is under way, however long its answer takes, and while it closes', async () => {
-    const server = await RedisServer.start()
-    try {
+  /** Each of these waits for seconds, so that they run at the same time. */
+  const lives: Record<string, (name: string) => Promise<void>> = {
+    'with a client of the caller, and ends with it, also without close()': async (name) => {
       const program = run(
-        `await lock.withLock(() => undefined)
-        const rest = setInterval(() => undefined, 1_000)
-        setTimeout(() => console.log('rested'), 1_500)
-        await new Promise((resolve) => process.once('SIGUSR2', resolve))
-        clearInterval(rest)
-        ${later("console.log('waits')")}
-        console.log(await lock.tryLock())
-        await lock.unlock()
+        `${own[CLIENT]!}
         await locks.close()
-        console.log('closed')`,
-        { env: { REDIS_URL: server.url }, client: { commandTimeout: 10_000 } },
+        const borrower = new LockClient(redis)
+        const name = lock.name + ':borrower'
+        const hold = await borrower.getLock(name).acquire()
+        const second = borrower.getLock(name).withLock(() => undefined)
+        await hold.release()
+        await second
+        ${later("console.log('lives'); end()")}`,
+        { name },
       )
-      await program.said(/rested/)
-      await server.pause()
-      program.kill('SIGUSR2')
+      expect([await program.ended(), program.stdout, program.stderr]).toEqual([0, 'lives\n', ''])
+    },
+    'while a lock is held, and ends after its release': async (name) => {
+      const program = run(
+        `const hold = await lock.acquire()
+        ${later("console.log('held'); void hold.release().then((result) => console.log(result))")}`,
+        { name },
+      )
+      expect([await program.ended(), program.stdout]).toEqual([0, 'held\nreleased\n'])
+    },
+    'while a permit is borrowed': async (name) => {
+      const program = run(
+        `const permits = locks.getPermitExpirableSemaphore(lock.name)
+        await permits.trySetPermits(1)
+        void permits.withPermit(() => new Promise((resolve) => { ${later('resolve()')} }), { renew: true })
+          .then(() => console.log('returned'))`,
+        { name },
+      )
+      expect([await program.ended(), program.stdout]).toEqual([0, 'returned\n'])
+      await harness.admin.del(name)
+    },
+    'while it waits': async (name) => {
+      const hold = await (await harness.client()).getLock(name).acquire()
+      const program = run(
+        `${later("console.log('waits')")}
+        await lock.withLock(() => console.log('holds'))`,
+        { name },
+      )
       await program.said(/waits/)
-      server.resume()
-      expect([await program.ended(), program.stdout]).toEqual([0, 'rested\nwaits\ntrue\nclosed\n'])
-    } finally {
-      await server.stop()
-    }
-  })
+      await hold.release()
+      expect([await program.ended(), program.stdout]).toEqual([0, 'waits\nholds\n'])
+    },
+    'while a command is under way, however long its answer takes, and while it closes': async (name) => {
+      const server = await RedisServer.start()
+      try {
+        const program = run(
+          `await lock.withLock(() => undefined)
+          const rest = setInterval(() => undefined, 1_000)
+          setTimeout(() => console.log('rested'), 1_500)
+          await new Promise((resolve) => process.once('SIGUSR2', resolve))
+          clearInterval(rest)
+          ${later("console.log('waits')")}
+          console.log(await lock.tryLock())
+          await lock.unlock()
+          await locks.close()
+          console.log('closed')`,
+          { name, env: { REDIS_URL: server.url }, client: { commandTimeout: 10_000 } },
+        )
+        await program.said(/rested/)
+        await server.pause()
+        program.kill('SIGUSR2')
+        await program.said(/waits/)
+        server.resume()
+        expect([await program.ended(), program.stdout]).toEqual([0, 'rested\nwaits\ntrue\nclosed\n'])
+      } finally {
+        await server.stop()
+      }
+    },
+  }
+  itAtOnce(
+    Object.keys(lives).map((name) => ({ name })),
+    'lives',
+    ({ name }) => lives[name]!(harness.name(name)),
+  )
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
+import { itAtOnce } from './support/at-once.js'
 import { useHarness } from './support/harness.js'
 import { useSmallPrograms } from './support/small-program.js'
 
@@ -14,7 +15,8 @@ process.once('SIGTERM', () => locks.close({ graceMs: 0 }))`
 describe('a wait for oneself, outside contexts', () => {
   const harness = useHarness()
   const start = useSmallPrograms()
-  const given = (): string => `const NAME = '${harness.name()}'; const lock = locks.getLock(NAME)\n`
+  const given = (name = harness.name()): string =>
+    `const NAME = '${name}'; const lock = locks.getLock(NAME)\n`
 
   const waysToTake: Record<string, string> = {
     'lock()': 'await lock.lock()',
@@ -31,13 +33,14 @@ describe('a wait for oneself, outside contexts', () => {
     'acquire() of a multi lock': "locks.getMultiLock(lock, locks.getLock(NAME + ':b')).acquire()",
   }
   const ways = Object.keys(waysToTake).flatMap((take) =>
-    Object.keys(waysToWait).map((wait) => [take, wait] as const),
+    Object.keys(waysToWait).map((wait) => ({ name: `${take}, then ${wait}`, take, wait })),
   )
   // Each way to take with one way to wait, and each way to wait with one way to take.
-  it.each(ways.filter(([take, wait]) => take === 'acquire()' || wait === 'withLock()'))(
-    'is told of after 2 s, once, with both places and three ways out: %s, then %s',
-    async (take, wait) => {
-      const program = start(`${given()}
+  itAtOnce(
+    ways.filter(({ take, wait }) => take === 'acquire()' || wait === 'withLock()'),
+    'is told of after 2 s, once, with both places and three ways out',
+    async ({ name, take, wait }) => {
+      const program = start(`${given(harness.name(name))}
         async function outer() { ${waysToTake[take]!}; await inner() }
         async function inner() { await ${waysToWait[wait]!} }
         void outer().catch(() => undefined)
@@ -125,8 +128,9 @@ describe('a wait for oneself, outside contexts', () => {
       const shared = Array.from({ length: 10 }, (_, i) => locks.getLock(NAME + i))
       await Promise.all(Array.from({ length: 1_000 }, (_, i) => ways[i % ways.length](shared[(i * 7) % 10])))`,
   }
-  it.each(Object.keys(silent))('nothing is said of %s', async (what) => {
-    const program = start(`${given()}${silent[what]!}\nawait locks.close()`)
+  const situations = Object.keys(silent).map((name) => ({ name }))
+  itAtOnce(situations, 'nothing is said of', async ({ name }) => {
+    const program = start(`${given(harness.name(name))}${silent[name]!}\nawait locks.close()`)
     const code = await program.ended()
     expect([code, program.stderr]).toEqual([0, ''])
   })

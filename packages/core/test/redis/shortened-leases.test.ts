@@ -7,6 +7,7 @@ import {
 } from '../../src/index.js'
 import { tombstonePrefix } from '../../src/keys.js'
 import { shorten } from '../../src/scripts/lock.js'
+import { itAtOnce } from './support/at-once.js'
 import { useHarness } from './support/harness.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
 import { useNodes } from './support/nodes.js'
@@ -16,16 +17,18 @@ import { useRig } from './support/rig.js'
 const SOON_MS = 3_000
 const LATER_MS = 20_000
 
-describe.each(lockKinds)('a lease that is shortened: $name', (kind) => {
+describe('a lease that is shortened, of each kind of lock', () => {
   const harness = useHarness()
 
-  it('ends by then, in Redis too, is trusted no longer than that, and goes to a waiter of another client', async () => {
-    const locks = await harness.client()
+  const ending =
+    'ends by then, in Redis too, is trusted no longer than that, and goes to a waiter of another client'
+  itAtOnce(lockKinds, ending, async (kind) => {
+    const [locks, name] = [await harness.client(), harness.name(kind.name)]
     const lost: string[] = []
     locks.on('lost', ({ error }) => lost.push(error.reason))
-    const lock = kind.of(locks, harness.name())
+    const lock = kind.of(locks, name)
     const hold = await lock.acquire()
-    const next = kind.rivalOf(await harness.client(), harness.name()).acquire({ waitMs: 2 * LATER_MS })
+    const next = kind.rivalOf(await harness.client(), name).acquire({ waitMs: 2 * LATER_MS })
     await hold.shorten(SOON_MS)
     expect(hold.trustedForMs).toBeLessThan(SOON_MS)
     expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(SOON_MS)
@@ -35,6 +38,10 @@ describe.each(lockKinds)('a lease that is shortened: $name', (kind) => {
     expect(lost).toEqual(Array.from({ length: kind.locks }, () => 'expired'))
     expect(await hold.release()).toBe('lost')
   })
+})
+
+describe.each(lockKinds)('a lease that is shortened: $name', (kind) => {
+  const harness = useHarness()
 
   it('never becomes longer by it, and becomes longer by extend', async () => {
     const lock = kind.of(await harness.client(), harness.name())

@@ -9,15 +9,16 @@ const targetOf = (url) => {
   return kind === 'sentinel' ? new Redis({ sentinels: endpoints, name }) : url
 }
 
-let locks
-let hold
+const holds = new Map()
 
 serveWorker({
+  /** Each lock by a client of its own. */
   hold: async (url, { calls: [first, ...calls], name }, options) => {
-    locks = await LockClient.connect(targetOf(url), options)
+    const locks = await LockClient.connect(targetOf(url), options)
     const lock = calls.reduce((found, call) => found[call](), locks[first](name))
-    hold = await lock.acquire()
+    const hold = await lock.acquire()
+    holds.set(name, hold)
     return hold.owner
   },
-  held: () => !hold.signal.aborted,
+  held: (name) => !holds.get(name).signal.aborted,
 })

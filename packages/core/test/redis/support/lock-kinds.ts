@@ -199,7 +199,7 @@ const everyKind: readonly LockKind[] = [
 ]
 
 /** Set in jest.config.js. What a kind asks of the client that carries it, all do: elsewhere the first is enough. */
-const { everyLockKind } = globalThis as { everyLockKind?: boolean }
+export const { everyLockKind } = globalThis as { everyLockKind?: boolean }
 
 export const lockKinds = everyLockKind ? everyKind : everyKind.slice(0, 1)
 
