@@ -1,5 +1,4 @@
-import { luaSources } from '../../packages/core/build/redis/lua-sources.js'
-import { DIGESTS } from './program.mjs'
+import { DIGESTS, SCRIPTS } from './scripts.mjs'
 
 /** @typedef {import('./connection.mjs').Reply} Reply */
 
@@ -106,7 +105,7 @@ const NORMAL = {
   info: (reply) => (typeof reply === 'string' ? '' : reply),
 }
 
-const BEGIN = [DIGESTS['schedule/begin'], luaSources['schedule/begin']]
+const BEGIN = [DIGESTS['schedule/begin'], SCRIPTS['schedule/begin']]
 
 const normal = (reply, step) => {
   if (step.kind !== 'command') return reply

@@ -2,9 +2,9 @@ import { Buffer } from 'node:buffer'
 import { Engine } from '../../packages/testing/build/engine/engine.js'
 import { AccessRules } from '../../packages/testing/build/engine/permissions.js'
 import { ErrorReply, Status } from '../../packages/testing/build/engine/reply.js'
-import { luaSources } from '../../packages/core/build/redis/lua-sources.js'
 import { MARKER, READERS, SHARD_CHANNELS } from './real-side.mjs'
 import { textOf } from './words.mjs'
+import { SCRIPTS } from './scripts.mjs'
 
 /** In ms; a little more, because a number of this size has no thousandths. */
 const MICROSECOND = 0.001_25
@@ -47,7 +47,7 @@ export class EngineSide {
 
   reset() {
     this.#engine.command(['script', 'flush'])
-    for (const text of Object.values(luaSources)) this.#engine.command(['script', 'load', text])
+    for (const text of Object.values(SCRIPTS)) this.#engine.command(['script', 'load', text])
   }
 
   /**

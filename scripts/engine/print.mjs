@@ -1,10 +1,9 @@
-import { luaSources } from '../../packages/core/build/redis/lua-sources.js'
-import { DIGESTS } from './program.mjs'
+import { DIGESTS, SCRIPTS } from './scripts.mjs'
 
 /** Scripts by their digest, which stands for them, and by their text. */
 const NAMES = new Map([
   ...Object.entries(DIGESTS).map(([name, digest]) => [digest, `digest of ${name}`]),
-  ...Object.entries(luaSources).map(([name, text]) => [text, `text of ${name}`]),
+  ...Object.entries(SCRIPTS).map(([name, text]) => [text, `text of ${name}`]),
 ])
 const LONGEST = 2_000
 

@@ -1,11 +1,11 @@
 import { seededRandom } from '../../packages/faults/build/run/random.js'
 import { encodeBatch } from '../../packages/core/build/redis/batch.js'
-import { inBatches, luaSources } from '../../packages/core/build/redis/lua-sources.js'
+import { inBatches } from '../../packages/core/build/redis/lua-sources.js'
 import { commandFrom, spoiled, SUBSCRIPTIONS } from './commands.mjs'
 import { luaFrom } from './lua.mjs'
 import { FAMILIES, runOf } from './transitions.mjs'
 import { wordsFrom } from './words.mjs'
-import { createHash } from 'node:crypto'
+import { DIGESTS, SCRIPTS } from './scripts.mjs'
 
 /**
  * One thing that a program does. `command`: of one of its two connections, of which the second only subscribes.
@@ -21,10 +21,6 @@ import { createHash } from 'node:crypto'
 
 const STEPS = 60
 const PAUSE_MS = 12
-
-export const DIGESTS = Object.fromEntries(
-  Object.entries(luaSources).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
-)
 
 /** How a program divides its steps: into transitions of one family, commands, and Lua by chance. */
 const PROFILES = [
@@ -43,7 +39,7 @@ const transition = (w, families) => {
   const { name, keys, args } = isBatch ? batch(w, names) : single(w, w.pick(names))
   const run = [`${keys.length}`, ...keys, ...args]
   if (w.chance(0.01)) return command(['evalsha', DIGESTS[name], ...spoiled(w, run)])
-  return command(w.chance(0.03) ? ['eval', luaSources[name], ...run] : ['evalsha', DIGESTS[name], ...run])
+  return command(w.chance(0.03) ? ['eval', SCRIPTS[name], ...run] : ['evalsha', DIGESTS[name], ...run])
 }
 
 const single = (w, name) => {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from './connection.mjs'
-import { DIGESTS } from './program.mjs'
 import { textOf } from './words.mjs'
-import { luaSources } from '../../packages/core/build/redis/lua-sources.js'
+import { DIGESTS, SCRIPTS } from './scripts.mjs'
 
 /** @typedef {import('./connection.mjs').Reply} Reply */
 
@@ -75,7 +74,7 @@ export class RealSide {
 
   /** Only the scripts of Holdfast are known. */
   async reset() {
-    const loads = Object.values(luaSources).map((text) => ['script', 'load', text])
+    const loads = Object.values(SCRIPTS).map((text) => ['script', 'load', text])
     const [, ...digests] = await this.#control.send([['script', 'flush'], ...loads])
     if (Object.values(DIGESTS).some((digest, i) => digests[i] !== digest)) {
       throw new Error(`the server does not take the scripts: ${JSON.stringify(digests)}`)

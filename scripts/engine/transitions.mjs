@@ -239,6 +239,29 @@ const SCHEDULES = {
   'schedule/read': (c) => [[c.lock, c.ticks], []],
 }
 
+/** The name that stands for a token of a lock that is handed over. */
+const traveller = (w) => `h~t:${w.pick(['1', '2'])}`
+
+/** @type {Record<string, Transition>} */
+const TRAVEL = {
+  'travel/adopt': (c, w) => [
+    [c.lock, c.tombstone, c.note, ...c.perhaps(c.token)],
+    [
+      c.owner,
+      traveller(w),
+      c.lease,
+      ...c.stamp,
+      c.noteWish,
+      w.pick(['counter', 'time']),
+      w.pick(['0', c.ttl]),
+    ],
+  ],
+  'travel/hand-over': (c, w) => [
+    [c.lock, c.tombstone, ...c.perhaps(c.note)],
+    [c.owner, traveller(w), c.lease, c.stamp[0], c.ttl],
+  ],
+}
+
 /** Scripts that work on the same keys. */
 export const FAMILIES = {
   ...{ plain: PLAIN, fair: { ...FAIR, ...PLAIN }, 'read-write': READ_WRITE, counting: COUNTING },
@@ -249,7 +272,15 @@ export const FAMILIES = {
 }
 
 /** All of them; `batch` is made of some. @type {Record<string, Transition>} */
-export const TRANSITIONS = { ...PLAIN, ...FAIR, ...READ_WRITE, ...COUNTING, ...PERMITS, ...SCHEDULES }
+export const TRANSITIONS = {
+  ...PLAIN,
+  ...FAIR,
+  ...READ_WRITE,
+  ...COUNTING,
+  ...PERMITS,
+  ...SCHEDULES,
+  ...TRAVEL,
+}
 
 /**
  * KEYS and ARGV of a run of this script.

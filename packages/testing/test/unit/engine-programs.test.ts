@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { luaSources } from '../../../core/src/redis/lua-sources.js'
+import { allLuaSources } from '../../../core/test/redis/support/all-lua-sources.js'
 import { seededRandom } from '../../../faults/src/run/random.js'
 import { Engine } from '../../src/engine/engine.js'
 
@@ -57,14 +57,16 @@ describe('programs', () => {
   })
 
   it('have each script of Holdfast, with as many KEYS and ARGV as its header names', () => {
-    expect([...Object.keys(TRANSITIONS), 'batch'].sort()).toEqual(Object.keys(luaSources).sort())
+    expect([...Object.keys(TRANSITIONS), 'batch'].sort()).toEqual(Object.keys(allLuaSources).sort())
     const words = wordsFrom(seededRandom(1))
     for (const name of Object.keys(TRANSITIONS)) {
       const runs = Array.from({ length: 40 }, () => runOf(name, words))
       const most = (of: 'keys' | 'args'): number => Math.max(...runs.map((run) => run[of].length))
       const used = (table: string): number[] =>
         [
-          ...luaSources[name as keyof typeof luaSources].matchAll(new RegExp(`${table}\\[(\\d+)\\]`, 'g')),
+          ...allLuaSources[name as keyof typeof allLuaSources].matchAll(
+            new RegExp(`${table}\\[(\\d+)\\]`, 'g'),
+          ),
         ].map(([, place]) => Number(place))
       expect([name, most('keys')]).toEqual([name, Math.max(most('keys'), ...used('KEYS'))])
       expect([name, most('args')]).toEqual([name, Math.max(most('args'), ...used('ARGV'))])

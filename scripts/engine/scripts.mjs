@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const BUILD = fileURLToPath(new URL('../../packages/core/build/', import.meta.url))
+const FILE = 'lua-sources.js'
+
+/** Core's main entry has its scripts in one file, each other entry that sends some in one of its own. */
+const modules = await Promise.all(
+  readdirSync(BUILD, { recursive: true })
+    .filter((file) => file.endsWith(FILE))
+    .map((file) => import(new URL(file, `file://${BUILD}`).href)),
+)
+const isSources = (value) =>
+  typeof value === 'object' &&
+  !Array.isArray(value) &&
+  Object.values(value).every((each) => typeof each === 'string')
+
+/** All scripts of Holdfast, by name. @type {Record<string, string>} */
+export const SCRIPTS = Object.assign({}, ...modules.flatMap((each) => Object.values(each).filter(isSources)))
+
+/** By name what EVALSHA knows them by. @type {Record<string, string>} */
+export const DIGESTS = Object.fromEntries(
+  Object.entries(SCRIPTS).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
+)
