@@ -197,6 +197,8 @@ const onNodeRedis = (displayName, carrier, few) => {
 }
 
 export default {
+  // Also where the configuration for planted bugs passes this one on.
+  rootDir: import.meta.dirname,
   testTimeout: 30_000,
   reporters: ['default', `${ENGINE}/reporter.mjs`],
   projects: [

@@ -48,60 +48,71 @@ describe('conformance, renewal, of each kind of lock', () => {
     }
   })
 
-  const ended =
-    'an owner whose connection has ended for good stops trusting the lock before it is free for others (I3)'
-  itAtOnce(reentrantKinds, ended, async (kind) => {
-    const [redis, name] = [harness.connection(), harness.name(kind.name)]
-    const one = await LockClient.connect(carrierOf(redis), { lockWatchdogTimeout: 900, commandTimeout: 300 })
-    const hold = await kind.of(one, name).acquire()
-    const order: string[] = []
-    hold.signal.addEventListener('abort', () => order.push('lost'))
-    redis.disconnect()
-    const next = await kind.rivalOf(await harness.client(), name).acquire()
-    order.push('taken')
-    expect(order).toEqual(['lost', 'taken'])
-    expect(hold.signal.reason).toBeInstanceOf(LockLostError)
-    await next.release()
-    await one.close({ graceMs: 0 })
-  })
+  itAtOnce(
+    'an owner whose connection has ended for good stops trusting the lock before it is free for others (I3)',
+    reentrantKinds,
+    async (kind) => {
+      const [redis, name] = [harness.connection(), harness.name(kind.name)]
+      const one = await LockClient.connect(carrierOf(redis), {
+        lockWatchdogTimeout: 900,
+        commandTimeout: 300,
+      })
+      const hold = await kind.of(one, name).acquire()
+      const order: string[] = []
+      hold.signal.addEventListener('abort', () => order.push('lost'))
+      redis.disconnect()
+      const next = await kind.rivalOf(await harness.client(), name).acquire()
+      order.push('taken')
+      expect(order).toEqual(['lost', 'taken'])
+      expect(hold.signal.reason).toBeInstanceOf(LockLostError)
+      await next.release()
+      await one.close({ graceMs: 0 })
+    },
+  )
 
-  const aborted = 'a wait that was aborted is not renewed: the lock is free once its holder has gone (I8)'
-  itAtOnce(reentrantKinds, aborted, async (kind) => {
-    const name = harness.name(kind.name)
-    const [one, other] = (await clients(2, { lockWatchdogTimeout: 600 })) as [LockClient, LockClient]
-    const lock = kind.rivalOf(other, name)
-    const held = await kind.of(one, name).acquire()
-    const abort = new AbortController()
-    const waiting = signalled()
-    other.on('waiting', () => waiting.resolve())
-    const wait = lock.tryAcquire({ waitMs: 60_000, signal: abort.signal })
-    await waiting.promise
-    abort.abort()
-    await expect(wait).rejects.toBe(abort.signal.reason)
-    await held.release()
-    await sleep(700)
-    expect(await lock.isLocked()).toBe(false)
-  })
-
-  const later = 'lock, lock, unlock, unlock: a later owner is renewed like the first'
-  itAtOnce(reentrantKinds, later, async (kind) => {
-    const [one, other] = (await clients(2, { lockWatchdogTimeout: 450 })) as [LockClient, LockClient]
-    const name = harness.name(kind.name)
-    const lock = kind.of(one, name)
-    await one.run(async () => {
-      await lock.lock()
-      await lock.lock()
-      await lock.unlock()
-      await lock.unlock()
-    })
-    for (const next of [one, other]) {
-      const hold = await kind.of(next, name).acquire()
+  itAtOnce(
+    'a wait that was aborted is not renewed: the lock is free once its holder has gone (I8)',
+    reentrantKinds,
+    async (kind) => {
+      const name = harness.name(kind.name)
+      const [one, other] = (await clients(2, { lockWatchdogTimeout: 600 })) as [LockClient, LockClient]
+      const lock = kind.rivalOf(other, name)
+      const held = await kind.of(one, name).acquire()
+      const abort = new AbortController()
+      const waiting = signalled()
+      other.on('waiting', () => waiting.resolve())
+      const wait = lock.tryAcquire({ waitMs: 60_000, signal: abort.signal })
+      await waiting.promise
+      abort.abort()
+      await expect(wait).rejects.toBe(abort.signal.reason)
+      await held.release()
       await sleep(700)
-      expect(hold.signal.aborted).toBe(false)
-      await hold.verify()
-      expect(await hold.release()).toBe('released')
-    }
-  })
+      expect(await lock.isLocked()).toBe(false)
+    },
+  )
+
+  itAtOnce(
+    'lock, lock, unlock, unlock: a later owner is renewed like the first',
+    reentrantKinds,
+    async (kind) => {
+      const [one, other] = (await clients(2, { lockWatchdogTimeout: 450 })) as [LockClient, LockClient]
+      const name = harness.name(kind.name)
+      const lock = kind.of(one, name)
+      await one.run(async () => {
+        await lock.lock()
+        await lock.lock()
+        await lock.unlock()
+        await lock.unlock()
+      })
+      for (const next of [one, other]) {
+        const hold = await kind.of(next, name).acquire()
+        await sleep(700)
+        expect(hold.signal.aborted).toBe(false)
+        await hold.verify()
+        expect(await hold.release()).toBe('released')
+      }
+    },
+  )
 })
 
 describe('conformance, the server fails, with each kind of lock', () => {

@@ -24,23 +24,25 @@ async function renewed(hold: LockHold): Promise<void> {
 describe('a lease of a call that is renewed, of each kind of lock', () => {
   const harness = useHarness()
 
-  const renewing =
-    'is the lease of its own, in Redis and in what is trusted, and is renewed until the release'
-  itAtOnce(lockKinds, renewing, async (kind) => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name(kind.name))
-    const hold = await lock.acquire({ leaseMs: OWN_MS, renew: true })
-    for (let n = 0; n < 2; n += 1) {
-      expect(hold.trustedForMs).toBeLessThan(OWN_MS)
-      expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(OWN_MS)
-      await renewed(hold)
-    }
-    expect(hold.lossError).toBe(null)
-    expect(await hold.release()).toBe('released')
-    expect(await lock.isLocked()).toBe(false)
-  })
+  itAtOnce(
+    'is the lease of its own, in Redis and in what is trusted, and is renewed until the release',
+    lockKinds,
+    async (kind) => {
+      const locks = await harness.client()
+      const lock = kind.of(locks, harness.name(kind.name))
+      const hold = await lock.acquire({ leaseMs: OWN_MS, renew: true })
+      for (let n = 0; n < 2; n += 1) {
+        expect(hold.trustedForMs).toBeLessThan(OWN_MS)
+        expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(OWN_MS)
+        await renewed(hold)
+      }
+      expect(hold.lossError).toBe(null)
+      expect(await hold.release()).toBe('released')
+      expect(await lock.isLocked()).toBe(false)
+    },
+  )
 
-  itAtOnce(lockKinds, 'is free after it, when its holder is gone', async (kind) => {
+  itAtOnce('is free after it, when its holder is gone', lockKinds, async (kind) => {
     const connection = harness.connection()
     const gone = await LockClient.connect(carrierOf(connection), { commandTimeout: 300 })
     gone.on('lost', () => undefined)

@@ -113,8 +113,8 @@ describe.each(['ioredis', 'node-redis'])('a process whose connection of %s LockC
     },
   }
   itAtOnce(
-    Object.keys(lives).map((name) => ({ name })),
     'lives',
+    Object.keys(lives).map((name) => ({ name })),
     ({ name }) => lives[name]!(harness.name(name)),
   )
 })

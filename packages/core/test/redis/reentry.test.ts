@@ -10,20 +10,23 @@ import { soon, useRig } from './support/rig.js'
 describe('re-entry, of each kind of lock', () => {
   const harness = useHarness()
 
-  const title = 'lock, lock with a lease, unlock: the outer hold is still renewed'
-  itAtOnce(reentrantKinds, title, async (kind) => {
-    const locks = await harness.client({ lockWatchdogTimeout: 1_500 })
-    const lock = kind.of(locks, harness.name(kind.name))
-    await locks.run(async () => {
-      const outer = await lock.lock()
-      await lock.lock(1_600)
-      await lock.unlock()
-      await new Promise((resolve) => setTimeout(resolve, 2_500))
-      expect(outer.signal.aborted).toBe(false)
-      expect(await lock.getHoldCount()).toBe(1)
-      await lock.unlock()
-    })
-  })
+  itAtOnce(
+    'lock, lock with a lease, unlock: the outer hold is still renewed',
+    reentrantKinds,
+    async (kind) => {
+      const locks = await harness.client({ lockWatchdogTimeout: 1_500 })
+      const lock = kind.of(locks, harness.name(kind.name))
+      await locks.run(async () => {
+        const outer = await lock.lock()
+        await lock.lock(1_600)
+        await lock.unlock()
+        await new Promise((resolve) => setTimeout(resolve, 2_500))
+        expect(outer.signal.aborted).toBe(false)
+        expect(await lock.getHoldCount()).toBe(1)
+        await lock.unlock()
+      })
+    },
+  )
 })
 
 describe.each(reentrantKinds)('re-entry: $name', (kind) => {

@@ -37,8 +37,8 @@ describe('a wait for oneself, outside contexts', () => {
   )
   // Each way to take with one way to wait, and each way to wait with one way to take.
   itAtOnce(
-    ways.filter(({ take, wait }) => take === 'acquire()' || wait === 'withLock()'),
     'is told of after 2 s, once, with both places and three ways out',
+    ways.filter(({ take, wait }) => take === 'acquire()' || wait === 'withLock()'),
     async ({ name, take, wait }) => {
       const program = start(`${given(harness.name(name))}
         async function outer() { ${waysToTake[take]!}; await inner() }
@@ -129,7 +129,7 @@ describe('a wait for oneself, outside contexts', () => {
       await Promise.all(Array.from({ length: 1_000 }, (_, i) => ways[i % ways.length](shared[(i * 7) % 10])))`,
   }
   const situations = Object.keys(silent).map((name) => ({ name }))
-  itAtOnce(situations, 'nothing is said of', async ({ name }) => {
+  itAtOnce('nothing is said of', situations, async ({ name }) => {
     const program = start(`${given(harness.name(name))}${silent[name]!}\nawait locks.close()`)
     const code = await program.ended()
     expect([code, program.stderr]).toEqual([0, ''])

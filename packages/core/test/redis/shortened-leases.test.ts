@@ -20,24 +20,26 @@ const LATER_MS = 20_000
 describe('a lease that is shortened, of each kind of lock', () => {
   const harness = useHarness()
 
-  const ending =
-    'ends by then, in Redis too, is trusted no longer than that, and goes to a waiter of another client'
-  itAtOnce(lockKinds, ending, async (kind) => {
-    const [locks, name] = [await harness.client(), harness.name(kind.name)]
-    const lost: string[] = []
-    locks.on('lost', ({ error }) => lost.push(error.reason))
-    const lock = kind.of(locks, name)
-    const hold = await lock.acquire()
-    const next = kind.rivalOf(await harness.client(), name).acquire({ waitMs: 2 * LATER_MS })
-    await hold.shorten(SOON_MS)
-    expect(hold.trustedForMs).toBeLessThan(SOON_MS)
-    expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(SOON_MS)
-    await hold.verify()
-    await (await next).release()
-    expect(hold.lossError).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
-    expect(lost).toEqual(Array.from({ length: kind.locks }, () => 'expired'))
-    expect(await hold.release()).toBe('lost')
-  })
+  itAtOnce(
+    'ends by then, in Redis too, is trusted no longer than that, and goes to a waiter of another client',
+    lockKinds,
+    async (kind) => {
+      const [locks, name] = [await harness.client(), harness.name(kind.name)]
+      const lost: string[] = []
+      locks.on('lost', ({ error }) => lost.push(error.reason))
+      const lock = kind.of(locks, name)
+      const hold = await lock.acquire()
+      const next = kind.rivalOf(await harness.client(), name).acquire({ waitMs: 2 * LATER_MS })
+      await hold.shorten(SOON_MS)
+      expect(hold.trustedForMs).toBeLessThan(SOON_MS)
+      expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(SOON_MS)
+      await hold.verify()
+      await (await next).release()
+      expect(hold.lossError).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
+      expect(lost).toEqual(Array.from({ length: kind.locks }, () => 'expired'))
+      expect(await hold.release()).toBe('lost')
+    },
+  )
 })
 
 describe.each(lockKinds)('a lease that is shortened: $name', (kind) => {

@@ -21,8 +21,8 @@ export async function atOnce<T extends Named>(
  * wait ten times as long. Each of them needs a name of its own in Redis.
  */
 export function itAtOnce<T extends Named>(
-  all: readonly T[],
   title: string,
+  all: readonly T[],
   check: (each: T) => Promise<void>,
 ): void {
   it(`${title}: ${all.map(({ name }) => name).join(', ')}`, () => atOnce(all, check))
