@@ -12,6 +12,7 @@ import { redLockHung } from './red-lock-hung.js'
 import { telemetry } from './telemetry.js'
 import { sharedConnection } from './shared-connection.js'
 import { tokens } from './tokens.js'
+import { travellingHolds } from './travelling-holds.js'
 import { topologies } from './topologies.js'
 import { torture } from './torture.js'
 import { twoVersions } from './two-versions.js'
@@ -23,6 +24,7 @@ import { wakeUps } from './wake-ups.js'
 export const SCENARIOS: readonly Scenario[] = [
   torture,
   twoVersions,
+  travellingHolds,
   sharedConnection,
   vanishingKeys,
   pauses,
