@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Command, CommanderError } from 'commander'
+import type { HistoryEvent } from '@holdfast/faults/harness'
 import { LOCK_KINDS } from '../workload/lock-kinds.js'
 import { count, flag, minutes, optionOf, someOf, text } from '../run/options.js'
 import { play, type Episode } from './episode.js'
@@ -99,8 +100,10 @@ const show = ({ plan, findings, events }: Episode, rule?: string): void => {
   const finding = findings.find((each) => rule === undefined || each.rule === rule) ?? findings[0]
   console.log(JSON.stringify(plan.settings))
   for (const step of plan.processes.flatMap(({ callers }) => callers.flat())) console.log(stepLine(step))
-  const untilMs = finding?.untilMs ?? Infinity
-  for (const line of timelineOf(events.filter(({ atMs }) => atMs <= untilMs))) console.log(line)
+  const { untilMs = Infinity, lock } = finding ?? {}
+  const isShown = (event: HistoryEvent): boolean =>
+    event.atMs <= untilMs && (lock === undefined || !('lock' in event) || (event.lock ?? lock) === lock)
+  for (const line of timelineOf(events.filter(isShown))) console.log(line)
   console.log(finding?.text ?? 'No violation.')
 }
 

@@ -38,8 +38,13 @@ export const play = async (plan: Plan, listener?: Listener): Promise<Episode> =>
       if (!areThrough(stage)) happen(stage, each, chanceOf(plan.seed, each.id))
     })
   }
-  const isOver = await world.run(() => stage.isThrough, LONGEST_MS)
-  if (isOver) await end(stage)
+  const unawaited = (error: unknown): void => stage.broke(error)
+  process.on('unhandledRejection', unawaited)
+  try {
+    if (await world.run(() => stage.isThrough, LONGEST_MS)) await end(stage)
+  } finally {
+    process.off('unhandledRejection', unawaited)
+  }
   return {
     ...{ plan, hash: journal.digest(), events: journal.events, faults: stage.counts },
     begun: stage.begun,
@@ -50,12 +55,19 @@ export const play = async (plan: Plan, listener?: Listener): Promise<Episode> =>
 const areThrough = ({ living }: Stage): boolean =>
   living.every(({ callers }) => callers.every((each) => each.isThrough))
 
+/** Lets the world go on until this is done. */
+const settled = async ({ world }: Stage, work: Promise<void>): Promise<void> => {
+  let isDone = false
+  const done = work.finally(() => (isDone = true))
+  done.catch(() => undefined)
+  if (await world.run(() => isDone, world.nowMs + LONGEST_MS)) await done
+}
+
 const end = async (stage: Stage): Promise<void> => {
   const { world, journal, plan } = stage
   await world.run(() => false, world.nowMs + SETTLE_MS)
-  let isClosed = false
-  void stage.close().then(() => (isClosed = true))
-  await world.run(() => isClosed, world.nowMs + LONGEST_MS)
+  await settled(stage, stage.visit())
+  await settled(stage, stage.close())
   await world.run(() => false, world.nowMs + plan.settings.leaseMs + stage.clockBackMs + AFTERWARDS_MS)
   const { engine } = stage.network.primary
   const keys = engine.keyspace.keys().filter((key) => !EXPECTED.test(key))

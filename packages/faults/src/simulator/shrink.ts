@@ -1,4 +1,5 @@
 import { play, type Episode } from './episode.js'
+import type { Finding } from './verdict.js'
 import type { Plan, Step } from './work/plan.js'
 
 /** What of a world's plan is left: its faults, and its steps with the times at which they began. */
@@ -32,10 +33,12 @@ export const reduced = (plan: Plan, { faults, steps }: Kept): Plan => ({
 
 const pinned = (step: Step, atMs: number | undefined): Step => (atMs === undefined ? step : { ...step, atMs })
 
-/** All of it, each step at the time at which it began; those that never did are gone. */
-const allOf = ({ plan, begun }: Episode): Kept => ({
-  faults: new Set(plan.faults.map(({ id }) => id)),
-  steps: begun,
+/** The same, each step at the time at which it began; those that never did are gone. */
+const pinnedAt = ({ kept, episode }: { readonly kept: Kept; readonly episode: Episode }): Kept => ({
+  faults: kept.faults,
+  steps: new Map(
+    [...kept.steps].flatMap(([id]) => (episode.begun.has(id) ? [[id, episode.begun.get(id)]] : [])),
+  ),
 })
 
 /** `all` in so many parts. */
@@ -63,12 +66,13 @@ class Shrinker {
   ) {
     this.rule = episode.findings[0]?.rule ?? ''
     this.endsAt = performance.now() + longestMs
-    const begun = new Map([...episode.begun].map(([id]) => [id, undefined]))
-    this.best = { kept: { ...allOf(episode), steps: begun }, episode }
+    const steps = new Map([...episode.begun].map(([id]) => [id, undefined]))
+    this.best = { kept: { faults: new Set(plan.faults.map(({ id }) => id)), steps }, episode }
   }
 
   async run(): Promise<Shrunk> {
-    await this.stillBreaks(allOf(this.best.episode))
+    await this.withoutOthers()
+    await this.stillBreaks(pinnedAt(this.best))
     for (let before = Infinity; this.size < before;) {
       before = this.size
       await this.without('faults')
@@ -77,6 +81,24 @@ class Shrinker {
       await this.without('steps')
     }
     return { ...this.best, tries: this.tries }
+  }
+
+  /** Neither what came later, nor what was about another lock. */
+  private async withoutOthers(): Promise<void> {
+    const { plan, begun, findings } = this.best.episode
+    const { untilMs, lock } = findings.find(({ rule }) => rule === this.rule) as Finding
+    const faults = plan.faults.filter(({ atMs }) => atMs <= untilMs).map(({ id }) => id)
+    const steps = plan.processes.flatMap(({ callers }) => callers.flat())
+    const before = steps.filter(({ id }) => (begun.get(id) ?? Infinity) <= untilMs)
+    const keep = (some: readonly Step[], at: 'begun' | 'after'): Kept => ({
+      faults: new Set(faults),
+      steps: new Map(some.map(({ id }) => [id, at === 'begun' ? begun.get(id) : undefined])),
+    })
+    await this.stillBreaks(keep(before, 'after'))
+    if (lock !== undefined) {
+      const about = before.filter((step) => step.lock === lock)
+      if (!(await this.stillBreaks(keep(about, 'begun')))) await this.stillBreaks(keep(about, 'after'))
+    }
   }
 
   private get size(): number {

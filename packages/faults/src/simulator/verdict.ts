@@ -1,6 +1,7 @@
 import { checkHistory, type HistoryEvent, formatViolation, type Violation } from '@holdfast/faults/harness'
 import { kindOf, tokensOf } from '../workload/lock-kinds.js'
 import type { Plan } from './work/plan.js'
+import type { Broken } from './work/stage.js'
 import type { Overtrust } from './work/redis-witness.js'
 
 /** A rule that a world broke. */
@@ -8,6 +9,8 @@ export interface Finding {
   /** What is the same of two findings of one mistake. */
   readonly rule: string
   readonly text: string
+  /** Absent when it concerns no single lock. */
+  readonly lock?: string | undefined
   /** Until when the world has to go on to show it. */
   readonly untilMs: number
 }
@@ -23,20 +26,20 @@ interface Seen {
   readonly plan: Plan
   readonly events: readonly HistoryEvent[]
   readonly seen: readonly Overtrust[]
-  /** What no call of a lock may end with. */
-  readonly errors: readonly unknown[]
+  readonly errors: readonly Broken[]
 }
 
 const findingOf = (violation: Violation): Finding => ({
   rule: `${violation.invariant} ${violation.check}`,
   text: formatViolation(violation),
+  lock: violation.lock,
   untilMs: violation.events.at(-1)?.atMs ?? Infinity,
 })
 
 const ofOvertrust = ({ atMs, lock, owner, untilMs, leaseEndsMs }: Overtrust): Finding => {
   const lease = leaseEndsMs === undefined ? 'is not there' : `ends at ${leaseEndsMs.toFixed(3)}`
   const text = `I3 trust on "${lock}": at ${atMs.toFixed(3)} ${owner} trusts it until ${untilMs.toFixed(3)}, and in Redis it ${lease}`
-  return { rule: 'I3 trust', text, untilMs: atMs }
+  return { rule: 'I3 trust', text, lock, untilMs: atMs }
 }
 
 // Callers that come back to a fair lock stand in line together, up to 5 ms later (decision 0032).
@@ -85,7 +88,9 @@ export const verdictOn = ({
   const findings = [
     ...violations.map(findingOf),
     ...seen.filter((each) => !isExplained(events, each)).map(ofOvertrust),
-    ...errors.map((error) => ({ rule: `error ${nameOf(error)}`, text: textOf(error), untilMs: Infinity })),
+    ...errors.map(({ atMs, lock, error }) => ({
+      ...{ rule: `error ${nameOf(error)}`, text: textOf(error), lock, untilMs: atMs },
+    })),
   ]
   return { findings, figures }
 }

@@ -7,6 +7,7 @@ import type { Server } from './server.js'
 import type { Wire } from './wire.js'
 
 const CONNECT_TIMEOUT_MS = 10_000
+const RETRANSMISSION_MS = 1_000
 const LOADING_PAUSE_MS = 500
 
 /** Where a client connects to: whichever server is the primary then. */
@@ -14,6 +15,8 @@ export interface Endpoint {
   readonly process: Process
   readonly wire: Wire
   primary(): Server
+  /** Those that are to be connected. */
+  readonly connections: Set<SimulatedRedis>
   /** A server has run a command of this process. */
   heard?(words: readonly string[], reply: Reply): void
 }
@@ -56,6 +59,7 @@ export class SimulatedRedis extends EventEmitter implements IoredisClient {
   ) {
     super()
     this.setMaxListeners(0)
+    endpoint.connections.add(this)
     void this.connect()
   }
 
@@ -63,17 +67,24 @@ export class SimulatedRedis extends EventEmitter implements IoredisClient {
     const { process, wire } = this.endpoint
     this.isLeaving = false
     this.become('connecting')
-    // There and back: the handshake of TCP. To a black hole it is given up.
-    const isSilent = wire.swallowsUp || wire.swallowsDown
-    const afterMs = isSilent ? CONNECT_TIMEOUT_MS : wire.delayMs() + wire.delayMs()
-    this.connecting = process.world.after(afterMs, () =>
-      process.wake('connection', () => this.connected(isSilent)),
-    )
+    this.shakeHands(process.world.nowMs + CONNECT_TIMEOUT_MS, wire.delayMs() + wire.delayMs())
     return Promise.resolve()
+  }
+
+  /** There and back, as TCP does it: what a black hole swallows is sent again, in vain up to a time. */
+  private shakeHands(untilMs: number, afterMs: number): void {
+    const { process, wire } = this.endpoint
+    const { world } = process
+    this.connecting = world.after(afterMs, () => {
+      const isSilent = wire.swallowsUp || wire.swallowsDown
+      if (isSilent && world.nowMs < untilMs) this.shakeHands(untilMs, RETRANSMISSION_MS)
+      else process.wake('connection', () => this.connected(isSilent))
+    })
   }
 
   disconnect(): void {
     this.isLeaving = true
+    this.endpoint.connections.delete(this)
     this.retry?.cancel()
     if (this.status === 'reconnecting' || this.status === 'end') return
     this.connecting?.cancel()
@@ -205,6 +216,7 @@ export class SimulatedRedis extends EventEmitter implements IoredisClient {
     const pauseMs = this.isLeaving ? null : settings.retryStrategy(this.attempts)
     if (pauseMs === null) {
       this.become('end')
+      this.endpoint.connections.delete(this)
       this.refuseAll('Connection is closed.')
       return
     }

@@ -6,6 +6,8 @@ import type { Register } from './register.js'
 
 const INNER_LEASE_MS = 500
 const EXTENSION_MS = 600
+/** How long withLock waits for the answer to its release, by default. */
+const RELEASE_WAIT_MS = 1_000
 
 export interface CallerScene extends Scene {
   readonly locks: LockClient
@@ -15,7 +17,7 @@ export interface CallerScene extends Scene {
   /** When each step began. */
   readonly begun: Map<string, number>
   /** What no lock may end with. */
-  broke(error: unknown): void
+  broke(error: unknown, lock: string): void
 }
 
 /** One caller: takes its steps one after the other, and notes what it was told. */
@@ -35,7 +37,7 @@ export class Caller {
       try {
         await this.ways[step.way](step)
       } catch (error) {
-        this.scene.broke(error)
+        this.scene.broke(error, step.lock)
       }
     }
     this.isThrough = true
@@ -49,8 +51,10 @@ export class Caller {
   private readonly ways: Record<Step['way'], (step: Step) => Promise<unknown>> = {
     callback: (step) => {
       const { waitMs } = step
+      const { runtime } = this.scene.process
       return this.attempt(step, waitMs, async (attempt) => {
         let held: Held | undefined
+        let endedMs = 0
         await this.faceOf(step).withLock(
           async (hold) => {
             held = attempt.acquired(hold)
@@ -58,11 +62,14 @@ export class Caller {
               await this.work(step.tasks, held)
             } finally {
               this.note('release-begin', { lock: held.lock, owner: held.owner })
+              endedMs = runtime.now()
             }
           },
           { waitMs },
         )
-        if (held) this.note('released', { lock: held.lock, owner: held.owner, outcome: 'released' })
+        // Later it returns without an answer, and the release goes on: nobody was told of its outcome.
+        const outcome = runtime.now() - endedMs < RELEASE_WAIT_MS - 1 ? 'released' : 'error'
+        if (held) this.note('released', { lock: held.lock, owner: held.owner, outcome })
       })
     },
 

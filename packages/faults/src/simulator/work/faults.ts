@@ -160,18 +160,25 @@ export const happen = (stage: Stage, plan: FaultPlan, chance: SeededRandom): voi
   stage.counts.set(name, (stage.counts.get(name) ?? 0) + 1)
   const named = `${name} ${id}`
   stage.journal.add('world', 'fault', { name: named, class: kind, lock, target, part })
-  const heal = (): void => {
+  stage.faultsOpen += 1
+  const heal = async (): Promise<void> => {
+    await end?.()
+    // A fault is over when its last trace in the network is.
+    await stage.reconnected()
     stage.journal.add('world', 'healed', { name: named, lock })
     stage.faultsOpen -= 1
+    if (kind === 'data-loss') haunt(stage, id)
   }
-  stage.faultsOpen += 1
-  if (!end) {
-    heal()
-    return
-  }
-  stage.world.after(lastsMs, () => {
-    const ending = end()
-    if (ending instanceof Promise) void ending.then(heal)
-    else heal()
-  })
+  if (end) stage.world.after(lastsMs, () => void heal())
+  else void heal()
+}
+
+/**
+ * A release may be among what was lost, so that a lock stays taken until its lease ends; and a copy of a command that
+ * was on its way finds no tombstone.
+ */
+const haunt = ({ journal, world, plan }: Stage, id: string): void => {
+  const name = `what ${id} left behind`
+  journal.add('world', 'fault', { name, class: 'disturbance' })
+  world.after(plan.settings.leaseMs, () => journal.add('world', 'healed', { name }))
 }

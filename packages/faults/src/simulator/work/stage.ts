@@ -1,4 +1,5 @@
 import { LockClient } from '@holdfast/core'
+import { lockNamed } from '../../workload/lock-kinds.js'
 import { Journal } from '../journal.js'
 import { Network, restoreCounters } from '../network/network.js'
 import { SimulatedRedis } from '../network/redis-client.js'
@@ -10,6 +11,13 @@ import { Caller } from './caller.js'
 import type { FaultName, Plan, Step } from './plan.js'
 import { RedisWitness } from './redis-witness.js'
 import { Register } from './register.js'
+
+/** What no call of a lock may end with, or what nobody awaited. */
+export interface Broken {
+  readonly atMs: number
+  readonly lock: string | undefined
+  readonly error: unknown
+}
 
 /** A command that a server has run. A script has its name in place of its hash. */
 export interface Heard {
@@ -23,12 +31,16 @@ export type Listener = (heard: Heard) => void
 
 const COMMAND_TIMEOUT_MS = 400
 const UNAVAILABLE_MS = 2_000
+const LOOK_MS = 10
+const VISIT_MS = 5_000
 
 /** A process with its client and its callers. */
 export interface Participant {
   readonly process: Process
   readonly wire: Wire
   readonly redis: SimulatedRedis
+  /** All of its connections. */
+  readonly connections: ReadonlySet<SimulatedRedis>
   readonly locks: LockClient
   readonly callers: readonly Caller[]
 }
@@ -40,8 +52,7 @@ export class Stage {
   readonly network: Network
   readonly witness: RedisWitness
   readonly counts = new Map<FaultName, number>()
-  /** What no call of a lock may end with. */
-  readonly errors: unknown[] = []
+  readonly errors: Broken[] = []
   /** When each step began. */
   readonly begun = new Map<string, number>()
   faultsOpen = 0
@@ -77,6 +88,13 @@ export class Stage {
     )
   }
 
+  /** Resolves when every connection is there again. */
+  async reconnected(): Promise<void> {
+    while (this.living.some(({ connections }) => [...connections].some(({ status }) => status !== 'ready'))) {
+      await this.world.sleep(LOOK_MS)
+    }
+  }
+
   /** Its process is gone from one moment to the next; another one takes up what its callers had not begun. */
   kill({ process, callers }: Participant): void {
     process.die()
@@ -95,6 +113,24 @@ export class Stage {
 
   restoreCounters(): void {
     restoreCounters(this.network.primary, this.plan.locks, (lock) => this.register.greatestOf(lock))
+  }
+
+  broke(error: unknown, lock?: string): void {
+    this.errors.push({ atMs: this.world.nowMs, lock, error })
+  }
+
+  /** Takes every lock once, as one who comes long after: whatever the others left, it can be had. */
+  async visit(): Promise<void> {
+    const { journal, plan } = this
+    const waitMs = plan.settings.leaseMs + this.clockBackMs + VISIT_MS
+    for (const lock of plan.locks) {
+      const where = { lock, attempt: `visit ${lock}` }
+      journal.add('observer', 'acquire-begin', { ...where, deadlineMs: waitMs })
+      const hold = await lockNamed(this.observer(), lock).tryAcquire({ waitMs })
+      journal.add('observer', hold ? 'aborted' : 'refused', where)
+      if (hold) await hold.release()
+      else this.broke(new Error(`${lock} cannot be had, long after the last caller (I4)`), lock)
+    }
   }
 
   /** Closes every client, as a service does at its end. */
@@ -126,7 +162,9 @@ export class Stage {
     const { world, journal, witness, register, network } = this
     const process = new Process(world, name, chanceOf(seed, `${name} chance`))
     const wire = new Wire(chanceOf(seed, `${name} wire`), settings.slowestMs)
+    const connections = new Set<SimulatedRedis>()
     const redis = new SimulatedRedis({
+      connections,
       ...{ process, wire, primary: () => network.primary },
       heard: (words, reply) =>
         this.listener?.({ ...{ atMs: world.nowMs, process: name, reply }, words: this.named(words) }),
@@ -139,11 +177,11 @@ export class Stage {
       ...{ lockWatchdogTimeout: leaseMs, resyncInterval: resyncMs, commandTimeout: COMMAND_TIMEOUT_MS },
       ...{ unavailableTimeoutMs: UNAVAILABLE_MS, interop, pushedGrants, localPassing, localReentry },
     })
-    for (const event of ['lost', 'release-failed', 'renewal-failed'] as const) {
+    for (const event of ['lost', 'release-failed', 'renewal-failed', 'unreachable'] as const) {
       locks.on(event, () => undefined)
     }
-    const broke = (error: unknown): void => void this.errors.push(error)
+    const broke = (error: unknown, lock: string): void => this.broke(error, lock)
     const scene = { process, journal, witness, locks, register, localReentry, broke, begun: this.begun }
-    return { process, wire, redis, locks, callers: steps.map((each) => new Caller(scene, each)) }
+    return { process, wire, redis, connections, locks, callers: steps.map((each) => new Caller(scene, each)) }
   }
 }

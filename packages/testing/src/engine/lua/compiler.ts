@@ -20,12 +20,29 @@ const OPERATIONS: Readonly<
  * @throws LuaSyntaxError
  */
 export function compile(source: string, globals: LuaTable): LuaFunction {
+  const { make, places } = COMPILED.get(source) ?? translate(source)
+  return make(SUPPORT, globals, places)
+}
+
+type Make = (...args: unknown[]) => LuaFunction
+
+/** The latest sources: each server of a process loads the same scripts. */
+const COMPILED = new Map<string, { readonly make: Make; readonly places: readonly Place[] }>()
+const MOST_COMPILED = 500
+
+function translate(source: string): { readonly make: Make; readonly places: readonly Place[] } {
   const compiler = new Compiler()
   const code = compiler.function(parse(source), null)
   const text = `'use strict'; const { ${Object.keys(SUPPORT).join(', ')} } = support; return ${code}`
   // eslint-disable-next-line @typescript-eslint/no-implied-eval -- the text is made here, names and texts quoted
-  const make = new Function('support', 'globals', 'places', text) as (...args: unknown[]) => LuaFunction
-  return make(SUPPORT, globals, compiler.places)
+  const make = new Function('support', 'globals', 'places', text) as Make
+  const [oldest] = COMPILED.keys()
+  if (COMPILED.size === MOST_COMPILED && oldest !== undefined) {
+    COMPILED.delete(oldest)
+  }
+  const translated = { make, places: compiler.places }
+  COMPILED.set(source, translated)
+  return translated
 }
 
 /** The names in a block, and those around it. */
