@@ -101,6 +101,17 @@ describe('a wait for oneself, outside contexts', () => {
         }
       }
       await Promise.all(Array.from({ length: 60 }, one))`,
+    'a lock that changes hands, each time before 2 s are over': `
+      const work = () => new Promise((resolve) => setTimeout(resolve, 1_200))
+      const first = await lock.acquire()
+      const inTurn = [1, 2].map(async () => {
+        const hold = await lock.acquire()
+        await work()
+        await hold.release()
+      })
+      await work()
+      await first.release()
+      await Promise.all(inTurn)`,
     'a tryLock that is checked before its try and finally': `
       const one = async () => {
         if (!(await lock.tryLock())) return

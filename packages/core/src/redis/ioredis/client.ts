@@ -55,6 +55,40 @@ export function isIoredisClient(value: unknown): value is IoredisClient {
 /** Sockets of this client, which must be our own, do not keep the process alive, from when they are connected. */
 export function unreferenced(client: IoredisClient): void {
   client.on('connect', () => client.stream?.unref?.())
+  if (client.options.failoverDetector === true) {
+    unreferencedListeners(client as DetectingClient)
+  }
+}
+
+/** What ioredis's failoverDetector is made of: not public, and left alone where it is another in some version. */
+interface DetectingClient {
+  readonly connector?: {
+    connectToSentinel?: (endpoint: unknown, options?: { readonly lazyConnect?: boolean }) => IoredisClient
+  }
+}
+
+/**
+ * The detector listens at each Sentinel, on connections that last as long as that to the primary. Those that only ask
+ * for the primary end by themselves; without options, they are not lazy.
+ */
+function unreferencedListeners({ connector }: DetectingClient): void {
+  const connect = connector?.connectToSentinel
+  if (!connect) {
+    return
+  }
+  connector.connectToSentinel = (endpoint, options) => {
+    const sentinel = connect.call(connector, endpoint, options)
+    if (options?.lazyConnect === true) {
+      sentinel.on('connect', () => sentinel.stream?.unref?.())
+      // A Sentinel that is down is tried again once a minute.
+      sentinel.on('reconnecting', () => (sentinel as Reconnecting).reconnectTimeout?.unref())
+    }
+    return sentinel
+  }
+}
+
+interface Reconnecting {
+  readonly reconnectTimeout?: { unref(): void } | null
 }
 
 /**
