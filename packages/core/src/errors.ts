@@ -295,13 +295,21 @@ export class InvalidArgumentError extends LockError {
  */
 export const WHERE_IN_SCRIPT = /^(ERR Error running script \(call to f_\w+\): )?(@user_script: ?\d+: )+-?/
 
+/** Redis 7 and Valkey add the position at the end. */
+const PLACE_IN_SCRIPT = / script: ([\da-f]{40}, )?on @user_script:\d+\.?$/
+
+/** @internal An error of Redis, without its position in the script. */
+export function wordsOfRedis(message: string): string {
+  return message.replace(WHERE_IN_SCRIPT, '').replace(PLACE_IN_SCRIPT, '')
+}
+
 /** A key of the lock, semaphore or latch has another type in Redis. Nothing was changed. */
 export class WrongTypeError extends LockError {
   readonly key: string
 
   /** @param what the kind of object the key should belong to */
   constructor(lockName: string, key: string, cause: Error, what = 'a lock') {
-    const said = foreign(cause.message.replace(WHERE_IN_SCRIPT, ''))
+    const said = foreign(wordsOfRedis(cause.message))
     const message = `Key "${key}" is not ${what}: ${said.replace(/\.$/, '')}. Choose another name or keyPrefix, or delete that key.`
     super('WRONG_TYPE', message, { lockName, cause })
     this.key = key

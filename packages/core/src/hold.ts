@@ -98,10 +98,9 @@ export class Loss {
    * @returns for how long renewals have failed, ms; 0: this one is the first
    */
   renewalFailed(error: unknown, at: number, provenAt = -Infinity): number {
-    const { at: before = -Infinity, since: begun = at } = this.failed ?? {}
-    const since = before > provenAt ? begun : at
-    this.failed = { error, at, since }
-    return at - since
+    const { at: before = -Infinity, since = at } = this.failed ?? {}
+    this.failed = { error, at, since: before > provenAt ? since : at }
+    return at - this.failed.since
   }
 
   /** How trust in the lease ran out: details for the error. */

@@ -59,7 +59,7 @@ export const BUGS_IN_SCRIPTS = {
     only: 'is not told as released; at the EXEC the lock is free, and nothing was sent over and over',
   },
   'an error in a script of Redis 6.2 is read from its beginning': {
-    file: 'core/src/redis/failures.ts',
+    file: 'core/src/errors.ts',
     find: ".replace(WHERE_IN_SCRIPT, '')",
     replace: '',
     test: 'packages/core/test/unit/server-errors.test.ts',

@@ -107,7 +107,7 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
     const why = 'outside contexts a hold belongs to the lock object that took it, and this one has none'
     return this.wasRefused
       ? `${why}. A tryLock() of this object was refused before. ${hint(REFUSED_UNLOCK)}`
-      : why
+      : `${why}. Call unlock() on the object that lock() was called on, or use lock.withLock(callback)`
   }
 
   /**

@@ -125,10 +125,19 @@ export function checkClient(argument: string, value: unknown, methods = GETTER):
   checkMethods(argument, value, methods, 'a LockClient, as from LockClient.connect(url)')
 }
 
-export function checkFunction(argument: string, value: unknown): void {
+export function checkFunction(argument: string, value: unknown, rule = 'a function'): void {
   if (typeof value !== 'function') {
-    throw new InvalidArgumentError(argument, value, 'a function')
+    throw new InvalidArgumentError(argument, value, rule)
   }
+}
+
+/** Of `withLock`: other libraries take the options first. */
+export function checkCallback(value: unknown): void {
+  checkFunction(
+    'callback',
+    value,
+    'a function, and stand before the options, as in withLock(callback, { waitMs })',
+  )
 }
 
 export function checkOneOf(argument: string, value: unknown, allowed: readonly unknown[]): void {

@@ -46,7 +46,7 @@ function urlOf(text: string): string {
   // ioredis takes any other scheme for a host name.
   if (scheme !== undefined && !OF_REDIS.test(scheme)) {
     // Without the URL, which may contain a password.
-    const rule = 'one that begins with redis://, rediss://, valkey:// or valkeys://'
+    const rule = 'a URL that begins with redis://, rediss://, valkey:// or valkeys://'
     throw new InvalidArgumentError('target', `a URL that begins with ${scheme}://`, rule)
   }
   return url

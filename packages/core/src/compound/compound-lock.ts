@@ -8,7 +8,7 @@ import { notAHoldOf, refuseIfNotHeld, whyNoHold } from '../locks/unlock.js'
 import { whileHeld, type Taken } from '../locks/while-held.js'
 import type { HeldLock } from '../client/held-locks.js'
 import type { Session } from '../client/session.js'
-import { checkFunction, checkThreadId } from '../arguments/validate.js'
+import { checkCallback, checkThreadId } from '../arguments/validate.js'
 import { CompoundCall, type CompoundRequest } from './compound-call.js'
 import { CompoundHold } from './compound-hold.js'
 import { gather, reachedBy, type CompoundRule } from './compound-rule.js'
@@ -101,7 +101,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     callback: (hold: CompoundHold) => Promise<T> | T,
     options: AcquireOptions = {},
   ): Promise<T> {
-    checkFunction('callback', callback)
+    checkCallback(callback)
     const here = placeToAcquire(this.session.contexts, this.thread)
     const own = here ? null : new Context(this.session.nextThreadId(), null)
     const origin = here ?? { context: own as Context, frame: null }

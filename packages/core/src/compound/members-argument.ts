@@ -17,7 +17,7 @@ export function membersOf(locks: readonly unknown[], home: Session, thread: Call
   }
   if (!locks.every((each) => each instanceof Lock)) {
     const wrong = locks.find((each) => !(each instanceof Lock))
-    throw new InvalidArgumentError('locks', wrong, 'locks, as from getLock()')
+    throw new InvalidArgumentError('locks', wrong, 'made by getLock() or its like, each of them')
   }
   refuseTwice(locks)
   const threads = new Map<Session, CallSite | null>(thread ? [[home, thread]] : [])

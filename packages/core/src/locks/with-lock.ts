@@ -3,7 +3,7 @@ import type { AcquireOptions } from '../acquire/acquire-options.js'
 import type { Session } from '../client/session.js'
 import type { Context, CallSite } from '../context.js'
 import type { Hold } from '../hold.js'
-import { checkFunction } from '../arguments/validate.js'
+import { checkCallback } from '../arguments/validate.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { heldOrThrow } from './obtained.js'
 import { whileHeld } from './while-held.js'
@@ -21,7 +21,7 @@ export interface WithLockCall {
 export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promise<T> | T): Promise<T> {
   const { session, protocol, place: around, options } = call
   try {
-    checkFunction('callback', callback)
+    checkCallback(callback)
   } catch (error) {
     return Promise.reject<T>(error)
   }

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { isNativeError } from 'node:util/types'
 import { foreign } from '../runtime/format-value.js'
-import { LockError, RedisUnavailableError, WHERE_IN_SCRIPT, WrongTypeError } from '../errors.js'
+import { LockError, RedisUnavailableError, WHERE_IN_SCRIPT, wordsOfRedis, WrongTypeError } from '../errors.js'
 import { troubleInWords } from './connection-trouble.js'
 import type { ReplicaAcks } from './acknowledged-transport.js'
 import type { RedisPort } from './redis-port.js'
@@ -35,7 +35,7 @@ const AFTER_REDIRECTIONS = /^Too many Cluster redirections\. Last error: ReplyEr
 
 /** The message without the number of redirections and the position in the script. */
 function wordsOf(error: Error): string {
-  return error.message.replace(AFTER_REDIRECTIONS, '').replace(WHERE_IN_SCRIPT, '')
+  return wordsOfRedis(error.message.replace(AFTER_REDIRECTIONS, ''))
 }
 
 /** The error code that Redis's message starts with, also for errors inside a script. */
@@ -286,7 +286,7 @@ export function unansweredWait(
   if (failure && outcome === 'refused') {
     const { cause } = failure
     const code = isNativeError(cause) ? codeOf(cause) : ''
-    const why = refusedBecause(isNativeError(cause) ? troubleInWords(cause) : '')
+    const why = refusedBecause(isNativeError(cause) ? wordsOfRedis(troubleInWords(cause)) : '')
     const message = `${why}. Retried for ${ms}. ${adviceOnRefusal(code, transient)}`
     return new RedisUnavailableError(message, { outcome, transient, lockName, waitedMs, cause })
   }

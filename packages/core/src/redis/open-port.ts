@@ -2,7 +2,7 @@ import { InvalidArgumentError, type LockError } from '../errors.js'
 import { warn } from '../events.js'
 import type { Clock, Runtime } from '../runtime/runtime.js'
 import { lastsForGood, troubleInWords } from './connection-trouble.js'
-import { cannotConnect, connectionEnded, notSent, refusal } from './failures.js'
+import { adviceWithoutConnection, cannotConnect, connectionEnded, notSent, refusal } from './failures.js'
 import { isIoredisClient } from './ioredis/client.js'
 import { isIoredisCluster } from './ioredis/cluster.js'
 import { IoredisClusterPort } from './ioredis/cluster-port.js'
@@ -182,7 +182,10 @@ export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Pr
 function warnOfSilence({ trouble, advice }: RedisPort, timeoutMs: number): void {
   const why = trouble ? `: ${troubleInWords(trouble)}` : ''
   const until = `Retrying until ${timeoutMs} ms have passed (unavailableTimeoutMs).`
-  warn('HOLDFAST_CONNECTING', `No connection to Redis for ${SILENT_MS} ms${why}.${advice} ${until}`)
+  warn(
+    'HOLDFAST_CONNECTING',
+    `No connection to Redis for ${SILENT_MS} ms${why}.${adviceWithoutConnection(advice)} ${until}`,
+  )
 }
 
 /** The reason why this user may not run scripts, which every lock needs; null: it may, or Redis does not say. */

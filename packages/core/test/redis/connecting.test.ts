@@ -225,7 +225,7 @@ describe('connect() to a refused connection', () => {
     const why = `connect ECONNREFUSED 127.0.0.1:${rig.server.port}`
     expect(warned).toEqual([
       `HOLDFAST_CONNECTING: No connection to Redis for 2000 ms: ${why}. ` +
-        'Retrying until 120000 ms have passed (unavailableTimeoutMs).',
+        'Check that Redis runs, and the host, port and password that were given. Retrying until 120000 ms have passed (unavailableTimeoutMs).',
     ])
     await rig.server.restart()
     await soon(connecting).then((client) => client.close())

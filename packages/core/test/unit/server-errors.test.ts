@@ -84,6 +84,11 @@ describe('an error of Redis', () => {
     expect(error).toBeInstanceOf(RedisUnavailableError)
     expect(error).toMatchObject({ outcome: 'refused', transient: true })
     expect(error.message).toContain(`Redis refused the command: ${code} `)
+    // Where in the script says nothing to a user, and what to do next comes after it.
+    expect(error.message).not.toMatch(/user_script/)
+    expect(error.message).toMatch(
+      /\. It (does so for a while|accepts writes again when)|\. A script has kept it busy/,
+    )
   })
 
   it.each(texts(LASTING).filter(([code]) => code !== 'ERR'))('%s lasts: %s', (code, text) => {
@@ -105,7 +110,7 @@ describe('an error of Redis', () => {
     const error = refusal(new Error(text), call)
     expect(error).toBeInstanceOf(WrongTypeError)
     expect(error).toMatchObject({ key: 'order:42' })
-    expect(error.message).toContain(`Key "order:42" is not a lock: ${WRONG_KIND}`)
+    expect(error.message).toContain(`Key "order:42" is not a lock: ${WRONG_KIND}. Choose another name`)
   })
 
   it.each([...texts(PASSING), ...texts(LASTING)])('%s is told from an error of a client: %s', (_, text) => {
