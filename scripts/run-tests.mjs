@@ -14,6 +14,8 @@ const PROVOKED = [
   'HOLDFAST_HOLD_OUTLIVES_CONTEXT',
   'HOLDFAST_UNREACHABLE',
 ]
+// Files wait for half of their time and more: two processors are busy with so many.
+const WORKERS = '5'
 const WORKERS_CHOSEN = /^(-w|--maxWorkers|-i|--runInBand)(=|$)|^-w\d/
 
 /** @type {import('node:child_process').ChildProcess | undefined} */
@@ -38,7 +40,7 @@ const runJest = (redisUrl, path) => {
   const everyClient = process.argv.includes(EVERY_CLIENT) ? { HOLDFAST_TEST_EVERY_CLIENT: '1' } : {}
   // They have a command of their own: npm run test:fleets
   const all = args.some((arg) => arg.startsWith('--selectProjects')) ? [] : ['--ignoreProjects', 'fleets']
-  const workers = args.some((arg) => WORKERS_CHOSEN.test(arg)) ? [] : ['-w', '4']
+  const workers = args.some((arg) => WORKERS_CHOSEN.test(arg)) ? [] : ['-w', WORKERS]
   // Flags go on the command line and not into NODE_OPTIONS, which may hold something of the caller's.
   const flags = ['--experimental-vm-modules', ...PROVOKED.map((warning) => `--disable-warning=${warning}`)]
   jest = spawn(process.execPath, [...flags, 'node_modules/jest/bin/jest.js', ...workers, ...args, ...all], {
