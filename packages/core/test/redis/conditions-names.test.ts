@@ -144,7 +144,7 @@ describe('a name of any kind', () => {
       expect(error).toBeInstanceOf(InvalidArgumentError)
       expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'name' })
       expect((error as Error).message).toMatch(
-        /^name must be at most 1024 bytes of UTF-8; got a string of \d+ /,
+        /^name must be at most 1024 bytes of UTF-8: use a hash of it; got a string of \d+ /,
       )
     }
   })

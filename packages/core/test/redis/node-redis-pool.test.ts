@@ -74,7 +74,7 @@ describe('a pool of node-redis', () => {
     await pool.close()
     expect(await outcomeOf(locks.getLock(NAME).tryLock())).toMatchObject({
       code: 'REDIS_UNAVAILABLE',
-      message: 'The Redis connection has ended.',
+      message: expect.stringMatching(/^The Redis connection has ended\. /),
       outcome: 'not-sent',
       transient: false,
     })

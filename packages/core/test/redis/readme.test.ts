@@ -161,7 +161,10 @@ describe('the examples of the other pages, twice in a row', () => {
   /** A block with imports is a program; others go on from each other, and are one, in which all is done twice. */
   function programsOf(file: string): string[] {
     const { given = '', end = '', change = (code: string) => code } = PAGES[file]!
-    const blocks = codeBlocks(file).map(({ code }) => code)
+    const blocks = codeBlocks(file)
+      .map(({ code }) => code)
+      // There is no cluster here.
+      .filter((code) => !code.includes('createCluster('))
     if (blocks.every((code) => /^import /m.test(code))) {
       return blocks.map((code, i) => `${given}${change(code)}${i === blocks.length - 1 ? end : ''}`)
     }
