@@ -55,6 +55,8 @@ export class Loss {
   error: LockLostError | null = null
   /** For a hold of several locks: called after each reply to a renewal of this one. */
   afterRenewal: (() => void) | null = null
+  /** For a RedLock: whether it goes on without this one. */
+  isSpared: (() => boolean) | null = null
   /** Called when its holder has released every level. */
   afterLastLevel: (() => void) | null = null
   private controller: AbortController | null = null
@@ -63,7 +65,7 @@ export class Loss {
 
   /** Whether the user observes the loss, through the signal or a listener. */
   get isObserved(): boolean {
-    return this.controller !== null || (this.listeners?.size ?? 0) > 0
+    return this.controller !== null || (this.listeners?.size ?? 0) > 0 || this.isSpared?.() === true
   }
 
   /** Created on first use: most holds end without a reader of their signal. */
@@ -92,11 +94,7 @@ export class Loss {
     return () => listeners.delete(listener)
   }
 
-  /**
-   * A renewal got no reply. Times are monotonic ms.
-   * @param provenAt when the request was sent that Redis last confirmed
-   * @returns for how long renewals have failed, ms; 0: this one is the first
-   */
+  /** A renewal got no reply. Times are monotonic ms. @returns for how long renewals have failed */
   renewalFailed(error: unknown, at: number, provenAt = -Infinity): number {
     const { at: before = -Infinity, since = at } = this.failed ?? {}
     this.failed = { error, at, since: before > provenAt ? since : at }

@@ -5,6 +5,7 @@ import { failureOf } from './support/losses.js'
 import { heal, useNodes, type Node } from './support/nodes.js'
 import { soon } from './support/rig.js'
 import { seeded } from './support/seeded.js'
+import { useWarnings } from './support/warnings.js'
 
 const nodes = useNodes(3)
 const NAME = 'order:42'
@@ -116,6 +117,23 @@ describe('a node of three that comes back empty while the lock is held', () => {
     await soon(lost)
     await eventually(() => hold.holds.length === 3 && hold.holds.every(({ lossError }) => !lossError))
   }
+
+  const warnings = useWarnings()
+  it('is no loss to be told of while the others stand; that of two is', async () => {
+    const one = await participant(options)
+    const name = `${NAME}:unheard`
+    const locks = one.map((client) => client.getLock(name))
+    const hold = await one[0]!.getRedLock(locks, { nodeTimeoutMs: NODE_TIMEOUT_MS }).acquire()
+    expect(hold.holds).toHaveLength(3)
+    const third = hold.holds[2]!
+    await nodes.at(2).server.restart({ empty: true })
+    await eventually(() => third.lossError !== null)
+    expect(await warnings.delivered('HOLDFAST_LOST', name)).toEqual([])
+    await eventually(() => hold.holds.length === 3)
+    await Promise.all([0, 1].map((index) => nodes.at(index).server.restart({ empty: true })))
+    await eventually(() => warnings.of('HOLDFAST_LOST', name).length === 1)
+    expect(await hold.release()).toBe('lost')
+  })
 
   it('is taken again at a renewal, and the hold outlives the loss of the others; a release frees it (I1, I8)', async () => {
     const [one, other] = [await participant(options), await participant()]
