@@ -3,6 +3,7 @@ import { type AcquireOptions, type Hold, type Lock, LockClient, LockLostError } 
 import { Locked, type LockedOptions } from '@holdfast/core/decorators'
 import { koaLocks, lockHttpError } from '@holdfast/core/http'
 import { exclusive, type TickOutcome } from '@holdfast/core/schedule'
+import { adopt, handOver, HandoverGoneError } from '@holdfast/core/travel'
 import { LockClient as Short } from 'holdfast'
 import { type LeaseStore, type RenewableLease, Watchdog } from '@holdfast/watchdog'
 import { Waiter, type WakeSource } from '@holdfast/waiter'
@@ -11,6 +12,9 @@ export const same: typeof LockClient = Short
 export const lockOf = async (url: string): Promise<Lock> => (await LockClient.connect(url)).getLock('x')
 export const inside = (lock: Lock, options: AcquireOptions): Promise<string> =>
   lock.withLock((hold: Hold) => hold.owner, options)
+export const onward = async (locks: LockClient, hold: Hold): Promise<Hold> =>
+  adopt(locks, await handOver(hold, { keepMs: 1 }))
+export const isGone = (error: unknown): error is HandoverGoneError => error instanceof HandoverGoneError
 export const isLost = (error: unknown): error is LockLostError => error instanceof LockLostError
 export const watchdogOn = (store: LeaseStore<RenewableLease>): Watchdog<RenewableLease> =>
   new Watchdog(store, {
