@@ -7,10 +7,11 @@ import { build } from 'esbuild'
 /**
  * What a package costs its users, in bytes and files: what it weighed at the last look, and about 3 % more. Core packed
  * had its limit of 250,000 by decision, and weighed 248,700, until node-redis's clusters, Sentinel clients and pools came
- * (8,700 packed, 3,600 gzipped); gzipped it weighs 99,000. Decision 0036 says what 72,000 would take.
+ * (8,700 packed, 3,600 gzipped), and holds that travel, which are an entry of their own (10,000 packed, and nothing of the
+ * index); gzipped it weighs 99,000. Decision 0036 says what 72,000 would take.
  */
 export const LIMITS = {
-  '@holdfast/core': { packed: 260_000, unpacked: 1_000_000, files: 25, gzipped: 100_000 },
+  '@holdfast/core': { packed: 272_000, unpacked: 1_000_000, files: 25, gzipped: 100_000 },
   '@holdfast/waiter': { packed: 19_400, unpacked: 66_100, files: 8 },
   '@holdfast/watchdog': { packed: 23_200, unpacked: 77_200, files: 8 },
   '@holdfast/nestjs': { packed: 10_700, unpacked: 39_000, files: 8 },
