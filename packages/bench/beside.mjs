@@ -1,7 +1,8 @@
 // Holdfast beside a library of string locks, on one Redis and one name: who was inside when, while processes are killed;
 // what a late unlock of the library does to our hash; and what a crowd costs that waits for one string.
-import { fork } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -10,14 +11,19 @@ import { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { LIBRARIES } from './src/beside/libraries.mjs'
 import { judged } from './src/beside/judge.mjs'
+import { PROGRAMS } from './src/beside/programs.mjs'
+import { NotAvailable } from '../../scripts/support/cache.mjs'
 
 const WORKER = fileURLToPath(new URL('./src/beside/worker.mjs', import.meta.url))
 const NAME = 'order:42'
 const EVENTS = 'events'
 const OF_EACH = 3
 const KILL_EVERY_MS = 1_000
+const LEASE_MS = 3_000
 const SHORT_MS = 300
+const NEVER_ENDS_MS = 3_000
 const START_MS = 30_000
+const FOREIGN_TEXT = '4f3c9d21e07ab86d5512c0aa9e4410bb'
 const CROWD = 100
 const CROWD_MS = 5_000
 
@@ -39,14 +45,30 @@ if (unknown !== undefined || !(Number(values.seconds) > 0)) {
   process.exit(2)
 }
 
+/** A process of a library in another language. It ends with its connection to Redis, or is killed. */
+const started = ({ command, args, env }, mode, library, url, rest) =>
+  spawn(command, [...args, mode, library, url, NAME, ...rest], {
+    stdio: mode === 'late' ? ['pipe', 'pipe', 'inherit'] : ['ignore', 'ignore', 'ignore'],
+    env: { ...process.env, ...env },
+  })
+
+const killed = async (child) => {
+  child.kill('SIGKILL')
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+}
+
 /** Processes of both kinds on one lock; one of them is killed now and then, and another takes its place. */
-async function mixedFleet(server, library, forMs) {
+async function mixedFleet(server, library, program, forMs) {
   const redis = new Redis(server.url)
   await redis.flushall()
-  let started = 0
+  let count = 0
   const start = (kind) => {
-    const id = `${kind}-${(started += 1)}`
-    return { id, kind, child: fork(WORKER, [id, kind, server.url, NAME, EVENTS, library]) }
+    const id = `${kind}-${(count += 1)}`
+    const child =
+      kind === library && program !== undefined
+        ? started(program, 'turns', library, server.url, [String(LEASE_MS), EVENTS, id])
+        : fork(WORKER, [id, kind, server.url, NAME, EVENTS, library])
+    return { id, kind, child }
   }
   const workers = [library, 'holdfast'].flatMap((kind) => Array.from({ length: OF_EACH }, () => start(kind)))
   // Processes take a while to start on a busy machine, and a kill before the first turn shows nothing.
@@ -59,50 +81,82 @@ async function mixedFleet(server, library, forMs) {
     await sleep(KILL_EVERY_MS)
     const at = kills % workers.length
     const { id, kind, child } = workers[at]
-    child.kill('SIGKILL')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    await killed(child)
     await redis.rpush(EVENTS, `dead ${id}`)
     workers[at] = start(kind)
     kills += 1
   }
-  for (const { child } of workers) {
-    child.kill('SIGKILL')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  }
+  for (const { child } of workers) await killed(child)
   const found = judged(await redis.lrange(EVENTS, 0, -1))
   redis.disconnect()
   return { ...found, kills }
 }
 
+/** A lock of the library that has been taken: `unlock` resolves with what that said. */
+async function takenByNode(server, library) {
+  const theirs = await LIBRARIES[library].open(server.url, { leaseMs: SHORT_MS })
+  const unlock = await theirs.acquire(NAME)
+  return {
+    unlock: () =>
+      unlock().then(
+        () => 'says nothing',
+        (error) => `throws ${error?.name ?? 'Error'}: ${String(error?.message).split('\n')[0]}`,
+      ),
+    close: async () => void theirs.close().catch(() => undefined),
+  }
+}
+
+async function takenByProgram(server, library, program) {
+  const child = started(program, 'late', library, server.url, [String(SHORT_MS)])
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const said = async () => (await lines.next()).value ?? 'ended without a word'
+  const first = await said()
+  if (first !== 'inside') throw new Error(`${library}: ${first}`)
+  return { unlock: () => (child.stdin.write('\n'), said()), close: () => killed(child) }
+}
+
 /** The library's lock has ended by its time, and ours has its name: what is left of ours when the library unlocks. */
-async function lateUnlock(server, library) {
+async function lateUnlock(server, library, program) {
   const redis = new Redis(server.url)
   await redis.flushall()
   const locks = await LockClient.connect(server.url, { foreignLocks: 'wait' })
   const { keyOf = (name) => name } = LIBRARIES[library]
-  const theirs = await LIBRARIES[library].open(server.url, { leaseMs: SHORT_MS })
-  const unlock = await theirs.acquire(NAME)
+  const take = program === undefined ? takenByNode : takenByProgram
+  const theirs = await take(server, library, program)
   const hold = await locks.getLock(keyOf(NAME)).acquire()
+  const limit = new AbortController()
   const said = await Promise.race([
-    sleep(3_000).then(() => 'tries again and again'),
-    unlock().then(
-      () => 'says nothing',
-      (error) => `throws ${error?.name ?? 'Error'}: ${String(error?.message).split('\n')[0].slice(0, 80)}`,
-    ),
+    sleep(NEVER_ENDS_MS, 'tries again and again', { signal: limit.signal }),
+    theirs.unlock(),
   ])
+  limit.abort()
   const isLeft = (await redis.hexists(keyOf(NAME), hold.owner)) === 1
   await hold.release()
   await locks.close({ graceMs: 0 })
-  theirs.close().catch(() => undefined)
+  await theirs.close()
   redis.disconnect()
-  return { said, isLeft }
+  return { said: said.slice(0, 100), isLeft }
+}
+
+/** What a library that has Holdfast's hash does where a string has the name: nothing, as it should, or what it throws. */
+async function behindString(server, library, program) {
+  const redis = new Redis(server.url)
+  await redis.flushall()
+  await redis.set(NAME, FOREIGN_TEXT, 'PX', 30_000)
+  const said = await takenByProgram(server, library, program).then(
+    async ({ close }) => (await close(), 'IS INSIDE'),
+    (error) => error.message.replace(`${library}: acquire `, ''),
+  )
+  const isLeft = (await redis.get(NAME)) === FOREIGN_TEXT
+  redis.disconnect()
+  return { said: said.slice(0, 100), isLeft }
 }
 
 /** Commands a second of so many clients that wait for one string. */
 async function crowd(server) {
   const redis = new Redis(server.url)
   await redis.flushall()
-  await redis.set(NAME, '4f3c9d21e07ab86d5512c0aa9e4410bb', 'PX', 30_000)
+  await redis.set(NAME, FOREIGN_TEXT, 'PX', 30_000)
   const options = { foreignLocks: 'wait', bareCalls: 'allow' }
   const clients = await Promise.all(
     Array.from({ length: CROWD }, () => LockClient.connect(server.url, options)),
@@ -139,18 +193,37 @@ let overlaps = 0
 let isShown = true
 try {
   for (const library of names) {
-    const fleet = await mixedFleet(server, library, Number(values.seconds) * 1_000)
-    const { said, isLeft } = await lateUnlock(server, library)
-    overlaps += fleet.overlaps.length
+    const { program: language, compares = true, hash = false } = LIBRARIES[library]
+    let program
+    try {
+      program = language === undefined ? undefined : await PROGRAMS[language]()
+    } catch (error) {
+      if (!(error instanceof NotAvailable)) throw error
+      console.log(`${library}: skipped, ${error.message}`)
+      continue
+    }
+    if (hash) {
+      const { said, isLeft } = await behindString(server, library, program)
+      isShown &&= isLeft
+      console.log(`${library}: behind a string it ${said}; the string ${isLeft ? 'stays' : 'IS GONE'}`)
+      continue
+    }
+    const fleet = await mixedFleet(server, library, program, Number(values.seconds) * 1_000)
+    const { said, isLeft } = await lateUnlock(server, library, program)
+    // Of one that deletes without comparing, the figures are shown and nothing is promised.
+    if (compares) overlaps += fleet.overlaps.length
     // Where one of them never came in, nothing was shown.
-    isShown &&= fleet.changes > 0 && isLeft
+    isShown &&= fleet.changes > 0 && (isLeft || !compares)
     const inside = Object.entries(fleet.entries).map(([kind, count]) => `${kind} ${count}`)
+    const ours = fleet.entries.holdfast ?? 0
+    const all = Object.values(fleet.entries).reduce((sum, count) => sum + count, 0)
     console.log(
       `${library}: ${fleet.overlaps.length} overlaps, ${fleet.kills} kills; inside: ${inside.join(', ')}`,
     )
     console.log(
-      `  from one to the other ${fleet.changes} times; a late unlock ${said}, our lock ${isLeft ? 'stays' : 'IS GONE'}`,
+      `  from one to the other ${fleet.changes} times; each Holdfast waiter has ${((100 * ours) / all / OF_EACH).toFixed(1)} % of the turns`,
     )
+    console.log(`  a late unlock ${said}, our lock ${isLeft ? 'stays' : 'IS GONE'}`)
     fleet.overlaps.slice(0, 5).forEach((each) => console.log(`  ${each}`))
   }
   const { scripts, busy } = await crowd(server)
