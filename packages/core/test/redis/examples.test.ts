@@ -73,6 +73,19 @@ describe('the example', () => {
   )
 
   it(
+    'migration changes a fleet over, and no two are ever inside',
+    async () => {
+      const { code, output } = await run('migration')
+      expect([code, code === 0 ? '' : output]).toEqual([0, ''])
+      expect(output).toMatch(/^order: [1-9]\d* turns, 0 at the same time, [1-9]\d* counted$/m)
+      expect(output).toMatch(/^report: [1-9]\d* turns, 0 at the same time, [1-9]\d* counted$/m)
+      expect(output.match(/^ {2}(old|new) +\d /gm)).toHaveLength(18)
+      await eventually(async () => (await harness.admin.keys('*migration:*')).length === 0)
+    },
+    LIMIT_MS,
+  )
+
+  it(
     'cron-fleet runs each tick once, and knows of the one that was not finished',
     async () => {
       const { code, output } = await run('cron-fleet')
