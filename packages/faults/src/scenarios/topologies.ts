@@ -20,11 +20,14 @@ const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 /** What every kind of lock promises, wherever its Redis is. */
 const SUITES = ['conformance', 'conformance-renewal', 'hold', 'identity', 'reentry', 'non-reentrant-lock']
 const SMOKE = ['conformance']
-/** These count the connections to one server. */
-const NOT_ON_CLUSTERS = ['leaves the connection it was given open', 'closes the connection it opened itself']
-const CLIENTS = ['ioredis6', 'ioredis5']
-/** node-redis's Sentinel and cluster are not supported. */
-const CLIENTS_OF_ONE_SERVER = [...CLIENTS, 'noderedis6']
+/** These count the connections to one server, with a client of one connection. */
+const HAVE_MORE_CONNECTIONS = ['cluster', 'pool']
+const NOT_WITH_MORE_CONNECTIONS = [
+  'leaves the connection it was given open',
+  'closes the connection it opened itself',
+]
+const CLIENTS = ['ioredis6', 'ioredis5', 'noderedis6', 'noderedis5'] as const
+const OF_NODE_REDIS: readonly string[] = ['noderedis6', 'noderedis5']
 // Replicas hand on at once what they get, so that a WAIT lasts for a round trip and not for a cron tick.
 const ACKS = { replicas: { acks: 2, timeoutMs: 2_000 } }
 
@@ -34,12 +37,16 @@ interface Started {
   /** Of the primary; a cluster has several. */
   readonly url?: string
   /** As packages/core/test/redis/support/topology.ts reads it. */
-  readonly topology: { readonly kind: 'single' | 'sentinel' | 'cluster' } & Readonly<Record<string, unknown>>
+  readonly topology: { readonly kind: 'single' | 'pool' | 'sentinel' | 'cluster' } & Readonly<
+    Record<string, unknown>
+  >
 }
 
 interface Topology {
   readonly what: string
   readonly start: () => Promise<Started>
+  /** ioredis has no such client. */
+  readonly isOfNodeRedis?: boolean
 }
 
 /** Of the user in docs/acl.md, for locks whose names begin with `prefix`, as those of the tests do. */
@@ -61,6 +68,14 @@ const TOPOLOGIES = {
       const servers = await RedisServer.start()
       return { servers, url: servers.url, topology: { kind: 'single', endpoints: [] } }
     },
+  },
+  pool: {
+    what: 'one Redis, pools of node-redis',
+    start: async () => {
+      const servers = await RedisServer.start()
+      return { servers, url: servers.url, topology: { kind: 'pool', endpoints: [] } }
+    },
+    isOfNodeRedis: true,
   },
   replicas: {
     what: 'primary + 2 replicas, acks of both',
@@ -99,19 +114,24 @@ type TopologyName = keyof typeof TOPOLOGIES
 
 const options = {
   only: someOf(Object.keys(TOPOLOGIES) as TopologyName[], 'topologies'),
-  smoke: flag('one suite of each, on one client'),
+  clients: someOf(CLIENTS, 'clients'),
+  smoke: flag('one suite of each, on the first of the clients'),
 }
 
 export const topologies = defineScenario({
   name: 'topologies',
   summary: 'The contract suites of every kind of lock on replicas, Sentinel, clusters and a restricted user.',
   options,
-  smoke: '--smoke --only sentinel,cluster',
+  // `npm test` runs ioredis's.
+  smoke: '--smoke --only sentinel,cluster --clients noderedis6',
   long: '',
 
   async run(run) {
     const results: Result[] = []
-    for (const name of run.options.only) results.push(await runOn(name, run))
+    for (const name of run.options.only) {
+      const clients = run.options.clients.filter((each) => canBeOn(name, each))
+      if (clients.length > 0) results.push(await runOn(name, clients, run))
+    }
     return {
       figures: results,
       report: table([
@@ -133,12 +153,21 @@ interface Result {
   readonly failed: readonly string[]
 }
 
-const runOn = async (name: TopologyName, run: Run<typeof options>): Promise<Result> => {
+const canBeOn = (name: TopologyName, client: string): boolean => {
+  const { isOfNodeRedis = false }: Topology = TOPOLOGIES[name]
+  return !isOfNodeRedis || OF_NODE_REDIS.includes(client)
+}
+
+const runOn = async (
+  name: TopologyName,
+  clients: readonly string[],
+  run: Run<typeof options>,
+): Promise<Result> => {
   const { what, start }: Topology = TOPOLOGIES[name]
   run.progress(`${name}: ${what}`)
   const started = await start()
   try {
-    const { passed, failures } = await runSuites(suitesOn(started, run))
+    const { passed, failures } = await runSuites(suitesOn(started, clients, run))
     return { name, what, passed, failed: failures }
   } finally {
     await started.servers.stop()
@@ -147,13 +176,13 @@ const runOn = async (name: TopologyName, run: Run<typeof options>): Promise<Resu
 
 const suitesOn = (
   { topology, url }: Started,
+  clients: readonly string[],
   { options: { smoke }, interrupted }: Run<typeof options>,
 ): SuitesWanted => {
-  const clients = topology.kind === 'single' ? CLIENTS_OF_ONE_SERVER : CLIENTS
   return {
     projects: smoke ? clients.slice(0, 1) : clients,
     suites: smoke ? SMOKE : SUITES,
-    without: topology.kind === 'cluster' ? NOT_ON_CLUSTERS : [],
+    without: HAVE_MORE_CONNECTIONS.includes(topology.kind) ? NOT_WITH_MORE_CONNECTIONS : [],
     env: {
       // Every kind of lock with each of them.
       HOLDFAST_TEST_EVERY_CLIENT: '1',

@@ -1,11 +1,12 @@
 // Fail-overs, and slots that move, while locks are contended for: how long until they work again, what is lost, and
 // whether a caller gets what another one believes to have. And what ten thousand held locks cost a cluster.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { count, someOf } from '../run/options.js'
+import { count, oneOf, someOf } from '../run/options.js'
 import { seededRandom } from '../run/random.js'
 import { defineScenario, type Run } from '../run/scenario.js'
 import { median, table } from '../run/table.js'
 import { CHANGES, type Change, type ChangeName, type Group } from './under-load/changes.js'
+import { CARRIERS } from '../workload/carriers.js'
 import { Contenders } from './under-load/contenders.js'
 import { renewals, type RenewalCost, type Renewals } from './under-load/renewals.js'
 
@@ -14,6 +15,7 @@ const STUCK_MS = 30_000
 
 const options = {
   only: someOf(Object.keys(CHANGES) as ChangeName[], 'changes of the servers'),
+  client: oneOf(CARRIERS, 'whose Sentinel client and cluster'),
   rounds: count(3, 'times each of them', { most: 100 }),
   locks: count(12, 'locks that are contended for, all over the slots', { most: 1_000 }),
   flows: count(24, 'callers of two clients, each takes lock after lock', { most: 1_000 }),
@@ -47,7 +49,8 @@ export const underLoad = defineScenario({
       results.push(await changeOften(run, name))
     }
     const { held } = run.options
-    const renewed = held > 0 ? await renewals(held, run.interrupted) : null
+    const renewed =
+      held > 0 ? await renewals(held, { client: run.options.client, interrupted: run.interrupted }) : null
     const lost = renewed?.apart.lost ?? 0
     return {
       figures: { scenarios: results, renewals: renewed },
@@ -72,7 +75,7 @@ export const underLoad = defineScenario({
 const changeOften = async (run: Run<typeof options>, name: ChangeName): Promise<Result> => {
   const { rounds, locks, flows } = run.options
   const { promise, options: own, start }: Change = CHANGES[name]
-  const group = await start()
+  const group = await start(run.options.client)
   const result: Result = { name, promise, againMs: [], wrong: 0, lost: 0, stuck: 0, errors: 0 }
   try {
     for (let round = 0; round < rounds; round += 1) {

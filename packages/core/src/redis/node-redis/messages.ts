@@ -46,6 +46,14 @@ export class NodeRedisMessages implements MessageConnection {
     return Promise.resolve()
   }
 
+  /** Redis can be reached again: a pause that has grown meanwhile ends. */
+  dialNow(): void {
+    if (this.retry) {
+      this.retry.cancel()
+      this.dial()
+    }
+  }
+
   /** The model leads to another server. */
   dialElsewhere(): void {
     const { connection } = this

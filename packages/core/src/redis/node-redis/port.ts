@@ -38,6 +38,7 @@ export class NodeRedisPort implements RedisPort {
   readonly publishCommand = 'PUBLISH'
   readonly keyPrefix: string
   readonly messages: Subscriptions
+  private listening: NodeRedisMessages | null = null
   private readonly listeners = new Listeners()
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
   private readonly identity = new PrimaryIdentity((error) => this.isErrorReply(error))
@@ -58,13 +59,15 @@ export class NodeRedisPort implements RedisPort {
   ) {
     this.keyPrefix = keyPrefix?.toString() ?? ''
     this.wasOpen = client.isOpen || client.socketEpoch > 0
-    this.messages = new Subscriptions(runtime, (events) => {
-      const messages = new NodeRedisMessages(runtime, client, events)
-      client.onMoved?.(() => messages.dialElsewhere())
-      return messages
-    })
+    this.messages = new Subscriptions(
+      runtime,
+      (events) => (this.listening = new NodeRedisMessages(runtime, client, events)),
+    )
     this.acknowledged = new NodeRedisAcknowledged()
-    client.onMoved?.(() => this.acknowledged.close())
+    client.onMoved?.(() => {
+      this.listening?.dialElsewhere()
+      this.acknowledged.close()
+    })
     this.troubles = new ConnectionTrouble(client, 'node-redis')
     CHANGES.forEach((event) => client.on(event, this.onChange))
     client.on('ready', this.onReady)
@@ -187,6 +190,7 @@ export class NodeRedisPort implements RedisPort {
   private readonly onReady = (): void => {
     const verdict = this.identity.verdict((section) => this.sendOnce(['INFO', section]))
     this.primaryListeners.tell(verdict)
+    this.listening?.dialNow()
     this.onChange()
   }
 

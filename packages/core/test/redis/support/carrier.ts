@@ -6,6 +6,7 @@ import type {
   NodeRedisSentinel,
 } from '../../../src/index.js'
 import { OwnNodeRedis } from '../../../src/redis/node-redis/client.js'
+import { topology } from './given-topology.js'
 
 /** Of the Jest project: the package, as this repository has it installed, that carries what Holdfast sends. */
 declare const carrier: string
@@ -107,7 +108,9 @@ export function stateOf(connection: Redis): string {
   if ('status' in client) {
     return client.status
   }
-  return client.isReady ? 'ready' : client.isOpen ? 'connecting' : 'end'
+  // A cluster of node-redis 5, and a pool, do not say whether they are ready.
+  const { isOpen, isReady = isOpen } = client as { readonly isOpen: boolean; readonly isReady?: boolean }
+  return isReady ? 'ready' : isOpen ? 'connecting' : 'end'
 }
 
 /** The digests of the scripts that a carrier is asked to run from now on, in that order. */
@@ -140,20 +143,35 @@ function made(): NonNullable<typeof nodeRedis> {
 
 function equivalentOf(connection: Redis): NodeRedisClient {
   const { options } = connection
-  const client: NodeRedisClient = made().createClient({
+  const clientOptions = {
     socket: {
       host: options.host ?? '127.0.0.1',
       port: options.port ?? 6379,
-      reconnectStrategy: (retries) => options.retryStrategy?.(retries + 1) ?? false,
+      reconnectStrategy: (retries: number) => options.retryStrategy?.(retries + 1) ?? false,
       ...(options.socketTimeout ? { socketTimeout: options.socketTimeout } : {}),
     },
     ...(options.username ? { username: options.username, password: options.password ?? '' } : {}),
     ...(options.connectionName ? { name: options.connectionName } : {}),
     ...(options.keyPrefix ? { keyPrefix: options.keyPrefix } : {}),
     disableOfflineQueue: options.enableOfflineQueue === false,
-  })
+  }
+  if (topology?.kind === 'pool') {
+    return poolOf(connection, clientOptions)
+  }
+  const client: NodeRedisClient = made().createClient(clientOptions)
   const own = new OwnNodeRedis(client)
   connection.on('end', () => own.end())
+  ofNodeRedis.set(connection, client)
+  return client
+}
+
+/** A pool in place of a client of one connection: tests that look into that are left out with it. */
+function poolOf(connection: Redis, options: object): NodeRedisClient {
+  const pool = made().createClientPool(options, { minimum: 1, maximum: 1 })
+  pool.on('error', ignore)
+  pool.connect().catch(ignore)
+  connection.on('end', () => (pool.isOpen ? pool.destroy() : undefined))
+  const client = pool as unknown as NodeRedisClient
   ofNodeRedis.set(connection, client)
   return client
 }

@@ -1,20 +1,7 @@
 import { Cluster, Redis } from 'ioredis'
 import type { LockClientOptions } from '../../../src/index.js'
 import { connectionTo } from './carrier.js'
-
-/** What Redis the contract suites run on, as `npm run faults -- topologies` says; by default the one of `npm test`. */
-interface Topology {
-  readonly kind: 'single' | 'sentinel' | 'cluster'
-  readonly endpoints: readonly { readonly host: string; readonly port: number }[]
-  /** Of the group that Sentinel watches. */
-  readonly name?: string
-  readonly clientOptions?: LockClientOptions
-  /** Who the clients are, where tests are somebody else. */
-  readonly credentials?: { readonly username: string; readonly password: string }
-}
-
-const given = process.env['HOLDFAST_TEST_TOPOLOGY']
-const topology = given === undefined ? null : (JSON.parse(given) as Topology)
+import { topology, type Topology } from './given-topology.js'
 
 /** What every client of a contract suite is opened with there. */
 export const topologyOptions: LockClientOptions = topology?.clientOptions ?? {}

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LockClientOptions } from '@holdfast/core'
 import { RedisCluster, RedisSentinels, type FailOverMode, type RedisServer } from '@holdfast/faults/harness'
-import { Cluster, Redis } from 'ioredis'
+import { clusterCarrier, sentinelCarrier, type Carrier, type CarrierName } from '../../workload/carriers.js'
 
 // Some nodes need a while to forgive a node its last election (see RedisCluster.failOver).
 const REST_MS = 2_500
@@ -9,7 +9,7 @@ const PAUSE_MS = 20_000
 
 /** Servers whose primary is about to change. */
 export interface Group {
-  connect(): Redis | Cluster
+  connect(): Carrier
   /** Which of the names the change is about, and what makes it happen. */
   prepare(names: readonly string[]): Promise<{ affected: readonly string[]; change: () => Promise<unknown> }>
   /** Makes the group whole again. */
@@ -22,15 +22,13 @@ export interface Change {
   readonly options: LockClientOptions
   /** `counted`: a grant beside a holder that believes in its lock is possible, and counted. */
   readonly promise: 'no wrong grant' | 'counted'
-  readonly start: () => Promise<Group>
+  readonly start: (client: CarrierName) => Promise<Group>
 }
 
 interface Slot {
   readonly slot: number
   readonly former: RedisServer
 }
-
-const quiet = <R extends Redis | Cluster>(client: R): R => client.on('error', () => undefined) as R
 
 const slotOf = async ({ nodes: [node] }: RedisCluster, name: string): Promise<number> =>
   Number(await node?.command('CLUSTER', 'KEYSLOT', name))
@@ -49,10 +47,10 @@ const onCluster = (
 ): Change => ({
   options,
   promise,
-  start: async () => {
+  start: async (client) => {
     const group = await RedisCluster.start({ nodeTimeoutMs: 1_000 })
     return {
-      connect: () => quiet(new Cluster([...group.endpoints], { clusterRetryStrategy: () => 50 })),
+      connect: () => clusterCarrier(client, group.endpoints),
       prepare: async (names) => {
         const slots = await Promise.all(names.map((name) => slotOf(group, name)))
         const slot = slots[0] ?? 0
@@ -80,11 +78,10 @@ const onSentinels = (
 ): Change => ({
   options,
   promise,
-  start: async () => {
+  start: async (client) => {
     const group = await RedisSentinels.start({ replicas: 2, downAfterMs: 1_000 })
-    const sentinels = { sentinels: [...group.endpoints], name: group.name, sentinelRetryStrategy: () => 50 }
     return {
-      connect: () => quiet(new Redis({ ...sentinels, failoverDetector: true, retryStrategy: () => 50 })),
+      connect: () => sentinelCarrier(client, group.endpoints, group.name),
       prepare: async (names) => {
         const former = await group.primary()
         return { affected: names, change: () => change(group, former) }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient, type Hold, type LockClientOptions } from '@holdfast/core'
-import type { Cluster, Redis } from 'ioredis'
 import type { SeededRandom } from '../../run/random.js'
+import type { Carrier } from '../../workload/carriers.js'
 
 const LEASE: LockClientOptions = {
   lockWatchdogTimeout: 10_000,
@@ -13,7 +13,7 @@ const LONGEST_HOLD_MS = 5
 const POLL_MS = 5
 
 export interface ContendersOptions {
-  readonly connect: () => Redis | Cluster
+  readonly connect: () => Carrier
   readonly names: readonly string[]
   readonly flows: number
   readonly options: LockClientOptions
@@ -21,7 +21,7 @@ export interface ContendersOptions {
 }
 
 interface Client {
-  readonly redis: Redis | Cluster
+  readonly carrier: Carrier
   readonly locks: LockClient
 }
 
@@ -51,9 +51,9 @@ export class Contenders {
   }
 
   static async start({ connect, names, flows, options, random }: ContendersOptions): Promise<Contenders> {
-    const open = [connect(), connect()].map(async (redis) => ({
-      redis,
-      locks: await LockClient.connect(redis, { ...LEASE, ...options }),
+    const open = [connect(), connect()].map(async (carrier) => ({
+      carrier,
+      locks: await LockClient.connect(carrier.client, { ...LEASE, ...options }),
     }))
     const self = new Contenders(await Promise.all(open), random)
     self.#done = Array.from({ length: flows }, (_, i) => self.#flow(i, names))
@@ -72,7 +72,7 @@ export class Contenders {
     this.#over.abort()
     await Promise.all(this.#done)
     await Promise.all(this.#clients.map(({ locks }) => locks.close({ graceMs: 0 })))
-    for (const { redis } of this.#clients) redis.disconnect()
+    await Promise.all(this.#clients.map(({ carrier }) => carrier.end()))
   }
 
   async #flow(index: number, names: readonly string[]): Promise<void> {

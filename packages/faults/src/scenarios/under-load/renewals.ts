@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient } from '@holdfast/core'
 import { RedisCluster, type RedisServer } from '@holdfast/faults/harness'
-import { Cluster } from 'ioredis'
+import { clusterCarrier, type CarrierName } from '../../workload/carriers.js'
 import { scriptStatsOf } from '../../workload/server-stats.js'
 
 const LEASE_MS = 15_000
@@ -24,11 +24,18 @@ export interface Renewals {
 }
 
 /** What one renewal of so many locks of one client costs a cluster. */
-export const renewals = async (held: number, interrupted: AbortSignal): Promise<Renewals> => {
+export const renewals = async (
+  held: number,
+  { client, interrupted }: { client: CarrierName; interrupted: AbortSignal },
+): Promise<Renewals> => {
   const cluster = await RedisCluster.start({ replicasPerPrimary: 0 })
   try {
-    const apart = await measure(cluster, (i) => `order:${i}`, { held, interrupted })
-    const tagged = await measure(cluster, (i) => `{tenant:${i % TAGS}}:order:${i}`, { held, interrupted })
+    const apart = await measure(cluster, (i) => `order:${i}`, { held, client, interrupted })
+    const tagged = await measure(cluster, (i) => `{tenant:${i % TAGS}}:order:${i}`, {
+      held,
+      client,
+      interrupted,
+    })
     return { held, apart, tagged }
   } finally {
     await cluster.stop()
@@ -38,10 +45,13 @@ export const renewals = async (held: number, interrupted: AbortSignal): Promise<
 const measure = async (
   cluster: RedisCluster,
   nameOf: (i: number) => string,
-  { held, interrupted: signal }: { held: number; interrupted: AbortSignal },
+  { held, client, interrupted: signal }: { held: number; client: CarrierName; interrupted: AbortSignal },
 ): Promise<RenewalCost> => {
-  const redis = new Cluster([...cluster.endpoints])
-  const locks = await LockClient.connect(redis, { lockWatchdogTimeout: LEASE_MS, bareCalls: 'allow' })
+  const carrier = clusterCarrier(client, cluster.endpoints)
+  const locks = await LockClient.connect(carrier.client, {
+    lockWatchdogTimeout: LEASE_MS,
+    bareCalls: 'allow',
+  })
   let lost = 0
   locks.on('lost', () => (lost += 1))
   try {
@@ -64,7 +74,7 @@ const measure = async (
     }
   } finally {
     await locks.close({ graceMs: 0 })
-    redis.disconnect()
+    await carrier.end()
   }
 }
 
