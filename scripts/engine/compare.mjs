@@ -85,10 +85,9 @@ const areAlike = (one, other, release) => {
   return 'status' in one && 'status' in other && one.status === other.status
 }
 
+const sortKey = (reply) => JSON.stringify(reply, asText).replaceAll('-nan', 'nan')
 const sorted = (reply) =>
-  Array.isArray(reply)
-    ? [...reply].sort((a, b) => (JSON.stringify(a, asText) < JSON.stringify(b, asText) ? -1 : 1))
-    : reply
+  Array.isArray(reply) ? [...reply].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1)) : reply
 const asText = (_, value) => (typeof value === 'bigint' ? String(value) : value)
 
 /** What Redis says in no order, or what is of one server alone. @type {Record<string, (reply: any, words: string[]) => any>} */

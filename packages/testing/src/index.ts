@@ -1,4 +1,5 @@
 export { TestRedis } from './test-redis.js'
 export type { StartOptions, TestRedisOptions } from './test-redis.js'
 export type { FailNextOptions, Failure } from './failures.js'
+export type { ListenOptions, TestRedisListener } from './server/listener.js'
 export type { Permissions } from './engine/permissions.js'

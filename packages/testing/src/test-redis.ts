@@ -4,6 +4,7 @@ import { Port } from './client/port.js'
 import type { Permissions } from './engine/permissions.js'
 import { ErrorReply } from './engine/reply.js'
 import type { FailNextOptions, Failure } from './failures.js'
+import { listen, type ListenOptions, type TestRedisListener } from './server/listener.js'
 import { TestServer } from './test-server.js'
 import { VirtualTime } from './virtual-time.js'
 
@@ -97,6 +98,16 @@ export class TestRedis implements RedisSource {
       )
     }
     this.server.failures.plan(failure, options)
+  }
+
+  /**
+   * Lets other processes in, which speak to it as to a Redis: `redis-cli`, ioredis, node-redis, with RESP 2 or 3. No
+   * MULTI, no password, one database; only this machine, unless `host` says otherwise. Resolves when it listens; the
+   * process stays alive until `close()`. Time passes for them as for everybody here.
+   * @throws TypeError an option that is wrong; rejects with Node's error where the port is taken
+   */
+  listen(options: ListenOptions = {}): Promise<TestRedisListener> {
+    return listen(this.server, options)
   }
 
   /** What the server refuses: nothing, everything while it loads, writes, or what needs memory. */

@@ -3,8 +3,11 @@ import type { AccessRules } from './permissions.js'
 import { ErrorReply, OK, Status, syntaxError, type Reply } from './reply.js'
 import type { Command } from './commands/command.js'
 
-/** Hears what is published on the channels that a connection subscribes to. Texts have a character for each byte. */
-export type OnMessage = (kind: ChannelKind, channel: string, payload: string) => void
+/**
+ * Hears what is published on the channels that a connection subscribes to. Texts have a character for each byte.
+ * `pattern`: the one by which it was heard, once for each.
+ */
+export type OnMessage = (kind: ChannelKind, channel: string, payload: string, pattern?: string) => void
 
 /** What a connection asks its server for. */
 export interface ConnectionServer {
@@ -62,8 +65,8 @@ export class Connection implements Subscriber {
     }
   }
 
-  message(kind: ChannelKind, channel: string, payload: string): void {
-    this.onMessage(kind, channel, payload)
+  message(kind: ChannelKind, channel: string, payload: string, pattern?: string): void {
+    this.onMessage(kind, channel, payload, pattern)
   }
 
   /** The server forgets what it subscribed to. */

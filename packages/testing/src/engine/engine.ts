@@ -136,6 +136,10 @@ export class Engine implements ConnectionServer {
     { asking, hasWritten }: { readonly asking: Connection; readonly hasWritten: boolean },
   ): ErrorReply | null {
     const { flags, least, most } = known
+    if (args.length > most && most > least) {
+      // Redis's table has the least number alone: the command itself refuses more.
+      return wrongCount(known.name)
+    }
     if (args.length < least || args.length > most) {
       return new ErrorReply('ERR Wrong number of args calling Redis command from script')
     }

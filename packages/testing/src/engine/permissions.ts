@@ -14,6 +14,11 @@ export interface Permissions {
 
 type Refused = 'command' | 'key' | 'channel'
 
+/** Null: any name is allowed, as by `*`, the empty one, too. */
+function globs(patterns: readonly string[] | undefined): readonly Glob[] | null {
+  return !patterns || patterns.includes('*') ? null : patterns.map(glob)
+}
+
 /** One user's rules, compiled. */
 export class AccessRules {
   private readonly denied: ReadonlySet<string>
@@ -22,8 +27,8 @@ export class AccessRules {
 
   constructor({ deniedCommands = [], keys, channels }: Permissions) {
     this.denied = new Set(deniedCommands)
-    this.keys = keys?.map(glob) ?? null
-    this.channels = channels?.map(glob) ?? null
+    this.keys = globs(keys)
+    this.channels = globs(channels)
   }
 
   /** Null: it may. */

@@ -4,8 +4,8 @@ import { glob, type Glob } from './glob.js'
 export type ChannelKind = 'global' | 'sharded'
 
 export interface Subscriber {
-  /** Called inside the command that publishes: whoever has a queue puts it there. */
-  message(kind: ChannelKind, channel: string, payload: string): void
+  /** Called inside the command that publishes: whoever has a queue puts it there. `pattern`: it was heard by that one. */
+  message(kind: ChannelKind, channel: string, payload: string, pattern?: string): void
 }
 
 /** Who listens to what. */
@@ -61,13 +61,18 @@ export class PubSub {
 
   /** @returns how many heard it */
   publish(kind: ChannelKind, channel: string, payload: string): number {
-    const hearers = [...(this.channels[kind].get(channel) ?? [])]
+    const hearers: (readonly [Subscriber, string | undefined])[] = []
+    for (const by of this.channels[kind].get(channel) ?? []) {
+      hearers.push([by, undefined])
+    }
     if (kind === 'global') {
-      for (const { matches, by } of this.patterns.values()) {
-        hearers.push(...(matches.test(channel) ? by : []))
+      for (const [pattern, { matches, by }] of this.patterns) {
+        if (matches.test(channel)) {
+          by.forEach((each) => hearers.push([each, pattern]))
+        }
       }
     }
-    hearers.forEach((each) => each.message(kind, channel, payload))
+    hearers.forEach(([each, pattern]) => each.message(kind, channel, payload, pattern))
     return hearers.length
   }
 

@@ -31,6 +31,7 @@ describe('Lua 5.1 in the engine', () => {
     ["#string.format('%c', 0)", 0],
     ["tonumber('0x1f', 16)", 31],
     ["tonumber('6\\0x')", 6],
+    ["tonumber('0x1f.8p2')", 126],
     ['tonumber(-1, 16)', -(2n ** 63n)],
     ["math.max(0, tonumber('nan'))", 0],
     ['math.abs(unpack({}) or -1, redis.sha1hex(1))', 1],

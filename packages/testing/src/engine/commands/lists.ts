@@ -34,7 +34,6 @@ function fail(error: ErrorReply): never {
   throw error
 }
 
-const MOST = 2n ** 63n - 1n
 const mustBePositive = (): ErrorReply => new ErrorReply('ERR value is out of range, must be positive')
 
 function insert(
@@ -58,11 +57,7 @@ function insert(
 }
 
 function remove([key = '', most, value = '']: readonly string[], { keyspace }: Data): Reply {
-  const whole = integer(most)
-  if (whole === -(2n ** 63n)) {
-    throw new ErrorReply(`ERR value is out of range, value must between ${-MOST} and ${MOST}`)
-  }
-  const wanted = Number(whole)
+  const wanted = count(most)
   const list = keyspace.list(key)
   if (!list) {
     return 0

@@ -5,7 +5,7 @@ import { command, count, noKeys, type Command, type KeysOf } from './command.js'
 const keysOf: KeysOf = ([, number, ...rest]) => {
   // Before the number is refused, rights are asked for: by what C's atoi makes of it.
   const wanted = parseInt(number ?? '', 10)
-  return wanted > 0 ? rest.slice(0, wanted) : []
+  return wanted > 0 && wanted <= rest.length ? rest.slice(0, wanted) : []
 }
 
 function script([word = '', ...args]: readonly string[], scripting: Scripting): Reply {

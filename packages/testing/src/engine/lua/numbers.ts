@@ -1,7 +1,15 @@
 import type { LuaValue } from './values.js'
 
 const DECIMAL = /^[ \t\r\n\f\v]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[ \t\r\n\f\v]*$/
-const OTHER = /^[ \t\r\n\f\v]*([+-]?)(0[xX][0-9a-fA-F]+|inf(?:inity)?|nan)[ \t\r\n\f\v]*$/i
+const OTHER =
+  /^[ \t\r\n\f\v]*([+-]?)(0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?|inf(?:inity)?|nan)[ \t\r\n\f\v]*$/i
+
+/** As C reads `0x1f.8p2`: a fraction too, and a power of 2 behind it. */
+function hexadecimal(text: string): number {
+  const [digits = '', power = '0'] = text.slice(2).toLowerCase().split('p')
+  const [whole = '', fraction = ''] = digits.split('.')
+  return Number(BigInt(`0x${whole}${fraction}`)) * 2 ** (Number(power) - 4 * fraction.length)
+}
 
 /** The number that a text is to Lua (strtod's and hexadecimal); undefined: it is none. */
 export function parseNumber(text: string): number | undefined {
@@ -13,12 +21,12 @@ export function parseNumber(text: string): number | undefined {
   if (word === undefined) {
     return undefined
   }
-  const size = /^0x/i.test(word) ? Number(word) : /^i/i.test(word) ? Infinity : NaN
+  const size = /^0x/i.test(word) ? hexadecimal(word) : /^i/i.test(word) ? Infinity : NaN
   return sign === '-' ? -size : size
 }
 
 const NUMBER_AT =
-  /[ \t\r\n\f\v]*([+-]?)(0[xX][0-9a-fA-F]+|inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)/iy
+  /[ \t\r\n\f\v]*([+-]?)(0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?|inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)/iy
 
 /** The number that begins at this place of a text, and where it ends, as C's strtod reads it; null: none does. */
 export function parseNumberAt(
