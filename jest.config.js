@@ -206,11 +206,7 @@ export default {
       ...common,
       displayName: 'unit',
       testMatch: ['<rootDir>/packages/*/test/unit/**/*.test.ts'],
-      // An example for Vitest, which is not installed here: what it takes of it Jest has under the same names.
-      moduleNameMapper: {
-        ...sources,
-        '^vitest$': '<rootDir>/packages/testing/test/readme/vitest-by-jest.ts',
-      },
+      moduleNameMapper: sources,
     },
     onRedis('ioredis6', {
       carrier: 'ioredis',

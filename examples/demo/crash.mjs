@@ -89,6 +89,7 @@ const claimsOf = (first, second, killedAt) => {
   return [
     {
       claim: 'After a SIGKILL of the holder a waiter gets in',
+      isFigure: true,
       expected: `after the kill, within one lease (${inMs(CRASH_LEASE_MS)})`,
       seen: sentence(first, killedAt),
       ok: afterMs > 0 && afterMs <= CRASH_LEASE_MS,

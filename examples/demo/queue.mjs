@@ -1,6 +1,8 @@
 import { JobQueue } from './job-queue.mjs'
 
 export const title = 'Task queue: the workers of four processes share one resource'
+/** What it asks of a Redis, and the embedded engine does not have. */
+export const needs = 'BullMQ, whose scripts use streams and cmsgpack'
 
 const PROCESSES = 4
 const CONCURRENCY = 5

@@ -35,7 +35,7 @@ const saleTasks = (redis, locks) => {
     // Payment, a form, a slow service: whoever else reads the stock meanwhile sees the same number.
     await sleep(4 + Math.random() * 8)
     await redis.set(stockKey, stock - 1, 'PX', KEY_TTL_MS)
-    await redis.multi().rpush(salesKey, buyer).pexpire(salesKey, KEY_TTL_MS).exec()
+    await redis.pipeline().rpush(salesKey, buyer).pexpire(salesKey, KEY_TTL_MS).exec()
     return { from, to: nowMs(), bought: true }
   }
   const visit = async (buyer, { lockName, ...keys }) => {

@@ -1,5 +1,6 @@
 import { fromCompose } from './from-compose.mjs'
 import { fromPackageManager } from './from-package-manager.mjs'
+import { fromEngine } from './from-engine.mjs'
 import { fromNamedProgram, fromPath } from './from-path.mjs'
 import { fromTestcontainers } from './from-testcontainers.mjs'
 import { fromUrl } from './from-url.mjs'
@@ -8,6 +9,7 @@ import { fromUrl } from './from-url.mjs'
  * @typedef {object} ProvidedRedis
  * @property {string} url a redis:// URL where a Redis answers
  * @property {string} how where it comes from, for people
+ * @property {boolean} [isEmbedded] whether it is the engine of @holdfast/testing, and no Redis
  * @property {() => Promise<void>} stop ends what was started for it, and nothing else
  */
 
@@ -21,14 +23,16 @@ const NO_REDIS = `Holdfast needs a real Redis or Valkey, and there is none. Any 
  * Finds or makes a Redis, the first way that is there: REDIS_URL, HOLDFAST_REDIS=testcontainers, the
  * program of HOLDFAST_REDIS_SERVER, the PATH, docker compose, the package manager. A way that is there and fails is named in the error.
  *
- * @param {{ log?: (line: string) => void }} [options]
+ * @param {{ log?: (line: string) => void, mayBeEmbedded?: boolean }} [options] `mayBeEmbedded`: the engine of
+ *   @holdfast/testing will do, before a package manager installs anything
  * @returns {Promise<ProvidedRedis>}
  */
-export const provideRedis = async ({ log = console.error } = {}) => {
+export const provideRedis = async ({ log = console.error, mayBeEmbedded = false } = {}) => {
   const wished = (await fromUrl()) ?? (await fromTestcontainers({ log })) ?? (await fromNamedProgram())
   if (wished) return wished
   const failures = []
-  for (const way of [fromPath, fromCompose, fromPackageManager]) {
+  const last = mayBeEmbedded ? fromEngine : fromPackageManager
+  for (const way of [fromPath, fromCompose, last]) {
     try {
       const redis = await way({ log })
       if (redis) return redis

@@ -70,6 +70,24 @@ describe('the demo', () => {
   )
 
   it(
+    'plays on the embedded engine where there is no Redis, without what that cannot do and without judging times',
+    async () => {
+      // No redis-server, no docker, no package manager.
+      const { code, output } = await run({ PATH: folder, REDIS_URL: '', HOLDFAST_REDIS_SERVER: '' })
+      expect(output).toContain("redis: embedded engine, for development: figures are not Redis's")
+      expect(output).toContain(
+        "Holdfast demo on an embedded engine, for development: figures are not Redis's",
+      )
+      expect(output.match(/left out: it needs BullMQ/g)).toHaveLength(2)
+      expect(output.match(/ {2}not judged$/gm)).toHaveLength(2)
+      expect(results(output)).toEqual(Array(12).fill('ok'))
+      expect(output).toContain('All 12 claims hold')
+      expect(code).toBe(0)
+    },
+    LIMIT_MS,
+  )
+
+  it(
     'fails when the lock lets everybody in',
     async () => {
       const { code, output } = await run({ HOLDFAST_DEMO_LOCK: 'broken' })

@@ -7,10 +7,10 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 const read = (path: string): string => readFileSync(here(path), 'utf8')
 const examples = ['jest.test.ts', 'vitest.test.mjs', 'node.test.mjs']
 
-/** Runs a file with node:test, on what is published. */
+/** Runs a program of Node beside the package, on what is published. */
 function run(args: readonly string[]): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
-    const env = { ...process.env, NODE_OPTIONS: '' }
+    const env = { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', FORCE_COLOR: undefined }
     const child = spawn(process.execPath, args, { cwd: here('../../'), env })
     let output = ''
     child.stdout.on('data', (chunk) => (output += String(chunk)))
@@ -24,6 +24,13 @@ describe('the examples of the README', () => {
   it('are the files that are run here, in this order', () => {
     const blocks = [...read('../../README.md').matchAll(/```(?:ts|js)\n([^]*?)```/g)].map(([, code]) => code)
     expect(blocks).toEqual(examples.map((name) => read(`../readme/${name}`)))
+  })
+
+  it('vitest.test.mjs passes, with Vitest', async () => {
+    const vitest = here('../../../../node_modules/vitest/vitest.mjs')
+    const { code, output } = await run([vitest, 'run', 'readme/vitest.test.mjs', '--cache=false'])
+    expect(output).toMatch(/Tests +1 passed \(1\)/)
+    expect(code).toBe(0)
   })
 
   it('node.test.mjs passes', async () => {

@@ -1,1 +1,0 @@
-export { afterEach, expect, jest as vi, test } from '@jest/globals'
