@@ -70,6 +70,20 @@ export const BUGS_IN_TOPOLOGIES = {
     test: 'packages/core/test/redis/sentinel-switch.test.ts',
     only: 'while ioredis asks for the primary',
   },
+  'what a replica says of its primary is not followed with node-redis': {
+    file: 'core/src/redis/node-redis/own-carrier.ts',
+    find: 'this.hint ?? this.origin.place()',
+    replace: 'this.origin.place()',
+    test: 'packages/core/test/redis/node-redis-sentinel.test.ts',
+    only: 'is left when it says that it is a replica',
+  },
+  'with node-redis trust goes on when the primary is left': {
+    file: 'core/src/redis/node-redis/own-carrier.ts',
+    find: 'if (wasReady && this.origin.isMoving) {',
+    replace: 'if (wasReady && !this.origin.isMoving) {',
+    test: 'packages/core/test/redis/node-redis-sentinel.test.ts',
+    only: 'is left for another one that Sentinel names',
+  },
   'a server that says it is a replica is trusted': {
     file: 'core/src/redis/script-dispatch.ts',
     find: 'if (isOfReplica(reply)) {',

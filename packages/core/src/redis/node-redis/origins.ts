@@ -18,7 +18,7 @@ export interface Origin {
 
 export interface OriginEvents {
   /** The primary is elsewhere. */
-  readonly moved: (why: string) => void
+  readonly moved: (why: string, place: string) => void
   /** The client has become ready, or was closed. */
   readonly changed: () => void
   /** The client reports an error of its own connections. */
@@ -57,7 +57,7 @@ export function sentinelOrigin(sentinel: NodeRedisSentinel): Origin {
         // With a `nodeAddressMap`, node-redis reports the same primary again and again.
         if (type === 'MASTER_CHANGE' && named !== `${node.host}:${node.port}`) {
           named = `${node.host}:${node.port}`
-          moved(`Sentinel names ${named} as the primary.`)
+          moved(`Sentinel names ${named} as the primary.`, named)
         }
       }
       // node-redis 5 has neither 'ready' nor 'end'.

@@ -2,12 +2,14 @@ import { EventEmitter } from 'node:events'
 import type { Runtime } from '../../runtime/runtime.js'
 import { Listeners } from '../listeners.js'
 import { reconnectPause } from '../subscriptions.js'
-import { duplicateForOnce, isNodeRedisReply, OwnNodeRedis, type NodeRedisClient } from './client.js'
+import { duplicateForOnce, OwnNodeRedis, type NodeRedisClient } from './client.js'
 import type { Carrier } from './port.js'
 import type { Origin } from './origins.js'
 import type { Place } from './several.js'
 
 const REPLICA = /^role:slave\r?$/m
+const MASTER_HOST = /^master_host:(\S+)/m
+const MASTER_PORT = /^master_port:(\d+)/m
 
 /**
  * A connection of our own in place of a client of several connections: a pool, or one that follows a primary. A lost
@@ -21,6 +23,8 @@ export class OwnCarrier extends EventEmitter implements Carrier {
   private model: NodeRedisClient | null = null
   /** Where `own` leads, or did last; undefined: where the model does. */
   private place: Place | undefined
+  /** What a replica says of its primary: known before node-redis asks a Sentinel again, which may take seconds. */
+  private hint: Place | null = null
   private ready = false
   private dialing = false
   private closed = false
@@ -77,6 +81,14 @@ export class OwnCarrier extends EventEmitter implements Carrier {
       : Promise.reject(new Error('There is no connection.'))
   }
 
+  /** The server has answered that it is a replica. */
+  demoted(): void {
+    const { own, origin } = this
+    if (own && this.ready && origin.isMoving) {
+      void this.check(own.client)
+    }
+  }
+
   /** Of a connection that follows a primary, each end may be the first sign of a fail-over. */
   onLeft(listener: () => void): () => void {
     return this.left.add(listener)
@@ -100,8 +112,13 @@ export class OwnCarrier extends EventEmitter implements Carrier {
   }
 
   /** The origin says that the primary is, or may be, elsewhere. */
-  private readonly leave = (why: string): void => {
-    const { own } = this
+  private readonly leave = (why: string, named: string): void => {
+    const { own, hint } = this
+    this.hint = null
+    if (own && hint && named === `${hint.host}:${hint.port}`) {
+      // A replica has said so before.
+      return
+    }
     this.place = undefined
     this.failures = 0
     if (own) {
@@ -125,7 +142,7 @@ export class OwnCarrier extends EventEmitter implements Carrier {
     this.model ??= this.origin.isOpen ? await this.origin.template() : null
     this.dialing = false
     // Not known now: it may be where it was.
-    this.place = this.origin.place() ?? this.place
+    this.place = this.hint ?? this.origin.place() ?? this.place
     const client = this.origin.isOpen && !this.closed ? duplicateForOnce(this) : null
     if (client) {
       client.on('ready', () => void this.check(client))
@@ -146,9 +163,22 @@ export class OwnCarrier extends EventEmitter implements Carrier {
 
   /** A former primary that has become a replica accepts connections all the same. */
   private async check(client: NodeRedisClient): Promise<void> {
-    if (this.origin.isMoving && (await isReplica(client))) {
+    const replication = this.origin.isMoving ? await replicationOf(client) : ''
+    if (this.own?.client !== client) {
+      return
+    }
+    if (REPLICA.test(replication)) {
+      const [, host] = MASTER_HOST.exec(replication) ?? []
+      const [, port] = MASTER_PORT.exec(replication) ?? []
+      // Once: replicas may name each other.
+      const wasHint = this.hint !== null
       this.lost(client, new Error('The server is a replica.'))
-    } else if (this.own?.client === client) {
+      this.moved.tell()
+      if (host !== undefined && !wasHint) {
+        this.hint = { host, port: Number(port) }
+        this.dialNow()
+      }
+    } else if (!this.ready) {
       this.failures = 0
       this.ready = true
       this.socketEpoch += 1
@@ -164,6 +194,8 @@ export class OwnCarrier extends EventEmitter implements Carrier {
     }
     const wasReady = this.ready
     this.own = null
+    // It has led nowhere, or not for long.
+    this.hint = null
     this.ready = false
     if (wasReady && this.origin.isMoving) {
       this.left.tell()
@@ -174,14 +206,9 @@ export class OwnCarrier extends EventEmitter implements Carrier {
   }
 }
 
-/** Where the user may not ask (ACL), the scripts are refused by it. */
-async function isReplica(client: NodeRedisClient): Promise<boolean> {
-  const asked = client.sendCommand(['INFO', 'replication']).catch((error: unknown) => {
-    if (isNodeRedisReply(error)) {
-      return ''
-    }
-    throw error
-  })
+/** Where the user may not ask (ACL), the scripts are refused by a replica. */
+async function replicationOf(client: NodeRedisClient): Promise<string> {
+  const asked = client.sendCommand(['INFO', 'replication'])
   // A connection that has ended meanwhile reports that itself.
-  return REPLICA.test(String(await asked.catch(() => '')))
+  return String(await asked.catch(() => ''))
 }

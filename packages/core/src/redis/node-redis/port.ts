@@ -3,6 +3,7 @@ import { isNodeRedisReply, NEVER_OPENED, PLAIN, type Model, type NodeRedisClient
 import { NodeRedisMessages } from './messages.js'
 import { NodeRedisAcknowledged } from './acknowledged.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
+import { isOfReplica } from '../failures.js'
 import { scanArguments, type KeyScan } from '../key-scan.js'
 import { Listeners } from '../listeners.js'
 import { PrimaryIdentity } from '../primary-identity.js'
@@ -26,6 +27,8 @@ export interface Carrier
   onLeft?(listener: () => void): () => void
   /** Called when it leads elsewhere: connections made of it before do not. */
   onMoved?(listener: () => void): () => void
+  /** The server has answered that it is a replica. */
+  demoted?(): void
 }
 
 interface Ending {
@@ -160,6 +163,9 @@ export class NodeRedisPort implements RedisPort {
   private send(args: string[], isWanted: () => boolean): Promise<unknown> {
     const epoch = this.connectionEpoch
     return this.sendOnce(args).catch((error: unknown) => {
+      if (this.isErrorReply(error) && isOfReplica(error)) {
+        this.client.demoted?.()
+      }
       // 'connecting': a connection of our own refuses what it cannot send at once.
       const isAway = this.connectionEpoch !== epoch || this.state === 'connecting'
       const wasCut = isAway && !this.isErrorReply(error)
