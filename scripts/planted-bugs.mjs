@@ -6,6 +6,7 @@ import { interruption } from './interruption.mjs'
 import { PLANTED_BUGS } from './planted/bugs.mjs'
 import { requirePlantable } from './planted/planting.mjs'
 import { look, nameOf } from './planted/runs.mjs'
+import { outside, simulate } from './planted/simulations.mjs'
 import { provideServerProgram } from './redis/server-program.mjs'
 
 const MOST_JOBS = 64
@@ -14,11 +15,14 @@ const PROCESSORS = availableParallelism()
 // A run waits for most of its time. Many more at once would fight for the processors, and late is a finding.
 const JOBS = Math.min(6, Math.ceil(1.5 * PROCESSORS))
 const BUSY = 4 * PROCESSORS
+const SECONDS = 60
 const USAGE = `Usage: npm run test:planted -- [options] [TEXT ...]
 
   TEXT        only the bugs whose name has one of the texts
   --jobs N    how many runs at a time                            (${JOBS})
   --check     only see whether each bug can be planted
+  --simulator in simulated worlds instead, without a Redis: says of each bug whether and how soon it is found
+  --seconds N with --simulator: for how long each is looked for       (${SECONDS})
   --list      name the bugs and who has to find them
   --help
 
@@ -27,14 +31,16 @@ const signal = interruption()
 
 const wantedOf = (args) => {
   const flag = { type: 'boolean', default: false }
-  const options = { jobs: { type: 'string' }, check: flag, list: flag, help: flag }
+  const number = { type: 'string' }
+  const options = { jobs: number, seconds: number, check: flag, simulator: flag, list: flag, help: flag }
   const { values, texts } = parseOptionsAndTexts(args, options)
   const jobs = values.jobs === undefined ? JOBS : wholeNumber('jobs', values.jobs, MOST_JOBS)
+  const seconds = values.seconds === undefined ? SECONDS : wholeNumber('seconds', values.seconds, 3_600)
   const names = Object.keys(PLANTED_BUGS).filter(
     (name) => texts.length === 0 || texts.some((text) => name.includes(text)),
   )
   if (names.length === 0) throw new UsageError(`no planted bug has '${texts.join("' or '")}' in its name`)
-  return { ...values, jobs, names }
+  return { ...values, jobs, seconds, names }
 }
 
 /** Every finder without a bug first: one that finds fault with anything would find every bug. */
@@ -76,6 +82,34 @@ const resultOf = async ({ finder, bug }, redisUrl) => {
   }
 }
 
+/** @returns {Promise<string>} what was found, and how soon */
+const simulateAll = async ({ names, jobs, seconds }) => {
+  const clean = await simulate({ seconds, signal })
+  if (clean.found) throw new Error(`without a bug a world breaks a rule: ${clean.evidence}`)
+  console.log(`clean   without a bug: ${clean.evidence}`)
+  const wanted = names.filter((name) => outside(name, PLANTED_BUGS[name]) === undefined)
+  for (const name of names.filter((each) => !wanted.includes(each))) {
+    console.log(`outside ${name}: ${outside(name, PLANTED_BUGS[name])}`)
+  }
+  const found = []
+  const left = [...wanted]
+  const worker = async () => {
+    for (let name = left.shift(); name && !signal.aborted; name = left.shift()) {
+      const result = await simulate({ bug: name, seconds, signal }).catch((error) => ({
+        ...{ found: false, seconds: 0, evidence: `it does not run to an end: ${error.message}` },
+      }))
+      if (result.found) found.push(result.seconds)
+      const word = result.found ? `${result.seconds.toFixed(1).padStart(5)} s ` : 'missed  '
+      console.log(`${word}${name}: ${result.evidence.slice(0, MOST_EVIDENCE)}`)
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, worker))
+  signal.throwIfAborted()
+  const median = found.toSorted((a, b) => a - b)[Math.floor(found.length / 2)] ?? 0
+  const share = Math.round((100 * found.length) / wanted.length)
+  return `${found.length} of ${wanted.length} found (${share} %), the median after ${median.toFixed(1)} s`
+}
+
 const excuse = () => {
   const load = loadavg()[0]
   if (load < BUSY) return ''
@@ -84,6 +118,7 @@ const excuse = () => {
 
 const main = async (wanted) => {
   for (const name of wanted.names) requirePlantable(PLANTED_BUGS[name])
+  if (wanted.simulator) return simulateAll(wanted)
   if (wanted.check) return `All ${wanted.names.length} bugs can be planted`
   const program = await provideServerProgram({ log: (line) => console.error(line) })
   process.env.PATH = program.path

@@ -53,7 +53,7 @@ const commandOf = ({ torture, semaphores, script }) => {
 
 const lookByScript = async (command, { bug, signal }) => {
   const env = bug && { NODE_OPTIONS: PRELOAD, HOLDFAST_PLANTED_BUG: bug }
-  const { code, stdout, stderr } = await run(command, { env, signal })
+  const { code, stdout, stderr } = await runProgram(command, { env, signal })
   const lines = `${stdout}\n${stderr}`.split('\n')
   // Whatever the kit finds names the invariant; an error that names none is not about the lock.
   const violation = lines.find((line) => /^I\d+ /.test(line)) ?? lines.find((line) => /\(I\d+\)/.test(line))
@@ -70,7 +70,7 @@ const lookByTest = async ({ test, only }, { bug, redisUrl, signal }) => {
   // A transform of Jest plants the bug in the test's own process, a preload in the small programs that it starts.
   const planted = bug && { HOLDFAST_PLANTED_BUG: bug, HOLDFAST_PROGRAM_OPTIONS: PRELOAD }
   const env = { HOLDFAST_TEST_REDIS_URL: redisUrl, ...planted }
-  const { stdout, stderr } = await run(args, { env, signal })
+  const { stdout, stderr } = await runProgram(args, { env, signal })
   const report = reportIn(stdout)
   if (
     !report ||
@@ -93,7 +93,7 @@ const reportIn = (text) => {
 }
 
 /** @returns {Promise<{ code: number | null, stdout: string, stderr: string }>} */
-const run = (args, { env, signal }) =>
+export const runProgram = (args, { env, signal }) =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, {
       cwd: ROOT,

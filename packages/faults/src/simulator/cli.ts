@@ -18,9 +18,16 @@ interface Options extends Scope {
   readonly seed: number
   readonly seeds: number
   readonly minutes: number
+  /** Instead of minutes, unless 0. */
+  readonly hours: number
   /** What of the world of `seed` is played; empty: all, and those after it. */
   readonly replay: string
   readonly trace: boolean
+  /** Ends with the first world that breaks a rule, as it is. */
+  readonly first: boolean
+  /** The run ends when it has had so many, and fails when it has not; 0: it ends with its time or its seeds. */
+  readonly acquisitions: number
+  readonly ofEach: number
 }
 
 /** What the worlds of a run add up to. */
@@ -59,11 +66,14 @@ class Totals {
 }
 
 const simulate = async (options: Options, interrupted: AbortSignal): Promise<number> => {
-  const { seed, seeds, minutes: longest } = options
+  const { seed, seeds, hours } = options
+  const longest = hours > 0 ? hours * 60 : options.minutes
   const totals = new Totals()
   let reportedAt = 0
   for (let i = 0; i < seeds && totals.seconds < longest * 60 && !interrupted.aborted; i += 1) {
     totals.add(await play(planOf(seed + i, options)))
+    if (options.first && totals.failed.length > 0) break
+    if (isAsked(options) && isEnough(totals, options)) break
     if (totals.seconds * 1_000 - reportedAt >= PROGRESS_MS) {
       reportedAt = totals.seconds * 1_000
       console.error(totals.line)
@@ -75,12 +85,20 @@ const simulate = async (options: Options, interrupted: AbortSignal): Promise<num
   const { failed } = totals
   if (failed.length === 0) {
     console.log('No violation.')
-    return 0
+    if (!isAsked(options) || isEnough(totals, options)) return 0
+    console.log(`But not ${options.acquisitions} acquisitions, and ${options.ofEach} faults of each kind.`)
+    return 1
   }
   console.log(`${failed.length} worlds broke a rule: seeds ${failed.map(({ plan }) => plan.seed).join()}`)
-  for (const each of failed.slice(0, MOST_SHOWN)) await explain(each, options)
+  if (options.first) console.log(failed[0]?.findings[0]?.text)
+  else for (const each of failed.slice(0, MOST_SHOWN)) await explain(each, options)
   return 1
 }
+
+const isAsked = ({ acquisitions, ofEach }: Options): boolean => acquisitions > 0 || ofEach > 0
+
+const isEnough = (totals: Totals, { acquisitions, ofEach, faults }: Options): boolean =>
+  totals.acquisitions >= acquisitions && faults.every((name) => (totals.faults.get(name) ?? 0) >= ofEach)
 
 const scopeOf = ({ kinds, faults }: Scope): string =>
   (kinds.length < LOCK_KINDS.length ? ` --kinds ${kinds.join()}` : '') +
@@ -130,9 +148,18 @@ export const main = async (args: readonly string[], interrupted: AbortSignal): P
     )
     .addOption(optionOf('seeds', count(1_000_000, 'how many worlds, each with the seed after')))
     .addOption(optionOf('minutes', minutes(1, 'how long no world is begun any more after')))
+    .addOption(optionOf('hours', count(0, 'the same in hours', { least: 0, most: 24 })))
     .addOption(optionOf('kinds', someOf(LOCK_KINDS, 'kinds of locks')))
     .addOption(optionOf('faults', someOf(FAULT_NAMES, 'faults', { mayBeNone: true })))
     .addOption(optionOf('replay', text('of the world of --seed only what a failure printed', 'all of it')))
+    .addOption(
+      optionOf(
+        'acquisitions',
+        count(0, 'ends when it has had so many, and fails when it has not', { least: 0 }),
+      ),
+    )
+    .addOption(optionOf('ofEach', count(0, 'the same for faults of each kind', { least: 0 })))
+    .addOption(optionOf('first', flag('ends with the first world that breaks a rule, and shrinks nothing')))
     .addOption(optionOf('trace', flag('with --replay: also each command that a server ran')))
     .addHelpText('after', EXIT_CODES)
     .exitOverride()

@@ -44,6 +44,8 @@ const ofOvertrust = ({ atMs, lock, owner, untilMs, leaseEndsMs }: Overtrust): Fi
 
 // Callers that come back to a fair lock stand in line together, up to 5 ms later (decision 0032).
 const RETURN_MS = 8
+// Longer than the pauses of a spin lock.
+const HAND_OFF_MS = 300
 // What was granted before a loss may be heard of that much later: by a slow wire, or a process that stood still.
 const GRANT_LAG_MS = 5_000
 
@@ -74,7 +76,8 @@ export const verdictOn = ({
   const { resyncMs, slowestMs } = plan.settings
   const { violations, figures } = checkHistory(events, {
     liveness: { deadlineMs: 2_500, graceMs: 1_000 + 20 * slowestMs },
-    handOff: { limitMs: resyncMs + 200 + 20 * slowestMs, calmMs: 500 },
+    // Nothing is lost without a fault, so that nobody needs the resync; after one it finds what was, and who has died.
+    handOff: { limitMs: HAND_OFF_MS + 20 * slowestMs, calmMs: 2 * resyncMs + 500 },
     grantLagMs: GRANT_LAG_MS,
     fifo: {
       maxOvertakes: 0,

@@ -180,5 +180,6 @@ export const happen = (stage: Stage, plan: FaultPlan, chance: SeededRandom): voi
 const haunt = ({ journal, world, plan }: Stage, id: string): void => {
   const name = `what ${id} left behind`
   journal.add('world', 'fault', { name, class: 'disturbance' })
-  world.after(plan.settings.leaseMs, () => journal.add('world', 'healed', { name }))
+  const { leaseMs, resyncMs } = plan.settings
+  world.after(leaseMs + 2 * resyncMs, () => journal.add('world', 'healed', { name }))
 }

@@ -16,7 +16,7 @@ import {
 const READERS = 0.7
 const LONGEST_WAIT_MS = 2_500
 const LEASES_MS = [600, 1_500, 3_000, 30_000] as const
-const RESYNCS_MS = [300, 1_000] as const
+const RESYNCS_MS = [300, 1_000, 20_000] as const
 
 export interface Scope {
   readonly kinds: readonly LockKind[]
@@ -80,7 +80,7 @@ const faultsFrom = (
   chance: SeededRandom,
   { names, processes, locks }: { names: readonly FaultName[]; processes: number; locks: readonly string[] },
 ): FaultPlan[] => {
-  if (names.length === 0 || chance.chance(0.1)) return []
+  if (names.length === 0 || chance.chance(0.2)) return []
   const few = Array.from({ length: 1 + chance.whole(MOST_KINDS_OF_FAULTS) }, () => chance.pick(names))
   const [pauseMs, longestMs] = [chance.pick([200, 1_000, 3_000]), chance.pick([50, 500, 2_000])]
   let atMs = 0

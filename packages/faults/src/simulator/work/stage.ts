@@ -122,7 +122,9 @@ export class Stage {
   /** Takes every lock once, as one who comes long after: whatever the others left, it can be had. */
   async visit(): Promise<void> {
     const { journal, plan } = this
-    const waitMs = plan.settings.leaseMs + this.clockBackMs + VISIT_MS
+    const { leaseMs, resyncMs } = plan.settings
+    // A dead waiter stands in line for two heartbeats.
+    const waitMs = leaseMs + 2 * resyncMs + this.clockBackMs + VISIT_MS
     for (const lock of plan.locks) {
       const where = { lock, attempt: `visit ${lock}` }
       journal.add('observer', 'acquire-begin', { ...where, deadlineMs: waitMs })
