@@ -4,9 +4,11 @@ import type { HistoryEvent } from '@holdfast/faults/harness'
 import { LOCK_KINDS } from '../workload/lock-kinds.js'
 import { count, flag, minutes, optionOf, someOf, text } from '../run/options.js'
 import { play, type Episode } from './episode.js'
+import { explore, sample, type Explored } from './exhaustive.js'
 import { keptIn, reduced, shrink, textOf } from './shrink.js'
 import { stepLine, timelineOf, commandLine } from './timeline.js'
 import { FAULT_NAMES, type FaultName } from './work/plan.js'
+import { chanceOf } from './world/chance.js'
 import { planOf, type Scope } from './work/plan-of.js'
 
 const PROGRESS_MS = 5_000
@@ -25,6 +27,7 @@ interface Options extends Scope {
   readonly trace: boolean
   /** Ends with the first world that breaks a rule, as it is. */
   readonly first: boolean
+  readonly exhaustive: boolean
   /** The run ends when it has had so many, and fails when it has not; 0: it ends with its time or its seeds. */
   readonly acquisitions: number
   readonly ofEach: number
@@ -125,6 +128,43 @@ const show = ({ plan, findings, events }: Episode, rule?: string): void => {
   console.log(finding?.text ?? 'No violation.')
 }
 
+const SAMPLES = 2_000
+
+/** Small worlds in every order: two clients that take one lock once each; three in orders at random. */
+const searchAll = async (
+  { seed, minutes: longest, hours }: Options,
+  interrupted: AbortSignal,
+): Promise<number> => {
+  const endsAt = performance.now() + (hours > 0 ? hours * 60 : longest) * 60_000
+  const isOver = (): boolean => interrupted.aborted || performance.now() > endsAt
+  let code = 0
+  const report = (
+    what: string,
+    { histories, redundant, states, isComplete, findings, events }: Explored,
+  ): void => {
+    const how = isComplete ? 'all of them' : 'not all of them'
+    console.log(
+      `${what}: ${histories} histories, ${how}; ${redundant} cut off as equal to others; ${states} states`,
+    )
+    if (findings.length === 0) return
+    code = 1
+    for (const line of timelineOf(events)) console.log(line)
+    for (const { text } of findings) console.log(text)
+  }
+  const locks = ['plain:0', 'fair:0']
+  for (const lock of locks) {
+    report(`2 clients, ${lock}, no fault`, await explore({ lock, clients: 2, faults: 0 }, isOver))
+  }
+  for (const lock of locks) {
+    const how = { chance: chanceOf(seed, lock), times: SAMPLES, isOver }
+    report(`3 clients, ${lock}, at most one fault, a sample`, await sample({ lock, clients: 3 }, how))
+  }
+  for (const lock of locks) {
+    report(`2 clients, ${lock}, at most one fault`, await explore({ lock, clients: 2, faults: 1 }, isOver))
+  }
+  return code
+}
+
 const replay = async (options: Options): Promise<number> => {
   const plan = planOf(options.seed, options)
   const lines: string[] = []
@@ -160,11 +200,18 @@ export const main = async (args: readonly string[], interrupted: AbortSignal): P
     )
     .addOption(optionOf('ofEach', count(0, 'the same for faults of each kind', { least: 0 })))
     .addOption(optionOf('first', flag('ends with the first world that breaks a rule, and shrinks nothing')))
+    .addOption(
+      optionOf(
+        'exhaustive',
+        flag('small worlds in every order of what arrives, instead of worlds of a seed'),
+      ),
+    )
     .addOption(optionOf('trace', flag('with --replay: also each command that a server ran')))
     .addHelpText('after', EXIT_CODES)
     .exitOverride()
     .action(async (options: Options) => {
-      code = options.replay === '' ? await simulate(options, interrupted) : await replay(options)
+      if (options.exhaustive) code = await searchAll(options, interrupted)
+      else code = options.replay === '' ? await simulate(options, interrupted) : await replay(options)
     })
   try {
     await command.parseAsync(args, { from: 'user' })

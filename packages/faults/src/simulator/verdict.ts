@@ -77,7 +77,12 @@ export const verdictOn = ({
   const { violations, figures } = checkHistory(events, {
     liveness: { deadlineMs: 2_500, graceMs: 1_000 + 20 * slowestMs },
     // Nothing is lost without a fault, so that nobody needs the resync; after one it finds what was, and who has died.
-    handOff: { limitMs: HAND_OFF_MS + 20 * slowestMs, calmMs: 2 * resyncMs + 500 },
+    handOff: {
+      limitMs: HAND_OFF_MS + 20 * slowestMs,
+      calmMs: 2 * resyncMs + 500,
+      // Of a multi lock somebody has a part while it seems free: several clients may get in each other's way for long.
+      locks: (lock) => kindOf(lock) !== 'multi',
+    },
     grantLagMs: GRANT_LAG_MS,
     fifo: {
       maxOvertakes: 0,

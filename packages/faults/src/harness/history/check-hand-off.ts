@@ -10,6 +10,8 @@ export interface HandOffOptions {
   readonly limitMs: number
   /** How long a fault that is over still explains a wait: reconnects, calls whose outcome nobody has heard of. */
   readonly calmMs: number
+  /** Which locks are handed over; all of them when absent. */
+  readonly locks?: (lock: string) => boolean
 }
 
 /**

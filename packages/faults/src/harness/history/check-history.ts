@@ -77,7 +77,9 @@ export const checkHistory = (
       checkOvertaking(lock, history.faults, fifo, findings)
     }
     checkLiveness(lock, history.faults, liveness, findings)
-    if (handOff !== undefined) checkHandOff(lock, history.faults, handOff, findings)
+    if (handOff !== undefined && (handOff.locks?.(lock.name) ?? true)) {
+      checkHandOff(lock, history.faults, handOff, findings)
+    }
     checkOwnership(lock, surroundings, findings)
     checkLosses(lock, surroundings, findings)
   }

@@ -20,6 +20,7 @@ type Words = readonly string[]
  * One connection: a lane in each direction, in which nothing overtakes. What is written in one turn travels together.
  */
 export class Link {
+  private readonly name: string
   private readonly connection: Connection
   private readonly up: Lane<Words>
   private readonly down: Lane<Item>
@@ -34,8 +35,13 @@ export class Link {
     private readonly wire: Wire,
     private readonly events: LinkEvents,
   ) {
-    this.up = new Lane(process, wire, (commands) => this.reachServer(commands))
-    this.down = new Lane(process, wire, (items) => process.wake('connection', () => this.reachClient(items)))
+    process.linksMade += 1
+    this.name = `${process.name} ${process.linksMade}`
+    const { name } = this
+    const up = { lane: `${name} up`, actor: 'server', process, wire }
+    const down = { lane: `${name} down`, actor: process.name, process, wire }
+    this.up = new Lane(up, (commands) => this.reachServer(commands))
+    this.down = new Lane(down, (items) => process.wake('connection', () => this.reachClient(items)))
     this.connection = server.connect((channel, payload) => {
       if (!wire.dropsMessage()) this.down.send({ channel, payload })
     }, this.cut)
@@ -58,15 +64,21 @@ export class Link {
   }
 
   /** Ended by the network or the server: what is on its way is lost, or reaches the server later. */
-  readonly cut = (): void => {
+  readonly cut = (): void => this.cutWith(this.wire.fate())
+
+  cutWith(fate: Fate): void {
     if (this.isOver) return
-    this.fate = this.wire.fate()
+    this.fate = fate
     this.over()
-    const { world } = this.process
-    world.after(this.wire.delayMs(), () =>
-      this.process.wake('connection', () => {
+    const { process } = this
+    const run = (): void => {
+      process.wake('connection', () => {
         if (!this.isLeft) this.events.ended()
-      }),
+      })
+    }
+    process.world.deliver(
+      { lane: `${this.name} end`, actor: process.name, run },
+      process.world.nowMs + this.wire.delayMs(),
     )
   }
 
@@ -126,6 +138,13 @@ export class Link {
   }
 }
 
+interface LaneParts {
+  readonly lane: string
+  readonly actor: string
+  readonly process: Process
+  readonly wire: Wire
+}
+
 /** One direction. */
 class Lane<T> {
   private parcel: T[] = []
@@ -134,22 +153,22 @@ class Lane<T> {
   private held: (readonly T[])[] = []
 
   constructor(
-    private readonly process: Process,
-    private readonly wire: Wire,
+    private readonly parts: LaneParts,
     private readonly arrive: (parcel: readonly T[]) => void,
   ) {}
 
   send(item: T): void {
-    const { world } = this.process
-    if (world.steps === this.parcelStep && !this.wire.splits()) {
+    const { lane, actor, wire, process } = this.parts
+    const { world } = process
+    if (world.steps === this.parcelStep && (world.choice !== null || !wire.splits())) {
       this.parcel.push(item)
       return
     }
     const parcel = [item]
     this.parcel = parcel
     this.parcelStep = world.steps
-    this.lastMs = Math.max(this.lastMs, world.nowMs + this.wire.delayMs())
-    world.at(this.lastMs, () => this.arrive(parcel))
+    this.lastMs = Math.max(this.lastMs, world.nowMs + wire.delayMs())
+    world.deliver({ lane, actor, run: () => this.arrive(parcel) }, this.lastMs)
   }
 
   hold(parcel: readonly T[]): void {

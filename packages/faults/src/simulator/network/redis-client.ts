@@ -4,7 +4,7 @@ import { asClientHasIt, ErrorReply, type Reply } from '../engine.js'
 import type { Process } from '../world/process.js'
 import { Link } from './link.js'
 import type { Server } from './server.js'
-import type { Wire } from './wire.js'
+import type { Fate, Wire } from './wire.js'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const RETRANSMISSION_MS = 1_000
@@ -80,6 +80,11 @@ export class SimulatedRedis extends EventEmitter implements IoredisClient {
       if (isSilent && world.nowMs < untilMs) this.shakeHands(untilMs, RETRANSMISSION_MS)
       else process.wake('connection', () => this.connected(isSilent))
     })
+  }
+
+  /** Its connection breaks, and what was on its way has this fate. */
+  breakOff(fate: Fate): void {
+    this.link?.cutWith(fate)
   }
 
   disconnect(): void {

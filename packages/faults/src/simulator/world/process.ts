@@ -19,6 +19,8 @@ export class Process {
   isDead = false
   /** How many of its timers are to fire. */
   timersSet = 0
+  /** How many connections it has made. */
+  linksMade = 0
   private isPaused = false
   private wallStepMs = 0
   private readonly missed: { readonly source: Source; readonly run: () => void }[] = []

@@ -13,6 +13,20 @@ interface Happening {
   run: (() => void) | null
 }
 
+/** Something on its way, in a lane in which nothing overtakes. */
+export interface Delivery {
+  readonly lane: string
+  /** To whom: what arrives at two of them may as well arrive in the other order. */
+  readonly actor: string
+  readonly run: () => void
+}
+
+/** Decides what arrives next, in place of time. */
+export interface Choice {
+  /** @param heads the first of each lane @returns what happens; null: nothing more is wanted */
+  next(heads: readonly Delivery[]): (() => void) | null
+}
+
 /** Something that is to happen. */
 export interface Planned {
   cancel(): void
@@ -28,6 +42,9 @@ export class World {
   nowMs = 0
   /** How many things have happened. */
   steps = 0
+  /** Null: everything arrives at its time. */
+  choice: Choice | null = null
+  private readonly lanes = new Map<string, Delivery[]>()
   private readonly heap: Happening[] = []
   private made = 0
   private turnsPending = 0
@@ -42,6 +59,17 @@ export class World {
         happening.run = null
       },
     }
+  }
+
+  /** Something travels. Timers are slower than whatever travels where somebody chooses. */
+  deliver(delivery: Delivery, atMs: number): void {
+    if (this.choice === null) {
+      this.at(atMs, delivery.run)
+      return
+    }
+    const lane = this.lanes.get(delivery.lane)
+    if (lane) lane.push(delivery)
+    else this.lanes.set(delivery.lane, [delivery])
   }
 
   after(ms: number, run: () => void): Planned {
@@ -93,6 +121,10 @@ export class World {
   }
 
   private happen(endMs: number): boolean {
+    const isDue = (this.heap[0]?.atMs ?? Infinity) <= this.nowMs
+    if (this.choice !== null && this.lanes.size > 0 && !isDue) {
+      return this.choose(this.choice)
+    }
     for (let next = this.heap[0]; next; next = this.heap[0]) {
       if (next.run !== null && next.atMs > endMs) return false
       this.pop()
@@ -106,6 +138,23 @@ export class World {
       }
     }
     return false
+  }
+
+  private choose(choice: Choice): boolean {
+    const heads = [...this.lanes.values()].map((lane) => lane[0] as Delivery)
+    const run = choice.next(heads)
+    if (run === null) return false
+    this.steps += 1
+    run()
+    return true
+  }
+
+  /** Lets the first of a lane arrive. */
+  arrive({ lane, run }: Delivery): void {
+    const waiting = this.lanes.get(lane)
+    waiting?.shift()
+    if (waiting?.length === 0) this.lanes.delete(lane)
+    run()
   }
 
   private push(happening: Happening): void {
