@@ -135,6 +135,7 @@ const READ_WRITE = {
     [c.readWrite, c.tombstone, c.mine, c.before],
     [c.owner, c.keep, ...c.stamp, c.channel, c.publish, c.behind],
   ],
+  'read-lock/remaining': (c) => [[c.readWrite, c.mine], [c.owner]],
   'read-lock/renew': (c, w) => {
     const owners = [w.owner(), w.owner()]
     return [

@@ -28,6 +28,8 @@ describe('Lua 5.1 in the engine', () => {
     ["string.format('%06d', '123')", '000123'],
     ["string.format('%5.1f|%-4s|%x', 3.14159, 'ab', 255)", '  3.1|ab  |ff'],
     ["string.format('%d', 1e100)", '-9223372036854775808'],
+    ["string.format('%x', -1e19)", '8000000000000000'],
+    ["string.format('%u %u', 2^63, 2^64)", '9223372036854775808 0'],
     ["#string.format('%c', 0)", 0],
     ["tonumber('0x1f', 16)", 31],
     ["tonumber('6\\0x')", 6],
@@ -92,6 +94,8 @@ describe('Lua 5.1 in the engine', () => {
     ['return 1 + {}', 'user_script:1: attempt to perform arithmetic on a table value'],
     ["return 1 < 'a'", 'user_script:1: attempt to compare number with string'],
     ["return ('x'):foo()", "user_script:1: attempt to call method 'foo' (a nil value)"],
+    ['return 1 * (0 and ARGV[1])', "user_script:1: attempt to perform arithmetic on field '?' (a nil value)"],
+    ['local a return 1 * (a)', "user_script:1: attempt to perform arithmetic on local 'a' (a nil value)"],
     ['error(1/3)', 'user_script:1: 0.33333333333333'],
     ['error(not 1)', 'false'],
     [

@@ -45,6 +45,13 @@ function translate(source: string): { readonly make: Make; readonly places: read
   return translated
 }
 
+/** Whether only the right side can be the value, as Lua's compiler sees by the left one. */
+function isSettled({ operator, left }: Expression & { kind: 'binary' }): boolean {
+  return operator === 'and'
+    ? ['number', 'string', 'true'].includes(left.kind)
+    : operator === 'or' && ['nil', 'false'].includes(left.kind)
+}
+
 /** The names in a block, and those around it. */
 class Scope {
   private readonly names = new Map<string, string>()
@@ -371,6 +378,12 @@ class Compiler {
       const found = scope.find(expression.name)
       const kind = found ? (found.isUpvalue ? 'upvalue' : 'local') : 'global'
       return `${kind} '${expression.name}'`
+    }
+    if (expression.kind === 'paren') {
+      return this.nameOf(expression.inner, scope)
+    }
+    if (expression.kind === 'binary' && isSettled(expression)) {
+      return this.nameOf(expression.right, scope)
     }
     if (expression.kind === 'index') {
       return `field '${expression.key.kind === 'string' ? expression.key.value : '?'}'`

@@ -67,8 +67,16 @@ function whole(value: number, limit: number | null): string {
   return integer < 0n ? `-${digits}` : digits
 }
 
+/** What C's cast gives on x86, also for what has no 64 bits. */
+function unsigned64(value: number): bigint {
+  if (value >= 2 ** 63) {
+    return value < 2 ** 64 ? BigInt(Math.trunc(value)) : 0n
+  }
+  return value >= -(2 ** 63) ? BigInt.asUintN(64, BigInt(Math.trunc(value))) : 2n ** 63n
+}
+
 function unsigned(kind: string, value: number, limit: number | null): string {
-  const integer = BigInt.asUintN(64, BigInt(Math.trunc(value)))
+  const integer = unsigned64(value)
   const text = integer.toString(kind === 'u' ? 10 : kind === 'o' ? 8 : 16).padStart(limit ?? 1, '0')
   return kind === 'X' ? text.toUpperCase() : text
 }
