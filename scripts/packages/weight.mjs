@@ -8,18 +8,18 @@ import { build } from 'esbuild'
  * What a package costs its users, in bytes and files: what it weighed at the last look, and about 3 % more. Core packed
  * had its limit of 250,000 by decision, and weighed 248,700, until node-redis's clusters, Sentinel clients and pools came
  * (8,700 packed, 3,600 gzipped), and holds that travel, which are an entry of their own (10,000 packed, and nothing of the
- * index); gzipped it weighs 99,000. Decision 0036 says what 72,000 would take.
+ * index); gzipped it weighs 99,000. Each entry is four files. Decision 0036 says what 72,000 would take.
  */
 export const LIMITS = {
-  '@holdfast/core': { packed: 272_000, unpacked: 1_000_000, files: 25, gzipped: 100_000 },
+  '@holdfast/core': { packed: 272_000, unpacked: 1_035_000, files: 26, gzipped: 100_000 },
   '@holdfast/waiter': { packed: 19_400, unpacked: 66_100, files: 8 },
   '@holdfast/watchdog': { packed: 23_200, unpacked: 77_200, files: 8 },
   '@holdfast/nestjs': { packed: 10_700, unpacked: 39_000, files: 8 },
-  '@holdfast/bullmq': { packed: 5_500, unpacked: 16_500, files: 8 },
+  '@holdfast/bullmq': { packed: 5_650, unpacked: 17_400, files: 8 },
   '@holdfast/otel': { packed: 11_700, unpacked: 54_100, files: 8 },
   '@holdfast/redlock': { packed: 18_600, unpacked: 66_900, files: 14 },
   '@holdfast/redis-semaphore': { packed: 6_100, unpacked: 19_800, files: 8 },
-  '@holdfast/testing': { packed: 70_500, unpacked: 237_500, files: 8 },
+  '@holdfast/testing': { packed: 81_500, unpacked: 276_500, files: 8 },
   holdfast: { packed: 2_200, unpacked: 4_300, files: 8 },
 }
 
