@@ -164,17 +164,28 @@ export const checkImports = (folder, manifest, contents) => {
 const importedBy = (folder, files) => {
   const names = new Set()
   for (const file of files) {
-    const { importedFiles, typeReferenceDirectives } = ts.preProcessFile(
-      readFileSync(join(folder, file), 'utf8'),
-      true,
-      true,
-    )
-    for (const { fileName } of [...importedFiles, ...typeReferenceDirectives]) {
-      if (/^\.|^node:/.test(fileName) || builtinModules.includes(fileName)) continue
-      names.add(/^(@[^/]+\/)?[^/]+/.exec(fileName)[0])
+    for (const path of modulesIn(join(folder, file))) {
+      if (/^\.|^node:/.test(path) || builtinModules.includes(path)) continue
+      names.add(/^(@[^/]+\/)?[^/]+/.exec(path)[0])
     }
   }
   return names
+}
+
+/** Parsed, because TypeScript's quicker `preProcessFile` loses its way at regular expressions with quotes in them. */
+const modulesIn = (file) => {
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest)
+  const paths = source.typeReferenceDirectives.map(({ fileName }) => fileName)
+  const look = (node) => {
+    const [argument] = node.arguments ?? []
+    const isCall =
+      ts.isCallExpression(node) && ['import', 'require'].includes(node.expression.getText(source))
+    const path = isCall ? argument : (node.moduleSpecifier ?? node.argument?.literal)
+    if (path && ts.isStringLiteralLike(path)) paths.push(path.text)
+    ts.forEachChild(node, look)
+  }
+  look(source)
+  return paths
 }
 
 const isRequirable = (folder, name) => {
