@@ -100,7 +100,7 @@ function listening(client: Pick<NodeRedisPool, 'on' | 'off'>, all: readonly Hear
 }
 
 /** An error is told by the client itself; what is left here is that there is no connection yet. */
-async function templateBy(asking: Promise<unknown>): Promise<NodeRedisClient | null> {
+async function templateBy(asking: unknown): Promise<NodeRedisClient | null> {
   try {
     return (await asking) as NodeRedisClient
   } catch {

@@ -43,7 +43,8 @@ export interface NodeRedisClusterNode extends Place {
 export interface NodeRedisCluster extends OfSeveral {
   readonly masters: readonly NodeRedisClusterNode[]
   readonly replicas: readonly NodeRedisClusterNode[]
-  nodeClient(node: never): Promise<unknown>
+  /** A promise; of early node-redis 5 also the client itself. */
+  nodeClient(node: never): unknown
   readonly _options: object
 }
 
