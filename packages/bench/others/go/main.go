@@ -48,6 +48,11 @@ func ofRedislock(client *redis.Client) acquire {
 		waiting, cancel := context.WithDeadline(ctx, time.Now().Add(time.Hour))
 		defer cancel()
 		lock, err := locker.Obtain(waiting, name, lease, options)
+		// It waits for strings alone: a hash under the name is an error of its script. So its caller has to ask again.
+		for err != nil && redis.HasErrorPrefix(err, "WRONGTYPE") {
+			time.Sleep(wait)
+			lock, err = locker.Obtain(waiting, name, lease, options)
+		}
 		return func() error { return lock.Release(ctx) }, err
 	}
 }
