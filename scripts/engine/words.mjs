@@ -30,8 +30,8 @@ const HOSTILE_NUMBERS = [
     '4294967296',
   ],
 ]
-/** Without hexadecimal ones and blanks in front, which 7.0 takes for scores or bounds, and later releases do not. */
-const HOSTILE_SCORES = HOSTILE_NUMBERS.filter((each) => !/x|^ /.test(each))
+/** Without those that 7.0 takes for scores or bounds and later releases do not, or the other way round (-+inf). */
+const HOSTILE_SCORES = HOSTILE_NUMBERS.filter((each) => !/x|^ |^\+inf/.test(each))
 const HOSTILE_TEXTS = [
   ...[
     '',

@@ -570,7 +570,7 @@ local function besideLock(work)
 local isDone, result = pcall(work)
 local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
 if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-error(result, 0)
+error(redis.REDIS_VERSION_NUM and { err = failure } or result, 0)
 end
 return isDone and result or nil
 end

@@ -275,6 +275,8 @@ describe('a server that refuses', () => {
         const failure = await ask().catch((error: unknown) => error)
         expect(failure).toBeInstanceOf(RedisUnavailableError)
         expect(String(failure)).toContain('READONLY')
+        // Told by its code, and not by a text behind ERR.
+        expect((failure as RedisUnavailableError).transient).toBe(true)
       }
     } finally {
       await rig.admin.replicaof('NO', 'ONE')

@@ -299,10 +299,11 @@ end
 -- Returns the result of the work, nil if it failed.
 local function besideLock(work)
   local isDone, result = pcall(work)
-  -- Redis before 7 raises text.
+  -- Redis's pcall gives text, since 7 of what was raised as a table.
   local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
   if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-    error(result, 0)
+    -- Since 7 an error that is raised as text begins with ERR: the code of this one would be lost.
+    error(redis.REDIS_VERSION_NUM and { err = failure } or result, 0)
   end
   return isDone and result or nil
 end
