@@ -4,7 +4,7 @@ import { inBatches } from '../../packages/core/build/redis/lua-sources.js'
 import { commandFrom, spoiled, SUBSCRIPTIONS } from './commands.mjs'
 import { luaFrom } from './lua.mjs'
 import { FAMILIES, runOf } from './transitions.mjs'
-import { wordsFrom } from './words.mjs'
+import { isCalm, wordsFrom } from './words.mjs'
 import { DIGESTS, SCRIPTS } from './scripts.mjs'
 
 /**
@@ -38,7 +38,9 @@ const transition = (w, families) => {
   const isBatch = w.chance(0.08)
   const { name, keys, args } = isBatch ? batch(w, names) : single(w, w.pick(names))
   const run = [`${keys.length}`, ...keys, ...args]
-  if (w.chance(0.01)) return command(['evalsha', DIGESTS[name], ...spoiled(w, run)])
+  // A word too few, and a time to live would be a count.
+  if (w.chance(0.01) && !keys.some((each) => isCalm(each)))
+    return command(['evalsha', DIGESTS[name], ...spoiled(w, run)])
   return command(w.chance(0.03) ? ['eval', SCRIPTS[name], ...run] : ['evalsha', DIGESTS[name], ...run])
 }
 

@@ -74,9 +74,9 @@ export const SHORT_MS = [1, 2, 3, 4, 5]
 const LONG_MS = [10_000, 30_000, 60_000, 120_000]
 
 /** Where scripts have what kind of key. Several of them meet there, and commands of all types. */
-const WILD = ['L', 'Q', 'K', 'P', 'E', 'O', 'S', 'V', 'fl', 'ft', 'fa', 'fh']
+const WILD = ['L', 'Q', 'K', 'P', 'E', 'O', 'S', 'V', 'N', 'D', 'k', 'fl', 'ft', 'fa', 'fh']
 /** Those of read-write locks get small counts only: their scripts loop over them, and 2^53 would keep Redis busy. */
-const CALM = ['R', 'W', 'N', 'D', 'k', 'T']
+const CALM = ['R', 'W', 'T']
 
 /** @param {Word} key */
 export const isCalm = (key) => CALM.includes(String(key).replace(/:.*/s, ''))
@@ -98,7 +98,7 @@ export const wordsFrom = (random) => {
   return {
     ...random,
     ...{ name, owner, wildKey, calmKey, longMs },
-    key: () => (chance(0.6) ? wildKey() : calmKey()),
+    key: () => (chance(0.75) ? wildKey() : calmKey()),
     client: () => owner().replace(/:\d+$/, ''),
     count: () => String(whole(5)),
     field: () => (chance(0.6) ? owner() : pick(['f', 'g', 'mode', 'token', 'floor', '1', '2', ':heard'])),
