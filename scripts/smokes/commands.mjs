@@ -23,6 +23,8 @@ export const COMMANDS = {
   'test:servers': { step: 'scripts/servers.mjs --smoke --newest' },
   'test:engine': { step: 'scripts/engine.mjs --operations 20000' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
+  // Skipped where npm cannot be reached, and says so.
+  'test:redlock': { smoke: 'scripts/redlock-suites.mjs --only redlock-4' },
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
