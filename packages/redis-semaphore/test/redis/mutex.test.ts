@@ -71,7 +71,7 @@ describe('Mutex', () => {
 
   it('waits behind the string of the real redis-semaphore, and leaves it as it is', async () => {
     await harness.admin.set(key(), 'theirs', 'PX', 60_000)
-    const mutex = make({ acquireTimeout: 50 })
+    const mutex = make({ acquireTimeout: 500 })
     expect(await mutex.tryAcquire()).toBe(false)
     expect(await harness.admin.get(key())).toBe('theirs')
     const acquired = make().acquire()

@@ -166,9 +166,9 @@ describe('using', () => {
   const { harness, redlock: make } = useRedlocks()
 
   it('keeps the lock for longer than its duration, and gives it back', async () => {
-    const { redlock } = make({ automaticExtensionThreshold: 200 })
+    const { redlock } = make({ automaticExtensionThreshold: 1_500 })
     const extended = signalled()
-    const result = redlock.using([harness.name()], 400, async (signal, context) => {
+    const result = redlock.using([harness.name()], 2_000, async (signal, context) => {
       await eventually(() => context.extensions >= 3)
       extended.resolve()
       expect(context.lock.expiration).toBeGreaterThan(Date.now())
