@@ -107,6 +107,7 @@ const SAME_IN_IOREDIS_5 = [
     'tombstones',
     'renewals-spread',
     'foreign-locks',
+    'foreign-topologies',
   ],
   ...['hold', 'process-end', 'processes', 'unavailable', 'readme', 'trust', '/conditions-re[mn]', '/replay'],
   ...[
@@ -130,6 +131,7 @@ const LEFT_TO_CLIENTS = [
     'client-settings',
     'inspect-all',
     'foreign-locks',
+    'foreign-topologies',
     'connecting',
     'transactions',
     'old-server',
