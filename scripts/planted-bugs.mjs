@@ -95,9 +95,11 @@ const simulateAll = async ({ names, jobs, seconds }) => {
   const left = [...wanted]
   const worker = async () => {
     for (let name = left.shift(); name && !signal.aborted; name = left.shift()) {
-      const result = await simulate({ bug: name, seconds, signal }).catch((error) => ({
-        ...{ found: false, seconds: 0, evidence: `it does not run to an end: ${error.message}` },
-      }))
+      const result = await simulate({ bug: name, planted: PLANTED_BUGS[name], seconds, signal }).catch(
+        (error) => ({
+          ...{ found: false, seconds: 0, evidence: `it does not run to an end: ${error.message}` },
+        }),
+      )
       if (result.found) found.push(result.seconds)
       const word = result.found ? `${result.seconds.toFixed(1).padStart(5)} s ` : 'missed  '
       console.log(`${word}${name}: ${result.evidence.slice(0, MOST_EVIDENCE)}`)

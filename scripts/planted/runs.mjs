@@ -93,7 +93,7 @@ const reportIn = (text) => {
 }
 
 /** @returns {Promise<{ code: number | null, stdout: string, stderr: string }>} */
-export const runProgram = (args, { env, signal }) =>
+export const runProgram = (args, { env, signal, longestMs = LONGEST_RUN_MS }) =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, {
       cwd: ROOT,
@@ -105,7 +105,7 @@ export const runProgram = (args, { env, signal }) =>
       child.kill('SIGTERM')
       lastWords ??= setTimeout(() => child.kill('SIGKILL'), LAST_WORDS_MS)
     }
-    const limit = setTimeout(end, LONGEST_RUN_MS)
+    const limit = setTimeout(end, longestMs)
     signal.addEventListener('abort', end, { once: true })
     const output = { stdout: '', stderr: '' }
     for (const name of ['stdout', 'stderr']) child[name].on('data', (text) => (output[name] += String(text)))

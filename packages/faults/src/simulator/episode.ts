@@ -10,7 +10,7 @@ const LONGEST_MS = 600_000
 // Until late copies have arrived, reconnects are through, and what they left has been found.
 const SETTLE_MS = 8_000
 // Both end by themselves; the counters of fenced locks stay on purpose.
-const EXPECTED = /^(holdfast:latch|redisson_lock_token):/
+const EXPECTED = /^(holdfast:(latch|operations)|redisson_lock_token|\{?(semaphore|permits|latch)):/
 // They end with a lease, or a moment after the last release.
 const AFTERWARDS_MS = 5_000
 
@@ -48,7 +48,13 @@ export const play = async (plan: Plan, listener?: Listener): Promise<Episode> =>
   return {
     ...{ plan, hash: journal.digest(), events: journal.events, faults: stage.counts },
     begun: stage.begun,
-    ...verdictOn({ plan, events: journal.events, seen: stage.witness.seen, errors: stage.errors }),
+    ...verdictOn({
+      plan,
+      events: journal.events,
+      seen: stage.witness.seen,
+      pools: stage.pools,
+      errors: stage.errors,
+    }),
   }
 }
 
@@ -67,6 +73,9 @@ const end = async (stage: Stage): Promise<void> => {
   const { world, journal, plan } = stage
   await world.run(() => false, world.nowMs + SETTLE_MS)
   await settled(stage, stage.visit())
+  // Those of killed processes come back with their leases.
+  await world.run(() => false, world.nowMs + plan.settings.leaseMs)
+  await settled(stage, stage.countPermits())
   await settled(stage, stage.close())
   await world.run(() => false, world.nowMs + plan.settings.leaseMs + stage.clockBackMs + AFTERWARDS_MS)
   const { engine } = stage.network.primary

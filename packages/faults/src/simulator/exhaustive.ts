@@ -175,7 +175,7 @@ interface Outcome {
 
 const findingsOf = ({ stage, events, isThrough }: Outcome, isFaultless: boolean): Finding[] => {
   const { plan, witness, errors } = stage
-  const { findings } = verdictOn({ plan, events, seen: witness.seen, errors })
+  const { findings } = verdictOn({ plan, events, seen: witness.seen, pools: [], errors })
   const acquired = events.filter(({ kind }) => kind === 'acquired')
   const lastMs = acquired.at(-1)?.atMs ?? Infinity
   const fault = (text: string): Finding => ({ rule: 'I4 small scope', text, untilMs: Infinity })

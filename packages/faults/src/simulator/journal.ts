@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { HistoryEvent } from '@holdfast/faults/harness'
+import type { SemaphoreEvent } from '../scenarios/semaphores/events.js'
 import type { World } from './world/world.js'
 
 /** What the processes of a world saw: events, owners and virtual times; never messages or stacks. */
@@ -9,7 +10,11 @@ export class Journal {
 
   constructor(private readonly world: World) {}
 
-  add(process: string, kind: HistoryEvent['kind'], more: Readonly<Record<string, unknown>> = {}): void {
+  add(
+    process: string,
+    kind: HistoryEvent['kind'] | SemaphoreEvent['kind'],
+    more: Readonly<Record<string, unknown>> = {},
+  ): void {
     const event = { atMs: this.world.nowMs, process, kind, ...more }
     this.hash.update(JSON.stringify(event))
     this.events.push(event as unknown as HistoryEvent)

@@ -1,6 +1,8 @@
 import { checkHistory, type HistoryEvent, formatViolation, type Violation } from '@holdfast/faults/harness'
 import { kindOf, tokensOf } from '../workload/lock-kinds.js'
 import type { Plan } from './work/plan.js'
+import type { PoolAtRest } from '../scenarios/semaphores/checks.js'
+import { checkSynchronizers } from './synchronizer-verdict.js'
 import type { Broken } from './work/stage.js'
 import type { Overtrust } from './work/redis-witness.js'
 
@@ -26,6 +28,7 @@ interface Seen {
   readonly plan: Plan
   readonly events: readonly HistoryEvent[]
   readonly seen: readonly Overtrust[]
+  readonly pools: readonly PoolAtRest[]
   readonly errors: readonly Broken[]
 }
 
@@ -71,10 +74,13 @@ export const verdictOn = ({
   plan,
   events,
   seen,
+  pools,
   errors,
 }: Seen): { findings: Finding[]; figures: Figures } => {
   const { resyncMs, slowestMs } = plan.settings
-  const { violations, figures } = checkHistory(events, {
+  // Those of permits and latches have checkers of their own.
+  const ofLocks = events.filter((event) => !('use' in event) && !('latch' in event))
+  const { violations, figures } = checkHistory(ofLocks, {
     liveness: { deadlineMs: 2_500, graceMs: 1_000 + 20 * slowestMs },
     // Nothing is lost without a fault, so that nobody needs the resync; after one it finds what was, and who has died.
     handOff: {
@@ -96,6 +102,9 @@ export const verdictOn = ({
   const findings = [
     ...violations.map(findingOf),
     ...seen.filter((each) => !isExplained(events, each)).map(ofOvertrust),
+    ...checkSynchronizers(plan, events, pools).map((text) => ({
+      ...{ rule: /^I\d+ [a-z]+/.exec(text)?.[0] ?? text, text, lock: undefined, untilMs: Infinity },
+    })),
     ...errors.map(({ atMs, lock, error }) => ({
       ...{ rule: `error ${nameOf(error)}`, text: textOf(error), lock, untilMs: atMs },
     })),

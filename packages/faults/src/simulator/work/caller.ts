@@ -2,6 +2,7 @@ import { type Hold, LockLostError, type LockClient } from '@holdfast/core'
 import { lockNamed, readWriteNamed, type PlainFace } from '../../workload/lock-kinds.js'
 import { Attempt, type Held, Impatience, release, type Scene, trust } from './attempt.js'
 import type { Step, Task } from './plan.js'
+import { SynchronizerSteps } from './synchronizer-steps.js'
 import type { Register } from './register.js'
 
 const INNER_LEASE_MS = 500
@@ -24,11 +25,14 @@ export interface CallerScene extends Scene {
 export class Caller {
   isThrough = false
   private next = 0
+  private readonly others: SynchronizerSteps
 
   constructor(
     private readonly scene: CallerScene,
     private readonly steps: readonly Step[],
-  ) {}
+  ) {
+    this.others = new SynchronizerSteps(scene)
+  }
 
   async run(): Promise<void> {
     for (const step of this.steps) {
@@ -122,6 +126,10 @@ export class Caller {
           }
         }),
       ),
+
+    permits: (step) => this.others.permits(step),
+    'count-down': (step) => this.others.countDown(step),
+    await: (step) => this.others.await(step),
 
     /** Writes, takes the read lock besides, gives the write lock back and reads on. */
     downgrade: (step) =>

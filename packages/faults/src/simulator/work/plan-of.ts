@@ -18,12 +18,18 @@ const LONGEST_WAIT_MS = 2_500
 const LEASES_MS = [600, 1_500, 3_000, 30_000] as const
 const RESYNCS_MS = [300, 1_000, 20_000] as const
 
+const SYNCHRONIZERS = ['semaphore', 'permits', 'latch'] as const
+
+export const KINDS = [...LOCK_KINDS, ...SYNCHRONIZERS] as const
+
+export type Kind = LockKind | (typeof SYNCHRONIZERS)[number]
+
 export interface Scope {
-  readonly kinds: readonly LockKind[]
+  readonly kinds: readonly Kind[]
   readonly faults: readonly FaultName[]
 }
 
-export const EVERYTHING: Scope = { kinds: LOCK_KINDS, faults: FAULT_NAMES }
+export const EVERYTHING: Scope = { kinds: KINDS, faults: FAULT_NAMES }
 
 const settingsFrom = (chance: SeededRandom): Settings => {
   const pushedGrants = chance.chance(0.85)
@@ -34,7 +40,7 @@ const settingsFrom = (chance: SeededRandom): Settings => {
     pushedGrants,
     localPassing: chance.chance(0.85),
     localReentry: chance.chance(0.25),
-    slowestMs: chance.pick([1, 1, 5, 40]),
+    slowestMs: chance.pick([1, 1, 5, 40, 150]),
   }
 }
 
@@ -93,14 +99,63 @@ const faultsFrom = (
   })
 }
 
+/** What takes permits or counts away without a trace: nobody can say then how many there should be. */
+const HARMFUL_TO_COUNTS: ReadonlySet<FaultName> = new Set([
+  'server-restarts-empty',
+  'fail-over',
+  'clock-forward',
+  'clock-back',
+  'key-vanishes',
+  'force-unlock',
+])
+
+const synchronizerStep = (
+  chance: SeededRandom,
+  { id, name, leaseMs: most }: { id: string; name: string; leaseMs: number },
+): Step => {
+  const kind = name.split(':')[0]
+  const ways = {
+    semaphore: 'permits',
+    permits: 'permits',
+    latch: chance.chance(0.4) ? 'count-down' : 'await',
+  } as const
+  const isLeased = kind === 'permits' && chance.chance(0.5)
+  const leaseMs = Math.round(chance.between(300, most))
+  return {
+    ...{ id, lock: name, way: ways[kind as keyof typeof ways], pauseMs: chance.between(0, 60) },
+    ...(isLeased && { leaseMs }),
+    ...{
+      waitMs: Math.round(chance.between(100, LONGEST_WAIT_MS)),
+      permits: kind === 'semaphore' ? 1 + chance.whole(2) : 1,
+    },
+    ...{ abortMs: chance.chance(0.3) ? chance.between(1, 200) : 0, tasks: tasksFrom(chance, undefined) },
+  }
+}
+
+const SYNCHRONIZER_WORLDS = 0.2
+
+/** The names of a world: locks, or what is no lock. */
+const namesFrom = (chance: SeededRandom, kinds: readonly Kind[]): { names: string[]; areLocks: boolean } => {
+  const count = 1 + chance.whole(5)
+  const isOther = chance.chance(SYNCHRONIZER_WORLDS)
+  const others = SYNCHRONIZERS.filter((kind) => kinds.includes(kind))
+  const locks = LOCK_KINDS.filter((kind) => kinds.includes(kind))
+  if (others.length > 0 && (isOther || locks.length === 0)) {
+    return { names: Array.from({ length: count }, (_, i) => `${chance.pick(others)}:${i}`), areLocks: false }
+  }
+  return { names: lockNames(count, shuffled(locks, chance)), areLocks: true }
+}
+
+const shuffled = <T>(list: readonly T[], chance: SeededRandom): T[] => {
+  const left = [...list]
+  return list.map(() => left.splice(chance.whole(left.length), 1)[0] as T)
+}
+
 /** All that is done in the world of a seed. */
 export const planOf = (seed: number, { kinds, faults }: Scope = EVERYTHING): Plan => {
   const chance = chanceOf(seed, 'plan')
   const settings = settingsFrom(chance)
-  const locks = lockNames(
-    1 + chance.whole(5),
-    [...kinds].sort(() => chance.next() - 0.5),
-  )
+  const { names: locks, areLocks } = namesFrom(chance, kinds)
   const [processes, callers, steps] = [1 + chance.whole(4), 1 + chance.whole(6), 8 + chance.whole(40)]
   return {
     ...{ seed, settings, locks },
@@ -109,10 +164,19 @@ export const planOf = (seed: number, { kinds, faults }: Scope = EVERYTHING): Pla
       callers: Array.from({ length: callers }, (_, c) => {
         const own = chanceOf(seed, `p${p}.${c}`)
         return Array.from({ length: steps }, (_, s) =>
-          stepFrom(own, { id: `${p}.${c}.${s}`, locks, settings }),
+          areLocks
+            ? stepFrom(own, { id: `${p}.${c}.${s}`, locks, settings })
+            : synchronizerStep(own, {
+                id: `${p}.${c}.${s}`,
+                name: own.pick(locks),
+                leaseMs: settings.leaseMs,
+              }),
         )
       }),
     })),
-    faults: faultsFrom(chanceOf(seed, 'faults'), { names: faults, processes, locks }),
+    faults: faultsFrom(chanceOf(seed, 'faults'), {
+      names: areLocks ? faults : faults.filter((name) => !HARMFUL_TO_COUNTS.has(name)),
+      ...{ processes, locks },
+    }),
   }
 }

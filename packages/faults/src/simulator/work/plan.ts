@@ -28,7 +28,8 @@ export const FAULT_NAMES = [
 export type FaultName = (typeof FAULT_NAMES)[number]
 
 /** How a caller wants its lock. */
-export type Way = 'callback' | 'hold' | 'once' | 'impatient' | 'reentrant' | 'downgrade'
+export type Way =
+  'callback' | 'hold' | 'once' | 'impatient' | 'reentrant' | 'downgrade' | 'permits' | 'count-down' | 'await'
 
 /** What an owner does for some ms before it goes on. */
 export interface Task {
@@ -51,6 +52,7 @@ export interface Step {
   /** Not renewed. */
   readonly leaseMs?: number
   readonly abortMs: number
+  readonly permits?: number
   readonly tasks: readonly Task[]
 }
 
@@ -91,3 +93,12 @@ export interface Plan {
   readonly processes: readonly ProcessPlan[]
   readonly faults: readonly FaultPlan[]
 }
+
+/** Of each semaphore. */
+export const PERMITS = 3
+
+/** How many steps count a latch down: what it is set to. */
+export const countOf = (plan: Plan, latch: string): number =>
+  plan.processes
+    .flatMap(({ callers }) => callers.flat())
+    .filter(({ lock, way }) => way === 'count-down' && lock === latch).length

@@ -1,5 +1,7 @@
 import { LockClient } from '@holdfast/core'
 import { lockNamed } from '../../workload/lock-kinds.js'
+import type { PoolAtRest } from '../../scenarios/semaphores/checks.js'
+import { countOf, PERMITS } from './plan.js'
 import { Journal } from '../journal.js'
 import { Network, restoreCounters } from '../network/network.js'
 import { SimulatedRedis } from '../network/redis-client.js'
@@ -34,6 +36,8 @@ const UNAVAILABLE_MS = 2_000
 const LOOK_MS = 10
 const VISIT_MS = 5_000
 
+const isSynchronizer = (name: string): boolean => /^(semaphore|permits|latch):/.test(name)
+
 /** A process with its client and its callers. */
 export interface Participant {
   readonly process: Process
@@ -55,6 +59,7 @@ export class Stage {
   readonly errors: Broken[] = []
   /** When each step began. */
   readonly begun = new Map<string, number>()
+  readonly pools: PoolAtRest[] = []
   faultsOpen = 0
   /** By how much the servers' clocks were set back: everything ends so much later. */
   clockBackMs = 0
@@ -70,6 +75,7 @@ export class Stage {
     this.network = new Network(this.world, seed)
     this.witness = new RedisWitness(this.world, () => this.network.primary)
     this.register = new Register(this.world, this.journal, chanceOf(seed, 'register'))
+    for (const lock of plan.locks) this.prepare(lock)
     for (const { name, callers } of plan.processes) this.launch(name, callers)
   }
 
@@ -115,6 +121,26 @@ export class Stage {
     restoreCounters(this.network.primary, this.plan.locks, (lock) => this.register.greatestOf(lock))
   }
 
+  /** What is left of the permits that have no end; of those that have one none may be missing. */
+  async countPermits(): Promise<void> {
+    for (const name of this.plan.locks) {
+      if (name.startsWith('semaphore')) {
+        const free = Number(this.network.primary.command('GET', name))
+        this.pools.push({ name, free, inUse: 0 })
+      } else if (name.startsWith('permits')) {
+        const free = await this.observer().getPermitExpirableSemaphore(name).availablePermits()
+        if (free !== PERMITS)
+          this.broke(new Error(`${name} has ${free} of ${PERMITS} permits at rest (I2)`), name)
+      }
+    }
+  }
+
+  private prepare(name: string): void {
+    const { network, plan } = this
+    if (/^(semaphore|permits)/.test(name)) network.primary.command('SET', name, String(PERMITS))
+    else if (name.startsWith('latch')) network.primary.command('SET', name, String(countOf(plan, name)))
+  }
+
   broke(error: unknown, lock?: string): void {
     this.errors.push({ atMs: this.world.nowMs, lock, error })
   }
@@ -125,7 +151,7 @@ export class Stage {
     const { leaseMs, resyncMs } = plan.settings
     // A dead waiter stands in line for two heartbeats.
     const waitMs = leaseMs + 2 * resyncMs + this.clockBackMs + VISIT_MS
-    for (const lock of plan.locks) {
+    for (const lock of plan.locks.filter((name) => !isSynchronizer(name))) {
       const where = { lock, attempt: `visit ${lock}` }
       journal.add('observer', 'acquire-begin', { ...where, deadlineMs: waitMs })
       const hold = await lockNamed(this.observer(), lock).tryAcquire({ waitMs })

@@ -1,0 +1,131 @@
+import { LockError, type LockClient, type Permit } from '@holdfast/core'
+import { usesIn, type SemaphoreEvent, type Use } from '../../scenarios/semaphores/events.js'
+import { Impatience, type Scene } from './attempt.js'
+import type { Step } from './plan.js'
+
+export interface SynchronizerScene extends Scene {
+  readonly locks: LockClient
+}
+
+/** What callers do with semaphores and latches. */
+export class SynchronizerSteps {
+  private readonly scene: SynchronizerScene
+
+  constructor(scene: SynchronizerScene) {
+    this.scene = scene
+  }
+
+  /** Permits without an end, or one that ends: taken, used, and given back. */
+  async permits(step: Step): Promise<void> {
+    const { id, lock: name, permits = 1, waitMs } = step
+    this.note('take', { name, use: id, permits, waitMs })
+    // An object: what a callback sets is not seen by the compiler otherwise.
+    const state = { isTaken: false }
+    const taken = (untilMs?: number): void => {
+      state.isTaken = true
+      this.note('taken', { use: id, untilMs })
+    }
+    try {
+      await (name.startsWith('permits') ? this.ending(step, taken) : this.endless(step, taken))
+    } catch (error) {
+      if (!(error instanceof LockError) && !(error instanceof Impatience)) throw error
+      if (state.isTaken) return
+      const isRefused = error instanceof LockError && error.code === 'LOCK_TIMEOUT'
+      this.note(isRefused ? 'refused' : 'failed', { use: id })
+    }
+  }
+
+  async countDown({ lock: latch }: Step): Promise<void> {
+    this.note('count', { latch })
+    try {
+      await this.scene.locks.getCountDownLatch(latch).countDown()
+      this.note('counted', { latch })
+    } catch (error) {
+      if (!(error instanceof LockError)) throw error
+      this.note('count-failed', { latch })
+    }
+  }
+
+  async await({ lock: latch, waitMs }: Step): Promise<void> {
+    this.note('await', { latch, waitMs })
+    try {
+      const isOpen = await this.scene.locks.getCountDownLatch(latch).await({ waitMs })
+      this.note(isOpen ? 'passed' : 'closed', { latch })
+    } catch (error) {
+      if (!(error instanceof LockError)) throw error
+      this.note('await-failed', { latch })
+    }
+  }
+
+  private async endless(
+    { id, lock, permits = 1, waitMs, abortMs, tasks }: Step,
+    taken: () => void,
+  ): Promise<void> {
+    const semaphore = this.scene.locks.getSemaphore(lock)
+    await this.unlessImpatient(abortMs, (signal) => semaphore.acquire({ permits, waitMs, signal }))
+    taken()
+    for (const { ms } of tasks) await this.sleep(ms)
+    await this.giveBack(id, () => semaphore.release(permits))
+  }
+
+  private async ending(step: Step, taken: (untilMs: number) => void): Promise<void> {
+    const { id, lock, waitMs, abortMs, leaseMs, tasks } = step
+    const { world } = this.scene.process
+    const semaphore = this.scene.locks.getPermitExpirableSemaphore(lock)
+    const terms = leaseMs === undefined ? { renew: true } : { leaseMs }
+    const permit = await this.unlessImpatient(abortMs, (signal) =>
+      semaphore.acquirePermit({ waitMs, signal, ...terms }),
+    )
+    taken(world.nowMs + permit.trustedForMs)
+    permit.signal.addEventListener('abort', () => this.note('lost', { use: id }))
+    for (const { ms, asks } of tasks) {
+      await this.sleep(ms)
+      if (asks === 'extend' && leaseMs !== undefined) await permit.updateLease(leaseMs)
+      if (!this.trusts(id, permit)) break
+    }
+    await this.giveBack(id, () => permit.release())
+  }
+
+  private trusts(use: string, { trustedForMs }: Permit): boolean {
+    if (trustedForMs <= 0) return false
+    this.note('trusted', { use, untilMs: this.scene.process.world.nowMs + trustedForMs })
+    return true
+  }
+
+  private async giveBack(use: string, give: () => Promise<unknown>): Promise<void> {
+    this.note('give', { use })
+    try {
+      this.note('given', { use, outcome: String(await give()) })
+    } catch (error) {
+      if (!(error instanceof LockError)) throw error
+      this.note('given', { use, outcome: error.code })
+    }
+  }
+
+  /** @param abortMs 0: it waits as long as it may */
+  private async unlessImpatient<T>(
+    abortMs: number,
+    go: (signal: AbortSignal | undefined) => Promise<T>,
+  ): Promise<T> {
+    if (abortMs === 0) return go(undefined)
+    const controller = new AbortController()
+    const { runtime } = this.scene.process
+    const timer = runtime.setTimer(abortMs, () => controller.abort(new Impatience()))
+    try {
+      return await go(controller.signal)
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  private note(kind: SemaphoreEvent['kind'], more: Readonly<Record<string, unknown>>): void {
+    this.scene.journal.add(this.scene.process.name, kind, more)
+  }
+
+  private sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.scene.process.runtime.setTimer(ms, resolve))
+  }
+}
+
+/** What became of each call for permits. */
+export const usesOf = (events: readonly unknown[]): Use[] => usesIn(events as readonly SemaphoreEvent[])
