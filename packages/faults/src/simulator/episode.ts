@@ -62,11 +62,17 @@ const areThrough = ({ living }: Stage): boolean =>
   living.every(({ callers }) => callers.every((each) => each.isThrough))
 
 /** Lets the world go on until this is done. */
-const settled = async ({ world }: Stage, work: Promise<void>): Promise<void> => {
+const settled = async (stage: Stage, work: Promise<void>): Promise<void> => {
+  const { world } = stage
   let isDone = false
-  const done = work.finally(() => (isDone = true))
-  done.catch(() => undefined)
-  if (await world.run(() => isDone, world.nowMs + LONGEST_MS)) await done
+  void work
+    .catch((error: unknown) => stage.broke(error))
+    .finally(() => {
+      isDone = true
+    })
+  if (!(await world.run(() => isDone, world.nowMs + LONGEST_MS))) {
+    stage.broke(new Error('What is done after the last caller never ends (I4)'))
+  }
 }
 
 const end = async (stage: Stage): Promise<void> => {

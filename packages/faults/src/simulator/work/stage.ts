@@ -31,7 +31,7 @@ export interface Heard {
 
 export type Listener = (heard: Heard) => void
 
-const COMMAND_TIMEOUT_MS = 400
+const LEAST_COMMAND_TIMEOUT_MS = 400
 const UNAVAILABLE_MS = 2_000
 const LOOK_MS = 10
 const VISIT_MS = 5_000
@@ -202,7 +202,9 @@ export class Stage {
     const { leaseMs, resyncMs, interop, pushedGrants, localPassing, localReentry } = settings
     const locks = new LockClient(redis, {
       ...{ clientName: name, bareCalls: 'allow', runtime: process.runtime },
-      ...{ lockWatchdogTimeout: leaseMs, resyncInterval: resyncMs, commandTimeout: COMMAND_TIMEOUT_MS },
+      ...{ lockWatchdogTimeout: leaseMs, resyncInterval: resyncMs },
+      // A script that the server does not know takes two round trips.
+      commandTimeout: Math.max(LEAST_COMMAND_TIMEOUT_MS, 8 * settings.slowestMs),
       ...{ unavailableTimeoutMs: UNAVAILABLE_MS, interop, pushedGrants, localPassing, localReentry },
     })
     for (const event of ['lost', 'release-failed', 'renewal-failed', 'unreachable'] as const) {
