@@ -15,14 +15,17 @@ const word = (w, ...words) => {
   return w.chance(0.5) ? chosen.toLowerCase() : chosen
 }
 
+/** Beyond 2^53 a script of 7.0 gives it on as `9e+15`, and one of later releases in full. */
+const timeFrom = (w) => w.number().replace('9007199254740993', '9007199254')
+
 /** How long, in ms: long, over, or so short that a pause ends it. */
 const lasting = (w) => {
   if (w.chance(0.15)) return String(w.pick([1, 2, 3, 4, 5]))
-  return w.chance(0.2) ? w.number() : w.longMs()
+  return w.chance(0.2) ? timeFrom(w) : w.longMs()
 }
-const lastingSeconds = (w) => (w.chance(0.3) ? w.number() : String(w.pick([10, 60, 3_600])))
+const lastingSeconds = (w) => (w.chance(0.3) ? timeFrom(w) : String(w.pick([10, 60, 3_600])))
 const moment = (w, unit) =>
-  w.chance(0.2) ? w.number() : w.chance(0.1) ? { fromNow: -5_000, unit } : w.moment(unit)
+  w.chance(0.2) ? timeFrom(w) : w.chance(0.1) ? { fromNow: -5_000, unit } : w.moment(unit)
 
 const conditions = (w) => (w.chance(0.4) ? some(w, 1, 2, () => word(w, 'NX', 'XX', 'GT', 'LT', 'CH')) : [])
 

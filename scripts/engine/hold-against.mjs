@@ -62,7 +62,10 @@ export const holdAgainst = async (pair, { seed, operations, signal }) => {
   const done = { operations: 0, programs: 0, byTheClock: 0, different: [] }
   while (done.operations < operations && done.different.length < MOST_DIFFERENCES && !signal.aborted) {
     const steps = programOf(seed, done.programs)
-    if (await pair.differenceIn(steps)) {
+    const isDifferent = await pair.differenceIn(steps).catch((error) => {
+      throw new Error(`program ${done.programs} of seed ${seed}: ${error.message}`, { cause: error })
+    })
+    if (isDifferent) {
       const found = await pair.lastingDifferenceIn(steps)
       if (found) done.different.push({ number: done.programs, ...(await shrunk(pair, steps, found)) })
       else done.byTheClock += 1

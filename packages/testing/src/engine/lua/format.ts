@@ -1,4 +1,4 @@
-import { at, numberAt, refuse, textAt, wholeAt, type Argument } from './arguments.js'
+import { at, numberAt, refuse, textAt, type Argument } from './arguments.js'
 import { exponential, fixed, general } from './numbers.js'
 import { raise, type LuaValue } from './values.js'
 
@@ -37,7 +37,7 @@ function formatted(kind: string, args: readonly LuaValue[], { argument, limit, f
       return quoted(textAt(args, argument))
     case 'c':
       // To C a text ends at its NUL.
-      return String.fromCharCode(wholeAt(args, argument) & 255).replace('\0', '')
+      return String.fromCharCode(int32(numberAt(args, argument)) & 255).replace('\0', '')
     case 'd':
     case 'i':
       return signed(whole(numberAt(args, argument), limit), flags)
@@ -65,6 +65,11 @@ function whole(value: number, limit: number | null): string {
   const integer = Math.abs(value) < 2 ** 63 ? BigInt(Math.trunc(value)) : -(2n ** 63n)
   const digits = String(integer < 0n ? -integer : integer).padStart(limit ?? 1, '0')
   return integer < 0n ? `-${digits}` : digits
+}
+
+/** C's cast on x86: what has no 32 bits is the least int. */
+function int32(value: number): number {
+  return Math.abs(value) < 2 ** 31 ? Math.trunc(value) : -(2 ** 31)
 }
 
 /** What C's cast gives on x86, also for what has no 64 bits. */

@@ -76,9 +76,22 @@ export class LuaTable {
     }
   }
 
-  /** What `#` is. */
+  /** What `#` is: as in Lua, one of the places behind which nothing stands, found by halves where the last one is empty. */
   get length(): number {
-    return this.list.length
+    const { list } = this
+    if (list.length === 0 || list.at(-1) !== undefined) {
+      return list.length
+    }
+    let [full, empty] = [0, list.length]
+    while (empty - full > 1) {
+      const middle = Math.floor((full + empty) / 2)
+      if (list[middle - 1] === undefined) {
+        empty = middle
+      } else {
+        full = middle
+      }
+    }
+    return full
   }
 
   /** Keys and values, in an order that the same changes always give. */
@@ -93,13 +106,10 @@ export class LuaTable {
     }
   }
 
-  get size(): number {
-    return this.list.length + (this.others?.size ?? 0)
-  }
-
+  /** Of a list in braces also what is nil has its place. */
   static of(list: readonly LuaValue[]): LuaTable {
     const table = new LuaTable()
-    list.forEach((value, i) => table.set(i + 1, value))
+    list.forEach((value) => table.list.push(value))
     return table
   }
 
