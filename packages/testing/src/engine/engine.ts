@@ -80,10 +80,10 @@ export class Engine implements ConnectionServer {
         `ERR unknown command '${shortened(name, MOST_SHOWN)}', with args beginning with: ${shown(args)}`,
       )
     }
-    if (args.length < known.least || args.length > known.most) {
+    if (args.length < known.least || (args.length > known.most && known.most === known.least)) {
       return wrongCount(known.name)
     }
-    return rules?.refusal(known, args, false) ?? this.refusalNow(known) ?? known
+    return rules?.refusal(known, args, false) ?? this.refusalNow(known) ?? tooMany(known, args) ?? known
   }
 
   run(wanted: Command, args: readonly string[], connection: Connection): Reply {
@@ -136,11 +136,7 @@ export class Engine implements ConnectionServer {
     { asking, hasWritten }: { readonly asking: Connection; readonly hasWritten: boolean },
   ): ErrorReply | null {
     const { flags, least, most } = known
-    if (args.length > most && most > least) {
-      // Redis's table has the least number alone: the command itself refuses more.
-      return wrongCount(known.name)
-    }
-    if (args.length < least || args.length > most) {
+    if (args.length < least || (args.length > most && most === least)) {
       return new ErrorReply('ERR Wrong number of args calling Redis command from script')
     }
     if (flags.has('noscript')) {
@@ -153,8 +149,15 @@ export class Engine implements ConnectionServer {
     if (this.state.isReplica && flags.has('write')) {
       return readOnly()
     }
-    return isOutOfMemory(this.state) && !hasWritten && flags.has('denyoom') ? outOfMemory() : null
+    return isOutOfMemory(this.state) && !hasWritten && flags.has('denyoom')
+      ? outOfMemory()
+      : tooMany(known, args)
   }
+}
+
+/** Where a command has a least and a most, Redis's table has the least alone: more it refuses when it runs. */
+function tooMany({ name, least, most }: Command, args: readonly string[]): ErrorReply | null {
+  return args.length > most && most > least ? wrongCount(name) : null
 }
 
 /** As far as C prints it. */

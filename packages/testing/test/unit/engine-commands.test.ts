@@ -166,6 +166,7 @@ describe('commands, in detail', () => {
     engine.state.isReplica = true
     engine.state.maxMemory = 1
     expect((ask('set a 1') as ErrorReply).message).toMatch(/^READONLY/)
+    expect((ask('lpop l 1 2') as ErrorReply).message).toMatch(/^READONLY/)
     expect((ask('wait 0 1') as ErrorReply).message).toMatch(/^ERR WAIT cannot be used with replica instances/)
   })
 })

@@ -31,6 +31,8 @@ describe('Lua 5.1 in the engine', () => {
     ["string.format('%x', -1e19)", '8000000000000000'],
     ["string.format('%u %u', 2^63, 2^64)", '9223372036854775808 0'],
     ["#string.format('%c', 0)", 0],
+    ["#string.format('%s', 'a\\0b')", 1],
+    ["#string.format('%s', string.rep('\\0', 100))", 100],
     ["#string.format('%c', 2^40 + 64)", 0],
     ['#{nil, 2}', 2],
     ['#{1, nil, 3, nil}', 1],

@@ -31,8 +31,13 @@ interface Wanted {
 
 function formatted(kind: string, args: readonly LuaValue[], { argument, limit, flags }: Wanted): string {
   switch (kind) {
-    case 's':
-      return textAt(args, argument).slice(0, limit ?? undefined)
+    case 's': {
+      const text = textAt(args, argument)
+      // Only a long one without a limit is not C's: to that a text ends at its NUL.
+      return limit === null && text.length >= 100
+        ? text
+        : (text.split('\0', 1)[0] ?? '').slice(0, limit ?? undefined)
+    }
     case 'q':
       return quoted(textAt(args, argument))
     case 'c':
