@@ -15,7 +15,7 @@ import { LockLostError, LockTimeoutError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { unansweredWait } from '../redis/failures.js'
-import type { HeldReply, NoteRequest } from '../scripts/lock.js'
+import type { HeldReply } from '../scripts/acquire-reply.js'
 
 // A lease may expire before the reply arrives; after this many times in a row it is too short for the connection.
 export const MAX_EXPIRED_ON_ARRIVAL = 3
@@ -67,7 +67,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   readonly place: CallSite | null
   readonly ofCallback: boolean
   readonly whole: WholeCall | undefined
-  readonly note: NoteRequest | undefined
+  readonly note: ReturnType<typeof noteWish>
   readonly startedAt: number
   readonly observer: AsyncContext | null
   publication: CallPublication | null = null

@@ -6,7 +6,7 @@ import { LockLostError, type LossReason } from '../errors.js'
 import type { PushedGrant } from '../queue/grants.js'
 import type { HeldLock } from '../client/held-locks.js'
 import { Hold, type HoldOwner, Loss } from '../hold.js'
-import type { AcquireTerms, ReentryRule, ReleaseObserver, RemainingLevels } from '../entry/entry-command.js'
+import type { AcquireTerms, ReentryRule, ReleaseObserver } from '../entry/entry-command.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import {
@@ -37,14 +37,14 @@ import { RELEASED } from '../runtime/release-waits.js'
 import { Handover, type HandedOverHold } from '../entry/handover.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import { reportFailedRenewal, reportLoss } from '../diagnostics/reports.js'
-import type { AcquireReply, NoteRequest, ReleaseReply } from '../scripts/lock.js'
+import type { ReleaseReply } from '../scripts/lock.js'
+import type { AcquireReply } from '../scripts/acquire-reply.js'
 import type { Session } from '../client/session.js'
 
 type Outcome = 'released' | 'still-held' | 'lost'
 
 const STILL_HELD: Promise<Outcome> = Promise.resolve('still-held')
 const LOST: Promise<Outcome> = Promise.resolve('lost')
-const NO_LEVEL_LEFT: RemainingLevels = { levelCount: 0 }
 const NO_HOLDS: readonly Hold[] = []
 
 /**
@@ -52,12 +52,12 @@ const NO_HOLDS: readonly Hold[] = []
  *
  *   trying ──acquired──► held(1) ◄──re-enter / release──► held(n)
  *      │                   │  │
- *      │ caller gone       │  └── last release begins ──► released     renewal stops before the command is sent
+ *      │ caller left       │  └── last release begins ──► released     renewal stops before the command is sent
  *      ▼                   └── expired, gone, forced ───► lost         every level's signal aborts
  *   given back
  *
- * The last release may pass the lock on to an acquisition that waits here: `trying ──taken over──► held(1)`, and what
- * is in Redis goes on under its name.
+ * The last release may hand the lock over to an acquisition of this client that waits: `trying ──taken over──► held(1)`,
+ * and the hold in Redis continues under its name.
  *
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
@@ -70,7 +70,7 @@ export class Acquisition
   /** Created when the lock is handed over or granted. */
   private handover: Handover | null = null
   /** The note of the hold, stored when Redis has its name. */
-  note: NoteRequest | undefined = undefined
+  note: LevelRequest['note'] = undefined
   private levels: readonly Hold[] = NO_HOLDS
   /** What the levels want to be renewed to, ms; 0: none of them is renewed, or there is none yet. */
   renewedMs = 0
@@ -341,7 +341,7 @@ export class Acquisition
   /** The client is closing: ends every level first, and only then releases the lock. */
   releaseOnClose(): Promise<unknown> {
     this.lose('closed')
-    return releaseUntilKnown(this, NO_LEVEL_LEFT, this.session.options.commandTimeout)
+    return releaseUntilKnown(this, this.session.options.commandTimeout)
   }
 
   /** Ends every level, as soon as this client can know of the loss. */
@@ -361,7 +361,7 @@ export class Acquisition
       // Redis may still have the lock: a renewal without a reply may have extended it by a whole lease, and a late copy
       // of the acquire takes it again unless this release leaves its tombstone. Or Redis still has waiters queued that
       // the lock was handed over to, and would grant, or has granted, it to them.
-      void releaseInBackground(this, NO_LEVEL_LEFT)
+      void releaseInBackground(this)
     }
   }
 

@@ -8,7 +8,7 @@ import type { LockTimeoutError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { isWorthRetrying } from '../redis/until-known.js'
-import type { HeldReply } from '../scripts/lock.js'
+import type { HeldReply } from '../scripts/acquire-reply.js'
 
 export interface Held {
   readonly kind: 'held'

@@ -17,7 +17,7 @@ import type { ReentryRule } from '../entry/entry-command.js'
 import type { PushedGrant } from '../queue/grants.js'
 import type { HandedOverHold } from '../entry/handover.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
-import type { AcquireReply, HeldReply } from '../scripts/lock.js'
+import type { AcquireReply, HeldReply } from '../scripts/acquire-reply.js'
 import type { Session } from '../client/session.js'
 
 /**

@@ -5,7 +5,7 @@ import { WrongTypeError } from '../errors.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { pauseBehindForeign } from '../queue/foreign-looks.js'
 import { formatValue } from '../runtime/format-value.js'
-import type { HeldReply } from '../scripts/lock.js'
+import type { HeldReply } from '../scripts/acquire-reply.js'
 
 /**
  * So many refusals for a string that is gone before the look are no chance: where strings come and go in between, at

@@ -79,11 +79,13 @@ export function shortenLease(owner: LeaseOwner, hold: Hold, leaseMs: number): Pr
   })
 }
 
+const NO_LEVEL_LEFT: RemainingLevels = { levelCount: 0 }
+
 /** Sets the count in Redis to that of the levels, in its turn. Never rejects: a failure is reported. */
 export function releaseUntilKnown(
   owner: LeaseOwner,
-  levels: RemainingLevels,
-  limitMs = Infinity,
+  limitMs: number,
+  levels = NO_LEVEL_LEFT,
 ): Promise<unknown> {
   const { field, session } = owner
   return field
@@ -92,8 +94,8 @@ export function releaseUntilKnown(
 }
 
 /** The same without a limit; a client that closes waits for it. */
-export function releaseInBackground(owner: LeaseOwner, levels: RemainingLevels): Promise<unknown> {
-  const work = releaseUntilKnown(owner, levels)
+export function releaseInBackground(owner: LeaseOwner, levels = NO_LEVEL_LEFT): Promise<unknown> {
+  const work = releaseUntilKnown(owner, Infinity, levels)
   owner.session.background.run(work)
   return work
 }

@@ -1,5 +1,5 @@
 import type { Hold } from '../hold.js'
-import type { NoteRequest } from '../scripts/lock.js'
+import type { NoteRequest } from '../scripts/note.js'
 
 /** How a level is acquired. */
 export interface LevelRequest {

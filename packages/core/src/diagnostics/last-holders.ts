@@ -1,5 +1,5 @@
 import { lockHolder, type LockHolder } from '../lock-holder.js'
-import type { HoldNote } from '../scripts/lock.js'
+import type { HoldNote } from '../scripts/note.js'
 import type { Clock } from '../runtime/runtime.js'
 
 /** What a reply says about the holder. */

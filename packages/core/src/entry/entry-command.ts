@@ -2,7 +2,9 @@ import { WrongTypeError } from '../errors.js'
 import type { Background } from '../runtime/background.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { CommandStamp } from '../scripts/replay-guard.js'
-import type { AcquireReply, NoteRequest, ReleaseReply } from '../scripts/lock.js'
+import type { ReleaseReply } from '../scripts/lock.js'
+import type { NoteRequest } from '../scripts/note.js'
+import type { AcquireReply } from '../scripts/acquire-reply.js'
 import type { ShortenReply } from '../scripts/shorten.js'
 
 /** One change of an acquisition's hold count. */

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { warn } from '../events.js'
 import type { ResolvedOptions } from '../options.js'
-import type { NoteRequest } from '../scripts/lock.js'
+import type { NoteRequest } from '../scripts/note.js'
 
 // A renewed hold may last long. Only a crashed client leaves a note behind: for a day.
 const WATCHED_NOTE_MS = 86_400_000

@@ -1,6 +1,6 @@
 import type { EntryServices, LockEntry } from './lock-entry.js'
 import { untilKnown } from '../redis/until-known.js'
-import type { NoteRequest } from '../scripts/lock.js'
+import type { NoteRequest } from '../scripts/note.js'
 
 /** The caller's request; without `leaseMs` the watchdog renews. */
 interface LeaseRequest {

@@ -22,7 +22,8 @@ import type { Runtime } from '../runtime/runtime.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import { isRefusal, isWorthRetrying, untilKnown } from '../redis/until-known.js'
 import type { CommandStamp } from '../scripts/replay-guard.js'
-import type { AcquireReply, ReleaseReply } from '../scripts/lock.js'
+import type { ReleaseReply } from '../scripts/lock.js'
+import type { AcquireReply } from '../scripts/acquire-reply.js'
 import type { ShortenReply } from '../scripts/shorten.js'
 
 /** The commands of a kind of lock that change one owner's entry in Redis. */

@@ -1,7 +1,8 @@
 import type { ReentryRule, RemainingLevels } from './entry-command.js'
 import { SerialQueue } from './serial-queue.js'
 import { WrongTypeError, type LossReason } from '../errors.js'
-import type { NoteRequest, RenameReply, Renaming, Successor } from '../scripts/lock.js'
+import type { RenameReply, Renaming, Successor } from '../scripts/lock.js'
+import type { NoteRequest } from '../scripts/note.js'
 
 /** Renames the owner's field in Redis after a hold was handed over. */
 export interface Renamer {

@@ -12,11 +12,11 @@ import {
   inspect,
   renew,
   shorten,
-  type AcquireReply,
   type LockFacts,
   type LockState,
   type ReleaseReply,
 } from '../scripts/lock.js'
+import type { AcquireReply } from '../scripts/acquire-reply.js'
 import type { ShortenCommand, ShortenReply } from '../scripts/shorten.js'
 import type { Session } from '../client/session.js'
 import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'

@@ -3,7 +3,8 @@ import { enclosing, heldByAncestor, type CallSite } from '../context.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
-import type { AcquireReply, LockState, ReleaseReply } from '../scripts/lock.js'
+import type { LockState, ReleaseReply } from '../scripts/lock.js'
+import type { AcquireReply } from '../scripts/acquire-reply.js'
 import {
   acquireRead,
   forceRelease,

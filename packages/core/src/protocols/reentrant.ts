@@ -14,11 +14,11 @@ import {
   rename,
   releaseCall,
   type AcquireCommand,
-  type AcquireReply,
   type RenameReply,
   type Renaming,
   type ReleaseReply,
 } from '../scripts/lock.js'
+import type { AcquireReply } from '../scripts/acquire-reply.js'
 import { leave } from '../scripts/foreign-lock.js'
 import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'

@@ -3,21 +3,16 @@ import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { acquiredOrHeld, releasedOrGiven, numberFrom, anyNumber, facts, count } from '../redis/shapes.js'
 import {
-  granted,
-  parseAcquired,
-  noteIn,
-  wantedNote,
   parseReleased,
   parseRenamed,
   parseForced,
-  type AcquireReply,
-  type HeldReply,
-  type NoteRequest,
   type ReleaseReply,
   type RenameReply,
   type Renaming,
   type ForceReleaseReply,
 } from './lock.js'
+import { noteIn, wantedNote, type NoteRequest } from './note.js'
+import { granted, parseAcquired, type AcquireReply, type HeldReply } from './acquire-reply.js'
 import { isForeignCount, type NamedKey } from './foreign-lock.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 

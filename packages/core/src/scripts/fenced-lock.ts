@@ -3,7 +3,9 @@ import type { ScriptCall } from '../redis/script-call.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { acquiredOrHeld, either, isToken, parts } from '../redis/shapes.js'
-import { wantedNote, granted, argsOf, parseAcquire, type AcquireCommand, type AcquireReply } from './lock.js'
+import { argsOf, type AcquireCommand } from './lock.js'
+import { wantedNote } from './note.js'
+import { granted, parseAcquire, type AcquireReply } from './acquire-reply.js'
 
 export const acquireFencedScript = defineScript(
   'fenced-lock/acquire',

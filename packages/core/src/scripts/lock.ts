@@ -15,41 +15,11 @@ import {
   parts,
   texts,
 } from '../redis/shapes.js'
-import { foreign } from '../runtime/format-value.js'
+import { granted, parseAcquire, type AcquireReply } from './acquire-reply.js'
 import { isForeignCount } from './foreign-lock.js'
+import { noteIn, wantedNote, type HoldNote, type NoteRequest } from './note.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 import { shortenBy, type ShortenCommand, type ShortenReply } from './shorten.js'
-
-// What `note.part.lua` writes and reads.
-/** A note that a hold shall have. */
-export interface NoteRequest {
-  /** Of the note, counted from this command, ms. */
-  readonly ttlMs: number
-  readonly traceparent: string | undefined
-}
-
-/** The note about the current hold. */
-export interface HoldNote {
-  /** By the clock of Redis, ms. */
-  readonly heldForMs: number
-  readonly traceparent?: string
-}
-
-const NO_TRACE = '-'
-
-export function wantedNote({ ttlMs, traceparent = NO_TRACE }: NoteRequest): string {
-  return `${ttlMs} ${traceparent}`
-}
-
-/** The end of an answer; undefined where there is no note. */
-export function noteIn([ms, traceparent]: readonly unknown[]): HoldNote | undefined {
-  if (ms === undefined) {
-    return undefined
-  }
-  // The clock of Redis may have been set back.
-  const heldForMs = Math.max(0, Number(ms))
-  return traceparent === NO_TRACE ? { heldForMs } : { heldForMs, traceparent: foreign(String(traceparent)) }
-}
 
 export const acquireScript = defineScript('lock/acquire', acquiredOrHeld(4))
 
@@ -63,51 +33,18 @@ export interface AcquireCommand {
   readonly leaseMs: number
   readonly stamp: CommandStamp
   readonly note?: NoteRequest | undefined
-  /** Refused, it is to hear what is known of the hold; always where it gets a note itself, or stands in line. */
+  /** If refused, it wants the holder's note. Implied by a note of its own, and by a place in line. */
   readonly asksForNote?: boolean
 }
 
 /** The place of a client's waiter in the queue for grants. */
 export interface QueuePlace {
   readonly lineKey: string
-  /** How long it counts as alive without another try, ms. */
+  /** How long the waiter counts as alive without another try, ms. */
   readonly aliveForMs: number
-  /** What proves a message that it was given the lock: digits of a number above 0 and below 2^40. */
+  /** Proves a message that grants it the lock: digits of a number above 0 and below 2^40. */
   readonly nonce: string
 }
-
-export type AcquireReply =
-  /** `token` where the kind of lock gives tokens; `replicas` that have it, where they were waited for. */
-  | { readonly kind: 'acquired'; readonly token?: string; readonly replicas?: number }
-  | HeldReply
-  /** A re-entry found nothing to re-enter. */
-  | { readonly kind: 'lost' }
-  /** A later command of this acquisition has already ended what this one belongs to. */
-  | { readonly kind: 'superseded' }
-
-/** Another owner holds the lock. */
-export interface HeldReply {
-  readonly kind: 'held'
-  /** -1: a key without a time to live; -2: the lock is free, but others are ahead in the queue. */
-  readonly ttlMs: number
-  /** '' when the lock is free. */
-  readonly holder: string
-  readonly holds: number
-  /** Owners that have it, where there may be several. */
-  readonly owners?: number | undefined
-  /** What is known of the hold. */
-  readonly note?: HoldNote | undefined
-  /** Redis remembers that this owner waits. */
-  readonly waits?: boolean | undefined
-  /** Until when it counts as alive in the line that it stands in, ms of Redis. */
-  readonly aliveUntil?: number | undefined
-  /** Place in line, from 1, where Redis keeps one for this owner. */
-  readonly place?: number | undefined
-  /** The string of another library has the lock's name; `holder` is its text. */
-  readonly isForeign?: true | undefined
-}
-
-const ACQUIRED = { kind: 'acquired' } as const
 
 export function acquire(
   runner: ScriptRunner,
@@ -117,7 +54,7 @@ export function acquire(
   return runner.run(acquireCall(command, place))
 }
 
-/** @param place in line, that it takes where it is refused */
+/** @param place in line, which the owner takes if it is refused */
 export function acquireCall(command: AcquireCommand, place?: QueuePlace): ScriptCall<AcquireReply> {
   const { lockName, key, tombstoneKey, note, asksForNote } = command
   const args = argsOf(command)
@@ -132,7 +69,7 @@ export function acquireCall(command: AcquireCommand, place?: QueuePlace): Script
   return { script: acquireScript, keys, args, parse: parseAcquire, granted, lockName }
 }
 
-/** Also of a script that includes this one. */
+/** Arguments of this script and of those that include it. */
 export function argsOf({ owner, holds, leaseMs, stamp }: AcquireCommand): string[] {
   return [
     owner,
@@ -144,65 +81,16 @@ export function argsOf({ owner, holds, leaseMs, stamp }: AcquireCommand): string
   ]
 }
 
-/** See `ScriptCall.granted`; of every kind of lock. */
-export function granted<R extends { readonly kind: string }>(reply: R, replicas: number): R | undefined {
-  return reply.kind === 'acquired' ? { ...reply, replicas } : undefined
-}
-
-/** Parses a number, or a description of the holder and of the place in the queue. */
-export function parseAcquire(reply: unknown): AcquireReply {
-  if (!Array.isArray(reply)) {
-    return parseAcquired(reply)
-  }
-  const until = Number(reply[3])
-  return until > 0 ? heldReply(reply, until) : heldReply(reply)
-}
-
-/** The same of a lock that several owners may have. */
-export function parseShared(reply: unknown): AcquireReply {
-  if (!Array.isArray(reply)) {
-    return parseAcquired(reply)
-  }
-  return heldReply(reply, undefined, Number(reply[3]))
-}
-
-/** Each name by itself: to spread one object into another takes longer than all the rest. */
-function heldReply(reply: readonly unknown[], aliveUntil?: number, owners?: number): HeldReply {
-  const [ttlMs, holder, holds, , ...note] = reply
-  return {
-    kind: 'held',
-    ttlMs: Number(ttlMs),
-    holder: String(holder),
-    holds: Number(holds),
-    note: noteIn(note),
-    waits: aliveUntil === undefined ? undefined : true,
-    aliveUntil,
-    owners,
-  }
-}
-
-/** What every acquire answers with a number. */
-export function parseAcquired(reply: unknown): Exclude<AcquireReply, HeldReply> {
-  switch (Number(reply)) {
-    case 1:
-      return ACQUIRED
-    case 2:
-      return { kind: 'lost' }
-    default:
-      return { kind: 'superseded' }
-  }
-}
-
 export const releaseScript = defineScript('lock/release', anyNumber)
 
 export interface ReleaseCommand {
   readonly lockName: string
   readonly key: string
   readonly tombstoneKey: string
-  /** Where it is announced; null: nowhere. */
+  /** The channel for the announcement; null: it is not announced. */
   readonly channel: string | null
   readonly owner: string
-  /** The hold count to have afterwards: 0 gives the lock back. */
+  /** The hold count to have afterwards: 0 releases the lock. */
   readonly holds: number
   readonly stamp: CommandStamp
   /** The hold may have a note. */
@@ -267,7 +155,7 @@ export function releaseCall(
     args.push('1')
   }
   const keys = [key, lineKey]
-  // Most releases have neither: what is not named costs nothing.
+  // Most releases need neither, and a key that is not passed costs nothing.
   if (holds > 0 || stamp.tombstoneThrough > 0 || isNoted === true) {
     keys.push(tombstoneKey)
   }
@@ -290,7 +178,7 @@ export function parseReleased(reply: unknown): ReleaseReply {
 
 export const renameScript = defineScript('lock/rename', numberFrom(0, 2))
 
-/** The owner that the lock's field shall name, and the note of its hold. */
+/** The owner that the lock's field is to name, and the note of its hold. */
 export interface Successor {
   readonly owner: string
   readonly note: NoteRequest | undefined
@@ -301,7 +189,7 @@ export interface Renaming {
   readonly to: Successor
   /** The owners that the field may still name. */
   readonly from: readonly string[]
-  /** Waiters that it was passed on to and that Redis has in line. */
+  /** Waiters that the lock was handed over to and that Redis still has in line. */
   readonly passedTo: readonly string[]
 }
 
@@ -356,7 +244,7 @@ export function renewBy(
   return runner.run({ script, keys, args, parse: answersFor(locks), granted: renewedAny, timeoutMs })
 }
 
-/** One for each lock, from the places of those that are lost. */
+/** One answer for each lock, made from the indexes of the lost ones. */
 function answersFor(locks: RenewCommand['locks']): (reply: unknown) => RenewReply {
   return (reply) => {
     const answers = locks.map((): RenewReply[number] => 'renewed')
@@ -383,7 +271,7 @@ export const forceReleaseScript = defineScript('lock/force-release', count)
 export interface ForceReleaseCommand {
   readonly lockName: string
   readonly key: string
-  /** Where it is announced; null: nowhere. */
+  /** The channel for the announcement; null: it is not announced. */
   readonly channel: string | null
   readonly inboxPrefix: string
 }
@@ -433,7 +321,7 @@ export interface InspectCommand {
 export interface LockState {
   readonly ttlMs: number
   readonly holds: ReadonlyMap<string, number>
-  /** The string of another library has the lock's name. */
+  /** The lock's key is another library's string. */
   readonly isForeign?: true
 }
 
@@ -461,24 +349,24 @@ export interface ExplainCommand {
   readonly key: string
   /** The caller does not know that the key is a lock: a hash counts as one if it has a lock's fields and a TTL. */
   readonly isAnything: boolean
-  /** The string of another library counts as a lock. */
+  /** Another library's string counts as a lock, too. */
   readonly isForeignLock: boolean
 }
 
-/** All that Redis has about a lock. */
+/** Everything that Redis knows about a lock. */
 export interface LockFacts {
   /** -1 for a key without a time to live. */
   readonly ttlMs: number
   readonly mode: 'read' | 'write' | undefined
-  /** Of the string of another library: its text, once. */
+  /** By owner. Of another library's string: its text, with a count of 1. */
   readonly holds: ReadonlyMap<string, number>
   readonly isForeign: boolean
-  /** '' when none was ever given. */
+  /** '' if there is no counter. */
   readonly token: string
-  /** In the line of a fair lock. */
+  /** Waiters in the line of a fair lock. */
   readonly inLine: number
   readonly waitingWriters: number
-  /** Of the one owner that has a note. */
+  /** The owner that the note names, if it holds the lock. */
   readonly notedOwner: string | undefined
   readonly note?: HoldNote | undefined
 }

@@ -3,19 +3,16 @@ import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { acquiredOrHeld, anyNumber, numberFrom, numbers, count } from '../redis/shapes.js'
 import {
-  granted,
-  parseShared,
   parseReleased,
   renewBy,
-  wantedNote,
   parseForced,
-  type AcquireReply,
   type ReleaseReply,
   type RenewCommand,
   type RenewReply,
-  type NoteRequest,
   type ForceReleaseReply,
 } from './lock.js'
+import { wantedNote, type NoteRequest } from './note.js'
+import { granted, parseShared, type AcquireReply } from './acquire-reply.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 import { shortenBy, type ShortenCommand, type ShortenReply } from './shorten.js'
 

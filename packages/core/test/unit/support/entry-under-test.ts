@@ -5,7 +5,8 @@ import type { Holder } from '../../../src/entry/named-entry.js'
 import { Background } from '../../../src/runtime/background.js'
 import { identity, type ReplyHandler } from '../../../src/runtime/reply-handler.js'
 import { runtimeWith, systemRuntime } from '../../../src/runtime/runtime.js'
-import type { AcquireReply, ReleaseReply, RenameReply, Renaming } from '../../../src/scripts/lock.js'
+import type { ReleaseReply, RenameReply, Renaming } from '../../../src/scripts/lock.js'
+import type { AcquireReply } from '../../../src/scripts/acquire-reply.js'
 import type { ShortenReply } from '../../../src/scripts/shorten.js'
 
 export type Reply = AcquireReply | ReleaseReply | RenameReply | 'renewed' | ShortenReply | Error

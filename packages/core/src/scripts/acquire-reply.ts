@@ -1,0 +1,84 @@
+import { noteIn, type HoldNote } from './note.js'
+
+/** The reply to an acquire of any kind of lock. */
+export type AcquireReply =
+  /** `token` of a fenced lock; `replicas` that acknowledged it, if they were waited for. */
+  | { readonly kind: 'acquired'; readonly token?: string; readonly replicas?: number }
+  | HeldReply
+  /** A re-entry found nothing to re-enter. */
+  | { readonly kind: 'lost' }
+  /** A later command of this acquisition has already ended what this one belongs to. */
+  | { readonly kind: 'superseded' }
+
+/** Another owner holds the lock. */
+export interface HeldReply {
+  readonly kind: 'held'
+  /** -1: a key without a time to live; -2: the lock is free, but others are ahead in the queue. */
+  readonly ttlMs: number
+  /** '' when the lock is free. */
+  readonly holder: string
+  readonly holds: number
+  /** How many owners hold it, for a lock that several may hold. */
+  readonly owners?: number | undefined
+  /** The holder's note. */
+  readonly note?: HoldNote | undefined
+  /** Redis has this owner in line. */
+  readonly waits?: boolean | undefined
+  /** Until when this owner counts as alive in line, by the clock of Redis, ms. */
+  readonly aliveUntil?: number | undefined
+  /** Place in line, from 1, for kinds of lock that keep one. */
+  readonly place?: number | undefined
+  /** The lock's key is another library's string, and `holder` its text. */
+  readonly isForeign?: true | undefined
+}
+
+const ACQUIRED = { kind: 'acquired' } as const
+
+/** `ScriptCall.granted` of an acquire of any kind of lock. */
+export function granted<R extends { readonly kind: string }>(reply: R, replicas: number): R | undefined {
+  return reply.kind === 'acquired' ? { ...reply, replicas } : undefined
+}
+
+/** Parses a number, or the holder and this owner's place in line. */
+export function parseAcquire(reply: unknown): AcquireReply {
+  if (!Array.isArray(reply)) {
+    return parseAcquired(reply)
+  }
+  const until = Number(reply[3])
+  return until > 0 ? heldReply(reply, until) : heldReply(reply)
+}
+
+/** As `parseAcquire`, for a lock that several owners may hold. */
+export function parseShared(reply: unknown): AcquireReply {
+  if (!Array.isArray(reply)) {
+    return parseAcquired(reply)
+  }
+  return heldReply(reply, undefined, Number(reply[3]))
+}
+
+/** Names every property: spreading an object into another takes longer than all the rest. */
+function heldReply(reply: readonly unknown[], aliveUntil?: number, owners?: number): HeldReply {
+  const [ttlMs, holder, holds, , ...note] = reply
+  return {
+    kind: 'held',
+    ttlMs: Number(ttlMs),
+    holder: String(holder),
+    holds: Number(holds),
+    note: noteIn(note),
+    waits: aliveUntil === undefined ? undefined : true,
+    aliveUntil,
+    owners,
+  }
+}
+
+/** Parses a reply that is a number. */
+export function parseAcquired(reply: unknown): Exclude<AcquireReply, HeldReply> {
+  switch (Number(reply)) {
+    case 1:
+      return ACQUIRED
+    case 2:
+      return { kind: 'lost' }
+    default:
+      return { kind: 'superseded' }
+  }
+}
