@@ -6,7 +6,7 @@ const PACKAGES = new URL('../../packages/', import.meta.url)
 const SCRIPTS = 'core/src/scripts/'
 
 const read = (file) => readFileSync(new URL(file, PACKAGES), 'utf8')
-const isLua = ({ file }) => file.endsWith('.lua')
+export const isLua = ({ file }) => file.endsWith('.lua')
 
 /** The entry of core that alone sends the script; undefined: core itself. */
 const entryOf = ({ file }) => ENTRY_OBJECTS.find((object) => file.startsWith(`${SCRIPTS}${object}/`))
@@ -52,7 +52,9 @@ const replaceIn = (what, text, bug) => (isLua(bug) ? replaceEmbedded : replaceOn
 /** @param {{ file: string, find: string, replace: string }} bug @param {string} text of its module, built or not */
 export const plant = (bug, text) => replaceIn(moduleOf(bug), text, bug)
 
-/** @throws Error what the bug changes is not there, or is there more than once */
-export const requirePlantable = (bug) => {
-  for (const file of [moduleOf(bug), builtModuleOf(bug)]) replaceIn(file, read(file), bug)
-}
+/** The script of a bug in Lua, with its parts and with the bug. */
+export const plantedLua = (bug) => replaceOnce(bug.file, sourceOf(bug), bug)
+
+/** @returns {{ file: string, text: string }[]} what a bug changes, with it */
+export const plantedModules = (bug) =>
+  [moduleOf(bug), builtModuleOf(bug)].map((file) => ({ file, text: replaceIn(file, read(file), bug) }))

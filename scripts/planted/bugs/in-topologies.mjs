@@ -52,7 +52,7 @@ export const BUGS_IN_TOPOLOGIES = {
   'behind Sentinel trust goes on while there is no connection': {
     file: 'core/src/client/open-session.ts',
     find: 'port.onLeft?.(',
-    replace: 'void ((_listener: () => void) => undefined)(',
+    replace: 'void ((_listener) => undefined)(',
     test: 'packages/core/test/redis/sentinel-switch.test.ts',
     only: 'a connection that ends is its first sign',
   },

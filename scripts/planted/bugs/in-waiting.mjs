@@ -34,9 +34,9 @@ export const BUGS_IN_WAITING = {
   },
   'a head that leaves takes the wake-up along': {
     file: LINE,
-    find: 'else if (wasHead) this.tryNext()',
+    find: 'else if (wasHead) this.tryNext() else if (flight',
     replace:
-      "else if (wasHead) { this.flight = undefined; this.stopPause(); this.sleep({ kind: 'refused' }) }",
+      "else if (wasHead) { this.flight = undefined; this.stopPause(); this.sleep({ kind: 'refused' }) } else if (flight",
     test: 'packages/waiter/test/unit/random-mutex.test.ts',
   },
   'a caller that fits into what is left waits behind a head that wants more': {
@@ -55,8 +55,8 @@ export const BUGS_IN_WAITING = {
   },
   'what is left is lost with a caller that passes and leaves before its answer': {
     file: LINE,
-    find: 'else if (flight && !flight.answer) this.tryNext()',
-    replace: '',
+    find: 'else if (flight && !flight.answer) this.tryNext() else if (flight)',
+    replace: 'else if (flight?.answer)',
     test: 'packages/waiter/test/unit/passing.test.ts',
     only: 'leaves before its answer',
   },
