@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { HistoryEvent } from '@holdfast/faults/harness'
-import type { SemaphoreEvent } from '../scenarios/semaphores/events.js'
+import type { SemaphoreEvent, SemaphoreHistory } from '../scenarios/semaphores/events.js'
 import type { World } from './world/world.js'
+
+/** What one process saw. */
+export type SeenByProcess = Pick<SemaphoreHistory, 'add'>
 
 /** What the processes of a world saw: events, owners and virtual times; never messages or stacks. */
 export class Journal {
@@ -14,10 +17,15 @@ export class Journal {
     process: string,
     kind: HistoryEvent['kind'] | SemaphoreEvent['kind'],
     more: Readonly<Record<string, unknown>> = {},
-  ): void {
+  ): number {
     const event = { atMs: this.world.nowMs, process, kind, ...more }
     this.hash.update(JSON.stringify(event))
     this.events.push(event as unknown as HistoryEvent)
+    return event.atMs
+  }
+
+  historyOf(process: string): SeenByProcess {
+    return { add: (kind, more) => this.add(process, kind, more) }
   }
 
   /** Of all that stands in it, and of how many steps it took. Called once, at the end. */

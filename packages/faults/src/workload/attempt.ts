@@ -1,7 +1,11 @@
 import { LockError, type Hold, type LockHold } from '@holdfast/core'
-import type { Mode } from '@holdfast/faults/harness'
-import type { History } from '../run/history-file.js'
+import type { HistoryEvent, Mode } from '@holdfast/faults/harness'
 import { nowMs } from '../run/shared-clock.js'
+
+/** Where one process notes what it saw: a file, or the journal of a simulated world. */
+export interface Recorder {
+  add(kind: HistoryEvent['kind'], more?: Readonly<Record<string, unknown>>): unknown
+}
 
 /** A hold, as the history knows it. */
 export interface Held {
@@ -14,6 +18,20 @@ export interface Held {
   readonly leaseMs?: number
 }
 
+/** Until when its owner may trust a hold, as of `atMs`. */
+export interface TrustNow {
+  readonly atMs: number
+  readonly untilMs: number
+}
+
+/** Looks at a hold, by the clock of the history. */
+export type TrustClock = (hold: Held['hold']) => TrustNow
+
+const sharedClock: TrustClock = (hold) => {
+  const atMs = nowMs()
+  return { atMs, untilMs: atMs + hold.trustedForMs }
+}
+
 export interface AttemptCall {
   readonly lock: string
   readonly attempt: string
@@ -24,12 +42,14 @@ export interface AttemptCall {
 /** One call that wants a lock: its begin and its outcome, in the history. */
 export class Attempt {
   isHeld = false
-  readonly #history: History
+  readonly #history: Recorder
+  readonly #clock: TrustClock
   readonly #where: { readonly lock: string; readonly attempt: string }
   readonly #mode: Mode | undefined
 
-  constructor(history: History, { lock, attempt, mode, deadlineMs }: AttemptCall) {
+  constructor(history: Recorder, { lock, attempt, mode, deadlineMs }: AttemptCall, clock = sharedClock) {
     this.#history = history
+    this.#clock = clock
     this.#where = { lock, attempt }
     this.#mode = mode
     history.add('acquire-begin', { lock, attempt, mode, deadlineMs })
@@ -38,7 +58,7 @@ export class Attempt {
   acquired(hold: Held['hold'], owner = hold.owner): Held {
     this.isHeld = true
     const { lock } = this.#where
-    const trustedUntilMs = nowMs() + hold.trustedForMs
+    const { untilMs: trustedUntilMs } = this.#clock(hold)
     this.#history.add('acquired', { ...this.#where, owner, token: hold.token, trustedUntilMs })
     hold.signal.addEventListener('abort', () => {
       const { reason } = hold.signal.reason as { reason: string }
@@ -64,8 +84,25 @@ export class Attempt {
   }
 }
 
+/**
+ * Notes until when the owner trusts its lock. A process that stood still after it had looked has nothing to say any
+ * more: of a trust that is over, the checker would think that it had been renewed without a gap.
+ *
+ * @returns until when; undefined: it does not trust its lock any more
+ */
+export const trust = (
+  history: Recorder,
+  { hold, lock, owner }: Held,
+  clock = sharedClock,
+): number | undefined => {
+  const { atMs, untilMs } = clock(hold)
+  if (untilMs <= atMs) return undefined
+  history.add('trusted', { atMs, lock, owner, untilMs })
+  return untilMs
+}
+
 /** Gives one level back. */
-export const release = async (history: History, { hold, lock, owner, mode }: Held): Promise<void> => {
+export const release = async (history: Recorder, { hold, lock, owner, mode }: Held): Promise<void> => {
   history.add('release-begin', { lock, owner, mode })
   history.add('released', { lock, owner, outcome: await hold.release() })
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hold, LockClient } from '@holdfast/core'
 import type { Mode } from '@holdfast/faults/harness'
-import { Attempt, release, type Held } from '../../workload/attempt.js'
+import { Attempt, release, trust, type Held } from '../../workload/attempt.js'
 import { kindOf, lockNamed, readWriteNamed, type PlainFace } from '../../workload/lock-kinds.js'
-import { trust, work, type WorkParts } from './work.js'
+import { work, type WorkParts } from './work.js'
 
 const LONGEST_WAIT_MS = 2_500
 /** Of the callers of a read-write lock. */

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LockLostError } from '@holdfast/core'
 import type { History } from '../../run/history-file.js'
 import type { SeededRandom } from '../../run/random.js'
-import { nowMs } from '../../run/shared-clock.js'
-import type { Held } from '../../workload/attempt.js'
+import { trust, type Held } from '../../workload/attempt.js'
 import type { Register } from '../../workload/register.js'
 
 /** How often an owner whose register is guarded writes without a look at its lock. */
@@ -44,19 +43,7 @@ const isTrusted = ({ history }: WorkParts, held: Held): boolean => {
     if (error instanceof LockLostError) return false
     throw error
   }
-  return trust(history, held)
-}
-
-/**
- * Notes until when the owner trusts its lock. A process that stood still after it had looked has nothing to say any
- * more: of a trust that is over, the checker would think that it had been renewed without a gap.
- */
-export const trust = (history: History, { hold, lock, owner }: Held): boolean => {
-  const atMs = nowMs()
-  const { trustedForMs } = hold
-  if (trustedForMs <= 0) return false
-  history.add('trusted', { atMs, lock, owner, untilMs: atMs + trustedForMs })
-  return true
+  return trust(history, held) !== undefined
 }
 
 const write = async ({ history, register }: WorkParts, { hold, lock, owner }: Held): Promise<void> => {

@@ -1,6 +1,7 @@
-import { type Hold, LockLostError, type LockClient } from '@holdfast/core'
+import { type Hold, LockLostError } from '@holdfast/core'
+import { release, type Held } from '../../workload/attempt.js'
 import { lockNamed, readWriteNamed, type PlainFace } from '../../workload/lock-kinds.js'
-import { Attempt, type Held, Impatience, release, type Scene, trust } from './attempt.js'
+import { Impatience, trustWitnessed, WitnessedAttempt, type Scene } from './attempt.js'
 import type { Step, Task } from './plan.js'
 import { SynchronizerSteps } from './synchronizer-steps.js'
 import type { Register } from './register.js'
@@ -11,7 +12,6 @@ const EXTENSION_MS = 600
 const RELEASE_WAIT_MS = 1_000
 
 export interface CallerScene extends Scene {
-  readonly locks: LockClient
   readonly register: Register
   /** The count in Redis follows when the turn ends: nobody is to find it the same at once. */
   readonly localReentry: boolean
@@ -65,7 +65,7 @@ export class Caller {
             try {
               await this.work(step.tasks, held)
             } finally {
-              this.note('release-begin', { lock: held.lock, owner: held.owner })
+              this.scene.history.add('release-begin', { lock: held.lock, owner: held.owner })
               endedMs = runtime.now()
             }
           },
@@ -73,7 +73,7 @@ export class Caller {
         )
         // Later it returns without an answer, and the release goes on: nobody was told of its outcome.
         const outcome = runtime.now() - endedMs < RELEASE_WAIT_MS - 1 ? 'released' : 'error'
-        if (held) this.note('released', { lock: held.lock, owner: held.owner, outcome })
+        if (held) this.scene.history.add('released', { lock: held.lock, owner: held.owner, outcome })
       })
     },
 
@@ -121,7 +121,7 @@ export class Caller {
             try {
               await inner?.release()
             } finally {
-              await release(this.scene, held)
+              await release(this.scene.history, held)
             }
           }
         }),
@@ -150,7 +150,7 @@ export class Caller {
 
   private async readOn(
     step: Step,
-    { writing, hold, attempt }: { writing: Held; hold: Hold; attempt: Attempt },
+    { writing, hold, attempt }: { writing: Held; hold: Hold; attempt: WitnessedAttempt },
   ): Promise<void> {
     // An owner whose write lock was lost meanwhile is a reader like any other. Not one whose write lock is only in
     // doubt, after a restart of Redis: it trusts neither lock then, and both again when it has asked.
@@ -161,12 +161,12 @@ export class Caller {
         await this.work(step.tasks, writing)
       } finally {
         // From here on it trusts for as long as the read lock says.
-        if (isWriter) trust(this.scene, reading)
-        await release(this.scene, writing)
+        if (isWriter) trustWitnessed(this.scene, reading)
+        await release(this.scene.history, writing)
       }
       await this.work(step.tasks, reading)
     } finally {
-      await release(this.scene, reading)
+      await release(this.scene.history, reading)
     }
   }
 
@@ -180,9 +180,9 @@ export class Caller {
   private async attempt(
     { id, lock, mode }: Step,
     deadlineMs: number,
-    go: (attempt: Attempt) => Promise<void>,
-  ): Promise<Attempt> {
-    const attempt = new Attempt(this.scene, { lock, attempt: id, mode, deadlineMs })
+    go: (attempt: WitnessedAttempt) => Promise<void>,
+  ): Promise<WitnessedAttempt> {
+    const attempt = new WitnessedAttempt(this.scene, { lock, attempt: id, mode, deadlineMs })
     try {
       await go(attempt)
     } catch (error) {
@@ -195,7 +195,7 @@ export class Caller {
     try {
       await this.work(tasks, held)
     } finally {
-      await release(this.scene, held)
+      await release(this.scene.history, held)
     }
   }
 
@@ -204,7 +204,7 @@ export class Caller {
     const { hold, lock, owner, mode } = held
     const { token } = hold
     for (const { ms, asks, isCareless } of tasks) {
-      await this.sleep(ms)
+      await this.scene.process.sleep(ms)
       if (token === undefined || !isCareless) {
         if (asks === 'verify') await hold.verify()
         if (asks === 'extend') await hold.extend(EXTENSION_MS)
@@ -222,23 +222,15 @@ export class Caller {
       if (error instanceof LockLostError) return false
       throw error
     }
-    return trust(this.scene, held)
-  }
-
-  private note(kind: 'release-begin' | 'released', more: Readonly<Record<string, unknown>>): void {
-    this.scene.journal.add(this.scene.process.name, kind, more)
+    return trustWitnessed(this.scene, held)
   }
 
   private async begins({ id, pauseMs, atMs }: Step): Promise<void> {
     const { process, begun } = this.scene
     const { world } = process
-    if (atMs === undefined) await this.sleep(pauseMs)
+    if (atMs === undefined) await this.scene.process.sleep(pauseMs)
     else await new Promise<void>((resolve) => world.at(atMs, () => process.wake('timer', resolve)))
     begun.set(id, world.nowMs)
-  }
-
-  private sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => this.scene.process.runtime.setTimer(ms, resolve))
   }
 
   /** I2, as long as nobody has taken the lock away. */

@@ -1,6 +1,7 @@
 import type { World } from '../world/world.js'
 import type { Server } from '../network/server.js'
-import type { Held, Witness } from './attempt.js'
+import type { Held } from '../../workload/attempt.js'
+import type { Witness } from './attempt.js'
 
 /** Somebody trusted its lock for longer than Redis keeps it. */
 export interface Overtrust {

@@ -211,7 +211,8 @@ export class Stage {
       locks.on(event, () => undefined)
     }
     const broke = (error: unknown, lock: string): void => this.broke(error, lock)
-    const scene = { process, journal, witness, locks, register, localReentry, broke, begun: this.begun }
+    const history = journal.historyOf(name)
+    const scene = { process, history, witness, locks, register, localReentry, broke, begun: this.begun }
     return { process, wire, redis, connections, locks, callers: steps.map((each) => new Caller(scene, each)) }
   }
 }

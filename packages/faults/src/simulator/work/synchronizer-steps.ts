@@ -1,29 +1,25 @@
-import { LockError, type LockClient, type Permit } from '@holdfast/core'
+import { LockError, type Permit } from '@holdfast/core'
 import { usesIn, type SemaphoreEvent, type Use } from '../../scenarios/semaphores/events.js'
 import { Impatience, type Scene } from './attempt.js'
 import type { Step } from './plan.js'
 
-export interface SynchronizerScene extends Scene {
-  readonly locks: LockClient
-}
-
 /** What callers do with semaphores and latches. */
 export class SynchronizerSteps {
-  private readonly scene: SynchronizerScene
+  private readonly scene: Scene
 
-  constructor(scene: SynchronizerScene) {
+  constructor(scene: Scene) {
     this.scene = scene
   }
 
   /** Permits without an end, or one that ends: taken, used, and given back. */
   async permits(step: Step): Promise<void> {
     const { id, lock: name, permits = 1, waitMs } = step
-    this.note('take', { name, use: id, permits, waitMs })
+    this.scene.history.add('take', { name, use: id, permits, waitMs })
     // An object: what a callback sets is not seen by the compiler otherwise.
     const state = { isTaken: false }
     const taken = (untilMs?: number): void => {
       state.isTaken = true
-      this.note('taken', { use: id, untilMs })
+      this.scene.history.add('taken', { use: id, untilMs })
     }
     try {
       await (name.startsWith('permits') ? this.ending(step, taken) : this.endless(step, taken))
@@ -31,29 +27,29 @@ export class SynchronizerSteps {
       if (!(error instanceof LockError) && !(error instanceof Impatience)) throw error
       if (state.isTaken) return
       const isRefused = error instanceof LockError && error.code === 'LOCK_TIMEOUT'
-      this.note(isRefused ? 'refused' : 'failed', { use: id })
+      this.scene.history.add(isRefused ? 'refused' : 'failed', { use: id })
     }
   }
 
   async countDown({ lock: latch }: Step): Promise<void> {
-    this.note('count', { latch })
+    this.scene.history.add('count', { latch })
     try {
       await this.scene.locks.getCountDownLatch(latch).countDown()
-      this.note('counted', { latch })
+      this.scene.history.add('counted', { latch })
     } catch (error) {
       if (!(error instanceof LockError)) throw error
-      this.note('count-failed', { latch })
+      this.scene.history.add('count-failed', { latch })
     }
   }
 
   async await({ lock: latch, waitMs }: Step): Promise<void> {
-    this.note('await', { latch, waitMs })
+    this.scene.history.add('await', { latch, waitMs })
     try {
       const isOpen = await this.scene.locks.getCountDownLatch(latch).await({ waitMs })
-      this.note(isOpen ? 'passed' : 'closed', { latch })
+      this.scene.history.add(isOpen ? 'passed' : 'closed', { latch })
     } catch (error) {
       if (!(error instanceof LockError)) throw error
-      this.note('await-failed', { latch })
+      this.scene.history.add('await-failed', { latch })
     }
   }
 
@@ -64,7 +60,7 @@ export class SynchronizerSteps {
     const semaphore = this.scene.locks.getSemaphore(lock)
     await this.unlessImpatient(abortMs, (signal) => semaphore.acquire({ permits, waitMs, signal }))
     taken()
-    for (const { ms } of tasks) await this.sleep(ms)
+    for (const { ms } of tasks) await this.scene.process.sleep(ms)
     await this.giveBack(id, () => semaphore.release(permits))
   }
 
@@ -77,9 +73,9 @@ export class SynchronizerSteps {
       semaphore.acquirePermit({ waitMs, signal, ...terms }),
     )
     taken(world.nowMs + permit.trustedForMs)
-    permit.signal.addEventListener('abort', () => this.note('lost', { use: id }))
+    permit.signal.addEventListener('abort', () => this.scene.history.add('lost', { use: id }))
     for (const { ms, asks } of tasks) {
-      await this.sleep(ms)
+      await this.scene.process.sleep(ms)
       if (asks === 'extend' && leaseMs !== undefined) await permit.updateLease(leaseMs)
       if (!this.trusts(id, permit)) break
     }
@@ -88,17 +84,17 @@ export class SynchronizerSteps {
 
   private trusts(use: string, { trustedForMs }: Permit): boolean {
     if (trustedForMs <= 0) return false
-    this.note('trusted', { use, untilMs: this.scene.process.world.nowMs + trustedForMs })
+    this.scene.history.add('trusted', { use, untilMs: this.scene.process.world.nowMs + trustedForMs })
     return true
   }
 
   private async giveBack(use: string, give: () => Promise<unknown>): Promise<void> {
-    this.note('give', { use })
+    this.scene.history.add('give', { use })
     try {
-      this.note('given', { use, outcome: String(await give()) })
+      this.scene.history.add('given', { use, outcome: String(await give()) })
     } catch (error) {
       if (!(error instanceof LockError)) throw error
-      this.note('given', { use, outcome: error.code })
+      this.scene.history.add('given', { use, outcome: error.code })
     }
   }
 
@@ -116,14 +112,6 @@ export class SynchronizerSteps {
     } finally {
       timer.cancel()
     }
-  }
-
-  private note(kind: SemaphoreEvent['kind'], more: Readonly<Record<string, unknown>>): void {
-    this.scene.journal.add(this.scene.process.name, kind, more)
-  }
-
-  private sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => this.scene.process.runtime.setTimer(ms, resolve))
   }
 }
 

@@ -41,8 +41,11 @@ export class Process {
   }
 
   /** How long the world takes for what this process takes for so many ms. */
-  toWorldMs(ms: number): number {
-    return ms / this.rate
+  readonly toWorldMs = (ms: number): number => ms / this.rate
+
+  /** By a timer of its own. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.runtime.setTimer(ms, resolve))
   }
 
   /** Runs at once what a timer or a connection has for it; when it stands still, afterwards; when it is dead, never. */
