@@ -34,8 +34,8 @@ export const BUGS_IN_TRAVELLING = {
   },
   'an adopted fenced lock keeps the token that it had': {
     file: 'core/src/scripts/travel/adopt.lua',
-    find: "local token = KEYS[4] and mine and redis.call('get', KEYS[4])",
-    replace: "local token = KEYS[4] and redis.call('get', KEYS[4])",
+    find: "local token = hasOne and redis.call('get', counter)",
+    replace: "local token = redis.call('get', counter)",
     test: TRAVEL,
     only: 'gets a larger token',
   },

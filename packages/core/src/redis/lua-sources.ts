@@ -686,28 +686,37 @@ local answer = acquireLock({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)
 if answer ~= 1 then
 return answer
 end
-local token = mine and redis.call('get', KEYS[4])
-if not token then
-local counted = redis.pcall('incr', KEYS[4])
-if type(counted) == 'table' or counted < 1 then
+-- insert fenced-lock/assign-token
+local token, failure = assignToken(KEYS[4], mine, ARGV[8], ARGV[9])
+if failure then
 redis.call('del', KEYS[1], KEYS[3])
-local failure = type(counted) == 'table' and counted.err or 'WRONGTYPE A token is never negative'
-return redis.error_reply(failure .. ' (key "' .. KEYS[4] .. '")')
+return failure
 end
-token = redis.call('get', KEYS[4])
-if ARGV[8] == 'time' then
+return { token }
+`,
+  'fenced-lock/assign-token.part': `local function assignToken(counter, hasOne, source, ttl)
+local token = hasOne and redis.call('get', counter)
+if not token then
+local counted = redis.pcall('incr', counter)
+if type(counted) == 'table' or counted < 1 then
+local failure = type(counted) == 'table' and counted.err or 'WRONGTYPE A token is never negative'
+return nil, redis.error_reply(failure .. ' (key "' .. counter .. '")')
+end
+token = redis.call('get', counter)
+if source == 'time' then
 local time = redis.call('time')
 local now = time[1] .. string.format('%06d', time[2])
 if #now > #token or (#now == #token and now > token) then
-redis.call('set', KEYS[4], now)
+redis.call('set', counter, now)
 token = now
 end
 end
 end
-if ARGV[9] ~= '0' then
-redis.call('pexpire', KEYS[4], ARGV[9])
+if ttl ~= '0' then
+redis.call('pexpire', counter, ttl)
 end
-return { token }
+return token
+end
 `,
   'fenced-lock/get-token': `-- insert touch
 touch(KEYS[1])

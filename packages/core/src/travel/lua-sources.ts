@@ -52,25 +52,35 @@ if not mine and redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
 local holder = redis.call('hgetall', KEYS[1])
 return { redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0 }
 end
-local token = KEYS[4] and mine and redis.call('get', KEYS[4])
-if KEYS[4] and not token then
-local counted = redis.pcall('incr', KEYS[4])
+local function assignToken(counter, hasOne, source, ttl)
+local token = hasOne and redis.call('get', counter)
+if not token then
+local counted = redis.pcall('incr', counter)
 if type(counted) == 'table' or counted < 1 then
 local failure = type(counted) == 'table' and counted.err or 'WRONGTYPE A token is never negative'
-return redis.error_reply(failure .. ' (key "' .. KEYS[4] .. '")')
+return nil, redis.error_reply(failure .. ' (key "' .. counter .. '")')
 end
-token = redis.call('get', KEYS[4])
-if ARGV[8] == 'time' then
+token = redis.call('get', counter)
+if source == 'time' then
 local time = redis.call('time')
 local now = time[1] .. string.format('%06d', time[2])
 if #now > #token or (#now == #token and now > token) then
-redis.call('set', KEYS[4], now)
+redis.call('set', counter, now)
 token = now
 end
 end
 end
-if KEYS[4] and ARGV[9] ~= '0' then
-redis.call('pexpire', KEYS[4], ARGV[9])
+if ttl ~= '0' then
+redis.call('pexpire', counter, ttl)
+end
+return token
+end
+local token, failure
+if KEYS[4] then
+token, failure = assignToken(KEYS[4], mine, ARGV[8], ARGV[9])
+end
+if failure then
+return failure
 end
 redis.call('hset', KEYS[1], ARGV[1], 1)
 redis.call('hdel', KEYS[1], ARGV[2])

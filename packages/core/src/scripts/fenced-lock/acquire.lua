@@ -14,28 +14,11 @@ if answer ~= 1 then
   return answer
 end
 
-local token = mine and redis.call('get', KEYS[4])
-if not token then
-  -- Only now, when the lock is taken: a refused caller must not count, and HSET is what fails without memory.
-  local counted = redis.pcall('incr', KEYS[4])
-  if type(counted) == 'table' or counted < 1 then
-    -- Something that is no counter: a lock without a token would be half an acquisition.
-    redis.call('del', KEYS[1], KEYS[3])
-    local failure = type(counted) == 'table' and counted.err or 'WRONGTYPE A token is never negative'
-    return redis.error_reply(failure .. ' (key "' .. KEYS[4] .. '")')
-  end
-  -- Read again: Lua's numbers are exact up to 2^53 only. For the same reason tokens are compared as text.
-  token = redis.call('get', KEYS[4])
-  if ARGV[8] == 'time' then
-    local time = redis.call('time')
-    local now = time[1] .. string.format('%06d', time[2])
-    if #now > #token or (#now == #token and now > token) then
-      redis.call('set', KEYS[4], now)
-      token = now
-    end
-  end
-end
-if ARGV[9] ~= '0' then
-  redis.call('pexpire', KEYS[4], ARGV[9])
+-- insert fenced-lock/assign-token
+-- Only now, when the lock is taken: a refused caller must not count, and HSET is what fails without memory.
+local token, failure = assignToken(KEYS[4], mine, ARGV[8], ARGV[9])
+if failure then
+  redis.call('del', KEYS[1], KEYS[3])
+  return failure
 end
 return { token }

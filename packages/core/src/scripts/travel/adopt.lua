@@ -21,27 +21,14 @@ if not mine and redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
   return { redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0 }
 end
 
+-- insert fenced-lock/assign-token
 -- Counted before anything is renamed: without a number it would be half an adoption.
-local token = KEYS[4] and mine and redis.call('get', KEYS[4])
-if KEYS[4] and not token then
-  local counted = redis.pcall('incr', KEYS[4])
-  if type(counted) == 'table' or counted < 1 then
-    local failure = type(counted) == 'table' and counted.err or 'WRONGTYPE A token is never negative'
-    return redis.error_reply(failure .. ' (key "' .. KEYS[4] .. '")')
-  end
-  -- Read again, and compared as text: Lua's numbers are exact up to 2^53 only.
-  token = redis.call('get', KEYS[4])
-  if ARGV[8] == 'time' then
-    local time = redis.call('time')
-    local now = time[1] .. string.format('%06d', time[2])
-    if #now > #token or (#now == #token and now > token) then
-      redis.call('set', KEYS[4], now)
-      token = now
-    end
-  end
+local token, failure
+if KEYS[4] then
+  token, failure = assignToken(KEYS[4], mine, ARGV[8], ARGV[9])
 end
-if KEYS[4] and ARGV[9] ~= '0' then
-  redis.call('pexpire', KEYS[4], ARGV[9])
+if failure then
+  return failure
 end
 
 redis.call('hset', KEYS[1], ARGV[1], 1)
