@@ -1,11 +1,11 @@
 // Writes packages/core/src/redis/lua-sources.ts from the .lua files in packages/core/src/scripts, so that neither a bundler
 // nor a published package has to find files at run time. Each text is there once; `compose-lua.ts` puts the scripts
-// together. Scripts that one entry alone sends are in a file of that entry, with their parts: who does not use the entry
-// does not load them. `--check` only compares, for CI and a test.
+// together. Scripts and parts that one entry alone sends are in a file of that entry: who does not use the entry does not
+// load them. `--check` only compares, for CI and a test.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ENTRY_OBJECTS, embeddable, usedBy, withParts } from './lua-parts.mjs'
+import { ENTRY_OBJECTS, embeddable, usedBy } from './lua-parts.mjs'
 
 const folder = fileURLToPath(new URL('../packages/core/src/scripts/', import.meta.url))
 const target = (room) =>
@@ -25,10 +25,16 @@ const texts = new Map(
   names.map((name) => [name, embeddable(readFileSync(join(folder, `${name}.lua`), 'utf8'))]),
 )
 
+/** The entry that alone sends a text; undefined: core itself. */
+const entryOf = (name) => ENTRY_OBJECTS.find((object) => name.startsWith(`${object}/`))
+
 const checkUses = (name, around = []) => {
   const path = [...around, name]
   if (!texts.has(name)) throw new Error(`there is no Lua file ${path.join(' > ')}`)
   if (around.includes(name)) throw new Error(`Lua scripts include each other: ${path.join(' > ')}`)
+  const owner = entryOf(name)
+  if (owner !== undefined && owner !== entryOf(path[0]))
+    throw new Error(`${path[0]} is sent without the entry ${owner}: ${path.join(' > ')}`)
   for (const other of usedBy(texts.get(name))) checkUses(other, path)
 }
 for (const name of names) checkUses(name)
@@ -49,33 +55,39 @@ for (const [line] of texts.get('batch').matchAll(/^-- transitions .*\n/gm)) {
 const literal = (text) =>
   '`' + text.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${') + '`'
 const GENERATED = '// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.\n'
-const isOf = (object, name) => name.startsWith(`${object}/`)
-const isOfEntry = (name) => ENTRY_OBJECTS.some((object) => isOf(object, name))
+const textsOf = (entry) =>
+  [...texts]
+    .filter(([name]) => entryOf(name) === entry)
+    .map(([name, lua]) => `  '${name}': ${literal(lua)},\n`)
+    .join('')
 
-const entries = [...texts]
-  .filter(([name]) => !isOfEntry(name))
-  .map(([name, lua]) => `  '${name}': ${literal(lua)},`)
 const inBatches = usedBy(texts.get('batch')).map((name) => `'${name}'`)
 const generated = new Map([
   [
     target('redis'),
     `${GENERATED}import { composed } from './compose-lua.js'
 
-export const luaSources = composed({
-${entries.join('\n')}
-})
+export const luaTexts = {
+${textsOf(undefined)}}
+
+export const luaSources = composed(luaTexts)
 
 export const inBatches: readonly string[] = [${inBatches.join(', ')}]
 `,
   ],
 ])
-for (const object of ENTRY_OBJECTS) {
-  const scripts = names.filter((name) => isOf(object, name) && !name.endsWith('.part'))
-  const whole = scripts.map((name) => {
-    const lua = withParts(texts.get(name), (part) => texts.get(part))
-    return `  '${name}': ${literal(`-- Holdfast: ${name}\n${lua}`)},`
-  })
-  generated.set(target(object), `${GENERATED}export const ${object}Sources = {\n${whole.join('\n')}\n}\n`)
+for (const entry of ENTRY_OBJECTS) {
+  generated.set(
+    target(entry),
+    `${GENERATED}import { composed } from '../redis/compose-lua.js'
+import { luaTexts } from '../redis/lua-sources.js'
+
+const ${entry}Texts = {
+${textsOf(entry)}}
+
+export const ${entry}Sources = composed(${entry}Texts, luaTexts)
+`,
+  )
 }
 
 for (const [file, text] of generated) {

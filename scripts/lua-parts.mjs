@@ -18,7 +18,7 @@ export const usedBy = (lua) =>
   )
 
 /**
- * A script with the parts that it inserts, each once.
+ * A script with the parts that it inserts, each once: what `compose-lua.ts` makes of it when it is first sent.
  *
  * @param {string} lua
  * @param {(name: string) => string} textOf the text of `<name>.lua`

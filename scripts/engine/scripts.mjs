@@ -11,13 +11,11 @@ const modules = await Promise.all(
     .filter((file) => file.endsWith(FILE))
     .map((file) => import(new URL(file, `file://${BUILD}`).href)),
 )
-const isSources = (value) =>
-  typeof value === 'object' &&
-  !Array.isArray(value) &&
-  Object.values(value).every((each) => typeof each === 'string')
+const sourcesIn = (module) =>
+  Object.entries(module).flatMap(([name, value]) => (name.endsWith('Sources') ? [value] : []))
 
 /** All scripts of Holdfast, by name. @type {Record<string, string>} */
-export const SCRIPTS = Object.assign({}, ...modules.flatMap((each) => Object.values(each).filter(isSources)))
+export const SCRIPTS = Object.assign({}, ...modules.flatMap(sourcesIn))
 
 /** By name what EVALSHA knows them by. @type {Record<string, string>} */
 export const DIGESTS = Object.fromEntries(

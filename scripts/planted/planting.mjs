@@ -37,11 +37,11 @@ const replaceOnce = (what, text, bug) => {
 const sourceOf = ({ file }) => withParts(read(file), (name) => read(`${SCRIPTS}${name}.lua`))
 
 /**
- * A script of core is embedded once, apart from its parts; that of an entry with them. One with a bug takes its own parts along: the bug may be in one,
- * and is to be in this script alone, and in what includes it.
+ * A script is embedded apart from its parts. One with a bug takes them along: the bug may be in one, and is to be in this
+ * script alone, and in what includes it.
  */
 const replaceEmbedded = (what, text, bug) => {
-  const present = embeddable(entryOf(bug) === undefined ? read(bug.file) : sourceOf(bug))
+  const present = embeddable(read(bug.file))
   if (!text.includes(present)) throw new Error(`${what} has no ${bug.file}: build first`)
   const planted = replaceOnce(bug.file, embeddable(sourceOf(bug)), bug)
   return text.replace(present, () => planted)

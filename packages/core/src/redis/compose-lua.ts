@@ -3,6 +3,7 @@ type ScriptName<N extends string> = Exclude<N, `${string}.part`>
 
 /**
  * The scripts among these texts, each composed on first use: a process sends few of them.
+ * `others` are texts that they may take in besides their own: an entry has those of core.
  *
  * `-- insert NAME` is replaced by the text of NAME.part: local functions that several scripts share. `-- include
  * NAME` is replaced by a local function of KEYS and ARGV that runs the script of that name (`lock/acquire` becomes
@@ -13,10 +14,12 @@ type ScriptName<N extends string> = Exclude<N, `${string}.part`>
  * they use; `-- shared` by the parts that several such tables use. So each part occurs once.
  */
 export function composed<N extends string>(
-  texts: Readonly<Record<N, string>>,
+  own: Readonly<Record<N, string>>,
+  others: Texts = {},
 ): Readonly<Record<ScriptName<N>, string>> {
+  const texts: Texts = { ...others, ...own }
   const scripts = {} as Record<ScriptName<N>, string>
-  for (const name of Object.keys(texts)) {
+  for (const name of Object.keys(own)) {
     if (!name.endsWith('.part')) {
       // Names the script for operators who look at Redis (MONITOR, SLOWLOG).
       Object.defineProperty(scripts, name, {

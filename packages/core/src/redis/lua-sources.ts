@@ -1,7 +1,7 @@
 // Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
 import { composed } from './compose-lua.js'
 
-export const luaSources = composed({
+export const luaTexts = {
   'batch': `-- shared
 local function transitionsOf(object)
 if object == 'fair-lock' then
@@ -1689,6 +1689,8 @@ endWithin(KEYS[1], math.max(lease, longestOfReaders(KEYS[1], KEYS[3], ARGV[6])))
 end
 return 1
 `,
-})
+}
+
+export const luaSources = composed(luaTexts)
 
 export const inBatches: readonly string[] = ['fair-lock/acquire', 'fair-lock/release', 'fair-lock/heartbeat', 'fair-lock/rename', 'read-lock/acquire', 'read-lock/release', 'write-lock/acquire', 'write-lock/release', 'lock/acquire', 'fenced-lock/acquire', 'lock/release', 'lock/rename']

@@ -1,38 +1,10 @@
 // Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
-export const scheduleSources = {
-  'schedule/begin': `-- Holdfast: schedule/begin
-local function touch(key)
-redis.call('hdel', key, '')
-end
-local function ticksAt(key)
-local ticks = {}
-local kept = redis.call('hgetall', key)
-for i = 1, #kept, 2 do
-ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
-end
-return ticks
-end
-local function clock()
-local time = redis.call('time')
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function asText(number)
-return string.format('%.0f', number)
-end
-local function isTooFarAhead(tick, now)
-return tick > now + 3600000
-end
-local function note(key, tick, entry, limits)
-redis.call('hset', key, asText(tick), cjson.encode(entry))
-redis.call('pexpire', key, limits.ttl)
-if redis.call('hlen', key) > tonumber(limits.most) then
-local oldest = tick
-for _, field in ipairs(redis.call('hkeys', key)) do
-oldest = math.min(oldest, tonumber(field))
-end
-redis.call('hdel', key, asText(oldest))
-end
-end
+import { composed } from '../redis/compose-lua.js'
+import { luaTexts } from '../redis/lua-sources.js'
+
+const scheduleTexts = {
+  'schedule/begin': `-- insert touch
+-- insert schedule/ticks
 local owner, limits = ARGV[1], { ttl = ARGV[4], most = ARGV[5] }
 if redis.call('hexists', KEYS[1], owner) == 0 then
 touch(KEYS[2])
@@ -84,39 +56,8 @@ end
 end
 return answer
 `,
-  'schedule/finish': `-- Holdfast: schedule/finish
-local function touch(key)
-redis.call('hdel', key, '')
-end
-local function ticksAt(key)
-local ticks = {}
-local kept = redis.call('hgetall', key)
-for i = 1, #kept, 2 do
-ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
-end
-return ticks
-end
-local function clock()
-local time = redis.call('time')
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
-local function asText(number)
-return string.format('%.0f', number)
-end
-local function isTooFarAhead(tick, now)
-return tick > now + 3600000
-end
-local function note(key, tick, entry, limits)
-redis.call('hset', key, asText(tick), cjson.encode(entry))
-redis.call('pexpire', key, limits.ttl)
-if redis.call('hlen', key) > tonumber(limits.most) then
-local oldest = tick
-for _, field in ipairs(redis.call('hkeys', key)) do
-oldest = math.min(oldest, tonumber(field))
-end
-redis.call('hdel', key, asText(oldest))
-end
-end
+  'schedule/finish': `-- insert touch
+-- insert schedule/ticks
 touch(KEYS[2])
 local isLost = ARGV[2] == 'done' and redis.call('hexists', KEYS[1], ARGV[1]) == 0
 for tick, entry in pairs(ticksAt(KEYS[2])) do
@@ -132,11 +73,22 @@ end
 end
 return 0
 `,
-  'schedule/miss': `-- Holdfast: schedule/miss
-local function touch(key)
-redis.call('hdel', key, '')
+  'schedule/miss': `-- insert touch
+-- insert schedule/ticks
+touch(KEYS[1])
+local now = clock()
+if redis.call('hexists', KEYS[1], ARGV[1]) == 1 or isTooFarAhead(tonumber(ARGV[1]), now) then
+return 0
 end
-local function ticksAt(key)
+local entry = { state = 'missed', from = asText(now) }
+note(KEYS[1], tonumber(ARGV[1]), entry, { ttl = ARGV[2], most = ARGV[3] })
+return 1
+`,
+  'schedule/read': `-- insert touch
+touch(KEYS[2])
+return { redis.call('hkeys', KEYS[1]), redis.call('hgetall', KEYS[2]) }
+`,
+  'schedule/ticks.part': `local function ticksAt(key)
 local ticks = {}
 local kept = redis.call('hgetall', key)
 for i = 1, #kept, 2 do
@@ -144,10 +96,7 @@ ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
 end
 return ticks
 end
-local function clock()
-local time = redis.call('time')
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-end
+-- insert clock
 local function asText(number)
 return string.format('%.0f', number)
 end
@@ -165,20 +114,7 @@ end
 redis.call('hdel', key, asText(oldest))
 end
 end
-touch(KEYS[1])
-local now = clock()
-if redis.call('hexists', KEYS[1], ARGV[1]) == 1 or isTooFarAhead(tonumber(ARGV[1]), now) then
-return 0
-end
-local entry = { state = 'missed', from = asText(now) }
-note(KEYS[1], tonumber(ARGV[1]), entry, { ttl = ARGV[2], most = ARGV[3] })
-return 1
-`,
-  'schedule/read': `-- Holdfast: schedule/read
-local function touch(key)
-redis.call('hdel', key, '')
-end
-touch(KEYS[2])
-return { redis.call('hkeys', KEYS[1]), redis.call('hgetall', KEYS[2]) }
 `,
 }
+
+export const scheduleSources = composed(scheduleTexts, luaTexts)

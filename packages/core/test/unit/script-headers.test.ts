@@ -4,9 +4,16 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inBatches, luaSources } from '../../src/redis/lua-sources.js'
+import { allLuaSources } from '../redis/support/all-lua-sources.js'
 
 const src = fileURLToPath(new URL('../../src/', import.meta.url))
 const embedLua = fileURLToPath(new URL('../../../../scripts/embed-lua.mjs', import.meta.url))
+const luaParts = fileURLToPath(new URL('../../../../scripts/lua-parts.mjs', import.meta.url))
+const { ENTRY_OBJECTS, embeddable, withParts } = (await import(luaParts)) as {
+  ENTRY_OBJECTS: readonly string[]
+  embeddable: (lua: string) => string
+  withParts: (lua: string, textOf: (name: string) => string) => string
+}
 const files = readdirSync(src, { recursive: true }).map(String)
 const parts = files.filter((file) => file.endsWith('.part.lua'))
 const scripts = files.filter((file) => file.endsWith('.lua') && !parts.includes(file))
@@ -95,7 +102,8 @@ function codeOf(lua: string): string {
 /** Both modes of a read-write lock are one object. What one entry alone sends stands in that entry. */
 function moduleOf(script: string): string {
   const own = `${dirname(script).replace(/(read|write)-lock$/, 'read-write-lock')}.ts`
-  return own.replace(/^scripts\/(schedule|travel)\.ts$/, '$1/scripts.ts')
+  const entry = ENTRY_OBJECTS.find((object) => own === `scripts/${object}.ts`)
+  return entry === undefined ? own : `${entry}/scripts.ts`
 }
 
 describe.each(scripts)('%s', (file) => {
@@ -222,6 +230,20 @@ describe('scripts and sources', () => {
     const transitions = [...luaSources.batch.matchAll(/^\['([\w/-]+)'\] = \w+,$/gm)].map(([, name]) => name!)
     expect(transitions.sort()).toEqual([...inBatches].sort())
     expect(transitions.sort()).toEqual([...inBatch].filter((name) => !name.endsWith('.part')).sort())
+  })
+
+  const textOf = (name: string): string => embeddable(read(`scripts/${name}.lua`))
+  const insertOnly = Object.entries(allLuaSources).filter(
+    ([name]) => !/^ *-- (include|transitions) /m.test(textOf(name)),
+  )
+
+  it.each(insertOnly)('%s is sent as its file says, with its parts each once', (name, sent) => {
+    expect(sent).toBe(`-- Holdfast: ${name}\n${withParts(textOf(name), textOf)}`)
+  })
+
+  it('every script is sent by core or by one entry', () => {
+    const files = scripts.map((file) => file.replace(/^scripts\/(.*)\.lua$/, '$1'))
+    expect(Object.keys(allLuaSources).sort()).toEqual(files.sort())
   })
 
   it('lua-sources.ts equals the .lua files', () => {
