@@ -1,17 +1,15 @@
 import { isEndOfRedirections } from '../failures.js'
 import type { PublishCommand } from '../announcement.js'
-import { ClusterMessages } from '../cluster/messages.js'
-import { ClusterPrimaries } from '../cluster/primaries.js'
-import { PublishChoice } from '../cluster/publish-choice.js'
+import type { ClusterMessages } from '../cluster/messages.js'
+import { ClusterObserver } from '../cluster/observer.js'
 import { nodeKey, primaryAt, type IoredisCluster, type IoredisNode } from './cluster.js'
 import { IoredisClusterView } from './cluster-view.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
 import { IoredisAcknowledged } from './acknowledged.js'
 import type { KeyScan } from '../key-scan.js'
-import { Listeners } from '../listeners.js'
 import type { PortOptions } from '../port-options.js'
-import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
+import type { AcknowledgedConnection, ConnectionState, RedisPort } from '../redis-port.js'
 
 /** RedisPort over an ioredis Cluster, which follows MOVED and ASK; the rest is done here. */
 export class IoredisClusterPort implements RedisPort {
@@ -19,43 +17,32 @@ export class IoredisClusterPort implements RedisPort {
   readonly advice = ''
   readonly keyPrefix: string
   readonly messages: ClusterMessages
+  readonly onStateChange: RedisPort['onStateChange']
+  readonly onPrimary: RedisPort['onPrimary']
   private readonly sender: Sender
   private readonly view: IoredisClusterView
-  private readonly choice: PublishChoice
-  private readonly acknowledged = new IoredisAcknowledged(() => this.primaries.lookAround())
-  private readonly listeners = new Listeners()
-  private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
-  private readonly primaries: ClusterPrimaries
+  private readonly observer: ClusterObserver
+  private readonly acknowledged = new IoredisAcknowledged(() => this.observer.lookAround())
   private readonly troubles: ConnectionTrouble
   private readonly nodes = new Map<IoredisNode, () => void>()
 
   constructor(
     private readonly cluster: IoredisCluster,
-    { shardedPubSub, background }: PortOptions,
+    options: PortOptions,
   ) {
     this.keyPrefix = cluster.options.keyPrefix ?? ''
     this.sender = plainSender(cluster)
     this.view = new IoredisClusterView(cluster)
-    this.choice = new PublishChoice({
-      runtime: background,
-      shardedPubSub,
-      ask: () => cluster.nodes('master')[0]?.pubsub('SHARDNUMSUB') ?? null,
-      isErrorReply: isReplyError,
-      onChosen: () => {
-        this.messages.follow()
-        this.listeners.tell()
-      },
-    })
-    this.messages = new ClusterMessages({
+    this.observer = new ClusterObserver({
       cluster: this.view,
-      runtime: background,
-      publishCommand: () => this.choice.command,
+      options,
+      askForSharded: () => cluster.nodes('master')[0]?.pubsub('SHARDNUMSUB') ?? null,
       isErrorReply: isReplyError,
     })
-    this.primaries = new ClusterPrimaries(background, this.view, isReplyError, (verdict) =>
-      this.primaryListeners.tell(verdict),
-    )
-    this.troubles = new ConnectionTrouble(cluster, 'ioredis', () => this.listeners.tell())
+    this.messages = this.observer.messages
+    this.onStateChange = this.observer.onStateChange
+    this.onPrimary = this.observer.onPrimary
+    this.troubles = new ConnectionTrouble(cluster, 'ioredis', () => this.observer.tellState())
     cluster.on('+node', this.onNode)
     cluster.on('-node', this.onNodeGone)
     cluster.on('close', this.onBreak)
@@ -66,7 +53,7 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   get publishCommand(): PublishCommand | null {
-    return this.choice.command
+    return this.observer.publishCommand
   }
 
   get trouble(): Error | undefined {
@@ -85,20 +72,12 @@ export class IoredisClusterPort implements RedisPort {
     return status === 'end' ? 'ended' : 'connecting'
   }
 
-  onStateChange(listener: () => void): () => void {
-    return this.listeners.add(listener)
-  }
-
   readonly slotOf = (key: string): number => this.view.slotOf(key)
-
-  onPrimary(listener: PrimaryListener): () => void {
-    return this.primaryListeners.add(listener)
-  }
 
   acknowledgedAt(key: string, place?: string): AcknowledgedConnection | null {
     const node = primaryAt(this.cluster, place ?? this.view.ownerOf(this.slotOf(key)))
     if (!node) {
-      this.primaries.lookAround()
+      this.observer.lookAround()
     }
     return node ? this.acknowledged.at(nodeKey(node), node) : null
   }
@@ -112,7 +91,7 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   unanswered(): void {
-    this.primaries.lookAround()
+    this.observer.lookAround()
   }
 
   /** Of one of the primaries. */
@@ -130,7 +109,6 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   async close(): Promise<void> {
-    this.choice.close()
     this.cluster.off('+node', this.onNode)
     this.cluster.off('-node', this.onNodeGone)
     this.cluster.off('close', this.onBreak)
@@ -138,22 +116,19 @@ export class IoredisClusterPort implements RedisPort {
     this.cluster.off('end', this.onChange)
     this.nodes.forEach((forget) => forget())
     this.troubles.close()
-    this.primaries.close()
-    this.listeners.clear()
-    this.primaryListeners.clear()
-    await this.messages.close()
+    await this.observer.close()
     await this.acknowledged.close()
   }
 
   private readonly onChange = (): void => {
     if (this.cluster.status === 'ready') {
-      void this.choice.decide()
+      this.observer.connected()
     }
-    this.listeners.tell()
+    this.observer.tellState()
   }
 
   private readonly onNode = (node: IoredisNode): void => {
-    const onReady = (): void => this.primaries.ask(nodeKey(node), (section) => node.info(section))
+    const onReady = (): void => this.observer.nodeReady(nodeKey(node), (section) => node.info(section))
     node.on('close', this.onBreak)
     node.on('ready', onReady)
     this.nodes.set(node, () => {
@@ -168,13 +143,13 @@ export class IoredisClusterPort implements RedisPort {
 
   private readonly onNodeGone = (node: IoredisNode): void => {
     this.nodes.get(node)?.()
-    this.primaries.lookAround()
+    this.observer.lookAround()
     this.onBreak()
   }
 
   /** ioredis resends commands in flight to the slot's current primary; the first copy may have run. */
   private readonly onBreak = (): void => {
     this.connectionEpoch += 1
-    this.listeners.tell()
+    this.observer.tellState()
   }
 }

@@ -1,13 +1,11 @@
 import { errorMonitor } from 'node:events'
 import { isNativeError } from 'node:util/types'
 import type { PublishCommand } from '../announcement.js'
-import { ClusterMessages } from '../cluster/messages.js'
-import { ClusterPrimaries } from '../cluster/primaries.js'
-import { PublishChoice } from '../cluster/publish-choice.js'
+import type { ClusterMessages } from '../cluster/messages.js'
+import { ClusterObserver } from '../cluster/observer.js'
 import { scanArguments, type KeyScan } from '../key-scan.js'
-import { Listeners } from '../listeners.js'
 import type { PortOptions } from '../port-options.js'
-import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
+import type { AcknowledgedConnection, ConnectionState, RedisPort } from '../redis-port.js'
 import { NodeRedisAcknowledged } from './acknowledged.js'
 import { isNodeRedisReply, NEVER_OPENED, PLAIN } from './client.js'
 import { NodeRedisClusterNodes } from './cluster-nodes.js'
@@ -34,45 +32,36 @@ export class NodeRedisClusterPort implements RedisPort {
   readonly isUnreferenced = true
   readonly keyPrefix: string
   readonly messages: ClusterMessages
+  readonly onStateChange: RedisPort['onStateChange']
+  readonly onPrimary: RedisPort['onPrimary']
   trouble: Error | undefined
   private readonly nodes: NodeRedisClusterNodes
-  private readonly choice: PublishChoice
-  private readonly primaries: ClusterPrimaries
-  private readonly acknowledged = new NodeRedisAcknowledged(() => this.primaries.lookAround())
-  private readonly listeners = new Listeners()
-  private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
+  private readonly observer: ClusterObserver
+  private readonly acknowledged = new NodeRedisAcknowledged(() => this.observer.lookAround())
   /** Commands whose node is not connected, in the order in which they were sent. */
   private delayed: Delayed[] = []
   private wasOpen: boolean
 
   constructor(
     private readonly cluster: NodeRedisCluster,
-    { shardedPubSub, background }: PortOptions,
+    options: PortOptions,
   ) {
     this.keyPrefix = keyPrefixOf(cluster)
     this.wasOpen = cluster.isOpen
-    const isErrorReply = isNodeRedisReply
-    this.nodes = new NodeRedisClusterNodes(cluster, background, { ready: this.onNode, broke: this.onBreak })
-    this.choice = new PublishChoice({
-      runtime: background,
-      shardedPubSub,
-      ask: () => this.nodes.readyFor(null)?.carrier.sendCommand(['PUBSUB', 'SHARDNUMSUB'], PLAIN) ?? null,
-      isErrorReply,
-      onChosen: () => {
-        this.messages.follow()
-        this.listeners.tell()
-      },
+    this.nodes = new NodeRedisClusterNodes(cluster, options.background, {
+      ready: this.onNode,
+      broke: this.onBreak,
     })
-    const publishCommand = (): PublishCommand | null => this.choice.command
-    this.messages = new ClusterMessages({
+    this.observer = new ClusterObserver({
       cluster: this.nodes,
-      runtime: background,
-      publishCommand,
-      isErrorReply,
+      options,
+      askForSharded: () =>
+        this.nodes.readyFor(null)?.carrier.sendCommand(['PUBSUB', 'SHARDNUMSUB'], PLAIN) ?? null,
+      isErrorReply: isNodeRedisReply,
     })
-    this.primaries = new ClusterPrimaries(background, this.nodes, isErrorReply, (verdict) =>
-      this.primaryListeners.tell(verdict),
-    )
+    this.messages = this.observer.messages
+    this.onStateChange = this.observer.onStateChange
+    this.onPrimary = this.observer.onPrimary
     this.nodes.onRefreshed(this.onChange)
     cluster.on('connect', this.onOpened)
     cluster.on('disconnect', this.onChange)
@@ -81,7 +70,7 @@ export class NodeRedisClusterPort implements RedisPort {
   }
 
   get publishCommand(): PublishCommand | null {
-    return this.choice.command
+    return this.observer.publishCommand
   }
 
   get advice(): string {
@@ -92,23 +81,15 @@ export class NodeRedisClusterPort implements RedisPort {
     if (!this.cluster.isOpen) {
       return this.wasOpen ? 'ended' : 'connecting'
     }
-    return this.nodes.isConnected && this.choice.command ? 'ready' : 'connecting'
-  }
-
-  onStateChange(listener: () => void): () => void {
-    return this.listeners.add(listener)
+    return this.nodes.isConnected && this.publishCommand ? 'ready' : 'connecting'
   }
 
   readonly slotOf = (key: string): number => this.nodes.slotOf(key)
 
-  onPrimary(listener: PrimaryListener): () => void {
-    return this.primaryListeners.add(listener)
-  }
-
   acknowledgedAt(key: string, place?: string): AcknowledgedConnection | null {
     const there = place ?? this.nodes.ownerOf(this.slotOf(key))
     if (there === undefined) {
-      this.primaries.lookAround()
+      this.observer.lookAround()
       return null
     }
     return this.acknowledged.at(there, this.nodes.at(there))
@@ -133,7 +114,7 @@ export class NodeRedisClusterPort implements RedisPort {
   }
 
   unanswered(): void {
-    this.primaries.lookAround()
+    this.observer.lookAround()
   }
 
   /** Of one of the primaries. */
@@ -161,12 +142,8 @@ export class NodeRedisClusterPort implements RedisPort {
     this.cluster.off('connect', this.onOpened)
     this.cluster.off('disconnect', this.onChange)
     this.cluster.off(errorMonitor, this.onClusterError)
-    this.choice.close()
-    this.primaries.close()
-    this.listeners.clear()
-    this.primaryListeners.clear()
     this.delayed.splice(0).forEach(({ reject }) => reject())
-    await this.messages.close()
+    await this.observer.close()
     this.acknowledged.close()
     this.nodes.close()
   }
@@ -259,7 +236,7 @@ export class NodeRedisClusterPort implements RedisPort {
 
   private readonly onNode = (place: string, carrier: OwnCarrier): void => {
     this.trouble = undefined
-    this.primaries.ask(place, (section) => carrier.sendCommand(['INFO', section], PLAIN))
+    this.observer.nodeReady(place, (section) => carrier.sendCommand(['INFO', section], PLAIN))
     if (!this.nodes.isConnected) {
       this.nodes.refresh()
     }
@@ -270,15 +247,15 @@ export class NodeRedisClusterPort implements RedisPort {
     this.wasOpen ||= this.cluster.isOpen
     // Before waiters send new commands.
     this.settleDelayed()
-    void this.choice.decide()
-    this.listeners.tell()
+    this.observer.connected()
+    this.observer.tellState()
   }
 
   /** Commands in flight are about to be rejected, though the node may have run them or still may. */
   private readonly onBreak = (error: unknown): void => {
     this.connectionEpoch += 1
     this.onClusterError(error)
-    this.primaries.lookAround()
+    this.observer.lookAround()
   }
 
   private readonly onClusterError = (error: unknown): void => {
