@@ -78,6 +78,7 @@ const CARRIED_BY_ANY = [
     'lease-of-a-call',
     'shortened-leases',
     'defaults-of',
+    'forced-holder',
   ],
 ]
 // Several processes, servers that go away, or very many calls, for long: `npm run test:fleets`.

@@ -49,7 +49,7 @@ const PLAIN = {
   ],
   'lock/force-release': (c, w) => [
     [c.lock, c.note],
-    [c.channel, w.pick([c.publish, '']), c.inbox],
+    [c.channel, w.pick([c.publish, '']), c.inbox, ...c.perhaps(w.owner())],
   ],
   'lock/inspect': (c) => [[c.lock], []],
   'lock/release': (c, w) => [
@@ -108,7 +108,10 @@ const FAIR = {
       ...[c.inbox, c.channel, c.publish, c.marks, ...(w.chance(0.5) ? [c.noteWish, ...c.perhaps('1')] : [])],
     ],
   ],
-  'fair-lock/force-release': (c) => [[...c.fair, c.note], c.grants],
+  'fair-lock/force-release': (c, w) => [
+    [...c.fair, c.note],
+    [...c.grants, ...c.perhaps(w.owner())],
+  ],
   'fair-lock/heartbeat': (c, w) => [c.fair, [c.client, w.longMs(), ...c.grants, c.marks]],
   'fair-lock/release': (c, w) => [
     [...c.fair, c.tombstone, ...c.perhaps(c.note)],
@@ -129,7 +132,7 @@ const READ_WRITE = {
   ],
   'read-lock/force-release': (c, w) => [
     [c.readWrite, c.before, c.note],
-    [c.channel, c.publish, c.inbox, w.pick(['read', 'write']), c.behind],
+    [c.channel, c.publish, c.inbox, w.pick(['read', 'write']), c.behind, ...c.perhaps(w.owner())],
   ],
   'read-lock/release': (c) => [
     [c.readWrite, c.tombstone, c.mine, c.before],

@@ -16,6 +16,7 @@ export type LockErrorCode =
   | 'REDIS_UNAVAILABLE'
   | 'QUORUM'
   | 'HANDOVER_GONE'
+  | 'HOLDER_CHANGED'
 
 /** Details common to all errors. */
 export interface LockErrorDetails {
@@ -301,6 +302,19 @@ const PLACE_IN_SCRIPT = / script: ([\da-f]{40}, )?on @user_script:\d+\.?$/
 /** @internal An error of Redis, without its position in the script. */
 export function wordsOfRedis(message: string): string {
   return message.replace(WHERE_IN_SCRIPT, '').replace(PLACE_IN_SCRIPT, '')
+}
+
+/** `forceUnlock({ holder })`, and another owner has the lock. It keeps it. */
+export class HolderChangedError extends LockError {
+  /** Who has it instead; undefined: nobody any more. */
+  readonly holder: LockHolder | undefined
+
+  constructor(lockName: string, owner: string, holder: LockHolder | undefined) {
+    const now = holder ? holderInWords(holder) : 'another owner had it, and it is free by now'
+    const message = `Lock "${lockName}" is not held by ${foreign(owner)}: ${now}. Nothing was released.`
+    super('HOLDER_CHANGED', message, { lockName, owner })
+    this.holder = holder
+  }
 }
 
 /** A key of the lock, semaphore or latch has another type in Redis. Nothing was changed. */

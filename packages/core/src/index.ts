@@ -44,7 +44,7 @@ export type {
 } from './diagnostics/messages.js'
 export type { Hold } from './hold.js'
 export type { LockHold, ReleaseOutcome } from './hold.js'
-export type { AnyLock } from './locks/any-lock.js'
+export type { AnyLock, ForceUnlockOptions } from './locks/any-lock.js'
 export type { LockEventListener, LockEventName, LockEvents } from './events.js'
 export type { Clock, Runtime } from './runtime/runtime.js'
 export type { IoredisClient, IoredisScripting } from './redis/ioredis/client.js'
@@ -62,6 +62,7 @@ export type { RedisSource } from './redis/redis-source.js'
 export {
   ClientClosedError,
   ContextRequiredError,
+  HolderChangedError,
   InvalidArgumentError,
   LockError,
   LockLostError,

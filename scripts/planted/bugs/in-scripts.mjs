@@ -121,6 +121,20 @@ export const BUGS_IN_SCRIPTS = {
     test: 'packages/core/test/redis/hold.test.ts',
     only: 'taken away: lock a key that was deleted and taken',
   },
+  'force-release of one holder takes the lock from any': {
+    file: 'core/src/scripts/lock/force-release.lua',
+    find: 'isShown(owners[1], ARGV[4])',
+    replace: 'isShown(owners[1], owners[1])',
+    test: 'packages/core/test/redis/forced-holder.test.ts',
+    only: 'forceUnlock..{ holder }..: lock leaves the lock to a holder that came in since',
+  },
+  'force-release of one reader takes the lock from all': {
+    file: 'core/src/scripts/read-lock/force-release.lua',
+    find: 'not ARGV[6] or (isInMode and isShown(owner, ARGV[6]))',
+    replace: 'not ARGV[6] or isInMode or isShown(owner, ARGV[6])',
+    test: 'packages/core/test/redis/forced-holder.test.ts',
+    only: 'of one reader ends its hold alone',
+  },
   'force-release tells its holder nothing': {
     file: 'core/src/scripts/lock/force-release.lua',
     find: "string.match(owner, '^(.-):')",

@@ -2,8 +2,8 @@ import type { AcquireOptions } from '../acquire/acquire-options.js'
 import { UnscopedCalls } from '../acquire/unscoped-calls.js'
 import { Context, type CallSite } from '../context.js'
 import { placeToAcquire, placeToRelease } from '../contexts.js'
-import { LockTimeoutError, NotLockOwnerError } from '../errors.js'
-import type { AnyLock } from '../locks/any-lock.js'
+import { HolderChangedError, LockTimeoutError, NotLockOwnerError } from '../errors.js'
+import type { AnyLock, ForceUnlockOptions } from '../locks/any-lock.js'
 import { notAHoldOf, refuseIfNotHeld, whyNoHold } from '../locks/unlock.js'
 import { whileHeld, type Taken } from '../locks/while-held.js'
 import type { HeldLock } from '../client/held-locks.js'
@@ -116,10 +116,27 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     return whileHeld(await this.obtain(options, call, toTaken), own, callback)
   }
 
-  /** Releases every member regardless of its owner. @returns whether any was held */
-  async forceUnlock(): Promise<boolean> {
-    const freed = await this.ask((member) => member.lock.forceUnlock())
-    return freed.includes(true)
+  /**
+   * Releases every member regardless of its owner; with `holder`, those that it owns.
+   * @returns whether any was held
+   * @throws HolderChangedError members are held, but none by `holder`
+   */
+  async forceUnlock(options: ForceUnlockOptions = {}): Promise<boolean> {
+    const changed: HolderChangedError[] = []
+    const freed = await this.ask((member) =>
+      member.lock.forceUnlock(options).catch((error: unknown) => {
+        if (error instanceof HolderChangedError) {
+          changed.push(error)
+          return false
+        }
+        throw error
+      }),
+    )
+    const isFreed = freed.includes(true)
+    if (changed[0] && !isFreed) {
+      throw changed[0]
+    }
+    return isFreed
   }
 
   /** Whether so many members are held, by any owners, that no other caller could acquire the lock now. */

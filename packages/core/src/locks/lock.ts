@@ -10,7 +10,7 @@ import { inspectionOf, type LockInspection } from '../inspect/lock-inspection.js
 import type { LockState } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
 import { checkThreadId } from '../arguments/validate.js'
-import type { AnyLock } from './any-lock.js'
+import { checkedHolder, type AnyLock, type ForceUnlockOptions } from './any-lock.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { notAHoldOf, refuseIfNotHeld, whyNoHold } from './unlock.js'
 import { holdOrNull, holdOrThrow, isHeld } from './obtained.js'
@@ -77,13 +77,20 @@ export class Lock implements AnyLock<Hold> {
   }
 
   /**
-   * Releases the lock regardless of its owner, and notifies the holder if it is a Holdfast client.
+   * Releases the lock regardless of its owner, or if `holder` is its owner, and notifies the holder if it is a Holdfast
+   * client. One command, compared in Redis: a holder that came in meanwhile keeps the lock.
    * @returns whether it was held
+   * @throws HolderChangedError another owner than `holder` has it; InvalidArgumentError, RedisUnavailableError,
+   *   WrongTypeError, ClientClosedError
    */
-  async forceUnlock(): Promise<boolean> {
+  async forceUnlock(options: ForceUnlockOptions = {}): Promise<boolean> {
+    const holder = checkedHolder(options)
     this.session.assertOpen(this.name)
-    const mine = this.session.held.ofScope(this.protocol.scope)
-    const released = await this.protocol.forceRelease()
+    const shown = holder === undefined ? undefined : new Map([[holder, 1]])
+    const mine = this.session.held
+      .ofScope(this.protocol.scope)
+      .filter((each) => shown === undefined || each.field.find(shown) !== undefined)
+    const released = await this.protocol.forceRelease(holder)
     mine.forEach((each) => each.lose('forced'))
     return released
   }

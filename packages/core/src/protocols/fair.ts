@@ -15,7 +15,7 @@ import {
   type FairAcquireReply,
   type FairLine,
 } from '../scripts/fair-lock.js'
-import type { ReleaseReply, RenameReply, Renaming } from '../scripts/lock.js'
+import type { ForceReleaseReply, ReleaseReply, RenameReply, Renaming } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
@@ -141,11 +141,11 @@ export class FairProtocol extends HashProtocol implements LocalHandover, Granted
     return withdraw(this.session.runner, { line: this.line, owner: '' })
   }
 
-  protected async forceReleaseHash(): Promise<boolean> {
-    const isReleased = (await forceRelease(this.session.runner, this.line)).kind === 'released'
-    if (isReleased) {
+  protected async forceReleaseHash(holder: string | undefined): Promise<ForceReleaseReply> {
+    const reply = await forceRelease(this.session.runner, this.line, holder)
+    if (reply.kind === 'released') {
       this.wentToAnother(undefined)
     }
-    return isReleased
+    return reply
   }
 }

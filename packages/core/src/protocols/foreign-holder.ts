@@ -12,11 +12,11 @@ export async function stateBeside(session: Session, of: LockProtocol, error: unk
   return holder ? { ttlMs: holder.leaseLeftMs, holds: new Map(), isForeign: true } : FREE
 }
 
-/** @returns false: nothing was there to release. @throws WrongTypeError */
-export async function refuseForce(session: Session, of: LockProtocol, error: unknown): Promise<false> {
+/** @returns nothing was there to release. @throws WrongTypeError */
+export async function refuseForce(session: Session, of: LockProtocol, error: unknown): Promise<'not-held'> {
   const holder = await foreignHolder(session, of, error)
   if (!holder) {
-    return false
+    return 'not-held'
   }
   const cause = new Error(`${holderInWords(holder)}. Only that library may release it`)
   throw new WrongTypeError(of.lockName, of.key, cause, 'a lock of Holdfast')

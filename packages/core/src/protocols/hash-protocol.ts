@@ -5,6 +5,7 @@ import type { LockKind } from '../diagnostics/messages.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { tombstonePrefix, ownerField, wellFormed } from '../keys.js'
 import { refuseForce, stateBeside } from './foreign-holder.js'
+import { holderChanged } from './holder-changed.js'
 import type { LockEntry } from '../entry/lock-entry.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import {
@@ -12,6 +13,7 @@ import {
   inspect,
   renew,
   shorten,
+  type ForceReleaseReply,
   type LockFacts,
   type LockState,
   type ReleaseReply,
@@ -48,7 +50,7 @@ export abstract class HashProtocol implements LockProtocol {
     handler: ReplyHandler<AcquireReply, T>,
   ): Answer<T>
   abstract release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T>
-  protected abstract forceReleaseHash(): Promise<boolean>
+  protected abstract forceReleaseHash(holder: string | undefined): Promise<ForceReleaseReply>
 
   get scope(): string {
     return this.key
@@ -91,8 +93,15 @@ export abstract class HashProtocol implements LockProtocol {
     return inspect(session.runner, command).catch((error: unknown) => stateBeside(session, this, error))
   }
 
-  forceRelease(): Promise<boolean> {
-    return this.forceReleaseHash().catch((error: unknown) => refuseForce(this.session, this, error))
+  async forceRelease(holder?: string): Promise<boolean> {
+    const kind = await this.forceReleaseHash(holder).then(
+      (reply) => reply.kind,
+      (error: unknown) => refuseForce(this.session, this, error),
+    )
+    if (kind === 'held-by-another') {
+      throw holderChanged(this.lockName, holder, await this.inspect())
+    }
+    return kind === 'released'
   }
 
   explain(): Promise<LockFacts | null> {

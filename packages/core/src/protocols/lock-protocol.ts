@@ -58,8 +58,11 @@ export interface LockProtocol extends EntryCommands {
   pauseAfter?(refusals: number): number
   /** Makes the lease last at least this long from now, ms. */
   extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
-  /** @throws WrongTypeError its name is that of something else, which is not touched */
-  forceRelease(): Promise<boolean>
+  /**
+   * @param holder the only owner to release; undefined: any
+   * @throws HolderChangedError another owner has the lock; WrongTypeError its name is that of something else. Neither is touched
+   */
+  forceRelease(holder?: string): Promise<boolean>
   inspect(timeoutMs?: number): Promise<LockState>
   /** Everything Redis stores about the lock; null: it is free. */
   explain(): Promise<LockFacts | null>

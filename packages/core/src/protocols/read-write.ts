@@ -3,7 +3,7 @@ import { enclosing, heldByAncestor, type CallSite } from '../context.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
-import type { LockState, ReleaseReply } from '../scripts/lock.js'
+import type { ForceReleaseReply, LockState, ReleaseReply } from '../scripts/lock.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
 import {
   acquireRead,
@@ -78,10 +78,9 @@ abstract class ReadWriteProtocol extends HashProtocol {
     return { ttlMs: mine.size > 0 ? ttlMs : -2, holds: mine }
   }
 
-  protected async forceReleaseHash(): Promise<boolean> {
+  protected forceReleaseHash(holder: string | undefined): Promise<ForceReleaseReply> {
     const { keys, kind: mode } = this
-    const command = { keys, mode, inboxPrefix: INBOX_PREFIX }
-    return (await forceRelease(this.session.runner, command)).kind === 'released'
+    return forceRelease(this.session.runner, { keys, mode, inboxPrefix: INBOX_PREFIX, holder })
   }
 
   /** @throws SelfDeadlockError the wait for what an enclosing context holds would never end */

@@ -14,6 +14,7 @@ import {
   rename,
   releaseCall,
   type AcquireCommand,
+  type ForceReleaseReply,
   type RenameReply,
   type Renaming,
   type ReleaseReply,
@@ -207,9 +208,9 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
     return rename(this.session.runner, { lockName, key, to, from })
   }
 
-  protected async forceReleaseHash(): Promise<boolean> {
+  protected forceReleaseHash(holder: string | undefined): Promise<ForceReleaseReply> {
     const { lockName, key, channel } = this
-    const command = { lockName, key, channel, inboxPrefix: INBOX_PREFIX }
-    return (await forceRelease(this.session.runner, command)).kind === 'released'
+    const command = { lockName, key, channel, inboxPrefix: INBOX_PREFIX, holder }
+    return forceRelease(this.session.runner, command)
   }
 }

@@ -46,8 +46,8 @@ export class SpinProtocol extends ReentrantProtocol {
     return reply
   }
 
-  override async forceRelease(): Promise<boolean> {
-    const released = await super.forceRelease()
+  override async forceRelease(holder?: string): Promise<boolean> {
+    const released = await super.forceRelease(holder)
     this.wakeNext()
     return released
   }

@@ -172,9 +172,15 @@ end
 tidy(q)
 return answer
 `,
-  'fair-lock/force-release': `-- insert fair-lock/queue
+  'fair-lock/force-release': `-- insert touch
+-- insert lock/shown
+-- insert fair-lock/queue
 -- insert fair-lock/grant-to-first
 local owners = redis.call('hkeys', KEYS[1])
+if ARGV[5] and #owners > 0 and not (#owners == 1 and isShown(owners[1], ARGV[5])) then
+touch(KEYS[1])
+return -1
+end
 redis.call('del', KEYS[1], KEYS[6])
 besideLock(function()
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
@@ -881,7 +887,13 @@ answer[6], answer[7], answer[8] = noted, noteOf(KEYS[2], noted)
 end
 return answer
 `,
-  'lock/force-release': `local owners = redis.call('hkeys', KEYS[1])
+  'lock/force-release': `-- insert touch
+-- insert lock/shown
+local owners = redis.call('hkeys', KEYS[1])
+if ARGV[4] and #owners > 0 and not (#owners == 1 and isShown(owners[1], ARGV[4])) then
+touch(KEYS[1])
+return -1
+end
 redis.call('del', KEYS[1], KEYS[2])
 if #owners == 0 then
 return 0
@@ -1155,6 +1167,11 @@ endWithin(KEYS[1], lease)
 end
 return 1
 `,
+  'lock/shown.part': `local function isShown(owner, holder)
+local beginning = string.match(holder, '^(.+)\\226\\128\\166$')
+return owner == holder or (beginning ~= nil and string.sub(owner, 1, #beginning) == beginning)
+end
+`,
   'permit-semaphore/acquire': `-- insert counter/operation
 -- insert counter/number
 -- insert permit-semaphore/permits
@@ -1351,28 +1368,46 @@ return heldBy(KEYS[1], KEYS[5])
 `,
   'read-lock/force-release': `-- insert touch
 -- insert read-lock/wake-all
+-- insert read-lock/readers
+-- insert lock/shown
 touch(KEYS[1])
 if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
 return 0
 end
 local fields = redis.call('hgetall', KEYS[1])
-redis.call('del', KEYS[1], KEYS[3])
-if ARGV[4] == 'write' then
-wakeAll(ARGV[2], ARGV[1])
-else
-redis.call(ARGV[2], ARGV[1], '0')
-end
+local owners = {}
 for i = 1, #fields, 2 do
 local owner = fields[i]
+local isInMode = (string.sub(owner, -6) == ':write') == (ARGV[4] == 'write')
+if owner ~= 'mode' and (not ARGV[6] or (isInMode and isShown(owner, ARGV[6]))) then
+owners[#owners + 1] = owner
+redis.call('hdel', KEYS[1], owner)
 for n = 1, tonumber(fields[i + 1]) or 0 do
 redis.call('del', KEYS[2] .. owner .. ARGV[5] .. n)
 end
+end
+end
+if ARGV[6] and #owners == 0 then
+return -1
+end
+local isLeft = leaveToReaders(KEYS[1], KEYS[2], ARGV[5])
+if ARGV[4] == 'write' then
+if isLeft then
+redis.call('hset', KEYS[1], 'mode', 'read')
+end
+redis.call('del', KEYS[3])
+wakeAll(ARGV[2], ARGV[1])
+elseif not isLeft then
+redis.call('del', KEYS[3])
+redis.call(ARGV[2], ARGV[1], '0')
+end
+for _, owner in ipairs(owners) do
 local client = string.match(owner, '^(.-):')
 if client then
 redis.call('publish', ARGV[3] .. client, owner)
 end
 end
-return #fields / 2 - 1
+return #owners
 `,
   'read-lock/holder.part': `local function heldBy(lock, note)
 local fields = redis.call('hgetall', lock)

@@ -1,11 +1,12 @@
 import { fairQueueKeys, INBOX_PREFIX, PROTOCOL, unlockChannel, noteKey } from '../keys.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
-import { acquiredOrHeld, releasedOrGiven, numberFrom, anyNumber, facts, count } from '../redis/shapes.js'
+import { acquiredOrHeld, releasedOrGiven, numberFrom, anyNumber, facts } from '../redis/shapes.js'
 import {
   parseReleased,
   parseRenamed,
   parseForced,
+  optional,
   type ReleaseReply,
   type RenameReply,
   type Renaming,
@@ -301,10 +302,15 @@ function parseHeartbeat(reply: unknown): HeartbeatReply {
   }
 }
 
-export const forceReleaseScript = defineScript('fair-lock/force-release', count)
+export const forceReleaseScript = defineScript('fair-lock/force-release', numberFrom(-1))
 
-export function forceRelease(runner: ScriptRunner, line: FairLine): Promise<ForceReleaseReply> {
-  const args = [line.patience, ...grantArguments(runner, line)]
+/** @param holder the only owner to release; undefined: any */
+export function forceRelease(
+  runner: ScriptRunner,
+  line: FairLine,
+  holder?: string,
+): Promise<ForceReleaseReply> {
+  const args = [line.patience, ...grantArguments(runner, line), ...optional(holder)]
   const { lockName } = line
   const keys = [...line.keys, noteKey(line.keys[0] ?? '')]
   return runner.run({ script: forceReleaseScript, keys, args, parse: parseForced, lockName })

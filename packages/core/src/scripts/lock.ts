@@ -266,7 +266,7 @@ export function shorten(runner: ScriptRunner, command: ShortenCommand): Promise<
   return shortenBy(shortenScript, runner, command, { keys: [command.key, command.tombstoneKey], args: [] })
 }
 
-export const forceReleaseScript = defineScript('lock/force-release', count)
+export const forceReleaseScript = defineScript('lock/force-release', numberFrom(-1))
 
 export interface ForceReleaseCommand {
   readonly lockName: string
@@ -274,25 +274,35 @@ export interface ForceReleaseCommand {
   /** The channel for the announcement; null: it is not announced. */
   readonly channel: string | null
   readonly inboxPrefix: string
+  /** The only owner to release; undefined: any. */
+  readonly holder: string | undefined
 }
 
 export type ForceReleaseReply =
-  { readonly kind: 'released'; readonly owners: number } | { readonly kind: 'not-held' }
+  { readonly kind: 'released'; readonly owners: number } | { readonly kind: 'not-held' | 'held-by-another' }
 
 export function forceRelease(runner: ScriptRunner, command: ForceReleaseCommand): Promise<ForceReleaseReply> {
-  const { lockName, key, channel, inboxPrefix } = command
+  const { lockName, key, channel, inboxPrefix, holder } = command
   return runner.run({
     script: forceReleaseScript,
     keys: [key, noteKey(key)],
-    args: [channel ?? '', channel === null ? '' : runner.announcementOn(channel), inboxPrefix],
+    args: [
+      ...[channel ?? '', channel === null ? '' : runner.announcementOn(channel), inboxPrefix],
+      ...optional(holder),
+    ],
     parse: parseForced,
     lockName,
   })
 }
 
+/** An argument that a script can do without, as the last one. */
+export function optional(argument: string | undefined): readonly string[] {
+  return argument === undefined ? [] : [argument]
+}
+
 export function parseForced(reply: unknown): ForceReleaseReply {
   const owners = Number(reply)
-  return owners > 0 ? { kind: 'released', owners } : { kind: 'not-held' }
+  return owners > 0 ? { kind: 'released', owners } : { kind: owners < 0 ? 'held-by-another' : 'not-held' }
 }
 
 export const announceScript = defineScript('lock/announce', yesOrNo)

@@ -1,11 +1,12 @@
 import { readWriteChannel, waitingWriters, noteKey, readTimeouts, strangersTimeouts } from '../keys.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
-import { acquiredOrHeld, anyNumber, numberFrom, numbers, count } from '../redis/shapes.js'
+import { acquiredOrHeld, anyNumber, numberFrom, numbers } from '../redis/shapes.js'
 import {
   parseReleased,
   renewBy,
   parseForced,
+  optional,
   type ReleaseReply,
   type RenewCommand,
   type RenewReply,
@@ -206,22 +207,31 @@ export function releaseWrite(runner: ScriptRunner, command: WriteReleaseCommand)
   })
 }
 
-export const forceReleaseScript = defineScript('read-lock/force-release', count)
+export const forceReleaseScript = defineScript('read-lock/force-release', numberFrom(-1))
 
 export interface ReadWriteForceReleaseCommand {
   readonly keys: ReadWriteKeys
   readonly mode: 'read' | 'write'
   readonly inboxPrefix: string
+  /** The only owner to release; undefined: all. */
+  readonly holder: string | undefined
 }
 
 export function forceRelease(
   runner: ScriptRunner,
   command: ReadWriteForceReleaseCommand,
 ): Promise<ForceReleaseReply> {
-  const { keys, mode, inboxPrefix } = command
+  const { keys, mode, inboxPrefix, holder } = command
   const { lockName, lock, channel } = keys
   const timeouts = strangersTimeouts(lock)
-  const args = [channel, runner.announcementOn(channel), inboxPrefix, mode, timeouts.behind]
+  const args = [
+    channel,
+    runner.announcementOn(channel),
+    inboxPrefix,
+    mode,
+    timeouts.behind,
+    ...optional(holder),
+  ]
   return runner.run({
     script: forceReleaseScript,
     keys: [lock, timeouts.before, noteKey(lock)],

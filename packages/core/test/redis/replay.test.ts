@@ -97,6 +97,15 @@ describe('a script that runs twice with one stamp (I2)', () => {
     expect([await force(), await force()]).toEqual([{ kind: 'released', owners: 1 }, { kind: 'not-held' }])
   })
 
+  it('force-release of one owner: the second hits nobody who came in between', async () => {
+    await acquireAs()
+    expect(await force(NAME, OWNER)).toEqual({ kind: 'released', owners: 1 })
+    await rig.admin.hset(NAME, 'b~1:9', '1')
+    expect(await force(NAME, OWNER)).toEqual({ kind: 'held-by-another' })
+    expect(await holds()).toEqual({ 'b~1:9': '1' })
+    await force()
+  })
+
   it('renew: renewed twice, the count stays', async () => {
     await acquireAs()
     expect([await renewAs(), await renewAs()]).toEqual([['renewed'], ['renewed']])

@@ -473,6 +473,19 @@ describe('every RETURNS row of every script, by its module', () => {
     ])
   })
 
+  it('force-release of one owner: -1 where another has the lock, and the same run says nothing', async () => {
+    await rig.admin.hset(NAME, OTHER, '2')
+    expect(await force(NAME, OWNER)).toEqual({ kind: 'held-by-another' })
+    expect(await rig.admin.hgetall(NAME)).toEqual({ [OTHER]: '2' })
+    expect(await log.take()).toEqual([])
+    expect(await force(NAME, OTHER)).toEqual({ kind: 'released', owners: 1 })
+    expect(await force(NAME, OTHER)).toEqual({ kind: 'not-held' })
+    expect(await log.take()).toEqual([
+      [CHANNEL, '0'],
+      ['holdfast:client:b~1', OTHER],
+    ])
+  })
+
   it('force-release 0: nobody had it', async () => {
     expect(await force()).toEqual({ kind: 'not-held' })
     expect(await log.take()).toEqual([])

@@ -1,13 +1,20 @@
--- force-release: delete the lock, whichever owner has it, grant it to the first in line, notify it and the former holders.
+-- force-release: delete the lock, whichever owner has it or only of one, grant it to the first in line, notify both.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 --         [6] note of the hold
 -- ARGV    [1] ms that Redisson gives each waiter
 --         [2] prefix of the inbox channels of clients   [3] unlock channel   [4] PUBLISH or SPUBLISH
--- RETURNS the number of owners that lost it
--- RETRY   safe: a second run finds nothing
+--         [5] the only owner to release; absent: any
+-- RETURNS the number of owners that lost it, -1 if the lock is held, and not by that owner alone
+-- RETRY   safe: a second run finds nothing, or another owner
+-- insert touch
+-- insert lock/shown
 -- insert fair-lock/queue
 -- insert fair-lock/grant-to-first
 local owners = redis.call('hkeys', KEYS[1])
+if ARGV[5] and #owners > 0 and not (#owners == 1 and isShown(owners[1], ARGV[5])) then
+  touch(KEYS[1])
+  return -1
+end
 -- DEL even if there is no key: on a demoted primary it fails, instead of an answer from stale data.
 redis.call('del', KEYS[1], KEYS[6])
 besideLock(function()

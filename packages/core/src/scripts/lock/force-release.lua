@@ -1,10 +1,16 @@
--- force-release: delete the lock, whichever owner has it, wake waiters, notify the clients that had it.
+-- force-release: delete the lock, whichever owner has it or only of one, wake waiters, notify the clients that had it.
 -- KEYS    [1] lock hash (owner -> holds)   [2] note of the hold
 -- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH, '' to wake nobody
---         [3] prefix of the inbox channels of clients
--- RETURNS the number of owners that lost it
--- RETRY   safe: a second run finds nothing
+--         [3] prefix of the inbox channels of clients   [4] the only owner to release; absent: any
+-- RETURNS the number of owners that lost it, -1 if the lock is held, and not by that owner alone
+-- RETRY   safe: a second run finds nothing, or another owner
+-- insert touch
+-- insert lock/shown
 local owners = redis.call('hkeys', KEYS[1])
+if ARGV[4] and #owners > 0 and not (#owners == 1 and isShown(owners[1], ARGV[4])) then
+  touch(KEYS[1])
+  return -1
+end
 -- DEL even if there is no key: on a demoted primary it fails, instead of an answer from stale data.
 redis.call('del', KEYS[1], KEYS[2])
 if #owners == 0 then

@@ -27,7 +27,9 @@ export function plainScripts(runner: () => ScriptRunner) {
       const command = { ...lock, ...waking, holds: 0, stamp: stamp(2), ...change }
       return runner().run(releaseCall(runner(), command))
     },
-    force: (key = NAME) =>
-      forceRelease(runner(), { lockName: NAME, key, channel: CHANNEL, inboxPrefix: 'holdfast:client:' }),
+    force: (key = NAME, holder?: string) => {
+      const inboxPrefix = 'holdfast:client:'
+      return forceRelease(runner(), { lockName: NAME, key, channel: CHANNEL, inboxPrefix, holder })
+    },
   }
 }

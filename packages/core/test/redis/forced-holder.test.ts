@@ -1,0 +1,161 @@
+import { describe, expect, it } from '@jest/globals'
+import { HolderChangedError, InvalidArgumentError, type LockClient } from '../../src/index.js'
+import { handOver } from '../../src/travel/index.js'
+import { eventually, signalled, useHarness } from './support/harness.js'
+import { lockKinds } from './support/lock-kinds.js'
+
+const NOBODY = 'nobody~aaaaaaaaaaaaaaaaaaaaa:1'
+
+/** What a person copies from where it is shown. */
+const shownBy = async (locks: LockClient, name: string): Promise<string[]> => {
+  const seen = await locks.getLock(name).inspect()
+  return (seen?.holders ?? []).map(({ owner }) => owner)
+}
+
+const ofOneLock = lockKinds.filter(({ locks }) => locks === 1)
+
+describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
+  const harness = useHarness()
+
+  it('takes the lock from the holder that was shown, and tells it', async () => {
+    const [one, other] = [await harness.client(), await harness.client()]
+    one.on('lost', () => undefined)
+    const hold = await kind.of(one, harness.name()).acquire()
+    const told = signalled()
+    hold.signal.addEventListener('abort', () => told.resolve())
+    const [holder] = await shownBy(other, harness.name())
+    expect(await kind.of(other, harness.name()).forceUnlock({ holder })).toBe(true)
+    await told.promise
+    expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'forced' })
+    expect(await kind.holds(harness.admin, harness.name())).toEqual({})
+    expect(await kind.of(other, harness.name()).forceUnlock({ holder })).toBe(false)
+  })
+
+  it('leaves the lock to a holder that came in since, and names it (I1)', async () => {
+    const [one, other] = [await harness.client(), await harness.client()]
+    const lock = kind.of(one, harness.name())
+    const first = await lock.acquire()
+    const [holder = ''] = await shownBy(other, harness.name())
+    await first.release()
+    const second = await lock.acquire()
+    const refused: unknown = await kind
+      .of(other, harness.name())
+      .forceUnlock({ holder })
+      .catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(HolderChangedError)
+    const now = await shownBy(other, harness.name())
+    expect(refused).toMatchObject({ code: 'HOLDER_CHANGED', owner: holder, holder: { owner: now[0] } })
+    expect(second.signal.aborted).toBe(false)
+    await second.verify()
+    expect(await second.release()).toBe('released')
+  })
+
+  it('of its own client: the hold that is named is lost before the call returns, no other', async () => {
+    const one = await harness.client()
+    one.on('lost', () => undefined)
+    const lock = kind.of(one, harness.name())
+    const hold = await lock.acquire()
+    const [holder] = await shownBy(one, harness.name())
+    await expect(lock.forceUnlock({ holder: NOBODY })).rejects.toThrow(HolderChangedError)
+    expect(hold.signal.aborted).toBe(false)
+    await hold.verify()
+    expect(await lock.forceUnlock({ holder })).toBe(true)
+    expect(hold.signal.aborted).toBe(true)
+  })
+
+  it('lets a waiter in', async () => {
+    const [one, other, third] = [await harness.client(), await harness.client(), await harness.client()]
+    one.on('lost', () => undefined)
+    await kind.of(one, harness.name()).acquire()
+    const waiting = kind.rivalOf(other, harness.name()).acquire()
+    await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
+    const [holder] = await shownBy(third, harness.name())
+    expect(await kind.of(third, harness.name()).forceUnlock({ holder })).toBe(true)
+    expect(await (await waiting).release()).toBe('released')
+  })
+})
+
+describe('forceUnlock({ holder })', () => {
+  const harness = useHarness()
+
+  it('of one reader ends its hold alone, and the lock lasts as long as those of the others', async () => {
+    const [one, other] = [await harness.client(), await harness.client()]
+    one.on('lost', () => undefined)
+    const lock = one.getReadWriteLock(harness.name())
+    const long = await lock.readLock().acquire({ leaseMs: 60_000 })
+    const short = await lock.readLock().acquire({ leaseMs: 20_000 })
+    const theirs = other.getReadWriteLock(harness.name())
+    expect(await theirs.readLock().forceUnlock({ holder: long.owner })).toBe(true)
+    await eventually(() => long.signal.aborted)
+    expect(short.signal.aborted).toBe(false)
+    await short.verify()
+    expect(await theirs.readLock().remainTimeToLive()).toBeLessThanOrEqual(20_000)
+    expect(await theirs.writeLock().tryLock()).toBe(false)
+    expect(await theirs.readLock().forceUnlock({ holder: short.owner })).toBe(true)
+    expect(await theirs.writeLock().tryLock()).toBe(true)
+    await theirs.writeLock().unlock()
+  })
+
+  it('of a writer that also reads takes the write lock, and it reads on', async () => {
+    const [one, other] = [await harness.client(), await harness.client()]
+    one.on('lost', () => undefined)
+    const theirs = other.getReadWriteLock(harness.name())
+    await one.run(async () => {
+      const lock = one.getReadWriteLock(harness.name())
+      const write = await lock.writeLock().acquire()
+      const read = await lock.readLock().acquire()
+      await expect(theirs.writeLock().forceUnlock({ holder: read.owner })).rejects.toThrow(HolderChangedError)
+      expect(await theirs.writeLock().forceUnlock({ holder: write.owner })).toBe(true)
+      await eventually(() => write.signal.aborted)
+      expect(read.signal.aborted).toBe(false)
+      await read.verify()
+      expect(await theirs.readLock().tryLock()).toBe(true)
+      await theirs.readLock().unlock()
+      expect(await read.release()).toBe('released')
+    })
+  })
+
+  it('of a multi lock takes the member that this owner has, and the whole is lost with it', async () => {
+    const [one, other] = [await harness.client(), await harness.client()]
+    one.on('lost', () => undefined)
+    const multi = (locks: LockClient) =>
+      locks.getMultiLock(locks.getLock(harness.name()), locks.getLock(harness.name('second')))
+    const hold = await multi(one).acquire()
+    await expect(multi(other).forceUnlock({ holder: NOBODY })).rejects.toThrow(HolderChangedError)
+    expect(hold.signal.aborted).toBe(false)
+    expect(await multi(other).forceUnlock({ holder: hold.owner })).toBe(true)
+    await eventually(() => hold.signal.aborted)
+    expect(await other.getLock(harness.name()).isLocked()).toBe(false)
+    await hold.release().catch(() => undefined)
+    await multi(other).forceUnlock()
+  })
+
+  it('takes a hold that was handed over, as it was shown, and leaves any other', async () => {
+    const [one, other] = [await harness.client(), await harness.client()]
+    const lock = one.getLock(harness.name())
+    await handOver(await lock.acquire())
+    const [holder = ''] = await shownBy(other, harness.name())
+    expect(holder).toMatch(/^handover~[\da-f]{8}…$/)
+    const wrong = holder.replace(/.…$/, (end) => (end.startsWith('0') ? '1…' : '0…'))
+    const refused: unknown = await lock.forceUnlock({ holder: wrong }).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'HOLDER_CHANGED', holder: { owner: holder, handedOver: true } })
+    const [secret = ''] = Object.keys(await harness.admin.hgetall(harness.name()))
+    expect(JSON.stringify(refused) + String(refused)).not.toContain(secret.slice(0, 30))
+    expect(await lock.forceUnlock({ holder })).toBe(true)
+  })
+
+  it('by an object of another kind touches nothing of a lock that several own', async () => {
+    const one = await harness.client()
+    const read = await one.getReadWriteLock(harness.name()).readLock().acquire()
+    for (const lock of [one.getLock(harness.name()), one.getFairLock(harness.name())]) {
+      await expect(lock.forceUnlock({ holder: read.owner })).rejects.toThrow(HolderChangedError)
+    }
+    await read.verify()
+    await read.release()
+  })
+
+  it.each<[unknown]>([[''], [42], [null]])('%p is no holder', async (holder) => {
+    const lock = (await harness.client()).getLock(harness.name())
+    await expect(lock.forceUnlock({ holder } as object)).rejects.toThrow(InvalidArgumentError)
+  })
+})
