@@ -15,6 +15,8 @@ const ROOMS = {
   schedule: 'lock-client client hold redis arguments errors keys runtime',
   travel:
     'lock-client lock-thread locks acquire protocols client entry diagnostics hold contexts scripts redis arguments errors lock-holder keys runtime',
+  observe:
+    'lock-client inspect client diagnostics scripts redis arguments events errors lock-holder keys runtime',
   'lock-client':
     'lock-thread lock-factory compound synchronizers locks acquire protocols inspect client contexts context redis options arguments events runtime',
   'lock-thread': 'lock-factory compound locks protocols context',

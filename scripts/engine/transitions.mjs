@@ -266,6 +266,27 @@ const TRAVEL = {
   ],
 }
 
+const holding = (c, w) => [
+  w.pick([c.lock, c.readWrite, w.key()]),
+  ...[c.note, c.token, `fl:${c.name}`, `fa:${c.name}`, c.line, c.writers],
+]
+
+/** @type {Record<string, Transition>} */
+const OBSERVE = {
+  'observe/clients': (c) => [[c.line, 'nobody'], []],
+  'observe/keys': (c, w) => [[c.lock, w.key(), 'nobody'], []],
+  'observe/look': (c, w) => [
+    [...holding(c, w), ...(w.chance(0.5) ? holding(c, w) : []), 'nobody'],
+    [w.pick(['1', '20']), w.pick(['0', '1'])],
+  ],
+  'observe/read': (c) => [[c.value, c.note, 'nobody'], []],
+  'observe/report': (c, w) => [
+    [c.note, c.line],
+    [c.client, w.pick(['0', c.lease]), w.text()],
+  ],
+  'observe/tell': (c, w) => [['nobody'], [c.channel, w.text()]],
+}
+
 /** Scripts that work on the same keys. */
 export const FAMILIES = {
   ...{ plain: PLAIN, fair: { ...FAIR, ...PLAIN }, 'read-write': READ_WRITE, counting: COUNTING },
@@ -284,6 +305,7 @@ export const TRANSITIONS = {
   ...PERMITS,
   ...SCHEDULES,
   ...TRAVEL,
+  ...OBSERVE,
 }
 
 /**

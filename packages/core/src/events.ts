@@ -56,8 +56,16 @@ export interface LockEvents {
 export type LockEventName = keyof LockEvents
 export type LockEventListener<E extends LockEventName> = (event: LockEvents[E]) => void
 
+/** What `@holdfast/core/observe` is told of a client that reports. Not an event: a loss that only it hears of is warned of. */
+export interface EventObserver {
+  waitParked(wait: object): void
+  waitEnded(wait: object): void
+  lost(lockName: string, owner: string, reason: string): void
+}
+
 /** Calls the listeners one by one. One that throws affects neither the others nor the lock. */
 export class EventHub {
+  observer: EventObserver | null = null
   private readonly emitter = new EventEmitter()
 
   on<E extends LockEventName>(event: E, listener: LockEventListener<E>): void {

@@ -149,6 +149,25 @@ export const PROTOCOL = 2
 /** Prefix of the channel on which a client receives messages about its own holds; the client id is appended. */
 export const INBOX_PREFIX = 'holdfast:client:'
 
+/** What the clients with one prefix report about themselves: all of it in one slot. */
+export function reportKeys(keyPrefix: string): {
+  readonly clients: string
+  readonly reports: string
+  readonly probe: string
+} {
+  const name = `${keyPrefix}clients`
+  const [clients, probe] = [tagged('holdfast:clients', name), probeKey(name)]
+  return { clients, reports: `${tagged('holdfast:report', name)}:`, probe }
+}
+
+/** The channels between those who observe locks, and clients that report. Inboxes of nobody: no client id has a colon. */
+export function observerChannels(keyPrefix: string): { readonly wanted: string; readonly events: string } {
+  return {
+    wanted: `${INBOX_PREFIX}observers:wanted:${keyPrefix}`,
+    events: `${INBOX_PREFIX}observers:events:${keyPrefix}`,
+  }
+}
+
 /** The owner field of a lock hash. */
 export function ownerField(clientId: string, threadId: number): string {
   return `${clientId}:${threadId}`

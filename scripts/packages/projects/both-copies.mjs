@@ -10,6 +10,7 @@ const PACKAGES = [
   '@holdfast/core',
   '@holdfast/core/decorators',
   '@holdfast/core/http',
+  '@holdfast/core/observe',
   '@holdfast/core/schedule',
   '@holdfast/core/travel',
   'holdfast',

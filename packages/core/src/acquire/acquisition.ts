@@ -79,7 +79,7 @@ export class Acquisition
   isShortened = false
   watch: Watch | null = null
   /** Since when it holds the lock, monotonic ms. */
-  private heldSince = 0
+  heldSince = 0
   private released = false
   /** Created on first use, or by a loss. */
   private madeLoss: Loss | null = null

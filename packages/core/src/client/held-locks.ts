@@ -1,11 +1,15 @@
 import { ChurnMap } from '@holdfast/waiter'
 import type { Context } from '../context.js'
+import type { LockKind } from '../diagnostics/messages.js'
 import type { LossReason } from '../errors.js'
 import type { FieldNames } from '../hold.js'
 
 /** A held lock, as its client tracks it. */
 export interface HeldLock {
   readonly lockName: string
+  readonly kind: LockKind
+  /** Monotonic ms. */
+  readonly heldSince: number
   readonly trustedForMs: number
   readonly key: string
   /** See `LockProtocol.scope`. */

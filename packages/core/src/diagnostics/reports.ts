@@ -26,6 +26,7 @@ const warnedOfNoPermits = new OncePerName()
 
 export function reportLoss(session: Reporting, of: Reported, error: LockLostError): void {
   const { lockName, owner } = of
+  session.events.observer?.lost(lockName, owner, error.reason)
   if (session.events.hasListeners('lost')) {
     session.events.emit('lost', { lockName, owner, error })
   } else if (!of.loss.isObserved && error.reason !== 'closed' && warnedOfLoss.take(lockName)) {

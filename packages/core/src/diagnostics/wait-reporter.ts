@@ -46,6 +46,7 @@ export class WaitReporter {
 
   /** The call sleeps, or is queued behind others. A listener added later sees only waits that begin after that. */
   parked(wait: ReportedWait, ticket: Position): void {
+    this.events.observer?.waitParked(wait)
     if (wait.isUnlimited) {
       this.endless.parked(wait)
     }
@@ -61,6 +62,7 @@ export class WaitReporter {
 
   /** The wait has ended, with any outcome. */
   ended(wait: ReportedWait): void {
+    this.events.observer?.waitEnded(wait)
     this.pending.remove(wait)
     this.endless.ended(wait)
   }

@@ -102,7 +102,7 @@ const ABOUT_NO_LOCK = { keys: [] }
 const isPage = parts(isToken, texts) as (answer: unknown) => answer is [unknown, string[]]
 
 /** @throws RedisUnavailableError */
-async function stepOf(
+export async function stepOf(
   { port, runtime, options }: OpenSession,
   step: () => ReturnType<KeyScan>,
 ): Promise<{ readonly cursor: string; readonly keys: string[] }> {
@@ -152,12 +152,12 @@ async function look(
  * Strings are kept for many reasons. Those of lock libraries are random: 16 to 64 letters and digits (hexadecimal, Base64,
  * a UUID), with a time to live.
  */
-function looksLikeToken({ holds }: LockFacts): boolean {
+export function looksLikeToken({ holds }: Pick<LockFacts, 'holds'>): boolean {
   return [...holds.keys()].every((text) => /^(?=.*[a-z])[\w+/=-]{16,64}$/i.test(text))
 }
 
 /** SCAN also returns keys that the user's ACL does not let it read. */
-function isForbidden(error: unknown): boolean {
+export function isForbidden(error: unknown): boolean {
   const { cause } = error instanceof RedisUnavailableError ? error : { cause: undefined }
   return cause instanceof Error && codeOf(cause) === 'NOPERM'
 }

@@ -9,6 +9,7 @@ import {
   tombstonePrefix,
   givenLine,
   noteKey,
+  observerChannels,
   operationsKey,
   ownerField,
   permitsChannel,
@@ -16,6 +17,7 @@ import {
   probeKey,
   readTimeouts,
   readWriteChannel,
+  reportKeys,
   ticksKey,
   tokenKey,
   turnChannel,
@@ -219,6 +221,10 @@ describe('docs/wire-format.md', () => {
     readWriteChannel('name'),
     `${readTimeouts('name', '<owner>')}:<n>`,
     `${INBOX_PREFIX}<clientId>`,
+    reportKeys('<prefix>').clients,
+    `${reportKeys('<prefix>').reports}<clientId>`,
+    observerChannels('<prefix>').wanted,
+    observerChannels('<prefix>').events,
     ownerField('<clientId>', Number.NaN).replace('NaN', '<threadId>'),
   ]
 

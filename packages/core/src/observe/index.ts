@@ -1,0 +1,7 @@
+export { observe } from './observer.js'
+export type { KeyOfLock, LockObserver, ScanStep } from './observer.js'
+export type { ClientReport, ReportedHold, ReportedLoss, ReportedWaits } from './report-text.js'
+export { report } from './report.js'
+export type { Reporting, ReportOptions } from './report.js'
+export type { LockEvent } from './live-events.js'
+export type { SeenLock, SeenWaiter } from './seen-lock.js'

@@ -1,0 +1,58 @@
+-- look: what Redis knows about several locks of any kind: holders, lease and waiters.
+-- KEYS    [1..] for each lock: its hash (owner -> holds; of a read-write lock also mode), note of the hold, token counter,
+--         list and arrivals of a fair lock, line of a plain lock, waiting writers; last a key that is never written
+-- ARGV    [1] how many waiters of a lock are told   [2] 1: another library's string counts as a lock, too
+-- RETURNS for each lock 0, if it is free or its key is no lock; or {ttl ms, {owner, holds, ...; of a read-write lock also
+--         mode, its value} or {first 200 bytes of a string, -1}, token or '', owner of a note or '', for how many ms it has
+--         held the lock or '', the queue that has waiters ('fair', 'plain', 'writers', or '' for none), how many wait,
+--         {waiter, for how many ms it has waited or '', ...}}
+-- RETRY   safe: changes nothing
+-- insert observe/holding
+local time = redis.call('time')
+local nowUs = tonumber(time[1]) * 1000000 + tonumber(time[2])
+local now = math.floor(nowUs / 1000)
+local most = tonumber(ARGV[1])
+-- A write that changes nothing: a demoted primary refuses it, instead of an answer from stale data.
+local last = KEYS[#KEYS]
+local function touchProbe(key)
+  redis.call('del', key)
+end
+touchProbe(last)
+
+local function waitersAt(q, line, writers)
+  local count, told = waitersOfFairLock(q, nowUs, most)
+  if count > 0 then return 'fair', count, told end
+  count, told = waitersOfPlainLock(line, nowUs, most)
+  if count > 0 then return 'plain', count, told end
+  count, told = waitingWriters(writers, now, most)
+  return count > 0 and 'writers' or '', count, told
+end
+
+local function tokenAt(key)
+  local token = redis.pcall('get', key)
+  return type(token) == 'string' and token or ''
+end
+
+-- One of another library: a string with an end.
+local function stringAt(key, ttl)
+  if ttl <= 0 or redis.call('type', key).ok ~= 'string' then return 0 end
+  return { ttl, { redis.call('getrange', key, 0, 199), '-1' }, '', '', '', '', 0, {} }
+end
+
+local function lockAt(i)
+  local key = KEYS[i]
+  local ttl = redis.call('pttl', key)
+  if ttl <= 0 then return 0 end
+  local size = redis.pcall('hlen', key)
+  if type(size) == 'table' then return ARGV[2] == '1' and stringAt(key, ttl) or 0 end
+  if not looksLikeLock(key) then return 0 end
+  local owner, heldMs = notedAt(KEYS[i + 1], key, now)
+  local queue, count, told = waitersAt({ list = KEYS[i + 3], arrivals = KEYS[i + 4] }, KEYS[i + 5], KEYS[i + 6])
+  return { ttl, redis.call('hgetall', key), tokenAt(KEYS[i + 2]), owner, heldMs, queue, count, told }
+end
+
+local answer = {}
+for i = 1, #KEYS - 1, 7 do
+  answer[#answer + 1] = lockAt(i)
+end
+return answer

@@ -1,0 +1,7 @@
+-- tell: a message to whoever observes locks, or is observed.
+-- KEYS    [1] a key that is never written
+-- ARGV    [1] channel   [2] message
+-- RETURNS how many connections to this server received it
+-- RETRY   unsafe: a copy is a second message. Both ends take a message they know for nothing new
+redis.call('del', KEYS[1])
+return redis.call('publish', ARGV[1], ARGV[2])
