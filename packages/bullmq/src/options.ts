@@ -48,6 +48,7 @@ export interface LockByObject<J, H extends LockHold> {
   readonly lock: (job: J) => Pick<AnyLock<H>, 'withLock'>
 }
 
+/** The options of `locked`: the resource, and what a conflict means. */
 export type LockedOptions<J, H extends LockHold = LockHold> = ConflictOptions<J> &
   (LockByName<J> | LockByObject<J, H>)
 

@@ -53,7 +53,9 @@ export interface LockEvents {
   }
 }
 
+/** The name of an event, for `on` and `off`. */
 export type LockEventName = keyof LockEvents
+/** What `on` calls at an event, with what the event tells. */
 export type LockEventListener<E extends LockEventName> = (event: LockEvents[E]) => void
 
 /** What `@holdfast/core/observe` is told of a client that reports. Not an event: a loss that only it hears of is warned of. */

@@ -18,8 +18,8 @@ export interface LockHold {
   /** Why the hold was lost; null while it is not. */
   readonly lossError: LockLostError | null
   /**
-   * Checks locally, without waiting. Throws LockLostError unless more than `ms` of trusted time is left,
-   * NotLockOwnerError after a release.
+   * Checks locally, without waiting, that the hold can still be trusted.
+   * @throws LockLostError unless more than `ms` of trusted time is left; NotLockOwnerError after a release
    */
   ensure(ms?: number): void
   /**
@@ -37,8 +37,15 @@ export interface LockHold {
    * RedisUnavailableError, NotLockOwnerError
    */
   shorten(ms: number): Promise<void>
-  /** Releases this level. Resolves also for a hold that has expired or was released before. */
+  /**
+   * Releases this level and waits for the reply. Resolves also for a hold that has expired or was released before.
+   * @throws RedisUnavailableError
+   */
   release(): Promise<ReleaseOutcome>
+  /**
+   * Releases this level, for `await using`; waits for the reply at most `releaseWaitMs`.
+   * @throws LockLostError, RedisUnavailableError
+   */
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -179,6 +186,7 @@ export class Hold implements LockHold {
     this.renewedMs = renewedMs
   }
 
+  /** The name of the lock. */
   get lockName(): string {
     return this.acquisition.lockName
   }

@@ -107,14 +107,14 @@ export class LockClient {
     return this.session.clientId
   }
 
-  /** A reentrant lock. @throws InvalidArgumentError, ClientClosedError */
+  /** Returns a reentrant lock of this name. @throws InvalidArgumentError, ClientClosedError */
   getLock(name: string, options?: LockOptions): Lock {
     return this.locks.lock(name, options, null)
   }
 
   /**
-   * A lock granted in order of arrival, across processes (I10). A waiter whose process has died delays the next one
-   * by at most two `resyncInterval`s.
+   * Returns a lock that is granted in order of arrival, across processes (I10). A waiter whose process has died
+   * delays the next one by at most two `resyncInterval`s.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getFairLock(name: string, options?: LockOptions): Lock {
@@ -122,8 +122,8 @@ export class LockClient {
   }
 
   /**
-   * Many readers or one writer. Keep the object if calls outside contexts use `unlock()`: the lock object records
-   * what they hold.
+   * Returns a lock for many readers or one writer. Keep the object if calls outside contexts use `unlock()`: the
+   * lock object records what they hold.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getReadWriteLock(name: string, options: ReadWriteLockOptions = {}): ReadWriteLock {
@@ -131,8 +131,8 @@ export class LockClient {
   }
 
   /**
-   * A lock whose holds carry fencing tokens, for a resource that rejects older ones. Use a name for one kind of lock
-   * only: an acquisition through `getLock` gets no token and is not counted.
+   * Returns a lock whose holds carry fencing tokens, for a resource that rejects older ones. Use a name for one
+   * kind of lock only: an acquisition through `getLock` gets no token and is not counted.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
@@ -140,7 +140,7 @@ export class LockClient {
   }
 
   /**
-   * A lock whose waiters retry with a backoff: no channel, no messages. For very many short-lived names.
+   * Returns a lock whose waiters retry with a backoff: no channel, no messages. For very many short-lived names.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getSpinLock(name: string, options?: SpinLockOptions): Lock {
@@ -148,7 +148,7 @@ export class LockClient {
   }
 
   /**
-   * A lock that its own holder cannot acquire again: the attempt fails with NotReentrantError.
+   * Returns a lock that its own holder cannot acquire again: the attempt fails with NotReentrantError.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getNonReentrantLock(name: string, options?: LockOptions): Lock {
@@ -156,16 +156,16 @@ export class LockClient {
   }
 
   /**
-   * A non-reentrant lock granted in order of arrival, like `getFairLock`. @throws InvalidArgumentError,
-   * ClientClosedError
+   * Returns a non-reentrant lock that is granted in order of arrival, like `getFairLock`.
+   * @throws InvalidArgumentError, ClientClosedError
    */
   getNonReentrantFairLock(name: string, options?: LockOptions): Lock {
     return this.locks.nonReentrantFairLock(name, options, null)
   }
 
   /**
-   * Acquires all of several locks or none; they may be of any kind and of several clients. Contexts of this client
-   * decide about ownership.
+   * Makes one lock of several locks, which is held when all of them are; they may be of any kind and of several
+   * clients. Contexts of this client decide about ownership.
    * @throws InvalidArgumentError no lock, the same one twice, or not a lock; ClientClosedError
    */
   getMultiLock(...locks: Lock[]): MultiLock {
@@ -173,8 +173,8 @@ export class LockClient {
   }
 
   /**
-   * One lock kept by several independent Redis nodes: takes one lock per node, each of its own client, and is held
-   * with a majority of them. Contexts of this client decide about ownership.
+   * Makes one lock of locks on several independent Redis nodes, each of its own client: it is held with a majority
+   * of them. Contexts of this client decide about ownership.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getRedLock(...locks: Lock[]): RedLock
@@ -184,7 +184,7 @@ export class LockClient {
   }
 
   /**
-   * A semaphore: limits concurrency to its number of permits. A permit has no owner and no lease.
+   * Returns a semaphore: it limits concurrency to its number of permits. A permit has no owner and no lease.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getSemaphore(name: string): Semaphore {
@@ -192,7 +192,7 @@ export class LockClient {
   }
 
   /**
-   * A semaphore whose permits have leases: each expires unless renewed.
+   * Returns a semaphore whose permits have leases: each expires unless renewed.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getPermitExpirableSemaphore(name: string): PermitExpirableSemaphore {
@@ -200,7 +200,7 @@ export class LockClient {
   }
 
   /**
-   * A latch that releases all its waiters when it has been counted down to zero.
+   * Returns a latch that releases all its waiters when it has been counted down to zero.
    * @throws InvalidArgumentError, ClientClosedError
    */
   getCountDownLatch(name: string): CountDownLatch {
@@ -297,6 +297,7 @@ export class LockClient {
     return this.closing
   }
 
+  /** Closes the client, for `await using`. See `close`. @throws as `close` */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

@@ -25,47 +25,74 @@ export class LockThread {
     return this.context.id
   }
 
-  /** @throws InvalidArgumentError, ClientClosedError */
+  /**
+   * Returns a reentrant lock of this thread. See `LockClient.getLock`.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
   getLock(name: string, options?: LockOptions): Lock {
     return this.locks.lock(name, options, this.place)
   }
 
-  /** See `LockClient.getFairLock`. @throws InvalidArgumentError, ClientClosedError */
+  /**
+   * Returns a fair lock of this thread. See `LockClient.getFairLock`.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
   getFairLock(name: string, options?: LockOptions): Lock {
     return this.locks.fairLock(name, options, this.place)
   }
 
-  /** See `LockClient.getReadWriteLock`. @throws InvalidArgumentError, ClientClosedError */
+  /**
+   * Returns a read-write lock of this thread. See `LockClient.getReadWriteLock`.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
   getReadWriteLock(name: string, options: ReadWriteLockOptions = {}): ReadWriteLock {
     return this.locks.readWriteLock(name, options, this.place)
   }
 
-  /** See `LockClient.getFencedLock`. @throws InvalidArgumentError, ClientClosedError */
+  /**
+   * Returns a fenced lock of this thread. See `LockClient.getFencedLock`.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
   getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
     return this.locks.fencedLock(name, options, this.place)
   }
 
-  /** See `LockClient.getSpinLock`. @throws InvalidArgumentError, ClientClosedError */
+  /**
+   * Returns a spin lock of this thread. See `LockClient.getSpinLock`.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
   getSpinLock(name: string, options?: SpinLockOptions): Lock {
     return this.locks.spinLock(name, options, this.place)
   }
 
-  /** See `LockClient.getNonReentrantLock`. @throws InvalidArgumentError, ClientClosedError */
+  /**
+   * Returns a non-reentrant lock of this thread. See `LockClient.getNonReentrantLock`.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
   getNonReentrantLock(name: string, options?: LockOptions): Lock {
     return this.locks.nonReentrantLock(name, options, this.place)
   }
 
-  /** See `LockClient.getNonReentrantFairLock`. @throws InvalidArgumentError, ClientClosedError */
+  /**
+   * Returns a non-reentrant fair lock of this thread. See `LockClient.getNonReentrantFairLock`.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
   getNonReentrantFairLock(name: string, options?: LockOptions): Lock {
     return this.locks.nonReentrantFairLock(name, options, this.place)
   }
 
-  /** See `LockClient.getMultiLock`: of locks of this thread. @throws InvalidArgumentError, ClientClosedError */
+  /**
+   * Makes one lock of several locks of this thread. See `LockClient.getMultiLock`.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
   getMultiLock(...locks: Lock[]): MultiLock {
     return this.locks.multiLock(locks, this.place)
   }
 
-  /** See `LockClient.getRedLock`. @throws InvalidArgumentError, ClientClosedError */
+  /**
+   * Makes one lock of locks on several nodes of this thread. See `LockClient.getRedLock`.
+   * @throws InvalidArgumentError, ClientClosedError
+   */
   getRedLock(...locks: Lock[]): RedLock
   getRedLock(locks: readonly Lock[], options?: RedLockOptions): RedLock
   getRedLock(...args: RedLockArguments): RedLock {

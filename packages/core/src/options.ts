@@ -28,6 +28,7 @@ export interface ReplicaOptions {
   timeoutMs?: number | undefined
 }
 
+/** Whether lock messages on a Redis Cluster use sharded Pub/Sub. */
 export type ShardedPubSub = 'auto' | 'on' | 'off'
 
 /** Whether clients other than Holdfast use the same locks. */

@@ -8,6 +8,7 @@ export type LocksHealth<Key extends string = string> = Record<
 
 /** Checks whether locks work: acquires one of its own, and releases it. */
 export class LocksHealthIndicator {
+  /** Takes the client whose locks it checks. Called by Nest. */
   constructor(private readonly locks: LockClient) {}
 
   /**

@@ -35,6 +35,7 @@ export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApp
   private closing: Promise<void> | undefined
   private readonly requests = new RunningRequests()
 
+  /** Takes what the module provides. Called by Nest. */
   constructor(
     @Inject(CLIENT) private readonly locks: LockClient,
     @Inject(OPTIONS) private readonly options: LocksModuleOptions,
@@ -44,27 +45,36 @@ export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApp
     this.takeBack = name === undefined ? provideLocks(locks) : undefined
   }
 
-  /** @param options the Redis target and the client's options; `name` for one client among several */
+  /**
+   * Provides a client that is made of these options.
+   * @param options the Redis target and the client's options; `name` for one client among several
+   */
   static forRoot(options: LocksModuleOptions & LocksModuleExtras): DynamicModule {
     const { name, ...rest } = options
     return describe({ name }, [{ provide: OPTIONS, useValue: rest }])
   }
 
-  /** The same with options from a factory. */
+  /** Provides a client that is made of options from a factory. @throws InvalidArgumentError */
   static forRootAsync(options: LocksModuleAsyncOptions): DynamicModule {
     checkAsyncOptions(options)
     const { name, imports = [], useFactory, inject = [] } = options
     return describe({ name }, [{ provide: OPTIONS, useFactory, inject }], imports)
   }
 
-  /** As middleware, so that guards also run in the request's context, with its signal. */
+  /**
+   * Applies the middleware that opens contexts, so that guards also run in the request's context, with its signal.
+   * Called by Nest.
+   */
   configure(consumer: MiddlewareConsumer): void {
     consumer
       .apply(this.requests.middleware, expressLocks(this.locks))
       .forRoutes({ path: '{*path}', method: RequestMethod.ALL })
   }
 
-  /** Before the server stops listening: a request that waits for a lock would keep the server from closing. */
+  /**
+   * Closes the client before the server stops listening, after running requests, at most `drainMs`: a request that
+   * waits for a lock would keep the server from closing. Called by Nest. Never rejects.
+   */
   async beforeApplicationShutdown(): Promise<void> {
     const { graceMs, drainMs = 0 } = this.options
     await this.requests.drained(drainMs)
@@ -73,6 +83,10 @@ export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApp
     this.closing.catch(() => undefined)
   }
 
+  /**
+   * Waits until the client is closed, at most `graceMs` and a release. Called by Nest.
+   * @throws as `LockClient.close`
+   */
   async onApplicationShutdown(): Promise<void> {
     await this.closing
     this.takeBack?.()

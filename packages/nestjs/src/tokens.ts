@@ -1,7 +1,7 @@
 import { Inject, type InjectionToken } from '@nestjs/common'
 import { LockClient } from '@holdfast/core'
 
-/** The injection token of a client: its class, or a name if there are several. */
+/** Returns the injection token of a client: its class, or a name if there are several. */
 export const getLocksToken = (name?: string): InjectionToken =>
   name === undefined ? LockClient : `HoldfastLocks:${name}`
 

@@ -46,7 +46,7 @@ export class HoldfastInstrumentation {
   private readonly times: ApiExport | OwnHistograms
   private readonly startTime = hrTime()
 
-  /** Does not enable it. @throws InvalidArgumentError */
+  /** Makes an instrumentation that is not enabled yet. @throws InvalidArgumentError */
   constructor(options: InstrumentationOptions = {}) {
     this.options = resolveOptions(options)
     this.times = this.options.metrics === 'api' ? new ApiExport() : new OwnHistograms()
@@ -88,7 +88,8 @@ export class HoldfastInstrumentation {
   }
 
   /**
-   * The MetricProducer interface of the SDK: everything counted so far if `metrics` is 'producer', otherwise nothing.
+   * Returns everything counted so far if `metrics` is 'producer', otherwise nothing: the MetricProducer interface
+   * of the SDK. Never rejects.
    */
   collect(): Promise<Collected> {
     const { series, times, startTime } = this
@@ -98,20 +99,22 @@ export class HoldfastInstrumentation {
     return Promise.resolve({ resourceMetrics: { resource: undefined, scopeMetrics }, errors: [] })
   }
 
+  /** Takes another meter provider, and goes on counting with it. */
   setMeterProvider(provider: MeterProvider): void {
     this.restartWith(() => (this.meterProvider = provider))
   }
 
+  /** Takes another tracer provider, and goes on with its tracers. */
   setTracerProvider(provider: TracerProvider): void {
     this.restartWith(() => (this.tracerProvider = provider))
   }
 
-  /** For `registerInstrumentations`, which enables an instrumentation that is not enabled already. */
+  /** Returns whether it is enabled, for `registerInstrumentations`, which enables an instrumentation that is not. */
   getConfig(): { enabled: boolean } {
     return { enabled: this.parts !== null }
   }
 
-  /** No effect. */
+  /** Does nothing: the options of the constructor cannot be changed. */
   setConfig(): void {
     // The options of the constructor cannot be changed.
   }

@@ -2,9 +2,9 @@ const BETWEEN_SEGMENTS = /([:/|,{}#\s]+)/
 const LONGEST_WORD = 24
 
 /**
- * The common form of lock names: `order:42` and `order:7` become `order:*`. Numbers, hex digits, UUIDs, other ids of
- * letters and digits, and all segments with an `@` become `*`; words stay. A heuristic, on the coarse side: supply
- * your own function if names contain varying words, such as user names.
+ * Makes the common form of lock names: `order:42` and `order:7` become `order:*`. Numbers, hex digits, UUIDs, other
+ * ids of letters and digits, and all segments with an `@` become `*`; words stay. A heuristic, on the coarse side:
+ * supply your own function if names contain varying words, such as user names.
  */
 export function lockNameTemplate(lockName: string): string {
   return lockName.split(BETWEEN_SEGMENTS).map(segmentTemplate).join('')

@@ -11,8 +11,8 @@ import {
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/
 
 /**
- * The `traceparent` of the active span (W3C Trace Context), for a client's `describeHolds` option: waiters can then
- * link to the holder's trace. Undefined without an active span.
+ * Returns the `traceparent` of the active span (W3C Trace Context), for a client's `describeHolds` option: waiters
+ * can then link to the holder's trace. Undefined without an active span.
  */
 export function currentTraceparent(): string | undefined {
   const active = trace.getSpanContext(context.active())

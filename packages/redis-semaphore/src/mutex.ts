@@ -18,7 +18,7 @@ export class Mutex {
   #hold: Hold | null = null
   #endRefresh: () => void = () => undefined
 
-  /** @throws InvalidArgumentError */
+  /** Makes a mutex of this key, and asks Redis nothing. @throws InvalidArgumentError */
   constructor(client: RedisClient, key: string, options: LockOptions<Mutex> = {}) {
     if (typeof client !== 'object') {
       throw new InvalidArgumentError('client', client, 'a Redis client')
@@ -52,7 +52,11 @@ export class Mutex {
     }
   }
 
-  /** As `acquire`; false: not within that time. @throws the reason of the signal; RedisUnavailableError */
+  /**
+   * Acquires the mutex as `acquire` does, and waits as long.
+   * @returns false: not within that time
+   * @throws the reason of the signal; RedisUnavailableError
+   */
   async tryAcquire(signal?: AbortSignal): Promise<boolean> {
     const hold = await this.#take(signal)
     if (hold) {
@@ -69,7 +73,10 @@ export class Mutex {
     this.#endRefresh = () => undefined
   }
 
-  /** Gives the mutex back, and waits until Redis has it; without effect when it is not acquired or was lost. */
+  /**
+   * Gives the mutex back, and waits until Redis has it; without effect when it is not acquired or was lost.
+   * @throws RedisUnavailableError
+   */
   async release(): Promise<void> {
     this.stopRefresh()
     const hold = this.#hold

@@ -15,6 +15,7 @@ export interface TimeoutOptions {
   refreshInterval?: number
 }
 
+/** The options of a Mutex: those of redis-semaphore. */
 export interface LockOptions<M = unknown> extends TimeoutOptions {
   /**
    * Called when the mutex was lost while it was refreshed, before anybody else can have it. Default: throws the error,
@@ -23,6 +24,7 @@ export interface LockOptions<M = unknown> extends TimeoutOptions {
   onLockLost?: (this: M, error: LostLockError) => void
 }
 
+/** The defaults of the time-outs, as in redis-semaphore. */
 export const defaultTimeoutOptions = {
   lockTimeout: 10_000,
   acquireTimeout: 10_000,

@@ -12,12 +12,15 @@ export interface ExecutionResult {
 
 /** What a lock asks of the redlock that gave it. */
 export interface LockKeeper {
+  /** Gives a lock back. @throws ExecutionError */
   release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult>
+  /** Makes a lock last longer: it resolves with the lock that replaces it. @throws ExecutionError */
   extend(lock: Lock, duration: number, settings?: Partial<Settings>): Promise<Lock>
 }
 
 /** Resources that are locked until `expiration`. */
 export class Lock {
+  /** Makes the lock that a redlock gives. A copy of one releases and extends nothing. */
   // eslint-disable-next-line max-params -- as redlock has it
   constructor(
     readonly redlock: LockKeeper,

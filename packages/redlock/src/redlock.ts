@@ -25,6 +25,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
   readonly #quorum: Quorum
 
   /**
+   * Makes a redlock of these clients, and connects nothing by itself.
    * @param clients one for each independent Redis or cluster; they stay the caller's to close, see `quit`
    * @throws Error without a client; InvalidArgumentError for scripts, because what runs in Redis is Holdfast's
    */
@@ -43,7 +44,10 @@ export class Redlock extends EventEmitter implements LockKeeper {
     this.#quorum = new Quorum(this.clients, (error) => this.emit('error', error))
   }
 
-  /** Ends the connections of all clients. Locks that are held stay until their durations end. */
+  /**
+   * Ends the connections of all clients. Locks that are held stay until their durations end.
+   * @throws the error of a client that cannot end its connection
+   */
   async quit(): Promise<void> {
     await Promise.all([...this.clients].map(quit))
   }

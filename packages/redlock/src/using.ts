@@ -14,6 +14,7 @@ export interface RedlockUsingContext {
   extensions: number
 }
 
+/** What `using` runs while the lock is held. */
 export type Routine<T> = (signal: RedlockAbortSignal, context: RedlockUsingContext) => Promise<T>
 
 /** All in ms. */

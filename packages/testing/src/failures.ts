@@ -7,6 +7,7 @@
 export type Failure =
   { readonly error: string } | { readonly cut: 'before' | 'after' } | { readonly silence: 'before' | 'after' }
 
+/** Which commands `failNext` lets fail. */
 export interface FailNextOptions {
   /** How many commands fail. Default 1. */
   readonly times?: number | undefined

@@ -8,6 +8,7 @@ import { listen, type ListenOptions, type TestRedisListener } from './server/lis
 import { TestServer } from './test-server.js'
 import { VirtualTime } from './virtual-time.js'
 
+/** How a TestRedis keeps time. */
 export interface TestRedisOptions {
   /**
    * How time passes for it and for all clients on it. Default 'real': as outside, and `advance` adds to it. 'manual':
@@ -16,6 +17,7 @@ export interface TestRedisOptions {
   readonly time?: 'real' | 'manual' | undefined
 }
 
+/** What `start` keeps. */
 export interface StartOptions {
   /** Whether all data and scripts are gone, as after the restart of a server that keeps nothing. Default false. */
   readonly empty?: boolean | undefined
@@ -31,7 +33,7 @@ export class TestRedis implements RedisSource {
   private readonly time: VirtualTime
   private readonly server: TestServer
 
-  /** @throws TypeError an unknown `time` */
+  /** Makes a server of its own, empty. @throws TypeError an unknown `time` */
   constructor({ time = 'real' }: TestRedisOptions = {}) {
     if (!['real', 'manual'].includes(time)) {
       throw new TypeError(`time must be 'real' or 'manual', but is ${JSON.stringify(time)}`)
@@ -58,7 +60,7 @@ export class TestRedis implements RedisSource {
     await this.time.advance(ms)
   }
 
-  /** Resolves when no command, answer or message of a client is on its way; lets no time pass. */
+  /** Waits until no command, answer or message of a client is on its way; lets no time pass. Never rejects. */
   settle(): Promise<void> {
     return this.time.settle()
   }
@@ -76,7 +78,10 @@ export class TestRedis implements RedisSource {
     this.server.stop()
   }
 
-  /** After `stop`: clients connect again at once. Without it, with `empty`: every connection breaks and comes back. */
+  /**
+   * Lets clients connect again after `stop`, at once. Without it, with `empty`: every connection breaks and comes
+   * back.
+   */
   start({ empty = false }: StartOptions = {}): void {
     if (empty) {
       this.server.stop()
@@ -118,7 +123,7 @@ export class TestRedis implements RedisSource {
     state.maxMemory = condition === 'out of memory' ? 1 : 0
   }
 
-  /** What the user of all clients may do from now on, as an ACL says it; null: everything. */
+  /** Sets what the user of all clients may do from now on, as an ACL says it; null: everything. */
   restrict(permissions: Permissions | null): void {
     this.server.restrict(permissions)
   }
@@ -139,12 +144,15 @@ export class TestRedis implements RedisSource {
     return Promise.resolve(asClientHasIt(reply))
   }
 
-  /** As ioredis has it: for `fencedSet`, and for scripts of your own. */
+  /**
+   * Runs a script by its SHA1, as ioredis does: for `fencedSet`, and for scripts of your own.
+   * @throws as `command`
+   */
   evalsha(sha1: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown> {
     return this.command('EVALSHA', sha1, numberOfKeys, ...keysAndArgs)
   }
 
-  /** As ioredis has it. */
+  /** Runs a script, as ioredis does. @throws as `command` */
   eval(lua: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown> {
     return this.command('EVAL', lua, numberOfKeys, ...keysAndArgs)
   }

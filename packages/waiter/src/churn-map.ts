@@ -17,18 +17,22 @@ export class ChurnMap<K, V extends object> {
   private readonly entries = new Map<K, Entry<V>>()
   private count = 0
 
+  /** Number of entries that are there. */
   get size(): number {
     return this.count
   }
 
+  /** Returns whether the key has a value. */
   has(key: K): boolean {
     return this.get(key) !== undefined
   }
 
+  /** Returns the value of the key. */
   get(key: K): V | undefined {
     return this.entries.get(key)?.value
   }
 
+  /** Sets the value of the key. */
   set(key: K, value: V): void {
     const entry = this.entries.get(key)
     if (entry?.value === undefined) {
@@ -41,6 +45,7 @@ export class ChurnMap<K, V extends object> {
     }
   }
 
+  /** Removes the key. @returns whether it was there */
   delete(key: K): boolean {
     const entry = this.entries.get(key)
     if (entry?.value === undefined) {

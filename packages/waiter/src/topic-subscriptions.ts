@@ -8,6 +8,7 @@ export class TopicSubscriptions {
   private readonly topics = new Map<string, Topic>()
   private closed = false
 
+  /** Takes the source; subscribes to nothing yet. */
   constructor(private readonly source: WakeSource) {}
 
   /**
@@ -21,7 +22,7 @@ export class TopicSubscriptions {
     if (this.closed) throw new Error(`The subscriptions are closed; cannot listen to ${topic}`)
   }
 
-  /** Whether the topic was subscribed as of the source's last confirmation; undefined during a request. */
+  /** Returns whether the topic was subscribed as of the source's last confirmation; undefined during a request. */
   isLive(topic: string): boolean | undefined {
     const known = this.topics.get(topic)
     return known ? known.isLive : false

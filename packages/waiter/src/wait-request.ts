@@ -19,6 +19,7 @@ export type Attempt<T> =
  * arrives.
  */
 export interface Answer<T> {
+  /** Takes the callbacks for the reply: one consumer, once. */
   then(answered: (value: T) => void, failed: (error: unknown) => void): unknown
 }
 
@@ -76,7 +77,10 @@ export interface WaitRequest<T, R = WaitOutcome<T>> {
    * turn of its own. Default: the outcome itself.
    */
   conclude?(outcome: WaitOutcome<T>): R | Promise<R>
-  /** The same for an outcome that would reject. Default: it rejects. */
+  /**
+   * Called with the reason of an outcome that would reject: makes the result of it, as `conclude` does. Default: it
+   * rejects.
+   */
   rejected?(reason: unknown): R | Promise<R>
   /** Called once with a success that arrived after its caller had gone. Exceptions are ignored. */
   giveBack?(value: T): void
@@ -89,6 +93,7 @@ export interface WaitRequest<T, R = WaitOutcome<T>> {
   onWoken?: (() => void) | undefined
 }
 
+/** How a wait ended. */
 export type WaitOutcome<T> =
   | { kind: 'done'; value: T }
   /** The deadline passed, and the last reply was a refusal. */

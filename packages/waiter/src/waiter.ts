@@ -8,6 +8,7 @@ import { WaitLine } from './wait-line.js'
 import type { Ticket, WaitOutcome, WaitRequest } from './wait-request.js'
 import type { WakeSource } from './wake-source.js'
 
+/** The clock of a waiter, its randomness and its intervals. */
 export interface WaiterOptions {
   clock: WaiterClock
   /** Uniform in [0, 1), like `Math.random`. */
@@ -30,7 +31,10 @@ export class Waiter {
   private readonly stopListening: () => void
   private closed: { readonly reason: unknown; readonly done: Promise<void> } | undefined = undefined
 
-  /** @throws RangeError for an interval that is not positive or longer than a timer can be. */
+  /**
+   * Makes a waiter on this source; subscribes to nothing yet.
+   * @throws RangeError for an interval that is not positive or longer than a timer can be
+   */
   constructor(source: WakeSource, options: WaiterOptions) {
     const { clock, random, resyncIntervalMs = 1_000, unavailableTimeoutMs = 10_000 } = options
     if (!(resyncIntervalMs > 0 && resyncIntervalMs <= longestDelayMs)) {
@@ -91,12 +95,12 @@ export class Waiter {
     this.lines.get(queue)?.standBack(ms)
   }
 
-  /** Whether the subscription of the queue's line is confirmed. */
+  /** Returns whether the subscription of the queue's line is confirmed. */
   isListening(queue: string): boolean {
     return this.lines.get(queue)?.isListening ?? false
   }
 
-  /** Whether the queue's line has callers, trying or sleeping. */
+  /** Returns whether the queue's line has callers, trying or sleeping. */
   isWaiting(queue: string): boolean {
     return this.lines.has(queue)
   }

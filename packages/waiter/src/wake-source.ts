@@ -5,8 +5,12 @@ export interface WakeSource {
    * is not subscribed. For the same topic, called again only after `unsubscribe` or a rejection.
    */
   subscribe(topic: string, onMessage: (payload: string) => void): Promise<void>
+  /** Unsubscribes from a topic. A rejection is ignored. */
   unsubscribe(topic: string): Promise<void>
-  /** Resolves when it is a good time to unsubscribe; until then the topic may be wanted again. Default: at once. */
+  /**
+   * Resolves when it is a good time to unsubscribe; until then the topic may be wanted again. Must not reject.
+   * Default: at once.
+   */
   beforeUnsubscribe?(): Promise<void>
   /**
    * Calls `listener` whenever a lost connection is back and all topics are subscribed again: messages published in

@@ -27,8 +27,8 @@ export interface LeaseStore<L extends RenewableLease> {
    */
   renew(leases: readonly L[], limits: { timeoutMs: number }): Promise<readonly RenewalAnswer[]>
   /**
-   * The time left of the lease in the store, ms; `null` if the owner does not hold it. A rejection means unknown.
-   * Called only to verify suspect leases that are not renewed.
+   * Reads the time left of the lease in the store, ms; `null` if the owner does not hold it. A rejection means
+   * unknown. Called only to verify suspect leases that are not renewed.
    */
   remaining(lease: L, limits: { timeoutMs: number }): Promise<number | null>
   /** Leases with different keys are never sent in one `renew`. Default: all may. Must not throw. */

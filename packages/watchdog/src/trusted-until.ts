@@ -1,14 +1,15 @@
 /**
- * How much earlier than the store the holder stops trusting a lease of `ttlMs`: 50 ms for late timers and 1 % for
- * clocks that run at different speeds, but at most a quarter of a short lease.
+ * Returns how much earlier than the store the holder stops trusting a lease of `ttlMs`: 50 ms for late timers and 1
+ * % for clocks that run at different speeds, but at most a quarter of a short lease.
  */
 export function trustMarginMs(ttlMs: number): number {
   return Math.min(50 + ttlMs / 100, ttlMs / 4)
 }
 
 /**
- * Counted from the moment the request was SENT: the store started counting at some unknown moment after that, so
- * counting from the reply would trust the lease for longer than the store keeps it.
+ * Returns until when a lease is trusted, counted from the moment the request was SENT: the store started counting
+ * at some unknown moment after that, so counting from the reply would trust the lease for longer than the store
+ * keeps it.
  */
 export function trustedUntil(sentAt: number, ttlMs: number): number {
   return sentAt + ttlMs - trustMarginMs(ttlMs)

@@ -9,8 +9,8 @@ export interface Watch {
   /** Whether the store must confirm the lease before it is trusted again. */
   readonly suspect: boolean
   /**
-   * `trustedForMs` for a caller that has just called `endOverdueTrust`, in the same turn, at the time it returned:
-   * reads no clock.
+   * Returns `trustedForMs` to a caller that has just called `endOverdueTrust`, in the same turn, of the time it
+   * returned: reads no clock.
    */
   trustAt(now: number): number
   /** When the request was sent on whose reply the trust is based, monotonic ms. Kept when the watch has ended. */
@@ -19,33 +19,38 @@ export interface Watch {
   readonly leaseMs: number
   /** Whether the watchdog still intends to renew it. */
   readonly renewing: boolean
-  /** `renewing` at that time. */
+  /** Returns `renewing` as of that time. */
   renewingAt(now: number): boolean
   /**
-   * Off: trust is unchanged, and the reply to an attempt in flight still counts. On: the next renewal is planned from
-   * now, at once if less than a third of the lease is left; no effect after `renewForMs`.
+   * Sets whether the watchdog renews the lease. Off: trust is unchanged, and the reply to an attempt in flight
+   * still counts. On: the next renewal is planned from now, at once if less than a third of the lease is left; no
+   * effect after `renewForMs`.
    */
   setRenewing(on: boolean): void
-  /** The store confirmed `ttlMs` for a request sent at `sentAt`: trust may grow, never shrink. @throws RangeError */
+  /**
+   * Tells that the store confirmed `ttlMs` for a request sent at `sentAt`: trust may grow, never shrink.
+   * @throws RangeError
+   */
   confirm(sentAt: number, ttlMs: number): void
   /**
-   * The store reported the time left: trust becomes exactly that, less the margin; the watch ends at once if that is
-   * over. Without `mayGrow` (default true) trust never grows, unless the watch was suspect.
+   * Tells that the store reported the time left: trust becomes exactly that, less the margin; the watch ends at
+   * once if that is over. Without `mayGrow` (default true) trust never grows, unless the watch was suspect.
    * @throws RangeError
    */
   correct(sentAt: number, remainingMs: number, options?: { readonly mayGrow: boolean }): void
   /**
-   * A request that is about to be sent, at `sentAt`, makes the lease end `ttlMs` later or before. Ends renewal, and trust by
-   * then at the latest, at once: whether the request arrives or not. Replies to requests sent before no longer count, and
-   * trust grows again only by `confirm`. @throws RangeError
+   * Tells that a request is about to be sent, at `sentAt`, which makes the lease end `ttlMs` later or before. Ends
+   * renewal, and trust by then at the latest, at once: whether the request arrives or not. Replies to requests sent
+   * before no longer count, and trust grows again only by `confirm`.
+   * @throws RangeError
    */
   shorten(sentAt: number, ttlMs: number): void
   /**
-   * The lease may be gone: nothing is trusted until the store, which is asked at once, has replied; only its reply
-   * decides. If a query is in flight already, another follows: its reply may be older than this doubt.
+   * Tells that the lease may be gone: nothing is trusted until the store, which is asked at once, has replied; only
+   * its reply decides. If a query is in flight already, another follows: its reply may be older than this doubt.
    */
   doubt(): void
-  /** The owner detected the loss itself: ends the watch and calls `onLost`. */
+  /** Tells that the owner detected the loss itself: ends the watch and calls `onLost`. */
   lose(reason: LossReason): void
   /** Ends the watch on purpose: no callback follows, and late replies of the store are ignored. */
   stop(): void

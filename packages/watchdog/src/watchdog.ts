@@ -72,7 +72,10 @@ export class Watchdog<L extends RenewableLease> {
   #closing: Promise<void> | undefined
   readonly #doubts = new InvalidatedAnswers<L>()
 
-  /** @throws RangeError `batchSize` or `batchesInARow` is not a whole number above 0 */
+  /**
+   * Makes a watchdog of this store; sets no timer yet.
+   * @throws RangeError `batchSize` or `batchesInARow` is not a whole number above 0
+   */
   constructor(store: LeaseStore<L>, options: WatchdogOptions) {
     this.#options = options
     const { batchSize = 100, batchesInARow = 1 } = options
@@ -123,9 +126,9 @@ export class Watchdog<L extends RenewableLease> {
   }
 
   /**
-   * Synchronously ends every watch whose trust is over, and sends the renewals that are due. Must be called before
-   * user code is resumed: after a pause of the process, promises are resolved before timers fire. O(1) if nothing is
-   * due.
+   * Ends every watch whose trust is over, synchronously, and sends the renewals that are due. Must be called before
+   * user code is resumed: after a pause of the process, promises are resolved before timers fire. O(1) if nothing
+   * is due.
    * @returns when it was done, monotonic ms: see `Watch.trustAt`
    */
   endOverdueTrust(): number {

@@ -64,7 +64,8 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
    * Tries to acquire the lock, waiting at most `waitMs` in all.
    * @param waitMs how long to wait, default 0: one attempt
    * @param leaseMs as for `lock`
-   * @returns false: another owner holds the lock. Everything else is an error, as for `lock`
+   * @returns false: another owner holds the lock
+   * @throws as `lock`, but no LockTimeoutError
    */
   tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
     const request = this.request('tryLock', true)
@@ -85,18 +86,22 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   }
 
   /**
-   * Waits until the caller holds the lock. @throws LockTimeoutError after `waitMs`; the signal's reason; as `lock`
+   * Waits until the caller holds the lock: at most `waitMs`, by default the client's, else without a limit.
+   * @throws LockTimeoutError after `waitMs`; the signal's reason; as `lock`
    */
   acquire(options: AcquireOptions = {}): Promise<CompoundHold> {
     return this.obtain(options, this.request('acquire', false), holdOrThrow)
   }
 
-  /** Tries once, or waits up to `waitMs` if given. @returns null: another owner holds the lock */
   tryAcquire(options: AcquireOptions = {}): Promise<CompoundHold | null> {
     return this.obtain(options, this.request('tryAcquire', false, 0), holdOrNull)
   }
 
-  /** Runs the callback while the lock is held, as one logical thread in every client. See `Lock.withLock`. */
+  /**
+   * Runs the callback while the lock is held; waits for it like `acquire`, by default without a limit. Inside, the
+   * caller is one logical thread in every client. See `Lock.withLock`.
+   * @throws LockLostError the callback succeeded, but the lock was lost meanwhile; as `acquire`
+   */
   async withLock<T>(
     callback: (hold: CompoundHold) => Promise<T> | T,
     options: AcquireOptions = {},
@@ -119,7 +124,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   /**
    * Releases every member regardless of its owner; with `holder`, those that it owns.
    * @returns whether any was held
-   * @throws HolderChangedError members are held, but none by `holder`
+   * @throws HolderChangedError members are held, but none by `holder`; what `acquire` throws for members that do not reply
    */
   async forceUnlock(options: ForceUnlockOptions = {}): Promise<boolean> {
     const changed: HolderChangedError[] = []
@@ -139,19 +144,26 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     return isFreed
   }
 
-  /** Whether so many members are held, by any owners, that no other caller could acquire the lock now. */
+  /**
+   * Asks Redis whether so many members are held, by any owners, that no other caller could acquire the lock now.
+   * @throws what `acquire` throws for members that do not reply
+   */
   async isLocked(): Promise<boolean> {
     const states = await this.ask(({ protocol }) => protocol.inspect())
     const free = states.filter(({ ttlMs }) => ttlMs === -2)
     return free.length < this.rule.needed
   }
 
+  /**
+   * Asks Redis whether the caller holds the lock: `getHoldCount` above 0.
+   * @throws what `acquire` throws for members that do not reply
+   */
   async isHeldByCurrentContext(): Promise<boolean> {
     return (await this.getHoldCount()) > 0
   }
 
   /**
-   * Whether a thread of this lock's client holds the lock, according to Redis.
+   * Asks Redis whether a thread of this lock's client holds the lock.
    * @param threadId the `id` of a thread of the client that made this lock
    * @throws InvalidArgumentError; else as `isLocked`
    */
@@ -162,7 +174,10 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     return reachedBy(counts, this.rule.needed) > 0
   }
 
-  /** Levels the caller holds of enough members, according to Redis. */
+  /**
+   * Asks Redis for the number of levels that the caller holds of enough members; 0: none.
+   * @throws what `acquire` throws for members that do not reply
+   */
   async getHoldCount(): Promise<number> {
     const levels = this.levelsHere()
     const heldOf = (member: Member): HeldLock[] =>
@@ -170,7 +185,10 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     return reachedBy(await this.countsOf(heldOf), this.rule.needed)
   }
 
-  /** Lease left on enough members, ms; -2: too few are held, -1: no expiry. */
+  /**
+   * Asks Redis for the lease that is left on enough members, ms; -2: too few are held, -1: no expiry.
+   * @throws what `acquire` throws for members that do not reply
+   */
   async remainTimeToLive(): Promise<number> {
     const states = await this.ask(({ protocol }) => protocol.inspect())
     const left = states.map(({ ttlMs }) => (ttlMs === -1 ? Infinity : ttlMs))

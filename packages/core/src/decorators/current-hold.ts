@@ -5,8 +5,9 @@ import { oncePerProcess } from '../runtime/once-per-process.js'
 const holds = oncePerProcess('current-hold', () => new AsyncLocalStorage<LockHold | undefined>())
 
 /**
- * The hold of the innermost decorated method around the caller: its `signal` reports a loss, `ensure` and `verify`
- * check for one. Undefined outside decorated methods, and in one that runs without its lock (`onRedisError: 'run'`).
+ * Returns the hold of the innermost decorated method around the caller: its `signal` reports a loss, `ensure` and
+ * `verify` check for one. Undefined outside decorated methods, and in one that runs without its lock
+ * (`onRedisError: 'run'`).
  */
 export function currentHold(): LockHold | undefined {
   return holds.getStore()

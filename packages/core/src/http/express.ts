@@ -1,7 +1,9 @@
 import { checkAnswers, lockHttpError, type LockErrorAnswers } from './http-error.js'
 import { checkOpener, runUntilAnswered, type ContextOpener, type NodeResponse } from './request-context.js'
 
+/** Middleware of Express and compatible frameworks. */
 export type ExpressMiddleware = (request: unknown, response: NodeResponse, next: () => void) => void
+/** Error middleware of Express. */
 export type ExpressErrorMiddleware = (
   error: unknown,
   request: unknown,
@@ -10,7 +12,7 @@ export type ExpressErrorMiddleware = (
 ) => void
 
 /**
- * Middleware that gives each request its own context, for Express and compatible frameworks:
+ * Makes middleware that gives each request its own context, for Express and compatible frameworks:
  * `app.use(expressLocks(locks))`, before any handler that uses locks. The context ends with the response; if the
  * client disconnects first, the request's waits fail with RequestAbortedError.
  * @throws InvalidArgumentError
@@ -21,8 +23,8 @@ export function expressLocks(locks: ContextOpener): ExpressMiddleware {
 }
 
 /**
- * Error middleware that gives lock errors an HTTP status: `app.use(expressLockErrors())`, after the routes and before
- * other error handlers. See `lockHttpError`.
+ * Makes error middleware that gives lock errors an HTTP status: `app.use(expressLockErrors())`, after the routes
+ * and before other error handlers. See `lockHttpError`.
  * @throws InvalidArgumentError
  */
 export function expressLockErrors(answers: LockErrorAnswers = {}): ExpressErrorMiddleware {

@@ -13,12 +13,13 @@ export interface FastifyInstanceLike {
   setErrorHandler(handler: (error: any, request: any, reply: any) => unknown): unknown
 }
 
+/** A plugin of Fastify. */
 export type FastifyLocksPlugin = (app: FastifyInstanceLike, options: unknown, done: () => void) => void
 
 /**
- * Plugin that gives each request its own context: `await app.register(fastifyLocks(locks))`, before the routes. The
- * context lasts from the `onRequest` hook to the response; if the client disconnects first, the request's waits fail
- * with RequestAbortedError. With `errors`, it wraps the error handler present at registration.
+ * Makes a plugin that gives each request its own context: `await app.register(fastifyLocks(locks))`, before the
+ * routes. The context lasts from the `onRequest` hook to the response; if the client disconnects first, the
+ * request's waits fail with RequestAbortedError. With `errors`, it wraps the error handler present at registration.
  * @throws InvalidArgumentError
  */
 export function fastifyLocks(locks: ContextOpener, options: HttpLocksOptions = {}): FastifyLocksPlugin {

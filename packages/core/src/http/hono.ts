@@ -9,12 +9,14 @@ export interface HonoContextLike {
   res: Response
 }
 
+/** Middleware of Hono. */
 export type HonoMiddleware = (c: HonoContextLike, next: () => Promise<void>) => Promise<void>
 
 /**
- * Middleware that gives each request its own context: `app.use(honoLocks(locks))`, before any handler that uses
- * locks. The context ends with the handler, before a streamed body does; if the client disconnects first, the
- * request's waits fail with RequestAbortedError. With `errors`, it answers lock errors itself, overriding `onError`.
+ * Makes middleware that gives each request its own context: `app.use(honoLocks(locks))`, before any handler that
+ * uses locks. The context ends with the handler, before a streamed body does; if the client disconnects first, the
+ * request's waits fail with RequestAbortedError. With `errors`, it answers lock errors itself, overriding
+ * `onError`.
  * @throws InvalidArgumentError
  */
 export function honoLocks(locks: ContextOpener, options: HttpLocksOptions = {}): HonoMiddleware {

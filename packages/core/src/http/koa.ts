@@ -8,15 +8,16 @@ import {
   type NodeResponse,
 } from './request-context.js'
 
+/** Middleware of Koa. */
 export type KoaMiddleware = (
   ctx: { readonly res: NodeResponse },
   next: () => Promise<unknown>,
 ) => Promise<void>
 
 /**
- * Middleware that gives each request its own context: `app.use(koaLocks(locks))`, before any handler that uses locks.
- * The context ends with the middleware below; if the client disconnects first, the request's waits fail with
- * RequestAbortedError.
+ * Makes middleware that gives each request its own context: `app.use(koaLocks(locks))`, before any handler that
+ * uses locks. The context ends with the middleware below; if the client disconnects first, the request's waits fail
+ * with RequestAbortedError.
  * @throws InvalidArgumentError
  */
 export function koaLocks(locks: ContextOpener, options: HttpLocksOptions = {}): KoaMiddleware {

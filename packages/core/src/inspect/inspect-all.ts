@@ -19,6 +19,7 @@ import { explain, type LockFacts } from '../scripts/lock.js'
 import { isToken, parts, texts } from '../redis/shapes.js'
 import { checkInteger, checkOptions, checkSignal } from '../arguments/validate.js'
 
+/** Which locks `inspectAll` lists, and how far it looks. */
 export interface InspectAllOptions {
   /** Lock names, as a SCAN pattern: `order:*`. Default: all. */
   match?: string | undefined
@@ -37,6 +38,7 @@ const INSPECT_ALL_OPTIONS: KnownKeys<InspectAllOptions> = {
   signal: true,
 }
 
+/** The locks that `inspectAll` has found. */
 export interface LocksInspection {
   /** The locks that are held, in no particular order. */
   readonly locks: readonly LockInspection[]

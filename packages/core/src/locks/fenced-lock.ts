@@ -32,7 +32,8 @@ export class FencedLock extends Lock {
   }
 
   /**
-   * Redisson-style: waits without a limit until the caller holds the lock; `unlock()` releases it.
+   * Waits until the caller holds the lock, without a limit unless the client has `waitMs`; `unlock()` releases it.
+   * Redisson-style.
    * @param leaseMs as for `lock`
    * @returns the token
    * @throws as `lock`
@@ -42,16 +43,21 @@ export class FencedLock extends Lock {
   }
 
   /**
-   * Redisson-style, as its documentation says: without arguments one attempt.
+   * Tries to acquire the lock: without arguments one attempt, as Redisson's documentation says.
    * @param waitMs how long to wait, default 0: one attempt
    * @param leaseMs as for `lock`
-   * @returns the token; null: another owner holds the lock. Everything else is an error, as for `lock`
+   * @returns the token; null: another owner holds the lock
+   * @throws as `lock`, but no LockTimeoutError
    */
   tryLockAndGetToken(waitMs = 0, leaseMs?: number): Promise<string | null> {
     return this.byHand('tryLockAndGetToken', { waitMs, leaseMs }, tokenOrNull)
   }
 
-  /** The token of the latest acquisition, by any owner; '0' if there was none, or if Redis has lost it. */
+  /**
+   * Asks Redis for the token of the latest acquisition, by any owner; '0' if there was none, or if Redis has lost
+   * it.
+   * @throws RedisUnavailableError, WrongTypeError, ClientClosedError
+   */
   getToken(): Promise<string> {
     return this.protocol.latestToken()
   }

@@ -21,6 +21,7 @@ export interface FencedWrite {
 
 const FENCED_WRITE: KnownKeys<FencedWrite> = { key: true, token: true, value: true, pxMs: true }
 
+/** The result of `fencedSet`. */
 export interface FencedWriteResult {
   /** False: a larger token has written already, and nothing was changed. */
   readonly accepted: boolean

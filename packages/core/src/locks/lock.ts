@@ -38,6 +38,7 @@ export class Lock implements AnyLock<Hold> {
     this.bare = new UnscopedCalls(session, protocol.lockName)
   }
 
+  /** The name of the lock, without the `keyPrefix` of the client. */
   get name(): string {
     return this.protocol.lockName
   }
@@ -58,7 +59,8 @@ export class Lock implements AnyLock<Hold> {
    * Tries to acquire the lock, waiting at most `waitMs`.
    * @param waitMs how long to wait, default 0: one attempt
    * @param leaseMs as for `lock`
-   * @returns false: another owner holds the lock. Everything else is an error, as for `lock`
+   * @returns false: another owner holds the lock
+   * @throws as `lock`, but no LockTimeoutError
    */
   tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
     const tried = this.byHand('tryLock', { waitMs, leaseMs }, isHeld)
@@ -76,13 +78,6 @@ export class Lock implements AnyLock<Hold> {
     refuseIfNotHeld(mine, await mine.release())
   }
 
-  /**
-   * Releases the lock regardless of its owner, or if `holder` is its owner, and notifies the holder if it is a Holdfast
-   * client. One command, compared in Redis: a holder that came in meanwhile keeps the lock.
-   * @returns whether it was held
-   * @throws HolderChangedError another owner than `holder` has it; InvalidArgumentError, RedisUnavailableError,
-   *   WrongTypeError, ClientClosedError
-   */
   async forceUnlock(options: ForceUnlockOptions = {}): Promise<boolean> {
     const holder = checkedHolder(options)
     this.session.assertOpen(this.name)
@@ -95,7 +90,6 @@ export class Lock implements AnyLock<Hold> {
     return released
   }
 
-  /** Whether any owner holds the lock. */
   async isLocked(): Promise<boolean> {
     return (await this.state()).ttlMs !== -2
   }
@@ -104,11 +98,6 @@ export class Lock implements AnyLock<Hold> {
     return (await this.getHoldCount()) > 0
   }
 
-  /**
-   * Whether a thread of this client holds the lock, according to Redis.
-   * @param threadId the `id` of a thread of this client
-   * @throws InvalidArgumentError; else as `isLocked`
-   */
   async isHeldByThread(threadId: number): Promise<boolean> {
     checkThreadId(threadId)
     const owners = this.session.held
@@ -121,21 +110,20 @@ export class Lock implements AnyLock<Hold> {
     return owners.some((each) => each.field.find(holds) !== undefined)
   }
 
-  /** Number of levels the caller holds, according to Redis. */
   async getHoldCount(): Promise<number> {
     const field = this.fieldHere()
     return field ? (field.find((await this.state()).holds) ?? 0) : 0
   }
 
-  /** Lease left, ms; -2: the lock is free, -1: it has no expiry. */
   async remainTimeToLive(): Promise<number> {
     return (await this.state()).ttlMs
   }
 
   /**
-   * The holder, its lease and the waiters, as Redis has them at one moment; for a read-write lock, the holders of
+   * Asks Redis for the holder, its lease and the waiters at one moment; for a read-write lock, for the holders of
    * either mode. For operations and tests: the result may be outdated when it arrives.
    * @returns null: the lock is free
+   * @throws RedisUnavailableError, WrongTypeError, ClientClosedError
    */
   async inspect(): Promise<LockInspection | null> {
     const { protocol, name } = this
@@ -150,14 +138,13 @@ export class Lock implements AnyLock<Hold> {
     return this.obtain('acquire', options, this.session.options.waitMs, holdOrThrow)
   }
 
-  /** Tries once, or waits up to `waitMs` if given. @returns null: another owner holds the lock */
   tryAcquire(options: AcquireOptions = {}): Promise<Hold | null> {
     return this.obtain('tryAcquire', options, 0, holdOrNull)
   }
 
   /**
-   * Runs the callback while the lock is held; waits for it like `acquire`. Inside, the caller is one logical thread:
-   * nested calls re-enter, siblings started together exclude each other.
+   * Runs the callback while the lock is held; waits for it like `acquire`, by default without a limit. Inside, the
+   * caller is one logical thread: nested calls re-enter, siblings started together exclude each other.
    * @returns the result of the callback; an error of the callback wins over any other
    * @throws LockLostError the callback succeeded, but the lock was lost meanwhile; `result` is the callback's
    * @throws as `acquire`

@@ -13,23 +13,27 @@ export class ReadWriteLock {
   ) {}
 
   /**
-   * Held by any number of owners at once while no owner holds the write lock. The writer may acquire the read lock as
-   * well, and keep it after releasing the write lock.
+   * Returns the lock that any number of owners hold at once while no owner holds the write lock. The writer may
+   * acquire the read lock as well, and keep it after releasing the write lock.
    */
   readLock(): Lock {
     return this.reader
   }
 
   /**
-   * Held by one owner while no other owner reads. A caller that holds the read lock cannot upgrade: a single try
-   * fails, a limited wait ends at its limit, and an unlimited wait is a SelfDeadlockError at once, because two
-   * readers that both upgrade would wait for each other.
+   * Returns the lock that one owner holds while no other owner reads. A caller that holds the read lock cannot
+   * upgrade: a single try fails, a limited wait ends at its limit, and an unlimited wait is a SelfDeadlockError at
+   * once, because two readers that both upgrade would wait for each other.
    */
   writeLock(): Lock {
     return this.writer
   }
 
-  /** The readers or the writer. See `Lock.inspect`. @returns null: the lock is free */
+  /**
+   * Asks Redis for the readers or the writer. See `Lock.inspect`.
+   * @returns null: the lock is free
+   * @throws as `Lock.inspect`
+   */
   inspect(): Promise<LockInspection | null> {
     return this.writer.inspect()
   }

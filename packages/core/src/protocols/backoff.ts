@@ -25,6 +25,7 @@ export interface ConstantBackoff {
   delayMs?: number | undefined
 }
 
+/** Options of a spin lock: of any lock, and its backoff. */
 export interface SpinLockOptions extends LockOptions {
   /** How the first waiter of a client pauses between attempts. Default: exponential. */
   backoff?: ExponentialBackoff | ConstantBackoff | undefined

@@ -4,10 +4,11 @@ import { nanoid } from 'nanoid'
 
 /** The source of time, replaceable in tests. All in ms. */
 export interface Clock {
-  /** Monotonic. */
+  /** Reads the monotonic clock. */
   now(): number
-  /** The wall clock; only used to notice that the machine was suspended. */
+  /** Reads the wall clock; only used to notice that the machine was suspended. */
   wallNow(): number
+  /** Calls `fire` once after `delayMs`, unless cancelled before. */
   setTimer(delayMs: number, fire: () => void): { cancel(): void }
 }
 
@@ -16,17 +17,20 @@ export interface Clock {
  * simulator that replaces it can replay a run from a seed.
  */
 export interface Runtime extends Clock {
-  /** Like `setImmediate`: after the current turn of the event loop, which includes reading from connections. */
+  /**
+   * Runs `work` after the current turn of the event loop, which includes reading from connections: like
+   * `setImmediate`.
+   */
   afterTurn(work: () => void): void
-  /** Like `process.nextTick`: called from a promise reaction, it runs after all pending microtasks. */
+  /** Runs `work` like `process.nextTick`: called from a promise reaction, after all pending microtasks. */
   nextTick(work: () => void): void
-  /** Like `queueMicrotask`: in one queue with promise reactions. */
+  /** Runs `work` in one queue with promise reactions, like `queueMicrotask`. */
   microtask(work: () => void): void
-  /** Uniform in [0, 1). */
+  /** Draws a number, uniform in [0, 1). */
   random(): number
-  /** A globally unique string of letters, digits, `_` and `-`. */
+  /** Makes a globally unique string of letters, digits, `_` and `-`. */
   id(): string
-  /** `count` unpredictable bytes. The caller owns the array. */
+  /** Draws `count` unpredictable bytes. The caller owns the array. */
   bytes(count: number): Uint8Array
 }
 

@@ -32,6 +32,7 @@ export interface ExclusiveOptions {
   readonly atLeastForMs?: number | undefined
 }
 
+/** Which tick a run is of. */
 export interface TickOptions {
   /** Identifies the run: the time it was scheduled for, the same in all processes. ms since 1970, or a Date. */
   readonly tick?: Date | number | undefined
@@ -60,6 +61,7 @@ export interface ExclusiveRun {
  */
 export type SkipReason = 'busy' | 'done' | 'late' | 'too-soon'
 
+/** What became of a tick: its task was run, or why it was skipped. */
 export type TickOutcome<T> =
   | { readonly kind: 'ran'; readonly result: T; readonly tick: Date; readonly missed: readonly Date[] }
   | { readonly kind: 'skipped'; readonly reason: SkipReason }

@@ -34,7 +34,11 @@ export class CountDownLatch {
     this.channel = latchChannel(this.key)
   }
 
-  /** Creates the latch, unless it exists. @returns false: it exists already */
+  /**
+   * Creates the latch, unless it exists.
+   * @returns false: it exists already
+   * @throws InvalidArgumentError, RedisUnavailableError, WrongTypeError, ClientClosedError
+   */
   async trySetCount(count: number): Promise<boolean> {
     checkCount('count', count, 1)
     const what = { value: count, ttlMs: undefined, message: '1' }
@@ -45,7 +49,10 @@ export class CountDownLatch {
     )
   }
 
-  /** Decrements the count. At 0 the latch is deleted and all waiters pass. No effect without a latch. */
+  /**
+   * Decrements the count. At 0 the latch is deleted and all waiters pass. No effect without a latch.
+   * @throws RedisUnavailableError, WrongTypeError, ClientClosedError
+   */
   async countDown(): Promise<void> {
     await this.commands.insist(
       this.subject,
@@ -54,7 +61,7 @@ export class CountDownLatch {
     )
   }
 
-  /** The count; 0 without a latch. */
+  /** Reads the count; 0 without a latch. @throws RedisUnavailableError, WrongTypeError, ClientClosedError */
   async getCount(): Promise<number> {
     const { name: lockName, key } = this
     const operationsKey = this.commands.operations.keyOf(key)
@@ -98,7 +105,11 @@ export class CountDownLatch {
     }
   }
 
-  /** Deletes the latch: Holdfast's waiters pass, Redisson's go on waiting. @returns false: it did not exist */
+  /**
+   * Deletes the latch: Holdfast's waiters pass, Redisson's go on waiting.
+   * @returns false: it did not exist
+   * @throws RedisUnavailableError, WrongTypeError, ClientClosedError
+   */
   async delete(): Promise<boolean> {
     return this.commands.attempt(
       this.subject,

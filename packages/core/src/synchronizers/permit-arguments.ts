@@ -3,6 +3,7 @@ import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkInteger, checkOptions } from '../arguments/validate.js'
 import { WAIT_OPTIONS, type WaitOptions } from './wait-limits.js'
 
+/** The limits of a call for permits, and their number. */
 export interface PermitOptions extends WaitOptions {
   /** Number of permits, all or none. Default 1. */
   permits?: number | undefined

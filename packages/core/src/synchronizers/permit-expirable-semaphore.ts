@@ -18,6 +18,7 @@ import { Permit, withPermit, type PermitGrant } from './permit.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
 import { WAIT_OPTIONS, waitLimits, type WaitOptions } from './wait-limits.js'
 
+/** The limits of a call for permits, and their lease. */
 export interface PermitLeaseOptions extends WaitOptions {
   /** The lease of the permit, ms: it is released automatically after it. Default: no expiry. */
   leaseMs?: number | undefined
@@ -41,18 +42,32 @@ const HELD_PERMIT_OPTIONS: KnownKeys<HeldPermitOptions> = { ...PERMIT_LEASE_OPTI
  * process are released when their leases end.
  */
 export class PermitExpirableSemaphore extends ExpirablePermits {
-  /** Waits for a permit. @returns its id, for the release. @throws LockTimeoutError the wait ended */
+  /**
+   * Waits for a permit: by default without a limit, unless the client has `waitMs`.
+   * @returns its id, for the release
+   * @throws LockTimeoutError the wait ended; RedisUnavailableError, WrongTypeError, InvalidArgumentError,
+   *   ClientClosedError
+   */
   async acquire(options: PermitLeaseOptions = {}): Promise<string> {
     const [id] = await this.acquireMany(1, options)
     return id as string
   }
 
-  /** Waits for a number of permits, all or none. @returns their ids. @throws LockTimeoutError the wait ended */
+  /**
+   * Waits for a number of permits, all or none: by default without a limit, unless the client has `waitMs`.
+   * @returns their ids
+   * @throws LockTimeoutError the wait ended; RedisUnavailableError, WrongTypeError, InvalidArgumentError,
+   *   ClientClosedError
+   */
   async acquireMany(permits: number, options: PermitLeaseOptions = {}): Promise<string[]> {
     return (await this.take(permits, options)).ids
   }
 
-  /** Waits for a permit as an object, which reports its loss and can be renewed. @throws as `acquire` */
+  /**
+   * Waits for a permit as an object, which reports its loss and can be renewed: by default without a limit, unless
+   * the client has `waitMs`.
+   * @throws as `acquire`
+   */
   async acquirePermit(options: HeldPermitOptions): Promise<Permit> {
     const { ttlMs, renew } = termsOf(options, this.session.options)
     const { waitMs, signal } = options
@@ -64,26 +79,41 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     })
   }
 
-  /** Waits for a permit, runs the callback, and releases it. @throws LockLostError the permit was lost meanwhile */
+  /**
+   * Waits for a permit as `acquire` does, runs the callback, and releases it.
+   * @throws LockLostError the permit was lost meanwhile; as `acquire`
+   */
   async withPermit<T>(callback: (permit: Permit) => Promise<T> | T, options: HeldPermitOptions): Promise<T> {
     checkFunction('callback', callback)
     return withPermit(await this.acquirePermit(options), callback)
   }
 
-  /** Without a wait, one attempt outside the queue. @returns the id; null: no permit is free */
+  /**
+   * Tries to acquire a permit: without a wait, one attempt outside the queue.
+   * @returns the id; null: no permit is free
+   * @throws as `acquire`, but no LockTimeoutError
+   */
   async tryAcquire(options: PermitLeaseOptions = {}): Promise<string | null> {
     const [id] = await this.tryAcquireMany(1, options)
     return id ?? null
   }
 
-  /** Without a wait, one attempt for all. @returns the ids; none: too few permits are free */
+  /**
+   * Tries to acquire permits: without a wait, one attempt for all.
+   * @returns the ids; none: too few permits are free
+   * @throws as `acquire`, but no LockTimeoutError
+   */
   async tryAcquireMany(permits: number, options: PermitLeaseOptions = {}): Promise<string[]> {
     checkOptions('options', options, PERMIT_LEASE_OPTIONS)
     const { waitMs = 0 } = options
     return (await this.waitFor(permits, { ...options, waitMs }).obtain())?.value.ids ?? []
   }
 
-  /** Releases permits, all or none. @throws InvalidArgumentError one of them has expired or was released before */
+  /**
+   * Releases permits, all or none.
+   * @throws InvalidArgumentError one of them has expired or was released before; RedisUnavailableError,
+   *   WrongTypeError, ClientClosedError
+   */
   async release(id: string | readonly string[]): Promise<void> {
     if ((await this.giveBack(id)) === 0 && (typeof id === 'string' || id.length > 0)) {
       const rule =
@@ -93,14 +123,19 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   }
 
   /**
-   * Releases permits, all or none. @returns false: one of them has expired or was released before; nothing was
-   * changed
+   * Releases permits, all or none.
+   * @returns false: one of them has expired or was released before; nothing was changed
+   * @throws InvalidArgumentError, RedisUnavailableError, WrongTypeError, ClientClosedError
    */
   async tryRelease(id: string | readonly string[]): Promise<boolean> {
     return (await this.giveBack(id)) > 0
   }
 
-  /** Sets the lease to so long from now. @returns false: the permit has expired or was released before */
+  /**
+   * Sets the lease to so long from now.
+   * @returns false: the permit has expired or was released before
+   * @throws InvalidArgumentError, RedisUnavailableError, WrongTypeError, ClientClosedError
+   */
   async updateLeaseTime(id: string, leaseMs: number): Promise<boolean> {
     checkRequired('leaseMs', leaseMs)
     checkLease('leaseMs', leaseMs)

@@ -32,9 +32,11 @@ export class Semaphore {
   }
 
   /**
-   * Waits until enough permits are free, and acquires them. Callers of one client form one queue.
-   * @param request number of permits, or options
-   * @throws LockTimeoutError the wait ended; RedisUnavailableError, WrongTypeError, InvalidArgumentError
+   * Waits until enough permits are free, and acquires them: by default without a limit, unless the client has
+   * `waitMs`. Callers of one client form one queue.
+   * @param request number of permits, default 1; or options
+   * @throws LockTimeoutError the wait ended; RedisUnavailableError, WrongTypeError, InvalidArgumentError,
+   *   ClientClosedError
    */
   async acquire(request: number | PermitOptions = {}): Promise<void> {
     const options = optionsOf(request)
@@ -45,10 +47,11 @@ export class Semaphore {
   }
 
   /**
-   * Without a wait, one attempt outside the queue.
-   * @param request number of permits, or options
-   * @param waitMs how long to wait, ms; Redisson's form
-   * @returns false: too few permits are free. Everything else is an error, as for `acquire`
+   * Tries to acquire permits: without a wait, one attempt outside the queue.
+   * @param request number of permits, default 1; or options
+   * @param waitMs how long to wait, ms, default 0; Redisson's form
+   * @returns false: too few permits are free
+   * @throws as `acquire`, but no LockTimeoutError
    */
   async tryAcquire(request: number | PermitOptions = {}, waitMs = 0): Promise<boolean> {
     const { waitMs: limitMs = waitMs, ...others } = optionsOf(request)
@@ -57,8 +60,8 @@ export class Semaphore {
   }
 
   /**
-   * Acquires permits, runs the callback, and releases them in any case. The signal aborts when the client is closed
-   * meanwhile; the permits are then released.
+   * Acquires permits, runs the callback, and releases them in any case; waits like `acquire`, by default without a
+   * limit. The signal aborts when the client is closed meanwhile; the permits are then released.
    * @throws the callback's error; else as `acquire`
    */
   async withPermits<T>(
@@ -72,17 +75,24 @@ export class Semaphore {
     return withPermits(this.session, { lockName: this.name, acquire, giveBack }, callback)
   }
 
-  /** Releases permits, whether or not this caller acquired them. Creates a missing semaphore, as Redisson does. */
+  /**
+   * Releases permits, whether or not this caller acquired them. Creates a missing semaphore, as Redisson does.
+   * @throws InvalidArgumentError, RedisUnavailableError, WrongTypeError, ClientClosedError
+   */
   async release(permits = 1): Promise<void> {
     await this.giveBack(permits, false)
   }
 
-  /** Releases permits of an existing semaphore. @returns false: the semaphore does not exist, and was not created */
+  /**
+   * Releases permits of an existing semaphore.
+   * @returns false: the semaphore does not exist, and was not created
+   * @throws InvalidArgumentError, RedisUnavailableError, WrongTypeError, ClientClosedError
+   */
   releaseIfExists(permits = 1): Promise<boolean> {
     return this.giveBack(permits, true)
   }
 
-  /** Permits that can be acquired now. */
+  /** Reads how many permits can be acquired now. @throws RedisUnavailableError, WrongTypeError, ClientClosedError */
   async availablePermits(): Promise<number> {
     const { name: lockName, key } = this
     const operationsKey = this.commands.operations.keyOf(key)
@@ -93,7 +103,7 @@ export class Semaphore {
     }
   }
 
-  /** Acquires all free permits. @returns how many */
+  /** Acquires all free permits. @returns how many @throws RedisUnavailableError, WrongTypeError, ClientClosedError */
   drainPermits(): Promise<number> {
     return this.attempt((command) => drain(this.session.runner, command), 1)
   }
@@ -102,6 +112,7 @@ export class Semaphore {
    * Creates the semaphore, unless it exists.
    * @param ttlMs lifetime of the whole semaphore; default: no expiry
    * @returns false: it exists already
+   * @throws InvalidArgumentError, RedisUnavailableError, WrongTypeError, ClientClosedError
    */
   async trySetPermits(permits: number, ttlMs?: number): Promise<boolean> {
     checkCount('permits', permits, 0)
@@ -115,6 +126,7 @@ export class Semaphore {
   /**
    * Adds permits, or removes some: what is available may go below 0 until enough are released. Removes a time to
    * live.
+   * @throws InvalidArgumentError, RedisUnavailableError, WrongTypeError, ClientClosedError
    */
   async addPermits(permits: number): Promise<void> {
     checkCount('permits', permits, -2_147_483_648)

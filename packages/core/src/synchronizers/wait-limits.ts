@@ -4,6 +4,7 @@ import type { Contexts } from '../contexts.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkSignal, checkWait } from '../arguments/validate.js'
 
+/** The limits of a wait. */
 export interface WaitOptions {
   /** How long to wait, ms. Default: the client's `waitMs`, else no limit; of a latch no limit. 0: one attempt. Infinity: no limit. */
   waitMs?: number | undefined

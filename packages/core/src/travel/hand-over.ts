@@ -10,6 +10,7 @@ import { sendHandOver } from './scripts.js'
 import { tokenFor, travels, type TravellingKind } from './handover-token.js'
 import { giveBackTraveller } from './revoke.js'
 
+/** The options of `handOver`. */
 export interface HandOverOptions {
   /** How long the lock waits to be adopted, ms. At most 24 days. Default: one lease of the hold. */
   readonly keepMs?: number | undefined

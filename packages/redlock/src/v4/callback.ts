@@ -5,6 +5,7 @@ export type Callback<T> = (error: Error | null, value?: T) => void
 
 /** A resource that `using` of bluebird acquires and gives back. */
 export interface Disposer<T> {
+  /** Returns the resource that is acquired. @throws as `lock` */
   promise(): Promise<T>
 }
 

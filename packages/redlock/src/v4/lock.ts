@@ -4,12 +4,15 @@ import type { Callback } from './callback.js'
 
 /** What a lock asks of the redlock that gave it. */
 export interface LockKeeper {
+  /** Gives a lock back. @throws LockError */
   unlock(lock: Lock, callback?: Callback<void>): Promise<void>
+  /** Makes a lock last longer: it resolves with this very lock. @throws LockError */
   extend(lock: Lock, ttl: number, callback?: Callback<Lock>): Promise<Lock>
 }
 
 /** Resources that are locked until `expiration`. */
 export class Lock {
+  /** Makes the lock that a redlock gives. A copy of one releases and extends nothing. */
   // eslint-disable-next-line max-params -- as redlock has it
   constructor(
     readonly redlock: LockKeeper,

@@ -33,7 +33,10 @@ export class Redlock extends EventEmitter implements LockKeeper {
   readonly retryJitter: number
   readonly #quorum: Quorum
 
-  /** @throws InvalidArgumentError no client; scripts, because what runs in Redis is Holdfast's */
+  /**
+   * Makes a redlock of these clients, and connects nothing by itself.
+   * @throws InvalidArgumentError no client; scripts, because what runs in Redis is Holdfast's
+   */
   constructor(clients: readonly RedisClient[], options: Options = {}) {
     super()
     if (clients.length === 0) {
@@ -56,7 +59,10 @@ export class Redlock extends EventEmitter implements LockKeeper {
     })
   }
 
-  /** Ends the connections of all clients. Locks that are held stay until their `ttl` ends. */
+  /**
+   * Ends the connections of all clients. Locks that are held stay until their `ttl` ends.
+   * @throws the error of a client that cannot end its connection
+   */
   quit(callback?: Callback<unknown[]>): Promise<unknown[]> {
     return promised(Promise.all(this.servers.map(quit)), callback)
   }
@@ -70,12 +76,16 @@ export class Redlock extends EventEmitter implements LockKeeper {
     return promised(this.#lock(resource, ttl, {}), callback)
   }
 
-  /** See `lock`. */
+  /** Takes one resource or several: another name of `lock`. @throws as `lock` */
   acquire(resource: string | string[], ttl: number, callback?: Callback<Lock>): Promise<Lock> {
     return this.lock(resource, ttl, callback)
   }
 
-  /** As `lock`, with a `retryCount` and a `retryDelay` of its own; 0 stands for those of the redlock. */
+  /**
+   * Takes one resource or several as `lock` does, with a `retryCount` and a `retryDelay` of its own; 0 stands for
+   * those of the redlock.
+   * @throws as `lock`
+   */
   lockWithOptions(
     resource: string | string[],
     ttl: number,
@@ -85,7 +95,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
     return promised(this.#lock(resource, ttl, options), callback)
   }
 
-  /** See `lockWithOptions`. */
+  /** Takes one resource or several: another name of `lockWithOptions`. @throws as `lock` */
   acquireWithOptions(
     resource: string | string[],
     ttl: number,
@@ -95,7 +105,10 @@ export class Redlock extends EventEmitter implements LockKeeper {
     return this.lockWithOptions(resource, ttl, options, callback)
   }
 
-  /** For `using` of bluebird: locks as `lock`, and releases at the end. Errors of the release go to the handler. */
+  /**
+   * Makes what `using` of bluebird takes: it locks as `lock`, and releases at the end. Errors of the release go to
+   * the handler.
+   */
   disposer(
     resource: string | string[],
     ttl: number,
@@ -112,7 +125,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
     return promised(this.#unlock(lock), callback)
   }
 
-  /** See `unlock`. */
+  /** Gives a lock back: another name of `unlock`. @throws as `unlock` */
   release(lock: Lock, callback?: Callback<void>): Promise<void> {
     return this.unlock(lock, callback)
   }

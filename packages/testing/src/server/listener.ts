@@ -2,6 +2,7 @@ import { createServer, type AddressInfo, type Server as NetServer, type Socket }
 import type { Connection, OnMessage } from '../engine/connection.js'
 import { ClientSession } from './client-session.js'
 
+/** Where `listen` listens. */
 export interface ListenOptions {
   /** Default 0: one that is free. */
   readonly port?: number | undefined
@@ -14,7 +15,10 @@ export interface TestRedisListener {
   readonly port: number
   /** As clients take it: `redis://127.0.0.1:49213`. */
   readonly url: string
-  /** Breaks the connections of other processes, and takes no more. Resolves when the port is free. Twice is as once. */
+  /**
+   * Breaks the connections of other processes, and takes no more. Resolves when the port is free; never rejects.
+   * Twice is as once.
+   */
   close(): Promise<void>
 }
 

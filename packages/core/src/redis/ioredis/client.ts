@@ -1,4 +1,4 @@
-/** The part of an ioredis client, or of its Cluster, that runs scripts. */
+/** The part of an ioredis client, or of its Cluster, that runs scripts and is used here. */
 export interface IoredisScripting {
   evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>
   eval(lua: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>

@@ -1,6 +1,6 @@
 import type { IoredisClient, IoredisScripting } from './client.js'
 
-/** One node of a Cluster. */
+/** One node of a Cluster, as far as it is used here. */
 export interface IoredisNode extends IoredisClient {
   readonly options: IoredisClient['options'] & { readonly host?: string; readonly port?: number }
   pubsub(subcommand: string): Promise<unknown>

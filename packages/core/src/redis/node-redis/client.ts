@@ -1,6 +1,6 @@
 import { isInWordsOfRedis } from '../failures.js'
 
-/** The part of a node-redis client, and of its cluster, Sentinel and pool, that runs scripts. */
+/** The part of a node-redis client, and of its cluster, Sentinel and pool, that runs scripts and is used here. */
 export interface NodeRedisScripting {
   evalSha(sha1: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
   eval(lua: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>

@@ -48,6 +48,7 @@ export interface NodeRedisCluster extends OfSeveral {
   readonly _options: object
 }
 
+/** A client of node-redis that has several connections: a pool, a Sentinel or a cluster. */
 export type NodeRedisOfSeveral = NodeRedisPool | NodeRedisSentinel | NodeRedisCluster
 
 type Like = Record<string, unknown>
