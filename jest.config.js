@@ -34,6 +34,7 @@ const CARRIED_BY_ANY = [
     'decorators',
     'demo',
     'diagnostics',
+    'election',
     'eviction',
     'example',
     'fair-lock',
@@ -170,6 +171,7 @@ const ON_ENGINE = [
     'read-write-lock',
     'read-write-wire',
     'schedule-wire',
+    'election-wire',
   ],
   ...['identity', 'semaphore', 'semaphore-wire', 'spin-lock-wire', 'tombstones', 'wire'],
 ]

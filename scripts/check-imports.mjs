@@ -12,6 +12,8 @@ const packages = fileURLToPath(new URL('../packages', import.meta.url))
 const ROOMS = {
   decorators: 'lock-client locks acquire hold arguments errors runtime',
   http: 'lock-client arguments errors',
+  election:
+    'lock-client locks protocols client entry hold context scripts redis arguments events errors keys runtime',
   schedule: 'lock-client client hold redis arguments errors keys runtime',
   travel:
     'lock-client lock-thread locks acquire protocols client entry diagnostics hold contexts scripts redis arguments errors lock-holder keys runtime',

@@ -15,7 +15,13 @@ const callOf = (w) => {
     ...{ name, owner, client, publish, stamp, ttl, before, behind },
     ...{ lock: `L:${name}`, tombstone: `D:${name}:${owner}`, note: `N:${name}`, line: `Q:${name}` },
     ...{ token: `K:${name}`, readWrite: `R:${name}`, writers: `W:${name}`, channel: `ch:${name}` },
-    ...{ counter: `P:${name}`, ends: `E:${name}`, ticks: `S:${name}`, value: `V:${name}` },
+    ...{
+      counter: `P:${name}`,
+      ends: `E:${name}`,
+      ticks: `S:${name}`,
+      terms: `M:${name}`,
+      value: `V:${name}`,
+    },
     ...{ operations: `O:${name}:h~a`, mine: `${before}${owner}:r`, inbox: 'in:', lease: w.longMs() },
     fair: [`L:${name}`, `fl:${name}`, `ft:${name}`, `fa:${name}`, `fh:${name}`],
     grants: ['5000', 'in:', `ch:${name}`, publish],
@@ -287,12 +293,44 @@ const OBSERVE = {
   'observe/tell': (c, w) => [['nobody'], [c.channel, w.text()]],
 }
 
+/** @type {Record<string, Transition>} */
+const ELECTIONS = {
+  'election/accept': (c, w) => [
+    [c.lock, c.terms, c.fair[1]],
+    [c.client, w.count(), w.pick(['1', '2']), c.channel, c.publish],
+  ],
+  'election/ask': (c, w) => [
+    [c.lock, c.terms, c.fair[1]],
+    [c.owner, w.pick([c.client, w.owner()]), w.pick(['1', '2']), c.channel, c.publish],
+  ],
+  'election/begin': (c, w) => [
+    [c.lock, c.terms, c.token],
+    [
+      ...[
+        c.owner,
+        w.pick(['', '{"url":"http://a"}']),
+        ...w.pick([
+          ['', ''],
+          ['7', '1700000000000'],
+        ]),
+      ],
+      ...[w.pick(['counter', 'time']), c.ttl, w.pick(['1', '32']), c.channel, c.publish],
+    ],
+  ],
+  'election/look': (c, w) => [[c.lock, c.terms, ...c.perhaps(c.fair[1])], [w.pick(['', '1', '3'])]],
+  'election/release': (c, w) => [
+    [...c.fair, c.tombstone, c.terms, ...c.perhaps(c.note)],
+    [c.owner, ...c.stamp, ...c.grants, w.pick(['', c.client]), c.channel, c.publish],
+  ],
+}
+
 /** Scripts that work on the same keys. */
 export const FAMILIES = {
   ...{ plain: PLAIN, fair: { ...FAIR, ...PLAIN }, 'read-write': READ_WRITE, counting: COUNTING },
   ...{
     permits: { ...PERMITS, 'counter/get': COUNTING['counter/get'] },
     schedules: { ...SCHEDULES, ...PLAIN },
+    elections: { ...ELECTIONS, ...FAIR },
   },
 }
 
@@ -304,6 +342,7 @@ export const TRANSITIONS = {
   ...COUNTING,
   ...PERMITS,
   ...SCHEDULES,
+  ...ELECTIONS,
   ...TRAVEL,
   ...OBSERVE,
 }

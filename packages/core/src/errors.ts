@@ -17,6 +17,8 @@ export type LockErrorCode =
   | 'QUORUM'
   | 'HANDOVER_GONE'
   | 'HOLDER_CHANGED'
+  | 'TERM_ENDED'
+  | 'CANDIDATE_UNAVAILABLE'
 
 /** Details common to all errors. */
 export interface LockErrorDetails {

@@ -117,6 +117,21 @@ export function ticksKey(rawName: string): string {
   return tagged('holdfast:ticks', rawName)
 }
 
+/** The latest terms of an election. */
+export function termsKey(rawName: string): string {
+  return tagged('holdfast:terms', rawName)
+}
+
+/** The channel on which the terms of an election are announced. */
+export function electionChannel(rawName: string): string {
+  return tagged('holdfast:election', rawName)
+}
+
+/** The client id in an owner of a lock. */
+export function clientIdOf(owner: string): string {
+  return owner.slice(0, owner.lastIndexOf(':'))
+}
+
 /** Prefix of the tombstones of one lock; the owner is appended. */
 export function tombstonePrefix(rawName: string): string {
   return `${tagged('holdfast:latch', rawName)}:`

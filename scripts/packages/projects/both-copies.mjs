@@ -9,6 +9,7 @@ const store = () => globalThis[Symbol.for('holdfast.v1')]?.contexts
 const PACKAGES = [
   '@holdfast/core',
   '@holdfast/core/decorators',
+  '@holdfast/core/election',
   '@holdfast/core/http',
   '@holdfast/core/observe',
   '@holdfast/core/schedule',
@@ -41,6 +42,7 @@ for (const copy of [esm, cjs]) {
   const { InvalidArgumentError, LockError } = copy['@holdfast/core']
   const refused = {
     decorators: ({ Locked }) => Locked({ waitMs: -1 }),
+    election: ({ getElection }) => getElection(null, 'a'),
     http: ({ koaLocks }) => koaLocks(null),
     schedule: ({ exclusive }) => exclusive(null, 'a', async () => undefined),
   }

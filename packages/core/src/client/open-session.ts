@@ -37,7 +37,6 @@ const SCRIPTS_IN_A_ROW = 32
 
 /** A session, with controls for its client only. */
 export interface OpenSession extends Session {
-  readonly port: RedisPort
   /** Null: a connection of the caller keeps the process alive, or does not. */
   readonly processKeeper: ProcessKeeper | null
   /** Resolves when Redis has reported its version and policy, or will not. */

@@ -16,6 +16,7 @@ import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { OutageReporter } from './outage-reporter.js'
 import type { LastSeenHolders } from '../diagnostics/last-holders.js'
+import type { RedisPort } from '../redis/redis-port.js'
 import type { ReleaseWaits } from '../runtime/release-waits.js'
 import type { PlainLockQueue } from '../queue/plain-queue.js'
 import type { BorrowedPermits } from './borrowed-permits.js'
@@ -30,6 +31,7 @@ export interface Session {
   readonly keyPrefix: string
   readonly runtime: Runtime
   readonly runner: ScriptRunner
+  readonly port: RedisPort
   readonly watchdog: Watchdog<Leased>
   readonly waiter: Waiter
   readonly fairQueue: FairQueue

@@ -118,6 +118,11 @@ const PAGES: Record<string, Page> = {
       code.replace('await ready.countDown()', 'for (const _ of "abc") await ready.countDown()'),
     prints: /^$/,
   },
+  'docs/election.md': {
+    given: 'const bill = async () => undefined\n',
+    prints:
+      /^(nobody leads\n)?(leads with token \d+\n(nobody leads\n)?\S+ leads, ask http:\/\/worker-7:8080\n|\S+ leads, ask http:\/\/worker-7:8080\nleads with token \d+\n)$/,
+  },
   'docs/fair-lock.md': { given: 'const work = async () => console.log(1)', prints: TWICE },
   'docs/handover.md': { prints: /^order 42 paid\norder 42 shipped\n$/ },
   'docs/multi-lock.md': { prints: /^\[ 'account:1', 'account:2' \]\n$/ },

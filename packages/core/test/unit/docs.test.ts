@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import * as api from '../../src/index.js'
 import {
   INBOX_PREFIX,
+  electionChannel,
   fairQueueKeys,
   latchChannel,
   tombstonePrefix,
@@ -18,6 +19,7 @@ import {
   readTimeouts,
   readWriteChannel,
   reportKeys,
+  termsKey,
   ticksKey,
   tokenKey,
   turnChannel,
@@ -26,6 +28,7 @@ import {
 } from '../../src/keys.js'
 import { resolveOptions } from '../../src/options.js'
 import { REPLAY_GUARD_TTL_MS } from '../../src/scripts/replay-guard.js'
+import * as election from '../../src/election/index.js'
 import * as travel from '../../src/travel/index.js'
 import { allLuaSources } from '../redis/support/all-lua-sources.js'
 import { syntaxErrorsIn, titlesIn, typeErrorsIn } from '../redis/support/code-checks.js'
@@ -54,7 +57,14 @@ const sorted = (values: Iterable<string>): string[] => [...values].sort()
 describe('docs/errors.md', () => {
   const source = 'packages/core/src/errors.ts'
   const page = 'docs/errors.md'
-  const classes = `${read(source)}${read('packages/core/src/travel/handover-gone-error.ts')}`
+  const ofEntries = [
+    'election/candidate-unavailable-error.ts',
+    'election/term-ended-error.ts',
+    'travel/handover-gone-error.ts',
+  ].map((file) => `packages/core/src/${file}`)
+  const classes = [source, ...ofEntries]
+    .map(read)
+    .join('')
     .split(/^export class /m)
     .slice(1)
     .filter((text) => /^\w+ extends LockError/.test(text))
@@ -72,7 +82,7 @@ describe('docs/errors.md', () => {
   })
 
   it('names exactly the exported error classes, each with its code, when it comes and what to do', () => {
-    const exported = Object.entries({ ...api, ...travel }).filter(
+    const exported = Object.entries({ ...api, ...election, ...travel }).filter(
       ([, value]) => typeof value === 'function' && value.prototype instanceof api.LockError,
     )
     expect(sorted(classes.map(({ name }) => name))).toEqual(sorted(exported.map(([name]) => name)))
@@ -217,6 +227,8 @@ describe('docs/wire-format.md', () => {
     latchChannel('name'),
     operationsKey('name', '<clientId>'),
     ticksKey('name'),
+    termsKey('name'),
+    electionChannel('name'),
     waitingWriters('name'),
     readWriteChannel('name'),
     `${readTimeouts('name', '<owner>')}:<n>`,

@@ -1,0 +1,61 @@
+import type { Session } from '../client/session.js'
+import { electionChannel } from '../keys.js'
+import { untilKnown } from '../redis/until-known.js'
+import { Doorbell } from './doorbell.js'
+import { newsIn, type Leader } from './leader.js'
+import { look, type ElectionKeys } from './scripts.js'
+
+// By then Redis has ended the lease, also by the rounding of PTTL.
+const AFTER_THE_LEASE_MS = 5
+
+/**
+ * Follows an election from the present on: it looks when a message rings, when the subscription is back after a lost
+ * connection, and when the lease that Redis told of must have ended, because a leader that was killed tells nobody. What
+ * it missed in between Redis has kept.
+ */
+export async function* followTerms(
+  session: Session,
+  election: ElectionKeys,
+  stop: AbortSignal,
+): AsyncGenerator<Leader | null, void, void> {
+  const { runtime, waiter, port, runner, options } = session
+  const bell = new Doorbell(runtime)
+  const channel = electionChannel(election.key)
+  let refusal: Error | undefined
+  const stopListening = port.messages.onResubscribed(bell.ring)
+  // The first look does not wait for the subscription: the one after it finds what was announced in between.
+  waiter.topics.add(channel, bell.ring).then(bell.ring, (error: unknown) => {
+    refusal = error as Error
+    bell.ring()
+  })
+  let knownToken = ''
+  let told: string | undefined
+  try {
+    while (!stop.aborted && refusal === undefined) {
+      bell.answered()
+      const command = { ...election, knownToken, asksForLine: false }
+      const limits = { runtime, giveUpAt: Number.POSITIVE_INFINITY, signal: stop }
+      const reply = await untilKnown(() => look(runner, command), limits)
+      knownToken = reply.terms[0]?.token ?? knownToken
+      for (const leader of newsIn(reply, command.knownToken)) {
+        const name = leader ? `${leader.token} ${leader.owner}` : ''
+        if (name !== told) {
+          told = name
+          yield leader
+        }
+      }
+      const lookAgainMs = reply.ttlMs < 0 ? options.lockWatchdogTimeout : reply.ttlMs + AFTER_THE_LEASE_MS
+      await bell.wait(lookAgainMs, stop)
+    }
+    if (refusal !== undefined && !stop.aborted) {
+      throw refusal
+    }
+  } catch (error) {
+    if (!stop.aborted) {
+      throw error
+    }
+  } finally {
+    stopListening()
+    void waiter.topics.remove(channel, bell.ring)
+  }
+}

@@ -1,0 +1,37 @@
+import type { Election, Term } from '../../../src/election/index.js'
+
+/** Resolves when the signal has aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve()
+    }
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+/** A campaign whose terms go on until their signal aborts, to be looked at one by one. */
+export function campaign(election: Election, signal?: AbortSignal) {
+  const terms: Term[] = []
+  const waiting: ((term: Term) => void)[] = []
+  const over = election.lead(
+    async (term) => {
+      terms.push(term)
+      waiting.shift()?.(term)
+      await aborted(term.signal)
+    },
+    { signal },
+  )
+  over.catch(() => undefined)
+  let asked = 0
+  return {
+    terms,
+    over,
+    /** The next term that was not asked for yet. */
+    next: (): Promise<Term> => {
+      asked += 1
+      const known = terms[asked - 1]
+      return known ? Promise.resolve(known) : new Promise((resolve) => waiting.push(resolve))
+    },
+  }
+}
