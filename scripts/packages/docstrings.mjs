@@ -9,6 +9,8 @@ const SAYS_WHAT_IT_DOES = new RegExp(`^(?!(?:${NO_VERBS})\\b)(?:Never )?[A-Z][a-
 /** A method that the caller brings says when it is called. */
 const SAYS_WHEN_IT_IS_CALLED = /^Called\b/
 const LONGEST_FIRST_LINE = 160
+/** A type may say it of all its calls. */
+const ALL_REJECT = /\b[Ee]very (?:call|method) rejects\b/
 const SAYS_DEFAULT_WAIT = /default|without a limit|one attempt|once|at once|(?:like|as|see) `/i
 
 /**
@@ -63,7 +65,7 @@ export const docstringFaults = (declared, everywhere) => {
  * @property {string} name
  * @property {Docstring | undefined} doc its own, or that of what it overrides
  * @property {ts.SignatureDeclaration[]} calls its overloads; none: it is no call
- * @property {boolean} isConstructor
+ * @property {string} around the docstring of the type whose member it is
  */
 
 /** @returns {Part[]} */
@@ -73,10 +75,10 @@ const partsOf = (declared, name, nodes) => {
   if (ts.isVariableStatement(node)) {
     const { type } = node.declarationList.declarations.find((each) => each.name.getText() === name)
     const calls = type && ts.isFunctionTypeNode(type) ? [type] : []
-    return [{ name, doc: own, calls, isConstructor: false }]
+    return [{ name, doc: own, calls, around: '' }]
   }
   const calls = nodes.filter(ts.isFunctionDeclaration)
-  const whole = { name, doc: own, calls, isConstructor: false }
+  const whole = { name, doc: own, calls, around: '' }
   // What others make, and this code uses: their pages document its members.
   const isOfOthers = ts.isInterfaceDeclaration(node) && /\bused here\b/.test(own?.text ?? '')
   return isOfOthers ? [whole] : [whole, ...membersOf(declared, name, nodes)]
@@ -91,12 +93,11 @@ const membersOf = (declared, name, nodes) => {
   }
   const isError = /Error$/.test(name)
   return [...members].flatMap(([member, overloads]) => {
-    const isConstructor = member === 'constructor'
     // Users catch errors, and make none.
-    if (isConstructor && isError) return []
+    if (member === 'constructor' && isError) return []
     const calls = overloads.filter((each) => !ts.isGetAccessor(each))
     const doc = docOf(overloads) ?? inheritedDoc(declared, nodes, member)
-    return [{ name: `${name}.${member}`, doc, calls, isConstructor }]
+    return [{ name: `${name}.${member}`, doc, calls, around: docOf(nodes)?.text ?? '' }]
   })
 }
 
@@ -245,9 +246,10 @@ const typeNamesIn = (type) => {
 
 const returnsPromise = ({ type }) => type !== undefined && /^Promise</.test(type.getText())
 
-const errorFaults = ({ doc, calls }) => {
+const errorFaults = ({ doc, calls, around }) => {
   const faults = []
-  if (calls.some(returnsPromise) && doc.throws.length === 0 && !/\breject/i.test(doc.text))
+  const says = doc.throws.length > 0 || /\breject/i.test(doc.text) || ALL_REJECT.test(around)
+  if (calls.some(returnsPromise) && !says)
     faults.push('does not say what it rejects with: @throws, or "Never rejects."')
   const inProse = /(?:^|[.;:] )(?:Throws|Rejects with) (\w+Error)/.exec(doc.text)
   if (inProse) faults.push(`says "${inProse[0].replace(/^\W+/, '')}" in its text: that is a @throws`)

@@ -53,16 +53,16 @@ export interface KeyOfLock extends KeyState {
 export interface LockObserver {
   /** The client's, with timers that do not keep the process alive. */
   readonly runtime: Runtime
-  /** One SCAN step of about `count` keys; the next call goes on from there. */
+  /** Takes one SCAN step of about `count` keys; the next call goes on from there. */
   scan(count: number): Promise<ScanStep>
   /**
-   * What Redis knows about each lock, and the first `mostWaiters` of its waiters. Names without an entry are free, or no
-   * locks. Small scripts of at most 25 locks each, all sent at once.
+   * Asks Redis what it knows about each lock, and for the first `mostWaiters` of its waiters. Names without an
+   * entry are free, or no locks. Small scripts of at most 25 locks each, all sent at once.
    */
   look(names: readonly string[], mostWaiters?: number): Promise<ReadonlyMap<string, SeenLock>>
-  /** The keys that a lock of this name may have. */
+  /** Reads the keys that a lock of this name may have. */
   keysOf(name: string): Promise<readonly KeyOfLock[]>
-  /** The reports written since the last call, and all clients that report. */
+  /** Reads the reports written since the last call, and all clients that report. */
   reports(): Promise<{ readonly fresh: readonly ClientReport[]; readonly clientIds: readonly string[] }>
   /** Asks clients that report to tell of these locks as it happens, for so many ms. At most 50 names. */
   follow(names: readonly string[], forMs: number): Promise<void>
@@ -70,7 +70,7 @@ export interface LockObserver {
   listen(listener: (events: readonly LockEvent[]) => void): Promise<() => Promise<void>>
 }
 
-/** @throws InvalidArgumentError */
+/** Makes an observer of the locks in the Redis of this client, and sends nothing yet. @throws InvalidArgumentError */
 export function observe(locks: LockClient): LockObserver {
   return new Observer(sessionOf(locks))
 }

@@ -15,6 +15,7 @@ export interface ReportedWaits {
   readonly longestMs: number
 }
 
+/** A lock that the client has lost. Durations in milliseconds, as of the report. */
 export interface ReportedLoss {
   readonly lockName: string
   readonly owner: string
@@ -37,6 +38,7 @@ export interface ReportFacts {
   readonly everyMs: number
 }
 
+/** What a client has reported, and when. */
 export interface ClientReport extends ReportFacts {
   readonly clientId: string
   /** How old it is, ms. */

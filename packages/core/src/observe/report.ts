@@ -11,6 +11,7 @@ import { INTERVALS_KEPT, MOST_LOSSES, MOST_TOLD, textOf, type ReportedWaits } fr
 import { keepReport, tell } from './scripts.js'
 import { sessionOf } from './session-of.js'
 
+/** The options of `report`. */
 export interface ReportOptions {
   /**
    * How often the client writes its report, ms. It lasts for three times as long. Shorter: observers see more of what
@@ -25,7 +26,10 @@ const LONGEST_INTERVAL_MS = 600_000
 
 /** A client that reports. */
 export interface Reporting {
-  /** Ends it, and removes the report. Resolves when Redis has replied, or cannot be asked. May be called twice. */
+  /**
+   * Ends it, and removes the report. Resolves when Redis has replied, or cannot be asked; never rejects. May be
+   * called twice.
+   */
   stop(): Promise<void>
 }
 

@@ -120,6 +120,16 @@ describe('docstrings of the API', () => {
     expect(faultsOf('', inherited)).toEqual([])
   })
 
+  it('may say of all calls of a type at once what they reject with', () => {
+    const all = `/** Looks. Every method rejects with LostError. */
+      interface Observer {
+        /** Reads it. */ look(): Promise<void>;
+      }
+      export type { Observer };`
+    expect(faultsOf('', all)).toEqual([])
+    expect(faultsOf('', all.replace('Every', 'No'))).toHaveLength(1)
+  })
+
   it('are not asked of what is private, not exported, or made by others', () => {
     const others = `interface Hidden { go(): void; }
       /** The part of a client used here. */ interface Client { go(): void; } export type { Client };`
