@@ -1,76 +1,93 @@
 // Holdfast beside the real Redisson on one Redis. Needs a JDK 17 and Maven; without them it says so and skips.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { outcomeOf } from '@holdfast/faults/harness'
+import { parseArguments, USAGE } from './interop/arguments.mjs'
+import { builtDriver } from './interop/driver.mjs'
+import { lacksOf } from './interop/versions.mjs'
 import { interruption } from './interruption.mjs'
 import { provideServerProgram } from './redis/server-program.mjs'
+import { runCommand } from './run-command.mjs'
+import { NotAvailable } from './support/cache.mjs'
+import { cellOf, cleanCommit, publish } from './support/record.mjs'
+import { inTwoRuns } from './support/two-runs.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
-const OLDEST_JDK = 17
-const MODES = ['smoke', 'bench']
+const TESTS = 'packages/interop/test'
+/** What a NameMapper changes is what keys and channels are called. */
+const MAPPED = ['names', 'locks', 'semaphore']
+const PREFIX = 'service:'
+const JEST = ['node_modules/jest/bin/jest.js', '-c', 'packages/interop/jest.config.js', '-i', '--json']
 
-const USAGE = `Usage: npm run test:interop -- [--smoke] [options of Jest]
+const interrupted = interruption()
 
-  --smoke     the plain and the fair lock only, and five seconds of contention
-  --bench     no test: Holdfast beside Redisson, measured
-  --brief     the bench for a moment: whether it works, its figures mean nothing
-  --help
-
-Exit code: 0 all held, or there is no JDK, Maven or Redisson; 1 otherwise.`
-
-/** Why it cannot run here; undefined when it can. */
-const missing = () => {
-  const java = spawnSync('javac', ['-version'], { encoding: 'utf8' })
-  const version = Number(/javac (\d+)/.exec(`${java.stdout}${java.stderr}`)?.[1])
-  if (!(version >= OLDEST_JDK)) return `no JDK ${OLDEST_JDK} or newer on the PATH`
-  return spawnSync('mvn', ['-version']).status === 0 ? undefined : 'no Maven on the PATH'
-}
-
-const run = (command, args, options) =>
-  new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: ROOT, stdio: 'inherit', ...options })
-    child.on('error', reject)
-    child.on('close', (code) => resolve(code ?? 1))
-  })
-
-/** @returns why there is no driver; undefined when there is */
-const buildDriver = () => {
-  const args = ['-q', '-B', '-f', 'packages/interop/java', 'package']
-  const { status, stdout } = spawnSync('mvn', args, { cwd: ROOT, encoding: 'utf8' })
-  if (status === 0) return undefined
-  // Without a network is like without Maven. Anything else is a mistake of ours.
-  if (/Could not (transfer|resolve|find) (artifact|dependencies)/.test(stdout)) {
-    return 'Maven could not fetch Redisson'
-  }
-  throw new Error(`The driver in Java does not build:\n${stdout}`)
-}
-
-const runTests = (args, { path, mode, brief, signal }) => {
+/** Runs test files, one after the other, with all that they print. @returns what came of them */
+const runTests = async (files, setting, { path, forJest }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-interop-'))
+  const report = join(folder, 'report.json')
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
-  const jest = ['node_modules/jest/bin/jest.js', '-c', 'packages/interop/jest.config.js', '-i']
-  const env = { ...process.env, PATH: path, HOLDFAST_INTEROP: mode, HOLDFAST_INTEROP_BRIEF: brief }
-  return run(process.execPath, [...flags, ...jest, ...args], { env, signal })
+  try {
+    const child = spawn(process.execPath, [...flags, ...JEST, '--outputFile', report, ...files, ...forJest], {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: { ...process.env, PATH: path, HOLDFAST_INTEROP: JSON.stringify(setting) },
+      signal: interrupted,
+    })
+    await once(child, 'close')
+    return outcomeOf(await readFile(report, 'utf8'))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 }
 
-const main = async (args) => {
-  const why = missing() ?? buildDriver()
-  if (why !== undefined) {
-    console.log(`interop: skipped, ${why}`)
-    return 0
-  }
-  const program = await provideServerProgram({ log: (line) => console.error(line) })
-  const mode = MODES.find((each) => args.includes(`--${each}`)) ?? 'all'
-  const brief = args.includes('--brief') ? '1' : ''
-  const rest = args.filter((arg) => ![`--${mode}`, '--brief'].includes(arg))
+/** @returns {Promise<import('./support/record.mjs').Cell>} */
+const cellWith = async (version, classPath, column, { wanted, path }) => {
+  const { mode, brief, contentionMs, files, forJest, writeDocs } = wanted
+  const isMapped = column === 'mapped'
+  const { said, ...lacks } = lacksOf(version)
+  const setting = { mode, brief, contentionMs, classPath, ...lacks, ...(isMapped ? { prefix: PREFIX } : {}) }
+  const filesOf = (suites) => suites.map((name) => `${TESTS}/${name}.test.ts`)
+  const all = files.length > 0 ? files : filesOf(isMapped ? MAPPED : [])
+  const run = (suites) => runTests(suites ? filesOf(suites) : all, setting, { path, forJest })
+  const outcome = writeDocs ? await inTwoRuns(run) : await run()
+  return cellOf(outcome, `every kind${said(isMapped)}`)
+}
+
+const cellsOf = async (version, setting) => {
+  const { columns } = setting.wanted
   try {
-    return await runTests(rest, { path: program.path, mode, brief, signal: interruption() })
+    const classPath = await builtDriver(version)
+    const cells = {}
+    for (const column of columns) cells[column] = await cellWith(version, classPath, column, setting)
+    return cells
+  } catch (error) {
+    if (!(error instanceof NotAvailable)) throw error
+    return Object.fromEntries(columns.map((column) => [column, { state: 'missing', said: error.message }]))
+  }
+}
+
+const run = async (wanted) => {
+  const commit = wanted.writeDocs ? await cleanCommit() : undefined
+  const program = await provideServerProgram({ log: (line) => console.error(line) })
+  let held = true
+  try {
+    for (const version of wanted.versions) {
+      const cells = await cellsOf(version, { wanted, path: program.path })
+      for (const [column, { state, said }] of Object.entries(cells)) {
+        const what = `interop: Redisson ${version}${column === 'mapped' ? ' with a NameMapper' : ''}`
+        console.log(`${what}: ${state === 'missing' ? 'skipped' : state}, ${said}`)
+        held &&= state !== 'failed'
+      }
+      if (commit) await publish('redisson', commit, { [version]: { what: `Redisson ${version}`, cells } })
+    }
   } finally {
     await program.remove()
   }
+  return held
 }
 
-const args = process.argv.slice(2)
-if (args.includes('--help')) {
-  console.log(USAGE)
-} else {
-  process.exitCode = await main(args)
-}
+await runCommand({ parseArguments, USAGE, run })

@@ -1,4 +1,5 @@
 import { RedisCluster, RedisServer, runSuites } from '@holdfast/faults/harness'
+import { inTwoRuns } from '../support/two-runs.mjs'
 
 const SMOKE = ['conformance', 'wire']
 /** What each kind of lock, semaphore and latch promises, and what depends on how a server answers. */
@@ -32,20 +33,8 @@ export const planOf = (name, smoke) => ({
   cluster: WITH_CLUSTER.includes(name) ? (smoke ? 'smoke' : 'contract') : undefined,
 })
 
-/**
- * Runs suites, and those that fail once more, alone: on a machine that others use, leases of some hundred milliseconds
- * end rightly. The outcome names them.
- *
- * @param {import('@holdfast/faults/harness').SuitesWanted} wanted
- * @returns {Promise<import('../support/record.mjs').Outcome>}
- */
-const runSuitesTwice = async (wanted) => {
-  const { failedSuites, ...first } = await runSuites(wanted)
-  if (first.failed === 0 || failedSuites.length === 0) return first
-  const alone = await runSuites({ ...wanted, suites: failedSuites })
-  if (alone.failed > 0) return { passed: first.passed, failed: alone.failed, failures: alone.failures }
-  return { passed: first.passed + first.failed, failed: 0, failures: [], again: failedSuites }
-}
+/** @param {import('@holdfast/faults/harness').SuitesWanted} wanted */
+const runSuitesTwice = (wanted) => inTwoRuns((suites = wanted.suites) => runSuites({ ...wanted, suites }))
 
 /**
  * Runs on one server of this program.

@@ -31,7 +31,8 @@ export const cleanCommit = async () => {
 }
 
 /**
- * Puts rows into the record, in the place of those of the same name, and writes the tables anew.
+ * Puts rows into the record, in the place of those of the same name, and writes the tables anew. A cell that is not
+ * given is kept if it is of the same commit: long runs may be made in parts.
  *
  * @param {'servers' | 'runtimes' | 'redisson'} table
  * @param {string} commit what was run
@@ -42,7 +43,9 @@ export const publish = async (table, commit, rows) => {
   const date = new Date().toISOString().slice(0, 10)
   record[table] ??= {}
   for (const [name, { what, cells }] of Object.entries(rows)) {
-    record[table][name] = { what, date, commit, cells }
+    const before = record[table][name]
+    const kept = before?.commit === commit ? before.cells : {}
+    record[table][name] = { what, date, commit, cells: { ...kept, ...cells } }
   }
   await writeFile(join(ROOT, FILE), `${JSON.stringify(record, null, 2)}\n`)
   for (const page of PAGES) {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
+import { setting } from './support/setting.js'
 import type { Side } from './support/side.js'
 import { useSides } from './support/sides.js'
 
-const isSmoke = process.env.HOLDFAST_INTEROP === 'smoke'
-const FOR_MS = isSmoke ? 5_000 : 60_000
+const FOR_MS = setting.contentionMs
 const WATCHDOG_MS = 1_500
 const THREADS = 4
 const COUNTER = 'counter'

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Matrix } from './support/matrix.js'
 import { pairings, rows, type Row } from './support/rows.js'
-import { eventually, median, useSides } from './support/sides.js'
+import { rawName, setting } from './support/setting.js'
 import type { Side } from './support/side.js'
+import { eventually, median, useSides } from './support/sides.js'
 
 const WATCHDOG_MS = 1_500
 const NAME = 'order:42'
+const RAW = rawName(NAME)
+// An old read-write lock says nothing, and a multi lock gives the error of a member inside of another.
+const OLD_LOSS_ERRORS = ['IllegalMonitorStateException', 'CompletionException']
 
 const sides = useSides()
 const matrix = new Matrix('holder → waiter')
@@ -19,6 +23,8 @@ describe.each(pairings)('%s has it, %s wants it', (holding, wanting) => {
   const expectLost = async (unlocked: Promise<unknown>, row: Row): Promise<void> => {
     if (holding === 'java' && row.held === 'fair') {
       await unlocked
+    } else if (holding === 'java' && !setting.hasLossErrors) {
+      await unlocked.catch((error: unknown) => expect(OLD_LOSS_ERRORS).toContain((error as Error).name))
     } else {
       const name = holding === 'java' ? 'IllegalMonitorStateException' : 'NotLockOwnerError'
       await expect(unlocked).rejects.toMatchObject({ name })
@@ -45,7 +51,7 @@ describe.each(pairings)('%s has it, %s wants it', (holding, wanting) => {
       await hold('unlock')
       expect(await want('tryLock')).toMatchObject({ value: true })
       await want('unlock')
-      expect(await row.left(sides.redis, NAME)).toEqual([])
+      expect(await row.left(sides.redis)).toEqual([])
       note(row, 'exclusion', '✓')
     })
 
@@ -56,17 +62,17 @@ describe.each(pairings)('%s has it, %s wants it', (holding, wanting) => {
         await expect(hold('lock')).rejects.toMatchObject({ name })
         await expect(hold('tryLock', { wait: 60_000 })).rejects.toMatchObject({ name })
         await hold('unlock')
-        expect(await row.counts(sides.redis, NAME)).toEqual([])
+        expect(await row.counts(sides.redis, RAW)).toEqual([])
         note(row, 're-entry', 'refused')
         return
       }
       await hold('lock')
-      expect(await row.counts(sides.redis, NAME)).toEqual(row.levels(2))
+      expect(await row.counts(sides.redis, RAW)).toEqual(row.levels(2))
       await hold('unlock')
-      expect(await row.counts(sides.redis, NAME)).toEqual(row.levels(1))
+      expect(await row.counts(sides.redis, RAW)).toEqual(row.levels(1))
       expect(await want('tryLock')).toMatchObject({ value: false })
       await hold('unlock')
-      expect(await row.counts(sides.redis, NAME)).toEqual([])
+      expect(await row.counts(sides.redis, RAW)).toEqual([])
       note(row, 're-entry', '✓')
     })
 
@@ -75,7 +81,7 @@ describe.each(pairings)('%s has it, %s wants it', (holding, wanting) => {
       for (let i = 0; i < 20; i += 1) {
         await hold('lock')
         const waiting = want('lock')
-        await row.untilWaiting(sides.redis, NAME)
+        await row.untilWaiting(sides.redis, RAW)
         const { from } = await hold('unlock')
         const { to } = await waiting
         times.push(to - from)

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Matrix } from './support/matrix.js'
 import { pairings } from './support/rows.js'
+import { rawName } from './support/setting.js'
 import type { Side } from './support/side.js'
 import { eventually, median, useSides } from './support/sides.js'
 
 const POOL = 'pool'
+const RAW = rawName(POOL)
 
 const sides = useSides()
 const matrix = new Matrix('gives → waits')
@@ -72,7 +74,7 @@ describe.each(pairings)('%s gives, %s waits', (giving, waiting) => {
     it('wakes the other side', async () => {
       await give('trySetPermits', { permits: 1 })
       await give('acquire')
-      const time = await wakeUp(`redisson_sc:{${POOL}}`, {
+      const time = await wakeUp(`redisson_sc:{${RAW}}`, {
         prepare: () => Promise.resolve(),
         wait: () => want('acquire'),
         give: () => give('release'),
@@ -109,7 +111,7 @@ describe.each(pairings)('%s gives, %s waits', (giving, waiting) => {
     it('wakes the other side', async () => {
       await give('trySetPermits', { permits: 1 })
       let id = (await give('acquire')).value as string
-      const time = await wakeUp(`redisson_sc:{${POOL}}`, {
+      const time = await wakeUp(`redisson_sc:{${RAW}}`, {
         prepare: () => Promise.resolve(),
         wait: async () => {
           const answer = await want('acquire')
@@ -135,12 +137,12 @@ describe.each(pairings)('%s gives, %s waits', (giving, waiting) => {
       await give('countDown')
       expect(await want('await', { wait: 200 })).toMatchObject({ value: true })
       // Notes of ours end by themselves.
-      expect(await sides.redis.exists(POOL)).toBe(0)
+      expect(await sides.redis.exists(RAW)).toBe(0)
       matrix.note(row, 'latch', '✓')
     })
 
     it('wakes the other side', async () => {
-      const time = await wakeUp(`redisson_countdownlatch__channel__{${POOL}}`, {
+      const time = await wakeUp(`redisson_countdownlatch__channel__{${RAW}}`, {
         prepare: () => give('trySetCount', { count: 1 }),
         wait: () => want('await'),
         give: () => give('countDown'),

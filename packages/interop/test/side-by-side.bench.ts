@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { Matrix } from './support/matrix.js'
+import { setting } from './support/setting.js'
 import type { Side } from './support/side.js'
 import { eventually, median, useSides } from './support/sides.js'
 
-const isBrief = Boolean(process.env.HOLDFAST_INTEROP_BRIEF)
+const isBrief = setting.brief
 const ROUNDS = isBrief ? 1 : 5
 const ROUND_MS = isBrief ? 100 : 2_000
 const WARM_UP_MS = isBrief ? 100 : 8_000

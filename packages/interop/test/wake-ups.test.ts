@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rows } from './support/rows.js'
+import { setting } from './support/setting.js'
 import type { Side } from './support/side.js'
 import { useSides } from './support/sides.js'
 
-const ROUNDS = process.env.HOLDFAST_INTEROP === 'smoke' ? 50 : 300
+const ROUNDS = setting.mode === 'smoke' ? 50 : 300
 const LEASE_MS = 3_000
 const MOST_MS = 10
 

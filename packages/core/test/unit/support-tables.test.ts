@@ -18,6 +18,13 @@ const { parseArguments } = (await import(script('servers/arguments.mjs'))) as {
 const { parseArguments: runtimes } = (await import(script('runtimes/arguments.mjs'))) as {
   parseArguments: (args: string[]) => { runtimes: { name: string }[] }
 }
+const { parseArguments: interop } = (await import(script('interop/arguments.mjs'))) as {
+  parseArguments: (args: string[]) => Record<string, unknown>
+}
+const { lacksOf, VERSIONS } = (await import(script('interop/versions.mjs'))) as {
+  lacksOf: (version: string) => Record<string, unknown> & { said: (isMapped: boolean) => string }
+  VERSIONS: readonly string[]
+}
 
 const row = (what: string, cells: object): object => ({ what, date: '2026-11-23', commit: 'abc1234', cells })
 const record = {
@@ -73,6 +80,20 @@ describe('a table of what runs on what', () => {
     expect(pages.filter((page) => /<!-- support: /.test(read(page))).sort()).toEqual([...PAGES].sort())
   })
 
+  it('has the versions of Redisson with the newest first', () => {
+    const cells = { plain: cellOf({ passed: 5, failed: 0, failures: [] }, 'every kind') }
+    const redisson = Object.fromEntries(
+      [...VERSIONS].reverse().map((each) => [each, row(`Redisson ${each}`, cells)]),
+    )
+    const lines = withTables('page', '<!-- support: redisson -->\n<!-- /support -->', { redisson }).split(
+      '\n',
+    )
+    const rows = VERSIONS.map(
+      (each) => `| Redisson ${each} | passed: every kind, 5 tests | – | 2026-11-23, \`abc1234\` |`,
+    )
+    expect(lines.filter((line) => line.startsWith('| Redisson ')).slice(1)).toEqual(rows)
+  })
+
   it('names the suites that passed in a second run only', () => {
     expect(cellOf({ passed: 7, failed: 0, failures: [], again: ['reentry'] }, 'contract')).toEqual({
       state: 'passed',
@@ -122,5 +143,46 @@ describe('the servers that a run is asked for', () => {
     [['--smoke', '--write-docs'], '--write-docs publishes the contract suites: it does not go with --smoke'],
   ])('%j is refused', (args, complaint) => {
     expect(() => parseArguments(args)).toThrow(complaint)
+  })
+})
+
+describe('the versions of Redisson that a run is asked for', () => {
+  it('are the newest, all, or those that are named; with a NameMapper where nothing else is said', () => {
+    expect(interop([])).toMatchObject({ versions: ['4.7.0'], columns: ['plain'], contentionMs: 60_000 })
+    expect(interop(['--smoke'])).toMatchObject({ columns: ['plain'], mode: 'smoke', contentionMs: 5_000 })
+    expect(interop(['--redisson', 'all'])).toMatchObject({ versions: VERSIONS, columns: ['plain', 'mapped'] })
+    expect(interop(['--redisson', '3.30.0', '--mapped', 'names'])).toMatchObject({
+      versions: ['3.30.0'],
+      columns: ['mapped'],
+      files: ['names'],
+    })
+    expect(interop(['locks', '--', '-t', 'wakes'])).toMatchObject({
+      files: ['locks'],
+      forJest: ['-t', 'wakes'],
+    })
+  })
+
+  it.each([
+    [['--redisson', 'newest'], "--redisson takes a version like 4.7.0, or all, not 'newest'"],
+    [
+      ['--write-docs', 'names'],
+      '--write-docs publishes every test: it does not go with --smoke, --bench or a FILE',
+    ],
+    [['--bench', '--mapped'], '--bench does not go with --smoke or --mapped'],
+    [['--seconds', '0'], "--seconds takes a whole number from 1 to 3600, not '0'"],
+  ])('%j is refused', (args, complaint) => {
+    expect(() => interop(args)).toThrow(complaint)
+  })
+
+  it('leave out what they do not have, and say so', () => {
+    expect(lacksOf('4.7.0')).toMatchObject({ without: [], withoutMapped: [], hasFairWait: true })
+    expect(lacksOf('4.7.0').said(true)).toBe('')
+    expect(lacksOf('3.23.5')).toMatchObject({
+      without: ['non-reentrant'],
+      withoutMapped: ['fair'],
+      hasFairWait: false,
+    })
+    expect(lacksOf('4.0.0').said(false)).toBe(' but the non-reentrant lock, which came with 4.6.1')
+    expect(lacksOf('3.23.5').said(true)).toContain('; the fair lock, not mapped before 3.52.0')
   })
 })

@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import {
   RemoteError,
   type Answer,
@@ -10,9 +9,7 @@ import {
   type Side,
   type SideOptions,
 } from './side.js'
-
-const TARGET = fileURLToPath(new URL('../../java/target', import.meta.url))
-const CLASS_PATH = `${TARGET}/classes:${TARGET}/lib/*`
+import { setting } from './setting.js'
 
 interface Line extends Answer {
   readonly id: number
@@ -52,7 +49,14 @@ export class JavaSide implements Side {
       value === undefined ? [] : [key, `${value}`],
     )
     const log = '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'
-    const child = spawn('java', ['-Xmx256m', log, '-cp', CLASS_PATH, 'holdfast.interop.Driver', ...args])
+    const child = spawn('java', [
+      '-Xmx256m',
+      log,
+      '-cp',
+      setting.classPath,
+      'holdfast.interop.Driver',
+      ...args,
+    ])
     return new Promise((resolve, reject) => {
       const side = new JavaSide(child, () => resolve(side))
       child.on('error', reject)

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
-import { eventually } from './sides.js'
+import { eventually, keysLeft } from './sides.js'
+import { has, setting } from './setting.js'
 import type { Kind, Side } from './side.js'
 
 type Pairing = readonly [Side['language'], Side['language']]
@@ -13,10 +14,11 @@ const withinOne: readonly Pairing[] = [
   ['node', 'node'],
 ]
 
-const isSmoke = process.env.HOLDFAST_INTEROP === 'smoke'
+const isSmoke = setting.mode === 'smoke'
 
 /** Who has a lock, and who wants it. Those within one language are what the others are compared with. */
-export const pairings: readonly Pairing[] = isSmoke ? acrossLanguages : [...acrossLanguages, ...withinOne]
+export const pairings: readonly Pairing[] =
+  isSmoke || !setting.withinOne ? acrossLanguages : [...acrossLanguages, ...withinOne]
 
 /** One kind of lock, or two that exclude each other. */
 export interface Row {
@@ -31,8 +33,7 @@ export interface Row {
   counts(redis: Redis, name: string): Promise<number[]>
   levels(count: number): number[]
   untilWaiting(redis: Redis, name: string): Promise<void>
-  /** Keys that nobody should have left. */
-  left(redis: Redis, name: string): Promise<string[]>
+  left(redis: Redis): Promise<string[]>
 }
 
 const subscribed = (channelOf: (name: string) => string) => (redis: Redis, name: string) =>
@@ -53,7 +54,7 @@ const plain: Row = {
   counts: numbersIn,
   levels: (count) => [count],
   untilWaiting: subscribed((name) => `redisson_lock__channel:{${name}}`),
-  left: async (redis) => (await redis.keys('*')).filter((key) => !key.startsWith('redisson_lock_token:')),
+  left: keysLeft,
 }
 
 const fair: Row = {
@@ -101,4 +102,5 @@ const everyRow: readonly Row[] = [
   { ...readWrite, name: 'read lock, for a writer', held: 'read', wanted: 'write', seen: false },
 ]
 
-export const rows: readonly Row[] = isSmoke ? [plain, fair] : everyRow
+/** Of the kinds that this Redisson has. */
+export const rows: readonly Row[] = (isSmoke ? [plain, fair] : everyRow).filter(({ held }) => has(held))

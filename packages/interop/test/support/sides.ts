@@ -3,6 +3,7 @@ import { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { JavaSide } from './java-side.js'
 import { NodeSide } from './node-side.js'
+import { setting } from './setting.js'
 import type { Side, SideOptions } from './side.js'
 
 /** A Redis of this file's own, and processes of both languages on it. */
@@ -20,7 +21,14 @@ export class Sides {
   async launch(language: 'node', options?: Partial<SideOptions>): Promise<NodeSide>
   async launch(language: Side['language'], options?: Partial<SideOptions>): Promise<Side>
   async launch(language: Side['language'], options: Partial<SideOptions> = {}): Promise<Side> {
-    const settings = { url: this.server.url, ...options }
+    const { fairWaitMs, ...rest } = options
+    const settings = {
+      url: this.server.url,
+      ...(setting.prefix === undefined ? {} : { prefix: setting.prefix }),
+      // Both sides must have the same.
+      ...(fairWaitMs === undefined || !setting.hasFairWait ? {} : { fairWaitMs }),
+      ...rest,
+    }
     const side = await (language === 'java' ? JavaSide : NodeSide).start(settings)
     this.all.push(side)
     return side
@@ -40,6 +48,15 @@ export function useSides(): Sides {
   afterAll(() => sides.stop())
   beforeEach(() => sides.redis.flushall())
   return sides
+}
+
+/**
+ * Keys that nobody should have left. Tokens stay on purpose, and a latch of an unlock until Redisson deletes it, by a
+ * command of its own, or until it ends.
+ */
+export async function keysLeft(redis: Redis): Promise<string[]> {
+  const isOfRedisson = (key: string): boolean => /^redisson_(lock_token|unlock_latch):/.test(key)
+  return (await redis.keys('*')).filter((key) => !isOfRedisson(key))
 }
 
 /** Resolves as soon as the condition holds; polls, for what Redis has no event for. */

@@ -48,7 +48,7 @@ export const runSuites = async (wanted: SuitesWanted): Promise<SuitesOutcome> =>
   if (missing !== undefined) throw new Error(`suites: there is no ${missing}`)
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-suites-'))
   try {
-    return outcomeIn(await reportOf(wanted, files, join(folder, 'report.json')))
+    return outcomeOf(await reportOf(wanted, files, join(folder, 'report.json')))
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -90,7 +90,8 @@ interface JestReport {
   }[]
 }
 
-const outcomeIn = (report: string): SuitesOutcome => {
+/** @param report what Jest wrote with `--json --outputFile` */
+export const outcomeOf = (report: string): SuitesOutcome => {
   const { numPassedTests, numFailedTests, testResults } = JSON.parse(report) as JestReport
   const failures = testResults.flatMap(({ name, message, assertionResults }) => {
     const tests = assertionResults.filter(({ status }) => status === 'failed')

@@ -66,7 +66,7 @@ final class LockVerbs {
       case "write" -> redisson.getReadWriteLock(name).writeLock();
       case "fenced" -> redisson.getFencedLock(name);
       case "spin" -> redisson.getSpinLock(name);
-      case "non-reentrant" -> redisson.getNonReentrantLock(name);
+      case "non-reentrant" -> Versions.getNonReentrantLock(redisson, name);
       case "multi" -> redisson.getMultiLock(redisson.getLock(name), redisson.getLock(name + ":second"));
       default -> throw new IllegalArgumentException("No kind: " + kind);
     };

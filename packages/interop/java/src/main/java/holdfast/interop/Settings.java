@@ -22,14 +22,14 @@ record Settings(Map<String, String> given) {
   RedissonClient connect() {
     Config config = new Config();
     config.setLockWatchdogTimeout(number("--watchdog", config.getLockWatchdogTimeout()));
-    config.setFairLockWaitTimeout(number("--fair-wait", config.getFairLockWaitTimeout()));
-    if (given.containsKey("--prefix")) {
-      config.setNameMapper(new PrefixMapper(given.get("--prefix")));
+    if (given.containsKey("--fair-wait")) {
+      Versions.setFairLockWaitTimeout(config, number("--fair-wait", 0));
     }
-    if (given.containsKey("--cluster")) {
-      config.useClusterServers().addNodeAddress(given.get("--address"));
-    } else {
-      config.useSingleServer().setAddress(given.get("--address"));
+    Object servers = given.containsKey("--cluster")
+        ? config.useClusterServers().addNodeAddress(given.get("--address"))
+        : config.useSingleServer().setAddress(given.get("--address"));
+    if (given.containsKey("--prefix")) {
+      Versions.setPrefix(servers, given.get("--prefix"));
     }
     return Redisson.create(config);
   }
