@@ -152,6 +152,11 @@ export default tseslint.config(
     rules: { ...anyRuntime, ...importsOfRuntime() },
   },
   {
+    // A program: it has the process to itself, and its clock. Its connections are ioredis's.
+    files: ['packages/cli/src/**/*.ts'],
+    rules: { ...anyRuntime, ...importsOfRuntime(noTesting) },
+  },
+  {
     files: ['packages/faults/src/harness/**/*.ts'],
     rules: importsOfRuntime(harnessAlone),
   },

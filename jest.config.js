@@ -24,7 +24,7 @@ const sources = {
 
 // What asks what Redis and Holdfast do, whichever client carries it.
 const CARRIED_BY_ANY = [
-  '/packages/(testing|faults|nestjs|bullmq|otel|redlock|redis-semaphore)/',
+  '/packages/(testing|faults|nestjs|bullmq|otel|redlock|redis-semaphore|cli)/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...[
@@ -141,7 +141,7 @@ const LEFT_TO_CLIENTS = [
 ]
 // Options and ways of one client.
 const OF_IOREDIS = [
-  '/packages/(testing|faults|bullmq|otel|redlock|redis-semaphore)/',
+  '/packages/(testing|faults|bullmq|otel|redlock|redis-semaphore|cli)/',
   'ioredis-',
   'sentinel-switch',
   'eviction',

@@ -8,7 +8,7 @@ const ALWAYS = ['LICENSE', 'README.md', 'package.json']
 const NOTICES = 'dist/THIRD-PARTY-LICENSES.txt'
 
 /**
- * The four files of each entry, the common code of several, the licences of what is inside, and nothing else.
+ * The four files of each entry, the common code of several, programs, the licences of what is inside, and nothing else.
  *
  * @param {import('./tarballs.mjs').Tarball} tarball
  * @param {import('./published-packages.mjs').Entry[]} entries
@@ -18,8 +18,13 @@ export const checkFileList = ({ contents }, entries) => {
     ['js', 'cjs', 'd.ts', 'd.cts'].map((each) => `dist/${file}.${each}`),
   )
   const common = entries.length > 1 ? ['dist/internal.js', 'dist/internal.cjs'] : []
+  const programs = contents.filter((file) => /^bin\/[\w-]+\.mjs$/.test(file))
   const notices = contents.includes(NOTICES) ? [NOTICES] : []
-  assert.deepEqual(contents.toSorted(), [...ALWAYS, ...built, ...common, ...notices].sort(), 'the files')
+  assert.deepEqual(
+    contents.toSorted(),
+    [...ALWAYS, ...built, ...common, ...programs, ...notices].sort(),
+    'the files',
+  )
 }
 
 /**

@@ -20,7 +20,8 @@ export const LIMITS = {
   '@holdfast/redlock': { packed: 19_400, unpacked: 69_300, files: 14 },
   '@holdfast/redis-semaphore': { packed: 6_100, unpacked: 19_800, files: 8 },
   '@holdfast/testing': { packed: 81_500, unpacked: 276_500, files: 8 },
-  holdfast: { packed: 2_200, unpacked: 4_300, files: 8 },
+  '@holdfast/cli': { packed: 22_800, unpacked: 68_000, files: 15 },
+  holdfast: { packed: 2_700, unpacked: 5_500, files: 9 },
 }
 
 /**

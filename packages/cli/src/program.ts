@@ -1,0 +1,205 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from './duration.js'
+import { EXIT } from './exit-code.js'
+import { longestGrace, usualGrace, type RunOptions } from './run/run-command.js'
+import { UsageError, type ConnectionOptions } from './connection.js'
+import type { LockChoice } from './run/kept.js'
+import type { Shell } from './completion.js'
+
+/** What the commands do; the program only reads the command line. Each resolves with the exit code. */
+export interface Actions {
+  run(options: RunOptions, common: CommonOptions): Promise<number>
+  complete(shell: Shell): Promise<number>
+}
+
+export interface CommonOptions extends ConnectionOptions {
+  readonly json: boolean
+}
+
+const USUAL_URL = 'redis://127.0.0.1:6379'
+
+const EXIT_CODES = `
+Exit codes:
+   0  done; of run, the command's own code
+  64  the arguments cannot be meant
+  65  what stands under the name is no lock
+  69  Redis cannot be reached, or refuses to work
+  70  a mistake in this program
+  75  somebody else has the lock (run -E)
+  76  the lock was lost while the command ran (run --lost-exit-code)
+ 126, 127  the command cannot be run, is not found
+ 128+n  ended by signal n
+
+Documentation: docs/cli.md of https://github.com/holdfast/holdfast`
+
+/** @param finish is told the exit code */
+export function programOf(
+  actions: Actions,
+  env: Readonly<Record<string, string | undefined>>,
+  finish: (code: number) => void,
+): Command {
+  const program = new Command('holdfast')
+    .description('Locks on Redis and Valkey: runs a command while it holds a lock.')
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('(holdfast --help tells more)')
+    .exitOverride()
+  const common = (): CommonOptions => commonIn(program.opts())
+  connectionOptions(program, env)
+  program.addHelpText('after', EXIT_CODES)
+
+  addRun(program, async (options) => finish(await actions.run(options, common())))
+  program
+    .command('completion')
+    .summary('prints a completion script for a shell')
+    .description(
+      'Prints what completes its commands and options.\n\n  bash: source <(holdfast completion bash)\n  zsh:  source <(holdfast completion zsh)\n  fish: holdfast completion fish | source',
+    )
+    .addArgument(program.createArgument('<shell>').choices(['bash', 'zsh', 'fish']))
+    .action(async (shell: Shell) => finish(await actions.complete(shell)))
+  return program
+}
+
+function connectionOptions(program: Command, env: Readonly<Record<string, string | undefined>>): void {
+  const url = env.REDIS_URL ?? ''
+  program
+    .addOption(
+      new Option(
+        '-u, --url <URL>',
+        'redis://user:password@host:port/db, rediss:// for TLS; of a cluster several, with commas',
+      ).default(url === '' ? USUAL_URL : url, `REDIS_URL, else ${USUAL_URL}`),
+    )
+    .option('--cluster', 'the URL is of a node of a Redis Cluster')
+    .option(
+      '--sentinel <HOSTS>',
+      'host:port of Sentinels, with commas; the URL gives user, password, database and TLS',
+    )
+    .option('--master <NAME>', 'the name that the Sentinels know (default: mymaster)')
+    .option('--key-prefix <TEXT>', 'stands before every name in Redis')
+    .option('--ca <FILE>', 'TLS: certificates to trust')
+    .option('--cert <FILE>', 'TLS: a certificate of this client')
+    .option('--key <FILE>', 'TLS: its key')
+    .option('--insecure', "TLS: does not check the server's certificate")
+    .addOption(durationOption('--timeout <TIME>', 'how long Redis may take to answer', 10_000, '10s'))
+    .option('--json', 'prints JSON: for programs', false)
+}
+
+function commonIn(options: Record<string, unknown>): CommonOptions {
+  return options as unknown as CommonOptions
+}
+
+interface GivenToRun {
+  readonly fair?: boolean
+  readonly read?: boolean
+  readonly write?: boolean
+  readonly permits?: number
+  readonly try?: boolean
+  readonly wait?: number
+  readonly lease: number
+  readonly grace?: number
+  readonly conflictExitCode: number
+  readonly lostExitCode: number
+}
+
+function addRun(program: Command, act: (options: RunOptions) => Promise<void>): void {
+  program
+    .command('run')
+    .summary('runs a command while it holds a lock')
+    .description(
+      'Waits for the lock, runs the command while it is held and renewed, and exits as the command does. The command gets a process group of its own: should the lock be about to end, it is ended before anybody else can have the lock, even if this program was killed or stopped. In its environment: HOLDFAST_LOCK, HOLDFAST_OWNER, and HOLDFAST_TOKEN, a number that grows with every acquisition.',
+    )
+    .usage('[options] <NAME> -- <COMMAND> [ARGUMENTS...]')
+    .argument('<NAME>', 'of the lock')
+    .argument('<COMMAND...>', 'with its arguments, behind --')
+    .addOption(
+      durationOption('-w, --wait <TIME>', 'how long to wait for the lock (default: as long as it takes)'),
+    )
+    .addOption(new Option('-n, --try', 'does not wait').conflicts('wait'))
+    .addOption(
+      durationOption(
+        '--lease <TIME>',
+        'how soon others get the lock when this machine is gone; renewed every third of it',
+        30_000,
+        '30s',
+      ),
+    )
+    .addOption(
+      durationOption(
+        '--grace <TIME>',
+        'from SIGTERM to SIGKILL, when the lock is about to end (default: 5s, at most a sixth of the lease)',
+      ),
+    )
+    .addOption(new Option('--fair', 'in order of arrival').conflicts(['read', 'write', 'permits']))
+    .addOption(new Option('--read', 'together with others that read').conflicts(['fair', 'write', 'permits']))
+    .addOption(new Option('--write', 'while nobody reads or writes').conflicts(['fair', 'read', 'permits']))
+    .addOption(
+      new Option('--permits <N>', 'at most so many at once')
+        .argParser(countOf)
+        .conflicts(['fair', 'read', 'write']),
+    )
+    .addOption(
+      new Option('-E, --conflict-exit-code <N>', 'when somebody else has the lock')
+        .argParser(exitCodeOf)
+        .default(EXIT.conflict),
+    )
+    .addOption(
+      new Option('--lost-exit-code <N>', 'when the lock was lost').argParser(exitCodeOf).default(EXIT.lost),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast run nightly-report -- ./report.sh
+  holdfast run --try -E 0 cleanup -- find /srv/tmp -mtime +7 -delete
+  holdfast run --wait 30s --read prices -- ./export.sh`,
+    )
+    .action((name: string, command: string[], given: GivenToRun) => act(runOptions(name, command, given)))
+}
+
+function runOptions(name: string, command: readonly string[], given: GivenToRun): RunOptions {
+  const { lease: leaseMs, grace: graceMs = usualGrace(leaseMs) } = given
+  if (leaseMs < SHORTEST_LEASE_MS) {
+    throw new UsageError(`--lease is at least ${SHORTEST_LEASE_MS} ms; got ${leaseMs} ms.`)
+  }
+  if (graceMs > longestGrace(leaseMs)) {
+    throw new UsageError(
+      `--grace is at most a third of the lease, ${longestGrace(leaseMs)} ms; got ${graceMs} ms.`,
+    )
+  }
+  return {
+    ...{ name, command, leaseMs, graceMs },
+    lock: choiceIn(given),
+    waitMs: given.try === true ? 0 : given.wait,
+    conflictCode: given.conflictExitCode,
+    lostCode: given.lostExitCode,
+  }
+}
+
+/** Below it the time that a signal takes would be a large part of it. */
+const SHORTEST_LEASE_MS = 500
+
+function choiceIn({ fair, read, write, permits }: GivenToRun): LockChoice {
+  if (permits !== undefined) {
+    return { permits }
+  }
+  return fair === true ? 'fair' : read === true ? 'read' : write === true ? 'write' : 'fenced'
+}
+
+function durationOption(flags: string, help: string, usualMs?: number, usual?: string): Option {
+  const option = new Option(flags, help).argParser(parseDuration)
+  return usualMs === undefined ? option : option.default(usualMs, usual)
+}
+
+function countOf(text: string): number {
+  const number = Number(text)
+  if (!/^\d+$/.test(text) || number < 1 || number > 1_000_000) {
+    throw new InvalidArgumentError('It takes a whole number, at least 1.')
+  }
+  return number
+}
+
+function exitCodeOf(text: string): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) > 255) {
+    throw new InvalidArgumentError('An exit code is a whole number from 0 to 255.')
+  }
+  return Number(text)
+}

@@ -1,0 +1,93 @@
+import type { Readable, Writable } from 'node:stream'
+import { styleText } from 'node:util'
+
+/** What a stream of a process has beside that of any stream. */
+interface MaybeTerminal {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+}
+
+/** Where a command reads and writes. Tests have their own. */
+export interface Terminal {
+  readonly stdin: Readable & MaybeTerminal
+  readonly stdout: Writable & MaybeTerminal
+  readonly stderr: Writable & MaybeTerminal
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export const ofProcess = (): Terminal => process
+
+type Style = Parameters<typeof styleText>[0]
+
+/** Output of one command: text for people, or JSON for programs. */
+export class Output {
+  private readonly colours: boolean
+  private readonly coloursOfErrors: boolean
+
+  constructor(
+    readonly terminal: Terminal,
+    readonly json: boolean,
+  ) {
+    const { env, stdout, stderr } = terminal
+    const wanted = (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb' && !json
+    this.colours = wanted && stdout.isTTY === true
+    this.coloursOfErrors = wanted && stderr.isTTY === true
+  }
+
+  /** Whether somebody looks on, and the screen can be drawn anew. */
+  get isWatched(): boolean {
+    return !this.json && this.terminal.stdout.isTTY === true
+  }
+
+  /** Whether progress may be shown beside what is printed. */
+  get showsProgress(): boolean {
+    return !this.json && this.terminal.stderr.isTTY === true
+  }
+
+  get columns(): number {
+    return this.terminal.stdout.columns ?? 100
+  }
+
+  get rows(): number {
+    return this.terminal.stdout.rows ?? 30
+  }
+
+  line(text = ''): void {
+    this.terminal.stdout.write(`${text}\n`)
+  }
+
+  raw(text: string): void {
+    this.terminal.stdout.write(text)
+  }
+
+  /** One value; of a live command one a line. */
+  value(value: unknown, indent = 2): void {
+    this.line(JSON.stringify(value, null, indent))
+  }
+
+  /** About the work, not its result: to stderr. With `--json` a line of JSON, too. */
+  note(text: string, event: Readonly<Record<string, unknown>>): void {
+    const { stderr } = this.terminal
+    stderr.write(this.json ? `${JSON.stringify(event)}\n` : `holdfast: ${text}\n`)
+  }
+
+  style(style: Style, text: string): string {
+    return this.colours ? styleText(style, text, { validateStream: false }) : text
+  }
+
+  styleError(style: Style, text: string): string {
+    return this.coloursOfErrors ? styleText(style, text, { validateStream: false }) : text
+  }
+}
+
+// Control characters and direction marks of a name or an owner, which anybody may choose, would move the cursor of whoever looks.
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+
+/** A name or an owner from Redis, safe to print on a terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(UNPRINTABLE, (character) => {
+    const [first = 0] = [character.codePointAt(0)]
+    return `\\u{${first.toString(16)}}`
+  })
+}

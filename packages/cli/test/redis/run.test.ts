@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { LockClient } from '@holdfast/core'
+import { livingInGroup, processes, stateOf } from '@holdfast/faults/harness'
+import { Redis } from 'ioredis'
+import { CommandLine, endAll, until } from './support/command-line.js'
+
+const URL = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
+const LEASE_MS = 1_500
+
+let redis: Redis
+let locks: LockClient
+let name: string
+let count = 0
+beforeEach(async () => {
+  redis = new Redis(URL)
+  locks = await LockClient.connect(redis, { bareCalls: 'allow' })
+  count += 1
+  name = `cli-run:${process.pid}:${count}`
+})
+afterEach(async () => {
+  await endAll()
+  await locks.close({ graceMs: 0 })
+  const keys = await redis.keys(`*${name}*`)
+  if (keys.length > 0) await redis.del(...keys)
+  redis.disconnect()
+})
+
+const run = (...args: string[]) => CommandLine.run(URL, ['run', name, ...args])
+const start = (...args: string[]) => CommandLine.start(URL, ['run', name, ...args])
+/** A command that tells its process group, and goes on until it is ended. */
+const ENDLESS = ['--', 'sh', '-c', 'echo group $$; while :; do sleep 0.05; done']
+const groupOf = async (cli: CommandLine): Promise<number> => Number((await cli.printed(/group (\d+)/))[1])
+const guardianOf = (cli: CommandLine): number | undefined =>
+  processes().find(
+    ({ pid, parent }) =>
+      parent === cli.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('guardian.mjs'),
+  )?.pid
+
+describe('holdfast run', () => {
+  it('exits as the command does, which has the name, the owner and a token in its environment', async () => {
+    const told = 'echo $HOLDFAST_LOCK $HOLDFAST_OWNER $HOLDFAST_TOKEN; exit 7'
+    const [first, second] = [await run('--', 'sh', '-c', told), await run('--', 'sh', '-c', told)]
+    expect([first.code, second.code]).toEqual([7, 7])
+    const [[at, owner, token], [, , next]] = [first, second].map(({ stdout }) =>
+      stdout.trim().split(' '),
+    ) as [string[], string[]]
+    expect(at).toBe(name)
+    expect(owner).toMatch(/~[\w-]{21}:\d+$/)
+    expect(Number(next)).toBeGreaterThan(Number(token))
+    expect(await locks.getLock(name).isLocked()).toBe(false)
+  })
+
+  it('tells how a command failed to start as a shell does', async () => {
+    expect((await run('--', 'no-such-command-anywhere')).code).toBe(127)
+    expect((await run('--', '/etc/passwd')).code).toBe(126)
+    expect((await run('--', 'sh', '-c', 'kill -9 $$')).code).toBe(137)
+  })
+
+  it('holds the lock while the command runs, and not after it', async () => {
+    const cli = start('--', 'sh', '-c', 'echo group $$; read line; exit 3')
+    await cli.printed(/group/)
+    // Its stdin is empty: the lock was held before the command could end.
+    expect(await cli.ended).toBe(3)
+    expect(await locks.getLock(name).isLocked()).toBe(false)
+  })
+
+  it('--try and --wait: 75 and the holder, or the code of -E, and the command does not run', async () => {
+    await locks.getLock(name).acquire()
+    const refused = await run('--try', '--', 'echo', 'ran')
+    expect(refused).toMatchObject({ code: 75, stdout: '' })
+    expect(refused.stderr).toContain('not acquired in')
+    expect((await run('--wait', '100ms', '-E', '0', '--', 'echo', 'ran')).code).toBe(0)
+    const told = await run('--try', '--json', '--', 'echo', 'ran')
+    expect(JSON.parse(told.stderr)).toMatchObject({ event: 'conflict', name, holder: { holds: 1 } })
+  })
+
+  it.each([
+    ['--read', '--read', true],
+    ['--read', '--write', false],
+    ['--write', '--write', false],
+    ['--fair', '--fair', false],
+    ['--permits=2', '--permits=2', true],
+    ['--permits=1', '--permits=1', false],
+  ])('%s beside %s', async (one, other, together) => {
+    const first = start(one, ...ENDLESS)
+    await groupOf(first)
+    expect((await run(other, '--try', '--', 'true')).code).toBe(together ? 0 : 75)
+    first.child.kill('SIGTERM')
+    expect(await first.ended).toBe(143)
+    expect((await run(other, '--try', '--', 'true')).code).toBe(0)
+  })
+
+  it('passes signals on to the whole group, and tells what the command made of them', async () => {
+    const command = 'trap "echo told; kill $other; exit 9" TERM; sleep 100 & other=$!; echo group $$; wait'
+    const cli = start('--', 'sh', '-c', command)
+    const group = await groupOf(cli)
+    cli.child.kill('SIGTERM')
+    expect(await cli.ended).toBe(9)
+    expect(livingInGroup(group)).toEqual([])
+  })
+
+  it('a signal ends a wait for the lock', async () => {
+    await locks.getLock(name).acquire()
+    const cli = start('--', 'echo', 'ran')
+    await until(async () => Number((await redis.pubsub('NUMSUB', `redisson_lock__channel:{${name}}`))[1]) > 0)
+    cli.child.kill('SIGINT')
+    expect(await cli.ended).toBe(130)
+    expect(cli.stdout).toBe('')
+  })
+
+  it('ends what the command leaves behind in its group before it gives the lock back', async () => {
+    const cli = start('--grace', '100ms', '--', 'sh', '-c', 'trap "" TERM; sleep 100 & echo group $$')
+    const group = await groupOf(cli)
+    expect(await cli.ended).toBe(0)
+    expect(livingInGroup(group)).toEqual([])
+    expect(await locks.getLock(name).isLocked()).toBe(false)
+  })
+
+  it.each(['SIGKILL', 'SIGSTOP'] as const)(
+    'a command line with %s: the group is ended before anybody else can have the lock (I1)',
+    async (signal) => {
+      const cli = start('--lease', `${LEASE_MS}ms`, '--grace', '200ms', ...ENDLESS)
+      const group = await groupOf(cli)
+      cli.child.kill(signal)
+      await until(() => livingInGroup(group).length === 0)
+      // Seen dead before Redis was asked: the lease was not over yet.
+      expect(await redis.hlen(name)).toBe(1)
+      cli.child.kill('SIGCONT')
+      expect(await cli.ended).toBe(signal === 'SIGKILL' ? signal : 76)
+      // No zombie of its own. One whose parent was killed belongs to the first process of the machine.
+      expect(stateOf(group)?.parent).not.toBe(cli.pid)
+      await until(() => guardianOf(cli) === undefined)
+    },
+  )
+
+  it('a command that ignores SIGTERM has until its grace ends', async () => {
+    const command = ['--', 'sh', '-c', 'trap "echo asked" TERM; echo group $$; while :; do sleep 0.02; done']
+    const cli = start('--lease', `${LEASE_MS}ms`, '--grace', '300ms', ...command)
+    const group = await groupOf(cli)
+    cli.child.kill('SIGSTOP')
+    await until(() => livingInGroup(group).length === 0)
+    expect(await redis.hlen(name)).toBe(1)
+    cli.child.kill('SIGCONT')
+    expect(await cli.ended).toBe(76)
+    expect(cli.stdout).toContain('asked')
+  })
+
+  it('a guardian that is killed is replaced, and the next one ends the group', async () => {
+    const cli = start('--lease', `${LEASE_MS}ms`, ...ENDLESS)
+    const group = await groupOf(cli)
+    const first = guardianOf(cli)!
+    process.kill(first, 'SIGKILL')
+    await until(() => ![undefined, first].includes(guardianOf(cli)))
+    expect(livingInGroup(group).length).toBeGreaterThan(0)
+    // Told of the group: it has signalled nothing, and does when it is alone.
+    await until(() => livingInGroup(group).length > 0)
+    const before = await redis.pttl(name)
+    await until(async () => (await redis.pttl(name)) > before)
+    cli.child.kill('SIGKILL')
+    await until(() => livingInGroup(group).length === 0)
+    expect(await redis.hlen(name)).toBe(1)
+  })
+
+  it('a guardian that stands still keeps nothing up: the command line ends the group itself', async () => {
+    const cli = start('--lease', `${LEASE_MS}ms`, ...ENDLESS)
+    const group = await groupOf(cli)
+    process.kill(guardianOf(cli)!, 'SIGSTOP')
+    await redis.del(name)
+    expect(await cli.ended).toBe(76)
+    expect(livingInGroup(group)).toEqual([])
+  })
+
+  it('a forced release ends the command at once, with 76 or the code that was wanted', async () => {
+    const cli = start('--lost-exit-code', '42', ...ENDLESS)
+    const group = await groupOf(cli)
+    expect(await locks.getLock(name).forceUnlock()).toBe(true)
+    expect(await cli.ended).toBe(42)
+    expect(cli.stderr).toContain('released by force')
+    expect(livingInGroup(group)).toEqual([])
+  })
+
+  it.each([
+    [['--lease', '100ms', '--', 'true'], '--lease'],
+    [['--lease', '3s', '--grace', '2s', '--', 'true'], '--grace'],
+    [['--wait', 'soon', '--', 'true'], 'duration'],
+    [['--try', '--wait', '1s', '--', 'true'], 'cannot be used with'],
+    [['-E', '256', '--', 'true'], '0 to 255'],
+    [['--permits', '0', '--', 'true'], 'at least 1'],
+    [[], 'missing required argument'],
+  ])('%j is a mistake: 64, and it says which', async (args, says) => {
+    const { code, stderr } = await run(...args)
+    expect(code).toBe(64)
+    expect(stderr).toContain(says)
+  })
+
+  it('without Redis: 69, and the command does not run', async () => {
+    const nowhere = ['--timeout', '300ms', 'run', name, '--', 'echo', 'ran']
+    expect(await CommandLine.run('redis://127.0.0.1:1', nowhere)).toMatchObject({ code: 69, stdout: '' })
+  })
+
+  it('where something else has the name: 65', async () => {
+    await redis.set(name, 'a string')
+    expect((await run('--', 'true')).code).toBe(65)
+  })
+})
