@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as check from './packages/check-contents.mjs'
+import { checkReadme } from './packages/check-readme.mjs'
 import { lintManifest, lintTypes } from './packages/check-lint.mjs'
 import * as projects from './packages/check-projects.mjs'
 import { command } from './packages/command.mjs'
@@ -76,6 +77,9 @@ const checkAll = async (folder, redisUrl, report) => {
     const installed = join(folder, PROJECT_OF[name] ?? 'esm', 'node_modules', name)
     await report.check(`${name}: package.json`, () =>
       check.checkManifest(readManifest(installed), readManifest(ROOT)),
+    )
+    await report.check(`${name}: a README that stands alone`, () =>
+      checkReadme(installed, readManifest(installed)),
     )
     await report.check(`${name}: imports what it declares, and only that`, () =>
       check.checkImports(installed, readManifest(installed), contents),

@@ -136,6 +136,14 @@ export const checkManifest = (manifest, root) => {
   assert.equal(manifest.publishConfig?.access, 'public', 'publishConfig.access')
   assert.ok(manifest.description?.length > 20, 'description')
   assert.ok(manifest.keywords?.length >= 3, 'keywords')
+  assert.equal(new Set(manifest.keywords).size, manifest.keywords.length, 'each keyword once')
+  assert.ok(manifest.keywords.includes('distributed-lock'), 'the keyword that all packages share')
+  assert.equal(manifest.repository?.url, root.repository?.url, 'the repository of the root')
+  assert.equal(
+    'repository' in root && manifest.repository.directory === undefined,
+    false,
+    'repository.directory, by which npm resolves the links of a README',
+  )
   const scripts = Object.keys(manifest.scripts ?? {}).filter((each) => /install$/.test(each))
   assert.deepEqual(scripts, [], 'install scripts')
 }

@@ -23,6 +23,7 @@ const OUTPUT: Record<string, RegExp> = {
   'README.md: Errors': /^\S+~[\w-]{21}:\d+ has it, (30000|29\d{3}) ms of lease left\n$/,
   'README.md: Who has it': /^\S+ has it, (30000|29\d{3}) ms of lease left\n$/,
   'packages/core/README.md: Smallest example': /^42\n$/,
+  'packages/holdfast/README.md: holdfast': /^order 42 shipped\n$/,
   'docs/fenced-lock.md: Use': /^shipped\n$/,
   'docs/fenced-lock.md: Use 2': /^true true\n$/,
 }
@@ -51,7 +52,12 @@ function run(program: string): Promise<{ code: number | null; stdout: string; st
 
 describe('the programs of the pages', () => {
   const harness = useHarness()
-  const all = ['README.md', 'packages/core/README.md', 'docs/fenced-lock.md'].flatMap(programs)
+  const all = [
+    'README.md',
+    'packages/core/README.md',
+    'packages/holdfast/README.md',
+    'docs/fenced-lock.md',
+  ].flatMap(programs)
   const nameOf = ({ file, title }: CodeBlock): string => `${file}: ${title}`
 
   it('are the ones whose output is known', () => {
