@@ -45,7 +45,7 @@ const noClient = {
   message: 'Only redis/load-client.ts loads a Redis client.',
 }
 // Entries of core beside its main one: whoever imports one needs nothing but core for it.
-const SUBPATHS = ['decorators', 'election', 'http', 'observe', 'schedule', 'travel']
+const SUBPATHS = ['decorators', 'election', 'http', 'observe', 'schedule', 'share', 'travel']
 const noDependency = {
   regex: '^(?!\\.|node:)',
   message: 'Subpaths of core have structural types, and no dependency.',

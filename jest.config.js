@@ -85,7 +85,15 @@ const CARRIED_BY_ANY = [
 // Several processes, servers that go away, or very many calls, for long: `npm run test:fleets`.
 const FLEETS = [
   'leaks',
-  ...['demo', 'examples', 'http-outage', 'http-processes', 'schedule-processes', 'queue-of-processes'],
+  ...[
+    'demo',
+    'examples',
+    'http-outage',
+    'http-processes',
+    'schedule-processes',
+    'share-processes',
+    'queue-of-processes',
+  ],
   ...[
     'semaphores-of-processes',
     'telemetry-of-processes',

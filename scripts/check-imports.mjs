@@ -15,6 +15,8 @@ const ROOMS = {
   election:
     'lock-client locks protocols client entry hold context scripts redis arguments events errors keys runtime',
   schedule: 'lock-client client hold redis arguments errors keys runtime',
+  share:
+    'lock-client acquire protocols client entry hold scripts redis arguments errors lock-holder keys runtime',
   travel:
     'lock-client lock-thread locks acquire protocols client entry diagnostics hold contexts scripts redis arguments errors lock-holder keys runtime',
   observe:

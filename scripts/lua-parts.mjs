@@ -1,5 +1,5 @@
 /** Objects whose scripts one entry of core alone sends: the folder of the scripts and that of the entry have one name. */
-export const ENTRY_OBJECTS = ['election', 'observe', 'schedule', 'travel']
+export const ENTRY_OBJECTS = ['election', 'observe', 'schedule', 'share', 'travel']
 
 /** What other texts are put in place of, see `packages/core/src/redis/compose-lua.ts`. */
 export const DIRECTIVE = /^ *-- (insert|include|transitions|shared)((?: [\w/-]+)*)\n/gm

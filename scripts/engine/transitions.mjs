@@ -22,6 +22,7 @@ const callOf = (w) => {
       terms: `M:${name}`,
       value: `V:${name}`,
     },
+    ...{ kept: `H:${name}`, result: `Y:${name}:${owner}` },
     ...{ operations: `O:${name}:h~a`, mine: `${before}${owner}:r`, inbox: 'in:', lease: w.longMs() },
     fair: [`L:${name}`, `fl:${name}`, `ft:${name}`, `fa:${name}`, `fh:${name}`],
     grants: ['5000', 'in:', `ch:${name}`, publish],
@@ -249,6 +250,39 @@ const SCHEDULES = {
   'schedule/read': (c) => [[c.lock, c.ticks], []],
 }
 
+/** @type {Record<string, Transition>} */
+const SHARE = {
+  'share/enter': (c, w) => {
+    const awaits = w.chance(0.5)
+    return [
+      [c.lock, c.tombstone, c.note, c.kept, ...(awaits ? [c.result] : [])],
+      [
+        c.owner,
+        c.lease,
+        ...c.stamp,
+        c.noteWish,
+        w.pick(['0', '20000']),
+        w.pick(['0', '30000']),
+        ...(awaits ? [w.owner(), w.pick(['0', '1'])] : ['', '0']),
+      ],
+    ]
+  },
+  'share/finish': (c, w) => [
+    [c.lock, c.tombstone, c.note, c.kept, c.result],
+    [
+      c.owner,
+      ...c.stamp,
+      w.pick(['vtoken', 'v', 'e{}', 'n']),
+      c.ttl,
+      w.pick(['0', '20000']),
+      w.pick(['0', '30000']),
+      c.channel,
+      'PUBLISH',
+    ],
+  ],
+  'share/invalidate': (c) => [[c.lock, c.kept], [c.ttl]],
+}
+
 /** The name that stands for a token of a lock that is handed over. */
 const traveller = (w) => `h~t:${w.pick(['1', '2'])}`
 
@@ -343,6 +377,7 @@ export const TRANSITIONS = {
   ...PERMITS,
   ...SCHEDULES,
   ...ELECTIONS,
+  ...SHARE,
   ...TRAVEL,
   ...OBSERVE,
 }

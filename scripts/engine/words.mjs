@@ -74,7 +74,7 @@ export const SHORT_MS = [1, 2, 3, 4, 5]
 const LONG_MS = [10_000, 30_000, 60_000, 120_000]
 
 /** Where scripts have what kind of key. Several of them meet there, and commands of all types. */
-const WILD = ['L', 'Q', 'K', 'P', 'E', 'O', 'S', 'V', 'N', 'D', 'k', 'fl', 'ft', 'fa', 'fh']
+const WILD = ['L', 'Q', 'K', 'P', 'E', 'O', 'S', 'V', 'N', 'D', 'k', 'fl', 'ft', 'fa', 'fh', 'H', 'Y']
 /** Those of read-write locks get small counts only: their scripts loop over them, and 2^53 would keep Redis busy. */
 const CALM = ['R', 'W', 'T']
 
@@ -88,7 +88,7 @@ export const wordsFrom = (random) => {
   const owner = () => pick(OWNERS)
   const keyOf = (kinds) => {
     const kind = pick(kinds)
-    if (kind === 'D') return `D:${name()}:${owner()}`
+    if (kind === 'D' || kind === 'Y') return `${kind}:${name()}:${owner()}`
     if (kind === 'O') return `O:${name()}:h~a`
     return kind === 'T' ? `T:${name()}:${owner()}:r:${1 + whole(2)}` : `${kind}:${name()}`
   }

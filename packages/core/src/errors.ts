@@ -19,6 +19,9 @@ export type LockErrorCode =
   | 'HOLDER_CHANGED'
   | 'TERM_ENDED'
   | 'CANDIDATE_UNAVAILABLE'
+  | 'SHARE_FAILED'
+  | 'SHARE_BUSY'
+  | 'SHARE_OUTCOME_UNKNOWN'
 
 /** Details common to all errors. */
 export interface LockErrorDetails {

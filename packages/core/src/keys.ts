@@ -132,6 +132,21 @@ export function clientIdOf(owner: string): string {
   return owner.slice(0, owner.lastIndexOf(':'))
 }
 
+/** The name of the lock that one key of a share is run under; an application's own lock of `<name>:<key>` is another. */
+export function shareLock(name: string, key: string): string {
+  return `share:${name}:${key}`
+}
+
+/** The result that is kept for later callers of a share, and the run whose result will be outdated. */
+export function keptResultKey(rawName: string): string {
+  return tagged('holdfast:share', rawName)
+}
+
+/** The result of one run of a share, for the callers that wait for it. */
+export function runResultKey(rawName: string, owner: string): string {
+  return `${tagged('holdfast:result', rawName)}:${owner}`
+}
+
 /** Prefix of the tombstones of one lock; the owner is appended. */
 export function tombstonePrefix(rawName: string): string {
   return `${tagged('holdfast:latch', rawName)}:`

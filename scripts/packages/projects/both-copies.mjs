@@ -13,6 +13,7 @@ const PACKAGES = [
   '@holdfast/core/http',
   '@holdfast/core/observe',
   '@holdfast/core/schedule',
+  '@holdfast/core/share',
   '@holdfast/core/travel',
   'holdfast',
   '@holdfast/watchdog',

@@ -130,6 +130,11 @@ const PAGES: Record<string, Page> = {
       /^(nobody leads\n)?(leads with token \d+\n(nobody leads\n)?\S+ leads, ask http:\/\/worker-7:8080\n|\S+ leads, ask http:\/\/worker-7:8080\nleads with token \d+\n)$/,
   },
   'docs/fair-lock.md': { given: 'const work = async () => console.log(1)', prints: TWICE },
+  'docs/share.md': {
+    prints: /^token-1 token-1 1\ntoken-1 1\ntoken-2 2\n$/,
+    // What the first run kept.
+    again: /^token-2 token-2 0\ntoken-2 0\ntoken-1 1\n$/,
+  },
   'docs/handover.md': { prints: /^order 42 paid\norder 42 shipped\n$/ },
   'docs/multi-lock.md': { prints: /^\[ 'account:1', 'account:2' \]\n$/ },
   'docs/non-reentrant-lock.md': {

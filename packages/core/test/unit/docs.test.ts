@@ -25,10 +25,13 @@ import {
   turnChannel,
   unlockChannel,
   waitingWriters,
+  keptResultKey,
+  runResultKey,
 } from '../../src/keys.js'
 import { resolveOptions } from '../../src/options.js'
 import { REPLAY_GUARD_TTL_MS } from '../../src/scripts/replay-guard.js'
 import * as election from '../../src/election/index.js'
+import * as share from '../../src/share/index.js'
 import * as travel from '../../src/travel/index.js'
 import { allLuaSources } from '../redis/support/all-lua-sources.js'
 import { syntaxErrorsIn, titlesIn, typeErrorsIn } from '../redis/support/code-checks.js'
@@ -60,6 +63,7 @@ describe('docs/errors.md', () => {
   const ofEntries = [
     'election/candidate-unavailable-error.ts',
     'election/term-ended-error.ts',
+    'share/errors.ts',
     'travel/handover-gone-error.ts',
   ].map((file) => `packages/core/src/${file}`)
   const classes = [source, ...ofEntries]
@@ -82,7 +86,7 @@ describe('docs/errors.md', () => {
   })
 
   it('names exactly the exported error classes, each with its code, when it comes and what to do', () => {
-    const exported = Object.entries({ ...api, ...election, ...travel }).filter(
+    const exported = Object.entries({ ...api, ...election, ...share, ...travel }).filter(
       ([, value]) => typeof value === 'function' && value.prototype instanceof api.LockError,
     )
     expect(sorted(classes.map(({ name }) => name))).toEqual(sorted(exported.map(([name]) => name)))
@@ -229,6 +233,8 @@ describe('docs/wire-format.md', () => {
     ticksKey('name'),
     termsKey('name'),
     electionChannel('name'),
+    keptResultKey('name'),
+    runResultKey('name', '<owner>'),
     waitingWriters('name'),
     readWriteChannel('name'),
     `${readTimeouts('name', '<owner>')}:<n>`,

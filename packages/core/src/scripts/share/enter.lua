@@ -1,0 +1,67 @@
+-- enter: find the result that a caller may have, or the run that it can wait for; where there is neither, begin a run.
+-- KEYS    [1] lock hash (owner -> holds)   [2] tombstone of this owner   [3] note of the hold   [4] kept result
+--         [5] result of the run that this caller waits for; absent if it waits for none
+-- ARGV    [1] owner   [2] lease ms   [3] sequence of this command
+--         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] tombstone ttl ms
+--         [6] '' for no note, else its ttl ms and a traceparent or '-'
+--         [7] how old a kept result may be ms   [8] how old one may be that is served while a run is under way ms
+--         [9] owner of the run that this caller waits for, or ''   [10] 1 to hear of that run's end without a result
+-- RETURNS {1, now ms} this owner runs, {2, now, result} kept, {3, now, result} of the run that it waits for,
+--         {4} that run ended without a result, {5, ttl ms, owner, 1 if its result will be outdated, now} a run is under way;
+--         {1, ...} and {5, ...} end with a result and for how many ms more it may be served meanwhile, if there is one;
+--         {6} superseded (a late copy)
+-- RETRY   safe: a copy finds its own owner, and begins nothing twice; the tombstone refuses one that comes after the end
+-- insert touch
+-- insert tombstone
+-- insert clock
+-- insert lock/note
+local now, holder = clock(), redis.call('hkeys', KEYS[1])[1]
+local kept = redis.call('hmget', KEYS[4], 'run', 'stored', 'fresh', 'usable', 'outdated')
+local run, stored, outdated = kept[1], kept[2], kept[5]
+local mine = holder == ARGV[1]
+-- The first write of a script that begins a run is HSET, which Redis refuses when it is out of memory.
+local function without(reply)
+  touch(KEYS[1])
+  return reply
+end
+if isLate(KEYS[2], ARGV[3]) then
+  return without({ 6 })
+end
+
+if KEYS[5] and not mine then
+  local result = redis.call('get', KEYS[5]) or run == ARGV[9] and stored
+  -- "n": it was given up before anything ran.
+  local neverRan = result and string.find(result, '^%d+ n')
+  if result and not neverRan then
+    return without({ 3, now, result })
+  end
+  if not neverRan and holder ~= ARGV[9] and ARGV[10] == '1' then
+    return without({ 4 })
+  end
+end
+
+local older, leftMs
+if stored then
+  -- The clock may have been set back.
+  local age = math.max(0, now - tonumber(string.match(stored, '^%d+')))
+  if not mine and age < math.min(tonumber(kept[3]), tonumber(ARGV[7])) then
+    return without({ 2, now, stored })
+  end
+  leftMs = math.min(tonumber(kept[4]), tonumber(ARGV[8])) - age
+  older = leftMs > 0 and stored or nil
+end
+if holder and not mine then
+  return without({ 5, redis.call('pttl', KEYS[1]), holder, outdated == holder and 1 or 0, now, older, older and leftMs })
+end
+
+redis.call('hset', KEYS[1], ARGV[1], 1)
+redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[2])))
+if ARGV[4] ~= '0' then
+  redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
+end
+if outdated and not mine then
+  -- Of a run that ended without a result.
+  redis.call('hdel', KEYS[4], 'outdated')
+end
+describe(KEYS[3], ARGV[1], 1, ARGV[6])
+return { 1, now, older, older and leftMs }

@@ -1,0 +1,374 @@
+import { AsyncResource } from 'node:async_hooks'
+import { Acquisition } from '../acquire/acquisition.js'
+import { unavailableOrThrow } from '../acquire/call-in-progress.js'
+import type { LevelRequest } from '../acquire/levels.js'
+import { ALONE } from '../entry/entry-command.js'
+import { noteWish } from '../entry/hold-note.js'
+import { ClientClosedError } from '../errors.js'
+import type { Hold } from '../hold.js'
+import { localName } from '../keys.js'
+import { lockHolder, type LockHolder } from '../lock-holder.js'
+import { unansweredWait } from '../redis/failures.js'
+import type { Awaited, Caller, ResultSource, SharedResult, SharedRun, Task } from './caller.js'
+import { encoded, type ShareCodec } from './codec.js'
+import { detailsIn, detailsOf } from './error-details.js'
+import { SharedError, ShareBusyError, ShareOutcomeUnknownError } from './errors.js'
+import { RunProtocol, type Wanted } from './run-protocol.js'
+import { callTask, runUnder, type Made, type RunPlace } from './run-under.js'
+import type { Found, FoundResult, OlderResult } from './scripts.js'
+
+/** How a share runs and keeps, with its defaults filled in. */
+export interface ShareRules<T> {
+  readonly wanted: Wanted
+  /** How long a result counts as fresh, and how long it is kept, ms. */
+  keepTimes(value: T): { readonly freshMs: number; readonly usableMs: number }
+  readonly codec: ShareCodec<T>
+  readonly maxBytes: number
+  readonly leaseMs: number | undefined
+  readonly runsWithoutRedis: boolean
+  /** The run that was to replace an older result has failed. */
+  refreshFailed(error: unknown, key: string): void
+}
+
+type Begun = Extract<Found, { kind: 'begun' }>
+/** How a look at Redis ended; `left`: nobody waits any more, or Redis was given up. */
+type Look =
+  | Exclude<Found, Begun>
+  | {
+      readonly kind: 'begun'
+      readonly older: OlderResult | undefined
+      readonly hold: Hold
+      readonly protocol: RunProtocol
+    }
+  | { readonly kind: 'left' | 'too-late' }
+
+/** What a look means for the wait. */
+type Try = ReturnType<typeof unavailableOrThrow> | { kind: 'done'; value: Found }
+
+// Work for several callers belongs to none of them: what their requests keep in async contexts is not theirs to see.
+const outside = new AsyncResource('holdfast.share')
+
+/**
+ * The callers of one process for one key, from the first of them until they have a result:
+ *
+ *   looking ──nothing there──► running ──value, error──► over: all are answered
+ *     │  ▲ └──a run under way──► waiting ──its result──► over
+ *     │  └───────────────────────┴──┴── the run ended without a result (`rerun`), or lost its lock
+ *     └── kept or older result ──► over; a flight that serves an older one may go on to run
+ *
+ * One caller's function runs; whoever leaves, a run goes on. One command at a time, whatever the number of callers.
+ */
+export class Flight<T> implements Awaited<T> {
+  private readonly callers = new Set<Caller<T>>()
+  /** Whose function runs. */
+  private runner: Caller<T> | null = null
+  /** Served to those who come while a newer one is made. */
+  private older: { readonly result: OlderResult; readonly until: number } | null = null
+  private ticket: { leave(): void } | null = null
+  /** Redis has answered. */
+  private wasAnswered = false
+  /** Its latest command got no answer. */
+  private trouble: unknown = undefined
+  /** A caller has waited for Redis long enough, and its function is to run without. */
+  private outage: unknown = undefined
+  private holder: LockHolder | undefined = undefined
+
+  constructor(
+    private readonly place: RunPlace,
+    private readonly rules: ShareRules<T>,
+    private readonly onOver: (flight: Flight<T>) => void,
+  ) {}
+
+  join(caller: Caller<T>): void {
+    const { older } = this
+    if (older && this.now < older.until) {
+      this.answer([caller], older.result, 'stale')
+      return
+    }
+    this.callers.add(caller)
+    caller.waitFor(this)
+  }
+
+  start(): void {
+    const { session } = this.place
+    session.background.run(outside.runInAsyncScope(() => this.fly()))
+  }
+
+  leave(caller: Caller<T>): void {
+    this.callers.delete(caller)
+    if (this.callers.size === 0) {
+      this.ticket?.leave()
+    }
+  }
+
+  overdue(caller: Caller<T>): void {
+    if (!this.wasAnswered && this.outage === undefined && caller.allowAnAnswer()) {
+      return
+    }
+    if (this.wasAnswered && this.trouble === undefined) {
+      this.refuse(caller)
+      return
+    }
+    const error = this.unavailable(caller.waitedMs)
+    if (this.rules.runsWithoutRedis) {
+      this.outage = error
+      this.ticket?.leave()
+    } else {
+      this.dismiss(caller, error)
+    }
+  }
+
+  private get now(): number {
+    return this.place.session.runtime.now()
+  }
+
+  private refuse(caller: Caller<T>): void {
+    this.dismiss(caller, new ShareBusyError(this.place.lockName, caller.waitedMs, this.holder))
+  }
+
+  private dismiss(caller: Caller<T>, error: unknown): void {
+    this.leave(caller)
+    caller.fail(error)
+  }
+
+  private unavailable(waitedMs: number): unknown {
+    const { lockName, session } = this.place
+    return unansweredWait(session.runner.plight, { lockName, waitedMs }, this.trouble)
+  }
+
+  private async fly(): Promise<void> {
+    try {
+      while (await this.goesOn()) {
+        // Its run was lost, or there was none: it looks again.
+      }
+    } catch (error) {
+      this.end((callers) => callers.forEach((caller) => caller.fail(error)))
+    }
+  }
+
+  /** @returns whether to look again */
+  private async goesOn(): Promise<boolean> {
+    let look: Look
+    try {
+      look = await this.look()
+    } catch (error) {
+      if (!this.rules.runsWithoutRedis || !isOutage(error)) {
+        throw error
+      }
+      this.outage = error
+      look = { kind: 'left' }
+    }
+    switch (look.kind) {
+      case 'begun':
+        return this.runAs(look)
+      case 'kept':
+        return this.land(look.result, 'kept')
+      case 'awaited':
+        return this.land(look.result, 'joined')
+      case 'under-way':
+        return this.land(look.older as OlderResult, 'stale')
+      case 'crashed':
+        throw new ShareOutcomeUnknownError(this.place.lockName)
+      case 'left':
+        return this.outage !== undefined && this.callers.size > 0
+          ? this.runAlone()
+          : this.end(() => undefined)
+      case 'superseded':
+      case 'too-late':
+        return true
+    }
+  }
+
+  /** Looks until there is something for the callers, or nobody waits. */
+  private async look(): Promise<Look> {
+    const { session, lockName } = this.place
+    if (this.callers.size === 0) {
+      return { kind: 'left' }
+    }
+    const { leaseMs, wanted } = this.rules
+    const protocol = new RunProtocol(session, lockName, wanted)
+    const acquisition = new Acquisition(session, protocol, null, ALONE)
+    const note = noteWish(session.options, undefined)
+    const request: LevelRequest = { leaseMs, renews: true, waitMs: undefined, ofCallback: false, note }
+    const handler = {
+      onReply: () => this.attemptOf(protocol),
+      onError: (error: unknown) => {
+        this.trouble = error
+        return unavailableOrThrow(error)
+      },
+    }
+    // A line of its own: the callers of another flight, or of a lock of this name, must not wait in front of it.
+    const ticket = session.waiter.enter<Found>({
+      queue: localName('share', acquisition.owner),
+      topic: protocol.doorbell,
+      attempt: () => acquisition.tryFirst(request, handler),
+    })
+    this.ticket = ticket
+    let hold: Hold | null = null
+    try {
+      const outcome = await ticket.outcome
+      this.ticket = null
+      if (outcome.kind === 'unavailable') {
+        throw this.unavailable(session.options.unavailableTimeoutMs)
+      }
+      if (outcome.kind !== 'done') {
+        return { kind: 'left' }
+      }
+      if (outcome.value.kind !== 'begun') {
+        return outcome.value
+      }
+      hold = acquisition.begin(request)
+      return hold ? { kind: 'begun', older: outcome.value.older, hold, protocol } : { kind: 'too-late' }
+    } finally {
+      this.ticket = null
+      if (!hold) {
+        // What a late or unanswered copy may have begun.
+        void acquisition.giveBack()
+      }
+    }
+  }
+
+  /** What a reply means for the wait. */
+  private attemptOf(protocol: RunProtocol): Try {
+    const found = protocol.found as Found
+    this.wasAnswered = true
+    this.trouble = undefined
+    if (found.kind === 'superseded') {
+      return { kind: 'refused', retryAfterMs: 1 }
+    }
+    if (found.kind !== 'under-way' || found.older) {
+      return { kind: 'done', value: found }
+    }
+    const { owner, leaseLeftMs, isOutdated } = found
+    // What it makes was invalid before this flight began: its end matters, and its result does not.
+    protocol.awaited = isOutdated ? undefined : owner
+    this.holder = lockHolder({ owner, holds: 1, leaseLeftMs, heldForAtLeastMs: 0 })
+    for (const caller of [...this.callers].filter((each) => each.isOverdue)) {
+      this.refuse(caller)
+    }
+    return { kind: 'refused', retryAfterMs: leaseLeftMs > 0 ? leaseLeftMs : Number.POSITIVE_INFINITY }
+  }
+
+  /** Runs the function of the first caller under the lock. */
+  private async runAs({ hold, protocol, older }: Extract<Look, { kind: 'begun' }>): Promise<boolean> {
+    const { session, lockName } = this.place
+    const [first] = this.callers
+    if (!first) {
+      await hold.release().catch(() => undefined)
+      return this.end(() => undefined)
+    }
+    if (older) {
+      this.older = { result: older, until: this.now + older.leftMs }
+      this.answer(this.take(), older, 'stale')
+    } else {
+      this.beRunner(first, hold.owner)
+    }
+    const { key } = this.place
+    const run: SharedRun = { key, signal: hold.signal, coordinated: true, verify: () => hold.verify() }
+    const ended = await runUnder(hold, protocol, session, () => this.make(first.task, run))
+    this.older = null
+    if (ended.kind === 'lost') {
+      if (session.closing.aborted) {
+        throw new ClientClosedError(lockName)
+      }
+      if (this.rules.wanted.failsOnCrash) {
+        throw new ShareOutcomeUnknownError(lockName, ended.error)
+      }
+      this.runner?.limit()
+      this.runner = null
+      return this.callers.size > 0 || this.end(() => undefined)
+    }
+    if (ended.kind === 'error') {
+      if (older) {
+        this.rules.refreshFailed(ended.error, key)
+      }
+      return this.fail(ended.error)
+    }
+    return this.land({ kind: 'v', text: ended.text, ageMs: 0 }, 'joined')
+  }
+
+  /** Runs the function of the first caller for this process alone. */
+  private async runAlone(): Promise<boolean> {
+    const { session, key } = this.place
+    const { outage } = this
+    const [first] = this.callers as Iterable<Caller<T>> as [Caller<T>]
+    this.beRunner(first, session.clientId)
+    const verify = (): Promise<void> => Promise.reject(outage)
+    const run: SharedRun = { key, signal: session.closing, coordinated: false, verify }
+    let made: Made
+    try {
+      made = await this.make(first.task, run)
+    } catch (error) {
+      return this.fail(error)
+    }
+    return this.land({ kind: 'v', text: made.text, ageMs: 0 }, 'uncoordinated')
+  }
+
+  private beRunner(caller: Caller<T>, owner: string): void {
+    this.runner = caller
+    caller.unlimit()
+    this.wasAnswered = true
+    this.trouble = undefined
+    this.holder = lockHolder({ owner, holds: 1, leaseLeftMs: -1, heldForAtLeastMs: 0 })
+  }
+
+  private async make(task: Task<T>, run: SharedRun): Promise<Made> {
+    const { codec, maxBytes } = this.rules
+    const value = await callTask(this.place, task, run)
+    const times = this.rules.keepTimes(value)
+    return { text: await encoded(codec, value, maxBytes), ...times }
+  }
+
+  /** There is a result for all callers. */
+  private land(result: FoundResult, source: ResultSource): false {
+    if (result.kind !== 'v') {
+      const error = new SharedError(this.place.lockName, detailsIn(result.text))
+      return this.end((callers) => callers.forEach((caller) => caller.fail(error)))
+    }
+    return this.end((callers) => this.answer(callers, result, source))
+  }
+
+  /** The function that ran here has failed: its caller hears of it as it is. */
+  private fail(error: unknown): false {
+    const { runner } = this
+    return this.end((callers) => {
+      const told = new SharedError(this.place.lockName, detailsOf(error))
+      callers.forEach((caller) => caller.fail(caller === runner ? error : told))
+    })
+  }
+
+  /** All get the same value, decoded once: also the caller whose function made it, so that no caller sees another type. */
+  private answer(callers: readonly Caller<T>[], { text, ageMs }: FoundResult, source: ResultSource): void {
+    if (callers.length === 0) {
+      return
+    }
+    const { runner, rules } = this
+    const decoded = Promise.resolve(text).then((given) => rules.codec.decode(given))
+    for (const caller of callers) {
+      const isOwn = caller === runner && source === 'joined'
+      const result = decoded.then((value): SharedResult<T> => ({
+        value,
+        ageMs,
+        source: isOwn ? 'run' : source,
+      }))
+      caller.succeed(result)
+    }
+  }
+
+  private take(): Caller<T>[] {
+    const callers = [...this.callers]
+    this.callers.clear()
+    return callers
+  }
+
+  /** Nobody joins it any more when its callers are answered. */
+  private end(answer: (callers: readonly Caller<T>[]) => void): false {
+    this.onOver(this)
+    answer(this.take())
+    return false
+  }
+}
+
+function isOutage(error: unknown): boolean {
+  return (error as { readonly code?: unknown } | null)?.code === 'REDIS_UNAVAILABLE'
+}

@@ -1,0 +1,110 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { WorkerProcess } from '@holdfast/faults/harness'
+import { eventually } from './support/harness.js'
+import { useRig } from './support/rig.js'
+
+const PROCESSES = 10
+const CALLS = 100
+// A machine that is busy with other tests stands still for half a second now and then.
+const LEASE_MS = 3_000
+const channelOf = (key: string): string => `redisson_lock__channel:{share:fleet:${key}}`
+const rig = useRig()
+
+describe('a share in ten processes', () => {
+  let workers: WorkerProcess[] = []
+  let running: WorkerProcess[] = []
+  afterEach(async () => {
+    await Promise.all(workers.map((worker) => worker.kill()))
+    workers = []
+  })
+
+  const start = async (options: object, leaseMs?: number): Promise<void> => {
+    running = []
+    const file = new URL('./workers/share-worker.mjs', import.meta.url)
+    workers = await Promise.all(Array.from({ length: PROCESSES }, () => WorkerProcess.start(file)))
+    await Promise.all(
+      workers.map((worker, i) => {
+        worker.on('running', () => running.push(worker))
+        return worker.call('begin', { url: rig.server.url, clientName: `worker-${i}`, options, leaseMs })
+      }),
+    )
+  }
+  const callAll = (key: string, count: number) =>
+    Promise.all(workers.map((worker) => worker.call('call', { key, count })))
+  const untilWaiting = (key: string, processes: number): Promise<void> =>
+    eventually(async () => {
+      const told = (await rig.admin.pubsub('NUMSUB', channelOf(key))) as [string, number]
+      return told[1] === processes
+    }, 20_000)
+  const finish = async (key: string): Promise<void> => {
+    await rig.admin.del(`${key}:end`)
+    await Promise.all(workers.map((worker) => worker.call('finish')))
+  }
+
+  it('runs once for a thousand callers, with at most five commands a process and three a flight', async () => {
+    await start({})
+    const monitor = await rig.connection().monitor()
+    rig.atEnd(() => monitor.disconnect())
+    const sources: string[] = []
+    // What the scripts themselves call has the source "lua".
+    monitor.on('monitor', (_time: string, words: string[], source: string) => {
+      if (source !== 'lua' && words.some((word) => word.includes('{share:fleet:a}'))) {
+        sources.push(source)
+      }
+    })
+    await callAll('a', CALLS)
+    // Each looks, subscribes, and looks once more; the one that runs looks once.
+    await eventually(() => sources.length === 3 * (PROCESSES - 1) + 1, 20_000)
+    await rig.admin.set('a:end', 'result')
+    for (const results of await Promise.all(workers.map((worker) => worker.call('results')))) {
+      expect(results).toEqual(Array.from({ length: CALLS }, () => ({ value: 'result' })))
+    }
+    // They fetch the result, and unsubscribe; the one that ran has finished.
+    await eventually(() => sources.length >= 5 * (PROCESSES - 1) + 2, 20_000)
+    const connections = String(await rig.admin.client('LIST')).split('\n')
+    const addressesOf = (name: string): string[] =>
+      connections
+        .filter((line) => line.includes(` name=${name} `))
+        .map((line) => /addr=(\S+)/.exec(line)![1]!)
+    const counts = workers.map((_, i) => {
+      const own = addressesOf(`worker-${i}`)
+      return sources.filter((source) => own.includes(source)).length
+    })
+    expect(counts.reduce((sum, each) => sum + each)).toBe(sources.length)
+    expect(running).toHaveLength(1)
+    const runner = workers.indexOf(running[0]!)
+    expect(counts[runner]).toBeLessThanOrEqual(3)
+    expect(Math.max(...counts.filter((_, i) => i !== runner))).toBeLessThanOrEqual(5)
+    await finish('a')
+  }, 60_000)
+
+  it('is run by exactly one of the others when its process is killed', async () => {
+    await start({}, LEASE_MS)
+    await callAll('b', 3)
+    await untilWaiting('b', PROCESSES - 1)
+    const [killed] = running
+    await killed!.kill()
+    workers = workers.filter((worker) => worker !== killed)
+    await eventually(() => running.length === 2, 20_000)
+    await rig.admin.set('b:end', 'result')
+    for (const results of await Promise.all(workers.map((worker) => worker.call('results')))) {
+      expect(results).toEqual(Array.from({ length: 3 }, () => ({ value: 'result' })))
+    }
+    expect(running).toHaveLength(2)
+    await finish('b')
+  }, 60_000)
+
+  it('leaves its outcome unknown for all others when its process is killed, with onCrash: fail', async () => {
+    await start({ onCrash: 'fail' }, LEASE_MS)
+    await callAll('c', 3)
+    await untilWaiting('c', PROCESSES - 1)
+    const [killed] = running
+    await killed!.kill()
+    workers = workers.filter((worker) => worker !== killed)
+    for (const results of await Promise.all(workers.map((worker) => worker.call('results')))) {
+      expect(results).toEqual(Array.from({ length: 3 }, () => ({ error: 'SHARE_OUTCOME_UNKNOWN' })))
+    }
+    expect(running).toHaveLength(1)
+    await finish('c')
+  }, 60_000)
+})

@@ -1,0 +1,255 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { LockClient } from '../../src/index.js'
+import {
+  getShare,
+  SharedError,
+  ShareBusyError,
+  ShareOutcomeUnknownError,
+  type SharedRun,
+  type ShareOptions,
+} from '../../src/share/index.js'
+import { eventually } from './support/harness.js'
+import { soon, useRig } from './support/rig.js'
+
+const LOCK = 'share:oauth:42'
+const rig = useRig()
+
+/** A function that runs until it is told how to end, and says when it has begun. */
+class Work<T> {
+  runs = 0
+  last: SharedRun | null = null
+  private readonly ends: { resolve: (value: T) => void; reject: (error: unknown) => void }[] = []
+
+  readonly task = (run: SharedRun): Promise<T> => {
+    this.runs += 1
+    this.last = run
+    return new Promise((resolve, reject) => this.ends.push({ resolve, reject }))
+  }
+
+  async untilRunning(runs = 1): Promise<void> {
+    await eventually(() => this.runs === runs)
+  }
+
+  succeed(value: T, run = this.runs): void {
+    this.ends[run - 1]!.resolve(value)
+  }
+
+  fail(error: unknown, run = this.runs): void {
+    this.ends[run - 1]!.reject(error)
+  }
+}
+
+const never = (): never => {
+  throw new Error('must not run')
+}
+
+describe('a shared run', () => {
+  let one: LockClient
+  let other: LockClient
+
+  beforeEach(async () => {
+    one = await rig.client()
+    other = await rig.client()
+  })
+
+  const oauth = (locks: LockClient, options: ShareOptions<string> = {}) => getShare(locks, 'oauth', options)
+  /** Its callers wait for the run under way. */
+  const untilWaiting = async (count = 1): Promise<void> => {
+    await eventually(async () => {
+      const told = (await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${LOCK}}`)) as [string, number]
+      return told[1] === count
+    })
+  }
+
+  it('gives one result to all callers of a process and of others, and runs once', async () => {
+    const work = new Work<string>()
+    const [mine, theirs] = [oauth(one), oauth(other)]
+    const first = mine.runForResult('42', work.task)
+    await work.untilRunning()
+    const calls = [
+      ...Array.from({ length: 50 }, () => mine.runForResult('42', never)),
+      ...Array.from({ length: 50 }, () => theirs.runForResult('42', never)),
+    ]
+    await untilWaiting()
+    work.succeed('token')
+    expect(await soon(first)).toEqual({ value: 'token', ageMs: 0, source: 'run' })
+    for (const result of await soon(Promise.all(calls))) {
+      expect(result).toMatchObject({ value: 'token', source: 'joined' })
+    }
+    expect(work.runs).toBe(1)
+    expect(await rig.admin.exists(LOCK)).toBe(0)
+  })
+
+  it('runs again for a call after its end: nothing is kept by default', async () => {
+    const share = oauth(one)
+    expect(await share.run('42', () => 'first')).toBe('first')
+    expect(await share.run('42', () => 'second')).toBe('second')
+    expect(await oauth(other).run('42', () => 'third')).toBe('third')
+  })
+
+  it('of another key goes on beside it', async () => {
+    const work = new Work<string>()
+    const share = oauth(one)
+    const slow = share.run('42', work.task)
+    await work.untilRunning()
+    expect(await share.run('43', () => 'quick')).toBe('quick')
+    work.succeed('slow')
+    expect(await slow).toBe('slow')
+  })
+
+  it('reaches those whose message was lost: they find the result under its flight', async () => {
+    const work = new Work<string>()
+    const first = oauth(one).run('42', work.task)
+    await work.untilRunning()
+    const second = oauth(other).run('42', never)
+    await untilWaiting()
+    await rig.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    work.succeed('token')
+    expect(await soon(first)).toBe('token')
+    expect(await soon(second)).toBe('token')
+  })
+
+  it('fails for its caller with the error, and for the others with what may be told of it', async () => {
+    const work = new Work<string>()
+    const [mine, theirs] = [oauth(one), oauth(other)]
+    const first = mine.run('42', work.task)
+    await work.untilRunning()
+    const others = [mine.run('42', never), theirs.run('42', never)]
+    await untilWaiting()
+    const error = Object.assign(new TypeError('grant is gone'), { code: 'invalid_grant', secret: 'xyz' })
+    work.fail(error)
+    await expect(first).rejects.toBe(error)
+    for (const each of others) {
+      const told = (await soon(each.catch((thrown: unknown) => thrown))) as SharedError
+      expect(told).toBeInstanceOf(SharedError)
+      expect(told).toMatchObject({ code: 'SHARE_FAILED', lockName: LOCK })
+      expect(told.original).toEqual({ name: 'TypeError', message: 'grant is gone', code: 'invalid_grant' })
+      expect(told.message).toContain('TypeError: grant is gone')
+    }
+    expect(await theirs.run('42', () => 'again')).toBe('again')
+  })
+
+  it('goes on when its caller leaves, outside of its contexts, and reaches the others', async () => {
+    const work = new Work<string>()
+    const left = new AbortController()
+    let threadOfRun: number | undefined = undefined
+    let threadOfCaller: number | undefined = undefined
+    const first = one.run(() => {
+      threadOfCaller = one.currentThreadId
+      const task = (run: SharedRun) => {
+        threadOfRun = one.currentThreadId
+        return work.task(run)
+      }
+      return oauth(one).run('42', task, { signal: left.signal })
+    })
+    await work.untilRunning()
+    const second = oauth(other).run('42', never)
+    await untilWaiting()
+    left.abort(new Error('the request has gone'))
+    await expect(first).rejects.toThrow('the request has gone')
+    expect(work.last?.signal.aborted).toBe(false)
+    expect(threadOfRun).toBeDefined()
+    expect(threadOfRun).not.toBe(threadOfCaller)
+    work.succeed('token')
+    expect(await soon(second)).toBe('token')
+  })
+
+  it('is busy after waitMs, and says who runs', async () => {
+    const work = new Work<string>()
+    const [mine, theirs] = [oauth(one), oauth(other)]
+    const first = mine.run('42', work.task, { waitMs: 1 })
+    await work.untilRunning()
+    for (const share of [mine, theirs]) {
+      for (const waitMs of [0, 30]) {
+        const busy = share.run('42', never, { waitMs })
+        await expect(busy).rejects.toThrow(ShareBusyError)
+        await expect(busy).rejects.toMatchObject({ code: 'SHARE_BUSY', lockName: LOCK })
+        await expect(busy).rejects.toThrow(one.clientId.split('~')[0])
+      }
+    }
+    work.succeed('token')
+    expect(await first).toBe('token')
+  })
+
+  it('is run by one of those who wait when its process has lost it, and the result of that one counts', async () => {
+    const work = new Work<string>()
+    const first = oauth(one).run('42', work.task)
+    await work.untilRunning()
+    const lost = work.last
+    const second = oauth(other).run('42', work.task)
+    await untilWaiting()
+    await one.getLock(LOCK).forceUnlock()
+    await work.untilRunning(2)
+    expect(lost?.signal.aborted).toBe(true)
+    await expect(lost?.verify()).rejects.toMatchObject({ code: 'LOCK_LOST' })
+    work.succeed('refused', 1)
+    work.succeed('accepted', 2)
+    expect(await soon(second)).toBe('accepted')
+    expect(await soon(first)).toBe('accepted')
+    expect(work.runs).toBe(2)
+  })
+
+  it('that was lost is refused by Redis, also where its process has not noticed', async () => {
+    const work = new Work<string>()
+    const share = oauth(one, { keepMs: 60_000 })
+    const first = share.run('42', work.task)
+    await work.untilRunning()
+    await rig.admin.del(LOCK)
+    work.succeed('refused')
+    await work.untilRunning(2)
+    expect(await rig.admin.exists(`holdfast:share:{${LOCK}}`)).toBe(0)
+    work.succeed('accepted')
+    expect(await soon(first)).toBe('accepted')
+    expect(await share.run('42', never)).toBe('accepted')
+  })
+
+  it('leaves its outcome unknown for all who wait, with onCrash: fail', async () => {
+    const work = new Work<string>()
+    const [mine, theirs] = [oauth(one, { onCrash: 'fail' }), oauth(other, { onCrash: 'fail' })]
+    const calls = [mine.run('42', work.task)]
+    await work.untilRunning()
+    calls.push(mine.run('42', never), theirs.run('42', never), theirs.run('42', never))
+    await untilWaiting()
+    await one.getLock(LOCK).forceUnlock()
+    for (const each of calls) {
+      const error = await soon(each.catch((thrown: unknown) => thrown))
+      expect(error).toBeInstanceOf(ShareOutcomeUnknownError)
+      expect(error).toMatchObject({ code: 'SHARE_OUTCOME_UNKNOWN' })
+    }
+    expect(work.runs).toBe(1)
+    expect(await theirs.run('42', () => 'next')).toBe('next')
+  })
+
+  it('that never began, because its only caller left, ends no wait, with onCrash: fail', async () => {
+    const options = { onCrash: 'fail' } as const
+    const gone = new AbortController()
+    const left = oauth(one, options).run('42', never, { signal: gone.signal })
+    gone.abort(new Error('gone'))
+    const next = oauth(other, options).run('42', () => 'mine')
+    await expect(left).rejects.toThrow('gone')
+    expect(await soon(next)).toBe('mine')
+  })
+
+  it('cannot wait for itself', async () => {
+    const share = oauth(one)
+    const call = share.run('42', () => share.run('42', () => 'inner'))
+    await expect(call).rejects.toMatchObject({ code: 'SELF_DEADLOCK' })
+    expect(await share.run('42', () => share.run('43', () => 'of another key'))).toBe('of another key')
+  })
+
+  it('ends with its client: the run is lost, its callers hear it, and the others run', async () => {
+    const work = new Work<string>()
+    const calls = [oauth(one).run('42', work.task), oauth(one).run('42', work.task)]
+    await work.untilRunning()
+    const next = oauth(other).run('42', () => 'next')
+    await untilWaiting()
+    const results = Promise.allSettled(calls)
+    await one.close({ graceMs: 0 })
+    expect(work.last?.signal.aborted).toBe(true)
+    for (const each of await results) {
+      expect(each).toMatchObject({ status: 'rejected', reason: { code: 'CLIENT_CLOSED' } })
+    }
+    expect(await soon(next)).toBe('next')
+    await expect(oauth(other).run('', never)).rejects.toMatchObject({ argument: 'key' })
+  })
+})
