@@ -8,10 +8,10 @@ import { build } from 'esbuild'
  * What a package costs its users, in bytes and files: what it weighed at the last look, and about 3 % more. Core packed
  * had its limit of 250,000 by decision, and weighed 248,700, until node-redis's clusters, Sentinel clients and pools came
  * (8,700 packed, 3,600 gzipped), and holds that travel, which are an entry of their own (10,000 packed, and nothing of the
- * index); gzipped it weighs 99,000. Each entry is four files. Decision 0036 says what 72,000 would take.
+ * index), and elections, another entry (16,000 packed); gzipped it weighs 99,000. Each entry is four files. Decision 0036 says what 72,000 would take.
  */
 export const LIMITS = {
-  '@holdfast/core': { packed: 286_000, unpacked: 1_085_000, files: 30, gzipped: 100_000 },
+  '@holdfast/core': { packed: 314_000, unpacked: 1_195_000, files: 34, gzipped: 100_000 },
   '@holdfast/waiter': { packed: 19_400, unpacked: 66_100, files: 8 },
   '@holdfast/watchdog': { packed: 23_200, unpacked: 77_200, files: 8 },
   '@holdfast/nestjs': { packed: 10_700, unpacked: 39_000, files: 8 },
