@@ -72,6 +72,7 @@ export default tseslint.config(
       '**/node_modules/**',
       'coverage/**',
       'packages/core/src/*/lua-sources.ts',
+      'packages/board/src/page-assets.ts',
     ],
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
@@ -118,6 +119,14 @@ export default tseslint.config(
   {
     files: ['packages/{bullmq,otel,redlock,redis-semaphore}/src/**/*.ts'],
     rules: imports(noTesting, noClient, forbid(['@holdfast/*/*'], 'Only the public entry of core.')),
+  },
+  {
+    files: ['packages/board/src/**/*.ts'],
+    rules: imports(
+      noTesting,
+      noClient,
+      forbid(['@holdfast/*/*', '!@holdfast/core/observe'], 'Only what core has for those who look.'),
+    ),
   },
   {
     files: ['packages/watchdog/src/**/*.ts', 'packages/waiter/src/**/*.ts'],

@@ -24,7 +24,7 @@ const sources = {
 
 // What asks what Redis and Holdfast do, whichever client carries it.
 const CARRIED_BY_ANY = [
-  '/packages/(testing|faults|nestjs|bullmq|otel|redlock|redis-semaphore|cli)/',
+  '/packages/(testing|faults|nestjs|bullmq|otel|board|redlock|redis-semaphore|cli)/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...[
@@ -85,6 +85,8 @@ const CARRIED_BY_ANY = [
 // Several processes, servers that go away, or very many calls, for long: `npm run test:fleets`.
 const FLEETS = [
   'leaks',
+  // A browser, and ten thousand rows in it.
+  ...['board-many', 'board-pictures'],
   ...[
     'demo',
     'examples',
@@ -149,7 +151,7 @@ const LEFT_TO_CLIENTS = [
 ]
 // Options and ways of one client.
 const OF_IOREDIS = [
-  '/packages/(testing|faults|bullmq|otel|redlock|redis-semaphore|cli)/',
+  '/packages/(testing|faults|bullmq|otel|board|redlock|redis-semaphore|cli)/',
   'ioredis-',
   'sentinel-switch',
   'eviction',

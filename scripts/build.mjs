@@ -1,6 +1,7 @@
 // Lua into TypeScript, TypeScript into build, that into the bundles of dist.
 import { fileURLToPath } from 'node:url'
 import './embed-lua.mjs'
+import { makeBoardPage } from './board-page.mjs'
 import { bundle } from './packages/bundle.mjs'
 import { copyLicense } from './packages/copy-license.mjs'
 import { publishedPackages } from './packages/published-packages.mjs'
@@ -11,6 +12,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 const published = publishedPackages()
 for (const each of published) pruneOrphans(each.folder)
+await makeBoardPage()
 const status = tsc('-b', root)
 if (status !== 0) process.exit(status)
 for (const each of published) {

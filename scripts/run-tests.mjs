@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { provideChromium } from './browser/provide-chromium.mjs'
 import { provideRedis } from './redis/provide-redis.mjs'
 import { provideServerProgram } from './redis/server-program.mjs'
 
@@ -55,12 +56,23 @@ const runJest = (redisUrl, path) => {
   })
 }
 
+/** Tests of the board open it in a browser; no others do. */
+const mayLookAtBoard = (args) => {
+  const text = args.join(' ')
+  const isOther = /--selectProjects/.test(text) && !/\b(ioredis6|fleets)\b/.test(text)
+  const isElsewhere = /--testPathPatterns/.test(text) && !/board/.test(text)
+  return !isOther && !isElsewhere
+}
+
 const main = async () => {
   const log = (line) => console.error(`redis: ${line}`)
   const redis = await provideRedis({ log })
   try {
     log(redis.how)
     const program = await provideServerProgram({ log })
+    if (mayLookAtBoard(process.argv.slice(2))) {
+      await provideChromium({ log: (line) => console.error(`chromium: ${line}`) })
+    }
     try {
       return interrupted ? 0 : await runJest(redis.url, program.path)
     } finally {

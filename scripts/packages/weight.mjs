@@ -17,6 +17,7 @@ export const LIMITS = {
   '@holdfast/nestjs': { packed: 10_700, unpacked: 39_000, files: 8 },
   '@holdfast/bullmq': { packed: 5_650, unpacked: 17_400, files: 8 },
   '@holdfast/otel': { packed: 11_700, unpacked: 54_100, files: 8 },
+  '@holdfast/board': { packed: 54_500, unpacked: 151_000, files: 8 },
   '@holdfast/redlock': { packed: 19_400, unpacked: 69_300, files: 14 },
   '@holdfast/redis-semaphore': { packed: 6_100, unpacked: 19_800, files: 8 },
   '@holdfast/testing': { packed: 81_500, unpacked: 276_500, files: 8 },

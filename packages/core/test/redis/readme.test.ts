@@ -164,6 +164,7 @@ const PAGES: Record<string, Page> = {
 
 /** Why the examples of a page are not run here. */
 const NOT_RUN: Record<string, string> = {
+  'docs/board.md': 'they are run by the tests of the board',
   'docs/deployment.md': 'they need a cluster, and replicas',
   'docs/fenced-lock.md': 'they are run above',
   'docs/queues.md': 'they need a queue',

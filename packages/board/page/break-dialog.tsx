@@ -1,0 +1,66 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { holderName, type Holder } from './rows.js'
+import { serverNow } from './store.js'
+import { counted, spoken } from './words.js'
+
+interface Props {
+  readonly name: string
+  readonly holder: Holder
+  readonly waiting: number
+  /** With what to tell: '' when nothing was done. */
+  readonly onDone: (text: string) => void
+}
+
+/** Asks once more, and names who would lose the lock. */
+export function BreakDialog({ name, holder, waiting, onDone }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [isSending, setSending] = useState(false)
+  useEffect(() => dialog.current?.showModal(), [])
+  const send = async (): Promise<void> => {
+    setSending(true)
+    onDone(await breakLock(name, holder.owner))
+  }
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby="break-title"
+      aria-describedby="break-text"
+      onCancel={() => onDone('')}
+    >
+      <h3 id="break-title">Break the lock “{name}”?</h3>
+      <div id="break-text">
+        <p>
+          <strong>{holderName(holder)}</strong> has held it for {holder.isSinceExact ? '' : 'at least '}
+          {spoken(serverNow() - holder.since)}, as <code>{holder.owner}</code>.
+        </p>
+        <p>
+          Its work may go on until it hears of it, and{' '}
+          {waiting === 0 ? 'another caller' : `the next of ${counted(waiting, 'waiter')}`} begins at once:
+          both may work on the same thing. If another owner has the lock by then, nothing is done.
+        </p>
+      </div>
+      <p class="buttons">
+        <button type="button" autofocus onClick={() => onDone('')}>
+          Cancel
+        </button>
+        <button type="button" class="danger" disabled={isSending} onClick={() => void send()}>
+          Break the lock of {holderName(holder)}
+        </button>
+      </p>
+    </dialog>
+  )
+}
+
+async function breakLock(name: string, holder: string): Promise<string> {
+  try {
+    const { token } = (await (await fetch('token')).json()) as { token: string }
+    const query = new URLSearchParams({ lock: name, holder })
+    const reply = await fetch(`break?${query.toString()}`, {
+      method: 'POST',
+      headers: { 'X-Holdfast-Token': token },
+    })
+    return ((await reply.json()) as { message: string }).message
+  } catch (error) {
+    return `The board did not answer: ${String(error)}`
+  }
+}

@@ -1,0 +1,43 @@
+import { expect, it } from '@jest/globals'
+import { useRig } from '../../../core/test/redis/support/rig.js'
+import { serveBoard, useBrowser } from './support/board-rig.js'
+
+const rig = useRig()
+const browsing = useBrowser()
+const LOCKS = 10_000
+/** Of a screen of rows, and those kept beyond its edges. */
+const MOST_ELEMENTS = 60
+
+const HOLD_ALL = `for i = 1, ${LOCKS} do
+  local key = string.format('order:%05d', i)
+  redis.call('hset', key, 'orders-' .. i % 40 .. '~0123456789abcdefghijk:' .. i, 1)
+  redis.call('pexpire', key, 600000)
+end`
+
+it('10,000 locks are found, scrolled through, filtered and sorted, with a screen of elements', async () => {
+  await rig.admin.eval(HOLD_ALL, 0)
+  const served = await serveBoard(await rig.client({ clientName: 'board' }))
+  browsing.atEnd(() => served.close())
+  const { page, troubles } = await browsing.open(served.url)
+  // A thousand keys a second.
+  await page.getByText('10,000 held locks').waitFor({ timeout: 60_000 })
+  const rows = page.locator('.row')
+  expect(await rows.count()).toBeLessThan(MOST_ELEMENTS)
+  expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe(`${LOCKS + 1}`)
+  await page.getByRole('button', { name: 'Lock', exact: true }).click()
+  await rows.first().getByText('order:00001', { exact: true }).waitFor()
+  await page.getByRole('grid').focus()
+  await page.keyboard.press('End')
+  await page.getByRole('link', { name: 'order:10000' }).waitFor()
+  expect(await rows.count()).toBeLessThan(MOST_ELEMENTS)
+  await page
+    .locator('.viewport')
+    .evaluate((element: { scrollTop: number }) => (element.scrollTop = 5_000 * 34))
+  await page.getByRole('link', { name: 'order:05001' }).waitFor()
+  expect(await rows.count()).toBeLessThan(MOST_ELEMENTS)
+  await page.getByRole('searchbox').fill('order:0777')
+  await page.getByText('10 of 10,000 held locks').waitFor()
+  await rig.admin.flushall()
+  await page.getByText('No lock is held.').waitFor({ timeout: 60_000 })
+  expect(troubles).toEqual([])
+}, 120_000)
