@@ -1,5 +1,6 @@
 import type { HistoryEvent } from '@holdfast/faults/harness'
-import { verdictOn, type Finding, type Figures } from './verdict.js'
+import type { Finding } from './finding.js'
+import { verdictOn, type Figures } from './verdict.js'
 import { happen } from './work/faults.js'
 import type { FaultName, Plan } from './work/plan.js'
 import { type Listener, Stage } from './work/stage.js'
@@ -53,6 +54,7 @@ export const play = async (plan: Plan, listener?: Listener): Promise<Episode> =>
       events: journal.events,
       seen: stage.witness.seen,
       pools: stage.pools,
+      orphans: stage.orphans,
       errors: stage.errors,
     }),
   }
@@ -78,6 +80,7 @@ const settled = async (stage: Stage, work: Promise<void>): Promise<void> => {
 const end = async (stage: Stage): Promise<void> => {
   const { world, journal, plan } = stage
   await world.run(() => false, world.nowMs + SETTLE_MS)
+  stage.lookAtRest()
   await settled(stage, stage.visit())
   // Those of killed processes come back with their leases.
   await world.run(() => false, world.nowMs + plan.settings.leaseMs)

@@ -2,7 +2,8 @@ import type { HistoryEvent } from '@holdfast/faults/harness'
 import { createHash } from 'node:crypto'
 import type { SeededRandom } from '../run/random.js'
 import type { Fate } from './network/wire.js'
-import { verdictOn, type Finding } from './verdict.js'
+import type { Finding } from './finding.js'
+import { verdictOn } from './verdict.js'
 import type { Plan, Step } from './work/plan.js'
 import { Stage } from './work/stage.js'
 import type { Choice, Delivery } from './world/world.js'
@@ -135,7 +136,7 @@ const fateName = (fate: Fate): string => (fate.kind === 'late' ? `late by ${fate
 const planOf = (lock: string, clients: number): Plan => ({
   seed: 1,
   settings: {
-    ...{ leaseMs: 3_000, resyncMs: 1_000, interop: 'redisson', slowestMs: 1 },
+    ...{ leaseMs: 3_000, resyncMs: 1_000, interop: 'redisson', slowestMs: 1, longestWorkMs: 0 },
     ...{ pushedGrants: true, localPassing: true, localReentry: false },
   },
   locks: [lock],
@@ -175,7 +176,7 @@ interface Outcome {
 
 const findingsOf = ({ stage, events, isThrough }: Outcome, isFaultless: boolean): Finding[] => {
   const { plan, witness, errors } = stage
-  const { findings } = verdictOn({ plan, events, seen: witness.seen, pools: [], errors })
+  const { findings } = verdictOn({ plan, events, seen: witness.seen, pools: [], orphans: [], errors })
   const acquired = events.filter(({ kind }) => kind === 'acquired')
   const lastMs = acquired.at(-1)?.atMs ?? Infinity
   const fault = (text: string): Finding => ({ rule: 'I4 small scope', text, untilMs: Infinity })

@@ -1,5 +1,5 @@
 import { play, type Episode } from './episode.js'
-import type { Finding } from './verdict.js'
+import type { Finding } from './finding.js'
 import type { Plan, Step } from './work/plan.js'
 
 /** What of a world's plan is left: its faults, and its steps with the times at which they began. */

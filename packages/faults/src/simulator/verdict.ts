@@ -1,21 +1,13 @@
 import { checkHistory, type HistoryEvent, formatViolation, type Violation } from '@holdfast/faults/harness'
 import { kindOf, tokensOf } from '../workload/lock-kinds.js'
 import type { Plan } from './work/plan.js'
+import { checkAtRest, type Orphan } from './checks/at-rest.js'
+import { checkDuties } from './checks/duties.js'
+import type { Finding } from './finding.js'
 import type { PoolAtRest } from '../scenarios/semaphores/checks.js'
 import { checkSynchronizers } from './synchronizer-verdict.js'
 import type { Broken } from './work/stage.js'
 import type { Overtrust } from './work/redis-witness.js'
-
-/** A rule that a world broke. */
-export interface Finding {
-  /** What is the same of two findings of one mistake. */
-  readonly rule: string
-  readonly text: string
-  /** Absent when it concerns no single lock. */
-  readonly lock?: string | undefined
-  /** Until when the world has to go on to show it. */
-  readonly untilMs: number
-}
 
 export interface Figures {
   readonly acquisitions: number
@@ -29,6 +21,7 @@ interface Seen {
   readonly events: readonly HistoryEvent[]
   readonly seen: readonly Overtrust[]
   readonly pools: readonly PoolAtRest[]
+  readonly orphans: readonly Orphan[]
   readonly errors: readonly Broken[]
 }
 
@@ -75,6 +68,7 @@ export const verdictOn = ({
   events,
   seen,
   pools,
+  orphans,
   errors,
 }: Seen): { findings: Finding[]; figures: Figures } => {
   const { resyncMs, slowestMs } = plan.settings
@@ -101,6 +95,8 @@ export const verdictOn = ({
   })
   const findings = [
     ...violations.map(findingOf),
+    ...checkDuties(ofLocks, plan.settings),
+    ...checkAtRest(events, orphans),
     ...seen.filter((each) => !isExplained(events, each)).map(ofOvertrust),
     ...checkSynchronizers(plan, events, pools).map((text) => ({
       ...{ rule: /^I\d+ [a-z]+/.exec(text)?.[0] ?? text, text, lock: undefined, untilMs: Infinity },

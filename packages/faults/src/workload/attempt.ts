@@ -37,6 +37,8 @@ export interface AttemptCall {
   readonly attempt: string
   readonly mode?: Mode | undefined
   readonly deadlineMs?: number
+  /** Of a lease that nobody renews. */
+  readonly leaseMs?: number | undefined
 }
 
 /** One call that wants a lock: its begin and its outcome, in the history. */
@@ -47,12 +49,16 @@ export class Attempt {
   readonly #where: { readonly lock: string; readonly attempt: string }
   readonly #mode: Mode | undefined
 
-  constructor(history: Recorder, { lock, attempt, mode, deadlineMs }: AttemptCall, clock = sharedClock) {
+  constructor(
+    history: Recorder,
+    { lock, attempt, mode, deadlineMs, leaseMs }: AttemptCall,
+    clock = sharedClock,
+  ) {
     this.#history = history
     this.#clock = clock
     this.#where = { lock, attempt }
     this.#mode = mode
-    history.add('acquire-begin', { lock, attempt, mode, deadlineMs })
+    history.add('acquire-begin', { lock, attempt, mode, deadlineMs, leaseMs })
   }
 
   acquired(hold: Held['hold'], owner = hold.owner): Held {

@@ -28,7 +28,7 @@ describe('a simulated world', () => {
   })
 
   // A reader took its lease for that of the lock, which was another reader's: I3.
-  test.each([17, 24, 26])('that once broke a rule breaks none any more: %i', async (seed) => {
+  test.each([38, 88, 114])('that once broke a rule breaks none any more: %i', async (seed) => {
     const { findings } = await play(planOf(seed))
 
     expect(findings).toEqual([])

@@ -33,6 +33,8 @@ export interface AcquireBegin extends OfAttempt {
    * way round is reported as an overlap with itself, because no read-write lock of Redisson's kind can do it.
    */
   readonly mode?: Mode | undefined
+  /** Of a lease that nobody renews, ms. */
+  readonly leaseMs?: number | undefined
 }
 
 export interface Acquired extends OfAttempt {

@@ -178,11 +178,11 @@ export class Caller {
   }
 
   private async attempt(
-    { id, lock, mode }: Step,
+    { id, lock, mode, leaseMs }: Step,
     deadlineMs: number,
     go: (attempt: WitnessedAttempt) => Promise<void>,
   ): Promise<WitnessedAttempt> {
-    const attempt = new WitnessedAttempt(this.scene, { lock, attempt: id, mode, deadlineMs })
+    const attempt = new WitnessedAttempt(this.scene, { lock, attempt: id, mode, deadlineMs, leaseMs })
     try {
       await go(attempt)
     } catch (error) {

@@ -4,6 +4,7 @@ import { someKeyOf } from '../../workload/vanishing.js'
 import { Copy } from '../network/network.js'
 import type { Server } from '../network/server.js'
 import type { Wire } from '../network/wire.js'
+import { forgedMessage } from './forged-messages.js'
 import type { FaultName, FaultPlan } from './plan.js'
 import type { Participant, Stage } from './stage.js'
 
@@ -19,7 +20,9 @@ interface Begun {
   readonly target?: string | undefined
   readonly part?: string
   /** When it is over; absent: at once. */
-  readonly end?: () => void | Promise<void>
+  readonly end?: () => void
+  /** Of a forced release, which is over when it is known: whether it took the lock from somebody. */
+  readonly took?: Promise<boolean>
 }
 
 type Fault = (stage: Stage, plan: FaultPlan, chance: SeededRandom) => Begun | null
@@ -42,6 +45,13 @@ const onProcess =
     const [one] = stage.inPlaceOf(process)
     return one ? { target: one.process.name, ...harm(one, stage, chance) } : null
   }
+
+/** The planned lock, or the next one that somebody has. */
+const heldLock = ({ network, plan: { locks } }: Stage, planned: string): string | undefined => {
+  const { keyspace } = network.primary.engine
+  const place = locks.indexOf(planned)
+  return [...locks.slice(place), ...locks.slice(0, place)].find((lock) => keyspace.get(lock) instanceof Map)
+}
 
 const FAULTS = {
   'lose-reply': onWires((wire, chance) => (wire.repliesToLose = 1 + chance.whole(5))),
@@ -131,9 +141,17 @@ const FAULTS = {
     if (found.class === 'data-loss') stage.restoreCounters()
     return { class: found.class, lock: found.lock, part: found.part }
   },
-  'force-unlock': (stage, { lock }) => {
-    const done = forceUnlock(stage.observer(), lock).catch(() => undefined)
-    return { class: 'lock-loss', lock, end: () => done.then(() => undefined) }
+  'force-unlock': (stage, plan) => {
+    const lock = heldLock(stage, plan.lock) ?? plan.lock
+    return { class: 'lock-loss', lock, took: forceUnlock(stage.observer(), lock).catch(() => false) }
+  },
+  'forged-message': (stage, plan, chance) => {
+    const { primary } = stage.network
+    const lock = heldLock(stage, plan.lock)
+    const forged = lock === undefined ? undefined : forgedMessage(primary.engine.keyspace, lock, chance)
+    if (!forged) return null
+    primary.command('PUBLISH', forged.channel, forged.payload)
+    return {}
   },
 
   'process-stands-still': onProcess(({ process }) => {
@@ -152,24 +170,25 @@ const FAULTS = {
 
 /** Lets one fault begin, and end when its time is over; both are noted. */
 export const happen = (stage: Stage, plan: FaultPlan, chance: SeededRandom): void => {
-  const { name, id, lastsMs } = plan
+  const { name, id } = plan
   const fault: Fault = FAULTS[name]
   const begun = fault(stage, plan, chance)
   if (!begun) return
-  const { class: kind = 'disturbance', lock, target, part, end } = begun
+  const { class: kind = 'disturbance', lock, target, part, took, end } = begun
   stage.counts.set(name, (stage.counts.get(name) ?? 0) + 1)
   const named = `${name} ${id}`
   stage.journal.add('world', 'fault', { name: named, class: kind, lock, target, part })
   stage.faultsOpen += 1
   const heal = async (): Promise<void> => {
-    await end?.()
+    end?.()
+    const outcome = took && { took: await took }
     // A fault is over when its last trace in the network is.
     await stage.reconnected()
-    stage.journal.add('world', 'healed', { name: named, lock })
+    stage.journal.add('world', 'healed', { name: named, lock, ...outcome })
     stage.faultsOpen -= 1
     if (kind === 'data-loss') haunt(stage, id)
   }
-  if (end) stage.world.after(lastsMs, () => void heal())
+  if (end) stage.world.after(plan.lastsMs, () => void heal())
   else void heal()
 }
 

@@ -14,6 +14,10 @@ import {
 } from './plan.js'
 
 const READERS = 0.7
+const LONG_WORK_WORLDS = 0.3
+const LONG_WORK = 0.15
+const SHORT_WORK_MS = 25
+const LONGEST_WORK_MS = 4_000
 const LONGEST_WAIT_MS = 2_500
 const LEASES_MS = [600, 1_500, 3_000, 30_000] as const
 const RESYNCS_MS = [300, 1_000, 20_000] as const
@@ -32,15 +36,17 @@ export interface Scope {
 export const EVERYTHING: Scope = { kinds: KINDS, faults: FAULT_NAMES }
 
 const settingsFrom = (chance: SeededRandom): Settings => {
-  const pushedGrants = chance.chance(0.85)
+  const pushedGrants = chance.chance(0.7)
+  const leaseMs = chance.pick(LEASES_MS)
   return {
-    leaseMs: chance.pick(LEASES_MS),
+    leaseMs,
     resyncMs: chance.pick(RESYNCS_MS),
     interop: pushedGrants && chance.chance(0.3) ? 'none' : 'redisson',
     pushedGrants,
-    localPassing: chance.chance(0.85),
+    localPassing: chance.chance(0.7),
     localReentry: chance.chance(0.25),
     slowestMs: chance.pick([1, 1, 5, 40, 150]),
+    longestWorkMs: chance.chance(LONG_WORK_WORLDS) ? Math.min(2 * leaseMs, LONGEST_WORK_MS) : 0,
   }
 }
 
@@ -49,12 +55,18 @@ const waysOf = (mode: Mode | undefined): readonly Way[] => {
   return mode === 'exclusive' ? [...ways, 'downgrade', 'downgrade'] : ways
 }
 
-const tasksFrom = (chance: SeededRandom, leaseMs: number | undefined): Task[] =>
-  Array.from({ length: chance.whole(4) }, () => {
+const tasksFrom = (
+  chance: SeededRandom,
+  { leaseMs, longestWorkMs }: { readonly leaseMs?: number | undefined; readonly longestWorkMs: number },
+): Task[] => {
+  const isLong = longestWorkMs > 0 && chance.chance(LONG_WORK)
+  return Array.from({ length: chance.whole(4) + (isLong ? 1 : 0) }, () => {
     const isCareless = chance.chance(0.2)
     const asks = chance.chance(0.8) ? 'nothing' : chance.pick(['verify', 'extend'] as const)
-    return { ms: chance.between(0, isCareless && leaseMs !== undefined ? 2 * leaseMs : 25), asks, isCareless }
+    const usualMs = isCareless && leaseMs !== undefined ? 2 * leaseMs : SHORT_WORK_MS
+    return { ms: chance.between(0, isLong ? longestWorkMs : usualMs), asks, isCareless }
   })
+}
 
 const stepFrom = (
   chance: SeededRandom,
@@ -72,7 +84,7 @@ const stepFrom = (
     ...(isLeased && { leaseMs }),
     waitMs: Math.round(chance.between(100, LONGEST_WAIT_MS)),
     abortMs: chance.between(0, 200),
-    tasks: tasksFrom(chance, isLeased ? leaseMs : undefined),
+    tasks: tasksFrom(chance, { ...(isLeased && { leaseMs }), longestWorkMs: settings.longestWorkMs }),
   }
 }
 
@@ -111,7 +123,7 @@ const HARMFUL_TO_COUNTS: ReadonlySet<FaultName> = new Set([
 
 const synchronizerStep = (
   chance: SeededRandom,
-  { id, name, leaseMs: most }: { id: string; name: string; leaseMs: number },
+  { id, name, settings }: { id: string; name: string; settings: Settings },
 ): Step => {
   const kind = name.split(':')[0]
   const ways = {
@@ -120,7 +132,7 @@ const synchronizerStep = (
     latch: chance.chance(0.4) ? 'count-down' : 'await',
   } as const
   const isLeased = kind === 'permits' && chance.chance(0.5)
-  const leaseMs = Math.round(chance.between(300, most))
+  const leaseMs = Math.round(chance.between(300, settings.leaseMs))
   return {
     ...{ id, lock: name, way: ways[kind as keyof typeof ways], pauseMs: chance.between(0, 60) },
     ...(isLeased && { leaseMs }),
@@ -128,7 +140,10 @@ const synchronizerStep = (
       waitMs: Math.round(chance.between(100, LONGEST_WAIT_MS)),
       permits: kind === 'semaphore' ? 1 + chance.whole(2) : 1,
     },
-    ...{ abortMs: chance.chance(0.3) ? chance.between(1, 200) : 0, tasks: tasksFrom(chance, undefined) },
+    ...{
+      abortMs: chance.chance(0.3) ? chance.between(1, 200) : 0,
+      tasks: tasksFrom(chance, { longestWorkMs: settings.longestWorkMs }),
+    },
   }
 }
 
@@ -169,7 +184,7 @@ export const planOf = (seed: number, { kinds, faults }: Scope = EVERYTHING): Pla
             : synchronizerStep(own, {
                 id: `${p}.${c}.${s}`,
                 name: own.pick(locks),
-                leaseMs: settings.leaseMs,
+                settings,
               }),
         )
       }),

@@ -20,6 +20,7 @@ export const FAULT_NAMES = [
   'clock-back',
   'key-vanishes',
   'force-unlock',
+  'forged-message',
   'process-stands-still',
   'process-killed',
   'wall-clock',
@@ -70,6 +71,8 @@ export interface Settings {
   readonly localPassing: boolean
   readonly localReentry: boolean
   readonly slowestMs: number
+  /** Now and then an owner works for as long as this, ms, so that its lease is renewed; 0: never. */
+  readonly longestWorkMs: number
 }
 
 /** One fault of a world, decided before it begins. */

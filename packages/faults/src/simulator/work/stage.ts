@@ -2,6 +2,7 @@ import { LockClient } from '@holdfast/core'
 import { lockNamed } from '../../workload/lock-kinds.js'
 import type { PoolAtRest } from '../../scenarios/semaphores/checks.js'
 import { countOf, PERMITS } from './plan.js'
+import type { Orphan } from '../checks/at-rest.js'
 import { Journal } from '../journal.js'
 import { Network, restoreCounters } from '../network/network.js'
 import { SimulatedRedis } from '../network/redis-client.js'
@@ -60,6 +61,7 @@ export class Stage {
   /** When each step began. */
   readonly begun = new Map<string, number>()
   readonly pools: PoolAtRest[] = []
+  readonly orphans: Orphan[] = []
   faultsOpen = 0
   /** By how much the servers' clocks were set back: everything ends so much later. */
   clockBackMs = 0
@@ -143,6 +145,19 @@ export class Stage {
 
   broke(error: unknown, lock?: string): void {
     this.errors.push({ atMs: this.world.nowMs, lock, error })
+  }
+
+  /** Finds what Redis has for living clients: those of killed ones end with their leases. */
+  lookAtRest(): void {
+    const { keyspace } = this.network.primary.engine
+    for (const lock of this.plan.locks.filter((name) => !isSynchronizer(name))) {
+      for (const key of [lock, `${lock}:second`]) {
+        for (const owner of keyspace.hash(key)?.keys() ?? []) {
+          const isAlive = this.living.some(({ process: { name } }) => owner.startsWith(`${name}~`))
+          if (isAlive) this.orphans.push({ atMs: this.world.nowMs, lock, owner })
+        }
+      }
+    }
   }
 
   /** Takes every lock once, as one who comes long after: whatever the others left, it can be had. */

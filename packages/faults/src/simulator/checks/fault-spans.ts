@@ -1,0 +1,48 @@
+import type { HistoryEvent } from '@holdfast/faults/harness'
+
+/** A fault of a world, from its begin until it was over. */
+export interface FaultSpan {
+  /** As in `FAULT_NAMES`; `what`: what a loss of data left behind. */
+  readonly kind: string
+  readonly lock: string | undefined
+  /** Which key vanished. */
+  readonly part: string | undefined
+  readonly isLoss: boolean
+  readonly fromMs: number
+  /** Infinity: it never was. */
+  toMs: number
+  /** Of a forced release: whether it took the lock from somebody. */
+  took: boolean
+}
+
+/** What the events of a simulated world have besides those of the torture. */
+interface Told {
+  readonly part?: string
+  readonly took?: boolean
+}
+
+export const faultSpansIn = (events: readonly HistoryEvent[]): FaultSpan[] => {
+  const spans = new Map<string, FaultSpan>()
+  for (const event of events) {
+    if (event.kind === 'fault') {
+      const { name, lock, atMs } = event
+      const [kind = ''] = name.split(' ')
+      const { part } = event as Told
+      const isLoss = event.class === 'data-loss' || event.class === 'lock-loss'
+      spans.set(name, { kind, lock, part, isLoss, fromMs: atMs, toMs: Infinity, took: false })
+    } else if (event.kind === 'healed') {
+      const span = spans.get(event.name)
+      if (span) {
+        span.toMs = event.atMs
+        span.took = (event as Told).took === true
+      }
+    }
+  }
+  return [...spans.values()]
+}
+
+/** Whether no fault was under way between two moments, or over for less than `calmMs` before. */
+export const isCalm = (
+  spans: readonly FaultSpan[],
+  { fromMs, toMs, calmMs }: { readonly fromMs: number; readonly toMs: number; readonly calmMs: number },
+): boolean => !spans.some((span) => span.fromMs <= toMs && span.toMs + calmMs >= fromMs)

@@ -1,0 +1,118 @@
+import { describe, expect, test } from '@jest/globals'
+import type { HistoryEvent } from '../../src/harness/index.js'
+import { checkAtRest } from '../../src/simulator/checks/at-rest.js'
+import { checkDuties } from '../../src/simulator/checks/duties.js'
+import { planOf } from '../../src/simulator/index.js'
+
+const LOCK = 'plain:0'
+const OWNER = 'p0~x:1'
+const settings = { ...planOf(1).settings, leaseMs: 3_000, resyncMs: 1_000, slowestMs: 1 }
+
+const at = (atMs: number, kind: string, more: object = {}): HistoryEvent =>
+  ({ atMs, process: 'p0', kind, lock: LOCK, ...more }) as HistoryEvent
+
+const acquired = (leaseMs?: number): HistoryEvent[] => [
+  at(0, 'acquire-begin', { attempt: 'a', leaseMs }),
+  at(10, 'acquired', { attempt: 'a', owner: OWNER, trustedUntilMs: 2_900 }),
+]
+
+const fault = (name: string, fromMs: number, toMs: number, more: object = {}): HistoryEvent[] => [
+  at(fromMs, 'fault', { process: 'world', name: `${name} f0`, class: 'lock-loss', ...more }),
+  at(toMs, 'healed', { process: 'world', name: `${name} f0`, ...more }),
+]
+
+const rulesOf = (events: readonly HistoryEvent[]): string[] =>
+  checkDuties(
+    [...events].sort((a, b) => a.atMs - b.atMs),
+    settings,
+  ).map(({ rule }) => rule)
+
+describe('a lease that is renewed', () => {
+  const lost = at(2_900, 'lost', { owner: OWNER, reason: 'expired' })
+
+  test('does not end while Redis answers', () => {
+    expect(rulesOf([...acquired(), lost])).toEqual(['I3 renewal'])
+  })
+
+  test('does not end while Redis has no memory left', () => {
+    expect(rulesOf([...acquired(), lost, ...fault('out-of-memory', 20, 2_800)])).toEqual(['I3 renewal'])
+  })
+
+  test('may end when Redis did not answer', () => {
+    expect(rulesOf([...acquired(), lost, ...fault('black-hole', 20, 2_800)])).toEqual([])
+  })
+
+  test('ends when nobody renews it', () => {
+    expect(rulesOf([...acquired(2_900), lost])).toEqual([])
+  })
+})
+
+describe('a release', () => {
+  const release = (untilMs: number): HistoryEvent[] => [
+    ...acquired(),
+    at(100, 'release-begin', { owner: OWNER }),
+    at(untilMs, 'released', { owner: OWNER, outcome: 'released' }),
+  ]
+
+  test('is answered while Redis answers', () => {
+    expect(rulesOf(release(110))).toEqual([])
+    expect(rulesOf(release(1_000))).toEqual(['I4 release'])
+  })
+
+  test('is answered while Redis has no memory left', () => {
+    expect(rulesOf([...release(1_000), ...fault('out-of-memory', 50, 950)])).toEqual(['I4 release'])
+  })
+
+  test('may take longer when Redis stood still', () => {
+    expect(rulesOf([...release(1_000), ...fault('server-stands-still', 50, 950)])).toEqual([])
+  })
+
+  test('has no answer of interest to a caller that was told of the loss', () => {
+    expect(rulesOf([...release(1_000), at(50, 'lost', { owner: OWNER, reason: 'gone' })])).toEqual([])
+  })
+})
+
+describe('who had a lock that was taken away', () => {
+  const forced = fault('force-unlock', 100, 102, { took: true })
+  const vanished = fault('key-vanishes', 100, 100, { part: 'hash' })
+
+  test('is told of a forced release at once', () => {
+    const soon = at(110, 'lost', { owner: OWNER, reason: 'forced' })
+    const late = at(1_000, 'lost', { owner: OWNER, reason: 'gone' })
+    expect(rulesOf([...acquired(), ...forced, soon])).toEqual([])
+    expect(rulesOf([...acquired(), ...forced, late])).toEqual(['I1 told'])
+  })
+
+  test('is told by the next renewal that its key is gone', () => {
+    const told = at(1_110, 'lost', { owner: OWNER, reason: 'gone' })
+    expect(rulesOf([...acquired(), ...vanished, told])).toEqual([])
+    expect(rulesOf([...acquired(), ...vanished])).toEqual(['I1 told'])
+  })
+
+  test('is told nothing when nothing was taken, when it had given it back, or when nobody renews it', () => {
+    const given = [
+      at(105, 'release-begin', { owner: OWNER }),
+      at(110, 'released', { owner: OWNER, outcome: 'lost' }),
+    ]
+    expect(rulesOf([...acquired(), ...fault('force-unlock', 100, 102, { took: false })])).toEqual([])
+    expect(rulesOf([...acquired(), ...vanished, ...given])).toEqual([])
+    expect(rulesOf([...acquired(2_900), ...vanished])).toEqual([])
+  })
+
+  test('may not have heard of it through a broken connection', () => {
+    expect(rulesOf([...acquired(), ...forced, ...fault('cut', 101, 103)])).toEqual([])
+  })
+})
+
+describe('at rest', () => {
+  const orphan = { atMs: 9_000, lock: LOCK, owner: OWNER }
+
+  test('nobody holds a lock', () => {
+    expect(checkAtRest([], [])).toEqual([])
+    expect(checkAtRest([], [orphan]).map(({ rule }) => rule)).toEqual(['I2 at rest'])
+  })
+
+  test('a lock is held for somebody whose release was lost with the data', () => {
+    expect(checkAtRest(fault('fail-over', 1, 2), [orphan])).toEqual([])
+  })
+})
