@@ -1,6 +1,7 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
-import { LockClient, type LockClientOptions } from '@holdfast/core'
+import { LockClient, RedisUnavailableError, type LockClientOptions } from '@holdfast/core'
 import { Cluster, Redis } from 'ioredis'
 
 /** As the options of the command line name them. */
@@ -56,6 +57,22 @@ export class Connection {
     redis.on('error', () => undefined)
     this.opened.push(redis)
     return redis
+  }
+
+  /** A connection that answers, whatever its user may do. @throws RedisUnavailableError, UsageError */
+  async ready(): Promise<AnyRedis> {
+    const redis = this.redis()
+    const { timeout } = this.options
+    let lastError: unknown
+    redis.on('error', (error: unknown) => (lastError = error))
+    try {
+      await once(redis, 'ready', { signal: AbortSignal.timeout(timeout) })
+      return redis
+    } catch (error) {
+      const cause = lastError ?? error
+      const message = `No connection to Redis: ${(cause as Error).message}`
+      throw new RedisUnavailableError(message, { outcome: 'not-sent', transient: true, cause })
+    }
   }
 
   /** Resolves when Redis answers. @throws RedisUnavailableError, UsageError */

@@ -2,6 +2,10 @@
 export const EXIT = {
   /** Done. Of `run`: the command's own exit code, which may be any of these. */
   done: 0,
+  /** The answer is no: the lock is free, or `doctor` found something. */
+  no: 1,
+  /** `break` was not confirmed; nothing was released. */
+  declined: 3,
   /** The arguments cannot be meant. */
   usage: 64,
   /** What stands under the name is no lock. */

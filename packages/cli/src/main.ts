@@ -1,10 +1,15 @@
 import { CommanderError } from 'commander'
-import { InvalidArgumentError, LockError, type LockErrorCode } from '@holdfast/core'
+import { InvalidArgumentError, LockError, type LockClientOptions, type LockErrorCode } from '@holdfast/core'
 import { completionOf } from './completion.js'
 import { Connection, UsageError } from './connection.js'
 import { EXIT } from './exit-code.js'
-import { programOf, type Actions } from './program.js'
+import { breakLock, list, who, type Looking } from './locks/commands.js'
+import { programOf, type Actions, type CommonOptions } from './program.js'
 import { runCommand } from './run/run-command.js'
+import { serveBoard } from './board.js'
+import { doctor } from './doctor/doctor.js'
+import { top } from './live/top.js'
+import { watch } from './live/watch.js'
 import { ofProcess, Output, type Terminal } from './terminal.js'
 
 export interface MainOptions {
@@ -55,6 +60,10 @@ function actionsFor(
   guardian: string,
   program: () => ReturnType<typeof programOf>,
 ): Actions {
+  const looking = (
+    common: CommonOptions,
+    work: (looking: Looking, connection: Connection) => Promise<number>,
+  ): Promise<number> => withConnection(terminal, common, work)
   return {
     async run(options, common) {
       const connection = new Connection(common)
@@ -68,10 +77,48 @@ function actionsFor(
         await connection.close()
       }
     },
+    list: (options, common) => looking(common, (each) => list(each, options)),
+    who: (name, common) => looking(common, (each) => who(each, name)),
+    breakLock: (options, common) => looking(common, (each) => breakLock(each, options)),
+    top: (options, common) => looking(common, (each) => top(each, options)),
+    watch: (options, common) => looking(common, (each) => watch(each, options)),
+    async doctor(common) {
+      const connection = new Connection(common)
+      try {
+        return await doctor(connection, new Output(terminal, common.json))
+      } finally {
+        await connection.close()
+      }
+    },
+    board: (options, common) => looking(common, (each) => serveBoard(each, options)),
     complete(shell) {
       terminal.stdout.write(completionOf(program(), shell))
       return Promise.resolve(EXIT.done)
     },
+  }
+}
+
+/** Those who look see the strings of other libraries, too. */
+const LOOKING: LockClientOptions = { foreignLocks: 'wait', clientName: 'holdfast-cli' }
+
+async function withConnection(
+  terminal: Terminal,
+  common: CommonOptions,
+  work: (looking: Looking, connection: Connection) => Promise<number>,
+): Promise<number> {
+  const connection = new Connection(common)
+  const interrupt = new AbortController()
+  const onSignal = (): void => interrupt.abort()
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  try {
+    const locks = await connection.locks(LOOKING)
+    const output = new Output(terminal, common.json)
+    return await work({ locks, output, signal: interrupt.signal }, connection)
+  } finally {
+    process.removeListener('SIGINT', onSignal)
+    process.removeListener('SIGTERM', onSignal)
+    await connection.close()
   }
 }
 

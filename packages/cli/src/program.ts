@@ -9,6 +9,16 @@ import type { Shell } from './completion.js'
 /** What the commands do; the program only reads the command line. Each resolves with the exit code. */
 export interface Actions {
   run(options: RunOptions, common: CommonOptions): Promise<number>
+  list(options: { pattern: string; limit: number }, common: CommonOptions): Promise<number>
+  who(name: string, common: CommonOptions): Promise<number>
+  breakLock(
+    options: { name: string; holder: string | undefined; yes: boolean },
+    common: CommonOptions,
+  ): Promise<number>
+  top(options: LiveOptions & { pattern: string; rows: number }, common: CommonOptions): Promise<number>
+  watch(options: LiveOptions & { name: string }, common: CommonOptions): Promise<number>
+  doctor(common: CommonOptions): Promise<number>
+  board(options: { port: number; break: boolean }, common: CommonOptions): Promise<number>
   complete(shell: Shell): Promise<number>
 }
 
@@ -16,11 +26,19 @@ export interface CommonOptions extends ConnectionOptions {
   readonly json: boolean
 }
 
+export interface LiveOptions {
+  readonly everyMs: number
+  /** Undefined: until it is interrupted. */
+  readonly forMs: number | undefined
+}
+
 const USUAL_URL = 'redis://127.0.0.1:6379'
 
 const EXIT_CODES = `
 Exit codes:
    0  done; of run, the command's own code
+   1  the answer is no: the lock is free, or doctor found something
+   3  break was not confirmed
   64  the arguments cannot be meant
   65  what stands under the name is no lock
   69  Redis cannot be reached, or refuses to work
@@ -39,7 +57,9 @@ export function programOf(
   finish: (code: number) => void,
 ): Command {
   const program = new Command('holdfast')
-    .description('Locks on Redis and Valkey: runs a command while it holds a lock.')
+    .description(
+      'Locks on Redis and Valkey: run a command under a lock, see who holds what, break a lock, check a server.',
+    )
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(holdfast --help tells more)')
     .exitOverride()
@@ -48,6 +68,25 @@ export function programOf(
   program.addHelpText('after', EXIT_CODES)
 
   addRun(program, async (options) => finish(await actions.run(options, common())))
+  addLooking(program, { actions, common, finish })
+  addLive(program, { actions, common, finish })
+
+  program
+    .command('doctor')
+    .summary('checks the server and the locks on it')
+    .description(
+      'Checks what locks depend on: version, eviction, persistence, rights, replicas, clock, latency, messages, keys without an end, and clients that use one lock in different ways. Each finding comes with its remedy; without any it exits 0.',
+    )
+    .action(async () => finish(await actions.doctor(common())))
+  program
+    .command('board')
+    .summary('serves the board on this machine (needs @holdfast/board)')
+    .description('Serves the board of @holdfast/board, to this machine alone, until it is interrupted.')
+    .addOption(new Option('--port <N>', '0: any that is free').argParser(portOf).default(8_787))
+    .option('--break', 'locks can be broken there', false)
+    .action(async (options: { port: number; break: boolean }) =>
+      finish(await actions.board(options, common())),
+    )
   program
     .command('completion')
     .summary('prints a completion script for a shell')
@@ -184,6 +223,84 @@ function choiceIn({ fair, read, write, permits }: GivenToRun): LockChoice {
   return fair === true ? 'fair' : read === true ? 'read' : write === true ? 'write' : 'fenced'
 }
 
+interface Group {
+  readonly actions: Actions
+  readonly common: () => CommonOptions
+  readonly finish: (code: number) => void
+}
+
+function addLooking(program: Command, { actions, common, finish }: Group): void {
+  program
+    .command('ls')
+    .summary('lists the locks that are held')
+    .description(
+      'Lists the held locks of Holdfast and Redisson, and, marked, the strings that are locks of other libraries (redlock, redis-semaphore). It looks at all keys, a few at a time.',
+    )
+    .argument('[PATTERN]', "names, as in 'order:*'", '*')
+    .addOption(new Option('--limit <N>', 'the most that are listed').argParser(countOf).default(1_000))
+    .action(async (pattern: string, { limit }: { limit: number }) =>
+      finish(await actions.list({ pattern, limit }, common())),
+    )
+  program
+    .command('who')
+    .summary('tells who holds a lock, and who waits')
+    .description(
+      'Tells who holds a lock, since when and for how long still, and who waits for it, in order. Exits 1 if it is free.',
+    )
+    .argument('<NAME>')
+    .action(async (name: string) => finish(await actions.who(name, common())))
+  program
+    .command('break')
+    .summary('takes a lock from a holder that is stuck')
+    .description(
+      'Takes a lock from its holder by force, and tells it. Only from the holder that was shown: if another has the lock by then, it keeps it, and this exits 75. The work of the holder may go on until it hears of it.',
+    )
+    .argument('<NAME>')
+    .option('--holder <ID>', 'as who shows it (default: the one that is found)')
+    .option('-y, --yes', 'does not ask', false)
+    .action(async (name: string, { holder, yes }: { holder?: string; yes: boolean }) =>
+      finish(await actions.breakLock({ name, holder, yes }, common())),
+    )
+}
+
+interface GivenToLive {
+  readonly every: number
+  readonly for?: number
+}
+
+function addLive(program: Command, { actions, common, finish }: Group): void {
+  const live = (command: Command, usualMs: number, usual: string): Command =>
+    command
+      .addOption(durationOption('--every <TIME>', 'how often it looks', usualMs, usual))
+      .addOption(durationOption('--for <TIME>', 'ends after so long (default: when it is interrupted)'))
+  live(program.command('top'), 1_000, '1s')
+    .summary('shows the most contended locks, live')
+    .description(
+      'Shows the locks that most wait for, that are held for longest, and that are waited for longest, anew every second. Not on a terminal: one line of JSON, or one table, for each look.',
+    )
+    .argument('[PATTERN]', "names, as in 'order:*'", '*')
+    .addOption(new Option('--rows <N>', 'locks of each kind').argParser(countOf).default(8))
+    .action(async (pattern: string, { rows, ...given }: GivenToLive & { rows: number }) =>
+      finish(await actions.top({ pattern, rows, ...liveOptions(given) }, common())),
+    )
+  live(program.command('watch'), 100, '100ms')
+    .summary('prints every hand-over of a lock as it happens')
+    .description(
+      'Prints a line whenever a lock is taken, handed over, freed or broken, and whenever somebody begins to wait. What begins and ends between two looks is counted where the lock has a token.',
+    )
+    .argument('<NAME>')
+    .action(async (name: string, given: GivenToLive) =>
+      finish(await actions.watch({ name, ...liveOptions(given) }, common())),
+    )
+}
+
+function liveOptions({ every, for: forMs }: GivenToLive): LiveOptions {
+  if (every < 10) {
+    throw new UsageError(`--every is at least 10 ms; got ${every} ms.`)
+  }
+  return { everyMs: every, forMs }
+}
+
 function durationOption(flags: string, help: string, usualMs?: number, usual?: string): Option {
   const option = new Option(flags, help).argParser(parseDuration)
   return usualMs === undefined ? option : option.default(usualMs, usual)
@@ -195,6 +312,13 @@ function countOf(text: string): number {
     throw new InvalidArgumentError('It takes a whole number, at least 1.')
   }
   return number
+}
+
+function portOf(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
+    throw new InvalidArgumentError('A port is a whole number from 0 to 65535.')
+  }
+  return Number(text)
 }
 
 function exitCodeOf(text: string): number {

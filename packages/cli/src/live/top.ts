@@ -1,0 +1,111 @@
+import { spoken } from '../duration.js'
+import { EXIT } from '../exit-code.js'
+import type { Looking } from '../locks/commands.js'
+import { LockFinder } from '../locks/finder.js'
+import { holderText, shownLock } from '../locks/shown-lock.js'
+import { printable, type Output } from '../terminal.js'
+import { lookAgainAndAgain } from './looks.js'
+import { HoldTimes, type Ranked, type Ranking } from './ranking.js'
+
+export interface TopOptions {
+  readonly pattern: string
+  /** Of each ranking. */
+  readonly rows: number
+  readonly everyMs: number
+  readonly forMs: number | undefined
+}
+
+const MOST_LOCKS = 100_000
+const TO_THE_START = '\u001B[H'
+const REST_OF_LINE = '\u001B[K'
+const REST_OF_SCREEN = '\u001B[J'
+const SCREEN_APART = '\u001B[?1049h\u001B[?25l'
+const SCREEN_BACK = '\u001B[?25h\u001B[?1049l'
+
+/** `top`: rankings of the locks that are held, drawn anew at each look, until it is interrupted. */
+export async function top(looking: Looking, { pattern, rows, everyMs, forMs }: TopOptions): Promise<number> {
+  const { locks, output, signal } = looking
+  const finder = new LockFinder(locks)
+  const times = new HoldTimes(() => performance.now())
+  if (output.isWatched) {
+    output.raw(SCREEN_APART)
+  }
+  try {
+    await lookAgainAndAgain({ everyMs, forMs, signal }, async () => {
+      const found = await finder.all({ pattern, limit: MOST_LOCKS, signal }).catch((error: unknown) => {
+        if (signal.aborted) {
+          return null
+        }
+        throw error
+      })
+      if (found) {
+        show(times.rank(found.locks, rows), output, new Date())
+      }
+    })
+  } finally {
+    if (output.isWatched) {
+      output.raw(SCREEN_BACK)
+    }
+  }
+  return EXIT.done
+}
+
+function show(ranking: Ranking, output: Output, at: Date): void {
+  if (output.json) {
+    output.value(jsonOf(ranking, at), 0)
+    return
+  }
+  const lines = linesOf(ranking, output, at)
+  if (!output.isWatched) {
+    lines.forEach((line) => output.line(line))
+    return
+  }
+  const drawn = lines.slice(0, output.rows - 1).map((line) => `${line}${REST_OF_LINE}\n`)
+  output.raw(`${TO_THE_START}${drawn.join('')}${REST_OF_SCREEN}`)
+}
+
+function jsonOf({ held, waiting, contended, longestHeld, longestWaits }: Ranking, at: Date): object {
+  const all = (list: readonly Ranked[]): object[] =>
+    list.map(({ lock, heldMs, waitedMs }) => ({
+      ...shownLock(lock),
+      heldMs: Math.round(heldMs),
+      longestWaitMs: Math.round(waitedMs),
+    }))
+  return {
+    ...{ at: at.toISOString(), held, waiting },
+    ...{ contended: all(contended), longestHeld: all(longestHeld), longestWaits: all(longestWaits) },
+  }
+}
+
+function linesOf(
+  { held, waiting, contended, longestHeld, longestWaits }: Ranking,
+  output: Output,
+  at: Date,
+): string[] {
+  const figures = `${held} held, ${waiting} waiting`
+  return [
+    `${output.style('bold', 'holdfast top')}  ${at.toLocaleTimeString()}  ${figures}`,
+    ...section('Most contended', contended, ({ lock }) => `${lock.waiting} wait`, output),
+    ...section('Longest held', longestHeld, ({ heldMs }) => spoken(heldMs), output),
+    ...section('Longest waits', longestWaits, ({ waitedMs }) => spoken(waitedMs), output),
+  ]
+}
+
+const FIGURE_WIDTH = 12
+
+function section(
+  title: string,
+  list: readonly Ranked[],
+  figure: (each: Ranked) => string,
+  output: Output,
+): string[] {
+  const width = Math.max(10, output.columns - FIGURE_WIDTH - 2)
+  const rows = list.map((each) => {
+    const shown = shownLock(each.lock)
+    const [holder] = shown.holders
+    const text = `${printable(shown.name)}  ${holder ? holderText(holder, shown.origin) : ''}`
+    const cut = text.length > width ? `${text.slice(0, width - 1)}…` : text
+    return `${output.style('yellow', figure(each).padStart(FIGURE_WIDTH))}  ${cut}`
+  })
+  return ['', output.style('dim', title), ...(rows.length > 0 ? rows : [`${' '.repeat(FIGURE_WIDTH)}  none`])]
+}

@@ -1,0 +1,255 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { LockClient } from '@holdfast/core'
+import { Redis } from 'ioredis'
+import { until } from './support/command-line.js'
+import { holdfast } from './support/in-process.js'
+
+const URL = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
+
+let redis: Redis
+let one: LockClient
+let other: LockClient
+let prefix: string
+let count = 0
+beforeEach(async () => {
+  redis = new Redis(URL)
+  const options = { bareCalls: 'allow', describeHolds: true } as const
+  one = await LockClient.connect(URL, { ...options, clientName: 'one' })
+  other = await LockClient.connect(URL, { ...options, clientName: 'other' })
+  one.on('lost', () => undefined)
+  count += 1
+  prefix = `cli-look:${process.pid}:${count}:`
+})
+afterEach(async () => {
+  await Promise.all([one.close({ graceMs: 0 }), other.close({ graceMs: 0 })])
+  const keys = await redis.keys(`*${prefix}*`)
+  if (keys.length > 0) await redis.del(...keys)
+  redis.disconnect()
+})
+
+const cli = (args: readonly string[], surroundings = {}) => holdfast(['--url', URL, ...args], surroundings)
+const json = async (args: readonly string[]) => JSON.parse((await cli([...args, '--json'])).stdout) as unknown
+const name = (suffix: string) => prefix + suffix
+
+describe('holdfast ls', () => {
+  it('lists held locks of every kind, and marks those of Redisson and the strings of other libraries', async () => {
+    await one.getLock(name('plain')).acquire()
+    await one.getReadWriteLock(name('read')).readLock().acquire()
+    await other.getReadWriteLock(name('read')).readLock().acquire()
+    await redis.hset(name('java'), 'e4d3f1f6-6e5b-4c4b-9c5a-0f6a2f1f9a11:42', '2')
+    await redis.pexpire(name('java'), 20_000)
+    await redis.set(name('redlock'), '4f3a9c1e77aa4f3a9c1e77aa', 'PX', 20_000)
+    const { code, stdout } = await cli(['ls', `${prefix}*`])
+    expect(code).toBe(0)
+    const rows = stdout.trimEnd().split('\n')
+    expect(rows[0]).toMatch(/^NAME +KIND +HOLDER +HELD +LEASE +WAIT$/)
+    expect(rows.slice(1).map((row) => row.replaceAll(/ {2,}/g, ' | '))).toEqual([
+      expect.stringMatching(/java \| lock \(Redisson\) \| e4d3f1f6\S* \| \? \| (20|19\.\d) s \| 0$/),
+      expect.stringMatching(/plain \| lock \| one \| \d+ ms \| 30 s|29/),
+      expect.stringMatching(/read \| read lock \| (one|other) and 1 more \| /),
+      expect.stringMatching(/redlock \| lock \(another library\) \| string "4f3a\S* \| /),
+    ])
+    expect(await json(['ls', `${prefix}java`])).toMatchObject({
+      locks: [
+        { name: name('java'), origin: 'redisson', kind: 'lock', holders: [{ count: 2, client: null }] },
+      ],
+      complete: true,
+    })
+  })
+
+  it('--limit ends the search, and says so', async () => {
+    for (const each of ['a', 'b', 'c']) await one.getLock(name(each)).acquire()
+    expect(await json(['ls', `${prefix}*`, '--limit', '2'])).toMatchObject({ complete: false })
+    expect((await cli(['ls', `${prefix}*`, '--limit', '2'])).stderr).toContain('--limit')
+  })
+
+  it('shows hostile names without obeying them, and is coloured on a terminal alone', async () => {
+    await one.getLock(name('\u001B[2Jclear\u202Eevil\n')).acquire()
+    const { stdout } = await cli(['ls', `${prefix}*`])
+    // eslint-disable-next-line no-control-regex
+    expect(stdout).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u202E]/)
+    expect(stdout).toContain(String.raw`\u{1b}[2Jclear\u{202e}evil\u{a}`)
+    expect((await cli(['ls', `${prefix}*`], { isTTY: true })).stdout).toContain('\u001B[2m')
+    expect((await cli(['ls', `${prefix}*`], { isTTY: true, env: { NO_COLOR: '1' } })).stdout).not.toContain(
+      '\u001B[2m',
+    )
+  })
+})
+
+describe('holdfast who', () => {
+  it('tells the holder, since when, what is left, and who waits, in order', async () => {
+    const hold = await one.getFairLock(name('a')).acquire()
+    const waits = [other.getFairLock(name('a')).acquire()]
+    await until(async () => (await redis.llen(`redisson_lock_queue:{${name('a')}}`)) === 1)
+    waits.push(one.getFairLock(name('a')).acquire())
+    await until(async () => (await redis.llen(`redisson_lock_queue:{${name('a')}}`)) === 2)
+    const { code, stdout } = await cli(['who', name('a')])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/fair lock, lease left .* s\n {2}held by one, for \d+ ms\n {4}--holder 'one~/)
+    expect(stdout).toMatch(/ 1\. other waits, for .*\n {2}2\. one waits, for /)
+    expect(await json(['who', name('a')])).toMatchObject({
+      kind: 'fair',
+      holders: [{ holder: hold.owner, client: 'one', count: 1 }],
+      waiting: 2,
+      waiters: [{ client: 'other' }, { client: 'one' }],
+    })
+    await hold.release()
+    for (const wait of waits) await (await wait).release()
+  })
+
+  it('of a free lock: 1', async () => {
+    expect(await cli(['who', name('free')])).toMatchObject({ code: 1, stdout: `${name('free')} is free\n` })
+    expect(await cli(['who', name('free'), '--json'])).toMatchObject({ code: 1, stdout: 'null\n' })
+  })
+})
+
+describe('holdfast break', () => {
+  it('asks, and takes the lock from the holder that it named', async () => {
+    const hold = await one.getLock(name('a')).acquire()
+    const declined = await cli(['break', name('a')], { typed: 'n' })
+    expect(declined.code).toBe(3)
+    expect(declined.stderr).toContain('held by one, by force?')
+    expect(hold.signal.aborted).toBe(false)
+    expect((await cli(['break', name('a')])).code).toBe(3)
+    expect(await cli(['break', name('a')], { typed: 'y' })).toMatchObject({ code: 0 })
+    await until(() => hold.signal.aborted)
+    expect(hold.signal.reason).toMatchObject({ reason: 'forced' })
+    expect((await cli(['break', name('a'), '--yes'])).code).toBe(1)
+  })
+
+  it('--holder: another holder keeps the lock, 75', async () => {
+    const first = await one.getLock(name('a')).acquire()
+    await first.release()
+    const second = await other.getLock(name('a')).acquire()
+    const refused = await cli(['break', name('a'), '--holder', first.owner, '--yes'])
+    expect(refused).toMatchObject({ code: 75 })
+    expect(refused.stdout).toContain('but by other')
+    await second.verify()
+    expect((await cli(['break', name('a'), '--holder', second.owner, '--yes', '--json'])).stdout).toContain(
+      '"released"',
+    )
+    await until(() => second.signal.aborted)
+  })
+
+  it('of several readers, only the one that is named', async () => {
+    const [mine, theirs] = [
+      await one.getReadWriteLock(name('a')).readLock().acquire(),
+      await other.getReadWriteLock(name('a')).readLock().acquire(),
+    ]
+    expect((await cli(['break', name('a'), '--yes'])).code).toBe(64)
+    expect((await cli(['break', name('a'), '--holder', mine.owner, '--yes'])).code).toBe(0)
+    await until(() => mine.signal.aborted)
+    await theirs.verify()
+    await theirs.release()
+  })
+
+  it('of a fair lock with waiters, the first in line gets it', async () => {
+    const hold = await one.getFairLock(name('a')).acquire()
+    const wait = other.getFairLock(name('a')).acquire()
+    await until(async () => (await redis.llen(`redisson_lock_queue:{${name('a')}}`)) === 1)
+    expect((await cli(['break', name('a'), '--holder', hold.owner, '-y'])).code).toBe(0)
+    await (await wait).release()
+  })
+
+  it('never touches the string of another library: 65', async () => {
+    await redis.set(name('a'), '4f3a9c1e77aa4f3a9c1e77aa', 'PX', 20_000)
+    const { code, stderr } = await cli(['break', name('a'), '--yes'])
+    expect(code).toBe(65)
+    expect(stderr).toContain('Only that library')
+    expect(await redis.exists(name('a'))).toBe(1)
+  })
+})
+
+describe('holdfast watch', () => {
+  it('prints each hand-over of a lock, with who had it before and who has it', async () => {
+    const [mine, theirs] = [one.getFairLock(name('a')), other.getFairLock(name('a'))]
+    const watching = cli(['watch', name('a'), '--every', '20ms', '--for', '1500ms', '--json'])
+    const first = await mine.acquire()
+    const wait = theirs.acquire()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await first.release()
+    const second = await wait
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await second.release()
+    const { stdout, code } = await watching
+    expect(code).toBe(0)
+    const events = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(events.map(({ event }) => event)).toEqual(['held', 'waits', 'handed-over', 'freed'])
+    expect(events[2]).toMatchObject({
+      name: name('a'),
+      from: { client: 'one', holder: first.owner },
+      holder: { client: 'other' },
+      token: null,
+      missed: 0,
+    })
+    expect(events[3]).toMatchObject({ from: { client: 'other' } })
+  })
+
+  it('counts by the tokens of a fenced lock what begins and ends between two looks', async () => {
+    const lock = one.getFencedLock(name('a'))
+    await lock.withLock(() => undefined)
+    const watching = cli(['watch', name('a'), '--every', '800ms', '--for', '1500ms', '--json'])
+    const held = await lock.acquire()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await held.release()
+    for (let i = 0; i < 3; i += 1) await lock.withLock(() => undefined)
+    const last = await lock.acquire()
+    const { stdout } = await watching
+    const events = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(events).toMatchObject([
+      { event: 'held', token: held.token },
+      { event: 'handed-over', token: last.token, missed: 3 },
+    ])
+    await last.release()
+  })
+
+  it('begins with what it finds', async () => {
+    expect((await cli(['watch', name('a'), '--for', '10ms'])).stdout).toMatch(
+      /\d\d:\d\d:\d\d\.\d{3} {2}.*is free\n$/,
+    )
+    await one.getLock(name('a')).acquire()
+    expect((await cli(['watch', name('a'), '--for', '10ms'])).stdout).toMatch(/one has it\n$/)
+  })
+})
+
+describe('holdfast top', () => {
+  it('ranks by waiters, by how long it is held, by how long is waited; under load in a terminal', async () => {
+    await one.getFairLock(name('busy')).acquire()
+    await one.getLock(name('calm')).acquire()
+    const enough = new AbortController()
+    const waits = Array.from({ length: 5 }, () =>
+      other.getFairLock(name('busy')).acquire({ signal: enough.signal }),
+    )
+    let isOver = false
+    const load = Array.from({ length: 20 }, async (_, i) => {
+      while (!isOver) await other.getLock(name(`load:${i % 5}`)).withLock(() => undefined)
+    })
+    await until(async () => (await redis.llen(`redisson_lock_queue:{${name('busy')}}`)) === 5)
+    const { stdout } = await cli(['top', `${prefix}*`, '--every', '100ms', '--for', '1s', '--json'])
+    const drawn = (await cli(['top', `${prefix}*`, '--every', '100ms', '--for', '500ms'], { isTTY: true }))
+      .stdout
+    isOver = true
+    await Promise.all(load)
+    const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as {
+      contended: { name: string; waiting: number }[]
+      longestHeld: { name: string }[]
+      longestWaits: { name: string; longestWaitMs: number }[]
+    }
+    expect(last.contended[0]).toMatchObject({ name: name('busy'), waiting: 5 })
+    expect(last.longestHeld.slice(0, 2).map((each) => each.name)).toEqual([name('busy'), name('calm')])
+    expect(last.longestWaits[0]).toMatchObject({ name: name('busy') })
+    // The screen apart, drawn from its start each time, and given back.
+    expect(drawn.startsWith('\u001B[?1049h')).toBe(true)
+    expect(drawn.endsWith('\u001B[?25h\u001B[?1049l')).toBe(true)
+    expect(drawn.split('\u001B[H').length).toBeGreaterThan(2)
+    expect(drawn).toContain('Most contended')
+    enough.abort()
+    await Promise.allSettled(waits)
+  })
+})
