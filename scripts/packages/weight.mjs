@@ -11,7 +11,7 @@ import { build } from 'esbuild'
  * index), and elections, another entry (16,000 packed); gzipped it weighs 99,000. Each entry is four files. Decision 0036 says what 72,000 would take.
  */
 export const LIMITS = {
-  '@holdfast/core': { packed: 314_000, unpacked: 1_195_000, files: 34, gzipped: 100_000 },
+  '@holdfast/core': { packed: 330_000, unpacked: 1_256_000, files: 38, gzipped: 100_000 },
   '@holdfast/waiter': { packed: 19_400, unpacked: 66_100, files: 8 },
   '@holdfast/watchdog': { packed: 23_200, unpacked: 77_200, files: 8 },
   '@holdfast/nestjs': { packed: 10_700, unpacked: 39_000, files: 8 },

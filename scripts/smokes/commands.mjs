@@ -28,6 +28,7 @@ export const COMMANDS = {
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
+  'bench:board': { smoke: 'packages/bench/board.mjs --keys 1000 --locks 200 --seconds 1 --rounds 2' },
   'bench:beside': { smoke: 'packages/bench/beside.mjs --library redlock-4 --seconds 3' },
   'bench:telemetry': { smoke: 'packages/bench/telemetry.mjs --rounds 1 --ms 20 --processes 1' },
   // Skipped where there is no JDK, and says so.

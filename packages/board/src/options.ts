@@ -48,7 +48,7 @@ export interface BoardOptions {
   readonly secret?: string | undefined
   /** Keys of Redis that are searched for locks each second, at most. Default 1,000, the most. Less: new locks show later. */
   readonly scanKeysPerSecond?: number | undefined
-  /** Locks whose state is asked for each second, at most. Default 1,000, the most. Less: rows are older. */
+  /** Locks whose state is asked for each second, at most. Default 500; at most 1,000. Less: rows are older. */
   readonly looksPerSecond?: number | undefined
 }
 
@@ -77,13 +77,14 @@ export interface Settings {
 }
 
 const MOST_A_SECOND = 1_000
+const USUAL_LOOKS_A_SECOND = 500
 const SHORTEST_SECRET = 16
 
 /** @throws InvalidArgumentError */
 export function settingsOf(options: BoardOptions): Settings {
   checkOptions('options', options, OPTIONS)
   const { authorize, log, title = 'Locks', allowedHosts, secret } = options
-  const { basePath = '/', scanKeysPerSecond = MOST_A_SECOND, looksPerSecond = MOST_A_SECOND } = options
+  const { basePath = '/', scanKeysPerSecond = MOST_A_SECOND, looksPerSecond = USUAL_LOOKS_A_SECOND } = options
   check('basePath', basePath, isPath(basePath), "a path that begins with '/', without '?' and '#'")
   check('authorize', authorize, isFunctionOrNothing(authorize), 'a function of a request and an action')
   check('log', log, isFunctionOrNothing(log), 'a function of a log entry')

@@ -9,6 +9,21 @@ return redis.call('zrangebyscore', KEYS[1], clock(), '+inf', 'withscores')
 `,
   'observe/holding.part': `-- insert lock/shape
 -- insert life
+local function fieldsOfLock(key, size)
+local isReadWrite = size > 1 and size <= MOST_FIELDS and string.find(redis.call('hget', key, 'mode') or '', '^[rw]')
+if size ~= 1 and not isReadWrite then return nil end
+for _, field in ipairs(redis.call('hkeys', key)) do
+if not looksLikeOwner(field) and not (isReadWrite and field == 'mode') then return nil end
+end
+local fields = redis.call('hgetall', key)
+for i = 2, #fields, 2 do
+local isMode = fields[i - 1] == 'mode'
+if isMode and fields[i] ~= 'read' and fields[i] ~= 'write' or not isMode and not string.find(fields[i], '^[1-9]%d*$') then
+return nil
+end
+end
+return fields, isReadWrite
+end
 local function numberOf(reply)
 return type(reply) == 'number' and reply or 0
 end
@@ -77,13 +92,15 @@ local function touchProbe(key)
 redis.call('del', key)
 end
 touchProbe(last)
-local function waitersAt(q, line, writers)
+local function waitersAt(q, line, writers, isReadWrite)
+if isReadWrite then
+local count, told = waitingWriters(writers, now, most)
+return count > 0 and 'writers' or '', count, told
+end
 local count, told = waitersOfFairLock(q, nowUs, most)
 if count > 0 then return 'fair', count, told end
 count, told = waitersOfPlainLock(line, nowUs, most)
-if count > 0 then return 'plain', count, told end
-count, told = waitingWriters(writers, now, most)
-return count > 0 and 'writers' or '', count, told
+return count > 0 and 'plain' or '', count, told
 end
 local function tokenAt(key)
 local token = redis.pcall('get', key)
@@ -99,10 +116,11 @@ local ttl = redis.call('pttl', key)
 if ttl <= 0 then return 0 end
 local size = redis.pcall('hlen', key)
 if type(size) == 'table' then return ARGV[2] == '1' and stringAt(key, ttl) or 0 end
-if not looksLikeLock(key) then return 0 end
+local fields, isReadWrite = fieldsOfLock(key, size)
+if not fields then return 0 end
 local owner, heldMs = notedAt(KEYS[i + 1], key, now)
-local queue, count, told = waitersAt({ list = KEYS[i + 3], arrivals = KEYS[i + 4] }, KEYS[i + 5], KEYS[i + 6])
-return { ttl, redis.call('hgetall', key), tokenAt(KEYS[i + 2]), owner, heldMs, queue, count, told }
+local queue, count, told = waitersAt({ list = KEYS[i + 3], arrivals = KEYS[i + 4] }, KEYS[i + 5], KEYS[i + 6], isReadWrite)
+return { ttl, fields, tokenAt(KEYS[i + 2]), owner, heldMs, queue, count, told }
 end
 local answer = {}
 for i = 1, #KEYS - 1, 7 do

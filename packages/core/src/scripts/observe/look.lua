@@ -19,13 +19,15 @@ local function touchProbe(key)
 end
 touchProbe(last)
 
-local function waitersAt(q, line, writers)
+local function waitersAt(q, line, writers, isReadWrite)
+  if isReadWrite then
+    local count, told = waitingWriters(writers, now, most)
+    return count > 0 and 'writers' or '', count, told
+  end
   local count, told = waitersOfFairLock(q, nowUs, most)
   if count > 0 then return 'fair', count, told end
   count, told = waitersOfPlainLock(line, nowUs, most)
-  if count > 0 then return 'plain', count, told end
-  count, told = waitingWriters(writers, now, most)
-  return count > 0 and 'writers' or '', count, told
+  return count > 0 and 'plain' or '', count, told
 end
 
 local function tokenAt(key)
@@ -45,10 +47,11 @@ local function lockAt(i)
   if ttl <= 0 then return 0 end
   local size = redis.pcall('hlen', key)
   if type(size) == 'table' then return ARGV[2] == '1' and stringAt(key, ttl) or 0 end
-  if not looksLikeLock(key) then return 0 end
+  local fields, isReadWrite = fieldsOfLock(key, size)
+  if not fields then return 0 end
   local owner, heldMs = notedAt(KEYS[i + 1], key, now)
-  local queue, count, told = waitersAt({ list = KEYS[i + 3], arrivals = KEYS[i + 4] }, KEYS[i + 5], KEYS[i + 6])
-  return { ttl, redis.call('hgetall', key), tokenAt(KEYS[i + 2]), owner, heldMs, queue, count, told }
+  local queue, count, told = waitersAt({ list = KEYS[i + 3], arrivals = KEYS[i + 4] }, KEYS[i + 5], KEYS[i + 6], isReadWrite)
+  return { ttl, fields, tokenAt(KEYS[i + 2]), owner, heldMs, queue, count, told }
 end
 
 local answer = {}
