@@ -267,7 +267,7 @@ const paramFaults = ({ doc, calls }) => {
 }
 
 const mentionFaults = ({ whole, throws }, known) => {
-  const errors = throws.flatMap((each) => each.match(/\b\w+Error\b/g) ?? [])
+  const errors = throws.flatMap((each) => each.match(/\b[A-Z]\w+Error\b/g) ?? [])
   const members = [...whole.matchAll(/`([A-Z]\w+)\.(\w+)\b[^`]*`/g)]
   return [
     ...errors

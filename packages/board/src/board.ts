@@ -13,11 +13,14 @@ export type { NodeRequest, NodeResponse } from './http/node.js'
 
 /** A board of the locks of one Redis. Both handlers are bound: they can be passed on alone. */
 export interface Board {
-  /** For Node's http, Express, Fastify, Koa and Nest. Resolves when the reply, or its beginning, is written. Never rejects. */
+  /**
+   * Answers a request of Node's http, Express, Fastify, Koa or Nest. Resolves when the reply, or its beginning, is
+   * written. Never rejects.
+   */
   handle(request: NodeRequest, response: NodeResponse): Promise<void>
-  /** For Hono, Bun, Deno and others that have a Request. Never rejects. */
+  /** Answers a Request, of Hono, Bun, Deno and others that have one. Never rejects. */
   fetch(request: Request): Promise<Response>
-  /** Ends the streams to pages, and what the board does in Redis. The client stays open. */
+  /** Ends the streams to pages, and what the board does in Redis. The client stays open. Never rejects. */
   close(): Promise<void>
 }
 

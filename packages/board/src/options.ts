@@ -25,6 +25,7 @@ export interface BoardLogEntry {
   readonly at: Date
 }
 
+/** Where the board is, who may do what, and how much it asks of Redis. */
 export interface BoardOptions {
   /** The path that the board is mounted at, as the browser sees it: `/locks`. Default `/`. */
   readonly basePath?: string | undefined

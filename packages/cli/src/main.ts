@@ -12,6 +12,7 @@ import { top } from './live/top.js'
 import { watch } from './live/watch.js'
 import { ofProcess, Output, type Terminal } from './terminal.js'
 
+/** What the command line is run with. */
 export interface MainOptions {
   /** The module that runs as the guardian of `run`. */
   readonly guardian: string
@@ -20,7 +21,8 @@ export interface MainOptions {
 }
 
 /**
- * The command line. Resolves when the command has ended and nothing of it is left.
+ * Runs the command line. Resolves when the command has ended and nothing of it is left. Never rejects: what fails
+ * is said, and has an exit code.
  * @param args without those of Node
  * @returns the exit code
  */

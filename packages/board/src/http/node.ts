@@ -1,6 +1,6 @@
 import { MOST_BUFFERED, type BoardReply, type BoardRequest } from './exchange.js'
 
-/** What the board uses of Node's IncomingMessage. `originalUrl` is Express's. */
+/** The part of Node's IncomingMessage used here. `originalUrl` is Express's. */
 export interface NodeRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
@@ -9,7 +9,7 @@ export interface NodeRequest {
   resume(): unknown
 }
 
-/** What the board uses of Node's ServerResponse. */
+/** The part of Node's ServerResponse used here. */
 export interface NodeResponse {
   readonly writableLength: number
   readonly destroyed: boolean

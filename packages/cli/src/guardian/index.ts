@@ -5,8 +5,8 @@ import { jsonLines, type FromGuardian, type ToGuardian } from './messages.js'
 const NOT_MEANT_FOR_IT = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGPIPE'] as const
 
 /**
- * The guardian of `holdfast run`, a process of its own: reads what it is to guard from stdin, and ends when that group is
- * gone. Returns at once.
+ * Runs the guardian of `holdfast run`, which is a process of its own: it reads what it is to guard from stdin, and
+ * ends when that group is gone. Returns at once.
  */
 export function guard(): void {
   for (const signal of NOT_MEANT_FOR_IT) {

@@ -53,6 +53,7 @@ export class Election {
     this.rules = rulesOf(lock.lockName, options, session)
   }
 
+  /** The name of the election. */
   get name(): string {
     return this.lock.lockName
   }
@@ -152,8 +153,8 @@ export class Election {
   }
 
   /**
-   * Ends what goes on: the campaign, with its term as by `resign`, and every `changes()`. Resolves when `lead` does. The
-   * election can be used again afterwards.
+   * Ends what goes on: the campaign, with its term as by `resign`, and every `changes()`. Resolves when `lead`
+   * does; never rejects. The election can be used again afterwards.
    */
   async close(): Promise<void> {
     this.stopping.abort()
@@ -161,6 +162,7 @@ export class Election {
     await this.ended
   }
 
+  /** Ends what goes on, for `await using`. See `close`. Never rejects. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

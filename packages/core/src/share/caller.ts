@@ -18,6 +18,7 @@ export interface SharedRun {
   verify(): Promise<void>
 }
 
+/** The function of a call: it makes the result. */
 export type Task<T> = (run: SharedRun) => Promise<T> | T
 
 /**
@@ -27,6 +28,7 @@ export type Task<T> = (run: SharedRun) => Promise<T> | T
  */
 export type ResultSource = 'run' | 'joined' | 'kept' | 'stale' | 'uncoordinated'
 
+/** A result, its age, and where it comes from. */
 export interface SharedResult<T> {
   readonly value: T
   /** Time since the run ended, by the clock of Redis, ms. */

@@ -3,8 +3,9 @@ import { wellFormed } from '../keys.js'
 
 /** How a result becomes text and is read again, in another process and perhaps by another version of the program. */
 export interface ShareCodec<T> {
-  /** The text is stored in Redis as it is: seal it here if it is a secret. */
+  /** Makes the text that is stored in Redis as it is: seal it here if it is a secret. */
   encode(value: T): string | Promise<string>
+  /** Reads what `encode` has made. */
   decode(text: string): T | Promise<T>
 }
 

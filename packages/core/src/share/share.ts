@@ -56,6 +56,7 @@ export interface ShareOptions<T> {
   readonly onRefreshError?: ((error: unknown, key: string) => void) | undefined
 }
 
+/** The limits of one call. */
 export interface ShareCallOptions {
   /** As of the share. Infinity: without a limit. */
   readonly waitMs?: number | undefined
@@ -111,8 +112,8 @@ export class Share<T = unknown> {
   }
 
   /**
-   * The result for this key: a kept one, that of a run under way, or that of `task`, which runs if nobody's does. Waits for
-   * another caller's run at most `waitMs`. All callers of a process get one object: treat it as read-only.
+   * Gives the result for this key: a kept one, that of a run under way, or that of `task`, which runs if nobody's does.
+   * Waits for another caller's run at most `waitMs`, by default the share's. All callers of a process get one object: treat it as read-only.
    *
    * At most one run in the fleet is trusted: its signal aborts before another can begin. It runs outside the contexts of its
    * caller, and goes on when that caller leaves.
@@ -126,7 +127,11 @@ export class Share<T = unknown> {
     return (await this.runForResult(key, task, options)).value
   }
 
-  /** As `run`, and says how old the result is, and where it comes from. */
+  /**
+   * Gives the result for this key as `run` does, and says how old it is, and where it comes from. Waits as long: at
+   * most `waitMs`, by default the share's.
+   * @throws as `run`
+   */
   async runForResult<R extends T>(
     key: string,
     task: Task<R>,
