@@ -176,20 +176,27 @@ export const BUGS_IN_HOLDING = {
   },
   'answers of a batch shifted by one': {
     file: DISPATCH,
-    find: 'const reply = replies[i]',
-    replace: 'const reply = replies[(i + 1) % replies.length]',
+    find: 'this.conclude(command, replies[i], acknowledged)',
+    replace: 'this.conclude(command, replies[(i + 1) % replies.length], acknowledged)',
     torture: CROWD,
   },
   'one failed item of a batch fails the others': {
     file: DISPATCH,
-    find: 'const reply = replies[i]',
-    replace: 'const reply = replies.find((each) => this.transport.isErrorReply(each)) ?? replies[i]',
+    find: 'this.conclude(command, replies[i], acknowledged)',
+    replace:
+      'this.conclude(command, replies.find((each) => this.transport.isErrorReply(each)) ?? replies[i], acknowledged)',
     test: 'packages/core/test/redis/batch.test.ts',
+  },
+  'a failed command is told of before its connection counts as broken': {
+    file: 'core/src/redis/ioredis/script-sending.ts',
+    find: 'this.promise.then(ignore, (reason: unknown) => this.failed?.(reason))',
+    replace: 'this.promise.catch(ignore); this.failed?.(error)',
+    torture: FULL,
   },
   'a batch that is refused fails all its items': {
     file: DISPATCH,
     find: 'commands.filter((each) => !each.settled).forEach((each) => this.sendAlone(each))',
-    replace: 'this.settle(commands, Array(commands.length).fill(error), itemsOf)',
+    replace: 'this.answeredTogether(commands, Array(commands.length).fill(error))',
     torture: FULL,
   },
   'items of a batch get the arguments of the first': {

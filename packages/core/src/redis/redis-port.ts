@@ -1,4 +1,4 @@
-import type { WakeSource } from '@holdfast/waiter'
+import type { Answer, WakeSource } from '@holdfast/waiter'
 import type { PublishCommand } from './announcement.js'
 import type { KeyScan } from './key-scan.js'
 
@@ -22,14 +22,14 @@ export interface ScriptTransport {
     keys: readonly string[],
     args: readonly string[],
     isWanted: () => boolean,
-  ): Promise<unknown>
+  ): Answer<unknown>
   /** Runs a script by its text. */
   eval(
     lua: string,
     keys: readonly string[],
     args: readonly string[],
     isWanted: () => boolean,
-  ): Promise<unknown>
+  ): Answer<unknown>
   /** Whether an error is Redis's own reply (the command had no effect), and not a failure of the connection. */
   isErrorReply(error: unknown): error is Error
   /** Sends everything in the callback in one write, if the port supports it. */

@@ -123,24 +123,31 @@ export class ScriptDispatch {
       return
     }
     const { keys, args } = encodeBatch(commands.map((each) => each.call))
-    this.run({ script: batchScript, keys, args }, commands, {
-      answered: (answer) => this.settle(commands, answer, itemsOf),
+    const isWanted = (): boolean => commands.some((each) => !each.settled)
+    this.underWay.sent(commands.length)
+    this.run({ script: batchScript, keys, args }, isWanted, {
+      answered: (answer) => this.answeredTogether(commands, answer),
       failed: (error) => {
         if (this.transport.isErrorReply(error)) {
           // Nothing ran. Redis may reject the batch for one item: each item is sent alone.
           this.underWay.settled(commands.length)
           commands.filter((each) => !each.settled).forEach((each) => this.sendAlone(each))
         } else {
-          this.settle(commands, error, () => commands.map(() => error))
+          this.answeredBy(error, commands.length)
+          commands.forEach((each) => this.conclude(each, error, null))
         }
       },
     })
   }
 
   private sendAlone(command: ScriptCommand): void {
-    const settle = (answer: unknown): void => this.settle([command], answer, single)
-    const failed = this.movingSlots ? this.sendingAgain(this.movingSlots, command, settle) : settle
-    this.run(command.call, [command], { answered: settle, failed })
+    const isWanted = (): boolean => !command.settled
+    const answered = (answer: unknown): void => this.answeredAlone(command, answer)
+    const failed = this.movingSlots
+      ? this.sendingAgain(this.movingSlots, command, { answered, isWanted })
+      : answered
+    this.underWay.sent(1)
+    this.run(command.call, isWanted, { answered, failed })
   }
 
   /**
@@ -150,12 +157,12 @@ export class ScriptDispatch {
   private sendingAgain(
     slots: MovingSlots,
     command: ScriptCommand,
-    settle: (error: unknown) => void,
+    { answered, isWanted }: Pick<Outcomes, 'answered'> & { readonly isWanted: () => boolean },
   ): (error: unknown) => void {
     let tries = 0
     const failed = (error: unknown): void => {
       if (command.settled || !this.transport.isErrorReply(error) || !isOfMovingSlot(error)) {
-        settle(error)
+        answered(error)
         return
       }
       this.underWay.settled(1)
@@ -163,7 +170,8 @@ export class ScriptDispatch {
       slots.afterPause(tries, () => {
         if (!command.settled) {
           command.refusedMeanwhile = null
-          this.run(command.call, [command], { answered: settle, failed })
+          this.underWay.sent(1)
+          this.run(command.call, isWanted, { answered, failed })
         }
       })
       tries += 1
@@ -171,11 +179,9 @@ export class ScriptDispatch {
     return failed
   }
 
-  private run(what: ScriptRun, commands: readonly ScriptCommand[], { answered, failed }: Outcomes): void {
-    const { script, keys, args } = what
+  private run({ script, keys, args }: ScriptRun, isWanted: () => boolean, outcomes: Outcomes): void {
     const { transport } = this
-    const isWanted = (): boolean => commands.some((each) => !each.settled)
-    this.underWay.sent(commands.length)
+    const { answered, failed } = outcomes
     if (this.isQueueing) {
       // Sent by its text: the transaction may undo a script load, and a NOSCRIPT at EXEC would not be reported here.
       transport.eval(script.lua, keys, args, isWanted).then(answered, failed)
@@ -193,38 +199,48 @@ export class ScriptDispatch {
     })
   }
 
-  /** Each item of the reply is Redis's answer, its error, or a failure of the connection. */
-  private settle(
-    commands: readonly ScriptCommand[],
-    answer: unknown,
-    repliesIn: (reply: unknown, count: number) => readonly unknown[] | null,
-  ): void {
-    this.beforeResume()
-    this.underWay.settled(commands.length)
-    const acknowledged = answer instanceof Acknowledged ? answer : null
-    const whole = acknowledged ? acknowledged.reply : answer
-    this.isQueueing = whole === QUEUED
-    const replies = repliesIn(whole, commands.length)
+  private answeredAlone(command: ScriptCommand, answer: unknown): void {
+    const whole = this.answeredBy(answer, 1)
+    this.conclude(command, whole, whole === answer ? null : (answer as Acknowledged))
+  }
+
+  private answeredTogether(commands: readonly ScriptCommand[], answer: unknown): void {
+    const whole = this.answeredBy(answer, commands.length)
+    const acknowledged = whole === answer ? null : (answer as Acknowledged)
+    const replies = itemsOf(whole, commands.length)
     commands.forEach((command, i) => {
-      if (command.settled) {
-        return
-      }
-      if (!replies) {
+      if (replies) {
+        this.conclude(command, replies[i], acknowledged)
+      } else if (!command.settled) {
         command.misread(whole)
-        return
-      }
-      const reply = replies[i]
-      if (this.transport.isErrorReply(reply)) {
-        if (isOfReplica(reply)) {
-          this.demoted()
-        }
-        command.failed(refusal(reply, command.call))
-      } else if (reply instanceof Error) {
-        command.failed(brokenOff(reply, command.call))
-      } else {
-        command.answered(reply, acknowledged)
       }
     })
+  }
+
+  /** @returns Redis's own reply, or the failure */
+  private answeredBy(answer: unknown, count: number): unknown {
+    this.beforeResume()
+    this.underWay.settled(count)
+    const reply = answer instanceof Acknowledged ? answer.reply : answer
+    this.isQueueing = reply === QUEUED
+    return reply
+  }
+
+  /** `reply`: Redis's answer, its error, or a failure of the connection. */
+  private conclude(command: ScriptCommand, reply: unknown, acknowledged: Acknowledged | null): void {
+    if (command.settled) {
+      return
+    }
+    if (this.transport.isErrorReply(reply)) {
+      if (isOfReplica(reply)) {
+        this.demoted()
+      }
+      command.failed(refusal(reply, command.call))
+    } else if (reply instanceof Error) {
+      command.failed(brokenOff(reply, command.call))
+    } else {
+      command.answered(reply, acknowledged)
+    }
   }
 }
 
@@ -233,8 +249,4 @@ function itemsOf(reply: unknown, count: number): readonly unknown[] | null {
   return batchScript.canAnswer(reply) && (reply as readonly unknown[]).length === count
     ? (reply as readonly unknown[])
     : null
-}
-
-function single(reply: unknown): readonly unknown[] {
-  return [reply]
 }

@@ -13,7 +13,7 @@ export class UnderWay {
   /** Replies of this turn whose callers have not sent again yet. There may be more new commands than replies. */
   private answered = 0
 
-  constructor(private readonly runtime: Pick<Runtime, 'nextTick'>) {}
+  constructor(private readonly runtime: Pick<Runtime, 'microtask' | 'nextTick'>) {}
 
   /**
    * Whether to send what is gathered before the turn ends: resumed callers are still to come, and the gathered
@@ -32,9 +32,13 @@ export class UnderWay {
   settled(count: number): void {
     this.unanswered -= count
     if (this.answered === 0) {
-      this.runtime.nextTick(this.endTurn)
+      this.runtime.microtask(this.afterResumed)
     }
     this.answered += count
+  }
+
+  private readonly afterResumed = (): void => {
+    this.runtime.nextTick(this.endTurn)
   }
 
   private readonly endTurn = (): void => {

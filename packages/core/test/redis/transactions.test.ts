@@ -318,13 +318,18 @@ describe('an answer that its script cannot give', () => {
 
 /** Something between Redis and the client changes one answer of a script. */
 function answerOnce(connection: Redis, reply: unknown): void {
-  const client = carrierOf(connection) as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
-  const method = 'status' in client ? 'evalsha' : 'sendCommand'
-  const usual = client[method]!
-  client[method] = async function (this: unknown, ...args) {
-    client[method] = usual
-    await usual.apply(method === 'evalsha' ? this : client, args)
-    return reply
+  const client = carrierOf(connection) as unknown as Record<string, (...args: unknown[]) => unknown>
+  const usual = client['sendCommand']!
+  client['sendCommand'] = (...args) => {
+    client['sendCommand'] = usual
+    const [command] = args as [{ resolve?: (reply: unknown) => void }]
+    const { resolve } = command
+    if (!resolve) {
+      return Promise.resolve(usual.apply(client, args)).then(() => reply)
+    }
+    // Of ioredis: its commands hear of their own replies.
+    command.resolve = () => resolve(reply)
+    return usual.apply(client, args)
   }
 }
 

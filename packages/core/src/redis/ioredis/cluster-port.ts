@@ -1,3 +1,4 @@
+import type { Answer } from '@holdfast/waiter'
 import { isEndOfRedirections } from '../failures.js'
 import type { PublishCommand } from '../announcement.js'
 import type { ClusterMessages } from '../cluster/messages.js'
@@ -5,7 +6,8 @@ import { ClusterObserver } from '../cluster/observer.js'
 import { nodeKey, primaryAt, type IoredisCluster, type IoredisNode } from './cluster.js'
 import { IoredisClusterView } from './cluster-view.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
-import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
+import { scriptSending, type ScriptSending } from './script-sending.js'
+import { ignore, isReplyError, plainSender } from './sender.js'
 import { IoredisAcknowledged } from './acknowledged.js'
 import type { KeyScan } from '../key-scan.js'
 import type { PortOptions } from '../port-options.js'
@@ -19,7 +21,7 @@ export class IoredisClusterPort implements RedisPort {
   readonly messages: ClusterMessages
   readonly onStateChange: RedisPort['onStateChange']
   readonly onPrimary: RedisPort['onPrimary']
-  private readonly sender: Sender
+  private readonly send: ScriptSending
   private readonly view: IoredisClusterView
   private readonly observer: ClusterObserver
   private readonly acknowledged = new IoredisAcknowledged(() => this.observer.lookAround())
@@ -31,7 +33,7 @@ export class IoredisClusterPort implements RedisPort {
     options: PortOptions,
   ) {
     this.keyPrefix = cluster.options.keyPrefix ?? ''
-    this.sender = plainSender(cluster)
+    this.send = scriptSending(cluster, plainSender(cluster))
     this.view = new IoredisClusterView(cluster)
     this.observer = new ClusterObserver({
       cluster: this.view,
@@ -82,12 +84,12 @@ export class IoredisClusterPort implements RedisPort {
     return node ? this.acknowledged.at(nodeKey(node), node) : null
   }
 
-  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.sender.evalsha(sha1, keys.length, ...keys, ...args)
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Answer<unknown> {
+    return this.send('evalsha', sha1, keys, args)
   }
 
-  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.sender.eval(lua, keys.length, ...keys, ...args)
+  eval(lua: string, keys: readonly string[], args: readonly string[]): Answer<unknown> {
+    return this.send('eval', lua, keys, args)
   }
 
   unanswered(): void {

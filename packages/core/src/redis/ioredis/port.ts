@@ -1,5 +1,7 @@
 import { endConnection, unreferenced, wasEndedBySwitch, type IoredisClient } from './client.js'
 import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
+import { scriptSending, type ScriptSending } from './script-sending.js'
+import type { Answer } from '@holdfast/waiter'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { IoredisMessages } from './messages.js'
 import { IoredisAcknowledged } from './acknowledged.js'
@@ -18,6 +20,7 @@ export class IoredisPort implements RedisPort {
   readonly keyPrefix: string
   readonly messages: Subscriptions
   private readonly sender: Sender
+  private readonly send: ScriptSending
   private readonly acknowledged = new IoredisAcknowledged()
   private readonly listeners = new Listeners()
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
@@ -34,6 +37,7 @@ export class IoredisPort implements RedisPort {
   ) {
     this.keyPrefix = client.options.keyPrefix ?? ''
     this.sender = plainSender(client)
+    this.send = scriptSending(client, this.sender)
     this.messages = new Subscriptions(runtime, (events) => new IoredisMessages(client, events))
     this.troubles = new ConnectionTrouble(client, 'ioredis', this.onChange)
     client.on('connect', this.onConnect)
@@ -86,12 +90,12 @@ export class IoredisPort implements RedisPort {
     return this.acknowledged.at('', this.client)
   }
 
-  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.sender.evalsha(sha1, keys.length, ...keys, ...args)
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Answer<unknown> {
+    return this.send('evalsha', sha1, keys, args)
   }
 
-  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.sender.eval(lua, keys.length, ...keys, ...args)
+  eval(lua: string, keys: readonly string[], args: readonly string[]): Answer<unknown> {
+    return this.send('eval', lua, keys, args)
   }
 
   inOneWrite(send: () => void): void {

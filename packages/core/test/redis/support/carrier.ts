@@ -118,11 +118,10 @@ export function scriptsRunBy(connection: Redis): () => string[] {
   const client = carrierOf(connection)
   const digests: string[] = []
   if ('status' in client) {
-    const evalsha = Reflect.get(client, 'evalsha')
-    // The port calls it with a `this` of its own.
-    client.evalsha = function (this: IoredisClient, ...args) {
-      digests.push(args[0])
-      return evalsha.apply(this, args)
+    const sendCommand = client.sendCommand.bind(client)
+    client.sendCommand = (command: { readonly name: string; readonly args: readonly string[] }) => {
+      if (command.name === 'evalsha') digests.push(command.args[0]!)
+      return sendCommand(command as never)
     }
   } else {
     const sendCommand = client.sendCommand.bind(client)
