@@ -1,3 +1,4 @@
+import { BUGS_IN_ELECTIONS } from './bugs/in-elections.mjs'
 import { BUGS_IN_HOLDING } from './bugs/in-holding.mjs'
 import { BUGS_IN_INTEGRATIONS } from './bugs/in-integrations.mjs'
 import { BUGS_IN_KINDS } from './bugs/in-kinds.mjs'
@@ -36,4 +37,5 @@ export const PLANTED_BUGS = {
   ...BUGS_IN_INTEGRATIONS,
   ...BUGS_IN_WHAT_IS_TOLD,
   ...BUGS_IN_TRAVELLING,
+  ...BUGS_IN_ELECTIONS,
 }

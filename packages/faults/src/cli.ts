@@ -28,7 +28,7 @@ const program = (run: (scenario: Scenario, options: CommonOptions) => Promise<vo
       .option('--json', 'prints what was measured as JSON')
       .option(
         '--write-docs',
-        'writes the figures into docs/reliability.md, if all held; from a clean tree only',
+        'writes the figures into the page of the scenario, if all held; from a clean tree only',
       )
       .addHelpText('after', EXIT_CODES)
       .exitOverride()
@@ -50,7 +50,7 @@ export const main = async (args: readonly string[], interrupted: AbortSignal): P
     { seed, history, json, writeDocs, ...options }: CommonOptions,
   ): Promise<void> => {
     console.error(`${scenario.name}, seed ${seed}${scenario.heading ? `, ${scenario.heading(options)}` : ''}`)
-    const publication = writeDocs ? await Publication.begin(scenario.name, commandOf(args, seed)) : undefined
+    const publication = writeDocs ? await Publication.begin(scenario, commandOf(args, seed)) : undefined
     const { report, violations, figures, skipped } = await runScenario(
       scenario,
       options,

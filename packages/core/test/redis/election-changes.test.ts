@@ -88,7 +88,7 @@ describe('changes', () => {
     expect(await evaluated()).toBe(4)
   })
 
-  it('tells afterwards of the terms that it missed while its connection was lost, in order', async () => {
+  it('tells afterwards of the terms that it missed while its connection was lost, in order (I11)', async () => {
     const proxy = await rig.proxy()
     const far = await rig.client({ clientName: 'far', commandTimeout: 200 }, rig.connection({}, proxy))
     const first = campaign(elect(one))

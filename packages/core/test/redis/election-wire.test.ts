@@ -114,7 +114,7 @@ describe('begin', () => {
     await tidy()
   })
 
-  it('keeps the latest 32 terms, and tells the time to live of none of them', async () => {
+  it('keeps the latest 32 terms, for a day', async () => {
     for (let i = 1; i <= 34; i += 1) {
       await holds(`a~1:${i}`)
       await beginAs(`a~1:${i}`)

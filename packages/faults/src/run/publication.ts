@@ -4,8 +4,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findRedisBinary } from '../harness/servers/redis-binary.js'
 import { git, ROOT } from './checkout.js'
+import type { Scenario } from './scenario.js'
 
-const PAGE = 'docs/reliability.md'
+const USUAL_PAGE = 'docs/reliability.md'
+
+/** The page with the figures of a scenario. */
+export const pageOf = ({ page = USUAL_PAGE }: { readonly page?: string | undefined }): string => page
+
 const END = '<!-- /figures -->'
 
 const beginOf = (scenario: string): string => `<!-- figures of ${scenario} -->`
@@ -53,7 +58,7 @@ export const withFigures = (
   const begin = beginOf(scenario)
   const from = page.indexOf(begin)
   const to = page.indexOf(END, from)
-  if (from < 0 || to < 0) throw new PublicationError(`${PAGE} has no '${begin}' with a '${END}' behind it`)
+  if (from < 0 || to < 0) throw new PublicationError(`the page has no '${begin}' with a '${END}' behind it`)
   const heading = `\`npm run faults -- ${command}\` (at \`${commit}\`, ${date}, ${durationOf(seconds)}, ${on}):`
   return [page.slice(0, from) + begin, '', heading, '', ...inMarkdown(report), '', page.slice(to)].join('\n')
 }
@@ -71,27 +76,30 @@ export const commandOf = (args: readonly string[], seed: number): string => {
   return [...kept, ...(hasSeed ? [] : ['--seed', String(seed)])].join(' ')
 }
 
-/** The figures of one run on their way to docs/reliability.md, with the commit that they are of. */
+/** The figures of one run on their way to the page of its scenario, with the commit that they are of. */
 export class Publication {
   readonly #scenario: string
+  readonly #page: string
   readonly #command: string
   readonly #commit: string
   readonly #startedAt = performance.now()
 
-  private constructor(scenario: string, command: string, commit: string) {
+  private constructor(scenario: string, page: string, command: string, commit: string) {
     this.#scenario = scenario
+    this.#page = page
     this.#command = command
     this.#commit = commit
   }
 
   /** Before the run. @throws PublicationError when what runs is not what a commit has */
-  static async begin(scenario: string, command: string): Promise<Publication> {
-    return new Publication(scenario, command, await cleanCommit())
+  static async begin(scenario: Pick<Scenario, 'name' | 'page'>, command: string): Promise<Publication> {
+    const page = pageOf(scenario)
+    return new Publication(scenario.name, page, command, await cleanCommit(page))
   }
 
   /** After the run. @throws PublicationError when the tree has changed meanwhile */
   async write(report: readonly string[]): Promise<void> {
-    if ((await cleanCommit()) !== this.#commit)
+    if ((await cleanCommit(this.#page)) !== this.#commit)
       throw new PublicationError('another commit is checked out now')
     const server = await promisify(execFile)((await findRedisBinary()).path, ['--version'])
     const [, version = 'of an unknown version'] = /\bv=([\d.]+)/.exec(server.stdout) ?? []
@@ -102,14 +110,14 @@ export class Publication {
       seconds: (performance.now() - this.#startedAt) / 1_000,
       on: `Redis ${version}, Node ${process.versions.node}`,
     }
-    const file = join(ROOT, PAGE)
+    const file = join(ROOT, this.#page)
     await writeFile(file, withFigures(await readFile(file, 'utf8'), this.#scenario, report, measured))
   }
 }
 
 /** The page itself may have changes: one run after the other writes its figures there. */
-const cleanCommit = async (): Promise<string> => {
-  const changes = await git('status', '--porcelain', '--', '.', `:(exclude)${PAGE}`)
+const cleanCommit = async (page: string): Promise<string> => {
+  const changes = await git('status', '--porcelain', '--', '.', `:(exclude)${page}`)
   if (changes !== '') throw new PublicationError(`there are changes that no commit has:\n${changes}`)
   return git('rev-parse', '--short=7', 'HEAD')
 }

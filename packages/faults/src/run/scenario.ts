@@ -4,7 +4,7 @@ import type { History } from './history-file.js'
 import type { OptionSpecs, OptionValues } from './options.js'
 import type { SeededRandom } from './random.js'
 
-/** What a run found, for the terminal and for docs/reliability.md. */
+/** What a run found, for the terminal and for the page of its scenario. */
 export interface Verdict {
   /** Lines for the terminal: the figures first, then what was violated. */
   readonly report: readonly string[]
@@ -66,8 +66,10 @@ export interface Scenario<S extends OptionSpecs = OptionSpecs> {
   readonly options: S
   /** Arguments of the form that takes seconds, run in CI. */
   readonly smoke: string
-  /** Arguments of the form whose figures stand in docs/reliability.md. */
+  /** Arguments of the form whose figures stand on its page. */
   readonly long: string
+  /** The page with its figures. Default: docs/reliability.md */
+  readonly page?: string
   /** What is said before anything is done. */
   heading?(options: OptionValues<S>): string
   run(run: Run<S>): Promise<Verdict>

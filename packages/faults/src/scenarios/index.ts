@@ -1,4 +1,5 @@
 import type { Scenario } from '../run/scenario.js'
+import { election } from './election.js'
 import { abandoned } from './abandoned.js'
 import { failover } from './failover.js'
 import { failures } from './failures.js'
@@ -25,6 +26,7 @@ export const SCENARIOS: readonly Scenario[] = [
   torture,
   twoVersions,
   travellingHolds,
+  election,
   sharedConnection,
   vanishingKeys,
   pauses,

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
-import { commandOf, PublicationError, withFigures } from '../../src/run/publication.js'
+import { commandOf, pageOf, PublicationError, withFigures } from '../../src/run/publication.js'
 import { SCENARIOS } from '../../src/scenarios/index.js'
 
-const PAGE = readFileSync(new URL('../../../../docs/reliability.md', import.meta.url), 'utf8')
+const read = (page: string): string => readFileSync(new URL(`../../../../${page}`, import.meta.url), 'utf8')
 const measured = {
   commit: 'abcdef0',
   command: 'one --seed 3',
@@ -22,7 +22,7 @@ const page = [
   '<!-- /figures -->',
 ].join('\n')
 
-describe('figures in docs/reliability.md', () => {
+describe('figures of scenarios', () => {
   it('take the place of those that the scenario had, and say what they are of', () => {
     const report = ['a line', '', '| a | b |', '| - | - |', '| 1 | 2 |', '', 'another']
     expect(withFigures(page, 'one', report, measured).split('\n')).toEqual([
@@ -58,12 +58,13 @@ describe('figures in docs/reliability.md', () => {
     expect(commandOf(['pauses', '--seed', '4', '--history=file'], 4)).toBe('pauses --seed 4')
   })
 
-  it.each(SCENARIOS.map(({ name, long }) => ({ name, long })))(
-    'of $name have a place, below its long form',
-    ({ name, long }) => {
-      expect(PAGE.split(`<!-- figures of ${name} -->`)).toHaveLength(2)
-      expect(PAGE).toContain(`npm run faults -- ${name} ${long}`.trim())
-      const [, place = ''] = PAGE.split(`<!-- figures of ${name} -->`)
+  it.each(SCENARIOS.map((each) => ({ name: each.name, long: each.long, page: pageOf(each) })))(
+    'of $name have a place in $page, below its long form',
+    ({ name, long, page }) => {
+      const text = read(page)
+      expect(text.split(`<!-- figures of ${name} -->`)).toHaveLength(2)
+      expect(text).toContain(`npm run faults -- ${name} ${long}`.trim())
+      const [, place = ''] = text.split(`<!-- figures of ${name} -->`)
       const figures = place.slice(0, place.indexOf('<!-- /figures -->'))
       // Figures of another page are of the commit that it names.
       expect(figures).toMatch(/\bat `[0-9a-f]{7}`|see \[|See \[|Not measured yet\./i)

@@ -1,0 +1,130 @@
+/** What the processes of an election write down, besides the events of every history. */
+export type ElectionEventKind = 'began' | 'ended' | 'unexpected'
+
+export interface ElectionEvent {
+  readonly atMs: number
+  readonly process: string
+  /** One of these, or of those of every history. */
+  readonly kind: string
+  readonly token?: string
+  readonly untilMs?: number
+  readonly reason?: string
+  readonly error?: string
+}
+
+/** One term, as its leader saw it. */
+interface SeenTerm {
+  readonly token: string
+  readonly process: string
+  readonly beganMs: number
+  /** Until when it believed that it leads. */
+  trustedMs: number
+  endedMs: number
+  reason: string
+}
+
+/** In the order in which they began. */
+const termsIn = (events: readonly ElectionEvent[]): SeenTerm[] => {
+  const terms = new Map<string, SeenTerm>()
+  for (const { atMs, process, kind, token = '', untilMs = atMs, reason = '' } of events) {
+    const name = `${process} ${token}`
+    const term = terms.get(name)
+    if (kind === 'began') {
+      terms.set(name, {
+        ...{ token, process, beganMs: atMs, trustedMs: untilMs, endedMs: Infinity, reason: '' },
+      })
+    } else if (kind === 'trusted' && term) {
+      term.trustedMs = untilMs
+    } else if (kind === 'ended' && term) {
+      term.endedMs = atMs
+      term.reason = reason
+    } else if (kind === 'killed') {
+      for (const each of terms.values()) {
+        if (each.process === process && each.endedMs === Infinity) {
+          each.endedMs = atMs
+          each.reason = 'killed'
+        }
+      }
+    }
+  }
+  return [...terms.values()].sort((a, b) => a.beganMs - b.beganMs)
+}
+
+/** The end of a belief: of the term, or of the trust in it, whichever was first. */
+const endOf = ({ endedMs, trustedMs }: SeenTerm): number => Math.min(endedMs, trustedMs)
+
+/** @param told tokens of the terms that a follower was told of */
+export const violationsIn = (events: readonly ElectionEvent[], told: ReadonlySet<string>): string[] => {
+  const violations: string[] = []
+  let before: SeenTerm | undefined
+  let latest = 0n
+  for (const term of termsIn(events)) {
+    const name = `term ${term.token} of ${term.process}`
+    if (before && term.beganMs < endOf(before)) {
+      const overlapMs = (endOf(before) - term.beganMs).toFixed(3)
+      violations.push(
+        `I1 ${name} began ${overlapMs} ms before term ${before.token} of ${before.process} was over`,
+      )
+    }
+    if (BigInt(term.token) <= latest) violations.push(`I9 ${name} began after term ${latest}`)
+    latest = BigInt(term.token) > latest ? BigInt(term.token) : latest
+    if (!told.has(term.token)) violations.push(`a follower was never told of ${name}`)
+    // The one that is trusted for longest: a later one may have been short.
+    if (!before || endOf(term) >= endOf(before)) before = term
+  }
+  const unexpected = events.filter(({ kind }) => kind === 'unexpected')
+  return [...violations, ...unexpected.map(({ process, error }) => `${process} survived ${error ?? ''}`)]
+}
+
+const WAYS: Readonly<Record<string, string>> = {
+  resigned: 'it resigned',
+  stopped: 'it closed its election',
+  settled: 'its callback settled',
+  killed: 'it was killed',
+  endangered: 'it could not renew, and had its grace',
+  expired: 'its trust ran out',
+}
+
+/**
+ * How long nobody led after a term, by the way it ended.
+ *
+ * @param calmUntilMs before it no fault was at work
+ */
+export const figuresOf = (
+  events: readonly ElectionEvent[],
+  leaseMs: number,
+  calmUntilMs: number,
+): { report: string[]; figures: object } => {
+  const terms = termsIn(events)
+  const gaps = new Map<string, number[]>()
+  terms.forEach((term, i) => {
+    const next = terms[i + 1]
+    if (!next) return
+    const how = WAYS[term.reason] ?? 'it was lost otherwise'
+    const way = next.beganMs < calmUntilMs ? `${how}, before any fault` : how
+    gaps.set(way, [...(gaps.get(way) ?? []), next.beganMs - endOf(term)])
+  })
+  const rows = [...gaps]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(([way, all]) => {
+      const sorted = all.toSorted((a, b) => a - b)
+      const at = (part: number): string => {
+        const value = sorted[Math.min(sorted.length - 1, Math.ceil(part * sorted.length) - 1)] ?? 0
+        return value.toFixed(1)
+      }
+      return { way, terms: all.length, p50: at(0.5), p99: at(0.99), most: at(1) }
+    })
+  const table = rows.map(
+    ({ way, terms: number, p50, p99, most }) => `| ${way} | ${number} | ${p50} | ${p99} | ${most} |`,
+  )
+  return {
+    figures: { terms: terms.length, leaseMs, gaps: rows },
+    report: [
+      `${terms.length} terms began in their processes, in the order of their tokens; no two were trusted at once`,
+      '',
+      `| how a term ended (lease ${leaseMs} ms) | terms | until the next began, p50 ms | p99 | most |`,
+      '| --- | ---: | ---: | ---: | ---: |',
+      ...table,
+    ],
+  }
+}
