@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ENTRY_OBJECTS, embeddable, usedBy } from './lua-parts.mjs'
+import { ENTRY_OBJECTS, embeddable, inBackticks, usedBy } from './lua-parts.mjs'
 
 const folder = fileURLToPath(new URL('../packages/core/src/scripts/', import.meta.url))
 const target = (room) =>
@@ -52,8 +52,7 @@ for (const [line] of texts.get('batch').matchAll(/^-- transitions .*\n/gm)) {
   if (twice) throw new Error(`two parts have a local ${twice}: ${line}`)
 }
 
-const literal = (text) =>
-  '`' + text.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${') + '`'
+const literal = (text) => `\`${inBackticks(text)}\``
 const GENERATED = '// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.\n'
 const textsOf = (entry) =>
   [...texts]

@@ -44,3 +44,11 @@ export const embeddable = (lua) => {
     .replaceAll(/^ *--.*\n/gm, (comment) => (isDirective.test(comment) ? comment : ''))
     .replaceAll(/^(?: +|\n)/gm, '')
 }
+
+/**
+ * As it stands between the backticks of a module.
+ *
+ * @param {string} lua
+ */
+export const inBackticks = (lua) =>
+  lua.replaceAll('\\', '\\\\').replaceAll('`', '\\`').replaceAll('${', '\\${')

@@ -6,7 +6,7 @@ import { interruption } from './interruption.mjs'
 import { PLANTED_BUGS } from './planted/bugs.mjs'
 import { requirePlantable } from './planted/plantable.mjs'
 import { look, nameOf } from './planted/runs.mjs'
-import { outside, simulate } from './planted/simulations.mjs'
+import { outside, simulate, strayNames } from './planted/simulations.mjs'
 import { provideServerProgram } from './redis/server-program.mjs'
 
 const MOST_JOBS = 64
@@ -120,6 +120,8 @@ const excuse = () => {
 
 const main = async (wanted) => {
   for (const name of wanted.names) requirePlantable(PLANTED_BUGS[name])
+  const strays = strayNames(PLANTED_BUGS)
+  if (strays.length > 0) throw new Error(`no bug for the simulator to leave out: ${strays.join('; ')}`)
   if (wanted.simulator) return simulateAll(wanted)
   if (wanted.check) return `All ${wanted.names.length} bugs can be planted`
   const program = await provideServerProgram({ log: (line) => console.error(line) })

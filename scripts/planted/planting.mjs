@@ -1,6 +1,6 @@
 // Where a planted bug goes: into the source that Jest reads, and into the build that the torture runs on.
 import { readFileSync } from 'node:fs'
-import { ENTRY_OBJECTS, embeddable, withParts } from '../lua-parts.mjs'
+import { ENTRY_OBJECTS, embeddable, inBackticks, withParts } from '../lua-parts.mjs'
 
 const PACKAGES = new URL('../../packages/', import.meta.url)
 const SCRIPTS = 'core/src/scripts/'
@@ -41,10 +41,10 @@ const sourceOf = ({ file }) => withParts(read(file), (name) => read(`${SCRIPTS}$
  * script alone, and in what includes it.
  */
 const replaceEmbedded = (what, text, bug) => {
-  const present = embeddable(read(bug.file))
+  const present = inBackticks(embeddable(read(bug.file)))
   if (!text.includes(present)) throw new Error(`${what} has no ${bug.file}: build first`)
   const planted = replaceOnce(bug.file, embeddable(sourceOf(bug)), bug)
-  return text.replace(present, () => planted)
+  return text.replace(present, () => inBackticks(planted))
 }
 
 const replaceIn = (what, text, bug) => (isLua(bug) ? replaceEmbedded : replaceOnce)(what, text, bug)
