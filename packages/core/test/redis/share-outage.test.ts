@@ -1,0 +1,117 @@
+import { describe, expect, it } from '@jest/globals'
+import type { FaultProxy } from '@holdfast/faults/harness'
+import type { LockClient, LockClientOptions } from '../../src/index.js'
+import { getShare, type SharedRun, type ShareOptions } from '../../src/share/index.js'
+import { enterScript, finishScript } from '../../src/share/scripts.js'
+import { eventually } from './support/harness.js'
+import { runsOf } from './support/requests.js'
+import { soon, useRig } from './support/rig.js'
+
+const LOCK = 'share:oauth:42'
+const rig = useRig()
+
+const settings: LockClientOptions = { commandTimeout: 200, unavailableTimeoutMs: 600 }
+const never = (): never => {
+  throw new Error('must not run')
+}
+
+/** A client behind a proxy that can lose what is sent. */
+const behind = async (options = settings): Promise<{ locks: LockClient; proxy: FaultProxy }> => {
+  const proxy = await rig.proxy()
+  const locks = await rig.client(options, rig.connection({}, proxy))
+  return { locks, proxy }
+}
+const oauth = (locks: LockClient, options: ShareOptions<string> = {}) => getShare(locks, 'oauth', options)
+
+describe('without Redis', () => {
+  it('a call fails after waitMs, or unavailableTimeoutMs, and says that Redis is down', async () => {
+    const { locks, proxy } = await behind()
+    proxy.blackHole()
+    for (const waitMs of [300, undefined]) {
+      const call = soon(oauth(locks).run('42', never, { waitMs }))
+      await expect(call).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE', lockName: LOCK })
+    }
+    proxy.pass()
+  })
+
+  it('one function runs for the callers of a process, uncoordinated, with onRedisError: run', async () => {
+    const { locks, proxy } = await behind()
+    const share = oauth(locks, { onRedisError: 'run', waitMs: 300 })
+    proxy.blackHole()
+    const runs: SharedRun[] = []
+    const calls = [1, 2, 3].map(() =>
+      share.runForResult('42', async (run) => {
+        runs.push(run)
+        await expect(run.verify()).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+        return 'alone'
+      }),
+    )
+    for (const result of await soon(Promise.all(calls))) {
+      expect(result).toEqual({ value: 'alone', ageMs: 0, source: 'uncoordinated' })
+    }
+    expect(runs).toEqual([expect.objectContaining({ coordinated: false })])
+    expect(runs[0]!.signal.aborted).toBe(false)
+    await expect(soon(share.run('42', () => Promise.reject(new TypeError('no'))))).rejects.toThrow(TypeError)
+    proxy.pass()
+    await eventually(async () => (await rig.admin.exists(LOCK)) === 0)
+  })
+
+  it('a wait for a run under way ends with it too', async () => {
+    const { locks, proxy } = await behind()
+    let end!: (value: string) => void
+    const first = oauth(await rig.client()).run('42', () => new Promise<string>((resolve) => (end = resolve)))
+    await eventually(async () => (await rig.admin.exists(LOCK)) === 1)
+    const waiting = oauth(locks, { onRedisError: 'run' }).runForResult('42', () => 'alone')
+    await eventually(async () => {
+      const [, count] = (await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${LOCK}}`)) as [
+        string,
+        number,
+      ]
+      return count === 1
+    })
+    proxy.blackHole()
+    expect(await soon(waiting)).toMatchObject({ value: 'alone', source: 'uncoordinated' })
+    proxy.pass()
+    end('together')
+    expect(await soon(first)).toBe('together')
+  })
+})
+
+describe('lost requests and replies', () => {
+  const other = { commandTimeout: 200, unavailableTimeoutMs: 5_000 }
+
+  it('an enter whose reply is lost is asked again, and runs once', async () => {
+    const { locks, proxy } = await behind(other)
+    let runs = 0
+    proxy.loseReply(runsOf(enterScript))
+    expect(await soon(oauth(locks).run('42', () => `${(runs += 1)}`))).toBe('1')
+    expect(runs).toBe(1)
+    await eventually(async () => (await rig.admin.exists(LOCK)) === 0)
+  })
+
+  it('a finish whose reply is lost counts, here and for the others', async () => {
+    const { locks, proxy } = await behind(other)
+    proxy.loseReply(runsOf(finishScript))
+    expect(await soon(oauth(locks, { keepMs: 60_000 }).run('42', () => 'token'))).toBe('token')
+    const later = oauth(await rig.client(), { keepMs: 60_000 })
+    await eventually(async () => (await rig.admin.exists(LOCK)) === 0)
+    expect(await later.run('42', never)).toBe('token')
+  })
+
+  it('a finish that is lost is sent again', async () => {
+    const { locks, proxy } = await behind(other)
+    proxy.loseRequest(runsOf(finishScript))
+    expect(await soon(oauth(locks, { keepMs: 60_000 }).run('42', () => 'token'))).toBe('token')
+    await eventually(async () => (await rig.admin.exists(LOCK)) === 0)
+    expect(await oauth(await rig.client(), { keepMs: 60_000 }).run('42', never)).toBe('token')
+  })
+
+  it('an enter that stays unknown is given back, and a copy that comes later begins nothing', async () => {
+    const { locks, proxy } = await behind()
+    proxy.blackHole()
+    await expect(soon(oauth(locks).run('42', never))).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+    proxy.pass()
+    await eventually(async () => (await rig.admin.exists(LOCK)) === 0)
+    expect(await soon(oauth(locks).run('42', () => 'next'))).toBe('next')
+  })
+})
