@@ -9,6 +9,7 @@ import { BUGS_IN_PASSING } from './bugs/in-passing.mjs'
 import { BUGS_IN_PASSING_ALONG_A_LINE } from './bugs/in-passing-along-a-line.mjs'
 import { BUGS_IN_PERMITS } from './bugs/in-permits.mjs'
 import { BUGS_IN_SCRIPTS } from './bugs/in-scripts.mjs'
+import { BUGS_IN_SHARING } from './bugs/in-sharing.mjs'
 import { BUGS_IN_TOPOLOGIES } from './bugs/in-topologies.mjs'
 import { BUGS_IN_TRAVELLING } from './bugs/in-travelling.mjs'
 import { BUGS_IN_WAITING } from './bugs/in-waiting.mjs'
@@ -38,4 +39,5 @@ export const PLANTED_BUGS = {
   ...BUGS_IN_WHAT_IS_TOLD,
   ...BUGS_IN_TRAVELLING,
   ...BUGS_IN_ELECTIONS,
+  ...BUGS_IN_SHARING,
 }

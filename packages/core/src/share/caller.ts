@@ -5,8 +5,8 @@ import type { Runtime } from '../runtime/runtime.js'
 export interface SharedRun {
   readonly key: string
   /**
-   * Aborts with a LockLostError before another run can begin: the result is refused then. Without coordination: when the
-   * client closes.
+   * Aborts with a LockLostError before another run can begin: the result is refused then. After a pause of the process other
+   * code may run first, unless it reads this again. Without coordination: aborts when the client closes.
    */
   readonly signal: AbortSignal
   /** False: Redis is not reachable (`onRedisError: 'run'`), and others may run at the same time. */

@@ -264,7 +264,15 @@ export class Flight<T> implements Awaited<T> {
       this.beRunner(first, hold.owner)
     }
     const { key } = this.place
-    const run: SharedRun = { key, signal: hold.signal, coordinated: true, verify: () => hold.verify() }
+    const run: SharedRun = {
+      key,
+      // Asked each time: after a pause of the process the end of trust is noticed by this.
+      get signal() {
+        return hold.signal
+      },
+      coordinated: true,
+      verify: () => hold.verify(),
+    }
     const ended = await runUnder(hold, protocol, session, () => this.make(first.task, run))
     this.older = null
     if (ended.kind === 'lost') {

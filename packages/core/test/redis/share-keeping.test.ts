@@ -162,7 +162,8 @@ describe('what is stored', () => {
     expect(await share.run('a', () => ({ at: new Date(0), gone: undefined }))).toEqual({
       at: '1970-01-01T00:00:00.000Z',
     })
-    expect(await share.run('a', () => undefined)).toBeUndefined()
+    const nothing: unknown = await share.run<unknown>('a', () => undefined)
+    expect(nothing).toBeUndefined()
     expect(await share.run('a', () => null)).toBeNull()
   })
 

@@ -89,7 +89,7 @@ describe('lost requests and replies', () => {
     await eventually(async () => (await rig.admin.exists(LOCK)) === 0)
   })
 
-  it('a finish whose reply is lost counts, here and for the others', async () => {
+  it('a finish whose reply is lost counts, here and for the others (I13)', async () => {
     const { locks, proxy } = await behind(other)
     proxy.loseReply(runsOf(finishScript))
     expect(await soon(oauth(locks, { keepMs: 60_000 }).run('42', () => 'token'))).toBe('token')

@@ -78,7 +78,7 @@ describe('a share in ten processes', () => {
     await finish('a')
   }, 60_000)
 
-  it('is run by exactly one of the others when its process is killed', async () => {
+  it('is run by exactly one of the others when its process is killed (I12)', async () => {
     await start({}, LEASE_MS)
     await callAll('b', 3)
     await untilWaiting('b', PROCESSES - 1)
@@ -94,7 +94,7 @@ describe('a share in ten processes', () => {
     await finish('b')
   }, 60_000)
 
-  it('leaves its outcome unknown for all others when its process is killed, with onCrash: fail', async () => {
+  it('leaves its outcome unknown for all others when its process is killed, with onCrash: fail (I13)', async () => {
     await start({ onCrash: 'fail' }, LEASE_MS)
     await callAll('c', 3)
     await untilWaiting('c', PROCESSES - 1)

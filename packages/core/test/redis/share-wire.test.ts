@@ -72,7 +72,7 @@ describe('share/enter', () => {
     await finishAs()
   })
 
-  it('6: a copy that comes after the end meets the tombstone, and begins nothing', async () => {
+  it('6: a copy that comes after the end meets the tombstone, and begins nothing (I12)', async () => {
     await enterAs()
     await finishAs({ ...notKept, stamp: stamp(2, 1) })
     expect(await rig.admin.get(TOMBSTONE)).toBe('1')
@@ -102,7 +102,7 @@ describe('share/enter', () => {
     expect(await enterAs(other)).toEqual({ kind: 'kept', result: { kind: 'v', text: 'token', ageMs: 0 } })
   })
 
-  it('3: the result of the run that it waits for, kept or not, and its error', async () => {
+  it('3: the result of the run that it waits for, kept or not, and its error (I13)', async () => {
     const waits = { ...other, awaited: OWNER, ...notKept }
     await enterAs()
     expect(await enterAs(waits)).toMatchObject(underWay)
@@ -194,7 +194,7 @@ describe('share/finish', () => {
     expect(heard).toEqual(['0'])
   })
 
-  it('0: the result of an owner that lost the lock is refused, and nobody is told', async () => {
+  it('0: the result of an owner that lost the lock is refused, and nobody is told (I12)', async () => {
     await enterAs()
     await rig.admin.del(NAME)
     await enterAs(other)

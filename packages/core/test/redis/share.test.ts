@@ -61,7 +61,7 @@ describe('a shared run', () => {
     })
   }
 
-  it('gives one result to all callers of a process and of others, and runs once', async () => {
+  it('gives one result to all callers of a process and of others, and runs once (I12, I13)', async () => {
     const work = new Work<string>()
     const [mine, theirs] = [oauth(one), oauth(other)]
     const first = mine.runForResult('42', work.task)
@@ -97,7 +97,7 @@ describe('a shared run', () => {
     expect(await slow).toBe('slow')
   })
 
-  it('reaches those whose message was lost: they find the result under its flight', async () => {
+  it('reaches those whose message was lost: they find the result under its flight (I13)', async () => {
     const work = new Work<string>()
     const first = oauth(one).run('42', work.task)
     await work.untilRunning()
@@ -189,7 +189,7 @@ describe('a shared run', () => {
     expect(work.runs).toBe(2)
   })
 
-  it('that was lost is refused by Redis, also where its process has not noticed', async () => {
+  it('that was lost is refused by Redis, also where its process has not noticed (I12)', async () => {
     const work = new Work<string>()
     const share = oauth(one, { keepMs: 60_000 })
     const first = share.run('42', work.task)

@@ -11,6 +11,7 @@ import { replay } from './replay.js'
 import { semaphores } from './semaphores.js'
 import { redLockHung } from './red-lock-hung.js'
 import { telemetry } from './telemetry.js'
+import { share } from './share.js'
 import { sharedConnection } from './shared-connection.js'
 import { tokens } from './tokens.js'
 import { travellingHolds } from './travelling-holds.js'
@@ -27,6 +28,7 @@ export const SCENARIOS: readonly Scenario[] = [
   twoVersions,
   travellingHolds,
   election,
+  share,
   sharedConnection,
   vanishingKeys,
   pauses,

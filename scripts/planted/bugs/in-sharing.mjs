@@ -1,0 +1,56 @@
+// Mistakes in runs that are shared.
+const SHARE = 'packages/core/test/redis/share.test.ts'
+const KEEPING = 'packages/core/test/redis/share-keeping.test.ts'
+const WIRE = 'packages/core/test/redis/share-wire.test.ts'
+
+export const BUGS_IN_SHARING = {
+  'a result is taken from a run that lost its lock': {
+    file: 'core/src/scripts/share/finish.lua',
+    find: 'if not mine then',
+    replace: "if not mine and redis.call('exists', KEYS[5]) == 1 then",
+    test: WIRE,
+    only: 'the result of an owner that lost the lock is refused',
+  },
+  'who waits for a run does not find its result': {
+    file: 'core/src/scripts/share/enter.lua',
+    find: "local result = redis.call('get', KEYS[5]) or run == ARGV[9] and stored",
+    replace: 'local result = run == ARGV[9] and stored',
+    test: SHARE,
+    only: 'gives one result to all callers',
+  },
+  'a late copy of an enter begins a run': {
+    file: 'core/src/scripts/share/enter.lua',
+    find: 'if isLate(KEYS[2], ARGV[3]) then',
+    replace: 'if mine and isLate(KEYS[2], ARGV[3]) then',
+    test: WIRE,
+    only: 'meets the tombstone',
+  },
+  'the end of a run without a result is told to nobody': {
+    file: 'core/src/scripts/share/enter.lua',
+    find: "if not neverRan and holder ~= ARGV[9] and ARGV[10] == '1' then",
+    replace: "if not neverRan and not holder and ARGV[10] == '2' then",
+    test: SHARE,
+    only: 'leaves its outcome unknown',
+  },
+  'what was invalidated during its run is kept': {
+    file: 'core/src/scripts/share/finish.lua',
+    find: "if ARGV[8] ~= '0' and outdated ~= ARGV[1] then",
+    replace: "if ARGV[8] ~= '0' then",
+    test: WIRE,
+    only: 'keeps the result of a run under way from being kept',
+  },
+  'callers that come after an invalidate take what it invalidated': {
+    file: 'core/src/share/flight.ts',
+    find: 'protocol.awaited = isOutdated ? undefined : owner',
+    replace: 'protocol.awaited = owner',
+    test: KEEPING,
+    only: 'is not the result of a run that was invalidated',
+  },
+  'all that wait for a run that failed get its own error': {
+    file: 'core/src/share/flight.ts',
+    find: 'caller.fail(caller === runner ? error : told)',
+    replace: 'caller.fail(runner ? error : told)',
+    test: SHARE,
+    only: 'fails for its caller with the error',
+  },
+}
