@@ -11,6 +11,7 @@ import { BUGS_IN_PERMITS } from './bugs/in-permits.mjs'
 import { BUGS_IN_SCRIPTS } from './bugs/in-scripts.mjs'
 import { BUGS_IN_SHARING } from './bugs/in-sharing.mjs'
 import { BUGS_IN_TOPOLOGIES } from './bugs/in-topologies.mjs'
+import { BUGS_IN_THE_BOARD } from './bugs/in-the-board.mjs'
 import { BUGS_IN_TRAVELLING } from './bugs/in-travelling.mjs'
 import { BUGS_IN_WAITING } from './bugs/in-waiting.mjs'
 import { BUGS_IN_WHAT_IS_TOLD } from './bugs/in-what-is-told.mjs'
@@ -40,4 +41,5 @@ export const PLANTED_BUGS = {
   ...BUGS_IN_TRAVELLING,
   ...BUGS_IN_ELECTIONS,
   ...BUGS_IN_SHARING,
+  ...BUGS_IN_THE_BOARD,
 }

@@ -95,13 +95,19 @@ describe('a request to break a lock', () => {
       return true
     }
     const truthy = (_: never, { type }: BoardAction) => (type === 'view' ? true : ({ id: 7 } as never))
+    const secret = 'a secret of all boards'
+    // Whom authorize refuses to look gets no token from the board itself.
+    const { url } = await serve({ secret })
+    const { token } = (await (await fetch(`${url}token`)).json()) as { token: string }
     for (const authorize of [undefined, throws, truthy, () => Promise.resolve(false)]) {
-      const served = await serve({ authorize: authorize as BoardOptions['authorize'] })
-      const reply = await fetch(`${served.url}break?lock=a&holder=${encodeURIComponent(hold.owner)}`, {
+      const served = await serve({ secret, authorize: authorize as BoardOptions['authorize'] })
+      const query = new URLSearchParams({ lock: 'a', holder: hold.owner })
+      const reply = await fetch(`${served.url}break?${query.toString()}`, {
         method: 'POST',
-        headers: { Origin: new URL(served.url).origin },
+        headers: { Origin: new URL(served.url).origin, 'X-Holdfast-Token': token },
       })
       expect(reply.status).toBe(403)
+      expect(await reply.text()).toMatch(/read-only|You may not/)
     }
     expect(await hold.release()).toBe('released')
   })
