@@ -8,6 +8,9 @@ import { checkLocks, checkRights } from './lock-checks.js'
 import { findingsOf } from './server-checks.js'
 import { factsOf } from './server-facts.js'
 
+/** A server that refuses every lock: what else is asked of it says the same once more. */
+const REFUSES_ALL = new Set(['version', 'replica', 'persistence-fails'])
+
 /** `doctor`: what endangers locks on this server, with its remedy. Silent about what is well. */
 export async function doctor(connection: Connection, output: Output): Promise<number> {
   const { findings, unchecked } = await diagnose(connection)
@@ -32,8 +35,7 @@ export async function diagnose(connection: Connection, wallNow: () => number = D
   for (const node of nodes) {
     findings.push(...findingsOf(await factsOf(node, wallNow, unchecked)))
   }
-  // On a replica, or a server that is too old, the rest says the same once more.
-  if (findings.some(({ id }) => id === 'replica' || id === 'version')) {
+  if (findings.some(({ id }) => REFUSES_ALL.has(id))) {
     return { findings, unchecked }
   }
   const opened = await connection.locks().catch((reason: unknown) => reason as Error)

@@ -45,21 +45,27 @@ export async function factsOf(
     'CONFIG GET',
     async () => (await redis.call('CONFIG', 'GET', '*')) as string[],
   )
-  const roundTripsMs: number[] = []
-  for (let i = 0; i < ROUND_TRIPS; i += 1) {
-    const sentAt = performance.now()
-    await redis.ping()
-    roundTripsMs.push(performance.now() - sentAt)
-  }
+  const roundTripsMs = await permitted('PING', () => roundTrips(redis))
   const clockAheadMs = (await permitted('TIME', () => clockAhead(redis, wallNow))) ?? 0
   const slowCommands = await permitted('SLOWLOG', async () =>
     slowIn((await redis.call('SLOWLOG', 'GET', '128')) as SlowEntry[], wallNow() + clockAheadMs),
   )
   return {
-    ...{ address, roundTripsMs, clockAheadMs, slowCommands },
+    ...{ address, clockAheadMs, slowCommands },
+    roundTripsMs: roundTripsMs ?? [],
     info: info ?? new Map(),
     config: pairs && new Map(pairsIn(pairs)),
   }
+}
+
+async function roundTrips(redis: Redis): Promise<number[]> {
+  const times: number[] = []
+  while (times.length < ROUND_TRIPS) {
+    const sentAt = performance.now()
+    await redis.ping()
+    times.push(performance.now() - sentAt)
+  }
+  return times
 }
 
 async function clockAhead(redis: Redis, wallNow: () => number): Promise<number> {

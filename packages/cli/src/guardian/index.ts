@@ -1,5 +1,15 @@
+import { constants, setPriority } from 'node:os'
 import { GroupWatch } from './watch-group.js'
 import { jsonLines, type FromGuardian, type ToGuardian } from './messages.js'
+
+/** Of the machine's: what it does in time is all that it does. Not every user may have it. */
+function goFirst(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_HIGHEST)
+  } catch {
+    // It goes on as any other.
+  }
+}
 
 /** What asks the command line to end, at a terminal or at the end of a session, must not end the guardian before it. */
 const NOT_MEANT_FOR_IT = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGPIPE'] as const
@@ -12,6 +22,7 @@ export function guard(): void {
   for (const signal of NOT_MEANT_FOR_IT) {
     process.on(signal, () => undefined)
   }
+  goFirst()
   const { stdin, stdout } = process
   // Nobody reads any more: it goes on.
   stdout.on('error', () => undefined)

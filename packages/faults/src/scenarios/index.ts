@@ -6,6 +6,7 @@ import { failures } from './failures.js'
 import { fairLine } from './fair-line.js'
 import { queue } from './queue.js'
 import { pauses } from './pauses.js'
+import { runCommand } from './run-command.js'
 import { readersAndWriters } from './readers-and-writers.js'
 import { replay } from './replay.js'
 import { semaphores } from './semaphores.js'
@@ -44,6 +45,7 @@ export const SCENARIOS: readonly Scenario[] = [
   queue,
   telemetry,
   abandoned,
+  runCommand,
   underLoad,
   topologies,
 ]
