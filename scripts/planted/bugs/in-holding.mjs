@@ -189,9 +189,9 @@ export const BUGS_IN_HOLDING = {
   },
   'a failed command is told of before its connection counts as broken': {
     file: 'core/src/redis/ioredis/script-sending.ts',
-    find: 'this.promise.then(ignore, (reason: unknown) => this.failed?.(reason))',
-    replace: 'this.promise.catch(ignore); this.failed?.(error)',
-    torture: FULL,
+    find: 'this.rejectPromise?.(error)',
+    replace: 'this.rejectPromise?.(error); this.failed?.(error); this.failed = undefined',
+    test: 'packages/core/test/redis/ioredis-script-commands.test.ts',
   },
   'a batch that is refused fails all its items': {
     file: DISPATCH,

@@ -2,8 +2,10 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { once } from 'node:events'
 import { LockClient } from '../../src/index.js'
+import { IoredisPort } from '../../src/redis/ioredis/port.js'
 import { scriptSending } from '../../src/redis/ioredis/script-sending.js'
 import { plainSender } from '../../src/redis/ioredis/sender.js'
+import { systemRuntime } from '../../src/runtime/runtime.js'
 import { useRig } from './support/rig.js'
 
 /** What tracers of ioredis use of a command. */
@@ -99,6 +101,19 @@ describe('commands that encode themselves', () => {
       send('evalsha', '0'.repeat(40), [], []).then(resolve, resolve)
     })
     expect(failure).toMatchObject({ message: 'Connection is closed.' })
+  })
+
+  it('fail when the port has noticed that the connection broke', async () => {
+    const client = open({ retryStrategy: () => null })
+    await once(client, 'ready')
+    const port = new IoredisPort(client, false, systemRuntime)
+    const epoch = new Promise((resolve) => {
+      const failed = (): void => resolve(port.connectionEpoch)
+      port.eval('return 1', [], []).then(() => resolve('answered'), failed)
+    })
+    client.stream.destroy()
+    expect(await epoch).toBe(1)
+    await port.close()
   })
 })
 
