@@ -29,6 +29,9 @@ export const COMMANDS = {
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
   'bench:board': { smoke: 'packages/bench/board.mjs --keys 1000 --locks 200 --seconds 1 --rounds 2' },
+  'bench:trace': {
+    smoke: 'packages/bench/trace.mjs --flows 2 --ms 20 --show 4 --contestants holdfast,semaphore',
+  },
   'bench:beside': { smoke: 'packages/bench/beside.mjs --library redlock-4 --seconds 3' },
   'bench:telemetry': { smoke: 'packages/bench/telemetry.mjs --rounds 1 --ms 20 --processes 1' },
   // Skipped where there is no JDK, and says so.

@@ -13,6 +13,11 @@ export class RedisInfo {
     return (Number(info.get('used_cpu_user')) + Number(info.get('used_cpu_sys'))) * 1e6
   }
 
+  /** How often the server has read from a connection since its start: it may find several commands. */
+  async reads() {
+    return Number((await this.#fields('stats')).get('total_reads_processed'))
+  }
+
   /** Calls by command since the start of the server; what scripts call counts too. */
   async calls() {
     const stats = await this.#fields('commandstats')

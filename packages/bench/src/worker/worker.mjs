@@ -12,6 +12,7 @@ serveWorker({
   openFlows: flows.openFlows,
   closeFlows: flows.closeFlows,
   runFlows: flows.runFlows,
+  traceFlows: flows.traceFlows,
   repeatPairs: flows.repeatPairs,
   pairTimes: flows.pairTimes,
   open,
