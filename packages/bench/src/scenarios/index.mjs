@@ -4,6 +4,7 @@ import { handOff } from './hand-off.mjs'
 import { idleWaiters } from './idle-waiters.mjs'
 import { latency } from './latency.mjs'
 import { renewals } from './renewals.mjs'
+import { share } from './share.mjs'
 import { uncontended } from './uncontended.mjs'
 import { wakeUp } from './wake-up.mjs'
 
@@ -23,4 +24,14 @@ import { wakeUp } from './wake-up.mjs'
  */
 
 /** @type {Scenario[]} */
-export const SCENARIOS = [uncontended, latency, features, contended, wakeUp, idleWaiters, handOff, renewals]
+export const SCENARIOS = [
+  uncontended,
+  latency,
+  features,
+  contended,
+  wakeUp,
+  idleWaiters,
+  handOff,
+  renewals,
+  share,
+]

@@ -7,6 +7,7 @@ import * as flows from './flows.mjs'
 import * as holding from './holding.mjs'
 import * as many from './many.mjs'
 import { flowOf, open } from './opened.mjs'
+import * as share from './share.mjs'
 
 serveWorker({
   openFlows: flows.openFlows,
@@ -38,4 +39,9 @@ serveWorker({
   startCycle: many.startCycle,
   endCycle: many.endCycle,
   letAllGo: many.letAllGo,
+  openShare: share.openShare,
+  closeShare: share.closeShare,
+  callShare: share.callShare,
+  heardPush: share.heardPush,
+  barePush: share.barePush,
 })

@@ -86,6 +86,24 @@ describe('the example', () => {
   )
 
   it(
+    'refresh-token loses the family only where a process dies between the answer and the write, twice in a row',
+    async () => {
+      for (let i = 0; i < 2; i += 1) {
+        const { code, output } = await run('refresh-token')
+        expect([code, code === 0 ? '' : output]).toEqual([0, ''])
+        const [, kills, lost, revoked] =
+          /^shared: .* refreshes, (\d+) processes killed, (\d+) with .* revoked (\d+) times$/m.exec(output) ??
+          []
+        expect(Number(kills)).toBe(9)
+        expect(revoked).toBe(lost)
+        expect(output).toMatch(/^each for itself: 400 requests, .* revoked [1-9]\d* times$/m)
+        await eventually(async () => (await harness.admin.keys('*refresh-token*')).length === 0)
+      }
+    },
+    LIMIT_MS,
+  )
+
+  it(
     'cron-fleet runs each tick once, and knows of the one that was not finished',
     async () => {
       const { code, output } = await run('cron-fleet')

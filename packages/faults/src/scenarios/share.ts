@@ -15,7 +15,7 @@ export const share = defineScenario({
   name: 'share',
   summary: 'One run for all callers of a fleet, with kills at twenty places and pauses beyond the lease.',
   options: {
-    rounds: count(300, 'one key each, with a kill in two of three'),
+    rounds: count(120, 'one key each, with a kill in two of three'),
     processes: count(4, 'worker processes', { least: 3 }),
     lease: ms(1_000, 'of each run', { least: 300 }),
   },
