@@ -113,7 +113,8 @@ export class Share<T = unknown> {
 
   /**
    * Gives the result for this key: a kept one, that of a run under way, or that of `task`, which runs if nobody's does.
-   * Waits for another caller's run at most `waitMs`, by default the share's. All callers of a process get one object: treat it as read-only.
+   * Waits for another caller's run at most `waitMs`, by default the share's. All callers of a process get one object:
+   * treat it as read-only.
    *
    * At most one run in the fleet is trusted: its signal aborts before another can begin. It runs outside the contexts of its
    * caller, and goes on when that caller leaves.
