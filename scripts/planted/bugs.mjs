@@ -1,3 +1,4 @@
+import { BUGS_IN_COMMAND_LINE } from './bugs/in-command-line.mjs'
 import { BUGS_IN_ELECTIONS } from './bugs/in-elections.mjs'
 import { BUGS_IN_HOLDING } from './bugs/in-holding.mjs'
 import { BUGS_IN_INTEGRATIONS } from './bugs/in-integrations.mjs'
@@ -42,4 +43,5 @@ export const PLANTED_BUGS = {
   ...BUGS_IN_ELECTIONS,
   ...BUGS_IN_SHARING,
   ...BUGS_IN_THE_BOARD,
+  ...BUGS_IN_COMMAND_LINE,
 }

@@ -81,7 +81,7 @@ const figuresOf = (outcomes: readonly RoundOutcome[]): Figures[] =>
 const reportOf = (outcomes: readonly RoundOutcome[]): string[] => [
   `${outcomes.length} commands: each time its group was dead when another had the lock; no zombie, no guardian left`,
   ...table([
-    ['harm', 'commands', 'begun', 'ended by the guardian', 'the next had the lock after, ms, at most'],
+    ['harm', 'commands', 'begun', 'lost, or killed itself', 'the next had the lock after, ms, at most'],
     ...figuresOf(outcomes).map(({ harm, rounds, begun, ended, longestFreeMs }) => [
       HARMS[harm as HarmName].what,
       `${rounds}`,

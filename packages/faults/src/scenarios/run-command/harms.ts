@@ -85,7 +85,7 @@ export const HARMS = {
     happen: ({ command }) => killed(command.guardian),
   },
   'guardian-stopped': {
-    what: 'the guardian is stopped, and the lock taken away',
+    what: 'the guardian and Redis are stopped for longer than the lease',
     ends: true,
     happen: async (scene) => {
       const { command, redis } = scene

@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { RedisCluster, RedisSentinels, RedisServer } from '@holdfast/faults/harness'
+import { CommandLine } from './support/command-line.js'
+import { holdfast } from './support/in-process.js'
+
+const after: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of after.splice(0).reverse()) await end()
+})
+
+/** Holds a lock by `run`, sees and breaks it, and asks for what endangers it. */
+const tour = async (url: string, ...where: string[]): Promise<string[]> => {
+  const cli = CommandLine.start(url, [
+    ...where,
+    'run',
+    'order:42',
+    '--',
+    'sh',
+    '-c',
+    'echo inside; while :; do sleep 0.05; done',
+  ])
+  await cli.printed(/inside/)
+  const args = ['--url', url, ...where]
+  const listed = await holdfast([...args, 'ls', 'order:*', '--json'])
+  const { locks } = JSON.parse(listed.stdout) as { locks: { name: string; holders: { holder: string }[] }[] }
+  const [lock] = locks
+  const broken = await holdfast([...args, 'break', 'order:42', '--holder', lock!.holders[0]!.holder, '--yes'])
+  expect(await cli.ended).toBe(76)
+  expect((await holdfast([...args, 'who', 'order:42'])).code).toBe(1)
+  return [...locks.map(({ name }) => name), `${broken.code}`]
+}
+
+describe('where Redis is', () => {
+  it('a cluster, by one of its nodes', async () => {
+    const cluster = await RedisCluster.start()
+    after.push(() => cluster.stop())
+    expect(await tour(cluster.nodes[0]!.url, '--cluster')).toEqual(['order:42', '0'])
+    const { code, stdout } = await holdfast(['--url', cluster.nodes[0]!.url, '--cluster', 'doctor', '--json'])
+    const { findings } = JSON.parse(stdout) as { findings: { id: string }[] }
+    // Each primary is looked at; those of the harness keep nothing.
+    expect(code).toBe(1)
+    expect([...new Set(findings.map(({ id }) => id))]).toEqual(['persistence', 'replicas-unacknowledged'])
+    expect(findings.length).toBeGreaterThan(1)
+  })
+
+  it('the primary behind Sentinels', async () => {
+    const group = await RedisSentinels.start()
+    after.push(() => group.stop())
+    const sentinels = group.sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')
+    const where = ['--sentinel', sentinels, '--master', group.name]
+    expect(await tour('redis://127.0.0.1:1', ...where)).toEqual(['order:42', '0'])
+  })
+
+  it('with TLS: the certificates that are trusted, or any', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-tls-'))
+    after.push(() => rmSync(folder, { recursive: true }))
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-days',
+        '2',
+        '-keyout',
+        key,
+        '-out',
+        cert,
+        ...subject,
+      ],
+      { stdio: 'ignore' },
+    )
+    const server = await RedisServer.start()
+    after.push(() => server.stop())
+    await server.command(
+      'CONFIG',
+      'SET',
+      'tls-cert-file',
+      cert,
+      'tls-key-file',
+      key,
+      'tls-ca-cert-file',
+      cert,
+      'tls-auth-clients',
+      'no',
+    )
+    const port = server.port + 1
+    await server.command('CONFIG', 'SET', 'tls-port', port)
+    const url = `rediss://127.0.0.1:${port}`
+    expect(await tour(url, '--ca', cert)).toEqual(['order:42', '0'])
+    expect((await holdfast(['--url', url, '--insecure', 'ls'])).code).toBe(0)
+    const refused = await holdfast(['--url', url, '--timeout', '3s', 'ls'])
+    expect(refused.code).toBe(69)
+    expect(refused.stderr).toContain('self-signed certificate')
+  })
+
+  it('REDIS_URL, a user with a password, a database, a prefix', async () => {
+    const server = await RedisServer.start()
+    after.push(() => server.stop())
+    await server.command('ACL', 'SETUSER', 'app', 'on', '>p@ss/word', '~*', '&*', '+@all')
+    const env = { REDIS_URL: `redis://app:p%40ss%2Fword@127.0.0.1:${server.port}/3` }
+    const code = await holdfast(['--key-prefix', 'shop:', 'who', 'order:42'], { env })
+    expect(code).toMatchObject({ code: 1 })
+    const wrong = await holdfast(['who', 'order:42'], {
+      env: { REDIS_URL: env.REDIS_URL.replace('word', 'wrong') },
+    })
+    expect(wrong.code).toBe(69)
+    expect(wrong.stderr).toContain('WRONGPASS')
+    expect(wrong.stderr).not.toContain('wrong@')
+  })
+
+  it.each([
+    [['--url', 'http://127.0.0.1'], 'redis://user'],
+    [['--url', 'redis://127.0.0.1/zero'], 'number of a database'],
+    [['--cluster', '--sentinel', '127.0.0.1:1'], 'exclude each other'],
+    [['--ca', '/nowhere'], 'rediss://'],
+    [['--url', 'rediss://127.0.0.1', '--ca', '/nowhere'], 'ENOENT'],
+    [['--timeout', 'long'], 'duration'],
+  ])('%j cannot be meant: 64', async (args, says) => {
+    const { code, stderr } = await holdfast([...args, 'ls'])
+    expect({ code, stderr }).toMatchObject({ code: 64, stderr: expect.stringContaining(says) as unknown })
+  })
+})
