@@ -6,14 +6,16 @@ import {
   type DynamicModule,
   type MiddlewareConsumer,
   type NestModule,
+  type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type Provider,
 } from '@nestjs/common'
-import { APP_INTERCEPTOR } from '@nestjs/core'
+import { APP_INTERCEPTOR, DiscoveryModule, DiscoveryService } from '@nestjs/core'
 import { LockClient } from '@holdfast/core'
 import { provideLocks } from '@holdfast/core/decorators'
 import { expressLocks } from '@holdfast/core/http'
 import { ContextInterceptor } from './context-interceptor.js'
+import { beginCampaigns } from './leader.js'
 import { LocksHealthIndicator } from './locks-health-indicator.js'
 import { RunningRequests } from './running-requests.js'
 import {
@@ -30,7 +32,9 @@ import { CLIENT, EXTRAS, OPTIONS, getLocksToken } from './tokens.js'
  * Redisson-style calls outside contexts are rejected (`bareCalls: 'throw'`), because every handler has a context.
  */
 @Module({})
-export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApplicationShutdown {
+export class LocksModule
+  implements NestModule, OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
+{
   private readonly takeBack: (() => void) | undefined
   private closing: Promise<void> | undefined
   private readonly requests = new RunningRequests()
@@ -39,10 +43,11 @@ export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApp
   constructor(
     @Inject(CLIENT) private readonly locks: LockClient,
     @Inject(OPTIONS) private readonly options: LocksModuleOptions,
-    @Inject(EXTRAS) { name }: LocksModuleExtras,
+    @Inject(EXTRAS) private readonly extras: LocksModuleExtras,
+    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
   ) {
     // A named client is only for code that asks for it by name.
-    this.takeBack = name === undefined ? provideLocks(locks) : undefined
+    this.takeBack = extras.name === undefined ? provideLocks(locks) : undefined
   }
 
   /**
@@ -69,6 +74,11 @@ export class LocksModule implements NestModule, BeforeApplicationShutdown, OnApp
     consumer
       .apply(this.requests.middleware, expressLocks(this.locks))
       .forRoutes({ path: '{*path}', method: RequestMethod.ALL })
+  }
+
+  /** Begins the campaigns of methods with `@Leader`, which end with the client. Called by Nest. @throws InvalidArgumentError */
+  onApplicationBootstrap(): void {
+    beginCampaigns(this.locks, this.extras.name, this.discovery)
   }
 
   /**
@@ -102,7 +112,7 @@ function describe(
   return {
     module: LocksModule,
     global: true,
-    imports,
+    imports: [DiscoveryModule, ...imports],
     providers: [
       ...options,
       { provide: EXTRAS, useValue: extras },

@@ -115,4 +115,19 @@ describe('the example', () => {
     },
     LIMIT_MS,
   )
+
+  it(
+    'leader draws terms one after the other, through kills and a successor of choice',
+    async () => {
+      const { code, output } = await run('leader')
+      expect(output.match(/^worker-\d [·\dx>]+$/gm)).toHaveLength(3)
+      expect(output.match(/^term \d+: worker-\d from \d+ to \d+ ms, killed$/gm)).toHaveLength(2)
+      expect(output).toMatch(
+        /^\d+ terms one after the other, each with a larger token, and a follower was told of all$/m,
+      )
+      expect(code).toBe(0)
+      await eventually(async () => (await harness.admin.keys('*leader-example*')).length === 0)
+    },
+    LIMIT_MS,
+  )
 })

@@ -1,0 +1,88 @@
+/* eslint-disable @typescript-eslint/no-extraneous-class, @typescript-eslint/no-unsafe-class-instance-assignment --
+   modules of Nest are empty classes, and its options are classes by name alone */
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { Injectable, Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { InvalidArgumentError } from '@holdfast/core'
+import type { Term } from '@holdfast/core/election'
+import 'reflect-metadata'
+import { aborted } from '../../../core/test/redis/support/campaign.js'
+import { eventually } from '../../../core/test/redis/support/harness.js'
+import { usePrivateServer } from '../../../core/test/redis/support/private-server.js'
+import { Leader, LocksModule } from '../../src/index.js'
+
+@Injectable()
+class Billing {
+  readonly terms: Term[] = []
+
+  @Leader({ data: { url: 'http://worker-7:8080' } })
+  async run(term: Term): Promise<void> {
+    this.terms.push(term)
+    await aborted(term.signal)
+  }
+}
+
+@Injectable()
+class Sweeper extends Billing {
+  readonly swept: Term[] = []
+
+  @Leader({ name: 'sweeper', client: 'other' })
+  async sweep(term: Term): Promise<void> {
+    this.swept.push(term)
+    await aborted(term.signal)
+  }
+}
+
+describe('@Leader', () => {
+  const opened: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((close) => close()))
+  })
+  const redis = usePrivateServer()
+
+  const open = async <T extends object>(
+    provider: new () => T,
+    names: (string | undefined)[] = [undefined],
+  ) => {
+    @Module({
+      imports: names.map((name) =>
+        LocksModule.forRoot({ redis: redis.server.url, ...(name === undefined ? {} : { name }) }),
+      ),
+      providers: [provider],
+    })
+    class AppModule {}
+    const app = await NestFactory.createApplicationContext(AppModule, { logger: false, abortOnError: false })
+    await app.init()
+    const close = (): Promise<void> => app.close()
+    opened.push(close)
+    return { host: app.get(provider), close }
+  }
+
+  it('leads in one application at a time, and the next one leads when it is closed', async () => {
+    const first = await open(Billing)
+    await eventually(() => first.host.terms.length === 1)
+    const second = await open(Billing)
+    await eventually(
+      async () => (await redis.server.command('LLEN', 'redisson_lock_queue:{Billing.run}')) === 1,
+    )
+    expect(second.host.terms).toEqual([])
+    await first.close()
+    const [term] = first.host.terms
+    expect(term?.signal.reason).toMatchObject({ code: 'TERM_ENDED', reason: 'stopped' })
+    await eventually(() => second.host.terms.length === 1)
+    expect(BigInt(second.host.terms[0]!.token)).toBeGreaterThan(BigInt(term!.token))
+    expect(second.host.terms[0]!.name).toBe('Billing.run')
+  })
+
+  it('with a client of its own, and what a class inherits', async () => {
+    const { host } = await open(Sweeper, [undefined, 'other'])
+    await eventually(() => host.terms.length === 1 && host.swept.length === 1)
+    expect([host.terms[0]!.name, host.swept[0]!.name]).toEqual(['Sweeper.run', 'sweeper'])
+  })
+
+  it('refuses what is no option, and no method', () => {
+    expect(() => Leader({ everyMs: 1 } as never)).toThrow(InvalidArgumentError)
+    expect(() => Leader({ client: 1 } as never)).toThrow(InvalidArgumentError)
+    expect(() => Leader()({}, 'run', {})).toThrow(InvalidArgumentError)
+  })
+})
