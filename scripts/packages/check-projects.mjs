@@ -22,11 +22,16 @@ const EXPECTED = 'Ann: bought it, Bob: sold out'
 
 /** @param {Setting} setting */
 export const checkEsmProject = async (setting) => {
-  const { report, tarballs } = setting
+  const { report, tarballs, forFramework } = setting
   const project = new Project(join(setting.folder, 'esm'), { ...setting, type: 'module' })
   project.take('quickstart.mts', 'quickstart.mjs')
   project.take('both-copies.mjs')
-  const install = () => project.install([...tarballs, ...['ioredis', 'redis'].map(asInstalledHere)])
+  const install = () =>
+    project.install([
+      ...tarballs,
+      forFramework('@holdfast/cli'),
+      ...['ioredis', 'redis'].map(asInstalledHere),
+    ])
   if (!(await report.check('ESM project: npm install, with both clients', install))) return
   await report.check('ESM project: quickstart', () => prints(project, 'quickstart.mjs'))
   await report.check("ESM project: the README's quickstart", () => {

@@ -146,7 +146,10 @@ export function NowView({ store, settings, onSettings }: Props) {
         >
           Longest held
         </button>
-        <p class="count">{shown}</p>
+        <p class="count">
+          {shown}
+          {store.state?.isFull === true ? ', and more that are not shown' : ''}
+        </p>
       </div>
       <Grid
         label="Held locks"

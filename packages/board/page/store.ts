@@ -3,6 +3,8 @@ import { leaseLeftAtLook, rowIn, type Row, type WireRow } from './rows.js'
 export interface BoardState {
   readonly now: number
   readonly locks: number
+  /** There are more than the board keeps. */
+  readonly isFull: boolean
   /** Clients that report, and the calls that wait in them. */
   readonly clients: number
   readonly waiting: number

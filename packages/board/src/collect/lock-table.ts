@@ -27,6 +27,8 @@ interface Reported {
   readonly at: number
 }
 
+/** What a page can show, and this process should keep. */
+const MOST_ROWS = 50_000
 const MOST_REMOVALS_KEPT = 20_000
 const NOBODY: ReportedWaiting = { count: 0, longestSince: 0 }
 
@@ -41,9 +43,17 @@ export class LockTable {
   private removalsFrom = 0
   private change = 0
   private nextId = 0
+  private hasLeftOut = false
+
+  constructor(private readonly mostRows = MOST_ROWS) {}
 
   get size(): number {
     return this.entries.size
+  }
+
+  /** Whether there are more held locks than it keeps. */
+  get isFull(): boolean {
+    return this.hasLeftOut && this.entries.size >= this.mostRows
   }
 
   get clients(): readonly ClientReport[] {
@@ -149,6 +159,10 @@ export class LockTable {
 
   private put(name: string, seen: SeenLock, seenAt: number): void {
     const entry = this.entries.get(name)
+    if (!entry && this.entries.size >= this.mostRows) {
+      this.hasLeftOut = true
+      return
+    }
     const row = this.compose(entry?.row.id ?? (this.nextId += 1), seen, seenAt, entry?.row)
     const seenIn = (this.change += 1)
     const isSame = entry !== undefined && showSame(entry.row, row)

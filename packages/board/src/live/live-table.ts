@@ -77,6 +77,7 @@ function stateOf(collector: Collector): object {
   return {
     now,
     locks: table.size,
+    isFull: table.isFull,
     clients: clients.length,
     waiting: clients.reduce((sum, { waiting }) => sum + waiting, 0),
     ...progress,
