@@ -14,7 +14,11 @@ const OUTSIDE_FILES = [
     /^core\/src\/(diagnostics|events|decorators|lock-holder|compound\/linked-context|client\/(context-ends|outage|self-waits))/,
     'of what is told',
   ],
-  [/^(otel|bullmq|nestjs)\//, 'of an integration'],
+  [
+    /^core\/src\/(scripts\/)?(election|share|schedule|observe)\//,
+    'of elections, shared results, schedules and observers, which are not simulated',
+  ],
+  [/^(otel|bullmq|nestjs|board|cli)\//, 'of an integration'],
 ]
 
 /** The others, by name: a list of words would take along what it was not meant for. */
@@ -45,6 +49,7 @@ const OUTSIDE_NAMES = {
   'of calls that no caller makes': [
     'a lock without a token is passed to whoever wants one',
     'a non-reentrant lock re-enters',
+    'a caller that was ended by another with the same signal is ended again',
     'force-release of one holder takes the lock from any',
     'force-release of one reader takes the lock from all',
     'who has a part of the locks waits for who wants them',

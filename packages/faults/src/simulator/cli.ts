@@ -145,9 +145,9 @@ const searchAll = async (
   let code = 0
   const report = (
     what: string,
-    { histories, redundant, states, isComplete, findings, events }: Explored,
+    { histories, redundant, states, isComplete, reach, findings, events }: Explored,
   ): void => {
-    const how = isComplete ? 'all of them' : 'not all of them'
+    const how = isComplete ? 'all of them' : `about ${(100 * reach).toFixed(1)} % of them`
     console.log(
       `${what}: ${histories} histories, ${how}; ${redundant} cut off as equal to others; ${states} states`,
     )
@@ -164,8 +164,14 @@ const searchAll = async (
     const how = { chance: chanceOf(seed, lock), times: SAMPLES, isOver }
     report(`3 clients, ${lock}, at most one fault, a sample`, await sample({ lock, clients: 3 }, how))
   }
-  for (const lock of locks) {
-    report(`2 clients, ${lock}, at most one fault`, await explore({ lock, clients: 2, faults: 1 }, isOver))
+  for (const [i, lock] of locks.entries()) {
+    // Each has as much of what is left as the others.
+    const turnEndsAt = cpuMs() + (endsAt - cpuMs()) / (locks.length - i)
+    const isTurnOver = (): boolean => isOver() || cpuMs() > turnEndsAt
+    report(
+      `2 clients, ${lock}, at most one fault`,
+      await explore({ lock, clients: 2, faults: 1 }, isTurnOver),
+    )
   }
   return code
 }

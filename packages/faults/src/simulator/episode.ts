@@ -86,11 +86,11 @@ const end = async (stage: Stage): Promise<void> => {
   await world.run(() => false, world.nowMs + plan.settings.leaseMs)
   await settled(stage, stage.countPermits())
   await settled(stage, stage.close())
+  // At once: what is left to fire would have fired by the end.
+  for (const { name, timersSet } of stage.clients)
+    journal.add(name, 'end', { keys: [], channels: [], timers: timersSet })
   await world.run(() => false, world.nowMs + plan.settings.leaseMs + stage.clockBackMs + AFTERWARDS_MS)
   const { engine } = stage.network.primary
   const keys = engine.keyspace.keys().filter((key) => !EXPECTED.test(key))
   journal.add('redis', 'end', { keys, channels: engine.pubSub.heard('global'), timers: 0 })
-  for (const { process } of stage.living) {
-    journal.add(process.name, 'end', { keys: [], channels: [], timers: process.timersSet })
-  }
 }

@@ -8,6 +8,8 @@ import type { Plan, Step } from './work/plan.js'
 import { Stage } from './work/stage.js'
 import type { Choice, Delivery } from './world/world.js'
 
+/** As the lanes to it name it. */
+const SERVER = 'server'
 // Clients are connected by then, and their inboxes subscribed.
 const BEGIN_MS = 100
 const LONGEST_MS = 60_000
@@ -18,8 +20,9 @@ const EXPECTED = /^holdfast:(latch|line):/
 /** What may happen next: something arrives, or a fault. */
 interface Alternative {
   readonly name: string
-  /** Null: it concerns everybody. */
-  readonly actor: string | null
+  /** Whom it concerns. */
+  readonly actors: readonly string[]
+  readonly isFault: boolean
   run(): void
 }
 
@@ -30,8 +33,9 @@ interface Node {
   readonly tried: Alternative[]
 }
 
+/** Whether it is all the same which of them comes first. What a fault does to its process and to the server, no other process sees. */
 const areIndependent = (a: Alternative, b: Alternative): boolean =>
-  a.actor !== null && b.actor !== null && a.actor !== b.actor
+  !a.actors.some((actor) => b.actors.includes(actor))
 
 /** Decides by a path through the tree of all orders, and goes on beyond its end. */
 class Path implements Choice {
@@ -92,8 +96,19 @@ class Path implements Choice {
     this.isRedundant = false
   }
 
+  /** How much of the tree lies behind the path, if each branch of a node were as large as the others: 0 to 1. */
+  get reach(): number {
+    let [reached, share] = [0, 1]
+    for (const { alternatives, asleep, tried } of this.nodes) {
+      const branches = alternatives.filter(({ name }) => !asleep.has(name)).length
+      reached += (share * (tried.length - 1)) / branches
+      share /= branches
+    }
+    return reached
+  }
+
   private get faultsDone(): number {
-    return this.nodes.slice(0, this.depth).filter(({ tried }) => tried.at(-1)?.actor === null).length
+    return this.nodes.slice(0, this.depth).filter(({ tried }) => tried.at(-1)?.isFault).length
   }
 
   private asleepHere(): ReadonlySet<string> {
@@ -109,13 +124,16 @@ class Path implements Choice {
 }
 
 const arrivals = ({ world }: Stage, heads: readonly Delivery[]): Alternative[] =>
-  heads.map((head) => ({ name: head.lane, actor: head.actor, run: () => world.arrive(head) }))
+  heads.map((head) => ({
+    ...{ name: head.lane, actors: [head.actor], isFault: false },
+    run: () => world.arrive(head),
+  }))
 
 const faultsOn = (stage: Stage): Alternative[] =>
   stage.living.flatMap((participant) => {
     const { process, connections } = participant
     const fault = (name: string, run: () => void): Alternative => ({
-      ...{ name: `${name} ${process.name}`, actor: null },
+      ...{ name: `${name} ${process.name}`, actors: [SERVER, process.name], isFault: true },
       run: () => {
         const noted = { name, class: 'disturbance', target: process.name }
         stage.journal.add('world', 'fault', noted)
@@ -195,6 +213,8 @@ export interface Explored {
   readonly redundant: number
   readonly states: number
   readonly isComplete: boolean
+  /** How much of all orders it went through, about: 0 to 1. */
+  readonly reach: number
   readonly findings: readonly Finding[]
   /** Of the history that broke a rule. */
   readonly events: readonly HistoryEvent[]
@@ -232,12 +252,13 @@ export const explore = async ({ lock, clients, faults }: Scope, isOver: () => bo
     if (path.isRedundant) redundant += 1
     else {
       histories += 1
-      const isFaultless = path.nodes.every(({ tried }) => tried.at(-1)?.actor !== null)
+      const isFaultless = path.nodes.every(({ tried }) => tried.at(-1)?.isFault === false)
       findings.push(...findingsOf(outcome, isFaultless))
     }
     isComplete = !path.advance()
   }
-  return { histories, redundant, states: states.size, isComplete, findings, events }
+  const reach = isComplete ? 1 : path.reach
+  return { histories, redundant, states: states.size, isComplete, reach, findings, events }
 }
 
 /** Orders at random, with at most one fault each. */
@@ -287,5 +308,6 @@ export const sample = async (
     histories += 1
     findings.push(...findingsOf(outcome, dice.isFaultless))
   }
-  return { histories, redundant: 0, states: states.size, isComplete: histories === times, findings, events }
+  const reach = histories / times
+  return { histories, redundant: 0, states: states.size, isComplete: reach === 1, reach, findings, events }
 }

@@ -40,6 +40,15 @@ describe('hand-off', () => {
     expect(check(a, w, begin('b', 60), acquired('b', 70), ended('refused', 'w', 300))).toMatchObject(isClean)
   })
 
+  test('a fault explains a free lock until it has healed, where that is asked for', () => {
+    const healsInTime = { handOff: { ...handOff, healsInTime: true } }
+    const cut = [fault(40), healed(200)]
+    // 200, the time to find what was lost, and the limit.
+    expect(checkHistory([...a, w, ...cut, acquired('w', 320)], healsInTime)).toMatchObject(isClean)
+    expect(checkHistory([...a, w, ...cut, acquired('w', 321)], healsInTime).violations).toHaveLength(1)
+    expect(check(a, w, cut, acquired('w', 321)).violations).toEqual([])
+  })
+
   test('a process that stood still by itself explains no slow one', () => {
     const name = 'w stood still'
     const still = { kind: 'fault', atMs: 60, process: 'w', name, class: 'standstill', target: 'w' } as const

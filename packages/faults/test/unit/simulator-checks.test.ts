@@ -27,6 +27,22 @@ const rulesOf = (events: readonly HistoryEvent[]): string[] =>
     settings,
   ).map(({ rule }) => rule)
 
+describe('a call', () => {
+  const ended = (atMs: number): HistoryEvent[] => [
+    at(0, 'acquire-begin', { attempt: 'a', deadlineMs: 500 }),
+    at(atMs, 'refused', { attempt: 'a' }),
+  ]
+
+  test('ends when its time is over, though Redis does not answer', () => {
+    expect(rulesOf([...ended(600), ...fault('black-hole', 10, 8_000)])).toEqual([])
+    expect(rulesOf([...ended(5_000), ...fault('black-hole', 10, 8_000)])).toEqual(['I8 deadline'])
+  })
+
+  test('ends later where its process stood still', () => {
+    expect(rulesOf([...ended(5_000), ...fault('process-stands-still', 10, 4_900)])).toEqual([])
+  })
+})
+
 describe('a lease that is renewed', () => {
   const lost = at(2_900, 'lost', { owner: OWNER, reason: 'expired' })
 

@@ -10,6 +10,11 @@ export interface HandOffOptions {
   readonly limitMs: number
   /** How long a fault that is over still explains a wait: reconnects, calls whose outcome nobody has heard of. */
   readonly calmMs: number
+  /**
+   * Whether a fault explains a free lock only until it is over, and for `calmMs`: then whatever was lost in it has been
+   * found. Absent: for good, because a busy machine may be late for longer.
+   */
+  readonly healsInTime?: boolean
   /** Which locks are handed over; all of them when absent. */
   readonly locks?: (lock: string) => boolean
 }
@@ -28,14 +33,32 @@ export const checkHandOff = (
   const { limitMs, calmMs } = options
   const crowd = new Crowd(lock)
   for (const { event: released, to } of lock.openings) {
-    const limit = released.atMs + limitMs
+    const limit = options.healsInTime
+      ? healedBy(released.atMs, lock.name, faults, options)
+      : released.atMs + limitMs
     for (const mode of to) {
       const attempt = crowd.waiting(mode, released.atMs, limit)
       if (attempt === undefined || crowd.isBarred(mode, released.atMs, limit)) continue
-      const fault = faults.begunBy(lock.name, limit)
+      const fault = options.healsInTime ? undefined : faults.begunBy(lock.name, limit)
       const excuse = fault !== undefined && fault.over.atMs + calmMs >= released.atMs ? fault : undefined
       report(lock.name, { released, attempt, limitMs, excuse, findings })
     }
+  }
+}
+
+/** When the lock has its next owner at the latest. */
+const healedBy = (
+  releasedMs: number,
+  lock: string,
+  faults: FaultLog,
+  { limitMs, calmMs }: HandOffOptions,
+): number => {
+  let limit = releasedMs + limitMs
+  // A fault that strikes before the limit moves it, and then another may strike before the new one.
+  for (;;) {
+    const over = faults.begunBy(lock, limit)?.over.atMs ?? -Infinity
+    if (over + calmMs < releasedMs || over + calmMs + limitMs <= limit) return limit
+    limit = over + calmMs + limitMs
   }
 }
 

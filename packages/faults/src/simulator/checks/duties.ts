@@ -9,6 +9,8 @@ import { faultSpansIn, isCalm, type FaultSpan } from './fault-spans.js'
 /** Reconnects, and calls whose outcome nobody has heard of, are through by then. */
 const CALM_MS = 1_500
 const PROMPT_MS = 300
+/** A last command, and what undoes it. */
+const OVERTIME_MS = 1_500
 /** There and back, and again where the server did not know the script, and what was on its way before. */
 const LEGS = 20
 /** So many one-way trips fit into a lease that can be renewed: the acquire and the renewal may take four each. */
@@ -71,12 +73,36 @@ const holdsIn = (events: readonly HistoryEvent[]): Held[] => {
   return [...held.values()]
 }
 
+/** A call ends when its time is over, whatever Redis does; a process that stands still does nothing. */
+const callsEnded = (
+  events: readonly HistoryEvent[],
+  { spans, settings }: { readonly spans: readonly FaultSpan[]; readonly settings: Settings },
+): Finding[] => {
+  const still = spans.filter(({ kind }) => kind === 'process-stands-still')
+  const graceMs = OVERTIME_MS + LEGS * settings.slowestMs
+  const begun = new Map<string, { readonly fromMs: number; readonly toMs: number }>()
+  return events.flatMap((event) => {
+    if (!('attempt' in event) || kindOf(event.lock) === 'multi') return []
+    const { attempt, lock, process, atMs } = event
+    const key = `${process} ${attempt}`
+    if (event.kind === 'acquire-begin') {
+      begun.set(key, { fromMs: atMs, toMs: atMs + (event.deadlineMs ?? Infinity) + graceMs })
+      return []
+    }
+    const { fromMs = 0, toMs = Infinity } = begun.get(key) ?? {}
+    if (atMs <= toMs || process === 'observer' || !isCalm(still, { fromMs, toMs: atMs, calmMs: 0 })) return []
+    const text = `attempt ${attempt} of ${process}, begun at ${fromMs.toFixed(3)}, ended at ${atMs.toFixed(3)}`
+    return [findingOn('I8 deadline', lock, atMs, text)]
+  })
+}
+
 /** @param settings those of the world's clients */
 export const checkDuties = (events: readonly HistoryEvent[], settings: Settings): Finding[] => {
   const spans = faultSpansIn(events)
   const holds = holdsIn(events)
   const promptMs = PROMPT_MS + LEGS * settings.slowestMs
   return [
+    ...callsEnded(events, { spans, settings }),
     ...holds.flatMap((held) => leaseKept(held, { spans, settings })),
     ...holds.flatMap((held) => releasesAnswered(held, { spans, promptMs })),
     ...spans.flatMap((span) => ownersTold(span, { spans, holds, settings, promptMs })),

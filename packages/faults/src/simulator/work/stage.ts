@@ -176,6 +176,11 @@ export class Stage {
     }
   }
 
+  /** The processes that live, with the one that observes. */
+  get clients(): readonly Process[] {
+    return [...this.living, ...(this.observing ? [this.observing] : [])].map(({ process }) => process)
+  }
+
   /** Closes every client, as a service does at its end. */
   async close(): Promise<void> {
     const all = [...this.living, ...(this.observing ? [this.observing] : [])]
