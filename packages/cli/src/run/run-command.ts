@@ -254,7 +254,7 @@ class Run {
   }
 
   private deadlines(): Deadlines {
-    const killAt = machineTime() + (this.kept?.trustedForMs ?? 0)
+    const killAt = machineTime() + (this.kept?.trustedForMs ?? 0) - timeToDie(this.options.leaseMs)
     return { killAt, termAt: killAt - this.options.graceMs }
   }
 
@@ -284,6 +284,11 @@ class Run {
       this.waitEnd.abort(new EndedBySignal(signal))
     }
   }
+}
+
+/** On a busy machine a killed process is gone a while after its signal. */
+function timeToDie(leaseMs: number): number {
+  return Math.min(200, leaseMs / 15)
 }
 
 function followEvery(leaseMs: number): number {
