@@ -15,18 +15,18 @@ const SETTLE_MS = 60
 export const share = {
   id: 'share',
   title: 'One result for all',
-  full: { rounds: 15, processes: 10, callers: 100, workMs: 120 },
-  small: { rounds: 1, processes: 3, callers: 5, workMs: 20 },
+  full: { rounds: 15, warmUps: 6, processes: 10, callers: 100, workMs: 120 },
+  small: { rounds: 1, warmUps: 0, processes: 3, callers: 5, workMs: 20 },
 
-  async run(context, { rounds, processes, callers, workMs }) {
+  async run(context, { rounds, warmUps, processes, callers, workMs }) {
     const name = context.name('share')
     const ways = ['share', 'by hand'].filter((way) => context.isChosen(`share: ${way}`))
     const taken = new Map(ways.map((way) => [way, { ms: [], runs: 0, commands: 0 }]))
     const pushes = []
     await withWorkers(processes, { ...LIFE, signal: context.signal }, async (workers) => {
       await Promise.all(workers.map((worker) => worker.call('openShare', { url: context.url, name })))
-      // The first round finds everything cold, and does not count.
-      for (let round = -1; round < rounds; round += 1) {
+      // The first rounds find everything cold, and do not count.
+      for (let round = -warmUps; round < rounds; round += 1) {
         context.log(`share: ${round + 1} of ${rounds}`)
         for (const way of ways) {
           const found = await once(workers, { way, key: `${way} ${round}`, callers, workMs }, context)
