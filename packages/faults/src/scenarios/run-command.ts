@@ -79,7 +79,7 @@ const figuresOf = (outcomes: readonly RoundOutcome[]): Figures[] =>
   })
 
 const reportOf = (outcomes: readonly RoundOutcome[]): string[] => [
-  `${outcomes.length} commands: each time its group was dead when another had the lock; no zombie, no guardian left`,
+  `${outcomes.length} commands; ${outcomes.filter(({ violations }) => violations.length > 0).length} whose group lived when the next had the lock, or that left something behind`,
   ...table([
     ['harm', 'commands', 'begun', 'lost, or killed itself', 'the next had the lock after, ms, at most'],
     ...figuresOf(outcomes).map(({ harm, rounds, begun, ended, longestFreeMs }) => [
