@@ -6,6 +6,7 @@ import { interruption } from '../../scripts/interruption.mjs'
 import { provideRedis } from '../../scripts/redis/provide-redis.mjs'
 import { parseArguments, USAGE } from './src/arguments.mjs'
 import { connectToWatch, RedisGoneError } from './src/connection.mjs'
+import { continueOn } from './src/reference-node.mjs'
 import { RedisInfo } from './src/redis-info.mjs'
 import { writeDocs, writePlots } from './src/report/files.mjs'
 import { chartsOf, report } from './src/report/report.mjs'
@@ -40,6 +41,7 @@ const main = async () => {
     console.log(USAGE)
     return
   }
+  if (wanted.node !== undefined) await continueOn(wanted.node, log)
   const run =
     wanted.from === undefined ? await measured(wanted) : JSON.parse(await readFile(wanted.from, 'utf8'))
   // A smoke checks that the tables and plots can be made, too.

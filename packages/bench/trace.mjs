@@ -1,5 +1,5 @@
 // Where few flows lose their time: writes, replies and sleeps of each contestant, and what Redis's event loop does meanwhile.
-import { parseOptions, UsageError, wholeNumber } from '../../scripts/command-line.mjs'
+import { parseOptions, requireKnown, UsageError, wholeNumber } from '../../scripts/command-line.mjs'
 import { interruption } from '../../scripts/interruption.mjs'
 import { provideRedis } from '../../scripts/redis/provide-redis.mjs'
 import { table } from '../../scripts/table.mjs'
@@ -8,6 +8,7 @@ import { connectToWatch } from './src/connection.mjs'
 import { Context } from './src/context.mjs'
 import { SETTINGS } from './src/contestants/index.mjs'
 import { warmUp } from './src/measure.mjs'
+import { continueOn, MAJORS, REFERENCE } from './src/reference-node.mjs'
 import { RedisInfo } from './src/redis-info.mjs'
 import { figuresOf, HEAD, rowOf, timeline } from './src/trace/figures.mjs'
 
@@ -20,6 +21,7 @@ const USAGE = `Usage: npm run bench:trace -- [options]
   --ms N               how long each contestant is traced            (${DEFAULTS.ms})
   --show N             prints N events from the middle of each trace (${DEFAULTS.show})
   --contestants TEXTS  only those that have one of these texts, separated by commas, in their name
+  --node MAJOR         the Node that all of it runs on: ${MAJORS.join(', ')} (${REFERENCE})
   --help
 
 A write is one call of the socket, and sleeps are those of the client's event loop. Recording costs each event a
@@ -28,13 +30,15 @@ microsecond or two: the figures are for reading beside each other, and npm run b
 const parseArguments = (args) => {
   const text = { type: 'string' }
   const values = parseOptions(args, {
-    ...{ flows: text, ms: text, show: text, contestants: text },
+    ...{ flows: text, ms: text, show: text, contestants: text, node: text },
     help: { type: 'boolean', default: false },
   })
+  const { node = REFERENCE } = values
+  requireKnown('node', [node], MAJORS)
   const count = (name) =>
     values[name] === undefined ? DEFAULTS[name] : wholeNumber(name, values[name], 99_999)
   return {
-    help: values.help,
+    ...{ help: values.help, node },
     contestants: (values.contestants ?? '').toLowerCase().split(',').filter(Boolean),
     ...Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, count(name)])),
   }
@@ -86,7 +90,10 @@ const interrupted = interruption()
 try {
   const wanted = parseArguments(process.argv.slice(2))
   if (wanted.help) console.log(USAGE)
-  else await main(wanted, interrupted)
+  else {
+    await continueOn(wanted.node, (line) => console.error(line))
+    await main(wanted, interrupted)
+  }
 } catch (error) {
   if (error instanceof UsageError) console.error(`${error.message}\n\n${USAGE}`)
   else console.error(interrupted.aborted ? interrupted.reason.message : error)

@@ -1,4 +1,5 @@
 import { parseOptions, requireKnown, UsageError, wholeNumber } from '../../../scripts/command-line.mjs'
+import { MAJORS, REFERENCE } from './reference-node.mjs'
 import { SCENARIOS } from './scenarios/index.mjs'
 
 const MOST = 9_999_999
@@ -13,6 +14,8 @@ export const USAGE = `Usage: npm run bench -- [options]
                       figures for docs/performance.md
   --rounds N          measured rounds, where a scenario has rounds
   --ms N              duration of one contestant in one round, ms
+  --node MAJOR        the Node that all of it runs on: ${MAJORS.join(', ')}; fetched into the cache, nothing is installed
+                      (${REFERENCE}; with --smoke and --from this one)
   --json FILE         writes everything that was measured as JSON
   --plots FOLDER      writes the plots (SVG)
   --write-docs        writes tables and plots into docs/performance.md and docs/plots
@@ -27,7 +30,7 @@ counts are wrong, or keys were left behind. 2: the arguments are wrong.`
 /**
  * @param {string[]} args
  * @returns {{ only: string[], contestants: string[], rounds?: number, ms?: number, json?: string, plots?: string,
- *   from?: string, writeDocs: boolean, smoke: boolean, help: boolean }}
+ *   from?: string, node?: string, writeDocs: boolean, smoke: boolean, help: boolean }}
  * @throws {UsageError}
  */
 export const parseArguments = (args) => {
@@ -39,6 +42,7 @@ export const parseArguments = (args) => {
     rounds: text,
     ms: text,
     json: text,
+    node: text,
     plots: text,
     'write-docs': flag,
     from: text,
@@ -53,6 +57,8 @@ export const parseArguments = (args) => {
   const count = (name) =>
     values[name] === undefined ? {} : { [name]: wholeNumber(name, values[name], MOST) }
   const { json, plots, from, smoke, help } = values
+  const node = values.node ?? (smoke || from !== undefined ? undefined : REFERENCE)
+  if (node !== undefined) requireKnown('node', [node], MAJORS)
   const contestants = (values.contestants ?? '')
     .split(',')
     .map((each) => each.trim().toLowerCase())
@@ -62,7 +68,7 @@ export const parseArguments = (args) => {
     contestants,
     ...count('rounds'),
     ...count('ms'),
-    ...{ json, plots, from, smoke, help },
+    ...{ json, plots, from, smoke, help, node },
     writeDocs: values['write-docs'],
   }
 }

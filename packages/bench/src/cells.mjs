@@ -56,12 +56,12 @@ const chosenOf = ({ settings }, context) =>
  *
  * @template T
  * @param {import('./context.mjs').Context} context
- * @param {{ settings: object[], flows: number, scenario: string, atMostMs: number }} what
+ * @param {{ settings: object[], flows: number, scenario: string, atMostMs: number, execPath?: string }} what
  * @param {(cells: Cell[]) => Promise<T>} use
  */
-export const withCells = async (context, { scenario, flows, atMostMs, ...what }, use) => {
+export const withCells = async (context, { scenario, flows, atMostMs, execPath, ...what }, use) => {
   const chosen = chosenOf(what, context)
-  const life = { signal: context.signal, atMostMs, what: scenario }
+  const life = { signal: context.signal, atMostMs, what: scenario, execPath }
   return withWorkers(chosen.length, life, async (workers) => {
     const opened = await Promise.allSettled(
       chosen.map(({ setting, name, options }, i) => {

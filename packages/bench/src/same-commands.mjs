@@ -19,10 +19,10 @@ export const assertSameCommands = async (url, runId) => {
     const lock = locks.getLock(name)
     await (await lock.lock()).release() // loads the scripts
     const sent = []
-    const evalsha = redis.evalsha.bind(redis)
-    redis.evalsha = (...args) => {
-      sent.push(args)
-      return evalsha(...args)
+    const sendCommand = redis.sendCommand.bind(redis)
+    redis.sendCommand = (command) => {
+      if (command.name === 'evalsha') sent.push(command.args)
+      return sendCommand(command)
     }
     const hold = await lock.lock()
     const { owner } = hold

@@ -8,11 +8,14 @@ const MODULE = new URL('./worker/worker.mjs', import.meta.url)
  *
  * @template T
  * @param {number} count
- * @param {{ signal: AbortSignal, atMostMs: number, what: string }} life rejects when `use` takes longer
+ * @param {{ signal: AbortSignal, atMostMs: number, what: string, execPath?: string }} life rejects when `use` takes
+ *   longer; the program of another Node than this one
  * @param {(workers: WorkerProcess[]) => Promise<T>} use
  */
-export const withWorkers = async (count, { signal, atMostMs, what }, use) => {
-  const started = await Promise.allSettled(Array.from({ length: count }, () => WorkerProcess.start(MODULE)))
+export const withWorkers = async (count, { signal, atMostMs, what, execPath }, use) => {
+  const started = await Promise.allSettled(
+    Array.from({ length: count }, () => WorkerProcess.start(MODULE, { execPath })),
+  )
   const workers = started.flatMap(({ status, value }) => (status === 'fulfilled' ? [value] : []))
   const life = endOf(signal, atMostMs, what)
   try {

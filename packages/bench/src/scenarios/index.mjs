@@ -1,3 +1,4 @@
+import { byFlows } from './by-flows.mjs'
 import { contended } from './contended.mjs'
 import { features } from './features.mjs'
 import { handOff } from './hand-off.mjs'
@@ -26,6 +27,7 @@ import { wakeUp } from './wake-up.mjs'
 /** @type {Scenario[]} */
 export const SCENARIOS = [
   uncontended,
+  byFlows,
   latency,
   features,
   contended,

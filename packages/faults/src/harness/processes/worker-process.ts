@@ -10,6 +10,8 @@ import type { Call, WorkerMessage } from './worker-protocol.js'
 export interface WorkerOptions {
   /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>
+  /** The program of another Node than this process runs on. */
+  readonly execPath?: string | undefined
   /** What the worker finds in `process.argv` from the third entry on. */
   readonly args?: readonly string[]
 }
@@ -38,12 +40,16 @@ export class WorkerProcess {
   }
 
   /** @param module file URL or path of an ES module; resolves when it has called `serveWorker` */
-  static start(module: string | URL, { env, args = [] }: WorkerOptions = {}): Promise<WorkerProcess> {
+  static start(
+    module: string | URL,
+    { env, args = [], execPath = process.execPath }: WorkerOptions = {},
+  ): Promise<WorkerProcess> {
     const file = String(module).startsWith('file:') ? new URL(module) : String(module)
     const child = fork(file, args, {
       env: { ...process.env, ...env },
       // Flags of the test runner are not meant for the worker.
       execArgv: [],
+      execPath,
       serialization: 'json',
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
