@@ -18,7 +18,7 @@ export const COMMANDS = {
   },
   // Its scenarios: below.
   faults: { step: 'scripts/faults.mjs torture --minutes 1' },
-  simulate: { step: 'scripts/simulate.mjs --minutes 3' },
+  simulate: { step: 'scripts/simulate.mjs --minutes 5' },
   'test:runtimes': { step: 'scripts/runtimes.mjs --smoke --only node-24' },
   'test:servers': { step: 'scripts/servers.mjs --smoke --newest' },
   'test:engine': { step: 'scripts/engine.mjs --operations 20000' },
