@@ -28,8 +28,8 @@ export interface DispatchParts {
 
 /**
  * Sends commands. Transitions of one event-loop turn are sent as one script: they share the cost of protocol,
- * dispatch and reply. A single one is sent alone, in the same turn. Under load, half of the commands are sent early:
- * Redis executes them while the other half is being created.
+ * dispatch and reply. A single one is sent alone, in the same turn. Under load, a quarter of the commands is sent early:
+ * Redis executes them while the next are being created.
  */
 export class ScriptDispatch {
   private gathered: ScriptCommand[] = []

@@ -14,31 +14,33 @@ const leavesWith = (most: number): number | undefined =>
 
 describe('commands leave before the turn ends', () => {
   it.each([
-    [8, 4],
-    [33, 17],
-    [100, 50],
-  ])('when they are half of %i callers that were resumed, and the rest at its end', (callers, half) => {
+    [16, 4],
+    [33, 9],
+    [100, 25],
+  ])('when they are a quarter of %i callers that were resumed, until few are left', (callers, quarter) => {
     underWay.sent(callers)
     underWay.settled(callers)
-    expect(leavesWith(callers)).toBe(half)
-    underWay.sent(half)
+    for (let left = callers; left > quarter; left -= quarter) {
+      expect(leavesWith(callers)).toBe(quarter)
+      underWay.sent(quarter)
+    }
     expect(leavesWith(callers)).toBeUndefined()
   })
 
-  it('when they are as many as what is under way and what is still to be asked', () => {
+  it('when they are a quarter of what is under way and what is still to be asked', () => {
     underWay.sent(100)
     underWay.settled(60)
-    expect(leavesWith(60)).toBe(50)
+    expect(leavesWith(60)).toBe(25)
   })
 
   it('one by one where there are few, but for the last', () => {
-    underWay.sent(7)
-    underWay.settled(7)
-    for (let i = 0; i < 6; i += 1) {
-      expect(leavesWith(7)).toBe(1)
+    underWay.sent(13)
+    underWay.settled(13)
+    for (let i = 0; i < 12; i += 1) {
+      expect(leavesWith(13)).toBe(1)
       underWay.sent(1)
     }
-    expect(leavesWith(7)).toBeUndefined()
+    expect(leavesWith(13)).toBeUndefined()
   })
 })
 
