@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { permitsChannel, permitTimeouts } from '../../src/keys.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { cancel } from '../../src/scripts/counter.js'
+import { release as endTerm } from '../../src/election/scripts.js'
 import { acquire as acquireFair, fairLine, release as releaseFair } from '../../src/scripts/fair-lock.js'
 import { acquireFencedCall } from '../../src/scripts/fenced-lock.js'
 import { acquireExpirable, cancelExpirable } from '../../src/scripts/permit-semaphore.js'
@@ -92,6 +93,23 @@ const kinds: Record<string, LockKind> = {
     acquire: (stamp) => acquireFair(runner, { ...lock, line, stamp, alive, arrival: '0' }),
     giveBack: (stamp, holds) => releaseFair(runner, { ...lock, line, stamp, holds, passedTo: [] }),
   },
+  election: {
+    scripts: ['fair-lock/acquire', 'election/release', 'lock/shorten'],
+    shorten: shortenPlain,
+    acquire: (stamp) => acquireFair(runner, { ...lock, line, stamp, alive, arrival: '0' }),
+    giveBack: (stamp, holds) =>
+      holds > 0
+        ? releaseFair(runner, { ...lock, line, stamp, holds, passedTo: [] })
+        : endTerm(runner, {
+            ...lock,
+            lockName: NAME,
+            key: NAME,
+            stamp,
+            successor: '',
+            patienceMs: 300_000,
+            isNoted: false,
+          }),
+  },
   'read lock': {
     scripts: ['read-lock/acquire', 'read-lock/release', 'read-lock/shorten'],
     shorten: (...given) => shortenRead(runner, toShorten(...given)),
@@ -106,8 +124,8 @@ const kinds: Record<string, LockKind> = {
   },
 }
 
-/** Not the scripts of a kind of lock: `travel-replay.test.ts` has their late copies. */
-const OF_TRAVEL = ['travel/adopt', 'travel/hand-over']
+/** Not the scripts of a kind of lock: `travel-replay.test.ts` and `share-wire.test.ts` have their late copies. */
+const OF_ENTRIES = ['share/enter', 'share/finish', 'travel/adopt', 'travel/hand-over']
 
 /** Of those the operations of a client stand for the tombstone. */
 const counters: Record<string, Kind> = {
@@ -235,7 +253,7 @@ describe('the tombstone', () => {
     const cancelling = names.filter((name) => name.endsWith('/cancel'))
     const tested = (table: Record<string, Kind>): Set<string> =>
       new Set(Object.values(table).flatMap(({ scripts }) => scripts))
-    expect([...tested(kinds), ...OF_TRAVEL].sort()).toEqual(guarded.sort())
+    expect([...tested(kinds), ...OF_ENTRIES].sort()).toEqual(guarded.sort())
     expect([...tested(counters)].filter((name) => name.endsWith('/cancel')).sort()).toEqual(cancelling.sort())
   })
 })
