@@ -77,13 +77,14 @@ describe('transitions of one turn', () => {
       }),
     )
 
-  it('go on in halves as long as their callers do: while one is in Redis the other is made', async () => {
+  it('go on in quarters as long as their callers do: while some are in Redis the next are made', async () => {
     const { locks, admin } = await warmedUp()
     const rounds = 20
     await loops(locks, USUAL_ITEMS, rounds)
     const scripts = await scriptsSince(admin)
-    expect(scripts).toBeGreaterThan(3 * rounds)
-    expect(scripts).toBeLessThanOrEqual(4 * rounds)
+    // Four for the acquires of all, and four for the releases; what a turn leaves over goes by itself.
+    expect(scripts).toBeGreaterThan(6 * rounds)
+    expect(scripts).toBeLessThanOrEqual(10 * rounds)
   })
 
   it('go on one by one where there are few: none waits for another', async () => {
