@@ -24,8 +24,9 @@ export function askServer(
             warnOfEviction(String(info))
             runner.unfit = tooOldIn(String(info))
           }
+          resolve()
         }
-        void answer.then(report, () => undefined).then(resolve)
+        answer.then(report, () => resolve())
       }
     }
     const stopListening = port.onStateChange(ask)

@@ -93,7 +93,7 @@ export interface RedisPort extends ScriptTransport {
    */
   acknowledgedAt?(key: string, place?: string): AcknowledgedConnection | null
   /** One section of INFO. Undefined without a connection: unlike reading `state`, it never opens one. */
-  info(section: string): Promise<unknown> | undefined
+  info(section: string): Answer<unknown> | undefined
 
   /** One per node that has keys of its own. */
   scans(): readonly KeyScan[]

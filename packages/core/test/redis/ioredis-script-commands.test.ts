@@ -96,9 +96,9 @@ describe('commands that encode themselves', () => {
     await once(client, 'ready')
     client.disconnect()
     await once(client, 'end')
-    const send = scriptSending(client, plainSender(client))
+    const sending = scriptSending(client, plainSender(client))
     const failure = await new Promise((resolve) => {
-      send('evalsha', '0'.repeat(40), [], []).then(resolve, resolve)
+      sending.script('evalsha', '0'.repeat(40), [], []).then(resolve, resolve)
     })
     expect(failure).toMatchObject({ message: 'Connection is closed.' })
   })

@@ -21,7 +21,7 @@ export class IoredisClusterPort implements RedisPort {
   readonly messages: ClusterMessages
   readonly onStateChange: RedisPort['onStateChange']
   readonly onPrimary: RedisPort['onPrimary']
-  private readonly send: ScriptSending
+  private readonly sending: ScriptSending
   private readonly view: IoredisClusterView
   private readonly observer: ClusterObserver
   private readonly acknowledged = new IoredisAcknowledged(() => this.observer.lookAround())
@@ -33,7 +33,7 @@ export class IoredisClusterPort implements RedisPort {
     options: PortOptions,
   ) {
     this.keyPrefix = cluster.options.keyPrefix ?? ''
-    this.send = scriptSending(cluster, plainSender(cluster))
+    this.sending = scriptSending(cluster, plainSender(cluster))
     this.view = new IoredisClusterView(cluster)
     this.observer = new ClusterObserver({
       cluster: this.view,
@@ -85,11 +85,11 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Answer<unknown> {
-    return this.send('evalsha', sha1, keys, args)
+    return this.sending.script('evalsha', sha1, keys, args)
   }
 
   eval(lua: string, keys: readonly string[], args: readonly string[]): Answer<unknown> {
-    return this.send('eval', lua, keys, args)
+    return this.sending.script('eval', lua, keys, args)
   }
 
   unanswered(): void {
@@ -97,8 +97,9 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   /** Of one of the primaries. */
-  info(section: string): Promise<unknown> | undefined {
-    return this.cluster.status === 'ready' ? this.cluster.nodes('master')[0]?.info(section) : undefined
+  info(section: string): Answer<unknown> | undefined {
+    const node = this.cluster.status === 'ready' ? this.cluster.nodes('master')[0] : undefined
+    return node && this.sending.info(section, node)
   }
 
   /** Of every primary. */

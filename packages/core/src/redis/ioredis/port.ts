@@ -20,7 +20,7 @@ export class IoredisPort implements RedisPort {
   readonly keyPrefix: string
   readonly messages: Subscriptions
   private readonly sender: Sender
-  private readonly send: ScriptSending
+  private readonly sending: ScriptSending
   private readonly acknowledged = new IoredisAcknowledged()
   private readonly listeners = new Listeners()
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
@@ -37,7 +37,7 @@ export class IoredisPort implements RedisPort {
   ) {
     this.keyPrefix = client.options.keyPrefix ?? ''
     this.sender = plainSender(client)
-    this.send = scriptSending(client, this.sender)
+    this.sending = scriptSending(client, this.sender)
     this.messages = new Subscriptions(runtime, (events) => new IoredisMessages(client, events))
     this.troubles = new ConnectionTrouble(client, 'ioredis', this.onChange)
     client.on('connect', this.onConnect)
@@ -91,11 +91,11 @@ export class IoredisPort implements RedisPort {
   }
 
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Answer<unknown> {
-    return this.send('evalsha', sha1, keys, args)
+    return this.sending.script('evalsha', sha1, keys, args)
   }
 
   eval(lua: string, keys: readonly string[], args: readonly string[]): Answer<unknown> {
-    return this.send('eval', lua, keys, args)
+    return this.sending.script('eval', lua, keys, args)
   }
 
   inOneWrite(send: () => void): void {
@@ -108,8 +108,8 @@ export class IoredisPort implements RedisPort {
     }
   }
 
-  info(section: string): Promise<unknown> | undefined {
-    return this.client.status === 'ready' ? this.sender.info(section) : undefined
+  info(section: string): Answer<unknown> | undefined {
+    return this.client.status === 'ready' ? this.sending.info(section) : undefined
   }
 
   scans(): readonly KeyScan[] {

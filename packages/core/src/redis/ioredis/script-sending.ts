@@ -14,18 +14,30 @@ interface CommandClient extends IoredisScripting {
   sendCommand(command: never): unknown
 }
 
+/** One node of a cluster. */
+interface InformedClient {
+  info(section: string): unknown
+  sendCommand(command: never): unknown
+}
+
+const NONE: readonly string[] = []
+
 interface TimeLimits {
   readonly commandTimeout?: unknown
   readonly redisOptions?: { readonly commandTimeout?: unknown }
 }
 
-/** Runs a script. Its answer takes one consumer, attached at once and called in the same turn as the reply. */
-export type ScriptSending = (
-  name: 'evalsha' | 'eval',
-  script: string,
-  keys: readonly string[],
-  args: readonly string[],
-) => Answer<unknown>
+/** Sends commands whose answer takes one consumer, attached at once and called in the same turn as the reply. */
+export interface ScriptSending {
+  script(
+    name: 'evalsha' | 'eval',
+    script: string,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Answer<unknown>
+  /** Here, so that its answer comes before those of scripts that are sent after it. */
+  info(section: string, node?: InformedClient): Answer<unknown>
+}
 
 /**
  * Sends scripts as commands that encode themselves: ioredis's own cost each call several closures, copies of the
@@ -39,13 +51,24 @@ export function scriptSending(client: CommandClient, sender: Sender): ScriptSend
   const isTimed = commandTimeout !== undefined || redisOptions?.commandTimeout !== undefined
   const model = isTimed || Object.hasOwn(client, 'evalsha') ? null : modelCommand(client)
   if (!model) {
-    return (name, script, keys, args) => sender[name](script, keys.length, ...keys, ...args)
+    return {
+      script: (name, script, keys, args) => sender[name](script, keys.length, ...keys, ...args),
+      info: (section, node) => (node ?? sender).info(section) as Promise<unknown>,
+    }
   }
   const Command = leanCommandLike(model)
-  return (name, script, keys, args) => {
-    const command = new Command(name, script, keys, args)
-    client.sendCommand(command as never)
-    return command
+  return {
+    script(name, script, keys, args) {
+      const command = new Command(name, script, keys, args)
+      client.sendCommand(command as never)
+      return command
+    },
+    info(section, node) {
+      const command = new Command('info', null, NONE, [section])
+      const to = node ?? client
+      to.sendCommand(command as never)
+      return command
+    },
   }
 }
 
@@ -78,7 +101,10 @@ function withPart(text: string, part: string): string {
 /** Everything before the keys, of scripts sent by their digest: they have few forms. */
 const HEADS = new Map<string, string>()
 
-function headOf(name: string, script: string, keyCount: number, argCount: number): string {
+function headOf(name: string, script: string | null, keyCount: number, argCount: number): string {
+  if (script === null) {
+    return withPart(`*${1 + argCount}`, name)
+  }
   const form = `${script}${keyCount}:${argCount}`
   const known = HEADS.get(form)
   if (known !== undefined) {
@@ -107,8 +133,9 @@ abstract class LeanCommand implements Answer<unknown> {
   private rejectPromise: ((error: unknown) => void) | undefined = undefined
 
   constructor(
-    readonly name: 'evalsha' | 'eval',
-    private readonly script: string,
+    readonly name: 'evalsha' | 'eval' | 'info',
+    /** Its text or digest; null: it runs none. */
+    private readonly script: string | null,
     private readonly scriptKeys: readonly string[],
     private readonly scriptArgs: readonly string[],
   ) {}
@@ -124,7 +151,8 @@ abstract class LeanCommand implements Answer<unknown> {
   /** For errors, tracing and the slot of a cluster. */
   get args(): string[] {
     const { script, scriptKeys, scriptArgs } = this
-    return (this.whole ??= [script, `${scriptKeys.length}`, ...scriptKeys, ...scriptArgs])
+    const lead = script === null ? NONE : [script, `${scriptKeys.length}`]
+    return (this.whole ??= [...lead, ...scriptKeys, ...scriptArgs])
   }
 
   /** What `sendCommand` returns: tracers wait for it. */
@@ -191,7 +219,9 @@ abstract class LeanCommand implements Answer<unknown> {
 }
 
 /** Lean commands that have the rest of the model's methods. */
-function leanCommandLike(model: IoredisCommand): new (...sending: Parameters<ScriptSending>) => LeanCommand {
+function leanCommandLike(
+  model: IoredisCommand,
+): new (...sending: ConstructorParameters<typeof LeanCommand>) => LeanCommand {
   const base = Object.getPrototypeOf(model) as object
   class ScriptCommand extends LeanCommand {
     readonly replyEncoding = model.replyEncoding
