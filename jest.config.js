@@ -159,6 +159,11 @@ const OF_IOREDIS = [
   'iovalkey',
 ]
 const OF_NODE_REDIS = ['node-redis']
+// Of packages whose peer is ioredis itself, of its name, and of processes that load it.
+const NOT_OF_A_FORK = [
+  '/packages/(testing|faults|bullmq|otel|redlock|redis-semaphore)/',
+  ...['readme', 'iovalkey', 'connecting'],
+]
 
 const ENGINE = '<rootDir>/packages/core/test/redis/support/engine'
 const inEngine = { '^ioredis$': `${ENGINE}/ioredis.ts`, '^@holdfast/faults/harness$': `${ENGINE}/harness.ts` }
@@ -191,7 +196,10 @@ const everyClient = process.env.HOLDFAST_TEST_EVERY_CLIENT !== undefined
 
 const inCore = (name) => (name.startsWith('/') ? name : `/core/test/redis/[^/]*${name}`)
 
-/** `carrier`: the package that carries what Holdfast sends, under its own name or that of its older major. */
+/** What a test imports, by the package that stands for it: an older major, or a fork. */
+const IN_PLACE_OF = { ioredis5: 'ioredis', iovalkey: 'ioredis', redis5: 'redis' }
+
+/** `carrier`: the package that carries what Holdfast sends. */
 const onRedis = (displayName, { carrier, only = '', without }) => ({
   ...common,
   displayName,
@@ -202,7 +210,7 @@ const onRedis = (displayName, { carrier, only = '', without }) => ({
     ...without.map(inCore),
     ...(only ? [`/redis/(?!${only})`] : []),
   ],
-  moduleNameMapper: { ...sources, [`^${carrier.replace('5', '')}$`]: carrier },
+  moduleNameMapper: { ...sources, [`^${IN_PLACE_OF[carrier] ?? carrier}$`]: carrier },
   globals: { everyLockKind: everyClient || ['ioredis6', 'fleets'].includes(displayName), carrier },
 })
 
@@ -231,6 +239,10 @@ export default {
       carrier: 'ioredis5',
       without: [...OF_NODE_REDIS, ...(everyClient ? [] : [...CARRIED_BY_ANY, ...SAME_IN_IOREDIS_5])],
     }),
+    // A fork of ioredis 5, whose own test shows with the others that it is taken.
+    ...(everyClient
+      ? [onRedis('iovalkey', { carrier: 'iovalkey', without: [...OF_NODE_REDIS, ...NOT_OF_A_FORK] })]
+      : []),
     onNodeRedis('noderedis6', 'redis', LEFT_TO_CLIENTS),
     onNodeRedis('noderedis5', 'redis5', ['conformance\\.']),
     {

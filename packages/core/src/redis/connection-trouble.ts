@@ -50,7 +50,11 @@ export class ConnectionTrouble {
   }
 
   private readonly note = (error: unknown): void => {
-    this.error = isNativeError(error) ? error : undefined
+    // iovalkey tries IPv4 and IPv6 in turns: there a host that has addresses of one of them only is not unknown.
+    const isOfOtherFamily = isUnknownHost(error) && this.error !== undefined && 'address' in this.error
+    if (!isOfOtherFamily) {
+      this.error = isNativeError(error) ? error : undefined
+    }
     this.onTrouble()
   }
 
@@ -104,7 +108,7 @@ const CERTIFICATE =
  */
 export function lastsForGood(trouble: OfSeveral): boolean {
   const { code, message } = trouble as OfSeveral & { readonly code?: unknown }
-  if (code === 'ENOTFOUND') {
+  if (isUnknownHost(trouble)) {
     return true
   }
   if (PASSING_TLS.test(message)) {
@@ -118,6 +122,6 @@ export function lastsForGood(trouble: OfSeveral): boolean {
   return lastNodeError !== undefined && !isUnknownHost(lastNodeError) && lastsForGood(lastNodeError)
 }
 
-function isUnknownHost(error: Error & { readonly code?: unknown }): boolean {
-  return error.code === 'ENOTFOUND'
+function isUnknownHost(error: unknown): boolean {
+  return (error as { readonly code?: unknown } | null)?.code === 'ENOTFOUND'
 }

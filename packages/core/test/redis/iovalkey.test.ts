@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { LockClient, fencedSet, type IoredisClient } from '../../src/index.js'
 import { soon, useRig } from './support/rig.js'
 
-// A fork of ioredis, used through the port of ioredis. Its whole contract was run by hand: docs/clients.md.
+// A fork of ioredis, used through the port of ioredis. Its contract is the project iovalkey of `npm run test:clients`.
 
 interface Iovalkey {
   readonly Redis: new (url: string) => IoredisClient

@@ -5,7 +5,7 @@ const require = createRequire(import.meta.url)
 /** What carries the LockClient of a worker: the client that the Jest project of its test is for. */
 export async function openCarrier(url) {
   const name = process.env.HOLDFAST_TEST_CARRIER
-  if (name.startsWith('ioredis')) {
+  if (name.startsWith('io')) {
     const { Redis } = require(name)
     const client = new Redis(url)
     return { client, end: () => client.disconnect() }

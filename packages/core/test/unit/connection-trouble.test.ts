@@ -1,0 +1,32 @@
+import { describe, expect, it } from '@jest/globals'
+import { EventEmitter } from 'node:events'
+import { ConnectionTrouble, lastsForGood } from '../../src/redis/connection-trouble.js'
+
+const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), {
+  code: 'ECONNREFUSED',
+  address: '127.0.0.1',
+})
+const unknownHost = Object.assign(new Error('getaddrinfo ENOTFOUND redis'), { code: 'ENOTFOUND' })
+
+/** The trouble of a client that has these errors, one after the other. */
+function after(...errors: Error[]): Error | undefined {
+  const client = new EventEmitter()
+  // Without it, the errors would be printed as ioredis prints them.
+  client.on('error', () => undefined)
+  const trouble = new ConnectionTrouble(client, 'ioredis')
+  errors.forEach((error) => client.emit('error', error))
+  trouble.close()
+  return trouble.latest
+}
+
+describe('the trouble of a connection', () => {
+  it('is that of a host that nobody knows: another attempt would fail alike', () => {
+    expect(lastsForGood(after(unknownHost)!)).toBe(true)
+  })
+
+  it('is that of an address, where iovalkey then finds none of the other family: another attempt may succeed', () => {
+    expect(after(refused, unknownHost)).toBe(refused)
+    expect(lastsForGood(after(refused, unknownHost)!)).toBe(false)
+    expect(after(unknownHost, refused)).toBe(refused)
+  })
+})
