@@ -223,14 +223,14 @@ function leanCommandLike(
   model: IoredisCommand,
 ): new (...sending: ConstructorParameters<typeof LeanCommand>) => LeanCommand {
   const base = Object.getPrototypeOf(model) as object
-  class ScriptCommand extends LeanCommand {
+  class SentScript extends LeanCommand {
     readonly replyEncoding = model.replyEncoding
     declare transformReply: (reply: unknown) => unknown
   }
   for (const [name, method] of Object.entries(Object.getOwnPropertyDescriptors(base))) {
     if (!(name in LeanCommand.prototype)) {
-      Object.defineProperty(ScriptCommand.prototype, name, method)
+      Object.defineProperty(SentScript.prototype, name, method)
     }
   }
-  return ScriptCommand
+  return SentScript
 }
