@@ -83,9 +83,16 @@ describe('lead', () => {
 
   it('pauses after terms that their callback has ended at once, from a second to a lease', async () => {
     const clock = new ManualClock()
-    const locks = await harness.client({ clock })
+    const delays: number[] = []
+    const setTimer: typeof clock.setTimer = (delayMs, fire) => {
+      delays.push(delayMs)
+      return clock.setTimer(delayMs, fire)
+    }
+    const { now, wallNow } = clock
+    // Every pause is the longest that it may be, so an advance by that much ends one pause and not the next.
+    const locks = await harness.client({ clock: { now, wallNow, setTimer }, random: () => 1 })
     const errors: string[] = []
-    const election = elect(locks, { leaseMs: 3_000, onError: (error) => errors.push(String(error)) })
+    const election = elect(locks, { leaseMs: 3_600, onError: (error) => errors.push(String(error)) })
     const begun = [signalled(), signalled(), signalled(), signalled()]
     let terms = 0
     const over = election.lead(() => {
@@ -93,10 +100,10 @@ describe('lead', () => {
       begun[terms - 1]?.resolve()
       throw new Error(`term ${terms}`)
     })
-    const isFree = (): Promise<void> => eventually(async () => !(await one.getFairLock(name).isLocked()))
-    for (const [i, pauseMs] of [1_000, 2_000, 3_000].entries()) {
+    for (const [i, pauseMs] of [1_000, 2_000, 3_600].entries()) {
       await begun[i]?.promise
-      await isFree()
+      await eventually(() => delays.includes(pauseMs))
+      expect(await one.getFairLock(name).isLocked()).toBe(false)
       expect(await elect(one).candidates()).toEqual([])
       expect(terms).toBe(i + 1)
       await clock.advance(pauseMs)

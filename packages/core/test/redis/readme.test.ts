@@ -125,7 +125,8 @@ const PAGES: Record<string, Page> = {
     prints: /^$/,
   },
   'docs/election.md': {
-    given: 'const bill = async () => undefined\n',
+    // A callback that returned at once would lead again, a second later.
+    given: 'const bill = ({ signal }) => new Promise((done) => signal.addEventListener("abort", done))\n',
     prints:
       /^(nobody leads\n)?(leads with token \d+\n(nobody leads\n)?\S+ leads, ask http:\/\/worker-7:8080\n|\S+ leads, ask http:\/\/worker-7:8080\nleads with token \d+\n)$/,
   },
