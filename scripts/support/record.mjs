@@ -6,6 +6,8 @@ import { PAGES, withTables } from './tables.mjs'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const FILE = 'docs/support.json'
+/** Of the tests that failed, so that a page stays legible. */
+const MOST_NAMES = 3
 
 /**
  * @typedef {object} Cell what came of one run
@@ -68,6 +70,8 @@ export const cellOf = ({ passed, failed, failures, again = [] }, extent, counted
     const second = again.length > 0 ? `; ${again.join(', ')} in a second run, alone` : ''
     return { state: 'passed', said: extent + tests + second }
   }
-  const names = failures.map((each) => each.split('\n')[0]).join('; ')
-  return { state: 'failed', said: `${extent}, ${failed} of ${passed + failed} failed: ${names}` }
+  const others = failures.length - MOST_NAMES
+  const names = failures.slice(0, MOST_NAMES).map((each) => each.split('\n')[0])
+  if (others > 0) names.push(`and ${others} more`)
+  return { state: 'failed', said: `${extent}, ${failed} of ${passed + failed} failed: ${names.join('; ')}` }
 }

@@ -53,4 +53,11 @@ export const BUGS_IN_SHARING = {
     test: SHARE,
     only: 'fails for its caller with the error',
   },
+  'a lease of which 0 ms are left has no end': {
+    file: 'core/src/share/flight.ts',
+    find: 'leaseLeftMs >= 0 ?',
+    replace: 'leaseLeftMs > 0 ?',
+    test: 'packages/testing/test/unit/test-redis.test.ts',
+    only: 'of which Redis has said that 0 ms are left',
+  },
 }

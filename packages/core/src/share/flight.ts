@@ -246,7 +246,8 @@ export class Flight<T> implements Awaited<T> {
     for (const caller of [...this.callers].filter((each) => each.isOverdue)) {
       this.refuse(caller)
     }
-    return { kind: 'refused', retryAfterMs: leaseLeftMs > 0 ? leaseLeftMs : Number.POSITIVE_INFINITY }
+    // 0 in its last millisecond; below, it has no end.
+    return { kind: 'refused', retryAfterMs: leaseLeftMs >= 0 ? leaseLeftMs : Number.POSITIVE_INFINITY }
   }
 
   /** Runs the function of the first caller under the lock. */

@@ -102,6 +102,10 @@ describe('a table of what runs on what', () => {
   })
 
   it('says that a run without a test has failed', () => {
+    const failures = ['a', 'b', 'c', 'd', 'e']
+    expect(cellOf({ passed: 0, failed: 5, failures }, 'smoke').said).toBe(
+      'smoke, 5 of 5 failed: a; b; c; and 2 more',
+    )
     expect(cellOf({ passed: 0, failed: 0, failures: [] }, 'smoke')).toMatchObject({ state: 'failed' })
   })
 })

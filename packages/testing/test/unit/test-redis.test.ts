@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { fencedSet, LockClient, LockLostError, LockTimeoutError, RedisUnavailableError } from '@holdfast/core'
+import { getShare } from '@holdfast/core/share'
 import { luaSources } from '../../../core/src/redis/lua-sources.js'
 import type { RedisPort } from '../../../core/src/redis/redis-port.js'
 import type { Port } from '../../src/client/port.js'
@@ -69,6 +70,20 @@ describe('a LockClient on a TestRedis', () => {
       expect(most).toBe(1)
     },
   )
+
+  it('lets a share run right after a lease of which Redis has said that 0 ms are left', async () => {
+    const locks = client({ resyncInterval: 3_600_000 })
+    const key = 'share:report:42'
+    // Of a process that has died.
+    await redis.command('HSET', key, 'dead:1', 1)
+    await redis.command('PEXPIRE', key, 1_000)
+    const run = getShare(locks, 'report').run('42', () => 'made')
+    await redis.settle()
+    await redis.advance(1_000)
+    expect(await redis.command('PTTL', key)).toBe(0)
+    await redis.advance(1)
+    expect(await run).toBe('made')
+  })
 
   it('counts permits and latches, and gives out growing tokens', async () => {
     const one = client()

@@ -11,6 +11,8 @@ interface IoredisCommand {
 
 interface CommandClient extends IoredisScripting {
   readonly options?: object
+  /** Wrappers without it are accepted: nothing is asked then. */
+  readonly info?: unknown
   sendCommand(command: never): unknown
 }
 
@@ -36,7 +38,7 @@ export interface ScriptSending {
     args: readonly string[],
   ): Answer<unknown>
   /** Here, so that its answer comes before those of scripts that are sent after it. */
-  info(section: string, node?: InformedClient): Answer<unknown>
+  info(section: string, node?: InformedClient): Answer<unknown> | undefined
 }
 
 /**
@@ -64,8 +66,11 @@ export function scriptSending(client: CommandClient, sender: Sender): ScriptSend
       return command
     },
     info(section, node) {
-      const command = new Command('info', null, NONE, [section])
       const to = node ?? client
+      if (!to.info) {
+        return undefined
+      }
+      const command = new Command('info', null, NONE, [section])
       to.sendCommand(command as never)
       return command
     },
