@@ -10,7 +10,7 @@ const { cellOf } = (await import(script('support/record.mjs'))) as {
   cellOf: (
     outcome: { passed: number; failed: number; failures: string[]; again?: string[] },
     extent: string,
-  ) => object
+  ) => { readonly said: string }
 }
 const { parseArguments } = (await import(script('servers/arguments.mjs'))) as {
   parseArguments: (args: string[]) => { servers: { family: string; release: string }[] }
