@@ -71,7 +71,7 @@ export const cellOf = ({ passed, failed, failures, again = [] }, extent, counted
     return { state: 'passed', said: extent + tests + second }
   }
   const others = failures.length - MOST_NAMES
-  const names = failures.slice(0, MOST_NAMES).map((each) => each.split('\n')[0])
+  const names = failures.slice(0, MOST_NAMES).map((each) => `\`${each.split('\n')[0].replaceAll('`', "'")}\``)
   if (others > 0) names.push(`and ${others} more`)
   return { state: 'failed', said: `${extent}, ${failed} of ${passed + failed} failed: ${names.join('; ')}` }
 }

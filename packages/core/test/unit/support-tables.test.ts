@@ -50,7 +50,7 @@ describe('a table of what runs on what', () => {
         '| Valkey 9.1.2 | passed: contract, 1,234 tests | **failed** | 2026-11-23, `abc1234` |',
         '| Redis 6.2.14 | not run | – | 2026-11-23, `abc1234` |',
         '',
-        '- Valkey 9.1.2, cluster of three primaries: **failed**. contract, 1 of 10 failed: locks lock',
+        '- Valkey 9.1.2, cluster of three primaries: **failed**. contract, 1 of 10 failed: `locks lock`',
         '- Redis 6.2.14, one server: not run. the wheel is gone',
         '',
         '<!-- /support -->',
@@ -104,7 +104,7 @@ describe('a table of what runs on what', () => {
   it('says that a run without a test has failed', () => {
     const failures = ['a', 'b', 'c', 'd', 'e']
     expect(cellOf({ passed: 0, failed: 5, failures }, 'smoke').said).toBe(
-      'smoke, 5 of 5 failed: a; b; c; and 2 more',
+      'smoke, 5 of 5 failed: `a`; `b`; `c`; and 2 more',
     )
     expect(cellOf({ passed: 0, failed: 0, failures: [] }, 'smoke')).toMatchObject({ state: 'failed' })
   })
