@@ -19,6 +19,11 @@ export class Context {
     Object.assign(this, { url, info, signal, log, contestants })
   }
 
+  /** The same run on another way to the same server, with names of its own. */
+  through(url, part) {
+    return Object.assign(Object.create(Context.prototype), this, { url, runId: `${this.runId}-${part}` })
+  }
+
   isChosen(text) {
     const { contestants } = this
     return contestants.length === 0 || contestants.some((each) => text.toLowerCase().includes(each))

@@ -4,6 +4,9 @@ export const decimals = (value, digits) => (value === undefined ? '–' : value.
 export const ratio = (value) => (value === undefined ? '' : value.toFixed(2))
 export const spread = ({ min, max }) => `${thousands(min)} to ${thousands(max)}`
 
+/** A median, and the part of it that the slowest round had. @param {{ median: number, min: number }} rounds */
+export const withSlowest = ({ median, min }) => `${thousands(median)} (${decimals(min / median, 2)})`
+
 /** In three digits, whatever the size. */
 export const figure = (value) => {
   if (value === undefined) return '–'

@@ -4,6 +4,8 @@ import { features } from './features.mjs'
 import { handOff } from './hand-off.mjs'
 import { idleWaiters } from './idle-waiters.mjs'
 import { latency } from './latency.mjs'
+import { network } from './network.mjs'
+import { noisyNeighbour } from './noisy-neighbour.mjs'
 import { renewals } from './renewals.mjs'
 import { share } from './share.mjs'
 import { uncontended } from './uncontended.mjs'
@@ -28,6 +30,8 @@ import { wakeUp } from './wake-up.mjs'
 export const SCENARIOS = [
   uncontended,
   byFlows,
+  noisyNeighbour,
+  network,
   latency,
   features,
   contended,

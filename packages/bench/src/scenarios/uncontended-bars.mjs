@@ -1,7 +1,6 @@
 import { holdfastUnbatched } from '../contestants/holdfast.mjs'
-import { best, measured } from '../comparison.mjs'
+import { best, fastestPeer, measured, speed } from '../comparison.mjs'
 
-const speed = ({ pairsPerSecond }) => pairsPerSecond.median
 const whoIs = ({ name, setting, flows }) =>
   `${flows === 1 ? '1 flow' : `${flows} flows`}, ${name} (${setting})`
 
@@ -26,7 +25,7 @@ export const uncontendedBars = ({ results, mainFlows }) => {
 
 const besidePeers = (each, main) => {
   const peers = main.filter(({ kind }) => kind === 'peer')
-  const fastest = best(peers, (peer) => -speed(peer))
+  const fastest = fastestPeer(peers)
   if (!fastest) return []
   const cpu = (figure, of) => {
     const cheapest = best(peers, (peer) => peer[figure].median)

@@ -1,10 +1,9 @@
 import { inSettings, measured } from '../comparison.mjs'
 import { SETTINGS } from '../contestants/index.mjs'
 import { withCells } from '../cells.mjs'
-import { measure, warmUp } from '../measure.mjs'
+import { roundsOf, warmUp } from '../measure.mjs'
 import { bars as barChart, lines } from '../report/charts.mjs'
 import { decimals, ratio, spread, thousands } from '../report/table.mjs'
-import { interleaved } from '../rounds.mjs'
 import { callsProblems } from '../calls.mjs'
 import { assertSameCommands } from '../same-commands.mjs'
 import { uncontendedBars } from './uncontended-bars.mjs'
@@ -115,10 +114,12 @@ const inCells = async (cells, params, context) => {
   const { mainFlows, warmUpMs, rounds, ms, otherRounds, otherMs, otherFlows, counted } = params
   const problems = counted ? await callsProblems(cells, { flows: mainFlows }, context) : []
   await warmUp(cells, { flows: mainFlows, ms: warmUpMs }, context)
-  const results = await resultsOf(cells, { flows: mainFlows, ms, rounds, warmUp: false }, context)
+  const what = 'uncontended'
+  const main = { flows: mainFlows, ms, rounds, warmUp: false, what }
+  const results = await roundsOf(cells, main, context)
   const others = cells.filter(({ setting }) => equal.some(({ id }) => id === setting))
   for (const flows of otherFlows) {
-    results.push(...(await resultsOf(others, { flows, ms: otherMs, rounds: otherRounds }, context)))
+    results.push(...(await roundsOf(others, { flows, ms: otherMs, rounds: otherRounds, what }, context)))
   }
   return { results, problems }
 }
@@ -126,13 +127,6 @@ const inCells = async (cells, params, context) => {
 const keysLeft = async (context) => {
   const left = await context.info.keysWith(context.name('pairs'))
   return left.length === 0 ? [] : [`${left.length} keys were left behind, as ${left[0]}`]
-}
-
-const resultsOf = async (cells, { flows, ms, ...how }, context) => {
-  const turn = (cell) => measure(cell, { flows, ms }, context)
-  const what = `uncontended, ${flows} flows`
-  const figures = await interleaved(cells, turn, { ...how, what }, context)
-  return cells.map(({ setting, name, kind }, i) => ({ setting, name, kind, flows, ...figures[i] }))
 }
 
 const namesOf = (results, setting) => [

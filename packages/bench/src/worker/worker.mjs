@@ -3,9 +3,11 @@ import { serveWorker } from '@holdfast/faults/harness'
 import { contend } from '../contend.mjs'
 import * as chain from './chain.mjs'
 import * as crowd from './crowd.mjs'
+import * as delayLine from './delay-line.mjs'
 import * as flows from './flows.mjs'
 import * as holding from './holding.mjs'
 import * as many from './many.mjs'
+import * as neighbour from './neighbour.mjs'
 import { flowOf, open } from './opened.mjs'
 import * as share from './share.mjs'
 
@@ -44,4 +46,9 @@ serveWorker({
   callShare: share.callShare,
   heardPush: share.heardPush,
   barePush: share.barePush,
+  openNetwork: delayLine.openNetwork,
+  watchNetwork: delayLine.watchNetwork,
+  networkUsage: delayLine.networkUsage,
+  startBurning: neighbour.startBurning,
+  stopBurning: neighbour.stopBurning,
 })
