@@ -5,10 +5,11 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { LockClient } from '@holdfast/core'
 import { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
+import { parseOptions, requireKnown, UsageError } from '../../scripts/command-line.mjs'
+import { runCommand, withServerProgram } from './src/command.mjs'
 import { LIBRARIES } from './src/beside/libraries.mjs'
 import { judged } from './src/beside/judge.mjs'
 import { PROGRAMS } from './src/beside/programs.mjs'
@@ -27,22 +28,22 @@ const FOREIGN_TEXT = '4f3c9d21e07ab86d5512c0aa9e4410bb'
 const CROWD = 100
 const CROWD_MS = 5_000
 
-const { values } = parseArgs({
-  options: {
-    library: { type: 'string', multiple: true },
+const USAGE = `Usage: npm run bench:beside -- [options]
+
+  --library NAME   one library; may be given again
+                   ${Object.keys(LIBRARIES).join(', ')}
+  --seconds N      of each library's processes beside ours   (60)
+  --help`
+
+const parseArguments = (args) => {
+  const { library, seconds, help } = parseOptions(args, {
+    library: { type: 'string', multiple: true, default: Object.keys(LIBRARIES) },
     seconds: { type: 'string', default: '60' },
     help: { type: 'boolean', default: false },
-  },
-})
-if (values.help) {
-  console.log(`Usage: npm run bench:beside -- [--library ${Object.keys(LIBRARIES).join('|')}] [--seconds 60]`)
-  process.exit(0)
-}
-const names = values.library ?? Object.keys(LIBRARIES)
-const unknown = names.find((name) => !(name in LIBRARIES))
-if (unknown !== undefined || !(Number(values.seconds) > 0)) {
-  console.error(unknown === undefined ? '--seconds must be above 0' : `no library is called ${unknown}`)
-  process.exit(2)
+  })
+  requireKnown('library', library, Object.keys(LIBRARIES))
+  if (!(Number(seconds) > 0)) throw new UsageError(`--seconds must be above 0, not ${seconds}`)
+  return { library, seconds: Number(seconds), help }
 }
 
 /** A process of a library in another language. It ends with its connection to Redis, or is killed. */
@@ -188,11 +189,11 @@ async function crowd(server) {
   return { scripts: (after[0] - before[0]) / seconds, busy: (after[1] - before[1]) / seconds / 1e6 }
 }
 
-const server = await RedisServer.start()
-let overlaps = 0
-let isShown = true
-try {
-  for (const library of names) {
+/** @returns {Promise<boolean>} whether the libraries and Holdfast left each other alone */
+const compared = async (server, { library: libraries, seconds }) => {
+  let overlaps = 0
+  let isShown = true
+  for (const library of libraries) {
     const { program: language, compares = true, hash = false } = LIBRARIES[library]
     let program
     try {
@@ -208,7 +209,7 @@ try {
       console.log(`${library}: behind a string it ${said}; the string ${isLeft ? 'stays' : 'IS GONE'}`)
       continue
     }
-    const fleet = await mixedFleet(server, library, program, Number(values.seconds) * 1_000)
+    const fleet = await mixedFleet(server, library, program, seconds * 1_000)
     const { said, isLeft } = await lateUnlock(server, library, program)
     // Of one that deletes without comparing, the figures are shown and nothing is promised.
     if (compares) overlaps += fleet.overlaps.length
@@ -230,7 +231,23 @@ try {
   console.log(
     `${CROWD} clients behind one string: ${Math.round(scripts)} scripts a second, ${(100 * busy).toFixed(1)} % of Redis's time`,
   )
-} finally {
-  await server.stop()
+  return overlaps === 0 && isShown
 }
-process.exit(overlaps > 0 || !isShown ? 1 : 0)
+
+const main = (wanted, interrupted) =>
+  withServerProgram(async () => {
+    const server = await RedisServer.start()
+    try {
+      // Whatever still runs ends with the server and with this process.
+      const ended = once(interrupted, 'abort').then(() => Promise.reject(interrupted.reason))
+      const isFine = await Promise.race([ended, compared(server, wanted)])
+      process.exitCode ||= isFine ? 0 : 1
+    } finally {
+      await server.stop()
+    }
+    // What a library has left open does not keep this process.
+    process.exit()
+  })
+
+await runCommand(USAGE, parseArguments, main)
+if (process.exitCode) process.exit()

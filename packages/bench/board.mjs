@@ -1,9 +1,8 @@
 // What the board and reports cost: Redis with ten thousand locks of clients that report, beside a million other keys, and a
 // client that locks and releases as fast as it can, in turns with its report and without. docs/board.md has the figures.
-import { parseOptions, UsageError, wholeNumber } from '../../scripts/command-line.mjs'
-import { interruption } from '../../scripts/interruption.mjs'
-import { provideServerProgram } from '../../scripts/redis/server-program.mjs'
+import { parseOptions, wholeNumber } from '../../scripts/command-line.mjs'
 import { table } from '../../scripts/table.mjs'
+import { runCommand, withServerProgram } from './src/command.mjs'
 import { costOfBoard } from './src/board/cost-of-board.mjs'
 import { costOfReport } from './src/board/cost-of-report.mjs'
 
@@ -28,10 +27,8 @@ const parseArguments = (args) => {
 
 const percent = (share) => `${(100 * share).toFixed(2)} %`
 
-const main = async (wanted, interrupted) => {
-  const program = await provideServerProgram({ log: (line) => console.error(line) })
-  process.env.PATH = program.path
-  try {
+const main = (wanted, interrupted) =>
+  withServerProgram(async () => {
     const { ways, known } = await costOfBoard(wanted, interrupted)
     const rows = ways.map(({ way, redis, process: own }, i) => [
       way,
@@ -46,18 +43,6 @@ const main = async (wanted, interrupted) => {
       `\nA client that reports every second, beside itself without: ${pairs.toFixed(3)} of the pairs,`,
     )
     console.log(`${cpu.toFixed(3)} of its CPU for each.`)
-  } finally {
-    await program.remove()
-  }
-}
+  })
 
-const interrupted = interruption()
-try {
-  const wanted = parseArguments(process.argv.slice(2))
-  if (wanted.help) console.log(USAGE)
-  else await main(wanted, interrupted)
-} catch (error) {
-  if (error instanceof UsageError) console.error(`${error.message}\n\n${USAGE}`)
-  else console.error(interrupted.aborted ? interrupted.reason.message : error)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+await runCommand(USAGE, parseArguments, main)

@@ -1,9 +1,8 @@
 // What it costs to be looked on: uncontended lock and release, with nobody subscribed, with a listener that does nothing,
 // with metrics. docs/telemetry.md has the figures.
 import { parseOptions, UsageError, wholeNumber } from '../../scripts/command-line.mjs'
-import { interruption } from '../../scripts/interruption.mjs'
-import { provideServerProgram } from '../../scripts/redis/server-program.mjs'
 import { table } from '../../scripts/table.mjs'
+import { runCommand, withServerProgram } from './src/command.mjs'
 import { betweenProcesses, withinProcesses } from './src/telemetry/overhead.mjs'
 
 const DEFAULTS = { rounds: 15, ms: 300, flows: 100, processes: 3 }
@@ -63,24 +62,10 @@ const compareTurns = async (wanted, interrupted) => {
   ]
 }
 
-const main = async (wanted, interrupted) => {
-  const program = await provideServerProgram({ log: (line) => console.error(line) })
-  process.env.PATH = program.path
-  try {
+const main = (wanted, interrupted) =>
+  withServerProgram(async () => {
     const compare = wanted['in-turns'] ? compareTurns : compareProcesses
     console.log(table(await compare(wanted, interrupted)).join('\n'))
-  } finally {
-    await program.remove()
-  }
-}
+  })
 
-const interrupted = interruption()
-try {
-  const wanted = parseArguments(process.argv.slice(2))
-  if (wanted.help) console.log(USAGE)
-  else await main(wanted, interrupted)
-} catch (error) {
-  if (error instanceof UsageError) console.error(`${error.message}\n\n${USAGE}`)
-  else console.error(interrupted.aborted ? interrupted.reason.message : error)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+await runCommand(USAGE, parseArguments, main)

@@ -1,15 +1,12 @@
 // Where few flows lose their time: writes, replies and sleeps of each contestant, and what Redis's event loop does meanwhile.
-import { parseOptions, requireKnown, UsageError, wholeNumber } from '../../scripts/command-line.mjs'
-import { interruption } from '../../scripts/interruption.mjs'
-import { provideRedis } from '../../scripts/redis/provide-redis.mjs'
+import { parseOptions, requireKnown, wholeNumber } from '../../scripts/command-line.mjs'
 import { table } from '../../scripts/table.mjs'
 import { withCells } from './src/cells.mjs'
-import { connectToWatch } from './src/connection.mjs'
+import { log, runCommand, withRedis } from './src/command.mjs'
 import { Context } from './src/context.mjs'
 import { SETTINGS } from './src/contestants/index.mjs'
 import { warmUp } from './src/measure.mjs'
 import { continueOn, MAJORS, REFERENCE } from './src/reference-node.mjs'
-import { RedisInfo } from './src/redis-info.mjs'
 import { figuresOf, HEAD, rowOf, timeline } from './src/trace/figures.mjs'
 
 const DEFAULTS = { flows: 10, ms: 200, show: 0 }
@@ -69,33 +66,12 @@ const traced = (context, { flows, ms, show }) => {
   })
 }
 
-const main = async (wanted, signal) => {
-  const log = (line) => console.error(line)
-  const redis = await provideRedis({ log: (line) => log(`redis: ${line}`) })
-  try {
-    const { redis: admin, gone } = await connectToWatch(redis.url)
-    try {
-      const given = { url: redis.url, info: new RedisInfo(admin), signal, log }
-      const context = new Context({ ...given, contestants: wanted.contestants })
-      console.log((await Promise.race([gone, traced(context, wanted)])).join('\n'))
-    } finally {
-      admin.disconnect()
-    }
-  } finally {
-    await redis.stop()
-  }
+const main = async (wanted, interrupted) => {
+  await continueOn(wanted.node, log)
+  const lines = await withRedis(interrupted, (how) =>
+    traced(new Context({ ...how, contestants: wanted.contestants }), wanted),
+  )
+  console.log(lines.join('\n'))
 }
 
-const interrupted = interruption()
-try {
-  const wanted = parseArguments(process.argv.slice(2))
-  if (wanted.help) console.log(USAGE)
-  else {
-    await continueOn(wanted.node, (line) => console.error(line))
-    await main(wanted, interrupted)
-  }
-} catch (error) {
-  if (error instanceof UsageError) console.error(`${error.message}\n\n${USAGE}`)
-  else console.error(interrupted.aborted ? interrupted.reason.message : error)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+await runCommand(USAGE, parseArguments, main)

@@ -7,6 +7,8 @@ import { LIBRARIES } from './libraries.mjs'
 const LEASE_MS = 3_000
 const LONGEST_WORK_MS = 4
 const [id, kind, url, name, events] = process.argv.slice(2)
+// Killed as a rule; not where the parent was interrupted.
+process.on('disconnect', () => process.exit())
 const redis = new Redis(url)
 
 async function holdfast() {
