@@ -86,7 +86,7 @@ const CARRIED_BY_ANY = [
 const FLEETS = [
   'leaks',
   // A browser, and ten thousand rows in it.
-  ...['board-many', 'board-pictures'],
+  ...['board-many', 'board-pictures', 'holder-picture'],
   ...[
     'demo',
     'examples',

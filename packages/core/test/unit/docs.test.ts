@@ -120,7 +120,7 @@ describe('docs/errors.md', () => {
   })
 })
 
-describe('README.md', () => {
+describe('docs/options.md', () => {
   const optionsSource = read('packages/core/src/options.ts')
   const [, declared] = /export interface LockClientOptions \{([^]*?)\n\}/.exec(optionsSource) ?? []
   const names = [...(declared ?? '').matchAll(/^ {2}(\w+)\?:/gm)].map(([, name]) => name!)
@@ -153,12 +153,12 @@ describe('README.md', () => {
 
   it('lists exactly the options of LockClientOptions, with their defaults and trade-offs', () => {
     expect(names.length).toBeGreaterThan(5)
-    const table = rows(section('README.md', 'Options'))
+    const table = rows(section('docs/options.md', 'Options'))
     expect(table.map(([name, value]) => [name, value])).toEqual(names.map((name) => [name, written(name)]))
     expect(table.filter((row) => row.length !== 3 || row[2] === '')).toEqual([])
   })
 
-  it('of core lists exactly the same options, with the defaults that it tells', () => {
+  it('the README of core lists exactly the same options, with the defaults that it tells', () => {
     const [list = ''] = section('packages/core/README.md', 'Options').split(/(?<=for tests)\./)
     const listed = [...list.matchAll(/`(\w+)`(?: \(([^)]+)\))?/g)]
     expect(listed.map(([, name, told]) => [name, told && inTables(told)])).toEqual(
@@ -176,7 +176,7 @@ describe('README.md', () => {
       [...fields!.matchAll(/(\w+):/g)].flatMap(([, field]) => (field === 'lockName' ? [] : field)),
     ])
     expect(events.length).toBeGreaterThan(3)
-    const table = rows(section('README.md', 'Events'))
+    const table = rows(section('docs/options.md', 'Events'))
     expect(
       table.map(([name, , fields]) => [name, fields!.replace(/, (once|the) .*/, '').split(', ')]),
     ).toEqual(events)
@@ -343,7 +343,14 @@ describe('code', () => {
   })
 
   it('of the READMEs and the programs of a page fits the types of the package', () => {
-    const files = ['README.md', 'packages/core/README.md', 'docs/fenced-lock.md', 'docs/services.md']
+    const files = [
+      'README.md',
+      'packages/core/README.md',
+      ...['contexts', 'fenced-lock', 'first-lock', 'redisson-style-api', 'services', 'testing'].map(
+        (page) => `docs/${page}.md`,
+      ),
+      'docs/who-holds-a-lock.md',
+    ]
     expect(typeErrorsIn(files.flatMap(programs))).toEqual([])
   })
 })
