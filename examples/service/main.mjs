@@ -54,7 +54,7 @@ async function payTwice(urls) {
 
 async function payWhileBusy([a, b]) {
   const id = await createOrder(a)
-  sandbox.workMs = 1_500
+  sandbox.chargeMs = 1_500
   const first = pay(a, id)
   await sleep(200)
   const leaving = new AbortController()
@@ -64,7 +64,7 @@ async function payWhileBusy([a, b]) {
   leaving.abort()
   const { status, headers } = await refused
   const retry = headers.get('retry-after')
-  sandbox.workMs = 150
+  sandbox.chargeMs = 150
   tell(status === 409 && retry === '1', `a payment while another is slow: ${status}, Retry-After: ${retry}`)
   await gone
   const aborted = await metricOf(b, 'holdfast_lock_acquisitions_total', 'outcome="aborted"')
@@ -74,9 +74,12 @@ async function payWhileBusy([a, b]) {
 }
 
 async function killWhileShipping() {
+  // So slow that many parcels are still to come when all payments are answered.
+  sandbox.parcelMs = 800
   const { ids } = await payEverywhere(fleet.urls, ORDERS_OF_THE_KILL)
   const [{ order, pid }] = await once(sandbox, 'parcel')
   const { name, port } = await fleet.kill(pid)
+  sandbox.parcelMs = 150
   await fleet.start('c', port)
   console.log(
     `kill -9: process ${name}, while order ${order.slice(0, 8)} is shipped; process c takes its place`,
@@ -120,7 +123,7 @@ async function lookBack(ids) {
 async function keep() {
   console.log('This goes on until Ctrl-C.')
   // Slow enough for a person to see.
-  sandbox.workMs = 800
+  Object.assign(sandbox, { chargeMs: 800, parcelMs: 800 })
   for (;;) {
     await payEverywhere(fleet.urls, 4)
     await sleep(500)

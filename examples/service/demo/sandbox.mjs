@@ -13,7 +13,8 @@ export class Sandbox extends EventEmitter {
   parcels = new Map()
   /** How often two parcels were at the dock of one warehouse. */
   overlaps = 0
-  workMs = 150
+  chargeMs = 150
+  parcelMs = 150
 
   #token = randomUUID()
   #docks = new Map()
@@ -42,10 +43,10 @@ export class Sandbox extends EventEmitter {
     }
     if (request.headers.authorization !== `Bearer ${this.#token}`) return reply(401, {})
     const key = request.headers['idempotency-key']
-    if (request.url === '/charges') return reply(200, await this.#once(this.charges, key))
+    if (request.url === '/charges') return reply(200, await this.#once(this.charges, key, this.chargeMs))
     this.#enter(body.warehouse)
     this.emit('parcel', { order: key, pid: Number(request.headers['user-agent'].split('/')[1]) })
-    const parcel = await this.#once(this.parcels, key)
+    const parcel = await this.#once(this.parcels, key, this.parcelMs)
     this.#docks.set(body.warehouse, this.#docks.get(body.warehouse) - 1)
     reply(200, parcel)
   }
@@ -57,11 +58,11 @@ export class Sandbox extends EventEmitter {
   }
 
   /** A key that comes again is given what the first request made. */
-  async #once(made, key) {
+  async #once(made, key, workMs) {
     const known = made.get(key) ?? { id: randomUUID(), requests: 0 }
     known.requests += 1
     made.set(key, known)
-    await sleep(this.workMs)
+    await sleep(workMs)
     return { id: known.id }
   }
 }
