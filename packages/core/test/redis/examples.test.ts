@@ -13,10 +13,12 @@ describe('the example', () => {
     if (running?.exitCode === null) running.kill('SIGKILL')
   })
 
-  const run = (name: string): Promise<{ code: number | null; output: string }> =>
+  const run = (name: string, ...args: string[]): Promise<{ code: number | null; output: string }> =>
     new Promise((resolve, reject) => {
-      const main = fileURLToPath(new URL(`${name}/main.mjs`, EXAMPLES))
-      const child = spawn(process.execPath, [main], { env: { ...process.env, REDIS_URL: redisUrl } })
+      const cwd = fileURLToPath(new URL(name, EXAMPLES))
+      const program = args.length > 0 ? args : ['main.mjs']
+      const env = { ...process.env, REDIS_URL: redisUrl }
+      const child = spawn(process.execPath, program, { cwd, env })
       running = child
       let output = ''
       for (const stream of [child.stdout, child.stderr]) {
@@ -45,16 +47,29 @@ describe('the example', () => {
   )
 
   it(
-    'telemetry shows every metric, and lock names without ids',
+    'service pays and ships each order once, through a kill, and shows its metrics and its board',
     async () => {
-      const { code, output } = await run('telemetry')
+      const { code, output } = await run('service')
       expect([code, code === 0 ? '' : output]).toEqual([0, ''])
-      const metrics = [...output.matchAll(/^# HELP (\w+) /gm)].map(([, metric]) => metric)
-      expect(metrics).toHaveLength(9)
-      expect(output).toMatch(/^holdfast_lock_renewal_margin_count\{.*"telemetry:order:\*".*\} [1-9]\d*$/m)
-      expect(output).toMatch(/^holdfast_lock_losses_total\{.*"telemetry:report:\*".*"forced".*\} 1$/m)
-      expect(output).not.toMatch(/telemetry:order:\d/)
-      await eventually(async () => (await harness.admin.keys('telemetry:*')).length === 0)
+      expect(output.match(/^as it should be: /gm)).toHaveLength(13)
+      expect(output).toMatch(
+        /^as it should be: 12 orders, .* 24 answers "paid", the bank was asked 12 times$/m,
+      )
+      // Names of locks are templates there: an id would be a series of its own.
+      expect(output).toMatch(/^as it should be: the metrics: .*, payment:\* was acquired [1-9]\d* times$/m)
+      expect(output).toMatch(/^as it should be: no order was paid twice: 23 charges$/m)
+      expect(output).toMatch(/^as it should be: no order was shipped twice: 23 parcels, /m)
+      await eventually(async () => (await harness.admin.keys('*service-example*')).length === 0)
+    },
+    LIMIT_MS,
+  )
+
+  it(
+    'service is tested by itself without a Redis, as its README says',
+    async () => {
+      const { code, output } = await run('service', '--test', 'test/locking.test.mjs')
+      expect([code, code === 0 ? '' : output]).toEqual([0, ''])
+      expect(output).toMatch(/pass 6$/m)
     },
     LIMIT_MS,
   )

@@ -17,7 +17,9 @@ describe('the example', () => {
   })
   afterAll(() => telemetry.stop())
 
-  const files = ['examples/telemetry/grafana/dashboards/holdfast.json', 'examples/telemetry/alerts.yml']
+  const files = ['grafana/dashboards/holdfast.json', 'alerts.yml'].map(
+    (file) => `examples/service/monitoring/${file}`,
+  )
 
   it.each(files)('%s names only metrics and labels that are exported', (file) => {
     const named = metricsIn(read(file))
