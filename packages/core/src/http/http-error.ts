@@ -69,8 +69,8 @@ export function checkAnswers(answers: LockErrorAnswers): void {
 
 /**
  * Converts a lock error into an error with an HTTP status, for custom error handlers. A lock still busy at the end of
- * the wait becomes 409 or 423; an unreachable Redis or a closing client becomes 503; both with `Retry-After`. A lost
- * lock becomes 500, without it. Any other error is returned unchanged.
+ * the wait becomes 409 or 423; a shared run that is not finished, an unreachable Redis or a closing client becomes 503;
+ * all with `Retry-After`. A lost lock becomes 500, without it. Any other error is returned unchanged.
  * @throws InvalidArgumentError
  */
 export function lockHttpError(error: unknown, answers: LockErrorAnswers = {}): unknown {
@@ -82,6 +82,8 @@ export function lockHttpError(error: unknown, answers: LockErrorAnswers = {}): u
   switch (code) {
     case 'LOCK_TIMEOUT':
       return new LockHttpError(code, BUSY, { status: busyStatus, headers }, { cause: error })
+    case 'SHARE_BUSY':
+      return new LockHttpError(code, UNFINISHED, { status: 503, headers }, { cause: error })
     case 'REDIS_UNAVAILABLE':
     case 'QUORUM':
     case 'CLIENT_CLOSED':
@@ -96,4 +98,5 @@ export function lockHttpError(error: unknown, answers: LockErrorAnswers = {}): u
 
 const BUSY = 'Conflict: the resource is locked. Try again later.'
 const LOST = 'The lock was lost during the work, which may have been done in part.'
+const UNFINISHED = 'The result is not ready yet. Try again later.'
 const UNAVAILABLE = 'Locks are not available. Try again later.'

@@ -18,6 +18,7 @@ import {
   QuorumError,
   RedisUnavailableError,
 } from '../../src/index.js'
+import { ShareBusyError } from '../../src/share/index.js'
 import { useHarness } from './support/harness.js'
 
 const busy = new LockTimeoutError({ lockName: 'secret', waitedMs: 1, holder: undefined })
@@ -30,6 +31,7 @@ describe('errors of locks as answers', () => {
     LOCK_TIMEOUT: { error: busy, status: 409 },
     REDIS_UNAVAILABLE: { error: down, status: 503 },
     QUORUM: { error: new QuorumError({ lockName: 'secret', needed: 2, nodes: [] }), status: 503 },
+    SHARE_BUSY: { error: new ShareBusyError('secret', 1, undefined), status: 503 },
     CLIENT_CLOSED: { error: new ClientClosedError('secret'), status: 503 },
   }
 
