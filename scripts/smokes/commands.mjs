@@ -40,6 +40,7 @@ export const COMMANDS = {
   lint: { step: 'npm run lint' },
   // Without writing: what it would write is a failure of the lint.
   format: { step: 'npm run lint' },
+  docs: { step: 'npm run docs -- --check' },
   'check:packages': { step: 'npm run check:packages' },
   'check:api': { step: 'npm run check:api' },
   // In a copy: reads every changeset, as `version` does.
