@@ -7,6 +7,8 @@ import { withoutTags } from './markdown.mjs'
 import { SUBPATHS } from './navigation.mjs'
 import { ROOT } from './pages.mjs'
 
+const CORE = '@holdfast/core'
+
 /** The rest stands on the page of the entry: a package has many that are small, and are read together. */
 const ON_PAGES_OF_THEIR_OWN = ['Class', 'Interface']
 
@@ -33,16 +35,21 @@ export const writeReference = async (folder) => {
       file: join(published.folder, `dist/${file}.d.cts`),
     })),
   )
+  // Core is what most look for.
+  entries.sort((a, b) => Number(b.name.startsWith(CORE)) - Number(a.name.startsWith(CORE)))
   const untold = entries.filter(({ description }) => !description).map(({ name }) => name)
   if (untold.length > 0) throw new Error(`scripts/site/navigation.mjs does not tell what ${untold} is for`)
   await documentEntries(entries, folder)
   for (const file of filesBelow(folder)) {
     const path = join(folder, file)
-    if (!file.startsWith('packages/')) writeFileSync(path, withoutTags(readFileSync(path, 'utf8')))
+    if (!file.startsWith('packages/')) writeFileSync(path, asOnSite(readFileSync(path, 'utf8')))
   }
   writeFileSync(join(folder, 'index.md'), listOf(entries))
   return entries.map(({ name }) => pagesOf(name, folder))
 }
+
+/** A union in a table begins with a line of its own, which is none there. */
+const asOnSite = (text) => withoutTags(text).replaceAll(/(?<=[^\\]\| )\\\| /g, '')
 
 const documentEntries = async (entries, folder) => {
   const files = entries.map(({ file }) => file)
@@ -77,6 +84,15 @@ const documentEntries = async (entries, folder) => {
   for (const module of project.children) module.name = nameOf(module, entries)
   app.validate(project)
   await app.generateOutputs(project)
+  for (const module of project.children) {
+    const origin = originOf(module)
+    const path = join(folder, folderOf(module.name), 'index.md')
+    if (origin)
+      writeFileSync(
+        path,
+        `# ${module.name}\n\nExports what [\`${origin}\`](/reference/${folderOf(origin)}/index.md) exports.\n`,
+      )
+  }
   if (app.logger.hasErrors() || app.logger.hasWarnings()) throw new Error('the docstrings have faults')
 }
 
@@ -86,6 +102,14 @@ const nameOf = ({ name }, entries) => {
   const entry = entries.find((each) => called(each) === name)
   if (entry === undefined) throw new Error(`no package has the entry that TypeDoc calls ${name}`)
   return entry.name
+}
+
+/** The entry whose exports are all that this one has. */
+const originOf = ({ children }) => {
+  const origins = children.map((each) =>
+    each.isReference() ? each.getTargetReflection().parent?.name : undefined,
+  )
+  return new Set(origins).size === 1 ? origins[0] : undefined
 }
 
 const compilerSettings = (files) => {
