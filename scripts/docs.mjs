@@ -1,8 +1,6 @@
 // The documentation site: builds it, serves it, or checks it.
 import { parseOptions, UsageError, wholeNumber } from './command-line.mjs'
 import { interruption } from './interruption.mjs'
-import { buildSite } from './site/build.mjs'
-import { checkInBrowser } from './site/check-in-browser.mjs'
 import { checkLinks } from './site/check-links.mjs'
 import { serve } from './site/serve.mjs'
 import { SITE } from './site/stage.mjs'
@@ -23,6 +21,8 @@ const signal = interruption()
 
 const build = async () => {
   const startedAt = performance.now()
+  // Loaded where it is used: who only serves waits for no generator.
+  const { buildSite } = await import('./site/build.mjs')
   const paths = await buildSite()
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
   console.log(`${paths.length} pages in ${seconds} s: ${SITE}`)
@@ -32,6 +32,7 @@ const build = async () => {
 const check = async () => {
   const { pages, links, dead } = checkLinks(SITE, await build())
   console.log(`${links} links of ${pages} pages followed, ${dead.length} of them dead`)
+  const { checkInBrowser } = await import('./site/check-in-browser.mjs')
   const served = await serve(SITE, 0)
   try {
     const faults = [...dead, ...(await checkInBrowser(served.url, { signal, log: console.log }))]
