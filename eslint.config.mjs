@@ -69,6 +69,7 @@ export default tseslint.config(
     ignores: [
       '**/dist/**',
       'packages/*/build/**',
+      'build/**',
       '**/node_modules/**',
       'coverage/**',
       'packages/core/src/*/lua-sources.ts',

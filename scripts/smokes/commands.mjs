@@ -40,6 +40,7 @@ export const COMMANDS = {
   lint: { step: 'npm run lint' },
   // Without writing: what it would write is a failure of the lint.
   format: { step: 'npm run lint' },
+  docs: { step: 'npm run docs -- --check' },
   'check:packages': { step: 'npm run check:packages' },
   'check:api': { step: 'npm run check:api' },
   // In a copy: reads every changeset, as `version` does.
@@ -67,4 +68,5 @@ export const SCENARIOS_RUN_ELSEWHERE = {
 /** Commands of the pages that are a script, without a name in package.json. */
 export const SCRIPTS = {
   'scripts/embed-lua.mjs': { step: 'npm test' },
+  'scripts/measure-pages.mjs': { smoke: 'scripts/measure-pages.mjs README.md docs/first-lock.md' },
 }

@@ -139,6 +139,7 @@ const PAGES: Record<string, Page> = {
     again: /^token-2 token-2 0\ntoken-2 0\ntoken-1 1\n$/,
   },
   'docs/handover.md': { prints: /^order 42 paid\norder 42 shipped\n$/ },
+  'docs/index.md': { prints: /^order 42 shipped\n$/ },
   'docs/multi-lock.md': { prints: /^\[ 'account:1', 'account:2' \]\n$/ },
   'docs/non-reentrant-lock.md': {
     given: 'const work = async () => undefined',
