@@ -13,8 +13,7 @@ export const COMMANDS = {
   'test:unit': { step: 'npm test' },
   'test:fleets': { step: 'scripts/run-tests.mjs --selectProjects fleets' },
   'test:clients': {
-    smoke:
-      'scripts/run-tests.mjs --every-client --selectProjects ioredis5 noderedis5 --testPathPatterns redis/trust',
+    smoke: 'scripts/clients.mjs --selectProjects ioredis5 noderedis5 --testPathPatterns redis/trust',
   },
   // Its scenarios: below.
   faults: { step: 'scripts/faults.mjs torture --minutes 1' },
