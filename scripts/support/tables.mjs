@@ -115,7 +115,8 @@ const whyLeft = (name, rows) => {
 
 const wordsOf = (cell) => {
   if (cell === undefined) return '–'
-  return cell.state === 'passed' ? `passed: ${cell.said}` : SHORT[cell.state]
+  const words = cell.state === 'passed' ? `passed: ${cell.said}` : SHORT[cell.state]
+  return cell.run === undefined ? words : `${words}; run ${cell.run}`
 }
 
 const shortTable = (name, rows) => {

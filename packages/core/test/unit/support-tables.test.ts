@@ -76,6 +76,15 @@ describe('a table of what runs on what', () => {
     )
   })
 
+  it('says of a cell that is of an earlier commit than its row when that was', () => {
+    const [single, cluster] = [9, 5].map((passed) => cellOf({ passed, failed: 0, failures: [] }, 'contract'))
+    const cells = { single, cluster: { ...cluster, run: '2026-11-22, `abc0000`' } }
+    const page = '<!-- support: servers -->\n<!-- /support -->'
+    expect(withTables('page', page, { servers: { 'valkey-9': row('Valkey 9.1.2', cells) } })).toContain(
+      '| passed: contract, 9 tests | passed: contract, 5 tests; run 2026-11-22, `abc0000` | 2026-11-23, `abc1234` |',
+    )
+  })
+
   it('has a cause for each cell of the record that failed, and a reason for each that was not run', () => {
     const written = JSON.parse(read('docs/support.json')) as Record<
       string,
