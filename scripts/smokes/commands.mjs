@@ -13,8 +13,7 @@ export const COMMANDS = {
   'test:unit': { step: 'npm test' },
   'test:fleets': { step: 'scripts/run-tests.mjs --selectProjects fleets' },
   'test:clients': {
-    smoke:
-      'scripts/run-tests.mjs --every-client --selectProjects ioredis5 noderedis5 --testPathPatterns redis/trust',
+    smoke: 'scripts/clients.mjs --selectProjects ioredis5 noderedis5 --testPathPatterns redis/trust',
   },
   // Its scenarios: below.
   faults: { step: 'scripts/faults.mjs torture --minutes 1' },
@@ -33,6 +32,7 @@ export const COMMANDS = {
     smoke: 'packages/bench/trace.mjs --flows 2 --ms 20 --show 4 --contestants holdfast,semaphore',
   },
   'bench:beside': { smoke: 'packages/bench/beside.mjs --library redlock-4 --seconds 3' },
+  'bench:foreign': { smoke: 'packages/bench/foreign.mjs --today --rounds 1 --ms 20' },
   'bench:telemetry': { smoke: 'packages/bench/telemetry.mjs --rounds 1 --ms 20 --processes 1' },
   // Skipped where there is no JDK, and says so.
   'bench:redisson': { smoke: 'scripts/interop.mjs --bench --brief' },

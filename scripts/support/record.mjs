@@ -13,9 +13,12 @@ const MOST_NAMES = 3
  * @typedef {object} Cell what came of one run
  * @property {'passed' | 'failed' | 'missing'} state `missing`: it could not be run here
  * @property {string} said how much was run, or why it failed or was not run
+ * @property {string} [cause] of a failure, written by hand: each failed cell of the record needs one, and a run that
+ *   fails in the same tests again keeps it
+ * @property {string} [run] its date and commit, where those of its row are later
  *
  * @typedef {{ what: string, date: string, commit: string, cells: Record<string, Cell> }} Row
- *   of the record docs/support.json, which has one for each server, runtime and version of Redisson
+ *   of the record docs/support.json, which has one for each server, runtime, client and version of Redisson
  *
  * @typedef {object} Outcome of tests
  * @property {number} passed
@@ -34,9 +37,9 @@ export const cleanCommit = async () => {
 
 /**
  * Puts rows into the record, in the place of those of the same name, and writes the tables anew. A cell that is not
- * given is kept if it is of the same commit: long runs may be made in parts.
+ * given is kept, with the commit that it is of: long runs may be made in parts.
  *
- * @param {'servers' | 'runtimes' | 'redisson'} table
+ * @param {'servers' | 'runtimes' | 'clients' | 'redisson'} table
  * @param {string} commit what was run
  * @param {Record<string, Pick<Row, 'what' | 'cells'>>} rows by name
  */
@@ -46,8 +49,12 @@ export const publish = async (table, commit, rows) => {
   record[table] ??= {}
   for (const [name, { what, cells }] of Object.entries(rows)) {
     const before = record[table][name]
-    const kept = before?.commit === commit ? before.cells : {}
-    record[table][name] = { what, date, commit, cells: { ...kept, ...cells } }
+    const kept = before?.commit === commit ? before.cells : earlierCells(before)
+    const written = Object.entries(cells).map(([column, cell]) => [
+      column,
+      withCause(cell, before?.cells[column]),
+    ])
+    record[table][name] = { what, date, commit, cells: { ...kept, ...Object.fromEntries(written) } }
   }
   await writeFile(join(ROOT, FILE), `${JSON.stringify(record, null, 2)}\n`)
   for (const page of PAGES) {
@@ -55,6 +62,18 @@ export const publish = async (table, commit, rows) => {
     await writeFile(path, withTables(page, await readFile(path, 'utf8'), record))
   }
 }
+
+/** @param {Row | undefined} row which is of another commit */
+const earlierCells = ({ date, commit, cells } = { cells: {} }) =>
+  Object.fromEntries(
+    Object.entries(cells).map(([column, cell]) => [column, { run: `${date}, \`${commit}\``, ...cell }]),
+  )
+
+/** @param {Cell} cell @param {Cell | undefined} before */
+const withCause = (cell, before) =>
+  cell.state === 'failed' && before?.cause !== undefined && before.said === cell.said
+    ? { ...cell, cause: before.cause }
+    : cell
 
 /**
  * A cell of what Jest ran.

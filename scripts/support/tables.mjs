@@ -1,22 +1,47 @@
 /** The pages that have tables of the record. */
 export const PAGES = ['docs/support.md', 'README.md']
 
-/** What stands in each table, in this order; a cell that a row has not is none that is run. */
+/**
+ * What stands in each table, in this order. A cell that a row has not is none that is run, and `left` says why, by column:
+ * below the table the reason stands once for all rows.
+ */
 const TABLES = {
   servers: {
     heading: 'server',
     columns: { single: 'one server', cluster: 'cluster of three primaries' },
     order: ['valkey-9', 'valkey-8', 'redis-8.2', 'redis-7.4', 'redis-7.0', 'redis-6.2'],
+    left: {
+      cluster:
+        'clusters run on the newest server of each family only, because one takes as long as the contract on one server. One of Redis 6.2 would have no sharded messages',
+    },
+  },
+  clients: {
+    heading: 'client',
+    columns: { single: 'one server', cluster: 'cluster of three primaries', sentinel: 'Sentinel' },
+    order: ['ioredis6', 'ioredis5', 'iovalkey', 'noderedis6', 'noderedis5'],
+    left: Object.fromEntries(
+      ['single', 'cluster', 'sentinel'].map((column) => [
+        column,
+        `not run since the table is there; \`npm run test:clients -- --write-docs --on ${column}\` runs it`,
+      ]),
+    ),
   },
   runtimes: {
     heading: 'runtime',
     columns: { smoke: 'every entry of the packed packages', unit: 'unit tests' },
     order: ['node-26', 'node-24', 'node-22', 'node-20', 'bun', 'deno'],
+    left: {
+      unit: 'they run on Node 24, the reference, and on the newest Node. They need Jest with `--experimental-vm-modules`, an option of Node, so they were not tried on Bun and Deno',
+    },
   },
   redisson: {
     heading: 'Redisson',
     columns: { plain: 'beside Holdfast', mapped: 'with a NameMapper' },
     order: [],
+    left: {
+      plain: 'that run was with a NameMapper alone (`--mapped`)',
+      mapped: 'that run was without a NameMapper (`--plain`)',
+    },
   },
 }
 
@@ -63,8 +88,9 @@ const wholeTable = (name, rows) => {
   const reasons = sorted.flatMap(([, { what, cells }]) =>
     Object.keys(columns)
       .filter((key) => cells[key] && cells[key].state !== 'passed')
-      .map((key) => `- ${what}, ${columns[key]}: ${SHORT[cells[key].state]}. ${cells[key].said}`),
+      .map((key) => `- ${what}, ${columns[key]}: ${SHORT[cells[key].state]}. ${reasonOf(cells[key])}`),
   )
+  reasons.push(...whyLeft(name, sorted))
   return [
     inRow(head),
     inRow(head.map(() => '---')),
@@ -73,9 +99,24 @@ const wholeTable = (name, rows) => {
   ]
 }
 
+/** The cause is written by hand, beside what was run: a name of a test says what failed, and seldom why. */
+const reasonOf = ({ said, cause }) => (cause === undefined ? said : `${cause} (${said})`)
+
+/** A line for each column that some rows have not. @throws when the table has no reason for it */
+const whyLeft = (name, rows) => {
+  const { columns, left } = TABLES[name]
+  return Object.keys(columns).flatMap((key) => {
+    const without = rows.filter(([, { cells }]) => cells[key] === undefined).map(([, { what }]) => what)
+    if (without.length === 0) return []
+    if (left[key] === undefined) throw new Error(`${name}: no reason for '–' in the column '${columns[key]}'`)
+    return [`- –, ${columns[key]} (${without.join(', ')}): ${left[key]}.`]
+  })
+}
+
 const wordsOf = (cell) => {
   if (cell === undefined) return '–'
-  return cell.state === 'passed' ? `passed: ${cell.said}` : SHORT[cell.state]
+  const words = cell.state === 'passed' ? `passed: ${cell.said}` : SHORT[cell.state]
+  return cell.run === undefined ? words : `${words}; run ${cell.run}`
 }
 
 const shortTable = (name, rows) => {

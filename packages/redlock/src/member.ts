@@ -1,9 +1,11 @@
 import { InvalidArgumentError, LockError, type LockHold } from '@holdfast/core'
+import { clientIn } from './databases.js'
 import { connectionClosed, lockClientOf } from './lock-clients.js'
 import type { RedisClient } from './redis-client.js'
 
 // The longest wait that one call of Holdfast takes: 24 days.
 const LONGEST_MS = 2_147_483_647
+const NOT_WHOLE = 'Duration must be an integer value in milliseconds.'
 
 /** What is to be locked on each Redis, and for how long. */
 export interface LockRequest {
@@ -13,7 +15,11 @@ export interface LockRequest {
 
 /** One of the Redis clients, as the keeper of all resources of a lock. */
 export class Member {
-  constructor(readonly client: RedisClient) {}
+  /** @param db the database of the locks, if not that of the client */
+  constructor(
+    readonly client: RedisClient,
+    private readonly db?: number,
+  ) {}
 
   /**
    * Takes all resources, or none. Each acquisition is an owner of its own, so that nobody re-enters.
@@ -22,7 +28,7 @@ export class Member {
    * @throws what `acquire` of a lock throws
    */
   async take({ resources, duration }: LockRequest, waitMs: number): Promise<LockHold | null> {
-    const thread = lockClientOf(this.client).thread()
+    const thread = lockClientOf(clientIn(this.client, this.db)).thread()
     const locks = [...new Set(resources)].map((name) => thread.getLock(name))
     const [only, ...others] = locks
     const lock = only && others.length === 0 ? only : thread.getMultiLock(...locks)
@@ -53,6 +59,15 @@ export function checkRequest(resources: unknown, duration: unknown, durationName
 /** @throws InvalidArgumentError */
 export function checkWhole(name: string, value: unknown): void {
   if (!Number.isInteger(value) || (value as number) <= 0 || (value as number) > LONGEST_MS) {
-    throw new InvalidArgumentError(name, value, `a whole number of milliseconds, from 1 to ${LONGEST_MS}`)
+    const error = invalidDuration(name, value)
+    if (typeof value === 'number' && value % 1 !== 0 && name === 'duration') {
+      // In redlock's words, which callers compare. Ours, which have the value, are the cause.
+      throw Object.assign(invalidDuration(name, value), { message: NOT_WHOLE, cause: error })
+    }
+    throw error
   }
+}
+
+function invalidDuration(name: string, value: unknown): InvalidArgumentError {
+  return new InvalidArgumentError(name, value, `a whole number of milliseconds, from 1 to ${LONGEST_MS}`)
 }

@@ -34,12 +34,16 @@ interface Round {
 export class Quorum {
   readonly #members: readonly Member[]
 
-  /** @param report called with the error of each vote against */
+  /**
+   * @param report called with the error of each vote against
+   * @param db the database of the locks, if not that of each client
+   */
   constructor(
     clients: Iterable<RedisClient>,
     private readonly report: (error: Error) => void,
+    db?: number,
   ) {
-    this.#members = [...clients].map((client) => new Member(client))
+    this.#members = [...clients].map((client) => new Member(client, db))
   }
 
   ballot(): Ballot {

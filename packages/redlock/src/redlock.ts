@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from '@holdfast/core'
 import { EventEmitter } from 'node:events'
+import { checkDatabase, databaseOf, ownDatabaseOf, quitWithDatabases } from './databases.js'
 import { ExecutionError } from './errors.js'
 import { forget, heldBy, keep } from './held.js'
-import { quit } from './lock-clients.js'
 import { Lock, type ExecutionResult, type LockKeeper } from './lock.js'
 import { checkRequest, checkWhole } from './member.js'
 import { randomValue, wallNow } from './process-clock.js'
@@ -27,7 +27,8 @@ export class Redlock extends EventEmitter implements LockKeeper {
   /**
    * Makes a redlock of these clients, and connects nothing by itself.
    * @param clients one for each independent Redis or cluster; they stay the caller's to close, see `quit`
-   * @throws Error without a client; InvalidArgumentError for scripts, because what runs in Redis is Holdfast's
+   * @throws InvalidArgumentError without a client; for scripts, because what runs in Redis is Holdfast's; for a `db` that
+   * a client cannot be opened for
    */
   constructor(clients: Iterable<RedisClient>, settings: Partial<Settings> = {}, scripts?: object) {
     super()
@@ -38,10 +39,15 @@ export class Redlock extends EventEmitter implements LockKeeper {
     if (scripts !== undefined && Object.keys(scripts).length > 0) {
       throw new InvalidArgumentError('scripts', scripts, 'left out: the scripts are those of Holdfast')
     }
-    this.settings = settingsWith(settings)
+    const [first] = this.clients
+    const db = databaseOf(settings.db)
+    if (db !== undefined) {
+      this.clients.forEach((client) => checkDatabase(client, db))
+    }
+    this.settings = { ...settingsWith(settings), db: db ?? ownDatabaseOf(first) }
     // Without a listener an event of this name would be thrown.
     this.on('error', () => undefined)
-    this.#quorum = new Quorum(this.clients, (error) => this.emit('error', error))
+    this.#quorum = new Quorum(this.clients, (error) => this.emit('error', error), db)
   }
 
   /**
@@ -49,7 +55,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
    * @throws the error of a client that cannot end its connection
    */
   async quit(): Promise<void> {
-    await Promise.all([...this.clients].map(quit))
+    await Promise.all([...this.clients].map(quitWithDatabases))
   }
 
   /**

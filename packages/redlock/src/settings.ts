@@ -6,6 +6,12 @@ export interface Settings extends RetrySettings {
   readonly driftFactor: number
   /** `using` extends the lock when this much of it is left. Default: 500. */
   readonly automaticExtensionThreshold: number
+  /**
+   * The database that the locks are in, 0 to 15: on a connection of their own, which ends with the client. Anything else
+   * is told of by a process warning and counts as not given. Default: that of each client, whose number this is then (of
+   * several clients the first one's).
+   */
+  readonly db: number
 }
 
 const DEFAULTS: Settings = Object.freeze({
@@ -14,6 +20,7 @@ const DEFAULTS: Settings = Object.freeze({
   retryDelay: 200,
   retryJitter: 100,
   automaticExtensionThreshold: 500,
+  db: 0,
 })
 
 /** `base` with those settings of `given` that are numbers. */
@@ -28,6 +35,8 @@ export function settingsWith(given: Partial<Settings> | undefined, base: Setting
     retryDelay: numberOf('retryDelay'),
     retryJitter: numberOf('retryJitter'),
     automaticExtensionThreshold: numberOf('automaticExtensionThreshold'),
+    // One redlock has one database.
+    db: base.db,
   }
 }
 

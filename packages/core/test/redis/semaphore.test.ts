@@ -191,6 +191,23 @@ describe("JavaScript's face", () => {
     await rig.admin.del(NAME)
   })
 
+  it("refuses to start beside redis-semaphore's sorted set under its name, whichever kind it is", async () => {
+    const name = 'semaphore:pool'
+    // As its `Semaphore('pool')` keeps a permit: the identifier, by the time of its client.
+    await rig.admin.zadd(name, Date.now(), 'b0f8a0d2-7c1e-4f5e-9f58-0c7d2a1b4c11')
+    const before = await rig.contents()
+    const counted = locks.getSemaphore(name)
+    const permits = locks.getPermitExpirableSemaphore(name)
+    for (const call of [
+      ...[() => counted.trySetPermits(2), () => counted.tryAcquire(), () => counted.release()],
+      ...[() => permits.trySetPermits(2), () => permits.tryAcquire(), () => permits.addPermits(1)],
+    ]) {
+      await expect(call()).rejects.toMatchObject({ code: 'WRONG_TYPE', key: name })
+    }
+    expect(await rig.contents()).toEqual(before)
+    await rig.admin.del(name)
+  })
+
   it('CLIENT_CLOSED after close, from every call', async () => {
     await locks.close()
     expect(() => locks.getSemaphore(NAME)).toThrow('closed')

@@ -18,6 +18,9 @@ const { parseArguments } = (await import(script('servers/arguments.mjs'))) as {
 const { parseArguments: runtimes } = (await import(script('runtimes/arguments.mjs'))) as {
   parseArguments: (args: string[]) => { runtimes: { name: string }[] }
 }
+const { parseArguments: clients } = (await import(script('clients/arguments.mjs'))) as {
+  parseArguments: (args: string[]) => Record<string, unknown> & { clients: { name: string }[] }
+}
 const { parseArguments: interop } = (await import(script('interop/arguments.mjs'))) as {
   parseArguments: (args: string[]) => Record<string, unknown>
 }
@@ -40,24 +43,61 @@ const record = {
 describe('a table of what runs on what', () => {
   it('has a row for each server, the newest first, and a reason for each cell that did not pass', () => {
     const page = 'before\n<!-- support: servers -->\nold\n<!-- /support -->\nafter\n'
-    expect(withTables('page', page, record)).toBe(
-      [
-        'before',
-        '<!-- support: servers -->',
-        '',
-        '| server | one server | cluster of three primaries | run |',
-        '| --- | --- | --- | --- |',
-        '| Valkey 9.1.2 | passed: contract, 1,234 tests | **failed** | 2026-11-23, `abc1234` |',
-        '| Redis 6.2.14 | not run | – | 2026-11-23, `abc1234` |',
-        '',
-        '- Valkey 9.1.2, cluster of three primaries: **failed**. contract, 1 of 10 failed: `locks lock`',
-        '- Redis 6.2.14, one server: not run. the wheel is gone',
-        '',
-        '<!-- /support -->',
-        'after',
-        '',
-      ].join('\n'),
+    expect(withTables('page', page, record).split('\n')).toEqual([
+      'before',
+      '<!-- support: servers -->',
+      '',
+      '| server | one server | cluster of three primaries | run |',
+      '| --- | --- | --- | --- |',
+      '| Valkey 9.1.2 | passed: contract, 1,234 tests | **failed** | 2026-11-23, `abc1234` |',
+      '| Redis 6.2.14 | not run | – | 2026-11-23, `abc1234` |',
+      '',
+      '- Valkey 9.1.2, cluster of three primaries: **failed**. contract, 1 of 10 failed: `locks lock`',
+      '- Redis 6.2.14, one server: not run. the wheel is gone',
+      expect.stringMatching(
+        /^- –, cluster of three primaries \(Redis 6\.2\.14\): clusters run on the newest/,
+      ),
+      '',
+      '<!-- /support -->',
+      'after',
+      '',
+    ])
+  })
+
+  it('has the cause of a failure, which somebody has written, before the tests that failed', () => {
+    const failed = {
+      ...cellOf({ passed: 9, failed: 1, failures: ['a'] }, 'contract'),
+      cause: 'It waits for b.',
+    }
+    const servers = { 'valkey-9': row('Valkey 9.1.2', { single: failed, cluster: failed }) }
+    const lines = withTables('page', '<!-- support: servers -->\n<!-- /support -->', { servers }).split('\n')
+    expect(lines).toContain(
+      '- Valkey 9.1.2, one server: **failed**. It waits for b. (contract, 1 of 10 failed: `a`)',
     )
+  })
+
+  it('says of a cell that is of an earlier commit than its row when that was', () => {
+    const [single, cluster] = [9, 5].map((passed) => cellOf({ passed, failed: 0, failures: [] }, 'contract'))
+    const cells = { single, cluster: { ...cluster, run: '2026-11-22, `abc0000`' } }
+    const page = '<!-- support: servers -->\n<!-- /support -->'
+    expect(withTables('page', page, { servers: { 'valkey-9': row('Valkey 9.1.2', cells) } })).toContain(
+      '| passed: contract, 9 tests | passed: contract, 5 tests; run 2026-11-22, `abc0000` | 2026-11-23, `abc1234` |',
+    )
+  })
+
+  it('has a cause for each cell of the record that failed, and a reason for each that was not run', () => {
+    const written = JSON.parse(read('docs/support.json')) as Record<
+      string,
+      Record<string, { what: string; cells: Record<string, { state: string; said: string; cause?: string }> }>
+    >
+    const rows = Object.values(written).flatMap((table) => Object.values(table))
+    const cells = rows.flatMap(({ what, cells }) =>
+      Object.entries(cells).map(([column, cell]) => ({ of: `${what}, ${column}`, ...cell })),
+    )
+    expect(cells.filter(({ state, cause = '' }) => state === 'failed' && cause === '')).toEqual([])
+    expect(cells.filter(({ said }) => said === '')).toEqual([])
+    // Of '–' too: writing the tables throws where one has no reason.
+    expect(read('docs/support.md')).toMatch(/^- –, unit tests \(.*Deno [\d.]+\): /m)
   })
 
   it('in short has one word in each cell', () => {
@@ -107,6 +147,30 @@ describe('a table of what runs on what', () => {
       'smoke, 5 of 5 failed: `a`; `b`; `c`; and 2 more',
     )
     expect(cellOf({ passed: 0, failed: 0, failures: [] }, 'smoke')).toMatchObject({ state: 'failed' })
+  })
+})
+
+describe('the clients that a run is asked for', () => {
+  it('run every test, with what is given to Jest, unless a table is to be written', () => {
+    const forJest = ['--testPathPatterns', 'trust']
+    expect(clients(forJest)).toEqual({ writeDocs: false, forJest })
+  })
+
+  it('are all on every topology for the table, or those that are named', () => {
+    const all = clients(['--write-docs'])
+    expect(all.clients.map(({ name }) => name)).toEqual([
+      ...['ioredis6', 'ioredis5', 'iovalkey', 'noderedis6', 'noderedis5'],
+    ])
+    expect(all.topologies).toEqual(['single', 'cluster', 'sentinel'])
+    const few = clients(['--write-docs', '--only', 'iovalkey', '--on', 'sentinel'])
+    expect([few.clients.map(({ name }) => name), few.topologies]).toEqual([['iovalkey'], ['sentinel']])
+  })
+
+  it.each([
+    [['--only', 'iovalkey'], '--only goes with --write-docs'],
+    [['--write-docs', '--on', 'pool'], "--on takes one of single, cluster, sentinel, not 'pool'"],
+  ])('%j is refused', (args, complaint) => {
+    expect(() => clients(args)).toThrow(complaint)
   })
 })
 

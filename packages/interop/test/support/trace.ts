@@ -11,7 +11,7 @@ export interface Step {
 
 export interface KeyState {
   readonly type: string
-  /** Seconds, or `none`. */
+  /** Seconds, up to the next five, or `none`. */
   readonly endsAfter: number | 'none'
   readonly value: unknown
 }
@@ -68,7 +68,8 @@ export class Tracer {
     const [type, ttl] = [await this.redis.type(key), await this.redis.pttl(key)]
     return {
       type,
-      endsAfter: ttl < 0 ? 'none' : Math.round(ttl / 1_000),
+      // On a busy machine seconds pass before a step is read; the leases that are compared are 10 s or more apart.
+      endsAfter: ttl < 0 ? 'none' : 5 * Math.ceil(ttl / 5_000),
       value: await this.valueOf(key, type),
     }
   }

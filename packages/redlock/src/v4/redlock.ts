@@ -14,7 +14,7 @@ import { Lock, type LockKeeper } from './lock.js'
 import { LockError } from './lock-error.js'
 
 /** All durations in milliseconds. */
-export type Options = Partial<Omit<Settings, 'automaticExtensionThreshold'>>
+export type Options = Partial<Omit<Settings, 'automaticExtensionThreshold' | 'db'>>
 
 const SCRIPTS = ['lockScript', 'unlockScript', 'extendScript']
 

@@ -138,6 +138,7 @@ describe('Redlock on one Redis', () => {
       retryDelay: 5,
       retryJitter: 100,
       automaticExtensionThreshold: 500,
+      db: 0,
     })
   })
 

@@ -1,0 +1,59 @@
+// Every test with every client; or, for docs/support.md, what each client has to carry on each topology.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { CLIENTS } from './clients/catalog.mjs'
+import { parseArguments, USAGE } from './clients/arguments.mjs'
+import { runOn } from './clients/run-on-topology.mjs'
+import { interruption } from './interruption.mjs'
+import { runCommand } from './run-command.mjs'
+import { provideServerProgram } from './redis/server-program.mjs'
+import { cellOf, cleanCommit, publish } from './support/record.mjs'
+
+const interrupted = interruption()
+const log = (line) => console.error(line)
+
+/** What `npm test` does, with the projects of all clients. */
+const runAll = async (forJest) => {
+  const isChosen = forJest.some((each) => each.startsWith('--selectProjects'))
+  const projects = isChosen ? [] : ['--selectProjects', ...CLIENTS.map(({ name }) => name)]
+  const program = fileURLToPath(new URL('./run-tests.mjs', import.meta.url))
+  const child = spawn(process.execPath, [program, '--every-client', ...projects, ...forJest], {
+    stdio: 'inherit',
+    signal: interrupted,
+  })
+  const [code] = await once(child, 'close')
+  return code === 0
+}
+
+const writeTable = async ({ clients, topologies }) => {
+  const commit = await cleanCommit()
+  const program = await provideServerProgram({ log })
+  // For the servers here, and those that suites start.
+  process.env.PATH = program.path
+  let held = true
+  try {
+    for (const client of clients) {
+      for (const topology of topologies) {
+        log(`${client.name}: ${topology}`)
+        const outcome = await runOn(topology, client.name, interrupted)
+        outcome.failures.forEach((each) => log(`${client.name}: ${each}`))
+        const cell = cellOf(outcome, 'contract')
+        console.log(`${client.title}, ${topology}: ${cell.state}: ${cell.said}`)
+        held &&= cell.state !== 'failed'
+        // One after the other, so that an interrupted run has written what it did.
+        await publish('clients', commit, {
+          [client.name]: { what: client.title, cells: { [topology]: cell } },
+        })
+      }
+    }
+  } finally {
+    await program.remove()
+  }
+  return held
+}
+
+await runCommand({
+  ...{ parseArguments, USAGE },
+  run: (wanted) => (wanted.writeDocs ? writeTable(wanted) : runAll(wanted.forJest)),
+})

@@ -1,0 +1,39 @@
+import { parseOptions, requireKnown, UsageError } from '../command-line.mjs'
+import { CLIENTS } from './catalog.mjs'
+
+const NAMES = CLIENTS.map(({ name }) => name)
+/** Columns of the table in docs/support.md. */
+export const TOPOLOGIES = ['single', 'cluster', 'sentinel']
+
+export const USAGE = `Usage: npm run test:clients [-- options of Jest]
+       npm run test:clients -- --write-docs [options]
+
+  --write-docs   runs the contract suites with each client, and writes what came of it into docs/support.md, with the
+                 date and the commit; without it every test runs with every client
+  --only NAME    one client; may be given again   (${NAMES.join(', ')})
+  --on NAME      one topology; may be given again   (${TOPOLOGIES.join(', ')})
+  --help
+
+Exit code: 0 what was run has passed, 1 something failed, 2 the arguments are wrong.`
+
+/** @param {string[]} args */
+export const parseArguments = (args) => {
+  if (args.includes('--help')) return { help: true }
+  if (!args.includes('--write-docs')) {
+    const ours = args.find((each) => /^--(only|on)(=|$)/.test(each))
+    if (ours !== undefined) throw new UsageError(`${ours} goes with --write-docs`)
+    return { writeDocs: false, forJest: args }
+  }
+  const { only, on } = parseOptions(args, {
+    'write-docs': { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: NAMES },
+    on: { type: 'string', multiple: true, default: TOPOLOGIES },
+  })
+  requireKnown('only', only, NAMES)
+  requireKnown('on', on, TOPOLOGIES)
+  return {
+    writeDocs: true,
+    clients: CLIENTS.filter(({ name }) => only.includes(name)),
+    topologies: TOPOLOGIES.filter((name) => on.includes(name)),
+  }
+}
