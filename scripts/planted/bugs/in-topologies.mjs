@@ -8,7 +8,7 @@ export const BUGS_IN_TOPOLOGIES = {
     only: 'lock: what too few replicas have is not given',
   },
   'what the primary says adds trust that no replica knows of': {
-    file: 'core/src/acquire/lease-changes.ts',
+    file: 'core/src/acquire/acquired-lease.ts',
     find: 'mayGrow: !options.replicas',
     replace: 'mayGrow: true',
     test: 'packages/core/test/redis/replicas.test.ts',

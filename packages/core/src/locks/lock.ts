@@ -55,24 +55,11 @@ export class Lock implements AnyLock<Hold> {
     return this.byHand('lock', { leaseMs }, holdOrThrow)
   }
 
-  /**
-   * Tries to acquire the lock, waiting at most `waitMs`.
-   * @param waitMs how long to wait, default 0: one attempt
-   * @param leaseMs as for `lock`
-   * @returns false: another owner holds the lock
-   * @throws as `lock`, but no LockTimeoutError
-   */
   tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
     const tried = this.byHand('tryLock', { waitMs, leaseMs }, isHeld)
     return this.place() ? tried : this.bare.answerOf(tried)
   }
 
-  /**
-   * Releases one level and waits for the reply: the level of `hold`, by default the caller's latest.
-   * @throws InvalidArgumentError `hold` belongs to another lock
-   * @throws NotLockOwnerError the caller holds no level, or the lock was lost; the current holder is unaffected
-   * @throws RedisUnavailableError see `Hold.release`
-   */
   async unlock(hold?: Hold): Promise<void> {
     const mine = hold === undefined ? this.latestHold() : this.ownHold(hold)
     refuseIfNotHeld(mine, await mine.release())

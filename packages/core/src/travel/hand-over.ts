@@ -90,15 +90,15 @@ async function giveAway(
   try {
     outcome = await untilKnown(() => nameSuccessor(acquisition, traveller, keepMs), limits)
   } catch (error) {
-    acquisition.publication?.ended('unknown')
+    acquisition.wasHandedOver('unknown')
     session.background.run(takeBack(acquisition, traveller))
     throw error
   }
   if (outcome === 'lost') {
-    acquisition.publication?.lost('gone', runtime.now())
+    acquisition.wasHandedOver('lost')
     throw new LockLostError({ lockName, owner, reason: 'gone' })
   }
-  acquisition.publication?.ended('released')
+  acquisition.wasHandedOver('released')
   session.lastHolders.passed(protocol.key, traveller, undefined)
 }
 
