@@ -65,7 +65,7 @@ export function readTimeouts(rawName: string, owner: string): string {
 }
 
 /** The parts around the owner, for a script that derives the keys of other owners. */
-export function strangersTimeouts(rawName: string): { readonly before: string; readonly behind: string } {
+export function otherReadersTimeouts(rawName: string): { readonly before: string; readonly behind: string } {
   return { before: suffixed(rawName, ''), behind: `:${TIMEOUTS}:` }
 }
 

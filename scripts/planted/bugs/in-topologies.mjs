@@ -72,8 +72,8 @@ export const BUGS_IN_TOPOLOGIES = {
   },
   'what a replica says of its primary is not followed with node-redis': {
     file: 'core/src/redis/node-redis/own-carrier.ts',
-    find: 'this.hint ?? this.origin.place()',
-    replace: 'this.origin.place()',
+    find: 'this.hint ?? this.origin.address()',
+    replace: 'this.origin.address()',
     test: 'packages/core/test/redis/node-redis-sentinel.test.ts',
     only: 'is left when it says that it is a replica',
   },

@@ -43,7 +43,7 @@ export interface WholeCall {
 export interface CallInProgress<T = unknown> extends LevelRequest {
   readonly protocol: LockProtocol
   /** Null outside any context. */
-  readonly place: CallSite | null
+  readonly site: CallSite | null
   /** The call for several locks that this one is part of. */
   readonly whole: WholeCall | undefined
   readonly signal: AbortSignal | undefined

@@ -115,8 +115,8 @@ export class CompoundHold implements LockHold {
   /** @internal The acquisitions that a callback runs under when called from `origin`. */
   partsFrom(origin: CallSite): Part[] {
     const parts = this.levels.map(({ member, acquisition, siblingMutex }): [Member, Part] => {
-      const place = member.placeFrom(origin) ?? origin
-      return [member, { session: member.session, acquisition, siblingMutex, place }]
+      const site = member.siteFrom(origin) ?? origin
+      return [member, { session: member.session, acquisition, siblingMutex, site }]
     })
     this.parts = new Map(parts)
     return [...this.parts.values()]

@@ -3,7 +3,7 @@ import { checkLevelLease, checkRenew } from '../acquire/acquire-options.js'
 import type { LevelRequest } from '../acquire/levels.js'
 import { checkClient, checkOptions } from '../arguments/validate.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
-import { placeToAcquire } from '../contexts.js'
+import { siteToAcquire } from '../contexts.js'
 import { noteWish } from '../entry/hold-note.js'
 import { ALONE, type AcquireTerms, type HoldChange } from '../entry/entry-command.js'
 import { LockLostError, WrongTypeError } from '../errors.js'
@@ -66,7 +66,7 @@ export async function adopt(
 
 async function adoptAs({ lock, owner }: Traveller, request: LevelRequest): Promise<Hold> {
   const { session, protocol, thread, name } = lock
-  const context = placeToAcquire(session.contexts, thread)?.context ?? null
+  const context = siteToAcquire(session.contexts, thread)?.context ?? null
   const acquisition = new Acquisition(session, adopting(session, protocol, owner), context, ALONE)
   let hold: Hold | null = null
   try {

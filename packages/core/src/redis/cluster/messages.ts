@@ -61,7 +61,7 @@ export class ClusterMessages implements WakeSource {
     const topic: Topic = { name, onMessage, waiting: [], link: null, former: null, wasHeard: false }
     this.topics.set(name, topic)
     const confirmed = new Promise<void>((resolve, reject) => topic.waiting.push({ resolve, reject }))
-    this.place(topic)
+    this.assign(topic)
     return confirmed
   }
 
@@ -94,12 +94,12 @@ export class ClusterMessages implements WakeSource {
         topic.link.unlisten(topic.name).catch(ignore)
         topic.link = null
       }
-      this.place(topic)
+      this.assign(topic)
     }
     this.links.endUseless()
   }
 
-  private place(topic: Topic): void {
+  private assign(topic: Topic): void {
     if (topic.link || this.closed) {
       return
     }
@@ -144,7 +144,7 @@ export class ClusterMessages implements WakeSource {
         // `follow` runs afterwards.
         this.cluster.refresh()
       }
-      this.topics.forEach((topic) => this.place(topic))
+      this.topics.forEach((topic) => this.assign(topic))
     })
   }
 

@@ -1,6 +1,6 @@
 const SLOTS = 16_384
 
-/** Who has which slot. A place is `host:port`. */
+/** Which primary has which slot. An address is `host:port`. */
 export interface SlotsTable {
   readonly owners: readonly (string | undefined)[]
   readonly primaries: ReadonlySet<string>
@@ -44,7 +44,7 @@ function placeIn(node: unknown, asked: string): string | undefined {
 /** Where a node sends a command instead. `asks`: for this once, behind ASKING. */
 export interface Redirection {
   readonly slot: number
-  readonly place: string
+  readonly address: string
   readonly asks: boolean
 }
 
@@ -53,9 +53,9 @@ export function redirectionIn({ message }: Error, asked: string): Redirection | 
   const [, word, slot, host, port] = /^(MOVED|ASK) (\d+) (\S*):(\d+)$/.exec(message) ?? []
   return word === undefined
     ? null
-    : { slot: Number(slot), place: `${host || asked}:${port}`, asks: word === 'ASK' }
+    : { slot: Number(slot), address: `${host || asked}:${port}`, asks: word === 'ASK' }
 }
 
-export function hostOf(place: string): string {
-  return place.slice(0, place.lastIndexOf(':'))
+export function hostOf(address: string): string {
+  return address.slice(0, address.lastIndexOf(':'))
 }
