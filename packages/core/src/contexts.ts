@@ -84,7 +84,7 @@ export function placeToFork(contexts: Contexts): CallSite | null {
 
 /**
  * Ends the context when the callback has settled, before the code that awaits the result goes on.
- * @param ended is told of it
+ * @param ended called when it ends
  */
 export function runIn<T>(context: Context, callback: () => T, ended: (context: Context) => void): T {
   const end = (): void => {

@@ -40,8 +40,8 @@ export interface LockHold {
    */
   extend(ms: number): Promise<void>
   /**
-   * Makes the lease end at most `ms` from now, and ends its renewal. Waits for Redis's reply; what is trusted ends by then
-   * at once, also when Redis does not reply: then the hold is lost, and its client releases what Redis may still have.
+   * Makes the lease end at most `ms` from now, and ends its renewal. Waits for Redis's reply. Trust is shortened at
+   * once, also when Redis does not reply; then the hold is lost, and its client releases what Redis may still have.
    * Never makes a lease longer. A later `extend` or re-entry does.
    * @param ms at least 1 and at most 24 days
    * @throws InvalidArgumentError also when the owner has further levels, which share the lease; LockLostError;

@@ -128,7 +128,7 @@ export class WaitLine implements CallerHost {
     return true
   }
 
-  /** Suspends all tries for so long; 0: ends that. */
+  /** Suspends all tries for `ms`; 0: ends that. */
   standBack(ms: number): void {
     this.standsBackUntil = this.clock.now() + ms
     if (ms === 0 && !this.flight) this.tryNow()

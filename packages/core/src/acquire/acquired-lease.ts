@@ -235,7 +235,7 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
   }
 
   /**
-   * A message reports a forced release. Anyone who may publish can send it, so it only suspends trust: Redis is
+   * A message reports a forced release. Any client that may publish can send it, so it only suspends trust: Redis is
    * asked, and its reply alone ends the hold.
    */
   doubtForced(): void {

@@ -35,7 +35,7 @@ export interface AsyncContext {
 
 /** A call for several locks, as one of its parts sees it. */
 export interface WholeCall {
-  /** A part whose caller has left is releasing what it may have in Redis; the whole call may wait for that. */
+  /** A part whose caller has left is releasing the hold that it may have in Redis; the whole call may wait for that. */
   givesBack(work: Promise<unknown>): void
 }
 

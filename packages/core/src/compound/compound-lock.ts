@@ -145,7 +145,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   }
 
   /**
-   * Asks Redis whether so many members are held, by any owners, that no other caller could acquire the lock now.
+   * Asks Redis whether enough members are held, by any owners, to keep every other caller from acquiring the lock now.
    * @throws what `acquire` throws for members that do not reply
    */
   async isLocked(): Promise<boolean> {
@@ -216,7 +216,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
       }
       hold = this.holdOf(taken)
       this.begun(hold, call)
-      // Each client warns of what is held in it.
+      // Each client warns about its own holds.
       taken.forEach(({ member, hold: level }) =>
         member.session.origins.keep(level, request.calledFrom ?? null),
       )

@@ -39,7 +39,7 @@ function linkedContextOf(session: Session, home: Session, leader: Context): Cont
   return made
 }
 
-/** The call site around a linked context: an unlimited wait for what is held there would never end. */
+/** The call site around a linked context: an unlimited wait for a lock that is held there would never end. */
 function placeAround(session: Session, home: Session, leader: Context): CallSite | null {
   const here = session.contexts.current
   if (here?.context.alive === true) {

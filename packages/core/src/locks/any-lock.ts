@@ -7,8 +7,8 @@ import type { LockHold } from '../hold.js'
 /** From whom `forceUnlock` takes a lock. */
 export interface ForceUnlockOptions {
   /**
-   * The only owner to take the lock from: `LockHolder.owner`, as `inspect()` or an error showed it. Default: whoever
-   * holds it when Redis hears of the call.
+   * The only owner to take the lock from: `LockHolder.owner`, as `inspect()` or an error showed it. Default: any
+   * owner that holds it when Redis runs the command.
    */
   holder?: string | undefined
 }

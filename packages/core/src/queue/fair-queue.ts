@@ -227,8 +227,8 @@ export class FairQueue {
   }
 
   /**
-   * The string of another library has the lock's name: nobody will say when it is gone. So the client of the first in
-   * line looks again soon; the others are told by what that one does, as behind any holder.
+   * A string of another library has the lock's name, and no message will say when it is gone. So the client of the first
+   * waiter in line looks again soon; the others are woken by that waiter's commands, as behind any holder.
    */
   private behindString(here: LockWaiters, { first, ttlMs }: HeartbeatReply, isBeat: boolean): void {
     for (const { owner, waitsForForeign } of [...here.waits.values()]) {

@@ -101,8 +101,8 @@ export interface RedisPort extends ScriptTransport {
   /** Messages, on a connection of its own, opened with the first subscription. */
   readonly messages: WakeSource
   /**
-   * Whether its connections are its own, and do not keep the process alive. Whoever uses them must, as long as it has
-   * something to do. Absent: the connection for commands is the caller's, who decides.
+   * Whether its connections are its own, and do not keep the process alive: the client does that while it has work.
+   * Absent: the connection for commands is the caller's, and the caller decides.
    */
   readonly isUnreferenced?: boolean | undefined
   /** Closes what the port opened, and removes its listeners from the rest. */

@@ -16,7 +16,7 @@ export interface ClusterObserverParts {
 }
 
 /**
- * What a port over a cluster observes and tells, alike for each client: how messages are published, their reception,
+ * What a port over a cluster observes and reports, the same for each client: how messages are published, their reception,
  * which slots have a new primary, and the listeners of both.
  */
 export class ClusterObserver {

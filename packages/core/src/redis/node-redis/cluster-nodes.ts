@@ -37,7 +37,7 @@ export class NodeRedisClusterNodes implements ClusterView {
     private readonly events: ClusterNodesEvents,
   ) {}
 
-  /** Whether the slots are known, and somebody who has some is connected. */
+  /** Whether the slots are known, and a primary that has some is connected. */
   get isConnected(): boolean {
     return [...this.table.primaries].some((address) => this.isPresent(address))
   }

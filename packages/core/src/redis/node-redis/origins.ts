@@ -99,7 +99,7 @@ function listening(client: Pick<NodeRedisPool, 'on' | 'off'>, all: readonly Hear
   return () => all.forEach(([event, listener]) => client.off(event, listener))
 }
 
-/** An error is told by the client itself; what is left here is that there is no connection yet. */
+/** The client reports its error itself; null: there is no connection yet. */
 async function templateBy(asking: unknown): Promise<NodeRedisClient | null> {
   try {
     return (await asking) as NodeRedisClient

@@ -39,7 +39,7 @@ export class OwnCarrier extends EventEmitter implements Carrier {
     private readonly origin: Origin,
   ) {
     super()
-    // Node throws for an 'error' that nobody listens to; ports use `errorMonitor`.
+    // Node throws for an 'error' without a listener; ports use `errorMonitor`.
     this.on('error', () => undefined)
     this.stopWatching = origin.watch({
       moved: this.leave,
