@@ -75,7 +75,7 @@ export function siteToRelease(contexts: Contexts, thread: CallSite | null): Call
 }
 
 /** The call site that a context forked now has around it. */
-export function placeToFork(contexts: Contexts): CallSite | null {
+export function siteToFork(contexts: Contexts): CallSite | null {
   const site = contexts.current ?? null
   // All are walked though the nearest is enough: those further out may have ended since one of these was forked.
   const [around = null] = site ? [...sitesAround(site.context)] : []

@@ -11,7 +11,7 @@ import type { Lock } from '../locks/lock.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { enclosingAcquisition, releaseSiblingMutex } from '../acquire/reentry.js'
 import type { Session } from '../client/session.js'
-import { linkedPlace, standsFor } from './linked-context.js'
+import { linkedSite, standsFor } from './linked-context.js'
 
 /** A level of one member, and the mutex to release with it. */
 export interface MemberHold {
@@ -66,7 +66,7 @@ export class Member {
     if (this.lock.thread) {
       return siteToAcquire(session.contexts, this.lock.thread)
     }
-    return origin && (session === home ? origin : linkedPlace(session, home, origin.context))
+    return origin && (session === home ? origin : linkedSite(session, home, origin.context))
   }
 
   /** The level held at `origin`, as far as this process knows. */

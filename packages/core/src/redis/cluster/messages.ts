@@ -105,7 +105,7 @@ export class ClusterMessages implements WakeSource {
     }
     const link = this.links.for(topic.name)
     if (!link) {
-      this.placeLater()
+      this.assignLater()
       return
     }
     topic.link = link
@@ -127,12 +127,12 @@ export class ClusterMessages implements WakeSource {
       if (topic.link === link) {
         topic.link = null
         topic.former = link
-        this.placeLater()
+        this.assignLater()
       }
     }
   }
 
-  private placeLater(): void {
+  private assignLater(): void {
     if (this.retry || this.closed) {
       return
     }
@@ -180,7 +180,7 @@ export class ClusterMessages implements WakeSource {
     }
     topic.link = null
     if (topic.wasHeard || !this.isErrorReply(error) || isPassing(error)) {
-      this.placeLater()
+      this.assignLater()
     } else {
       this.forget(topic, error)
     }

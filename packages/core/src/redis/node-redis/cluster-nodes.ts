@@ -105,7 +105,7 @@ export class NodeRedisClusterNodes implements ClusterView {
     const address = this.anyReady()
     const carrier = address === undefined ? undefined : this.carriers.get(address)
     if (address === undefined || !carrier) {
-      this.everyPlace().forEach((each) => this.at(each))
+      this.everyAddress().forEach((each) => this.at(each))
       return
     }
     const load = this.runtime.setTimer(LONGEST_LOAD_MS, () => (this.loading = null))
@@ -161,7 +161,7 @@ export class NodeRedisClusterNodes implements ClusterView {
     return ready[Math.floor(this.runtime.random() * ready.length)]?.[0]
   }
 
-  private everyPlace(): Set<string> {
+  private everyAddress(): Set<string> {
     const { masters, replicas } = this.cluster
     const told = [...masters, ...replicas].map(({ address }) => address)
     return new Set([...this.table.primaries, ...this.table.replicas, ...told])

@@ -22,7 +22,7 @@ export function slotsIn(reply: unknown, asked: string): SlotsTable | null {
   const [primaries, replicas] = [new Set<string>(), new Set<string>()]
   for (const range of reply as unknown[]) {
     const [from, to, ...nodes] = Array.isArray(range) ? (range as unknown[]) : []
-    const [primary, ...others] = nodes.map((node) => placeIn(node, asked))
+    const [primary, ...others] = nodes.map((node) => addressIn(node, asked))
     if (primary === undefined) {
       return null
     }
@@ -33,7 +33,7 @@ export function slotsIn(reply: unknown, asked: string): SlotsTable | null {
   return { owners, primaries, replicas }
 }
 
-function placeIn(node: unknown, asked: string): string | undefined {
+function addressIn(node: unknown, asked: string): string | undefined {
   const [host, port] = Array.isArray(node) ? (node as unknown[]) : []
   if (typeof port !== 'number') {
     return undefined
