@@ -107,7 +107,7 @@ const nameOf = (member) => {
   return isChecked ? member.name.getText() : undefined
 }
 
-/** An editor shows the docstring of what is overridden or implemented, where there is no other. */
+/** An editor shows the docstring of what is overridden or implemented, where there is no other: a getter's is a property's. */
 const inheritedDoc = (declared, nodes, member) => {
   for (const { heritageClauses } of nodes) {
     for (const { types } of heritageClauses ?? []) {
@@ -115,7 +115,7 @@ const inheritedDoc = (declared, nodes, member) => {
         const base = declared.all.get(expression.getText()) ?? []
         const same = base
           .flatMap((each) => [...(each.members ?? [])])
-          .filter((each) => nameOf(each) === member)
+          .filter((each) => (ts.isPropertySignature(each) ? each.name.getText() : nameOf(each)) === member)
         const doc = docOf(same) ?? inheritedDoc(declared, base, member)
         if (doc) return doc
       }

@@ -195,9 +195,9 @@ export function isOver({ context, frame }: CallSite): boolean {
 }
 
 /** The call sites around a context, innermost first. */
-export function* placesAround(context: Context): Iterable<CallSite> {
-  for (let place = context.forkedFrom; place; place = place.context.forkedFrom) {
-    yield place
+export function* sitesAround(context: Context): Iterable<CallSite> {
+  for (let site = context.forkedFrom; site; site = site.context.forkedFrom) {
+    yield site
   }
 }
 
@@ -208,20 +208,20 @@ export interface Enclosing {
 }
 
 /** The nearest hold of a key around a call site: of an enclosing `withLock`, or of the context itself. */
-export function enclosing(place: CallSite, scope: string): Enclosing | undefined {
-  for (let frame = place.frame; frame && frame.context === place.context; frame = frame.outer) {
+export function enclosing(site: CallSite, scope: string): Enclosing | undefined {
+  for (let frame = site.frame; frame && frame.context === site.context; frame = frame.outer) {
     if (frame.scope === scope && frame.alive && !frame.acquisition.isReleased) {
       return { acquisition: frame.acquisition, within: frame }
     }
   }
-  const acquisition = place.context.heldByHand(scope)
+  const acquisition = site.context.heldByHand(scope)
   return acquisition && { acquisition, within: acquisition }
 }
 
 /** The hold of a key by an ancestor: a context that this one was forked from, directly or indirectly. */
 export function heldByAncestor(context: Context, scope: string): Reenterable | undefined {
-  for (const place of placesAround(context)) {
-    const found = enclosing(place, scope)
+  for (const site of sitesAround(context)) {
+    const found = enclosing(site, scope)
     if (found && !found.acquisition.isOver) {
       return found.acquisition
     }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { isOver, placesAround, type Context, type CallSite } from './context.js'
+import { isOver, sitesAround, type Context, type CallSite } from './context.js'
 import { oncePerProcess } from './runtime/once-per-process.js'
 
 interface Ambient extends CallSite {
@@ -20,8 +20,8 @@ export class Contexts {
   }
 
   /** @param signal ends the waits inside, in addition to the signals around it; null: no signal around it applies */
-  enter<T>(place: CallSite, callback: () => T, signal?: AbortSignal | null): T {
-    const { context, frame } = place
+  enter<T>(site: CallSite, callback: () => T, signal?: AbortSignal | null): T {
+    const { context, frame } = site
     const ending = signal === null ? undefined : this.signalBeside(signal)
     const outer = without(contexts.getStore(), this)
     return contexts.run({ context, frame, client: this, outer, signal: ending }, callback)
@@ -61,30 +61,30 @@ function without(ambient: Ambient | undefined, client: object): Ambient | undefi
  * unscoped.
  * @param thread the logical thread the lock is bound to, if any
  */
-export function placeToAcquire(contexts: Contexts, thread: CallSite | null): CallSite | null {
-  const place = contexts.current ?? null
+export function siteToAcquire(contexts: Contexts, thread: CallSite | null): CallSite | null {
+  const site = contexts.current ?? null
   if (thread) {
-    return place?.context === thread.context ? place : thread
+    return site?.context === thread.context ? site : thread
   }
-  return place?.context.alive === true ? place : null
+  return site?.context.alive === true ? site : null
 }
 
 /** The call site in whose name a call releases: an ended context still can. */
-export function placeToRelease(contexts: Contexts, thread: CallSite | null): CallSite | null {
-  return thread ? placeToAcquire(contexts, thread) : (contexts.current ?? null)
+export function siteToRelease(contexts: Contexts, thread: CallSite | null): CallSite | null {
+  return thread ? siteToAcquire(contexts, thread) : (contexts.current ?? null)
 }
 
 /** The call site that a context forked now has around it. */
-export function placeToFork(contexts: Contexts): CallSite | null {
-  const place = contexts.current ?? null
+export function siteToFork(contexts: Contexts): CallSite | null {
+  const site = contexts.current ?? null
   // All are walked though the nearest is enough: those further out may have ended since one of these was forked.
-  const [around = null] = place ? [...placesAround(place.context)] : []
-  return place && isOver(place) ? around : place
+  const [around = null] = site ? [...sitesAround(site.context)] : []
+  return site && isOver(site) ? around : site
 }
 
 /**
  * Ends the context when the callback has settled, before the code that awaits the result goes on.
- * @param ended is told of it
+ * @param ended called when it ends
  */
 export function runIn<T>(context: Context, callback: () => T, ended: (context: Context) => void): T {
   const end = (): void => {

@@ -118,7 +118,7 @@ export class LockTimeoutError extends LockError {
   constructor(details: TimeoutDetails) {
     const { lockName, waitedMs, placeInLine, what = 'Lock' } = details
     const where = placeInLine === undefined ? '' : `; place ${placeInLine} in line`
-    // What is said of permits ends with advice of its own.
+    // The part about permits ends with advice of its own.
     const advice = details.permits && !details.nodes ? '' : ` ${adviceOf(details.holder)}`
     super(
       'LOCK_TIMEOUT',
@@ -153,7 +153,7 @@ function adviceOf(holder: LockHolder | undefined): string {
 
 function permitsInWords({ wanted, free = 0, isMissing }: WaitedPermits): string {
   if (isMissing) {
-    return 'there is no such semaphore. Call trySetPermits(n) once, before anybody acquires'
+    return 'there is no such semaphore. Call trySetPermits(n) once, before the first acquire'
   }
   if (free <= 0) {
     const less = free < 0 ? ` (${free})` : ''
@@ -311,7 +311,7 @@ export function wordsOfRedis(message: string): string {
 
 /** `forceUnlock({ holder })`, and another owner has the lock. It keeps it. */
 export class HolderChangedError extends LockError {
-  /** Who has it instead; undefined: nobody any more. */
+  /** The holder instead; undefined: none any more. */
   readonly holder: LockHolder | undefined
 
   constructor(lockName: string, owner: string, holder: LockHolder | undefined) {

@@ -55,10 +55,10 @@ export interface LockEvents {
 
 /** The name of an event, for `on` and `off`. */
 export type LockEventName = keyof LockEvents
-/** What `on` calls at an event, with what the event tells. */
+/** Called at an event, with its details. */
 export type LockEventListener<E extends LockEventName> = (event: LockEvents[E]) => void
 
-/** What `@holdfast/core/observe` is told of a client that reports. Not an event: a loss that only it hears of is warned of. */
+/** How `@holdfast/core/observe` listens to a reporting client. Not an event: a loss without another listener is warned of. */
 export interface EventObserver {
   waitParked(wait: object): void
   waitEnded(wait: object): void

@@ -7,24 +7,31 @@ export type ReleaseOutcome = 'released' | 'still-held' | 'lost' | 'already-relea
 
 /** Proof that its owner holds a lock of any kind. */
 export interface LockHold {
+  /** The name of the lock. */
   readonly lockName: string
   readonly owner: string
   /** Levels this owner holds now, this one included. */
   readonly count: number
-  /** Aborts with a LockLostError before another owner can acquire the lock. */
+  /**
+   * Aborts with a LockLostError before another owner can acquire the lock. Pass it to the code that does the work.
+   * After a pause of the whole process (SIGSTOP, a blocked event loop) other code may run first, unless it asks this
+   * hold (`signal`, `trustedForMs`, `ensure`): only a check at the resource, a fencing token, protects against that.
+   */
   readonly signal: AbortSignal
   /** How long, in ms, the caller may act as the owner without asking Redis again; 0 when it may not. */
   readonly trustedForMs: number
   /** Why the hold was lost; null while it is not. */
   readonly lossError: LockLostError | null
   /**
-   * Checks locally, without waiting, that the hold can still be trusted.
+   * Checks locally, without a round trip, that the hold can still be trusted.
+   * @param ms trusted time needed, default 0
    * @throws LockLostError unless more than `ms` of trusted time is left; NotLockOwnerError after a release
    */
   ensure(ms?: number): void
   /**
-   * Asks Redis whether the owner still holds the lock. @throws LockLostError, RedisUnavailableError,
-   * NotLockOwnerError
+   * Asks Redis whether the owner still holds the lock. Call it right before the critical write.
+   * @throws LockLostError the owner does not hold it; RedisUnavailableError no reply: the answer is unknown;
+   *   NotLockOwnerError after a release
    */
   verify(): Promise<void>
   /**
@@ -33,18 +40,23 @@ export interface LockHold {
    */
   extend(ms: number): Promise<void>
   /**
-   * Makes the lease end at most `ms` from now, and ends its renewal. @throws InvalidArgumentError, LockLostError,
-   * RedisUnavailableError, NotLockOwnerError
+   * Makes the lease end at most `ms` from now, and ends its renewal. Waits for Redis's reply. Trust is shortened at
+   * once, also when Redis does not reply; then the hold is lost, and its client releases what Redis may still have.
+   * Never makes a lease longer. A later `extend` or re-entry does.
+   * @param ms at least 1 and at most 24 days
+   * @throws InvalidArgumentError also when the owner has further levels, which share the lease; LockLostError;
+   *   RedisUnavailableError no reply: others may have to wait for as long as the lease was before; NotLockOwnerError
    */
   shorten(ms: number): Promise<void>
   /**
    * Releases this level and waits for the reply. Resolves also for a hold that has expired or was released before.
-   * @throws RedisUnavailableError
+   * @throws RedisUnavailableError no reply within `unavailableTimeoutMs`; the release is retried in the background,
+   *   and the lock is free at the latest when its lease ends
    */
   release(): Promise<ReleaseOutcome>
   /**
-   * Releases this level, for `await using`; waits for the reply at most `releaseWaitMs`.
-   * @throws LockLostError, RedisUnavailableError
+   * Releases this level, for `await using`, like `withLock`: waits for the reply at most `releaseWaitMs`.
+   * @throws LockLostError the hold was lost; RedisUnavailableError as `release`, if known within that time
    */
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -186,7 +198,6 @@ export class Hold implements LockHold {
     this.renewedMs = renewedMs
   }
 
-  /** The name of the lock. */
   get lockName(): string {
     return this.acquisition.lockName
   }
@@ -222,32 +233,19 @@ export class Hold implements LockHold {
     return this.acquisition.replicas
   }
 
-  /** Levels this owner holds now, this one included. */
   get count(): number {
     return this.acquisition.levelCount
   }
 
-  /**
-   * Aborts with a LockLostError before another owner can acquire the lock. Pass it to the code that does the work.
-   * After a pause of the whole process (SIGSTOP, a blocked event loop) other code may run first, unless it asks this
-   * hold (`signal`, `trustedForMs`, `ensure`): only a check at the resource, a fencing token, protects against that.
-   */
   get signal(): AbortSignal {
     this.acquisition.session.watchdog.endOverdueTrust()
     return this.acquisition.loss.signal
   }
 
-  /** How long, in ms, the caller may act as the owner without asking Redis again; 0 when it may not. */
   get trustedForMs(): number {
     return this.isReleased || this.isLost ? 0 : this.acquisition.trustedForMs
   }
 
-  /**
-   * Checks locally, without a round trip, that the hold can still be trusted.
-   * @param ms trusted time needed, default 0
-   * @throws LockLostError less than that is left
-   * @throws NotLockOwnerError the hold was released
-   */
   ensure(ms = 0): void {
     checkDuration('ms', ms, 'zero')
     this.throwIfReleased()
@@ -262,21 +260,11 @@ export class Hold implements LockHold {
     }
   }
 
-  /**
-   * Asks Redis, in one script, whether this owner still holds the lock. Call it right before the critical write.
-   * @throws LockLostError the owner does not hold it
-   * @throws RedisUnavailableError no reply: the answer is unknown
-   * @throws NotLockOwnerError the hold was released
-   */
   async verify(): Promise<void> {
     this.throwIfReleased()
     await this.acquisition.verify()
   }
 
-  /**
-   * Makes the lease last at least `ms` from now; never shortens it.
-   * @throws LockLostError, RedisUnavailableError, NotLockOwnerError
-   */
   async extend(ms: number): Promise<void> {
     checkRequired('ms', ms)
     checkLease('ms', ms)
@@ -284,15 +272,6 @@ export class Hold implements LockHold {
     await this.acquisition.extend(ms)
   }
 
-  /**
-   * Makes the lease end at most `ms` from now, ends its renewal, and waits for Redis's reply. What is trusted ends by then
-   * at once, also when Redis does not reply; then the hold is lost, and its client releases what Redis may still have.
-   * Never makes a lease longer. A later `extend` or re-entry does.
-   * @param ms at least 1 and at most 24 days
-   * @throws InvalidArgumentError also when the owner has further levels, which share the lease
-   * @throws LockLostError; RedisUnavailableError no reply: others may have to wait for as long as the lease was before;
-   *   NotLockOwnerError
-   */
   async shorten(ms: number): Promise<void> {
     checkRequired('ms', ms)
     checkLease('ms', ms)
@@ -300,12 +279,6 @@ export class Hold implements LockHold {
     await this.acquisition.shorten(this, ms)
   }
 
-  /**
-   * Releases this level and waits for Redis's reply. Resolves also for a hold that has expired or was released
-   * before.
-   * @throws RedisUnavailableError no reply within `unavailableTimeoutMs`; the release is retried in the background,
-   *   and the lock is free at the latest when its lease ends
-   */
   release(): Promise<ReleaseOutcome> {
     if (this.isReleased) {
       return Promise.resolve('already-released')
@@ -319,7 +292,6 @@ export class Hold implements LockHold {
     this.isReleased = true
   }
 
-  /** Why the hold was lost; null while it is not. */
   get lossError(): LockLostError | null {
     this.acquisition.session.watchdog.endOverdueTrust()
     return this.acquisition.lossError
@@ -335,10 +307,6 @@ export class Hold implements LockHold {
     return this.isReleased
   }
 
-  /**
-   * Releases the level, like `withLock`: waits for the reply at most `releaseWaitMs`.
-   * @throws LockLostError the hold was lost; RedisUnavailableError as `release`, if known within that time
-   */
   async [Symbol.asyncDispose](): Promise<void> {
     const { releaseWaits } = this.acquisition.session
     const outcome = await releaseWaits.outcomeOf(this.release())

@@ -65,7 +65,7 @@ export function readTimeouts(rawName: string, owner: string): string {
 }
 
 /** The parts around the owner, for a script that derives the keys of other owners. */
-export function strangersTimeouts(rawName: string): { readonly before: string; readonly behind: string } {
+export function otherReadersTimeouts(rawName: string): { readonly before: string; readonly behind: string } {
   return { before: suffixed(rawName, ''), behind: `:${TIMEOUTS}:` }
 }
 
@@ -179,7 +179,7 @@ export const PROTOCOL = 2
 /** Prefix of the channel on which a client receives messages about its own holds; the client id is appended. */
 export const INBOX_PREFIX = 'holdfast:client:'
 
-/** What the clients with one prefix report about themselves: all of it in one slot. */
+/** The reports of the clients with one prefix: all in one slot. */
 export function reportKeys(keyPrefix: string): {
   readonly clients: string
   readonly reports: string
@@ -190,7 +190,7 @@ export function reportKeys(keyPrefix: string): {
   return { clients, reports: `${tagged('holdfast:report', name)}:`, probe }
 }
 
-/** The channels between those who observe locks, and clients that report. Inboxes of nobody: no client id has a colon. */
+/** The channels between observers and reporting clients. They are no client's inbox: no client id has a colon. */
 export function observerChannels(keyPrefix: string): { readonly wanted: string; readonly events: string } {
   return {
     wanted: `${INBOX_PREFIX}observers:wanted:${keyPrefix}`,

@@ -1,7 +1,7 @@
 import { ClientChannel } from './client/client-channel.js'
 import { openTarget, targetOf } from './client/connect-target.js'
 import { Context, type CallSite } from './context.js'
-import { placeToFork, runIn } from './contexts.js'
+import { siteToFork, runIn } from './contexts.js'
 import type { MultiLock } from './compound/multi-lock.js'
 import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
 import { inspectAll, type InspectAllOptions, type LocksInspection } from './inspect/inspect-all.js'
@@ -240,7 +240,7 @@ export class LockClient {
     checkOneOf('detached', options.detached, [undefined, true, false])
     return options.detached === true
       ? this.open(null, callback, null)
-      : this.open(placeToFork(this.session.contexts), callback)
+      : this.open(siteToFork(this.session.contexts), callback)
   }
 
   /** Creates a logical thread that is passed explicitly, without AsyncLocalStorage. */

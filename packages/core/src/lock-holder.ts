@@ -27,7 +27,7 @@ export interface LockHolder {
   readonly others?: number
   /** A string lock of another library (`foreignLocks`): `owner` is its text, at most 200 bytes of it. */
   readonly foreign?: true
-  /** The lock was handed over (`@holdfast/core/travel`) and is not adopted yet: nobody acts under it. */
+  /** The lock was handed over (`@holdfast/core/travel`) and is not adopted yet: no process acts as its owner. */
   readonly handedOver?: true
 }
 
@@ -71,7 +71,7 @@ export function lockHolder({
   }
 }
 
-/** Who is refused is told, and logs, who has the lock: not the right to it. */
+/** Errors and logs of refused callers name the holder. They must not contain the token, which is the right to the lock. */
 function withoutSecret(owner: string): string {
   return `${owner.slice(0, 17)}…`
 }
@@ -83,7 +83,7 @@ const ON_ITS_WAY = 'handed over, not yet adopted'
  */
 export function nameOf({ owner, clientName, threadId, foreign: isForeign, handedOver }: LockHolder): string {
   if (handedOver) {
-    return `nobody (${ON_ITS_WAY})`
+    return `no process (${ON_ITS_WAY})`
   }
   if (isForeign) {
     return `another library (${JSON.stringify(owner)})`

@@ -30,7 +30,7 @@ export class LockThread {
    * @throws InvalidArgumentError, ClientClosedError
    */
   getLock(name: string, options?: LockOptions): Lock {
-    return this.locks.lock(name, options, this.place)
+    return this.locks.lock(name, options, this.site)
   }
 
   /**
@@ -38,7 +38,7 @@ export class LockThread {
    * @throws InvalidArgumentError, ClientClosedError
    */
   getFairLock(name: string, options?: LockOptions): Lock {
-    return this.locks.fairLock(name, options, this.place)
+    return this.locks.fairLock(name, options, this.site)
   }
 
   /**
@@ -46,7 +46,7 @@ export class LockThread {
    * @throws InvalidArgumentError, ClientClosedError
    */
   getReadWriteLock(name: string, options: ReadWriteLockOptions = {}): ReadWriteLock {
-    return this.locks.readWriteLock(name, options, this.place)
+    return this.locks.readWriteLock(name, options, this.site)
   }
 
   /**
@@ -54,7 +54,7 @@ export class LockThread {
    * @throws InvalidArgumentError, ClientClosedError
    */
   getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
-    return this.locks.fencedLock(name, options, this.place)
+    return this.locks.fencedLock(name, options, this.site)
   }
 
   /**
@@ -62,7 +62,7 @@ export class LockThread {
    * @throws InvalidArgumentError, ClientClosedError
    */
   getSpinLock(name: string, options?: SpinLockOptions): Lock {
-    return this.locks.spinLock(name, options, this.place)
+    return this.locks.spinLock(name, options, this.site)
   }
 
   /**
@@ -70,7 +70,7 @@ export class LockThread {
    * @throws InvalidArgumentError, ClientClosedError
    */
   getNonReentrantLock(name: string, options?: LockOptions): Lock {
-    return this.locks.nonReentrantLock(name, options, this.place)
+    return this.locks.nonReentrantLock(name, options, this.site)
   }
 
   /**
@@ -78,7 +78,7 @@ export class LockThread {
    * @throws InvalidArgumentError, ClientClosedError
    */
   getNonReentrantFairLock(name: string, options?: LockOptions): Lock {
-    return this.locks.nonReentrantFairLock(name, options, this.place)
+    return this.locks.nonReentrantFairLock(name, options, this.site)
   }
 
   /**
@@ -86,7 +86,7 @@ export class LockThread {
    * @throws InvalidArgumentError, ClientClosedError
    */
   getMultiLock(...locks: Lock[]): MultiLock {
-    return this.locks.multiLock(locks, this.place)
+    return this.locks.multiLock(locks, this.site)
   }
 
   /**
@@ -96,10 +96,10 @@ export class LockThread {
   getRedLock(...locks: Lock[]): RedLock
   getRedLock(locks: readonly Lock[], options?: RedLockOptions): RedLock
   getRedLock(...args: RedLockArguments): RedLock {
-    return this.locks.redLock(args, this.place)
+    return this.locks.redLock(args, this.site)
   }
 
-  private get place(): CallSite {
+  private get site(): CallSite {
     return { context: this.context, frame: null }
   }
 }

@@ -231,7 +231,7 @@ export interface ResolvedOptions {
   readonly background: Runtime
 }
 
-/** Of whoever does not replace them by the option `runtime`. */
+/** Used unless the option `runtime` replaces them. */
 type Runtimes = Pick<ResolvedOptions, 'runtime' | 'background'>
 
 const SYSTEM_RUNTIMES: Runtimes = { runtime: systemRuntime, background: backgroundRuntime }

@@ -1,9 +1,9 @@
 import type { WaiterClock } from './clock.js'
-import { ParkedCaller, type CallerPlace } from './parked-caller.js'
+import { ParkedCaller, type CallerHost } from './parked-caller.js'
 import type { Attempt, WaitOutcome, WaitRequest } from './wait-request.js'
 
 /** Callers that do not wait: one attempt each, outside all lines. */
-export class Barging implements CallerPlace {
+export class Barging implements CallerHost {
   private readonly callers = new Set<ParkedCaller>()
 
   constructor(readonly clock: WaiterClock) {}

@@ -7,7 +7,7 @@ interface Entry<V> {
 const SPARE = 32
 
 /**
- * A Map for entries that come and go many thousand times a second. V8's Map is rebuilt every so many changes, and the
+ * A Map for entries that come and go many thousand times a second. V8's Map is rebuilt after a number of changes, and the
  * old table points to the new one. One dead table that has survived two young-generation collections keeps all later
  * tables alive, with everything they referred to, until the next full collection: young objects would be copied
  * instead of dropped. So an entry is emptied when it is deleted. It stays for a while, because the same keys often

@@ -5,7 +5,7 @@ import { runQuietly } from './run-quietly.js'
 import type { Answer, Attempt, Ticket, WaitOutcome, WaitRequest } from './wait-request.js'
 
 /** The owner of a caller: a line, or the set of callers that do not wait. */
-export interface CallerPlace {
+export interface CallerHost {
   readonly clock: WaiterClock
   /** The caller has settled by its own deadline, signal or `leave()`. */
   departed(caller: ParkedCaller): void
@@ -43,7 +43,7 @@ export class ParkedCaller implements Ticket<unknown> {
 
   constructor(
     private readonly request: WaitRequest<unknown, unknown>,
-    private readonly place: CallerPlace,
+    private readonly host: CallerHost,
   ) {
     this.outcome = new Promise((resolve) => {
       this.resolve = resolve
@@ -118,13 +118,13 @@ export class ParkedCaller implements Ticket<unknown> {
   leave(): void {
     if (!this.isHere) return
     this.settle({ kind: 'left' })
-    this.place.departed(this)
+    this.host.departed(this)
   }
 
   /** Ends the wait if its deadline has passed: after a pause of the process its timer may fire too late. */
   expireIfDue(): boolean {
     const limit = this.ends?.limit
-    if (!this.isHere || !limit || this.place.clock.now() < limit.dueAt) return false
+    if (!this.isHere || !limit || this.host.clock.now() < limit.dueAt) return false
     this.expire()
     return !this.isHere
   }
@@ -161,7 +161,7 @@ export class ParkedCaller implements Ticket<unknown> {
   }
 
   private limitOf(timeoutMs: number, answerMs: number): Limit {
-    const { clock } = this.place
+    const { clock } = this.host
     const now = clock.now()
     const dueAt = now + timeoutMs
     const deadline = new Deadline(clock, dueAt, () => this.expire())
@@ -171,22 +171,22 @@ export class ParkedCaller implements Ticket<unknown> {
   private endBy(signal: AbortSignal): () => void {
     return onAbort(signal, () => {
       this.reject(signal.reason)
-      this.place.departed(this)
+      this.host.departed(this)
     })
   }
 
   private expire(): void {
-    const { ends, place } = this
+    const { ends, host } = this
     const limit = ends?.limit
-    const outcome = place.outcomeAtDeadline()
-    if (!outcome && limit && place.clock.now() < limit.patientUntil) {
+    const outcome = host.outcomeAtDeadline()
+    if (!outcome && limit && host.clock.now() < limit.patientUntil) {
       limit.deadline.cancel()
-      limit.deadline = new Deadline(place.clock, limit.patientUntil, () => this.expire())
+      limit.deadline = new Deadline(host.clock, limit.patientUntil, () => this.expire())
       return
     }
     const error = new Error('No attempt was answered before the deadline')
     this.settle(outcome ?? { kind: 'unavailable', error })
-    place.departed(this)
+    host.departed(this)
   }
 }
 

@@ -44,7 +44,7 @@ import { asMicrotask, type Timer, type WaiterClock } from './clock.js'
 import { CallerList } from './caller-list.js'
 import type { LineSetting } from './line-setting.js'
 import { LineSubscription } from './line-subscription.js'
-import { ParkedCaller, type CallerPlace } from './parked-caller.js'
+import { ParkedCaller, type CallerHost } from './parked-caller.js'
 import { pauseAfter } from './retry-pause.js'
 import type { Attempt, WaitOutcome, WaitRequest } from './wait-request.js'
 
@@ -59,7 +59,7 @@ interface Flight {
   answer: Attempt<unknown> | undefined
 }
 
-export class WaitLine implements CallerPlace {
+export class WaitLine implements CallerHost {
   private readonly callers = new CallerList()
   /** Created with the first reply after which a caller is left: most lines are one caller that succeeds at once. */
   private availability: Availability | undefined = undefined
@@ -128,7 +128,7 @@ export class WaitLine implements CallerPlace {
     return true
   }
 
-  /** Suspends all tries for so long; 0: ends that. */
+  /** Suspends all tries for `ms`; 0: ends that. */
   standBack(ms: number): void {
     this.standsBackUntil = this.clock.now() + ms
     if (ms === 0 && !this.flight) this.tryNow()

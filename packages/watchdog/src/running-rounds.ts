@@ -17,7 +17,7 @@ export class RunningRounds<L extends RenewableLease> {
   readonly #host: RoundHost
   readonly #running = new Map<Running, Promise<void>>()
   /** Pauses of rows between two of their rounds. */
-  readonly #patience = new Set<Patience>()
+  readonly #delays = new Set<Delay>()
 
   constructor(host: RoundHost) {
     this.#host = host
@@ -43,10 +43,10 @@ export class RunningRounds<L extends RenewableLease> {
     for (const [index, round] of rounds.entries()) {
       this.#run(round)
       if (index === rounds.length - 1 || clock.now() >= until) continue
-      const waiting = patience(clock, until)
-      this.#patience.add(waiting)
+      const waiting = delayUntil(clock, until)
+      this.#delays.add(waiting)
       await Promise.race([round.answered, waiting.over])
-      this.#patience.delete(waiting)
+      this.#delays.delete(waiting)
       waiting.cancel()
     }
   }
@@ -64,25 +64,25 @@ export class RunningRounds<L extends RenewableLease> {
 
   /** Must be called when no watch is left. Abandons a call when its time is over. */
   async settled(): Promise<void> {
-    for (const waiting of this.#patience) waiting.cancel()
+    for (const waiting of this.#delays) waiting.cancel()
     if (this.#running.size === 0) return
     let lastAnswerBy = -Infinity
     for (const round of this.#running.keys()) {
       round.endPause()
       lastAnswerBy = Math.max(lastAnswerBy, round.callEndsBy)
     }
-    const waiting = patience(this.#host.clock, lastAnswerBy)
+    const waiting = delayUntil(this.#host.clock, lastAnswerBy)
     await Promise.race([Promise.all(this.#running.values()), waiting.over])
     waiting.cancel()
   }
 }
 
-interface Patience {
+interface Delay {
   readonly over: Promise<void>
   cancel(): void
 }
 
-function patience(clock: WatchdogClock, until: number): Patience {
+function delayUntil(clock: WatchdogClock, until: number): Delay {
   let cancel = (): void => undefined
   const over = new Promise<void>((resolve) => {
     const timer = clock.setTimer(Math.max(0, until - clock.now()), resolve)

@@ -69,8 +69,8 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'a grant that is passed on is trusted as a whole lease': {
     file: 'core/src/acquire/acquisition.ts',
-    find: 'this.watch = watchLease(this, { sentAt, ttlMs, renew }, passedAt)',
-    replace: 'this.watch = watchLease(this, { sentAt, ttlMs: this.ttlMs, renew }, passedAt)',
+    find: 'this.watchFrom({ sentAt, ttlMs, renew }, passedAt)',
+    replace: 'this.watchFrom({ sentAt, ttlMs: this.ttlMs, renew }, passedAt)',
     test: GRANTS,
     only: 'is passed on as it is',
   },

@@ -9,7 +9,7 @@ const ROUND = 'watchdog/src/renewal-round.ts'
 
 export const BUGS_IN_HOLDING = {
   'a lease that was shortened is trusted for as long as before': {
-    file: 'core/src/acquire/acquisition.ts',
+    file: 'core/src/acquire/acquired-lease.ts',
     find: 'this.watch?.shorten(this.session.runtime.now(), leaseMs)',
     replace: 'void leaseMs',
     test: 'packages/core/test/redis/shortened-leases.test.ts',
@@ -219,7 +219,7 @@ export const BUGS_IN_HOLDING = {
     only: 'ends no hold: Redis is asked once',
   },
   'what is doubted is trusted while the store is asked': {
-    file: 'core/src/acquire/acquisition.ts',
+    file: 'core/src/acquire/acquired-lease.ts',
     find: 'this.watch?.doubt()',
     replace: 'void this.session.watchdog.size',
     test: 'packages/core/test/redis/forged-messages.test.ts',

@@ -166,7 +166,7 @@ export const BUGS_IN_KINDS = {
     only: 'inside withLock is re-entered',
   },
   'a hold of a RedLock takes no node again': {
-    file: 'core/src/acquire/acquisition.ts',
+    file: 'core/src/acquire/acquired-lease.ts',
     find: 'this.loss.afterRenewal?.()',
     replace: '',
     test: 'packages/core/test/redis/red-lock-faults.test.ts',

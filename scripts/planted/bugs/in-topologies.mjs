@@ -8,7 +8,7 @@ export const BUGS_IN_TOPOLOGIES = {
     only: 'lock: what too few replicas have is not given',
   },
   'what the primary says adds trust that no replica knows of': {
-    file: 'core/src/acquire/lease-changes.ts',
+    file: 'core/src/acquire/acquired-lease.ts',
     find: 'mayGrow: !options.replicas',
     replace: 'mayGrow: true',
     test: 'packages/core/test/redis/replicas.test.ts',
@@ -72,8 +72,8 @@ export const BUGS_IN_TOPOLOGIES = {
   },
   'what a replica says of its primary is not followed with node-redis': {
     file: 'core/src/redis/node-redis/own-carrier.ts',
-    find: 'this.hint ?? this.origin.place()',
-    replace: 'this.origin.place()',
+    find: 'this.hint ?? this.origin.address()',
+    replace: 'this.origin.address()',
     test: 'packages/core/test/redis/node-redis-sentinel.test.ts',
     only: 'is left when it says that it is a replica',
   },

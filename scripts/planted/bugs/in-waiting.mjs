@@ -93,7 +93,7 @@ export const BUGS_IN_WAITING = {
   },
   'a deadline is ignored while nobody answers': {
     file: CALLER,
-    find: '!outcome && limit && place.clock.now() < limit.patientUntil',
+    find: '!outcome && limit && host.clock.now() < limit.patientUntil',
     replace: "outcome?.kind !== 'timeout' && limit",
     test: 'packages/waiter/test/unit/unavailable.test.ts',
   },

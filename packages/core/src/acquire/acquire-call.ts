@@ -26,7 +26,7 @@ export interface AcquireRequest {
   /** The wait if the options have none, ms; undefined: no limit. */
   readonly defaultWaitMs: number | undefined
   /** The call site; null outside any context, where every call is an owner of its own. */
-  readonly place: CallSite | null
+  readonly site: CallSite | null
   /** The call comes from `withLock`. */
   readonly ofCallback: boolean
   /** For Redisson-style calls outside any context: the calls of this lock object, and the method that was called. */
@@ -64,7 +64,7 @@ export function obtain<T>(
  * the lock (`Contention`), repeatedly if either ends without a result.
  */
 export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait {
-  readonly place: CallSite | null
+  readonly site: CallSite | null
   readonly ofCallback: boolean
   readonly whole: WholeCall | undefined
   readonly note: ReturnType<typeof noteWish>
@@ -90,7 +90,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     // What one of several locks is asked for was decided for all of them.
     const defaults = { waitMs: defaultWaitMs, leaseMs: request.whole ? undefined : session.options.leaseMs }
     this.limits = limitsOf(options, defaults, session.contexts)
-    this.place = request.place
+    this.site = request.site
     this.ofCallback = request.ofCallback
     this.whole = request.whole
     this.startedAt = session.runtime.now()
@@ -137,8 +137,8 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   }
 
   contextToHold(): Context | null {
-    if (this.place || !this.ofCallback) {
-      return this.place?.context ?? null
+    if (this.site || !this.ofCallback) {
+      return this.site?.context ?? null
     }
     return new Context(this.session.nextThreadId(), null)
   }
@@ -161,9 +161,9 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   }
 
   private look(): Promise<T> {
-    const { place, protocol, session } = this
+    const { site, protocol, session } = this
     try {
-      const outer = place ? enclosingAcquisition(place, protocol.scope) : undefined
+      const outer = site ? enclosingAcquisition(site, protocol.scope) : undefined
       return outer ? this.reenter(outer) : new Contention(session, this).standInLine()
     } catch (error) {
       return this.failed(error)
@@ -203,7 +203,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     if (!this.hasParked) {
       this.hasParked = true
       this.session.waitReporter.parked(this, ticket)
-      if (!this.place && !this.whole && this.waitMs === undefined) {
+      if (!this.site && !this.whole && this.waitMs === undefined) {
         this.session.selfWaits.parked(this)
       }
     }

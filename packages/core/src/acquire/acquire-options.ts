@@ -48,11 +48,11 @@ export interface CallLimits {
   readonly leaseMs: number | undefined
   readonly renews: boolean
   readonly signal: AbortSignal | undefined
-  /** It waits without a limit, and nobody said so. */
+  /** It waits without a limit that was asked for. */
   readonly isUnlimited: boolean
 }
 
-/** What a call has that does not say otherwise. */
+/** The defaults of a call. */
 export interface CallDefaults {
   /** undefined: no limit. */
   readonly waitMs: number | undefined

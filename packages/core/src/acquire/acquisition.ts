@@ -1,14 +1,6 @@
 import type { Answer } from '@holdfast/waiter'
-import { trustedUntil, type RenewableLease, type Watch } from '@holdfast/watchdog'
-import { newSiblingMutex, type Context, type Reenterable, type SiblingMutex } from '../context.js'
-import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
-import { LockLostError, type LossReason } from '../errors.js'
-import type { PushedGrant } from '../queue/grants.js'
-import type { HeldLock } from '../client/held-locks.js'
-import { Hold, type HoldOwner, Loss } from '../hold.js'
-import type { AcquireTerms, ReentryRule, ReleaseObserver } from '../entry/entry-command.js'
-import type { LockKind } from '../diagnostics/messages.js'
-import type { LockProtocol } from '../protocols/lock-protocol.js'
+import { trustedUntil } from '@holdfast/watchdog'
+import { AcquiredLease } from './acquired-lease.js'
 import {
   anyWatched,
   isRenewedFor,
@@ -19,27 +11,20 @@ import {
   withoutLevel,
   type LevelRequest,
 } from './levels.js'
-import {
-  extendLease,
-  lossOf,
-  releaseInBackground,
-  releaseUntilKnown,
-  shortenLease,
-  verifyLease,
-  watchLease,
-  type LeaseOwner,
-} from './lease-changes.js'
 import { LocalReentry } from './local-reentry.js'
-import { confirmGrantSoon, isWellTrusted } from '../entry/lease.js'
-import { LockEntry } from '../entry/lock-entry.js'
-import type { Holder } from '../entry/named-entry.js'
-import { RELEASED } from '../runtime/release-waits.js'
+import { newSiblingMutex, type Context, type Reenterable, type SiblingMutex } from '../context.js'
+import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
+import { reportLoss } from '../diagnostics/reports.js'
+import type { AcquireTerms, ReleaseObserver } from '../entry/entry-command.js'
 import { Handover, type HandedOverHold } from '../entry/handover.js'
+import { confirmGrantSoon } from '../entry/lease.js'
+import type { LossReason } from '../errors.js'
+import { Hold, type HoldOwner } from '../hold.js'
+import type { PushedGrant } from '../queue/grants.js'
+import { RELEASED } from '../runtime/release-waits.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
-import { reportFailedRenewal, reportLoss } from '../diagnostics/reports.js'
-import type { ReleaseReply } from '../scripts/lock.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
-import type { Session } from '../client/session.js'
+import type { ReleaseReply } from '../scripts/lock.js'
 
 type Outcome = 'released' | 'still-held' | 'lost'
 
@@ -61,45 +46,16 @@ const NO_HOLDS: readonly Hold[] = []
  *
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
-export class Acquisition
-  implements RenewableLease, Reenterable, HeldLock, HoldOwner, Holder, LeaseOwner, ReleaseObserver<Outcome>
-{
-  readonly owner: string
-  /** Its entry in Redis: its own, or that of the acquisition that handed the lock over to it. */
-  private entry: LockEntry
+export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner, ReleaseObserver<Outcome> {
   /** Created when the lock is handed over or granted. */
   private handover: Handover | null = null
-  /** The note of the hold, stored when Redis has its name. */
-  note: LevelRequest['note'] = undefined
   private levels: readonly Hold[] = NO_HOLDS
-  /** What the levels want to be renewed to, ms; 0: none of them is renewed, or there is none yet. */
-  renewedMs = 0
-  /** The lease to ask for after a grant, until that is done, ms. */
-  unconfirmedMs = 0
-  isShortened = false
-  watch: Watch | null = null
-  /** Since when it holds the lock, monotonic ms. */
-  heldSince = 0
   private released = false
-  /** Created on first use, or by a loss. */
-  private madeLoss: Loss | null = null
   private localReentry: LocalReentry | null = null
-  /** A message reported a forced release. Redis's reply tells whether it is true: see `onLost`. */
-  private isSaidForced = false
   private context: Context | null = null
   private siblings: SiblingMutex | null = null
-  publication: HoldPublication | null = null
-
-  constructor(
-    readonly session: Session,
-    readonly protocol: LockProtocol,
-    /** The logical thread it belongs to; null outside any context. */
-    readonly thread: Context | null,
-    readonly rule: ReentryRule,
-  ) {
-    this.owner = protocol.ownerOf(session.nextThreadId())
-    this.entry = new LockEntry(session, protocol, this)
-  }
+  private publication: HoldPublication | null = null
+  private noted: LevelRequest['note'] = undefined
 
   /** Makes it re-enterable by its context, including siblings already waiting. */
   keepIn(context: Context | null): void {
@@ -116,34 +72,6 @@ export class Acquisition
     }
   }
 
-  get key(): string {
-    return this.protocol.key
-  }
-
-  get scope(): string {
-    return this.protocol.scope
-  }
-
-  get shared(): boolean {
-    return this.protocol.shared
-  }
-
-  get lockName(): string {
-    return this.protocol.lockName
-  }
-
-  get kind(): LockKind {
-    return this.protocol.kind
-  }
-
-  get token(): string | undefined {
-    return this.entry.token
-  }
-
-  get replicas(): number | undefined {
-    return this.entry.replicas
-  }
-
   get levelCount(): number {
     return this.levels.length
   }
@@ -153,36 +81,13 @@ export class Acquisition
     return latestOf(this.levels)
   }
 
-  get loss(): Loss {
-    return (this.madeLoss ??= new Loss())
-  }
-
-  get lossError(): LockLostError | null {
-    return this.madeLoss?.error ?? null
-  }
-
-  throwIfLost(): void {
-    this.madeLoss?.throwIfSet()
-  }
-
-  /** Its field in Redis. */
-  get field(): LockEntry {
-    return this.entry
+  get note(): LevelRequest['note'] {
+    return this.noted
   }
 
   /** When its hold was published, monotonic ms; undefined: it was not. */
   get publishedAt(): number | undefined {
     return this.publication?.startedAt
-  }
-
-  /** The lease that a renewal sets, ms: the longest that a level wants, or that of the watchdog. */
-  get ttlMs(): number {
-    return this.renewedMs || this.usualMs
-  }
-
-  /** The lease of a call without one of its own, ms. */
-  get usualMs(): number {
-    return this.session.options.lockWatchdogTimeout
   }
 
   /** The mutex of siblings in the context that holds it. */
@@ -194,12 +99,8 @@ export class Acquisition
     return this.released
   }
 
-  get isOver(): boolean {
-    return this.released || this.lossError !== null
-  }
-
-  get trustedForMs(): number {
-    return this.isOver || !this.watch ? 0 : this.watch.trustedForMs
+  protected get wantsRenewal(): boolean {
+    return anyWatched(this.levels)
   }
 
   /** Tries once to acquire the lock for a first hold. */
@@ -226,9 +127,8 @@ export class Acquisition
     if (now >= trustedUntil(sentAt, ttlMs)) {
       return null
     }
-    this.heldSince = now
     this.renewedMs = request.renews ? ttlMs : 0
-    this.watch = watchLease(this, { sentAt, ttlMs, renew: request.renews }, sentAt)
+    this.watchFrom({ sentAt, ttlMs, renew: request.renews }, sentAt, now)
     return this.beHeld(request)
   }
 
@@ -259,11 +159,10 @@ export class Acquisition
       return false
     }
     end()
-    this.note = note
+    this.noted = note
     this.handover = handover
     this.entry = handover.entry
-    this.heldSince = passedAt
-    this.watch = watchLease(this, { sentAt, ttlMs, renew }, passedAt)
+    this.watchFrom({ sentAt, ttlMs, renew }, passedAt)
     handover.handOverTo(this)
     return true
   }
@@ -276,19 +175,16 @@ export class Acquisition
       return false
     }
     const now = session.runtime.now()
-    const watch = watchLease(this, { sentAt, ttlMs, renew: false }, now)
+    const watch = this.watchFrom({ sentAt, ttlMs, renew: false }, now)
     if (watch.trustedForMs === 0) {
       // Since the window began, the machine was suspended, or another primary took over.
-      watch.stop()
-      session.held.remove(this)
+      this.unwatch()
       return false
     }
     entry.given()
     entry.noteLease(sentAt, ttlMs)
-    this.watch = watch
-    this.heldSince = now
     this.handover = this.protocol.handover && new Handover(entry, this, now, grant)
-    this.unconfirmedMs = request.leaseMs ?? this.usualMs
+    this.wantsLease(request.leaseMs ?? this.usualMs)
     confirmGrantSoon(entry, session, request)
     return true
   }
@@ -300,7 +196,7 @@ export class Acquisition
    * @throws LockLostError the lock is gone, with every level
    */
   tryReenter(request: LevelRequest, hasLeft: () => boolean): Promise<Hold | null> {
-    if (isRenewedFor(request, this) && this.reentersLocally) {
+    if (isRenewedFor(request, this.renewedMs, this.usualMs) && this.reentersLocally) {
       this.followCountSoon()
       return Promise.resolve(this.addLevel(request))
     }
@@ -323,11 +219,6 @@ export class Acquisition
     })
   }
 
-  /** Lease left according to Redis, ms, -1 without expiry; null when this owner does not hold the lock. */
-  remaining(timeoutMs?: number): Promise<number | null> {
-    return this.protocol.remaining(this.entry, timeoutMs)
-  }
-
   /**
    * A caller has left, or a command got no reply: undoes in the background what a late or unanswered command may have
    * done in Redis.
@@ -335,13 +226,13 @@ export class Acquisition
    */
   giveBack(): Promise<unknown> | null {
     const { entry } = this
-    return entry.hasNothingInRedis || entry.isGivenUp ? null : releaseInBackground(this, this)
+    return entry.hasNothingInRedis || entry.isGivenUp ? null : this.releaseInBackground(this)
   }
 
   /** The client is closing: ends every level first, and only then releases the lock. */
   releaseOnClose(): Promise<unknown> {
     this.lose('closed')
-    return releaseUntilKnown(this, this.session.options.commandTimeout)
+    return this.releaseUntilKnown(this.session.options.commandTimeout)
   }
 
   /** Ends every level, as soon as this client can know of the loss. */
@@ -349,11 +240,9 @@ export class Acquisition
     if (this.lossError) {
       return
     }
-    const { watch, loss } = this
-    watch?.stop()
-    const error = lossOf(this, reason, reason === 'expired' ? watch : null, this.renewedMs > 0)
-    this.session.held.remove(this)
-    loss.set(error)
+    this.endLease()
+    const error = this.errorOf(reason)
+    this.loss.set(error)
     reportLoss(this.session, this, error)
     this.publication?.lost(reason, this.session.runtime.now())
     const wasPassedOn = this.entry.wasPassedOn && reason !== 'context-ended'
@@ -361,64 +250,13 @@ export class Acquisition
       // Redis may still have the lock: a renewal without a reply may have extended it by a whole lease, and a late copy
       // of the acquire takes it again unless this release leaves its tombstone. Or Redis still has waiters queued that
       // the lock was handed over to, and would grant, or has granted, it to them.
-      void releaseInBackground(this)
+      void this.releaseInBackground()
     }
   }
 
-  /**
-   * A message reports a forced release. Anyone who may publish can send it, so it only suspends trust: Redis is
-   * asked, and its reply alone ends the hold.
-   */
-  doubtForced(): void {
-    this.isSaidForced = true
-    this.watch?.doubt()
-  }
-
-  onLost(why: 'expired' | 'refused'): void {
-    const wasForced = this.isSaidForced && this.watch?.suspect === true
-    this.lose(why === 'expired' ? why : wasForced ? 'forced' : 'gone')
-  }
-
-  onRenewalAnswered(): void {
-    this.loss.afterRenewal?.()
-    this.entry.transactionIsOver()
-  }
-
-  onRenewalFailed(error: unknown): void {
-    const failingForMs = this.loss.renewalFailed(error, this.session.runtime.now(), this.watch?.provenAt)
-    reportFailedRenewal(this.session, this, error, failingForMs)
-  }
-
-  onLeaseConfirmed(sentAt: number, leaseMs: number): void {
-    this.watch?.confirm(sentAt, leaseMs)
-  }
-
-  onGrantConfirmed(): void {
+  override onGrantConfirmed(): void {
     this.handover?.confirmed()
-    this.unconfirmedMs = 0
-    if (anyWatched(this.levels)) {
-      this.watch?.setRenewing(true)
-    }
-  }
-
-  verify(): Promise<void> {
-    return verifyLease(this)
-  }
-
-  extend(leaseMs: number): Promise<void> {
-    return extendLease(this, leaseMs)
-  }
-
-  shorten(hold: Hold, leaseMs: number): Promise<void> {
-    return shortenLease(this, hold, leaseMs)
-  }
-
-  /** Before the command is sent: trust and renewal must not outlast what it does, if its reply is late or missing. */
-  endSooner(hold: Hold, leaseMs: number): void {
-    this.isShortened = true
-    hold.renewedMs = 0
-    this.renewedMs = 0
-    this.watch?.shorten(this.session.runtime.now(), leaseMs)
+    super.onGrantConfirmed()
   }
 
   /**
@@ -495,15 +333,18 @@ export class Acquisition
     throw error
   }
 
+  /** Its lock was kept for a token (`handOver`), or was gone before that, or it is unknown which. */
+  wasHandedOver(outcome: 'released' | 'lost' | 'unknown'): void {
+    if (outcome === 'lost') {
+      this.publication?.lost('gone', this.session.runtime.now())
+    } else {
+      this.publication?.ended(outcome)
+    }
+  }
+
   /** Whether levels may be added and released without asking Redis. */
   private get reentersLocally(): boolean {
-    const { protocol, watch, ttlMs } = this
-    return (
-      protocol.reentersLocally &&
-      !this.isOver &&
-      watch?.renewing === true &&
-      isWellTrusted(watch.trustedForMs, ttlMs)
-    )
+    return this.protocol.reentersLocally && this.isKept
   }
 
   private followCountSoon(): void {
@@ -525,10 +366,9 @@ export class Acquisition
       return
     }
     this.released = true
-    this.watch?.stop()
-    this.session.held.remove(this)
+    this.endLease()
     this.context?.forget(this)
-    this.madeLoss?.afterLastLevel?.()
+    this.tellOfLastLevel()
     this.publication?.over(now ?? this.session.runtime.now())
   }
 }

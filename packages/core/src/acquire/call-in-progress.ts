@@ -35,7 +35,7 @@ export interface AsyncContext {
 
 /** A call for several locks, as one of its parts sees it. */
 export interface WholeCall {
-  /** A part whose caller has left is releasing what it may have in Redis; the whole call may wait for that. */
+  /** A part whose caller has left is releasing the hold that it may have in Redis; the whole call may wait for that. */
   givesBack(work: Promise<unknown>): void
 }
 
@@ -43,7 +43,7 @@ export interface WholeCall {
 export interface CallInProgress<T = unknown> extends LevelRequest {
   readonly protocol: LockProtocol
   /** Null outside any context. */
-  readonly place: CallSite | null
+  readonly site: CallSite | null
   /** The call for several locks that this one is part of. */
   readonly whole: WholeCall | undefined
   readonly signal: AbortSignal | undefined

@@ -42,8 +42,8 @@ export class Contention<T>
     private readonly session: Session,
     private readonly call: CallInProgress<T>,
   ) {
-    const { protocol, place, waitMs } = call
-    this.rule = protocol.reentryRule(place, waitMs === undefined)
+    const { protocol, site, waitMs } = call
+    this.rule = protocol.reentryRule(site, waitMs === undefined)
   }
 
   get owner(): string {
@@ -133,7 +133,7 @@ export class Contention<T>
       return null
     }
     // The acquisition of a withLock belongs to its frame only: siblings in the same context stay excluded.
-    acquisition.keepIn(call.ofCallback ? null : (call.place?.context ?? null))
+    acquisition.keepIn(call.ofCallback ? null : (call.site?.context ?? null))
     return { kind: 'held', path: this.path, hold, acquisition, siblingMutex: null }
   }
 
@@ -149,9 +149,9 @@ export class Contention<T>
    * is something to re-enter.
    */
   standInLine(): Promise<T> {
-    const { protocol, place } = this.call
+    const { protocol, site } = this.call
     const ticket = this.session.waiter.enter<boolean, T>(this)
-    const context = place?.context
+    const context = site?.context
     if (!context) {
       return ticket.outcome
     }
@@ -160,8 +160,8 @@ export class Contention<T>
   }
 
   attempt(): Answer<Attempt<boolean>> {
-    const { protocol, place } = this.call
-    const context = place?.context
+    const { protocol, site } = this.call
+    const context = site?.context
     return context ? context.inTurn(protocol.scope, async () => this.tryNow()) : this.tryNow()
   }
 
@@ -174,8 +174,8 @@ export class Contention<T>
   }
 
   private tryNow(): Answer<Attempt<boolean>> {
-    const { protocol, place } = this.call
-    if (place && enclosing(place, protocol.scope)) {
+    const { protocol, site } = this.call
+    if (site && enclosing(site, protocol.scope)) {
       return Promise.resolve({ kind: 'done', value: false })
     }
     if (this.hasLeft) {
@@ -192,8 +192,8 @@ export class Contention<T>
   /** Accepts or declines an offer made while it sleeps. If declined, it asks Redis. */
   accept(given: unknown): true | undefined {
     const offer = given as HandedOverHold | PushedGrant
-    const { place, protocol } = this.call
-    if (place && enclosing(place, protocol.scope)) {
+    const { site, protocol } = this.call
+    if (site && enclosing(site, protocol.scope)) {
       return undefined
     }
     if (!(offer.kind === 'passed' ? this.takeOver(offer) : this.takeGrant(offer))) {

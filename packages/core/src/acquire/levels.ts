@@ -16,10 +16,7 @@ export interface LevelRequest {
 }
 
 /** Whether the lease is renewed as this level wants it, without a word to Redis. */
-export function isRenewedFor(
-  { leaseMs, renews }: LevelRequest,
-  { renewedMs, usualMs }: { readonly renewedMs: number; readonly usualMs: number },
-): boolean {
+export function isRenewedFor({ leaseMs, renews }: LevelRequest, renewedMs: number, usualMs: number): boolean {
   return renews && (leaseMs ?? usualMs) <= renewedMs
 }
 

@@ -19,8 +19,8 @@ export interface EnclosingAcquisition extends Enclosing {
 }
 
 /** The nearest acquisition of a lock around a call site. Contexts contain only acquisitions. */
-export function enclosingAcquisition(place: CallSite, scope: string): EnclosingAcquisition | undefined {
-  return enclosing(place, scope) as EnclosingAcquisition | undefined
+export function enclosingAcquisition(site: CallSite, scope: string): EnclosingAcquisition | undefined {
+  return enclosing(site, scope) as EnclosingAcquisition | undefined
 }
 
 /**

@@ -136,7 +136,7 @@ export function checkCallback(value: unknown): void {
   checkFunction(
     'callback',
     value,
-    'a function, and stand before the options, as in withLock(callback, { waitMs })',
+    'a function and come before the options, as in withLock(callback, { waitMs })',
   )
 }
 

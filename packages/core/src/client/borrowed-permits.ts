@@ -10,7 +10,7 @@ interface Lender {
 /** Something the client must release before it closes. */
 export interface BorrowedPermit {
   readonly lockName: string
-  /** Absent: it stays until it is released, whatever becomes of Redis. */
+  /** Absent: it stays until it is released, whatever happens to Redis. */
   readonly trustedForMs?: number
   /** The client is closing: notifies the user of the permit first, then releases it. */
   releaseOnClose(): Promise<unknown>
@@ -50,7 +50,7 @@ export class BorrowedPermits {
 interface Borrow<T, B> {
   readonly lockName: string
   readonly obtain: () => Promise<T>
-  /** Registers what was obtained, synchronously. */
+  /** Registers a permit as soon as it is obtained, synchronously. */
   readonly begin: (obtained: T) => B
   readonly giveBack: (obtained: T) => Promise<unknown>
 }

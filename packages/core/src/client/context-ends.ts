@@ -8,7 +8,7 @@ import type { HeldLock } from './held-locks.js'
 import { settleWithin } from '../runtime/settle-within.js'
 import type { Runtime } from '../runtime/runtime.js'
 
-/** What a context keeps: nothing but an acquisition is ever put into one. */
+/** Acquisitions are all that is ever put into a context. */
 interface KeptLock extends Reenterable, HeldLock {
   readonly loss: Pick<Loss, 'afterLastLevel'>
 }
@@ -22,7 +22,7 @@ interface Parts {
 
 const warnedOf = new OncePerName()
 
-/** What happens to levels that are still held when their context ends: nobody may be left to release them. */
+/** What happens to levels that are still held when their context ends: there may be no code left to release them. */
 export class ContextEnds {
   /** By context: what tells the contexts of other clients that end with it. Null: there was none yet. */
   private linked: WeakMap<Context, (() => void)[]> | null = null
@@ -42,7 +42,7 @@ export class ContextEnds {
     }
   }
 
-  /** Another client has a context that ends with this one: what is held there is for that client to decide about. */
+  /** Another client has a context that ends with this one: that client decides about the holds there. */
   link(context: Context, ended: () => void): void {
     const linked = (this.linked ??= new WeakMap())
     linked.set(context, [...(linked.get(context) ?? []), ended])
@@ -64,7 +64,7 @@ export class ContextEnds {
 
   private warnOf(held: readonly KeptLock[]): void {
     const { origins } = this.parts
-    // The members of a multi lock were taken by one call: one mistake, told of once.
+    // The members of a multi lock were taken by one call: one mistake, reported once.
     const byOrigin = new Map<unknown, { readonly names: string[]; readonly origin: Error | undefined }>()
     for (const { lockName, latestLevel } of held) {
       const origin = origins.find(latestLevel)
@@ -79,7 +79,7 @@ export class ContextEnds {
     }
   }
 
-  /** Its holder is told at once, and has time to finish; the lock stays as long, unrenewed. */
+  /** Its holder's signal aborts at once, and it has time to finish; until then the lock stays, unrenewed. */
   private async releaseAfterGrace(kept: KeptLock): Promise<void> {
     const holderDone = new Promise<void>((resolve) => (kept.loss.afterLastLevel = resolve))
     kept.lose('context-ended')

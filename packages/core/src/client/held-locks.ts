@@ -59,7 +59,7 @@ export class HeldLocks {
     return this.exclusive.has(key)
   }
 
-  /** An owner that took the lock by `lock()`, `tryLock()` or `acquire()`: it stays until somebody releases it. */
+  /** An owner that took the lock by `lock()`, `tryLock()` or `acquire()`: it stays until it is released. */
   byHand(key: string): HeldLock | undefined {
     const owner = this.exclusive.get(key)
     if (owner && isByHand(owner)) {

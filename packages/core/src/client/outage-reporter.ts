@@ -10,7 +10,7 @@ import type { Clock } from '../runtime/runtime.js'
 const OUTAGE_MS = 2_500
 // After a pause of the process, timers fire before its connections are read: the last part is counted from then.
 const LAST_PART_MS = 500
-// An outage without a reconnect, of one node of a cluster or of a server that hangs, is told of once in this time.
+// An outage without a reconnect, of one node of a cluster or of a server that hangs, is reported once in this time.
 const QUIET_MS = 60_000
 
 interface Parts {
@@ -20,7 +20,7 @@ interface Parts {
   readonly clock: Clock
   readonly held: { readonly all: readonly Trusted[] }
   readonly borrowedPermits: { readonly all: readonly BorrowedPermit[] }
-  /** Ends overdue trust: it would be told of as something that is left, and listeners are called. */
+  /** Ends overdue trust, which would be reported as trust that is left. Calls listeners. */
   readonly beforeResume: () => void
 }
 

@@ -27,7 +27,7 @@ export class ProcessKeeper {
     }
   }
 
-  /** From now until `close`, whatever the client does: nothing else would let its caller hear of the end. */
+  /** From now until `close`, whatever the client does: nothing else keeps the process alive until its caller learns of the end. */
   closing(): void {
     this.isClosing = true
     this.begin()

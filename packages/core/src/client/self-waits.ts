@@ -14,8 +14,8 @@ export interface EndlessWait {
 
 /**
  * Warns of waits that may be waits for themselves: endless, outside contexts, and for a lock that this very client took
- * by hand and has kept for 2 s meanwhile. What a `withLock` holds is left out: it ends with its callback, and what is
- * called from there re-enters. So is what changes hands: somebody releases it.
+ * by hand and has kept for 2 s meanwhile. A hold of `withLock` is left out: it ends with its callback, and calls from
+ * there re-enter. So is a lock that changes hands: its holders release it.
  */
 export class SelfWaits {
   /** Only waits for what this client holds by hand, each with that hold: the others cost a look. */

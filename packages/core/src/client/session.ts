@@ -59,6 +59,6 @@ export interface Session {
   /** @throws ClientClosedError */
   assertOpen(lockName: string): void
   nextThreadId(): number
-  /** Work without a waiting caller, such as releasing what was granted too late; `close` waits for it. */
+  /** Work without a waiting caller, such as releasing a late grant; `close` waits for it. */
   readonly background: Background
 }

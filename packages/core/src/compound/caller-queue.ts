@@ -10,7 +10,7 @@ import type { Member, MemberHold } from './member.js'
 
 type Result = MemberHold[] | LockTimeoutError
 
-interface Line {
+interface CallerGroup {
   readonly siblingMutex: SiblingMutex
   callers: number
   /**
@@ -26,7 +26,7 @@ export interface MembersWanted {
   readonly needed: number
 }
 
-const linesOf = new WeakMap<Session, Map<string, Line>>()
+const linesOf = new WeakMap<Session, Map<string, CallerGroup>>()
 
 /**
  * Callers of one client that wait for the same locks try one by one, in order of arrival: of two that try at once,
@@ -62,16 +62,16 @@ export function membersHeld({ origin }: CompoundCall, { members }: MembersWanted
 /** A place in the queue of one client's callers for the same locks. Each caller enters and leaves it itself. */
 class CallerQueue implements ReportedWait {
   private readonly session: Session
-  private readonly lines: Map<string, Line>
+  private readonly lines: Map<string, CallerGroup>
   private readonly name: string
-  private readonly line: Line
+  private readonly line: CallerGroup
 
   constructor(
     private readonly call: CompoundCall,
     private readonly wanted: MembersWanted,
   ) {
     this.session = call.session
-    this.lines = linesOf.get(this.session) ?? new Map<string, Line>()
+    this.lines = linesOf.get(this.session) ?? new Map<string, CallerGroup>()
     linesOf.set(this.session, this.lines)
     this.name = nameOf(wanted)
     this.line = this.lines.get(this.name) ?? { siblingMutex: newSiblingMutex(), callers: 0, outage: null }
@@ -176,7 +176,7 @@ class CallerQueue implements ReportedWait {
   private onHeld(callback: () => void): () => void {
     const { call } = this
     const stops = this.wanted.members.map((member) =>
-      member.placeFrom(call.origin)?.context.onHeld(member.protocol.scope, callback),
+      member.siteFrom(call.origin)?.context.onHeld(member.protocol.scope, callback),
     )
     return () => stops.forEach((stop) => stop?.())
   }

@@ -43,7 +43,7 @@ export class CompoundCall {
   readonly waitMs: number | undefined
   readonly leaseMs: number | undefined
   readonly renews: boolean
-  /** It waits without a limit, and nobody said so. */
+  /** It waits without a limit that was asked for. */
   readonly isUnlimited: boolean
   readonly origin: CallSite | null
   readonly ofCallback: boolean
@@ -119,7 +119,7 @@ export class CompoundCall {
 
   /**
    * Tries each member once, in this turn: tries on one Redis are sent as one script.
-   * @param limitMs after which a member without a reply counts as failed; what it grants later is released. Default:
+   * @param limitMs after which a member without a reply counts as failed; a later grant is released. Default:
    *   the end of the wait, with time for a reply
    */
   tryAll(members: readonly Member[], limitMs = this.patienceMs): Promise<MemberAnswer[]> {

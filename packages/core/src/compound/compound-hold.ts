@@ -10,8 +10,8 @@ import { inOrderOf, together, type Member, type MemberHold } from './member.js'
 const compoundOf = new WeakMap<Hold, CompoundHold>()
 
 /**
- * A hold of several locks at once: all members of a multi lock, or a majority of a RedLock's. It is lost when so many
- * of its members' holds are lost that too few are left.
+ * A hold of several locks at once: all members of a multi lock, or a majority of a RedLock's. It is lost when
+ * too few of its members' holds are left.
  */
 export class CompoundHold implements LockHold {
   private isReleased = false
@@ -115,8 +115,8 @@ export class CompoundHold implements LockHold {
   /** @internal The acquisitions that a callback runs under when called from `origin`. */
   partsFrom(origin: CallSite): Part[] {
     const parts = this.levels.map(({ member, acquisition, siblingMutex }): [Member, Part] => {
-      const place = member.placeFrom(origin) ?? origin
-      return [member, { session: member.session, acquisition, siblingMutex, place }]
+      const site = member.siteFrom(origin) ?? origin
+      return [member, { session: member.session, acquisition, siblingMutex, site }]
     })
     this.parts = new Map(parts)
     return [...this.parts.values()]
@@ -193,7 +193,7 @@ export class CompoundHold implements LockHold {
 
   /**
    * Makes the lease of every member end at most `ms` from now, and ends their renewal. Without the replies of enough members
-   * what is trusted ends by then all the same. See `Hold.shorten`.
+   * trust ends by then all the same. See `Hold.shorten`.
    * @throws InvalidArgumentError also when the owner has further levels; else as `verify`
    */
   async shorten(ms: number): Promise<void> {

@@ -1,7 +1,7 @@
 import type { AcquireOptions } from '../acquire/acquire-options.js'
 import { UnscopedCalls } from '../acquire/unscoped-calls.js'
 import { Context, type CallSite } from '../context.js'
-import { placeToAcquire, placeToRelease } from '../contexts.js'
+import { siteToAcquire, siteToRelease } from '../contexts.js'
 import { HolderChangedError, LockTimeoutError, NotLockOwnerError } from '../errors.js'
 import type { AnyLock, ForceUnlockOptions } from '../locks/any-lock.js'
 import { notAHoldOf, refuseIfNotHeld, whyNoHold } from '../locks/unlock.js'
@@ -107,7 +107,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     options: AcquireOptions = {},
   ): Promise<T> {
     checkCallback(callback)
-    const here = placeToAcquire(this.session.contexts, this.thread)
+    const here = siteToAcquire(this.session.contexts, this.thread)
     const own = here ? null : new Context(this.session.nextThreadId(), null)
     const origin = here ?? { context: own as Context, frame: null }
     const isUnscoped = here === null
@@ -145,7 +145,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   }
 
   /**
-   * Asks Redis whether so many members are held, by any owners, that no other caller could acquire the lock now.
+   * Asks Redis whether enough members are held, by any owners, to keep every other caller from acquiring the lock now.
    * @throws what `acquire` throws for members that do not reply
    */
   async isLocked(): Promise<boolean> {
@@ -216,7 +216,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
       }
       hold = this.holdOf(taken)
       this.begun(hold, call)
-      // Each client warns of what is held in it.
+      // Each client warns about its own holds.
       taken.forEach(({ member, hold: level }) =>
         member.session.origins.keep(level, request.calledFrom ?? null),
       )
@@ -254,7 +254,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     isRedissonStyle: boolean,
     defaultWaitMs = this.session.options.waitMs,
   ): CallRequest {
-    const origin = placeToAcquire(this.session.contexts, this.thread)
+    const origin = siteToAcquire(this.session.contexts, this.thread)
     const isUnscoped = origin === null
     const calledFrom = this.session.origins.of('call', method)
     const bareMethod = isUnscoped && isRedissonStyle ? method : null
@@ -273,7 +273,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   }
 
   private latestHold(): CompoundHold {
-    const origin = placeToRelease(this.session.contexts, this.thread)
+    const origin = siteToRelease(this.session.contexts, this.thread)
     const levels = origin ? this.levelsAt(origin) : []
     if (levels.length >= this.rule.needed) {
       return CompoundHold.of(levels) ?? this.holdOf(levels)
@@ -288,7 +288,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
 
   /** What this caller has of each member, as far as this process knows. */
   private levelsHere(): readonly MemberHold[] {
-    const origin = placeToAcquire(this.session.contexts, this.thread)
+    const origin = siteToAcquire(this.session.contexts, this.thread)
     return origin ? this.levelsAt(origin) : (this.bare.current?.levels ?? [])
   }
 

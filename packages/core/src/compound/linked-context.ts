@@ -14,7 +14,7 @@ const linkedContextsOf = new WeakMap<Context, LinkedContexts>()
  * client, but a lock of several clients is re-entered through the contexts of the client that made it: so each
  * context has one linked context in each other client, which ends with it.
  */
-export function linkedPlace(session: Session, home: Session, leader: Context): CallSite {
+export function linkedSite(session: Session, home: Session, leader: Context): CallSite {
   const context = linkedContextOf(session, home, leader)
   const here = session.contexts.current
   return here?.context === context ? here : { context, frame: null }
@@ -33,17 +33,17 @@ function linkedContextOf(session: Session, home: Session, leader: Context): Cont
   if (known) {
     return known
   }
-  const made = new Context(session.nextThreadId(), placeAround(session, home, leader), leader)
+  const made = new Context(session.nextThreadId(), siteAround(session, home, leader), leader)
   bySession.set(session, made)
   home.contextEnds.link(leader, () => session.contextEnds.ended(made))
   return made
 }
 
-/** The call site around a linked context: an unlimited wait for what is held there would never end. */
-function placeAround(session: Session, home: Session, leader: Context): CallSite | null {
+/** The call site around a linked context: an unlimited wait for a lock that is held there would never end. */
+function siteAround(session: Session, home: Session, leader: Context): CallSite | null {
   const here = session.contexts.current
   if (here?.context.alive === true) {
     return here
   }
-  return leader.forkedFrom && linkedPlace(session, home, leader.forkedFrom.context)
+  return leader.forkedFrom && linkedSite(session, home, leader.forkedFrom.context)
 }

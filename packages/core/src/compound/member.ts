@@ -3,7 +3,7 @@ import type { AcquireOptions } from '../acquire/acquire-options.js'
 import type { Busy, Held, WholeCall } from '../acquire/call-in-progress.js'
 import type { Acquisition } from '../acquire/acquisition.js'
 import type { CallSite, SiblingMutex } from '../context.js'
-import { placeToAcquire, placeToRelease } from '../contexts.js'
+import { siteToAcquire, siteToRelease } from '../contexts.js'
 import { InvalidArgumentError, SelfDeadlockError, type LockTimeoutError } from '../errors.js'
 import type { HeldLock } from '../client/held-locks.js'
 import type { Hold } from '../hold.js'
@@ -11,7 +11,7 @@ import type { Lock } from '../locks/lock.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { enclosingAcquisition, releaseSiblingMutex } from '../acquire/reentry.js'
 import type { Session } from '../client/session.js'
-import { linkedPlace, standsFor } from './linked-context.js'
+import { linkedSite, standsFor } from './linked-context.js'
 
 /** A level of one member, and the mutex to release with it. */
 export interface MemberHold {
@@ -61,19 +61,19 @@ export class Member {
   }
 
   /** The call site for this member, for a call at `origin` in the home client. */
-  placeFrom(origin: CallSite | null): CallSite | null {
+  siteFrom(origin: CallSite | null): CallSite | null {
     const { session, home } = this
     if (this.lock.thread) {
-      return placeToAcquire(session.contexts, this.lock.thread)
+      return siteToAcquire(session.contexts, this.lock.thread)
     }
-    return origin && (session === home ? origin : linkedPlace(session, home, origin.context))
+    return origin && (session === home ? origin : linkedSite(session, home, origin.context))
   }
 
   /** The level held at `origin`, as far as this process knows. */
   heldFrom(origin: CallSite | null): MemberHold | undefined {
     const { session, lock, protocol } = this
-    const place = lock.thread ? placeToRelease(session.contexts, lock.thread) : this.placeFrom(origin)
-    const acquisition = place ? enclosingAcquisition(place, protocol.scope)?.acquisition : undefined
+    const site = lock.thread ? siteToRelease(session.contexts, lock.thread) : this.siteFrom(origin)
+    const acquisition = site ? enclosingAcquisition(site, protocol.scope)?.acquisition : undefined
     const hold = acquisition?.latestLevel
     return acquisition && hold && { member: this, hold, acquisition, siblingMutex: null }
   }
@@ -81,7 +81,7 @@ export class Member {
   /** Why an unlimited wait for this member would never end; null: it may end. */
   selfDeadlock(origin: CallSite | null): SelfDeadlockError | null {
     try {
-      this.protocol.reentryRule(this.placeFrom(origin), true)
+      this.protocol.reentryRule(this.siteFrom(origin), true)
       return null
     } catch (error) {
       if (error instanceof SelfDeadlockError) {
@@ -104,8 +104,8 @@ export class Member {
 
   /** Acquires a level, or finds out why not. Never rejects. */
   async take(options: AcquireOptions, { origin, ofCallback, whole }: MemberRequest): Promise<MemberAnswer> {
-    const place = this.placeFrom(origin)
-    const request = { options, defaultWaitMs: undefined, place, ofCallback, bare: null, whole }
+    const site = this.siteFrom(origin)
+    const request = { options, defaultWaitMs: undefined, site, ofCallback, bare: null, whole }
     try {
       return await obtain(this.session, this.protocol, request, (obtained) => this.read(obtained))
     } catch (error) {

@@ -91,7 +91,7 @@ export class NodeRetaker {
     )
   }
 
-  /** What was lost there would be re-entered, or be in the way under the old owner. */
+  /** A hold that was lost there would be re-entered, or block the new one under the old owner. */
   private async leaveLost(members: readonly Member[]): Promise<void> {
     const lost = this.hold.levels.filter(({ member }) => members.includes(member))
     lost.forEach((level) => this.hold.drop(level))

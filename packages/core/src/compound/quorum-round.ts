@@ -23,7 +23,7 @@ interface RoundRequest {
 /** The nodes' results of one round. */
 export interface RoundResult {
   readonly answers: readonly MemberAnswer[]
-  /** Nodes whose reply was not waited for: what they still grant is released. */
+  /** Nodes whose reply was not waited for: late grants are released. */
   readonly unheard: readonly Member[]
 }
 

@@ -3,7 +3,7 @@ export const MOST_ORIGINS = 1_000
 
 /**
  * Where calls for locks were made, for warnings: of the first calls of a client. After them nothing is captured, and a
- * call costs what it costs without this.
+ * call costs the same as without this.
  */
 export class CallOrigins {
   private readonly origins = new WeakMap<object, Error>()

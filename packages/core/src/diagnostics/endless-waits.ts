@@ -8,7 +8,7 @@ const ENDLESS_MS = 60_000
 
 type Facts = Pick<LockEvents['waiting'], 'holder'> & Partial<Pick<LockEvents['waiting'], 'permits'>>
 
-/** A call that waits without a limit, and nobody said that it may. */
+/** A call that waits without a limit, and was not asked to. */
 export interface UnlimitedWait {
   readonly lockName: string
   readonly startedAt: number
@@ -20,8 +20,8 @@ export interface UnlimitedWait {
 const warned = new OncePerName()
 
 /**
- * Warns of waits without a limit that have lasted a minute: once per name in a process, and not of what was warned of as
- * a wait for oneself. One timer serves all: the first of them sets it, and the last clears it.
+ * Warns of waits without a limit that have lasted a minute: once per name in a process, and not of one that was
+ * warned of as a wait for oneself. One timer serves all: the first of them sets it, and the last clears it.
  *
  * No FixedDelayQueue: that counts from the last `add`, and a wait is parked again after each try that is refused, so
  * its minute would begin anew. And nearly every wait ends before its minute: it costs a place in a set here, an entry and
@@ -89,7 +89,7 @@ function reasonOf(wait: UnlimitedWait): string {
     return `it wants ${wanted} permits, and ${free ?? 'an unknown number'} of them are free`
   }
   if (wait.what !== undefined) {
-    return 'nobody has counted it down'
+    return 'its count has not reached 0'
   }
-  return holder ? holderInWords(holder) : 'who holds it is not known'
+  return holder ? holderInWords(holder) : 'its holder is not known'
 }

@@ -3,7 +3,7 @@ import type { HoldNote } from '../scripts/note.js'
 import type { Clock } from '../runtime/runtime.js'
 
 /** What a reply says about the holder. */
-export interface SeenHolder {
+export interface HolderInReply {
   /** '' when the lock is free. */
   readonly holder: string
   readonly holds: number
@@ -15,7 +15,7 @@ export interface SeenHolder {
 }
 
 interface LastRefusal {
-  readonly seen: SeenHolder
+  readonly seen: HolderInReply
   /** Since when this client has seen the same holder. */
   readonly since: number
   /** Since when the holder has held the lock, by this client's clock, if known. */
@@ -41,7 +41,7 @@ export class LastSeenHolders {
     this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
   }
 
-  note(key: string, seen: SeenHolder): void {
+  note(key: string, seen: HolderInReply): void {
     if (seen.holder === '' && !seen.isForeign) {
       return
     }

@@ -48,7 +48,7 @@ export function reportFailedRenewal(
   }
 }
 
-/** What is held as long as Redis confirms it. */
+/** A hold or permit that is trusted for as long as Redis confirms it. */
 export interface Trusted {
   readonly lockName: string
   readonly trustedForMs: number
@@ -100,7 +100,7 @@ export type MissingSemaphores = FixedDelayQueue<
   { readonly isMissing: boolean }
 >
 
-/** Warns of those that do not end in time, unless a listener of 'waiting' is told of them. */
+/** Warns of those that do not end in time, unless the event 'waiting' has a listener. */
 export function missingSemaphores(events: EventHub, clock: Clock): MissingSemaphores {
   return new FixedDelayQueue(clock, {
     delayMs: TO_SET_PERMITS_MS,

@@ -12,7 +12,7 @@ export interface ReportedWait {
   readonly lockName: string
   /** When the call began, on the client's clock. */
   readonly startedAt: number
-  /** It waits without a limit, and nobody said that it may. */
+  /** It waits without a limit that was asked for. */
   readonly isUnlimited: boolean
   /** A kind of thing, if it is no lock. */
   readonly what?: string

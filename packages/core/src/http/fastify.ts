@@ -7,7 +7,7 @@ type Hook = (request: object, reply: { readonly raw: NodeResponse }, done: () =>
 /** The part of a Fastify instance used here. */
 export interface FastifyInstanceLike {
   addHook(name: 'onRequest', hook: Hook): unknown
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- Fastify's own types of it, whatever they are
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- any version's types of it
   readonly errorHandler: (error: any, request: any, reply: any) => void
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
   setErrorHandler(handler: (error: any, request: any, reply: any) => unknown): unknown

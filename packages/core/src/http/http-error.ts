@@ -12,7 +12,7 @@ export interface LockErrorAnswers {
 
 const LOCK_ERROR_ANSWERS: KnownKeys<LockErrorAnswers> = { busyStatus: true, retryAfterMs: true }
 
-interface Answer {
+interface ErrorAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
 }
@@ -33,7 +33,7 @@ export class LockHttpError extends Error {
     /** The lock error's code; `REQUEST_ABORTED` when the client has disconnected. */
     readonly code: LockErrorCode | 'REQUEST_ABORTED',
     message: string,
-    { status, headers }: Answer,
+    { status, headers }: ErrorAnswer,
     options?: ErrorOptions,
   ) {
     super(message, options)

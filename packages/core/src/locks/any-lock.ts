@@ -7,8 +7,8 @@ import type { LockHold } from '../hold.js'
 /** From whom `forceUnlock` takes a lock. */
 export interface ForceUnlockOptions {
   /**
-   * The only owner to take the lock from: `LockHolder.owner`, as `inspect()` or an error showed it. Default: whoever
-   * holds it when Redis hears of the call.
+   * The only owner to take the lock from: `LockHolder.owner`, as `inspect()` or an error showed it. Default: any
+   * owner that holds it when Redis runs the command.
    */
   holder?: string | undefined
 }
@@ -33,14 +33,18 @@ export interface AnyLock<H extends LockHold = LockHold> {
    */
   lock(leaseMs?: number): Promise<H>
   /**
-   * Tries to acquire the lock, waiting at most `waitMs`: by default one attempt.
+   * Tries to acquire the lock, waiting at most `waitMs`.
+   * @param waitMs how long to wait, default 0: one attempt
+   * @param leaseMs as for `lock`
    * @returns false: another owner holds the lock
-   * @throws as `lock`
+   * @throws as `lock`, but no LockTimeoutError
    */
   tryLock(waitMs?: number, leaseMs?: number): Promise<boolean>
   /**
    * Releases one level and waits for the reply: the level of `hold`, by default the caller's latest.
-   * @throws NotLockOwnerError, InvalidArgumentError, RedisUnavailableError
+   * @throws InvalidArgumentError `hold` belongs to another lock
+   * @throws NotLockOwnerError the caller holds no level, or the lock was lost; the current holder is unaffected
+   * @throws RedisUnavailableError see `LockHold.release`
    */
   unlock(hold?: H): Promise<void>
   /**

@@ -3,7 +3,7 @@ import type { AcquireOptions } from '../acquire/acquire-options.js'
 import { UnscopedCalls } from '../acquire/unscoped-calls.js'
 import { enclosingAcquisition } from '../acquire/reentry.js'
 import type { CallSite } from '../context.js'
-import { placeToAcquire, placeToRelease } from '../contexts.js'
+import { siteToAcquire, siteToRelease } from '../contexts.js'
 import { NotLockOwnerError } from '../errors.js'
 import { type FieldNames, Hold } from '../hold.js'
 import { inspectionOf, type LockInspection } from '../inspect/lock-inspection.js'
@@ -55,24 +55,11 @@ export class Lock implements AnyLock<Hold> {
     return this.byHand('lock', { leaseMs }, holdOrThrow)
   }
 
-  /**
-   * Tries to acquire the lock, waiting at most `waitMs`.
-   * @param waitMs how long to wait, default 0: one attempt
-   * @param leaseMs as for `lock`
-   * @returns false: another owner holds the lock
-   * @throws as `lock`, but no LockTimeoutError
-   */
   tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
     const tried = this.byHand('tryLock', { waitMs, leaseMs }, isHeld)
-    return this.place() ? tried : this.bare.answerOf(tried)
+    return this.site() ? tried : this.bare.answerOf(tried)
   }
 
-  /**
-   * Releases one level and waits for the reply: the level of `hold`, by default the caller's latest.
-   * @throws InvalidArgumentError `hold` belongs to another lock
-   * @throws NotLockOwnerError the caller holds no level, or the lock was lost; the current holder is unaffected
-   * @throws RedisUnavailableError see `Hold.release`
-   */
   async unlock(hold?: Hold): Promise<void> {
     const mine = hold === undefined ? this.latestHold() : this.ownHold(hold)
     refuseIfNotHeld(mine, await mine.release())
@@ -151,16 +138,16 @@ export class Lock implements AnyLock<Hold> {
    */
   withLock<T>(callback: (hold: Hold) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
     const { session, protocol } = this
-    return withLock({ session, protocol, place: this.place(), options }, callback)
+    return withLock({ session, protocol, site: this.site(), options }, callback)
   }
 
   /** @internal The Redisson-style calls. */
   protected byHand<T>(method: string, options: AcquireOptions, finish: Finish<T>): Promise<T> {
-    const place = this.place()
-    const bare = place ? null : { calls: this.bare, method }
+    const site = this.site()
+    const bare = site ? null : { calls: this.bare, method }
     const calledFrom = this.session.origins.of('call', method)
     const defaultWaitMs = this.session.options.waitMs
-    const request = { options, defaultWaitMs, place, ofCallback: false, bare, calledFrom }
+    const request = { options, defaultWaitMs, site, ofCallback: false, bare, calledFrom }
     return obtain(this.session, this.protocol, request, this.session.origins.noted(calledFrom, finish))
   }
 
@@ -170,11 +157,11 @@ export class Lock implements AnyLock<Hold> {
     defaultWaitMs: number | undefined,
     given: Finish<T>,
   ): Promise<T> {
-    const place = this.place()
+    const site = this.site()
     const calledFrom = this.session.origins.of('call', method)
     const finish = this.session.origins.noted(calledFrom, given)
-    const request = { options, defaultWaitMs, place, ofCallback: false, bare: null, calledFrom }
-    if (place) {
+    const request = { options, defaultWaitMs, site, ofCallback: false, bare: null, calledFrom }
+    if (site) {
       return obtain(this.session, this.protocol, request, finish)
     }
     return obtain(this.session, this.protocol, request, (obtained) => {
@@ -189,8 +176,8 @@ export class Lock implements AnyLock<Hold> {
     return this.protocol.inspect()
   }
 
-  private place(): CallSite | null {
-    return placeToAcquire(this.session.contexts, this.thread)
+  private site(): CallSite | null {
+    return siteToAcquire(this.session.contexts, this.thread)
   }
 
   private ownHold(given: unknown): Hold {
@@ -201,21 +188,21 @@ export class Lock implements AnyLock<Hold> {
   }
 
   private latestHold(): Hold {
-    const place = placeToRelease(this.session.contexts, this.thread)
-    const hold = place && enclosingAcquisition(place, this.protocol.scope)?.acquisition.latestLevel
+    const site = siteToRelease(this.session.contexts, this.thread)
+    const hold = site && enclosingAcquisition(site, this.protocol.scope)?.acquisition.latestLevel
     if (hold) {
       return hold
     }
-    if (place?.context.alive === true) {
-      throw new NotLockOwnerError(this.name, whyNoHold(place.context, this.protocol.scope))
+    if (site?.context.alive === true) {
+      throw new NotLockOwnerError(this.name, whyNoHold(site.context, this.protocol.scope))
     }
     return this.bare.take()
   }
 
   private fieldHere(): FieldNames | undefined {
-    const place = this.place()
-    return place
-      ? enclosingAcquisition(place, this.protocol.scope)?.acquisition.field
+    const site = this.site()
+    return site
+      ? enclosingAcquisition(site, this.protocol.scope)?.acquisition.field
       : this.bare.current?.field
   }
 }

@@ -15,7 +15,7 @@ export interface Part {
   /** Released together with the hold: the mutex under which siblings re-enter. */
   readonly siblingMutex: SiblingMutex | null
   /** The call site of the `withLock`. */
-  readonly place: CallSite
+  readonly site: CallSite
 }
 
 /** What `withLock` acquired: one hold, of one lock or of several. */
@@ -73,30 +73,30 @@ function enter<T>(parts: readonly Part[], frames: Frame[], callback: () => T): T
   const [only] = parts
   if (only && parts.length === 1) {
     // One lock, the hot path: no maps.
-    const { session, place, acquisition } = only
-    const frame = new Frame(place.context, place.frame, acquisition.scope, acquisition)
+    const { session, site, acquisition } = only
+    const frame = new Frame(site.context, site.frame, acquisition.scope, acquisition)
     frames.push(frame)
-    return session.contexts.enter({ context: place.context, frame }, callback)
+    return session.contexts.enter({ context: site.context, frame }, callback)
   }
   const innermost = new Map<Contexts, CallSite>()
   for (const part of parts) {
-    const { session, place, acquisition } = part
-    const outer = innermost.get(session.contexts) ?? place
+    const { session, site, acquisition } = part
+    const outer = innermost.get(session.contexts) ?? site
     const frame = new Frame(outer.context, outer.frame, acquisition.scope, acquisition)
     frames.push(frame)
     part.frame = frame
     innermost.set(session.contexts, { context: outer.context, frame })
   }
   let run = callback
-  for (const [contexts, place] of innermost) {
+  for (const [contexts, site] of innermost) {
     const inner = run
-    run = () => contexts.enter(place, inner)
+    run = () => contexts.enter(site, inner)
   }
   return run()
 }
 
-function leave({ session, acquisition, siblingMutex, place }: Part): void {
-  acquisition.leaveTo(place.context)
+function leave({ session, acquisition, siblingMutex, site }: Part): void {
+  acquisition.leaveTo(site.context)
   releaseSiblingMutex(session, siblingMutex)
 }
 

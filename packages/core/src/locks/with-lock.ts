@@ -11,7 +11,7 @@ import { whileHeld } from './while-held.js'
 export interface WithLockCall {
   readonly session: Session
   readonly protocol: LockProtocol
-  readonly place: CallSite | null
+  readonly site: CallSite | null
   readonly options: AcquireOptions
 }
 
@@ -19,7 +19,7 @@ export interface WithLockCall {
  * While the call waits it costs no more than an `acquire`: the work for the callback starts when the lock is held.
  */
 export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promise<T> | T): Promise<T> {
-  const { session, protocol, place: around, options } = call
+  const { session, protocol, site: around, options } = call
   try {
     checkCallback(callback)
   } catch (error) {
@@ -28,7 +28,7 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
   const request = {
     options,
     defaultWaitMs: session.options.waitMs,
-    place: around,
+    site: around,
     ofCallback: true,
     bare: null,
     calledFrom: around ? null : session.selfWaits.originOf(protocol.key, 'withLock'),
@@ -36,8 +36,8 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
   // Only after the caller is resumed: the callback must run in the caller's async context.
   return obtain(session, protocol, request, heldOrThrow).then(({ hold, acquisition, siblingMutex }) => {
     const own = around ? null : acquisition.thread
-    const place = around ?? { context: own as Context, frame: null }
-    const parts = [{ session, acquisition, siblingMutex, place }]
+    const site = around ?? { context: own as Context, frame: null }
+    const parts = [{ session, acquisition, siblingMutex, site }]
     return whileHeld({ session, hold, parts }, own, callback)
   })
 }

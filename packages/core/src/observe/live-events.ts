@@ -1,7 +1,7 @@
 import type { LockKind } from '../diagnostics/messages.js'
 import { isAmount, MOST_TOLD, objectIn, rowsOf } from './report-text.js'
 
-/** What happens to a lock that somebody looks at, as its client tells it. */
+/** An event of a lock that an observer follows, as its client publishes it. */
 export interface LockEvent {
   /**
    * `held`: a hold begins, or was there when the look began; `released`, `lost`: it is over; `waits`, `left`: a call

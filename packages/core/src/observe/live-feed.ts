@@ -7,9 +7,9 @@ import { MOST_TOLD } from './report-text.js'
 
 /** How long events are collected before they are sent, ms. */
 const COLLECT_MS = 100
-/** However long an observer asks for. It asks again while somebody looks. */
+/** The longest time that an observer can ask for. It asks again while it follows the lock. */
 const LONGEST_WANTED_MS = 60_000
-/** Names that are told of at a time, of all observers together. */
+/** The number of names followed at a time, of all observers together. */
 const MOST_WANTED = 50
 
 /** A hold or a wait that is there when an observer begins to look. */
@@ -34,12 +34,12 @@ interface Happened {
 }
 
 /**
- * Tells observers of the holds and waits of one client, of the locks that they ask for and while they ask. Nobody asks:
- * it has no subscription, so that locks publish nothing.
+ * Publishes the holds and waits of one client to observers, for the locks that they follow and while they follow them.
+ * Without such a lock it has no subscription, so that locks publish nothing.
  */
 export class LiveFeed {
   private readonly wantedUntil = new Map<string, number>()
-  /** Holds that began before anybody looked, by owner: nothing is published of their end. */
+  /** Holds that began before the lock was followed, by owner: their end is not published. */
   private readonly earlier = new Map<string, { readonly lockName: string; readonly kind: LockKind }>()
   private collected: Happened[] = []
   private timer: { cancel(): void } | null = null
@@ -72,7 +72,7 @@ export class LiveFeed {
     this.add(['left', wait.lockName, owner, kind, 0, ''])
   }
 
-  /** Of a hold that began before anybody looked. */
+  /** For a hold that began before the lock was followed. */
   lost(owner: string, reason: string): void {
     const hold = this.earlier.get(owner)
     if (hold) {
@@ -124,7 +124,7 @@ export class LiveFeed {
     }
   }
 
-  /** Of more than a message has room for, the latest: what is there now matters more than what was. */
+  /** If there are more than a message has room for, the latest: the present matters more than the past. */
   private collect(row: EventRow, at: number): void {
     this.collected.push({ row, at })
     if (this.collected.length > 2 * MOST_TOLD) {

@@ -64,7 +64,7 @@ export interface LockObserver {
   keysOf(name: string): Promise<readonly KeyOfLock[]>
   /** Reads the reports written since the last call, and all clients that report. */
   reports(): Promise<{ readonly fresh: readonly ClientReport[]; readonly clientIds: readonly string[] }>
-  /** Asks clients that report to tell of these locks as it happens, for so many ms. At most 50 names. */
+  /** Asks reporting clients to publish events of these locks as they happen, for `forMs`. At most 50 names. */
   follow(names: readonly string[], forMs: number): Promise<void>
   /** Resolves when events that `follow` asks for will be heard; with a function that ends it. */
   listen(listener: (events: readonly LockEvent[]) => void): Promise<() => Promise<void>>

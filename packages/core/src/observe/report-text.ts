@@ -23,7 +23,7 @@ export interface ReportedLoss {
   readonly agoMs: number
 }
 
-/** What a client says of itself. */
+/** A client's report about itself. */
 export interface ReportFacts {
   /** Those held for longest, at most 200. */
   readonly holds: readonly ReportedHold[]
@@ -38,7 +38,7 @@ export interface ReportFacts {
   readonly everyMs: number
 }
 
-/** What a client has reported, and when. */
+/** A client's report, and its age. */
 export interface ClientReport extends ReportFacts {
   readonly clientId: string
   /** How old it is, ms. */
@@ -46,7 +46,7 @@ export interface ClientReport extends ReportFacts {
 }
 
 const VERSION = 1
-/** A report lasts for so many intervals: one that is late, or lost, makes no client disappear. */
+/** How many intervals a report lasts: one that is late or lost does not make its client disappear. */
 export const INTERVALS_KEPT = 3
 
 export const MOST_TOLD = 200

@@ -37,9 +37,9 @@ const reporting = new WeakMap<OpenSession, Reporter>()
 
 /**
  * Lets a client say what it holds, what waits in it and what it lost, in a small key of its own in Redis: every 10 s,
- * for 30 s. Returns at once. Whoever observes locks (`observe`, `@holdfast/board`) sees with it what Redis alone does
- * not tell: kinds of locks, since when each is held, waiting calls behind the first, losses. While somebody looks at one
- * lock, the client also tells of each of its holds and waits as it happens. Calls that wait already are not told of.
+ * for 30 s. Returns at once. Observers (`observe`, `@holdfast/board`) then see what Redis alone does not show: kinds
+ * of locks, since when each is held, waiting calls behind the first, losses. While an observer follows a lock, the client
+ * also publishes each of its holds and waits as it happens, but not the calls that were waiting before.
  * Ends with the client, or by `stop()`. A second call for the same client returns the same report.
  * @throws InvalidArgumentError
  */

@@ -64,8 +64,8 @@ export abstract class HashProtocol implements LockProtocol {
     return ownerField(this.session.clientId, threadId)
   }
 
-  reentryRule(place: CallSite | null, isEndless: boolean): ReentryRule {
-    const holder = place && isEndless ? heldByAncestor(place.context, this.scope) : undefined
+  reentryRule(site: CallSite | null, isEndless: boolean): ReentryRule {
+    const holder = site && isEndless ? heldByAncestor(site.context, this.scope) : undefined
     if (holder) {
       throw new SelfDeadlockError(this.lockName, holder.owner)
     }

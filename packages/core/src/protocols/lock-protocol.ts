@@ -48,7 +48,7 @@ export interface LockProtocol extends EntryCommands {
    * How the call site affects a wait: what it may re-enter or overtake.
    * @throws SelfDeadlockError the wait would never end
    */
-  reentryRule(place: CallSite | null, isEndless: boolean): ReentryRule
+  reentryRule(site: CallSite | null, isEndless: boolean): ReentryRule
   lineOf(standing: QueueCandidate): CallerLine
   /** Null when every acquisition has to go through Redis. */
   readonly handover: LocalHandover | null

@@ -84,9 +84,9 @@ abstract class ReadWriteProtocol extends HashProtocol {
   }
 
   /** @throws SelfDeadlockError the wait for what an enclosing context holds would never end */
-  protected refuseEndlessWait(place: CallSite, ...scopes: readonly string[]): void {
+  protected refuseEndlessWait(site: CallSite, ...scopes: readonly string[]): void {
     for (const scope of scopes) {
-      const holder = heldByAncestor(place.context, scope)
+      const holder = heldByAncestor(site.context, scope)
       if (holder) {
         throw new SelfDeadlockError(this.lockName, holder.owner)
       }
@@ -111,19 +111,19 @@ export class ReadProtocol extends ReadWriteProtocol {
    * The writer may read as well. A current reader, or a context forked from one, overtakes waiting writers: they wait
    * for it.
    */
-  override reentryRule(place: CallSite | null, isEndless: boolean): ReentryRule {
-    if (!place) {
+  override reentryRule(site: CallSite | null, isEndless: boolean): ReentryRule {
+    if (!site) {
       return ALONE
     }
     const { read, write } = this.scopes
-    const writer = enclosing(place, write)?.acquisition
+    const writer = enclosing(site, write)?.acquisition
     if (writer && !writer.isOver) {
       return { besideOwner: writer.owner, skipsQueue: true }
     }
     if (isEndless) {
-      this.refuseEndlessWait(place, write)
+      this.refuseEndlessWait(site, write)
     }
-    const reader = enclosing(place, read)?.acquisition ?? heldByAncestor(place.context, read)
+    const reader = enclosing(site, read)?.acquisition ?? heldByAncestor(site.context, read)
     return reader ? { besideOwner: '', skipsQueue: true } : ALONE
   }
 
@@ -180,15 +180,15 @@ export class WriteProtocol extends ReadWriteProtocol {
     return writeOwner(super.ownerOf(threadId))
   }
 
-  override reentryRule(place: CallSite | null, isEndless: boolean): ReentryRule {
+  override reentryRule(site: CallSite | null, isEndless: boolean): ReentryRule {
     // A single try, or a limited wait, ends by itself: it is answered as if another owner held the lock.
-    if (place && isEndless) {
+    if (site && isEndless) {
       const { read, write } = this.scopes
-      const reader = enclosing(place, read)?.acquisition
+      const reader = enclosing(site, read)?.acquisition
       if (reader && !reader.isOver) {
         throw new SelfDeadlockError(this.lockName, reader.owner, UPGRADE)
       }
-      this.refuseEndlessWait(place, read, write)
+      this.refuseEndlessWait(site, read, write)
     }
     return ALONE
   }

@@ -34,7 +34,7 @@ export interface FairWait {
   stopListening: (() => void) | null
 }
 
-interface Line {
+interface LockWaiters {
   readonly line: FairLine
   readonly waits: Map<string, FairWait>
   readonly liveness: LivenessWindows
@@ -69,8 +69,8 @@ export function fairQueue(owner: string): string {
  * the liveness of all of them and detects what no message reported: a lost message, an expired lease, a dead head.
  */
 export class FairQueue {
-  private readonly lines = new Map<string, Line>()
-  private readonly lineOf = new Map<string, Line>()
+  private readonly lines = new Map<string, LockWaiters>()
+  private readonly lineOf = new Map<string, LockWaiters>()
   private readonly javaTurns: RedissonTurnChannel
   private readonly timer: SoonestTimer
   /** Of the latest reply. */
@@ -121,7 +121,7 @@ export class FairQueue {
     return here.waits.get(owner) ?? this.begin(here, owner, line.waitsForForeign)
   }
 
-  private begin(here: Line, owner: string, waitsForForeign: boolean): FairWait {
+  private begin(here: LockWaiters, owner: string, waitsForForeign: boolean): FairWait {
     const wait = { owner, arrival: NOT_IN_LINE, aliveSince: '', stopListening: null, waitsForForeign }
     here.waits.set(owner, wait)
     this.lineOf.set(owner, here)
@@ -204,7 +204,7 @@ export class FairQueue {
   }
 
   /** @param isBeat one of those at regular intervals */
-  private async ask(here: Line, isBeat: boolean): Promise<void> {
+  private async ask(here: LockWaiters, isBeat: boolean): Promise<void> {
     const { line, waits, liveness } = here
     const { runner, runtime } = this.parts
     const sentAt = runtime.now()
@@ -216,7 +216,7 @@ export class FairQueue {
       this.noteLiveness(liveness, reply.life, sentAt)
       this.parts.lastHolders.note(keyOf(line), reply)
       this.watch(line, waits.values(), reply)
-      this.callUp(line, waits, reply)
+      this.wakeDue(line, waits, reply)
       if (reply.isForeign) {
         this.behindString(here, reply, isBeat)
       }
@@ -227,10 +227,10 @@ export class FairQueue {
   }
 
   /**
-   * The string of another library has the lock's name: nobody will say when it is gone. So the client of the first in
-   * line looks again soon; the others are told by what that one does, as behind any holder.
+   * A string of another library has the lock's name, and no message will say when it is gone. So the client of the first
+   * waiter in line looks again soon; the others are woken by that waiter's commands, as behind any holder.
    */
-  private behindString(here: Line, { first, ttlMs }: HeartbeatReply, isBeat: boolean): void {
+  private behindString(here: LockWaiters, { first, ttlMs }: HeartbeatReply, isBeat: boolean): void {
     for (const { owner, waitsForForeign } of [...here.waits.values()]) {
       // Behind one without a time to live a wait may have to end, which its next try finds.
       if (!waitsForForeign || (isBeat && ttlMs === -1)) {
@@ -242,7 +242,7 @@ export class FairQueue {
     }
   }
 
-  private lookSoon(here: Line): void {
+  private lookSoon(here: LockWaiters): void {
     const { lastHolders, runtime } = this.parts
     const pauseMs = pauseBehindForeign(lastHolders.seenForMs(keyOf(here.line)))
     here.look?.cancel()
@@ -255,7 +255,7 @@ export class FairQueue {
   }
 
   /** Wakes the waiters of this client that should try now. */
-  private callUp(line: FairLine, waits: ReadonlyMap<string, FairWait>, reply: HeartbeatReply): void {
+  private wakeDue(line: FairLine, waits: ReadonlyMap<string, FairWait>, reply: HeartbeatReply): void {
     const { clientId, runner } = this.parts
     const { first, holder, life } = reply
     if (waits.has(holder)) {
@@ -304,7 +304,7 @@ interface Seen {
   readonly javaIsThere: boolean
 }
 
-function newLine(line: FairLine, aliveForMs: number): Line {
+function newLine(line: FairLine, aliveForMs: number): LockWaiters {
   const waits = new Map<string, FairWait>()
   return { line, waits, liveness: new LivenessWindows(aliveForMs), look: null }
 }

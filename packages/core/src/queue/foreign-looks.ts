@@ -6,7 +6,7 @@ const LONGEST_PAUSE_MS = 50
 
 /**
  * How long a waiter behind a string lock pauses before it looks again, ms: other libraries publish nothing when they
- * release. Each pause is as long as all before it, so that a lock held for long costs little, and nobody waits longer
+ * release. Each pause is as long as all before it, so that a lock held for long costs little, and no caller waits longer
  * than about twice the hold of a short one.
  * @param seenForMs how long this client has seen the same string
  */
@@ -14,7 +14,7 @@ export function pauseBehindForeign(seenForMs: number): number {
   return Math.min(Math.max(seenForMs, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
 }
 
-/** One client's looks at strings under the names of locks. Readers, who try together, look together. */
+/** One client's looks at strings under the names of locks. Readers try together, so they look together. */
 export class ForeignLooks {
   private readonly underWay = new Map<string, Promise<ForeignLook>>()
 

@@ -66,7 +66,7 @@ export class GrantReceiver {
   /**
    * Handles the message that a waiter holds the lock until a given Redis time. The waiter uses the grant if the
    * sender has proved that it read the waiter's nonce in Redis, and if the grant is still valid by the local clock.
-   * Otherwise it tries, and Redis decides: anybody can publish a message, and nobody gets the lock by it. If the
+   * Otherwise it tries, and Redis decides: any client can publish a message, and none gets the lock by it. If the
    * waiter has left, the release that withdraws it from the queue frees the lock.
    */
   onGrant(told: GrantMessage): void {

@@ -23,7 +23,7 @@ const MOST_KEPT = 16
 
 /**
  * The windows in which Redis counts this client as alive for one queue, as its replies reported them. A grant lasts
- * until the end of such a window. So a waiter that is told "granted until U" has a lower bound by its own clock: the
+ * until the end of such a window. So a waiter whose message says "granted until U" has a lower bound by its own clock: the
  * latest known window that ends no later than U. The bound holds however late the message is, and whether or not the
  * reply to a later request is still on its way.
  */

@@ -41,7 +41,7 @@ export class PlainLockQueue {
 
   /**
    * Whether the head may be enqueued in Redis. Not before it is subscribed to the lock's channel; and not while this
-   * client holds the lock itself, because then the head hears of the release locally. A head already enqueued stays
+   * client holds the lock itself, because then the head learns of the release locally. A head already enqueued stays
    * so until it holds the lock or leaves: a plain try would abandon the place, which could be granted the lock when
    * its owner no longer wants it.
    */

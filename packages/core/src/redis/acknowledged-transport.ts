@@ -56,50 +56,50 @@ export class AcknowledgedTransport implements ScriptTransport {
     return this.port.isErrorReply(error)
   }
 
-  private send([key = '']: readonly string[], wish: Wish): Promise<Acknowledged> {
+  private send([key = '']: readonly string[], request: SendRequest): Promise<Acknowledged> {
     const connection = this.port.acknowledgedAt?.(key)
     if (!connection) {
       return Promise.reject(new Error('The primary of the slot is not known.'))
     }
-    const answer = this.sendOn(connection, wish)
-    return this.port.slotOf ? answer.catch((error: unknown) => this.follow(error, key, wish)) : answer
+    const answer = this.sendOn(connection, request)
+    return this.port.slotOf ? answer.catch((error: unknown) => this.follow(error, key, request)) : answer
   }
 
   /** These connections do not belong to the client's cluster object, which would follow MOVED and ASK by itself. */
-  private follow(error: unknown, key: string, wish: Wish): Promise<Acknowledged> {
+  private follow(error: unknown, key: string, request: SendRequest): Promise<Acknowledged> {
     const there = elsewhere(error)
-    const connection = there && this.port.acknowledgedAt?.(key, there.place)
-    if (!connection || !wish.isWanted()) {
+    const connection = there && this.port.acknowledgedAt?.(key, there.address)
+    if (!connection || !request.isWanted()) {
       throw error
     }
     // Back to back: ASKING applies to the next command on its connection.
     const asking = (to: AcknowledgedConnection): Promise<unknown> => {
       to.asking?.()
-      return wish.command(to)
+      return request.command(to)
     }
-    return this.sendOn(connection, there.asks ? { ...wish, command: asking } : wish)
+    return this.sendOn(connection, there.asks ? { ...request, command: asking } : request)
   }
 
-  private sendOn(connection: AcknowledgedConnection, wish: Wish): Promise<Acknowledged> {
+  private sendOn(connection: AcknowledgedConnection, request: SendRequest): Promise<Acknowledged> {
     const lane = this.lanes.get(connection) ?? new Lane(this.runtime, connection, this.needed)
     this.lanes.set(connection, lane)
-    return lane.add(wish)
+    return lane.add(request)
   }
 }
 
-interface Wish {
+interface SendRequest {
   readonly command: (connection: AcknowledgedConnection) => Promise<unknown>
   readonly isWanted: () => boolean
 }
 
-interface Passenger extends Wish {
+interface QueuedRequest extends SendRequest {
   readonly resolve: (answer: Acknowledged) => void
   readonly reject: (error: unknown) => void
 }
 
 /** One round trip at a time; commands that arrive meanwhile share the WAIT of the next (group commit). */
 class Lane {
-  private queue: Passenger[] = []
+  private queue: QueuedRequest[] = []
   private isFlying = false
 
   constructor(
@@ -108,9 +108,9 @@ class Lane {
     private readonly needed: ReplicaAcks,
   ) {}
 
-  add(wish: Wish): Promise<Acknowledged> {
+  add(request: SendRequest): Promise<Acknowledged> {
     const answer = new Promise<Acknowledged>((resolve, reject) =>
-      this.queue.push({ ...wish, resolve, reject }),
+      this.queue.push({ ...request, resolve, reject }),
     )
     if (!this.isFlying) {
       this.isFlying = true
@@ -145,7 +145,7 @@ class Lane {
   }
 
   /** Rejects commands whose deadline has passed while they queued behind slow replicas. */
-  private board(): Passenger[] {
+  private board(): QueuedRequest[] {
     const waiting = this.queue
     this.queue = []
     for (const { isWanted, reject } of waiting) {
@@ -173,7 +173,8 @@ function settledAs(waited: Promise<number>): Promise<{ count: number; error?: Er
  * The node a redirection points to, as `host:port`; null: no redirection. `asks`: the slot is still being migrated
  * there, and the node accepts a command for it only behind ASKING.
  */
-function elsewhere(error: unknown): { readonly place: string; readonly asks: boolean } | null {
-  const [, word, place = ''] = (error instanceof Error && /^(MOVED|ASK) \d+ (\S+)$/.exec(error.message)) || []
-  return word === undefined ? null : { place, asks: word === 'ASK' }
+function elsewhere(error: unknown): { readonly address: string; readonly asks: boolean } | null {
+  const [, word, address = ''] =
+    (error instanceof Error && /^(MOVED|ASK) \d+ (\S+)$/.exec(error.message)) || []
+  return word === undefined ? null : { address, asks: word === 'ASK' }
 }

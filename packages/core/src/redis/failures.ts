@@ -100,7 +100,7 @@ function adviceOnRefusal(code: string, transient: boolean): string {
   return REFUSALS.get(code) ?? otherwise
 }
 
-/** What becomes of a command whose outcome is unknown. */
+/** For a command whose outcome is unknown: what happens next. */
 const SETTLED_LATER = 'There is nothing to undo: the client completes or reverses it by itself.'
 
 /** Redis's reply to a command queued in a transaction. */
@@ -236,7 +236,7 @@ export function connectionEnded(
 const NEXT_CLIENT =
   ' Its client was closed, or gave up: connect another one for another LockClient, and close a LockClient before the client.'
 
-/** There has been no connection for so long. */
+/** There has been no connection for `forMs`. */
 export function connectionDown(
   forMs: number,
   port: Pick<RedisPort, 'state' | 'trouble' | 'advice'>,
@@ -246,7 +246,7 @@ export function connectionDown(
     : notSent(`No connection to Redis for ${forMs} ms`, true, port)
 }
 
-/** Every renewal of a hold has failed for so long. @param error that of the latest */
+/** Every renewal of a hold has failed for `forMs`. @param error that of the latest */
 export function renewalsFail(forMs: number, error: unknown): RedisUnavailableError {
   const failure = error instanceof RedisUnavailableError ? error : undefined
   const why = isNativeError(error) ? foreign(error.message) : 'Redis did not answer'
@@ -255,10 +255,10 @@ export function renewalsFail(forMs: number, error: unknown): RedisUnavailableErr
   return new RedisUnavailableError(message, { outcome, transient, cause: error })
 }
 
-/** What to look at where there is a connection, and no answer. */
+/** Advice when there is a connection, but no answer. */
 const IS_IT_BUSY = 'Check that Redis is neither stopped nor overloaded, and the network between.'
 
-/** What to look at, unless the client's own state says more. */
+/** Advice when there is no connection, unless the client's own state says more. */
 export function adviceWithoutConnection(advice: string): string {
   return advice === '' ? ' Check that Redis runs, and the host, port and password that were given.' : advice
 }

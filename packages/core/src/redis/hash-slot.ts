@@ -1,7 +1,7 @@
 /**
  * The slot of a key on a cluster, as the
  * [specification](https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#key-distribution-model)
- * says: CRC16 (XMODEM) of what stands between the first `{` and the next `}`, else of the whole key.
+ * says: CRC16 (XMODEM) of the part between the first `{` and the next `}`, else of the whole key.
  */
 export function hashSlot(key: string): number {
   const open = key.indexOf('{')

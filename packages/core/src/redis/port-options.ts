@@ -1,6 +1,6 @@
 import type { Runtime } from '../runtime/runtime.js'
 
-/** What a port is told beside its client. */
+/** What a port needs beside its client. */
 export interface PortOptions {
   readonly shardedPubSub: 'auto' | 'on' | 'off'
   /** Its timers do not keep the process alive. */

@@ -88,10 +88,10 @@ export interface RedisPort extends ScriptTransport {
   /** The command that publishes lock messages; null until known, which is before the first `ready`. */
   readonly publishCommand: PublishCommand | null
   /**
-   * The connection to the primary of the key, or to the one at `place` (`host:port`) that another node has named;
+   * The connection to the primary of the key, or to the one at `address` (`host:port`) that another node has named;
    * null: none is known. Absent: the client cannot wait for replicas.
    */
-  acknowledgedAt?(key: string, place?: string): AcknowledgedConnection | null
+  acknowledgedAt?(key: string, address?: string): AcknowledgedConnection | null
   /** One section of INFO. Undefined without a connection: unlike reading `state`, it never opens one. */
   info(section: string): Answer<unknown> | undefined
 
@@ -101,8 +101,8 @@ export interface RedisPort extends ScriptTransport {
   /** Messages, on a connection of its own, opened with the first subscription. */
   readonly messages: WakeSource
   /**
-   * Whether its connections are its own, and do not keep the process alive. Whoever uses them must, as long as it has
-   * something to do. Absent: the connection for commands is the caller's, who decides.
+   * Whether its connections are its own, and do not keep the process alive: the client does that while it has work.
+   * Absent: the connection for commands is the caller's, and the caller decides.
    */
   readonly isUnreferenced?: boolean | undefined
   /** Closes what the port opened, and removes its listeners from the rest. */

@@ -2,7 +2,7 @@ import type { Runtime } from '../runtime/runtime.js'
 import type { RedisPort } from './redis-port.js'
 
 /**
- * What takes the place of a client, and needs none: the `TestRedis` of `@holdfast/testing`. It brings its connections
+ * Stands in for a Redis client: the `TestRedis` of `@holdfast/testing`. It brings its connections
  * and its time; what it holds under this name is between it and core.
  */
 export interface RedisSource {

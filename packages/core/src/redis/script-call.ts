@@ -7,7 +7,7 @@ export interface ScriptCall<T = unknown> {
   readonly args: readonly string[]
   readonly parse: (reply: unknown) => T
   /**
-   * Of a call that may grant a lease: the answer as so many replicas have acknowledged it. Undefined: it grants
+   * Of a call that may grant a lease: the answer with the number of replicas that acknowledged it. Undefined: it grants
    * nothing. Where the client wants replicas to have its leases, an answer that grants one counts when they have it.
    */
   granted?(value: T, replicas: number): T | undefined

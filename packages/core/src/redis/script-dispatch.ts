@@ -18,7 +18,7 @@ interface Outcomes {
 export interface DispatchParts {
   readonly runtime: Runtime
   readonly beforeResume: () => void
-  /** Called when a server that should be a primary replies that it is none, before the caller hears of it. */
+  /** Called when a server that should be a primary replies that it is none, before the caller gets its error. */
   readonly demoted: () => void
   /** Maximum number of transitions in one script; 1: one script each, and those gathered share one write. */
   readonly batchSize: number

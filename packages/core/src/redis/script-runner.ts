@@ -18,7 +18,7 @@ export interface RunnerLimits {
   readonly batchSize: number
   /** Runs before a reply, or a missed deadline, resumes the caller. */
   readonly beforeResume: () => void
-  /** Called when a server that should be a primary replies that it is none, before the caller hears of it. */
+  /** Called when a server that should be a primary replies that it is none, before the caller gets its error. */
   readonly demoted: () => void
   /** Called when a command begins after a rest: see `rest`. */
   readonly begun?: (() => void) | undefined

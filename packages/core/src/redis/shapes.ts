@@ -71,7 +71,7 @@ export function acquiredOrHeld(leastFacts: number): Shape {
   return either(numberFrom(1, 3), facts(leastFacts))
 }
 
-/** 1 released, 2 still held, 3 superseded, 0 not held; negative: granted to a waiter, for so many ms. */
+/** 1 released, 2 still held, 3 superseded, 0 not held; negative: granted to a waiter, for that many ms. */
 export const releasedOrGiven = numberFrom(Number.NEGATIVE_INFINITY, 3)
 
 /** 1 done, 0 nothing to do, -1 over. */

@@ -42,10 +42,10 @@ export class UnderWay {
 
   /** Replies are handled before the microtasks in which their callers run: a tick from here would come too early. */
   private readonly afterResumed = (): void => {
-    this.runtime.nextTick(this.endTurn)
+    this.runtime.nextTick(this.forgetAnswered)
   }
 
-  private readonly endTurn = (): void => {
+  private readonly forgetAnswered = (): void => {
     this.answered = 0
   }
 }

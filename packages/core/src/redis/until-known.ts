@@ -1,4 +1,3 @@
-import pRetry from 'p-retry'
 import { RedisUnavailableError, WrongTypeError } from '../errors.js'
 import { jittered, type Clock, type Runtime } from '../runtime/runtime.js'
 
@@ -34,23 +33,21 @@ export function isRefusal(error: unknown): boolean {
  * Retries a replay-safe command until its outcome is known: a reply, or an error that a retry would not change. The
  * pauses grow from 50 ms to 1 s, with jitter.
  */
-export function untilKnown<T>(command: () => Promise<T>, limits: RetryLimits): Promise<T> {
-  const { runtime, giveUpAt, signal } = limits
-  return pRetry(command, {
-    retries: Number.POSITIVE_INFINITY,
-    // A pause of p-retry's own would use the process's timers; ours is in onFailedAttempt. The time that p-retry reads
-    // when it starts is for maxRetryTime, which is not set.
-    minTimeout: 0,
-    shouldRetry: ({ error }) => isWorthRetrying(error),
-    onFailedAttempt: async ({ error, attemptNumber }) => {
+export async function untilKnown<T>(
+  command: () => Promise<T>,
+  { runtime, giveUpAt, signal }: RetryLimits,
+): Promise<T> {
+  for (let fullMs = FIRST_PAUSE_MS; ; fullMs = Math.min(LONGEST_PAUSE_MS, 2 * fullMs)) {
+    try {
+      return await command()
+    } catch (error) {
       const left = giveUpAt - runtime.now()
       if (!isWorthRetrying(error) || left <= 0 || signal.aborted) {
         throw error
       }
-      const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attemptNumber - 1))
-      await pause(Math.min(left, jittered(full, runtime.random())), runtime, signal)
-    },
-  })
+      await pause(Math.min(left, jittered(fullMs, runtime.random())), runtime, signal)
+    }
+  }
 }
 
 /** Resolves after the delay, or as soon as the signal aborts. */

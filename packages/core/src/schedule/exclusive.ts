@@ -61,7 +61,7 @@ export interface ExclusiveRun {
  */
 export type SkipReason = 'busy' | 'done' | 'late' | 'too-soon'
 
-/** What became of a tick: its task was run, or why it was skipped. */
+/** The outcome of a tick: its task was run, or why it was skipped. */
 export type TickOutcome<T> =
   | { readonly kind: 'ran'; readonly result: T; readonly tick: Date; readonly missed: readonly Date[] }
   | { readonly kind: 'skipped'; readonly reason: SkipReason }

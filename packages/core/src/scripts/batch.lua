@@ -1,5 +1,5 @@
 -- batch: many transitions in one script, each as if it was sent alone.
--- KEYS    [1] a key that nobody ever writes   [2..] the keys of each item, one item after another
+-- KEYS    [1] a key that is never written   [2..] the keys of each item, one item after another
 -- ARGV    [1] JSON, because parsing hundreds of arguments costs more: a list of forms, of each its transition, number of
 --         KEYS, ARGV, and the places in ARGV where its items differ; and a list that has of each item its form and what
 --         it has at those places

@@ -4,8 +4,8 @@ import { countedOnce, anyNumber } from '../redis/shapes.js'
 import { REPLAY_GUARD_TTL_MS } from './replay-guard.js'
 
 /**
- * What makes a command count once: the number of its operation among those of its client, and the floor, up to
- * which all of them are over. In Redis what came of each is kept at `key` until its client has the answer.
+ * Makes a command count once: the number of its operation among those of its client, and the floor, up to
+ * which all of them are over. Redis keeps the outcome of each at `key` until its client has the answer.
  */
 export interface OperationStamp {
   readonly key: string
@@ -73,11 +73,11 @@ export function getCounter(runner: ScriptRunner, command: GetCounterCommand): Pr
 export const cancelScript = defineScript('counter/cancel', anyNumber)
 
 export interface CancelCommand extends AnnouncedCommand {
-  /** What goes back for each 1 of the operation's outcome; 0: what it did stays. */
+  /** How much is given back for each 1 of the operation's outcome; 0: nothing. */
   readonly unit: number
 }
 
-/** What went back. */
+/** How much was given back. */
 export function cancel(runner: ScriptRunner, command: CancelCommand): Promise<number> {
   const { lockName, unit, channel } = command
   const args = [...stampOf(command), `${unit}`, channel, runner.announcementOn(channel)]

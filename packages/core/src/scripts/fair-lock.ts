@@ -42,7 +42,7 @@ export interface SignOfLife {
    * gone.
    */
   readonly hears: boolean
-  /** Whether its waiters use grants; otherwise they are told to try. */
+  /** Whether its waiters use grants; otherwise a message makes them try. */
   readonly takesGrants: boolean
   /** Whether it hands a granted lock over to its own waiters directly behind. */
   readonly passesOn: boolean

@@ -11,7 +11,7 @@ export interface SetFencedCommand {
   readonly value: string
   /** undefined: no end. */
   readonly ttlMs: number | undefined
-  /** Who writes, and its how-manieth write this is. */
+  /** Identifies the writer, and counts its writes. */
   readonly writer: string
   readonly sequence: number
 }

@@ -15,7 +15,7 @@ export interface NamedKey {
   readonly key: string
 }
 
-/** What has the name of a lock. */
+/** The contents of the key with the name of a lock. */
 export type ForeignLook =
   /** The string of another library. `value`: its first 200 bytes; `ttlMs`: -1 without a time to live. */
   | { readonly kind: 'string'; readonly ttlMs: number; readonly value: string }

@@ -108,7 +108,7 @@ export interface ReleaseReply {
   /** Connections to that server that were subscribed to the unlock channel, if known. */
   readonly heardBy?: number
   /**
-   * The lock was granted to a waiter, for so long without a command of its own, ms; not all subscribers were
+   * The lock was granted to a waiter, for this many ms without a command of its own; not all subscribers were
    * notified.
    */
   readonly givenForMs?: number

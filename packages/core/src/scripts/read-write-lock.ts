@@ -1,4 +1,4 @@
-import { readWriteChannel, waitingWriters, noteKey, readTimeouts, strangersTimeouts } from '../keys.js'
+import { readWriteChannel, waitingWriters, noteKey, readTimeouts, otherReadersTimeouts } from '../keys.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { acquiredOrHeld, anyNumber, numberFrom, numbers } from '../redis/shapes.js'
@@ -79,7 +79,7 @@ export interface ReadReleaseCommand {
 export function releaseRead(runner: ScriptRunner, command: ReadReleaseCommand): Promise<ReleaseReply> {
   const { keys, tombstoneKey, owner, holds, stamp } = command
   const { lockName, lock, channel } = keys
-  const strangers = strangersTimeouts(lock)
+  const strangers = otherReadersTimeouts(lock)
   const { sequence, tombstoneThrough } = stamp
   return runner.run({
     script: releaseReadScript,
@@ -131,7 +131,7 @@ export const shortenReadScript = defineScript('read-lock/shorten', numberFrom(0,
 
 export function shortenRead(runner: ScriptRunner, command: ShortenCommand): Promise<ShortenReply> {
   const { key, tombstoneKey, owner } = command
-  const { before, behind } = strangersTimeouts(key)
+  const { before, behind } = otherReadersTimeouts(key)
   const keys = [key, tombstoneKey, readTimeouts(key, owner), before]
   return shortenBy(shortenReadScript, runner, command, { keys, args: [behind] })
 }
@@ -140,7 +140,7 @@ export const shortenWriteScript = defineScript('write-lock/shorten', numberFrom(
 
 export function shortenWrite(runner: ScriptRunner, command: ShortenCommand): Promise<ShortenReply> {
   const { key, tombstoneKey } = command
-  const { before, behind } = strangersTimeouts(key)
+  const { before, behind } = otherReadersTimeouts(key)
   return shortenBy(shortenWriteScript, runner, command, { keys: [key, tombstoneKey, before], args: [behind] })
 }
 
@@ -193,7 +193,7 @@ export interface WriteReleaseCommand {
 export function releaseWrite(runner: ScriptRunner, command: WriteReleaseCommand): Promise<ReleaseReply> {
   const { keys, tombstoneKey, owner, holds, stamp, isNoted } = command
   const { lockName, lock, writers, channel } = keys
-  const strangers = strangersTimeouts(lock)
+  const strangers = otherReadersTimeouts(lock)
   const { sequence, tombstoneThrough } = stamp
   return runner.run({
     script: releaseWriteScript,
@@ -223,7 +223,7 @@ export function forceRelease(
 ): Promise<ForceReleaseReply> {
   const { keys, mode, inboxPrefix, holder } = command
   const { lockName, lock, channel } = keys
-  const timeouts = strangersTimeouts(lock)
+  const timeouts = otherReadersTimeouts(lock)
   const args = [
     channel,
     runner.announcementOn(channel),

@@ -1,6 +1,6 @@
 /**
  * Lets Redis reject late copies of a command. Commands of one acquisition are numbered; once one of them may have a
- * copy in flight (its connection broke, or it got no reply in time), every later one says so, and the script stores
+ * copy in flight (its connection broke, or it got no reply in time), every later command of that owner says so, and the script stores
  * that number in the acquisition's tombstone: a copy with a number at or below it has no effect.
  */
 export interface CommandStamp {

@@ -76,7 +76,7 @@ export const addPermitsScript = defineScript('semaphore/add', countedOnce)
 export interface AddPermitsCommand extends AnnouncedCommand {
   /** May be negative. */
   readonly permits: number
-  /** What is kept of its permits has the same time to live. Else, as Redisson's, it goes. */
+  /** The records of its permits keep the same time to live. Otherwise it is removed, as Redisson does. */
   readonly keepsTtl: boolean
 }
 

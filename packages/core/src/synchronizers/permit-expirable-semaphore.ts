@@ -132,7 +132,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   }
 
   /**
-   * Sets the lease to so long from now.
+   * Makes the lease end `leaseMs` from now.
    * @returns false: the permit has expired or was released before
    * @throws InvalidArgumentError, RedisUnavailableError, WrongTypeError, ClientClosedError
    */

@@ -84,7 +84,7 @@ export class Permit {
   }
 
   /**
-   * Sets the lease to so long from now; a renewed permit continues to be renewed. One update at a time.
+   * Makes the lease end `leaseMs` from now; a renewed permit continues to be renewed. One update at a time.
    * @throws LockLostError; RedisUnavailableError whether it took effect is unknown, and the permit is no longer
    *   renewed
    */

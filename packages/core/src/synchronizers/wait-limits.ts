@@ -19,7 +19,7 @@ export interface WaitLimits {
   /** undefined: no limit. */
   readonly waitMs: number | undefined
   readonly signal: AbortSignal | undefined
-  /** It waits without a limit, and nobody said so. */
+  /** It waits without a limit that was asked for. */
   readonly isUnlimited: boolean
 }
 

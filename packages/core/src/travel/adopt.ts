@@ -3,7 +3,7 @@ import { checkLevelLease, checkRenew } from '../acquire/acquire-options.js'
 import type { LevelRequest } from '../acquire/levels.js'
 import { checkClient, checkOptions } from '../arguments/validate.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
-import { placeToAcquire } from '../contexts.js'
+import { siteToAcquire } from '../contexts.js'
 import { noteWish } from '../entry/hold-note.js'
 import { ALONE, type AcquireTerms, type HoldChange } from '../entry/entry-command.js'
 import { LockLostError, WrongTypeError } from '../errors.js'
@@ -38,7 +38,7 @@ const ADOPT_OPTIONS: KnownKeys<AdoptOptions> = { leaseMs: true, renew: true }
  * @param locks a client of the Redis and with the `keyPrefix` of the hand-over, or a thread of one
  * @throws HandoverGoneError adopted by another call, revoked, released by force, or not adopted within `keepMs`
  * @throws InvalidArgumentError the token is none, or of another `keyPrefix`
- * @throws RedisUnavailableError no reply: what may have been adopted is given back in the background. Where it was not,
+ * @throws RedisUnavailableError no reply: a lock that may have been adopted is given back in the background. Where it was not,
  *   the token is still good; LockLostError the lease had ended when the reply came; ClientClosedError
  */
 export async function adopt(
@@ -66,7 +66,7 @@ export async function adopt(
 
 async function adoptAs({ lock, owner }: Traveller, request: LevelRequest): Promise<Hold> {
   const { session, protocol, thread, name } = lock
-  const context = placeToAcquire(session.contexts, thread)?.context ?? null
+  const context = siteToAcquire(session.contexts, thread)?.context ?? null
   const acquisition = new Acquisition(session, adopting(session, protocol, owner), context, ALONE)
   let hold: Hold | null = null
   try {
@@ -81,13 +81,13 @@ async function adoptAs({ lock, owner }: Traveller, request: LevelRequest): Promi
     acquisition.keepIn(context)
     return hold
   } catch (error) {
-    // Something else has the name of the lock: the hash is gone, and with it what was handed over.
+    // Something else has the name of the lock: the hash is gone, and with it the lock that was handed over.
     throw error instanceof WrongTypeError && error.key === protocol.key
       ? new HandoverGoneError(name, undefined, error)
       : error
   } finally {
     if (!hold) {
-      // What a late or unanswered copy may have adopted.
+      // A late or unanswered copy may have adopted it.
       void acquisition.giveBack()
     }
   }
@@ -101,7 +101,7 @@ function untilAnswered(acquisition: Acquisition, request: LevelRequest): Promise
   return answer
 }
 
-/** The protocol of the lock, but for the first acquire: that takes over what was handed over, and not a free lock. */
+/** The protocol of the lock, but for the first acquire: that adopts a lock that was handed over, and never a free one. */
 function adopting(session: Session, protocol: LockProtocol, traveller: string): LockProtocol {
   const { key, lockName } = protocol
   const { rule } = ruleOf(protocol)

@@ -20,8 +20,8 @@ const HAND_OVER_OPTIONS: KnownKeys<HandOverOptions> = { keepMs: true }
 const RANDOM_BYTES = 16
 
 /**
- * Ends the hold and keeps its lock for whoever brings the returned token to `adopt`, in any process: nobody else has the
- * lock in between. Waits for Redis's reply, at most `unavailableTimeoutMs`. Before anything is sent, renewal stops and the
+ * Ends the hold and keeps its lock for the caller that brings the returned token to `adopt`, in any process: no other
+ * owner has the lock in between. Waits for Redis's reply, at most `unavailableTimeoutMs`. Before anything is sent, renewal stops and the
  * hold's signal aborts with a LockLostError whose reason is `handed-over`; nothing is lost to others by it, and `withLock`
  * returns its callback's result. From then on `release()` has nothing to do, as after a release.
  *
@@ -90,15 +90,15 @@ async function giveAway(
   try {
     outcome = await untilKnown(() => nameSuccessor(acquisition, traveller, keepMs), limits)
   } catch (error) {
-    acquisition.publication?.ended('unknown')
+    acquisition.wasHandedOver('unknown')
     session.background.run(takeBack(acquisition, traveller))
     throw error
   }
   if (outcome === 'lost') {
-    acquisition.publication?.lost('gone', runtime.now())
+    acquisition.wasHandedOver('lost')
     throw new LockLostError({ lockName, owner, reason: 'gone' })
   }
-  acquisition.publication?.ended('released')
+  acquisition.wasHandedOver('released')
   session.lastHolders.passed(protocol.key, traveller, undefined)
 }
 
@@ -134,7 +134,7 @@ async function nameSuccessor(
   })
 }
 
-/** Nobody gets the token: what Redis may still have of the lock is given back, under both names. */
+/** The token is not returned: the lock is given back, as far as Redis may still have it, under both names. */
 async function takeBack(acquisition: Acquisition, traveller: string): Promise<void> {
   await acquisition.giveBack()
   await giveBackTraveller(acquisition.session, acquisition.protocol, traveller)

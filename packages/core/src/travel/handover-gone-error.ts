@@ -3,11 +3,11 @@ import { holderInWords, type LockHolder } from '../lock-holder.js'
 
 /** The lock does not wait for this token any more: it was adopted, revoked or released by force, or `keepMs` was over. */
 export class HandoverGoneError extends LockError {
-  /** Who has the lock instead; `undefined`: nobody. */
+  /** The holder of the lock instead; `undefined`: none. */
   readonly holder: LockHolder | undefined
 
   constructor(lockName: string, holder: LockHolder | undefined, cause?: unknown) {
-    const now = holder ? holderInWords(holder) : 'nobody has the lock'
+    const now = holder ? holderInWords(holder) : 'the lock is free'
     super(
       'HANDOVER_GONE',
       `Lock "${lockName}" does not wait for this token any more: it was adopted by another call, revoked or released by ` +

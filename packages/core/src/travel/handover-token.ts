@@ -13,7 +13,7 @@ import { isPlainObject } from '../runtime/plain-object.js'
 const KINDS = ['reentrant', 'fair', 'fenced'] as const
 export type TravellingKind = (typeof KINDS)[number]
 
-/** What the text of a token says. */
+/** The contents of a token. */
 interface TokenContents {
   readonly v: 1
   readonly kind: TravellingKind

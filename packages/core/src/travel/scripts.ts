@@ -53,7 +53,7 @@ export interface AdoptCommand extends TravelCommand {
   readonly rule: TokenRule | undefined
 }
 
-/** `held`: the name is not there; by whom, '' for nobody. */
+/** `held`: the name is not there; with the holder, '' for none. */
 export function sendAdopt(runner: ScriptRunner, command: AdoptCommand): Promise<AcquireReply> {
   const { lockName, key, owner, traveller, leaseMs, stamp, note, rule } = command
   const keys = [key, tombstonePrefix(key) + owner, noteKey(key), ...(rule ? [tokenKey(key)] : [])]

@@ -153,7 +153,7 @@ describe('LOCK_TIMEOUT', () => {
     async (getter) => {
       const semaphore = others[getter]('nobody:made')
       const message =
-        /ms: there is no such semaphore\. Call trySetPermits\(n\) once, before anybody acquires\.$/
+        /ms: there is no such semaphore\. Call trySetPermits\(n\) once, before the first acquire\.$/
       expect((await timeoutOf(semaphore.acquire({ waitMs: 0 }))).message).toMatch(message)
       const heard = heardBy(others)
       const waiting: Promise<unknown> = semaphore.acquire({ waitMs: 60_000 })

@@ -130,7 +130,7 @@ describe('waits that are told of', () => {
       runner: { plight: { isConnected: true, trouble: undefined, advice: '' } },
       nextThreadId: () => 1,
     }
-    const request = { options: {}, defaultWaitMs: undefined, place: null, ofCallback: false, bare: null }
+    const request = { options: {}, defaultWaitMs: undefined, site: null, ofCallback: false, bare: null }
     const protocol = { lockName: 'a', key: 'key' } as LockProtocol
     const call = new AcquireCall(parts as unknown as Session, protocol, request, (obtained) => obtained)
     lastHolders.note('key', { holder: 'java:1', holds: 2, ttlMs: 30 })

@@ -46,7 +46,7 @@ export class ClusterLinks {
   isRight(link: MessageLink, topic: string): boolean {
     const { cluster } = this.parts
     return this.isSharded(topic)
-      ? cluster.ownerOf(cluster.slotOf(topic)) === link.place
+      ? cluster.ownerOf(cluster.slotOf(topic)) === link.address
       : this.isPrimary(link)
   }
 
@@ -64,24 +64,24 @@ export class ClusterLinks {
   }
 
   private isPrimary(link: MessageLink): boolean {
-    return this.parts.cluster.primaries().includes(link.place)
+    return this.parts.cluster.primaries().includes(link.address)
   }
 
   private isSharded(topic: string): boolean {
     return this.parts.publishCommand() === 'SPUBLISH' && !isHeardEverywhere(topic)
   }
 
-  private to(place: string | undefined, command: PublishCommand): MessageLink | null {
-    if (place === undefined) {
+  private to(address: string | undefined, command: PublishCommand): MessageLink | null {
+    if (address === undefined) {
       return null
     }
-    const key = `${command} ${place}`
+    const key = `${command} ${address}`
     const there = this.links.get(key)
     if (there) {
       return there
     }
     const displaced = (): void => (link ? this.events.displaced(link) : undefined)
-    const link = this.parts.cluster.link(place, command, {
+    const link = this.parts.cluster.link(address, command, {
       message: this.events.message,
       moved: displaced,
       ended: () => {

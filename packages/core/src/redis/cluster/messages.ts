@@ -61,7 +61,7 @@ export class ClusterMessages implements WakeSource {
     const topic: Topic = { name, onMessage, waiting: [], link: null, former: null, wasHeard: false }
     this.topics.set(name, topic)
     const confirmed = new Promise<void>((resolve, reject) => topic.waiting.push({ resolve, reject }))
-    this.place(topic)
+    this.assign(topic)
     return confirmed
   }
 
@@ -94,18 +94,18 @@ export class ClusterMessages implements WakeSource {
         topic.link.unlisten(topic.name).catch(ignore)
         topic.link = null
       }
-      this.place(topic)
+      this.assign(topic)
     }
     this.links.endUseless()
   }
 
-  private place(topic: Topic): void {
+  private assign(topic: Topic): void {
     if (topic.link || this.closed) {
       return
     }
     const link = this.links.for(topic.name)
     if (!link) {
-      this.placeLater()
+      this.assignLater()
       return
     }
     topic.link = link
@@ -127,12 +127,12 @@ export class ClusterMessages implements WakeSource {
       if (topic.link === link) {
         topic.link = null
         topic.former = link
-        this.placeLater()
+        this.assignLater()
       }
     }
   }
 
-  private placeLater(): void {
+  private assignLater(): void {
     if (this.retry || this.closed) {
       return
     }
@@ -144,7 +144,7 @@ export class ClusterMessages implements WakeSource {
         // `follow` runs afterwards.
         this.cluster.refresh()
       }
-      this.topics.forEach((topic) => this.place(topic))
+      this.topics.forEach((topic) => this.assign(topic))
     })
   }
 
@@ -180,7 +180,7 @@ export class ClusterMessages implements WakeSource {
     }
     topic.link = null
     if (topic.wasHeard || !this.isErrorReply(error) || isPassing(error)) {
-      this.placeLater()
+      this.assignLater()
     } else {
       this.forget(topic, error)
     }

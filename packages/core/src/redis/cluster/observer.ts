@@ -16,7 +16,7 @@ export interface ClusterObserverParts {
 }
 
 /**
- * What a port over a cluster observes and tells, alike for each client: how messages are published, their reception,
+ * What a port over a cluster observes and reports, the same for each client: how messages are published, their reception,
  * which slots have a new primary, and the listeners of both.
  */
 export class ClusterObserver {
@@ -60,8 +60,8 @@ export class ClusterObserver {
   }
 
   /** A connection to the node is ready, for the first time or again. */
-  nodeReady(place: string, info: (section: string) => Promise<unknown>): void {
-    this.primaries.ask(place, info)
+  nodeReady(address: string, info: (section: string) => Promise<unknown>): void {
+    this.primaries.ask(address, info)
   }
 
   /** A connection broke, or a command got no reply: the slots may have moved. */

@@ -24,10 +24,10 @@ export class ClusterPrimaries {
   }
 
   /** A connection to the node is ready, for the first time or again. */
-  ask(place: string, info: (section: string) => Promise<unknown>): void {
-    const identity = this.identities.get(place) ?? new PrimaryIdentity(this.isErrorReply)
-    this.identities.set(place, identity)
-    const isThere = (key: string): boolean => this.owners[this.cluster.slotOf(key)] === place
+  ask(address: string, info: (section: string) => Promise<unknown>): void {
+    const identity = this.identities.get(address) ?? new PrimaryIdentity(this.isErrorReply)
+    this.identities.set(address, identity)
+    const isThere = (key: string): boolean => this.owners[this.cluster.slotOf(key)] === address
     this.tell(identity.verdict(info, isThere))
   }
 
@@ -70,7 +70,7 @@ export class ClusterPrimaries {
   private isSomeoneAway(): boolean {
     const places = [...new Set(this.owners)]
     // Of all of them: those that are not connected yet begin with this.
-    const away = places.filter((place) => place !== undefined && !this.cluster.isPresent(place))
+    const away = places.filter((address) => address !== undefined && !this.cluster.isPresent(address))
     return away.length > 0
   }
 }

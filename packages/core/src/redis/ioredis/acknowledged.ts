@@ -7,22 +7,22 @@ interface Waiting extends IoredisClient {
   asking(): Promise<unknown>
 }
 
-/** One connection per place on which replicas are waited for. It never reconnects: the next use opens another. */
+/** One connection per address on which replicas are waited for. It never reconnects: the next use opens another. */
 export class IoredisAcknowledged {
   private readonly connections = new Map<string, IoredisAcknowledgedConnection>()
 
   /** `onMoved`: called when a node replies that a slot has moved. */
   constructor(private readonly onMoved: () => void = ignore) {}
 
-  at(place: string, client: IoredisClient): AcknowledgedConnection {
-    const there = this.connections.get(place)
+  at(address: string, client: IoredisClient): AcknowledgedConnection {
+    const there = this.connections.get(address)
     if (there) {
       return there
     }
     const connection = duplicateForOnce(client)
-    connection.on('end', () => this.connections.delete(place))
+    connection.on('end', () => this.connections.delete(address))
     const opened = new IoredisAcknowledgedConnection(connection as Waiting, this.onMoved)
-    this.connections.set(place, opened)
+    this.connections.set(address, opened)
     return opened
   }
 

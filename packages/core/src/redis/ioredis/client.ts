@@ -60,7 +60,7 @@ export function unreferenced(client: IoredisClient): void {
   }
 }
 
-/** What ioredis's failoverDetector is made of: not public, and left alone where it is another in some version. */
+/** The parts of ioredis's failoverDetector. They are not public; a version where they differ is left alone. */
 interface DetectingClient {
   readonly connector?: {
     connectToSentinel?: (endpoint: unknown, options?: { readonly lazyConnect?: boolean }) => IoredisClient
@@ -111,7 +111,7 @@ export function duplicateForOnce(client: IoredisClient): IoredisClient {
 }
 
 /**
- * Whether ioredis has ended this client because its failoverDetector heard of a switch while the client was asking a
+ * Whether ioredis has ended this client because its failoverDetector noticed a switch while the client was asking a
  * Sentinel for the primary. ioredis takes that for a connection that was ended by hand, and does not connect again: each
  * fail-over would end some clients of a fleet for good.
  *

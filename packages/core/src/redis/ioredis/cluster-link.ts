@@ -8,7 +8,7 @@ import { nodeKey, type IoredisNode } from './cluster.js'
  * ioredis takes the last unsubscription of one kind for the end of both.
  */
 export class IoredisClusterLink implements MessageLink {
-  readonly place: string
+  readonly address: string
   private readonly connection: IoredisClient
 
   constructor(
@@ -16,7 +16,7 @@ export class IoredisClusterLink implements MessageLink {
     private readonly command: PublishCommand,
     events: LinkEvents,
   ) {
-    this.place = nodeKey(node)
+    this.address = nodeKey(node)
     this.connection = duplicateForOnce(node)
     this.connection.on(command === 'SPUBLISH' ? 'smessage' : 'message', events.message)
     this.connection.on('moved', events.moved)

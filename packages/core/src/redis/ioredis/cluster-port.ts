@@ -76,8 +76,8 @@ export class IoredisClusterPort implements RedisPort {
 
   readonly slotOf = (key: string): number => this.view.slotOf(key)
 
-  acknowledgedAt(key: string, place?: string): AcknowledgedConnection | null {
-    const node = primaryAt(this.cluster, place ?? this.view.ownerOf(this.slotOf(key)))
+  acknowledgedAt(key: string, address?: string): AcknowledgedConnection | null {
+    const node = primaryAt(this.cluster, address ?? this.view.ownerOf(this.slotOf(key)))
     if (!node) {
       this.observer.lookAround()
     }

@@ -29,8 +29,8 @@ export class IoredisClusterView implements ClusterView {
     return this.cluster.nodes('master').map(nodeKey)
   }
 
-  isPresent(place: string): boolean {
-    const node = primaryAt(this.cluster, place)
+  isPresent(address: string): boolean {
+    const node = primaryAt(this.cluster, address)
     // ioredis connects to nodes lazily, and lists unconnected ones as if they were up.
     if (node?.status === 'wait') {
       node.connect().catch(ignore)
@@ -47,8 +47,8 @@ export class IoredisClusterView implements ClusterView {
     return () => void this.cluster.off('refresh', listener)
   }
 
-  link(place: string, command: PublishCommand, events: LinkEvents): MessageLink | null {
-    const node = primaryAt(this.cluster, place)
+  link(address: string, command: PublishCommand, events: LinkEvents): MessageLink | null {
+    const node = primaryAt(this.cluster, address)
     return node ? new IoredisClusterLink(node, command, events) : null
   }
 }

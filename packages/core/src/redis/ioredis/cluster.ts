@@ -41,8 +41,8 @@ export function ownerOf(cluster: IoredisCluster, slot: number): string | undefin
 }
 
 /** By the name in the slots table. */
-export function primaryAt(cluster: IoredisCluster, place: string | undefined): IoredisNode | undefined {
-  return cluster.nodes('master').find((node) => nodeKey(node) === place)
+export function primaryAt(cluster: IoredisCluster, address: string | undefined): IoredisNode | undefined {
+  return cluster.nodes('master').find((node) => nodeKey(node) === address)
 }
 
 /** The name in the slots table. */

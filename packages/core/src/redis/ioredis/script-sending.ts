@@ -210,7 +210,7 @@ abstract class LeanCommand implements Answer<unknown> {
   }
 
   /**
-   * The consumer hears of it as of a rejected promise: ioredis ends commands before it emits the event that raises
+   * The consumer is called as for a rejected promise, not at once: ioredis ends commands before it emits the event that raises
    * the port's connection epoch, and that must have happened by then.
    */
   private fail(error: unknown): void {

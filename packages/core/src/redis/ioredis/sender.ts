@@ -15,7 +15,7 @@ export interface Sender extends IoredisScripting {
 /**
  * Calls the client's commands without its `keyPrefix` and auto-pipelining. Its prefix would go before the whole key,
  * outside the hash tag, and not where Redisson's name mapper puts it (here it is part of the lock's name). Its
- * auto-pipelining would gather what has been gathered already. Both are options that these methods read from `this`.
+ * auto-pipelining would gather commands that are gathered already. Both are options that these methods read from `this`.
  */
 export function plainSender(client: IoredisScripting & { sendCommand(command: never): unknown }): Sender {
   const plain = { options: {}, sendCommand: (command: never) => client.sendCommand(command) }

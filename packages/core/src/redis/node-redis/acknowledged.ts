@@ -12,7 +12,7 @@ interface Opened {
   readonly used: AcknowledgedConnection
 }
 
-/** One connection per place on which replicas are waited for. It never reconnects: the next use opens another. */
+/** One connection per address on which replicas are waited for. It never reconnects: the next use opens another. */
 export class NodeRedisAcknowledged {
   private readonly connections = new Map<string, Opened>()
 
@@ -20,8 +20,8 @@ export class NodeRedisAcknowledged {
   constructor(private readonly onMoved: () => void = ignore) {}
 
   /** Null: it is not known yet where to connect. */
-  at(place: string, model: Model): AcknowledgedConnection | null {
-    return (this.connections.get(place) ?? this.dial(place, model))?.used ?? null
+  at(address: string, model: Model): AcknowledgedConnection | null {
+    return (this.connections.get(address) ?? this.dial(address, model))?.used ?? null
   }
 
   close(): void {
@@ -29,21 +29,21 @@ export class NodeRedisAcknowledged {
     this.connections.clear()
   }
 
-  private dial(place: string, model: Model): Opened | null {
+  private dial(address: string, model: Model): Opened | null {
     const connection = duplicateForOnce(model)
     if (!connection) {
       return null
     }
     const forget = (): void => {
-      if (this.connections.get(place) === opened) {
-        this.connections.delete(place)
+      if (this.connections.get(address) === opened) {
+        this.connections.delete(address)
         opened.own.end()
       }
     }
     connection.on('error', forget)
     connection.on('end', forget)
     const opened = { own: new OwnNodeRedis(connection), used: usedBy(connection, this.onMoved) }
-    this.connections.set(place, opened)
+    this.connections.set(address, opened)
     return opened
   }
 }

@@ -14,7 +14,7 @@ export class NodeRedisClusterLink implements MessageLink {
   private isOver = false
 
   constructor(
-    readonly place: string,
+    readonly address: string,
     client: NodeRedisClient,
     private readonly command: PublishCommand,
     private readonly events: LinkEvents,

@@ -15,7 +15,7 @@ const LONGEST_LOAD_MS = 1_000
 
 export interface ClusterNodesEvents {
   /** A connection to a node is ready, for the first time or again. */
-  readonly ready: (place: string, carrier: OwnCarrier) => void
+  readonly ready: (address: string, carrier: OwnCarrier) => void
   /** A connection to a node broke, or could not be made; called before the callers of commands in flight are resumed. */
   readonly broke: (error: unknown) => void
 }
@@ -37,9 +37,9 @@ export class NodeRedisClusterNodes implements ClusterView {
     private readonly events: ClusterNodesEvents,
   ) {}
 
-  /** Whether the slots are known, and somebody who has some is connected. */
+  /** Whether the slots are known, and a primary that has some is connected. */
   get isConnected(): boolean {
-    return [...this.table.primaries].some((place) => this.isPresent(place))
+    return [...this.table.primaries].some((address) => this.isPresent(address))
   }
 
   get isReady(): boolean {
@@ -62,39 +62,39 @@ export class NodeRedisClusterNodes implements ClusterView {
     return [...this.table.primaries]
   }
 
-  isPresent(place: string): boolean {
-    return this.carriers.get(place)?.isReady === true
+  isPresent(address: string): boolean {
+    return this.carriers.get(address)?.isReady === true
   }
 
   onRefreshed(listener: () => void): () => void {
     return this.refreshed.add(listener)
   }
 
-  link(place: string, command: PublishCommand, events: LinkEvents): MessageLink | null {
-    const carrier = this.carriers.get(place)
+  link(address: string, command: PublishCommand, events: LinkEvents): MessageLink | null {
+    const carrier = this.carriers.get(address)
     // An idle subscriber receives nothing; that must not time out.
     const client = carrier && duplicateForOnce(carrier, { socketTimeout: undefined })
-    return client ? new NodeRedisClusterLink(place, client, command, events) : null
+    return client ? new NodeRedisClusterLink(address, client, command, events) : null
   }
 
   /** The connection to the node; it may not be ready. */
-  at(place: string): OwnCarrier {
-    const there = this.carriers.get(place)
+  at(address: string): OwnCarrier {
+    const there = this.carriers.get(address)
     if (there) {
       return there
     }
-    const carrier = new OwnCarrier(this.runtime, nodeOrigin(this.cluster, place))
-    this.carriers.set(place, carrier)
-    carrier.on('ready', () => this.events.ready(place, carrier))
+    const carrier = new OwnCarrier(this.runtime, nodeOrigin(this.cluster, address))
+    this.carriers.set(address, carrier)
+    carrier.on('ready', () => this.events.ready(address, carrier))
     carrier.on('error', (error: unknown) => this.events.broke(error))
     return carrier
   }
 
   /** The connection for commands of a slot, or of any; null: there is none now. */
-  readyFor(slot: number | null): { readonly place: string; readonly carrier: OwnCarrier } | null {
-    const place = slot === null ? this.anyReady() : this.ownerOf(slot)
-    const carrier = place === undefined ? undefined : this.carriers.get(place)
-    return place !== undefined && carrier?.isReady ? { place, carrier } : null
+  readyFor(slot: number | null): { readonly address: string; readonly carrier: OwnCarrier } | null {
+    const address = slot === null ? this.anyReady() : this.ownerOf(slot)
+    const carrier = address === undefined ? undefined : this.carriers.get(address)
+    return address !== undefined && carrier?.isReady ? { address, carrier } : null
   }
 
   /** Asks a node for the slots. Without a connection, connects to all nodes that are known. */
@@ -102,10 +102,10 @@ export class NodeRedisClusterNodes implements ClusterView {
     if (this.closed || this.loading) {
       return
     }
-    const place = this.anyReady()
-    const carrier = place === undefined ? undefined : this.carriers.get(place)
-    if (place === undefined || !carrier) {
-      this.everyPlace().forEach((each) => this.at(each))
+    const address = this.anyReady()
+    const carrier = address === undefined ? undefined : this.carriers.get(address)
+    if (address === undefined || !carrier) {
+      this.everyAddress().forEach((each) => this.at(each))
       return
     }
     const load = this.runtime.setTimer(LONGEST_LOAD_MS, () => (this.loading = null))
@@ -115,7 +115,7 @@ export class NodeRedisClusterNodes implements ClusterView {
       if (this.loading === load) {
         this.loading = null
       }
-      const table = slotsIn(reply, hostOf(place))
+      const table = slotsIn(reply, hostOf(address))
       if (table && !this.closed) {
         this.use(table)
       }
@@ -124,12 +124,12 @@ export class NodeRedisClusterNodes implements ClusterView {
   }
 
   /** A node says that a slot has moved. */
-  moved(slot: number, place: string): void {
-    if (this.ownerOf(slot) !== place) {
+  moved(slot: number, address: string): void {
+    if (this.ownerOf(slot) !== address) {
       const owners = [...this.table.owners]
-      owners[slot] = place
-      this.table = { ...this.table, owners, primaries: new Set([...this.table.primaries, place]) }
-      this.at(place)
+      owners[slot] = address
+      this.table = { ...this.table, owners, primaries: new Set([...this.table.primaries, address]) }
+      this.at(address)
     }
     this.refresh()
   }
@@ -144,11 +144,11 @@ export class NodeRedisClusterNodes implements ClusterView {
 
   private use(table: SlotsTable): void {
     this.table = table
-    table.primaries.forEach((place) => this.at(place))
-    for (const [place, carrier] of this.carriers) {
-      if (!table.primaries.has(place)) {
-        this.carriers.delete(place)
-        this.events.broke(new Error(`${place} is no primary any more.`))
+    table.primaries.forEach((address) => this.at(address))
+    for (const [address, carrier] of this.carriers) {
+      if (!table.primaries.has(address)) {
+        this.carriers.delete(address)
+        this.events.broke(new Error(`${address} is no primary any more.`))
         carrier.end()
       }
     }
@@ -161,7 +161,7 @@ export class NodeRedisClusterNodes implements ClusterView {
     return ready[Math.floor(this.runtime.random() * ready.length)]?.[0]
   }
 
-  private everyPlace(): Set<string> {
+  private everyAddress(): Set<string> {
     const { masters, replicas } = this.cluster
     const told = [...masters, ...replicas].map(({ address }) => address)
     return new Set([...this.table.primaries, ...this.table.replicas, ...told])

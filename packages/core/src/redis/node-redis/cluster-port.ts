@@ -86,8 +86,8 @@ export class NodeRedisClusterPort implements RedisPort {
 
   readonly slotOf = (key: string): number => this.nodes.slotOf(key)
 
-  acknowledgedAt(key: string, place?: string): AcknowledgedConnection | null {
-    const there = place ?? this.nodes.ownerOf(this.slotOf(key))
+  acknowledgedAt(key: string, address?: string): AcknowledgedConnection | null {
+    const there = address ?? this.nodes.ownerOf(this.slotOf(key))
     if (there === undefined) {
       this.observer.lookAround()
       return null
@@ -126,7 +126,7 @@ export class NodeRedisClusterPort implements RedisPort {
   scans(): readonly KeyScan[] {
     return this.nodes
       .primaries()
-      .map((place) => this.nodes.at(place))
+      .map((address) => this.nodes.at(address))
       .map(
         (carrier): KeyScan =>
           (...step) =>
@@ -168,7 +168,7 @@ export class NodeRedisClusterPort implements RedisPort {
       return this.sendLater(command, new Error('The primary of the slot is not connected.'))
     }
     return this.sendOn(to.carrier, command).catch((error: unknown) =>
-      this.follow(error, hostOf(to.place), command),
+      this.follow(error, hostOf(to.address), command),
     )
   }
 
@@ -189,9 +189,9 @@ export class NodeRedisClusterPort implements RedisPort {
       throw error
     }
     if (!there.asks) {
-      this.nodes.moved(there.slot, there.place)
+      this.nodes.moved(there.slot, there.address)
     }
-    const carrier = this.nodes.at(there.place)
+    const carrier = this.nodes.at(there.address)
     if (!carrier.isReady || !command.isWanted()) {
       throw error
     }
@@ -234,9 +234,9 @@ export class NodeRedisClusterPort implements RedisPort {
     this.onChange()
   }
 
-  private readonly onNode = (place: string, carrier: OwnCarrier): void => {
+  private readonly onNode = (address: string, carrier: OwnCarrier): void => {
     this.trouble = undefined
-    this.observer.nodeReady(place, (section) => carrier.sendCommand(['INFO', section], PLAIN))
+    this.observer.nodeReady(address, (section) => carrier.sendCommand(['INFO', section], PLAIN))
     if (!this.nodes.isConnected) {
       this.nodes.refresh()
     }

@@ -1,6 +1,6 @@
 import { errorMonitor } from 'node:events'
 import type { NodeRedisClient } from './client.js'
-import type { NodeRedisCluster, NodeRedisPool, NodeRedisSentinel, Place } from './several.js'
+import type { NodeRedisCluster, NodeRedisPool, NodeRedisSentinel, NodeAddress } from './several.js'
 
 /** What the connections of our own for such a client are made of. */
 export interface Origin {
@@ -11,14 +11,14 @@ export interface Origin {
   /** Whether connections follow a primary, which fail-overs move, and must not lead to a replica. */
   readonly isMoving: boolean
   /** Where to connect. Undefined: it is not known now, or the options say it. */
-  place(): Place | undefined
+  address(): NodeAddress | undefined
   /** Returns a function that ends it. */
   watch(events: OriginEvents): () => void
 }
 
 export interface OriginEvents {
   /** The primary is elsewhere. */
-  readonly moved: (why: string, place: string) => void
+  readonly moved: (why: string, address: string) => void
   /** The client has become ready, or was closed. */
   readonly changed: () => void
   /** The client reports an error of its own connections. */
@@ -33,7 +33,7 @@ export function poolOrigin(pool: NodeRedisPool): Origin {
     },
     isMoving: false,
     template: () => templateBy(pool.execute((client: NodeRedisClient) => client)),
-    place: () => undefined,
+    address: () => undefined,
     watch: ({ trouble }) => listening(pool, [[errorMonitor, trouble]]),
   }
 }
@@ -50,10 +50,10 @@ export function sentinelOrigin(sentinel: NodeRedisSentinel): Origin {
       sentinel.getMasterNode()
         ? templateBy(sentinel._execute(false, (client: NodeRedisClient) => Promise.resolve(client)))
         : null,
-    place: () => sentinel.getMasterNode(),
+    address: () => sentinel.getMasterNode(),
     watch: ({ moved, changed, trouble }) => {
       let named = ''
-      const onTopology = ({ type, node }: { type: string; node: Place }): void => {
+      const onTopology = ({ type, node }: { type: string; node: NodeAddress }): void => {
         // With a `nodeAddressMap`, node-redis reports the same primary again and again.
         if (type === 'MASTER_CHANGE' && named !== `${node.host}:${node.port}`) {
           named = `${node.host}:${node.port}`
@@ -72,14 +72,14 @@ export function sentinelOrigin(sentinel: NodeRedisSentinel): Origin {
 }
 
 /** One node of a cluster, by its own name for it. */
-export function nodeOrigin(cluster: NodeRedisCluster, place: string): Origin {
+export function nodeOrigin(cluster: NodeRedisCluster, address: string): Origin {
   return {
     get isOpen() {
       return cluster.isOpen
     },
     isMoving: false,
     template: () => clusterTemplate(cluster),
-    place: () => mapped(cluster, place),
+    address: () => mapped(cluster, address),
     // The port of the cluster does it.
     watch: () => () => undefined,
   }
@@ -99,7 +99,7 @@ function listening(client: Pick<NodeRedisPool, 'on' | 'off'>, all: readonly Hear
   return () => all.forEach(([event, listener]) => client.off(event, listener))
 }
 
-/** An error is told by the client itself; what is left here is that there is no connection yet. */
+/** The client reports its error itself; null: there is no connection yet. */
 async function templateBy(asking: unknown): Promise<NodeRedisClient | null> {
   try {
     return (await asking) as NodeRedisClient
@@ -108,12 +108,12 @@ async function templateBy(asking: unknown): Promise<NodeRedisClient | null> {
   }
 }
 
-/** Where to connect for a place, which the option `nodeAddressMap` may change. */
-function mapped({ _options }: NodeRedisCluster, place: string): Place {
+/** Where to connect for an address, which the option `nodeAddressMap` may change. */
+function mapped({ _options }: NodeRedisCluster, address: string): NodeAddress {
   const { nodeAddressMap: map } = _options as {
-    readonly nodeAddressMap?: Record<string, Place> | ((place: string) => Place | undefined)
+    readonly nodeAddressMap?: Record<string, NodeAddress> | ((address: string) => NodeAddress | undefined)
   }
-  const end = place.lastIndexOf(':')
-  const itself = { host: place.slice(0, end), port: Number(place.slice(end + 1)) }
-  return (typeof map === 'function' ? map(place) : map?.[place]) ?? itself
+  const end = address.lastIndexOf(':')
+  const itself = { host: address.slice(0, end), port: Number(address.slice(end + 1)) }
+  return (typeof map === 'function' ? map(address) : map?.[address]) ?? itself
 }

@@ -5,7 +5,7 @@ import { reconnectPause } from '../subscriptions.js'
 import { duplicateForOnce, OwnNodeRedis, type NodeRedisClient } from './client.js'
 import type { Carrier } from './port.js'
 import type { Origin } from './origins.js'
-import type { Place } from './several.js'
+import type { NodeAddress } from './several.js'
 
 const REPLICA = /^role:slave\r?$/m
 const MASTER_HOST = /^master_host:(\S+)/m
@@ -22,9 +22,9 @@ export class OwnCarrier extends EventEmitter implements Carrier {
   private own: OwnNodeRedis | null = null
   private model: NodeRedisClient | null = null
   /** Where `own` leads, or did last; undefined: where the model does. */
-  private place: Place | undefined
+  private address: NodeAddress | undefined
   /** What a replica says of its primary: known before node-redis asks a Sentinel again, which may take seconds. */
-  private hint: Place | null = null
+  private hint: NodeAddress | null = null
   private ready = false
   private dialing = false
   private closed = false
@@ -39,7 +39,7 @@ export class OwnCarrier extends EventEmitter implements Carrier {
     private readonly origin: Origin,
   ) {
     super()
-    // Node throws for an 'error' that nobody listens to; ports use `errorMonitor`.
+    // Node throws for an 'error' without a listener; ports use `errorMonitor`.
     this.on('error', () => undefined)
     this.stopWatching = origin.watch({
       moved: this.leave,
@@ -61,18 +61,18 @@ export class OwnCarrier extends EventEmitter implements Carrier {
   }
 
   get options(): object | undefined {
-    const { model, place } = this
+    const { model, address } = this
     const { socket } = (model?.options ?? {}) as { readonly socket?: object }
     // A URL would be preferred to the address.
-    return place ? { ...model?.options, url: undefined, socket: { ...socket, ...place } } : model?.options
+    return address ? { ...model?.options, url: undefined, socket: { ...socket, ...address } } : model?.options
   }
 
   duplicate(overrides: object): NodeRedisClient | null {
-    const { model, place, origin } = this
-    if (!model || (origin.isMoving && !place)) {
+    const { model, address, origin } = this
+    if (!model || (origin.isMoving && !address)) {
       return null
     }
-    return model.duplicate(place ? { url: undefined, ...overrides } : overrides)
+    return model.duplicate(address ? { url: undefined, ...overrides } : overrides)
   }
 
   sendCommand(args: string[], options?: object): Promise<unknown> {
@@ -119,7 +119,7 @@ export class OwnCarrier extends EventEmitter implements Carrier {
       // A replica has said so before.
       return
     }
-    this.place = undefined
+    this.address = undefined
     this.failures = 0
     if (own) {
       this.lost(own.client, new Error(why))
@@ -142,7 +142,7 @@ export class OwnCarrier extends EventEmitter implements Carrier {
     this.model ??= this.origin.isOpen ? await this.origin.template() : null
     this.dialing = false
     // Not known now: it may be where it was.
-    this.place = this.hint ?? this.origin.place() ?? this.place
+    this.address = this.hint ?? this.origin.address() ?? this.address
     const client = this.origin.isOpen && !this.closed ? duplicateForOnce(this) : null
     if (client) {
       client.on('ready', () => void this.check(client))

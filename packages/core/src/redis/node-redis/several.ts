@@ -1,7 +1,7 @@
 import type { NodeRedisScripting } from './client.js'
 
 /** The address of a node, as `nodeAddressMap` may have changed it. */
-export interface Place {
+export interface NodeAddress {
   readonly host: string
   readonly port: number
 }
@@ -27,14 +27,14 @@ export interface NodeRedisPool extends OfSeveral {
 /** The part of a client from node-redis's `createSentinel` used here. Structural, like NodeRedisClient. */
 export interface NodeRedisSentinel extends OfSeveral {
   readonly isReady: boolean
-  getMasterNode(): Place | undefined
+  getMasterNode(): NodeAddress | undefined
   /** Runs a function on a client of the primary's pool. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- see NodeRedisPool
   _execute(isReadonly: boolean | undefined, use: (client: any) => Promise<any>): Promise<any>
 }
 
 /** One node of a cluster. */
-export interface NodeRedisClusterNode extends Place {
+export interface NodeRedisClusterNode extends NodeAddress {
   /** `host:port`, as the cluster names it. */
   readonly address: string
 }

@@ -1,6 +1,6 @@
 const SLOTS = 16_384
 
-/** Who has which slot. A place is `host:port`. */
+/** Which primary has which slot. An address is `host:port`. */
 export interface SlotsTable {
   readonly owners: readonly (string | undefined)[]
   readonly primaries: ReadonlySet<string>
@@ -22,7 +22,7 @@ export function slotsIn(reply: unknown, asked: string): SlotsTable | null {
   const [primaries, replicas] = [new Set<string>(), new Set<string>()]
   for (const range of reply as unknown[]) {
     const [from, to, ...nodes] = Array.isArray(range) ? (range as unknown[]) : []
-    const [primary, ...others] = nodes.map((node) => placeIn(node, asked))
+    const [primary, ...others] = nodes.map((node) => addressIn(node, asked))
     if (primary === undefined) {
       return null
     }
@@ -33,7 +33,7 @@ export function slotsIn(reply: unknown, asked: string): SlotsTable | null {
   return { owners, primaries, replicas }
 }
 
-function placeIn(node: unknown, asked: string): string | undefined {
+function addressIn(node: unknown, asked: string): string | undefined {
   const [host, port] = Array.isArray(node) ? (node as unknown[]) : []
   if (typeof port !== 'number') {
     return undefined
@@ -44,7 +44,7 @@ function placeIn(node: unknown, asked: string): string | undefined {
 /** Where a node sends a command instead. `asks`: for this once, behind ASKING. */
 export interface Redirection {
   readonly slot: number
-  readonly place: string
+  readonly address: string
   readonly asks: boolean
 }
 
@@ -53,9 +53,9 @@ export function redirectionIn({ message }: Error, asked: string): Redirection | 
   const [, word, slot, host, port] = /^(MOVED|ASK) (\d+) (\S*):(\d+)$/.exec(message) ?? []
   return word === undefined
     ? null
-    : { slot: Number(slot), place: `${host || asked}:${port}`, asks: word === 'ASK' }
+    : { slot: Number(slot), address: `${host || asked}:${port}`, asks: word === 'ASK' }
 }
 
-export function hostOf(place: string): string {
-  return place.slice(0, place.lastIndexOf(':'))
+export function hostOf(address: string): string {
+  return address.slice(0, address.lastIndexOf(':'))
 }

@@ -1,4 +1,4 @@
--- force-release: delete the lock, whichever owner has it or only of one, grant it to the first in line, notify both.
+-- force-release: delete the lock of any owner, or of one named owner; grant it to the first in line, and notify both.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 --         [6] note of the hold
 -- ARGV    [1] ms that Redisson gives each waiter

@@ -58,9 +58,8 @@ end
 
 -- Returns for how many ms the notified waiter may use the lock, if others are in line behind it: if it is dead or stopped,
 -- they might get no message. 0 for a Java client, which Holdfast does not take for dead before Redisson does.
--- A Java waiter is told on its own channel that it may try; a client that does not use what it is granted lets its
--- waiters try as well.
--- So does a client of another protocol: its nonce cannot be read.
+-- A Java waiter gets a message on its own channel, and tries. So does a waiter whose client does not use grants, or speaks
+-- another protocol: its nonce cannot be read.
 -- unlock: Redisson's channel; publish: PUBLISH or SPUBLISH on it.
 local function grantToFirst(q, lock, first, inboxes, unlock, publish)
   first = firstWhoHears(q, first, inboxes)

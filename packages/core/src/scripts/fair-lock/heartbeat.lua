@@ -3,7 +3,7 @@
 -- ARGV    [1] client id   [2] ms it counts as alive   [3] ms that Redisson gives each waiter
 --         [4] prefix of the inbox channels of clients   [5] unlock channel   [6] PUBLISH or SPUBLISH
 --         [7] marks of it, see `lifeIn`
--- RETURNS {ttl ms, -2 when nobody has the lock; holder; holds, -1 of the string of another library; first in line; ms the first counts as alive;
+-- RETURNS {ttl ms, -2 when the lock is free; holder; holds, -1 of the string of another library; first in line; ms the first counts as alive;
 --         Java clients in line; since when this client has lived without a gap; until when it counts as alive, ms of Redis; ms until then}
 -- RETRY   safe: the same again
 -- insert touch

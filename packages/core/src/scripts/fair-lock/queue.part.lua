@@ -299,7 +299,7 @@ end
 -- Returns the result of the work, nil if it failed.
 local function besideLock(work)
   local isDone, result = pcall(work)
-  -- Redis's pcall gives text, since 7 of what was raised as a table.
+  -- Redis's pcall gives text; since Redis 7 also for an error that was raised as a table.
   local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
   if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
     -- Since 7 an error that is raised as text begins with ERR: the code of this one would be lost.

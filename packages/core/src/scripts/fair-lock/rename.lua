@@ -1,4 +1,4 @@
--- rename: let the field of a lock that was passed on along its line follow the owner, who leaves the line with those before.
+-- rename: rename the field of a lock that was passed on along its line, and remove its owner and those before it from the line.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 --         [6] note of the hold, absent where it has none
 -- ARGV    [1] owner to be named   [2] '' for no note, else its ttl ms and a traceparent or '-'

@@ -6,7 +6,7 @@
 --         [6] tombstone ttl ms   [7] '' for no note, else as lock/acquire   [8] counter, or time
 --         [9] lifetime of the counter ms, 0 for none
 -- RETURNS {token} acquired; otherwise as lock/acquire: 3 superseded, {ttl ms, holder, holds, …} held
--- RETRY   safe: an owner that has the lock already gets the same token, for nobody else counted since
+-- RETRY   safe: an owner that has the lock already gets the same token, because no other owner counted since
 -- include lock/acquire
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local answer = acquireLock({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)

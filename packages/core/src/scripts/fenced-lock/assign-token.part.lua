@@ -1,6 +1,6 @@
 -- assign-token: the fencing token of an acquisition, counted unless its owner has one already.
--- Nil and an error where the counter is none: a lock without a token would be half an acquisition.
--- hasOne: the owner had the lock before, so nobody else counted since; source: 'time', or counting alone; ttl: lifetime
+-- Nil and an error if the key is no counter: a fenced lock is not acquired without a token.
+-- hasOne: the owner had the lock before, so no other owner counted since; source: 'time', or counting alone; ttl: lifetime
 -- of the counter ms, '0' for none.
 local function assignToken(counter, hasOne, source, ttl)
   local token = hasOne and redis.call('get', counter)

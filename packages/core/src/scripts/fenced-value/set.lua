@@ -1,4 +1,4 @@
--- set: write a value, unless somebody with a higher token has written it.
+-- set: write a value, unless it was written with a higher token.
 -- KEYS    [1] hash (token, value, writer, sequence)
 -- ARGV    [1] token   [2] value   [3] lifetime ms, 0 for none   [4] writer   [5] sequence of the writer's write
 -- RETURNS {1, token} accepted, {0, highest token} refused

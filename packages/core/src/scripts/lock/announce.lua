@@ -1,4 +1,4 @@
--- announce: tell all waiters that a lock is free, if it is: a waiter that it was granted to may have died unaware of it.
+-- announce: wake all waiters of a free lock: the waiter that it was granted to may have died before it got the message.
 -- KEYS    [1] lock hash (owner -> holds)
 -- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH
 -- RETURNS 1 announced, 0 the lock is held

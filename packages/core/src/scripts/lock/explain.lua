@@ -1,4 +1,4 @@
--- explain: everything that Redis knows about a lock of any kind, or that the key is not a lock.
+-- explain: the holders, waiters, note and token of a lock of any kind; or that its key is not a lock.
 -- KEYS    [1] lock hash (owner -> holds; of a read-write lock also mode)   [2] note of the hold   [3] token counter
 --         [4] queue of a fair lock   [5] waiting writers   [6] a key that is never written
 -- ARGV    [1] 1: the key may be anything; a hash counts as a lock if it has a lock's fields and a time to live

@@ -1,6 +1,6 @@
--- force-release: delete the lock, whichever owner has it or only of one, wake waiters, notify the clients that had it.
+-- force-release: delete the lock of any owner, or of one named owner; wake waiters, and notify the clients that had it.
 -- KEYS    [1] lock hash (owner -> holds)   [2] note of the hold
--- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH, '' to wake nobody
+-- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH, '' to wake no waiter
 --         [3] prefix of the inbox channels of clients   [4] the only owner to release; absent: any
 -- RETURNS the number of owners that lost it, -1 if the lock is held, and not by that owner alone
 -- RETRY   safe: a second run finds nothing, or another owner

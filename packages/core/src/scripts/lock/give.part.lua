@@ -9,7 +9,7 @@ end
 -- insert life
 
 -- inbox: of its client; nonce: of the waiter, as the line has it.
--- behind: the thread ids of those of its client that come next, each behind a comma; nil for nobody.
+-- behind: the thread ids of those of its client that come next, each behind a comma; nil for none.
 local function give(lock, owner, untilMs, inbox, nonce, behind)
   local untilText = string.format('%.0f', untilMs)
   local told = untilText .. ':' .. owner .. (behind or '')

@@ -1,4 +1,4 @@
--- inspect: who has the lock, how often, and for how long still.
+-- inspect: the owners of the lock, their hold counts, and the lease that is left.
 -- KEYS    [1] lock hash (owner -> holds)
 -- ARGV    none
 -- RETURNS {ttl ms, owner, holds, owner, holds, ...}; ttl is -2 without a lock, -1 without a time to live

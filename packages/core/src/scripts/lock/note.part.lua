@@ -1,4 +1,4 @@
--- note: since when an owner holds the lock, and the trace that it belongs to. Refused callers are told both.
+-- note: since when an owner holds the lock, and the trace that it belongs to. Replies to refused callers have both.
 -- A note that names another owner is left over from an earlier hold. Notes never decide who gets the lock: if the note's
 -- key has another type or other content, it stays as it is, and acquires succeed or fail as without a note.
 

@@ -1,4 +1,4 @@
--- clients: which clients report, and until when each report lasts.
+-- clients: the clients that report, and until when each report lasts.
 -- KEYS    [1] clients that report   [2] a key that is never written
 -- ARGV    none
 -- RETURNS {client id, until when in ms since 1970, ...}

@@ -1,4 +1,4 @@
--- holding: who has one lock, since when, and who waits for it.
+-- holding: the holders of one lock, since when they hold it, and its waiters.
 -- pcall: a key beside the lock that has another type tells nothing about it.
 -- insert lock/shape
 -- insert life
@@ -25,7 +25,7 @@ local function numberOf(reply)
   return type(reply) == 'number' and reply or 0
 end
 
--- Anything may stand there: what cannot be is told as 0.
+-- The key may contain anything: an impossible time is reported as 0.
 local function waitedMs(nowUs, since)
   local ms = math.floor((nowUs - tonumber(since)) / 1000)
   return ms > 0 and ms < 1e13 and ms or 0
@@ -55,7 +55,7 @@ end
 local function waitersOfPlainLock(line, nowUs, most)
   local told, owners = {}, redis.pcall('zrangebyscore', line, 0, '+inf', 'withscores', 'limit', 0, most)
   for i = 1, owners.err and 0 or #owners, 2 do
-    -- Whoever has died stays in line until a release comes to it.
+    -- A dead waiter stays in line until a release reaches it.
     local untilMs = -tonumber(redis.call('zscore', line, 'alive:' .. owners[i]) or 0)
     if untilMs > nowUs / 1000 and untilMs <= nowUs / 1000 + LONGEST_LIFE_MS then
       told[#told + 1] = owners[i]
@@ -65,7 +65,7 @@ local function waitersOfPlainLock(line, nowUs, most)
   return #told / 2, told
 end
 
--- Redis keeps no time of arrival of them.
+-- Redis does not store when they arrived.
 local function waitingWriters(writers, now, most)
   local told, owners = {}, redis.pcall('zrangebyscore', writers, now, now + LONGEST_LIFE_MS, 'limit', 0, most)
   for i = 1, owners.err and 0 or #owners do

@@ -1,4 +1,4 @@
--- keys: what stands under the names of one lock's keys.
+-- keys: the contents of the keys that one lock may have.
 -- KEYS    [1..] keys; last a key that is never written
 -- ARGV    none
 -- RETURNS for each its type, none if it does not exist, and its ttl, ms

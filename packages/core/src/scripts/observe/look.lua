@@ -1,7 +1,7 @@
 -- look: what Redis knows about several locks of any kind: holders, lease and waiters.
 -- KEYS    [1..] for each lock: its hash (owner -> holds; of a read-write lock also mode), note of the hold, token counter,
 --         list and arrivals of a fair lock, line of a plain lock, waiting writers; last a key that is never written
--- ARGV    [1] how many waiters of a lock are told   [2] 1: another library's string counts as a lock, too
+-- ARGV    [1] how many waiters of each lock to return   [2] 1: another library's string counts as a lock, too
 -- RETURNS for each lock 0, if it is free or its key is no lock; or {ttl ms, {owner, holds, ...; of a read-write lock also
 --         mode, its value} or {first 200 bytes of a string, -1}, token or '', owner of a note or '', for how many ms it has
 --         held the lock or '', the queue that has waiters ('fair', 'plain', 'writers', or '' for none), how many wait,

@@ -1,4 +1,4 @@
--- tell: a message to whoever observes locks, or is observed.
+-- tell: send a message to observers of locks, or to the clients that they observe.
 -- KEYS    [1] a key that is never written
 -- ARGV    [1] channel   [2] message
 -- RETURNS how many connections to this server received it

@@ -2,7 +2,7 @@
 -- KEYS    [1] free permits (a number)   [2] ends of permits (id -> ms)
 -- ARGV    [1] channel   [2] PUBLISH or SPUBLISH
 -- RETURNS {free, held}
--- RETRY   safe: frees what has ended, and nothing else
+-- RETRY   safe: frees permits that have ended, and no others
 -- insert counter/number
 -- insert permit-semaphore/permits
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[1], publish = ARGV[2], now = clock() }

@@ -1,4 +1,4 @@
--- renew: a permit that is still held ends so long from now, or later.
+-- renew: make a permit that is still held end at least the lease from now.
 -- KEYS    [1] ends of permits (id -> ms)
 -- ARGV    [1] lease ms   [2] id, in hex
 -- RETURNS ms until it ends, 0 when it has ended or was given back

@@ -1,4 +1,4 @@
--- update-lease: a permit that is still held ends so long from now.
+-- update-lease: make a permit that is still held end exactly the lease from now.
 -- KEYS    [1] free permits (a number)   [2] ends of permits (id -> ms)   [3] operations of this client
 -- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
 --         [4] channel   [5] PUBLISH or SPUBLISH   [6] lease ms   [7] id, in hex

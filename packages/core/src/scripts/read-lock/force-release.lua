@@ -1,4 +1,4 @@
--- force-release: delete a read-write lock that is held in one mode, or one hold of it; wake waiters, tell the clients.
+-- force-release: delete a read-write lock that is held in one mode, or one hold of it; wake waiters, and notify the clients.
 -- KEYS    [1] lock hash (mode, owner -> holds)
 --         [2] what the time-out keys of any owner's holds begin with   [3] note of the writer's hold
 -- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH   [3] prefix of the inbox channels of clients
@@ -30,7 +30,7 @@ end
 if ARGV[6] and #owners == 0 then
   return -1
 end
--- The other readers keep it, for as long as the longest lease of theirs; of a writer, what it reads besides.
+-- The other readers keep it, until their longest lease ends; a writer keeps what it reads besides.
 local isLeft = leaveToReaders(KEYS[1], KEYS[2], ARGV[5])
 if ARGV[4] == 'write' then
   if isLeft then

@@ -2,8 +2,8 @@
 -- KEYS    [1] lock hash (owner -> holds)   [2] ticks of the schedule
 -- ARGV    [1] owner   [2] tick, or '' for one by this clock   [3] ms from now on in which no other begins
 --         [4] ttl of the ticks ms   [5] how many of them are kept
--- RETURNS {1, tick, ticks before it that nobody ran or finished, each told once, ...} it runs, {2} it was run,
---         {3} a later one was, {4, ms} so much too soon, {5} this owner does not have the lock, {6, now} it is too far ahead
+-- RETURNS {1, tick, ticks before it that were not run or not finished, each returned once, ...} it runs, {2} it was run,
+--         {3} a later one was, {4, ms} too soon by that many ms, {5} this owner does not have the lock, {6, now} it is too far ahead
 -- RETRY   safe: an owner runs one tick; a copy finds that tick, or that its owner has no lock any more
 -- insert touch
 -- insert schedule/ticks

@@ -2,7 +2,7 @@
 -- KEYS    [1] lock hash (owner -> holds)   [2] ticks of the schedule
 -- ARGV    [1] owner   [2] done (lost, when it has no lock), failed or lost   [3] text of the error, or ''   [4] ttl of the ticks ms
 --         [5] how many of them are kept
--- RETURNS 1 noted, 0 the owner runs none (a copy, or somebody has found it unfinished)
+-- RETURNS 1 noted, 0 the owner runs none (a copy, or another owner has found it unfinished)
 -- RETRY   safe: a tick that is not running is left alone
 -- insert touch
 -- insert schedule/ticks

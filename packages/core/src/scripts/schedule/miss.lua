@@ -1,8 +1,8 @@
 -- miss: note a tick that a process could not run, unless it is known already.
 -- KEYS    [1] ticks of the schedule
 -- ARGV    [1] tick   [2] ttl of the ticks ms   [3] how many of them are kept
--- RETURNS 1 noted, 0 it is known of, or so far ahead that nobody may begin it
--- RETRY   safe: what is known of a tick stays; who runs it after all puts that in its place
+-- RETURNS 1 noted, 0 the tick has an entry already, or is too far ahead to begin
+-- RETRY   safe: an entry of the tick stays; an owner that runs the tick after all replaces it
 -- insert touch
 -- insert schedule/ticks
 touch(KEYS[1])

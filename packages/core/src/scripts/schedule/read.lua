@@ -1,7 +1,7 @@
 -- read: all noted ticks of a schedule.
 -- KEYS    [1] lock hash (owner -> holds)   [2] ticks of the schedule
 -- ARGV    none
--- RETURNS {owners of the lock, {tick, what is known of it as JSON, ...}}
+-- RETURNS {owners of the lock, {tick, its entry as JSON, ...}}
 -- RETRY   safe: changes nothing
 -- insert touch
 touch(KEYS[2])

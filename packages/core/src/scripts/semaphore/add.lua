@@ -1,4 +1,4 @@
--- add: more permits, or fewer; what is free may go below 0.
+-- add: add permits, or remove some; the number that is free may go below 0.
 -- KEYS    [1] free permits (a number)   [2] operations of this client
 -- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
 --         [4] permits, may be negative   [5] channel   [6] PUBLISH or SPUBLISH   [7] 1: its time to live stays
@@ -21,7 +21,7 @@ else
   redis.call('set', KEYS[1], free)
 end
 if free >= 0 then
-  -- A Java listener cannot read a negative number as permits, and nobody could take any.
+  -- A Java listener cannot read a negative number as permits, and no caller could take any.
   redis.call(ARGV[6], ARGV[5], free)
 end
 return keep(operation, 1)

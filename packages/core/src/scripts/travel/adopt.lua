@@ -6,7 +6,7 @@
 --         [7] '' for no note, else its ttl ms and a traceparent or '-'
 --         [8] counter, or time   [9] lifetime of the counter ms, 0 for none
 -- RETURNS 1 adopted, {fencing token} adopted, 3 superseded (a late copy),
---         {ttl ms, holder or '', holds or 0} the name is not there: who has the lock instead
+--         {ttl ms, holder or '', holds or 0} the name is not there: the holder instead
 -- RETRY   safe: compares the name and never creates; a copy finds its own owner, and the same fencing token
 -- insert touch
 -- insert tombstone

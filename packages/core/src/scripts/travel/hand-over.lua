@@ -1,4 +1,4 @@
--- hand-over: put the name that stands for a token in the place of a lock's owner, and keep the lock for so long.
+-- hand-over: replace the owner of a lock by the name that stands for a token, and keep the lock for a time.
 -- KEYS    [1] lock hash (owner -> holds)   [2] tombstone of this owner   [3] note of the hold, absent where it has none
 -- ARGV    [1] owner   [2] name that stands for the token   [3] ms to keep the lock
 --         [4] sequence of this command   [5] tombstone ttl ms
@@ -6,7 +6,7 @@
 -- RETRY   safe: a copy finds the name and leaves its time as it is; one that comes after the adoption finds no owner
 -- insert tombstone
 -- insert lock/forget
--- Always, unlike a release. Whoever adopts the lock knows nothing of this owner's commands: after the adopter's release
+-- Always, unlike a release. The adopter of the lock knows nothing of this owner's commands: after the adopter's release
 -- a late copy of this owner's acquire would find the lock free.
 refuseCopies(KEYS[2], 0, ARGV[4], ARGV[4], ARGV[5])
 if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then

@@ -1,4 +1,4 @@
--- acquire: take a free write lock, or set the hold count of the writer; refused, let readers know that it waits.
+-- acquire: take a free write lock, or set the hold count of the writer; if it is refused, mark for readers that a writer waits.
 -- KEYS    [1] lock hash (mode, owner -> holds)   [2] tombstone of this owner   [3] waiting writers
 --         [4] note of the hold
 -- ARGV    [1] owner   [2] holds to have afterwards   [3] lease ms   [4] sequence of this command
@@ -6,7 +6,7 @@
 --         [7] ms that readers stand back for it, 0 when it does not wait
 --         [8] note, or absent, as lock/acquire
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
---         {ttl ms, a holder, its holds, owners, and with a note its ms and traceparent} when somebody else has it
+--         {ttl ms, a holder, its holds, owners, and with a note its ms and traceparent} when another owner has it
 -- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the tombstone
 -- insert touch
 -- insert read-lock/writers

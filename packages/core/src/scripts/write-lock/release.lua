@@ -1,4 +1,4 @@
--- release: lower the hold count of the writer; at 0 only what it reads is left, and waiters of both kinds try.
+-- release: lower the hold count of the writer; at 0 only its read holds are left, and waiters of both kinds try.
 -- KEYS    [1] lock hash (mode, owner -> holds)   [2] tombstone of this owner   [3] waiting writers
 --         [4] what the time-out keys of any owner's holds begin with
 --         [5] note of the hold, absent where it has none

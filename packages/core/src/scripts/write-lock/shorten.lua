@@ -1,4 +1,4 @@
--- shorten: let the lease of a writer end sooner, though no sooner than what it reads.
+-- shorten: make the lease of a writer end sooner, but not before that of its own read holds.
 -- KEYS    [1] lock hash (mode, owner -> holds)   [2] tombstone of this owner
 --         [3] what the time-out keys of any owner's holds begin with
 -- ARGV    [1] owner   [2] lease ms, '' to refuse copies alone   [3] sequence of this command
