@@ -203,7 +203,9 @@ export class Line {
   }
 
   private refuse({ caller }: Sent): void {
-    caller.reject(new Error(this.closed ? 'The connection is closed.' : 'There is no connection to the server.'))
+    caller.reject(
+      new Error(this.closed ? 'The connection is closed.' : 'There is no connection to the server.'),
+    )
   }
 }
 

@@ -52,12 +52,7 @@ export class Port {
     return () => this.primaryListeners.delete(listener)
   }
 
-  evalsha(
-    sha1: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: Wanted,
-  ): Answer {
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[], isWanted: Wanted): Answer {
     return this.line.ask(['EVALSHA', sha1, `${keys.length}`, ...keys, ...args], isWanted)
   }
 
