@@ -81,8 +81,6 @@ export const verdictOn = ({
       limitMs: HAND_OFF_MS + 20 * slowestMs,
       calmMs: 2 * resyncMs + 500,
       healsInTime: true,
-      // Of a multi lock somebody has a part while it seems free: several clients may get in each other's way for long.
-      locks: (lock) => kindOf(lock) !== 'multi',
     },
     grantLagMs: GRANT_LAG_MS,
     fifo: {
