@@ -28,6 +28,13 @@ const PROJECT_OF = {
 // It brings ioredis along, which most projects are without, or have in a version of their own.
 const WITH_A_CLIENT = '@holdfast/cli'
 
+// What a service loads.
+const ENGINE_IS_NOT_IN = ['@holdfast/core', '@holdfast/waiter', '@holdfast/watchdog']
+const SOURCES = {
+  engine: join(ROOT, 'packages/testing/src'),
+  own: ['core', 'waiter', 'watchdog'].map((each) => join(ROOT, `packages/${each}/src`)),
+}
+
 const interrupt = new AbortController()
 let exitCode = 1
 for (const [signal, number] of Object.entries(SIGNAL_NUMBERS)) {
@@ -98,6 +105,11 @@ const checkAll = async (folder, redisUrl, report) => {
     await report.check(`${name}: its classes keep their names`, () =>
       check.checkClassNames(installed, contents),
     )
+    if (ENGINE_IS_NOT_IN.includes(name)) {
+      await report.check(`${name}: nothing of the engine for tests`, () =>
+        check.checkNoEngine(installed, contents, SOURCES),
+      )
+    }
     await report.check(`${name}: the licences of what is inside`, () =>
       check.checkNotices(installed, contents),
     )

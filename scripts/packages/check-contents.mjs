@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import ts from 'typescript'
+import { filesBelow } from './files-below.mjs'
 
 const ALWAYS = ['LICENSE', 'README.md', 'package.json']
 const NOTICES = 'dist/THIRD-PARTY-LICENSES.txt'
@@ -54,6 +55,45 @@ export const checkNotices = (folder, contents) => {
   const notices = contents.includes(NOTICES) ? readFileSync(join(folder, NOTICES), 'utf8') : ''
   const named = [...notices.matchAll(/^(?:---\n\n)?([@a-z][\w@/-]*)\n\n/gm)].map(([, name]) => name)
   assert.deepEqual([...new Set(inside)].sort(), named.sort(), 'bundled packages and their licences')
+}
+
+const AT_TOP = /^(?:export )?(?:abstract )?(?:class|function\*?|const|let) (\w+)/gm
+const ANYWHERE = /\b(?:class|function\*?|const|let|var) (\w+)/g
+
+const declaredIn = (texts, pattern) =>
+  new Set(texts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name)))
+
+const sourcesBelow = (folder) =>
+  filesBelow(folder)
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(join(folder, file), 'utf8'))
+
+/**
+ * Nothing of the engine for tests is in the library: no import of its package nor of the parser that it brings along,
+ * and no class or function that is declared there and nowhere in what the library is made of.
+ *
+ * @param {string} folder of the installed package
+ * @param {string[]} contents
+ * @param {{ engine: string, own: string[] }} sources folders
+ */
+export const checkNoEngine = (folder, contents, { engine, own }) => {
+  const names = declaredIn(sourcesBelow(engine), AT_TOP)
+  for (const name of declaredIn(own.flatMap(sourcesBelow), ANYWHERE)) names.delete(name)
+  assert.ok(names.has('Keyspace') && names.size > 50, 'the engine is known by its names')
+  for (const file of contents.filter((each) => /\.(c?js|d\.c?ts)$/.test(each))) {
+    const text = readFileSync(join(folder, file), 'utf8')
+    const imported = modulesIn(join(folder, file)).filter((path) =>
+      /^(@holdfast\/testing|redis-parser)\b/.test(path),
+    )
+    const [bundled] =
+      /^\s*\/\/ \S*(?:\/testing\/(?:src|build)|node_modules\/redis-parser)\//m.exec(text) ?? []
+    const inside = [...declaredIn([text], ANYWHERE)].filter((name) => names.has(name))
+    assert.deepEqual(
+      [...imported, ...(bundled ? [bundled] : []), ...inside],
+      [],
+      `${file}: of the engine for tests`,
+    )
+  }
 }
 
 /**

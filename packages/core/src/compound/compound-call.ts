@@ -16,6 +16,9 @@ import { untilEnded } from './until-ended.js'
 const ROUNDS_WITHOUT_PAUSE = 3
 const FIRST_PAUSE_MS = 2
 const LONGEST_PAUSE_MS = 100
+// Who holds a part while it asks for the rest holds it for a whole try: shorter pauses leave everybody in step.
+const LONGEST_PAUSE_IN_TRIES = 8
+const LONGEST_PAUSE_OF_ALL_MS = 2_000
 
 /** A caller's request for a compound lock, with the options as given. */
 export interface CompoundRequest {
@@ -52,6 +55,8 @@ export class CompoundCall {
   publication: CallPublication | null = null
   readonly startedAt: number
   private hasWaited = false
+  /** How long the latest try of all members took, ms. */
+  private tryMs = 0
   /** Levels that may still exist in Redis and are being released, by their release. */
   private readonly debts = new Map<Promise<unknown>, Member>()
   /** Members that have not replied: their release may take as long as their silence. */
@@ -122,8 +127,12 @@ export class CompoundCall {
    * @param limitMs after which a member without a reply counts as failed; a later grant is released. Default:
    *   the end of the wait, with time for a reply
    */
-  tryAll(members: readonly Member[], limitMs = this.patienceMs): Promise<MemberAnswer[]> {
-    return Promise.all(this.askEach(members, limitMs))
+  async tryAll(members: readonly Member[], limitMs = this.patienceMs): Promise<MemberAnswer[]> {
+    const { runtime } = this.session
+    const askedAt = runtime.now()
+    const answers = await Promise.all(this.askEach(members, limitMs))
+    this.tryMs = runtime.now() - askedAt
+    return answers
   }
 
   /** Like `tryAll`, with a separate reply per member. */
@@ -186,10 +195,18 @@ export class CompoundCall {
    */
   async breakLockstep(round: number): Promise<void> {
     if (round > ROUNDS_WITHOUT_PAUSE) {
-      const grown = FIRST_PAUSE_MS * 2 ** (round - ROUNDS_WITHOUT_PAUSE)
-      const longest = Math.max(0, Math.min(LONGEST_PAUSE_MS, grown, this.leftMs))
+      const { tryMs } = this
+      const grown = Math.max(FIRST_PAUSE_MS, tryMs) * 2 ** (round - ROUNDS_WITHOUT_PAUSE)
+      const ofRounds = Math.min(LONGEST_PAUSE_IN_TRIES * tryMs, LONGEST_PAUSE_OF_ALL_MS)
+      const longest = Math.max(0, Math.min(Math.max(LONGEST_PAUSE_MS, ofRounds), grown, this.leftMs))
       await this.pause(this.session.runtime.random() * longest)
     }
+  }
+
+  /** Pauses for a random part of as many tries. */
+  async pauseBetweenTries(tries: number): Promise<void> {
+    const longest = Math.max(0, Math.min(tries * this.tryMs, this.leftMs))
+    await this.pause(this.session.runtime.random() * longest)
   }
 
   /** Resolves when the time is over, or the call was ended from outside. */

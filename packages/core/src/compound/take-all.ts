@@ -12,6 +12,9 @@ import {
   type MemberHold,
 } from './member.js'
 
+// In this time the other has heard that it was refused, and given back its part.
+const MOST_INSISTENCE = 3
+
 type Obstacle = Exclude<MemberAnswer, { kind: 'held' }>
 
 /**
@@ -51,8 +54,36 @@ export async function takeAll(
       call.throwIfEnded()
       return orThrow(call, inHand)
     }
-    answers = [inHand, ...(await call.tryAll(members.filter((member) => member !== inHand.member)))]
+    const rest = members.filter((member) => member !== inHand.member)
+    answers = [inHand, ...(await insist(call, inHand.member, rest))]
   }
+}
+
+/**
+ * Tries the rest with one member in hand, and some times more if that is before all that refuse. Several callers that
+ * each have a part would refuse each other for long: of two, one gives its part back at once, and the other gets it.
+ */
+async function insist(
+  call: CompoundCall,
+  inHand: Member,
+  rest: readonly Member[],
+): Promise<readonly MemberAnswer[]> {
+  for (let tries = 1; ; tries += 1) {
+    const answers = await call.tryAll(rest)
+    const refused = answers.filter(({ kind }) => kind !== 'held')
+    const isWorthwhile = refused.every(({ kind, member }) => kind === 'busy' && isBefore(inHand, member))
+    if (refused.length === 0 || tries > MOST_INSISTENCE || !isWorthwhile || call.isOver || call.hasEnded) {
+      return answers
+    }
+    // What it keeps has to be before what it wants, or two could insist on what the other keeps.
+    call.giveBack(levelsIn(answers))
+    await call.pauseBetweenTries(tries)
+  }
+}
+
+/** An order that is the same in every client, whatever the order in which the members were named. */
+function isBefore(one: Member, other: Member): boolean {
+  return one.protocol.key < other.protocol.key
 }
 
 /**

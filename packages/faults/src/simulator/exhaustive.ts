@@ -154,7 +154,14 @@ const fateName = (fate: Fate): string => (fate.kind === 'late' ? `late by ${fate
 const planOf = (lock: string, clients: number): Plan => ({
   seed: 1,
   settings: {
-    ...{ leaseMs: 3_000, resyncMs: 1_000, interop: 'redisson', slowestMs: 1, longestWorkMs: 0 },
+    ...{
+      leaseMs: 3_000,
+      resyncMs: 1_000,
+      interop: 'redisson',
+      slowestMs: 1,
+      longestWorkMs: 0,
+      maxRetriesPerRequest: 20,
+    },
     ...{ pushedGrants: true, localPassing: true, localReentry: false },
   },
   locks: [lock],

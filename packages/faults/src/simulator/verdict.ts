@@ -6,6 +6,7 @@ import { checkDuties } from './checks/duties.js'
 import type { Finding } from './finding.js'
 import type { PoolAtRest } from '../scenarios/semaphores/checks.js'
 import { checkSynchronizers } from './synchronizer-verdict.js'
+import { Miscount } from './work/caller.js'
 import type { Broken } from './work/stage.js'
 import type { Overtrust } from './work/redis-witness.js'
 
@@ -46,7 +47,10 @@ const HAND_OFF_MS = 300
 const GRANT_LAG_MS = 5_000
 
 /** A loss of the lock since it was acquired, or a moment before. */
-const isExplained = (events: readonly HistoryEvent[], { lock, owner, atMs }: Overtrust): boolean => {
+const isExplained = (
+  events: readonly HistoryEvent[],
+  { lock, owner, atMs }: { readonly lock: string; readonly owner?: string; readonly atMs: number },
+): boolean => {
   const own = events.find(
     (event) => event.kind === 'acquired' && event.lock === lock && event.owner === owner,
   )
@@ -59,6 +63,9 @@ const isExplained = (events: readonly HistoryEvent[], { lock, owner, atMs }: Ove
   }
   return losses.size > 0
 }
+
+const isExplainedError = (events: readonly HistoryEvent[], { error, lock, atMs }: Broken): boolean =>
+  error instanceof Miscount && lock !== undefined && isExplained(events, { lock, atMs })
 
 const isLoss = (kind: string): boolean => kind === 'data-loss' || kind === 'lock-loss'
 
@@ -81,8 +88,6 @@ export const verdictOn = ({
       limitMs: HAND_OFF_MS + 20 * slowestMs,
       calmMs: 2 * resyncMs + 500,
       healsInTime: true,
-      // Of a multi lock somebody has a part while it seems free: several clients may get in each other's way for long.
-      locks: (lock) => kindOf(lock) !== 'multi',
     },
     grantLagMs: GRANT_LAG_MS,
     fifo: {
@@ -102,7 +107,7 @@ export const verdictOn = ({
     ...checkSynchronizers(plan, events, pools).map((text) => ({
       ...{ rule: /^I\d+ [a-z]+/.exec(text)?.[0] ?? text, text, lock: undefined, untilMs: Infinity },
     })),
-    ...errors.map(({ atMs, lock, error }) => ({
+    ...errors.filter((each) => !isExplainedError(events, each)).map(({ atMs, lock, error }) => ({
       ...{ rule: `error ${nameOf(error)}`, text: textOf(error), lock, untilMs: atMs },
     })),
   ]

@@ -22,12 +22,36 @@ export interface LineEvents {
   message(channel: string, payload: string): void
 }
 
+/** Who waits for an answer. */
+interface Caller {
+  resolve(reply: unknown): void
+  reject(error: unknown): void
+}
+
 /** A command on its way. */
 interface Sent {
   readonly words: readonly string[]
   readonly isWanted: () => boolean
-  readonly resolve: (reply: unknown) => void
-  readonly reject: (error: unknown) => void
+  readonly caller: Caller
+}
+
+/** What the commands of LockClient are with ioredis: told in the turn of the reply, and of failures as promises are. */
+export class Answer implements Caller {
+  private answered: ((reply: unknown) => void) | null = null
+  private failed: ((error: unknown) => void) | null = null
+
+  then(answered: (reply: unknown) => void, failed: (error: unknown) => void): void {
+    this.answered = answered
+    this.failed = failed
+  }
+
+  resolve(reply: unknown): void {
+    this.answered?.(reply)
+  }
+
+  reject(error: unknown): void {
+    Promise.reject(error).catch((reason: unknown) => this.failed?.(reason))
+  }
 }
 
 /**
@@ -61,15 +85,24 @@ export class Line {
 
   /** Rejects with an ErrorReply when Redis refuses, and otherwise when the connection has ended. */
   command(words: readonly string[], isWanted: () => boolean = () => true): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const sent = { words: words.map(toBytes), isWanted, resolve, reject }
-      if (this.connection) {
-        this.sent.push(sent)
-        this.schedule()
-      } else {
-        this.refuse(sent)
-      }
-    })
+    return new Promise((resolve, reject) => this.send(words, isWanted, { resolve, reject }))
+  }
+
+  /** The same for one consumer, which is called where the reply arrives. */
+  ask(words: readonly string[], isWanted: () => boolean): Answer {
+    const answer = new Answer()
+    this.send(words, isWanted, answer)
+    return answer
+  }
+
+  private send(words: readonly string[], isWanted: () => boolean, caller: Caller): void {
+    const sent = { words: words.map(toBytes), isWanted, caller }
+    if (this.connection) {
+      this.sent.push(sent)
+      this.schedule()
+    } else {
+      this.refuse(sent)
+    }
   }
 
   close(): void {
@@ -118,7 +151,7 @@ export class Line {
     }
     const failure = this.server.failureOf(sent.words)
     if (failure && 'error' in failure) {
-      sent.reject(new ErrorReply(failure.error))
+      sent.caller.reject(new ErrorReply(failure.error))
       return
     }
     if (failure && 'cut' in failure) {
@@ -137,7 +170,7 @@ export class Line {
       }
       return
     }
-    answer(sent, connection.command(sent.words))
+    answer(sent.caller, connection.command(sent.words))
   }
 
   private break(): void {
@@ -169,16 +202,18 @@ export class Line {
     this.events.changed()
   }
 
-  private refuse({ reject }: Sent): void {
-    reject(new Error(this.closed ? 'The connection is closed.' : 'There is no connection to the server.'))
+  private refuse({ caller }: Sent): void {
+    caller.reject(
+      new Error(this.closed ? 'The connection is closed.' : 'There is no connection to the server.'),
+    )
   }
 }
 
-function answer({ resolve, reject }: Sent, reply: Reply): void {
+function answer(caller: Caller, reply: Reply): void {
   if (reply instanceof ErrorReply) {
-    reject(reply)
+    caller.reject(reply)
   } else {
-    resolve(asClientHasIt(reply))
+    caller.resolve(asClientHasIt(reply))
   }
 }
 

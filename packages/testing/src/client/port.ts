@@ -1,6 +1,6 @@
 import type { Runtime } from '@holdfast/core'
 import { ErrorReply } from '../engine/reply.js'
-import { Line, type Server } from './line.js'
+import { type Answer, Line, type Server } from './line.js'
 import { Messages } from './messages.js'
 
 type Verdict = ((key: string) => boolean) | null
@@ -52,25 +52,20 @@ export class Port {
     return () => this.primaryListeners.delete(listener)
   }
 
-  evalsha(
-    sha1: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: Wanted,
-  ): Promise<unknown> {
-    return this.line.command(['EVALSHA', sha1, `${keys.length}`, ...keys, ...args], isWanted)
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[], isWanted: Wanted): Answer {
+    return this.line.ask(['EVALSHA', sha1, `${keys.length}`, ...keys, ...args], isWanted)
   }
 
-  eval(lua: string, keys: readonly string[], args: readonly string[], isWanted: Wanted): Promise<unknown> {
-    return this.line.command(['EVAL', lua, `${keys.length}`, ...keys, ...args], isWanted)
+  eval(lua: string, keys: readonly string[], args: readonly string[], isWanted: Wanted): Answer {
+    return this.line.ask(['EVAL', lua, `${keys.length}`, ...keys, ...args], isWanted)
   }
 
   isErrorReply(error: unknown): error is Error {
     return error instanceof ErrorReply
   }
 
-  info(section: string): Promise<unknown> | undefined {
-    return this.line.isOpen ? this.line.command(['INFO', section]) : undefined
+  info(section: string): Answer | undefined {
+    return this.line.isOpen ? this.line.ask(['INFO', section], () => true) : undefined
   }
 
   scans(): readonly ((cursor: string, match: string, count: number, type: string) => Promise<unknown>)[] {

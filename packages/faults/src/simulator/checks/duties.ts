@@ -82,7 +82,7 @@ const callsEnded = (
   const graceMs = OVERTIME_MS + LEGS * settings.slowestMs
   const begun = new Map<string, { readonly fromMs: number; readonly toMs: number }>()
   return events.flatMap((event) => {
-    if (!('attempt' in event) || kindOf(event.lock) === 'multi') return []
+    if (!('attempt' in event)) return []
     const { attempt, lock, process, atMs } = event
     const key = `${process} ${attempt}`
     if (event.kind === 'acquire-begin') {

@@ -180,4 +180,4 @@ class Lane<T> {
   }
 }
 
-const isScript = ([name = '']: Words): boolean => name === 'EVALSHA' || name === 'EVAL'
+const isScript = ([name = '']: Words): boolean => name === 'evalsha' || name === 'eval'

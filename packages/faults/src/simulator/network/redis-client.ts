@@ -1,14 +1,17 @@
 import { EventEmitter } from 'node:events'
 import type { IoredisClient } from '@holdfast/core'
+import { Redis } from 'ioredis'
 import { asClientHasIt, ErrorReply, type Reply } from '../engine.js'
 import type { Process } from '../world/process.js'
 import { Link } from './link.js'
+import { wordsOf } from './request.js'
 import type { Server } from './server.js'
 import type { Fate, Wire } from './wire.js'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const RETRANSMISSION_MS = 1_000
 const LOADING_PAUSE_MS = 500
+const CLOSED = 'Connection is closed.'
 
 /** Where a client connects to: whichever server is the primary then. */
 export interface Endpoint {
@@ -28,26 +31,41 @@ interface Settings {
   readonly maxRetriesPerRequest: number | null
 }
 
-interface Call {
-  readonly words: readonly string[]
-  resolve(reply: unknown): void
+/** What ioredis calls of a command, whoever has made it. */
+interface SentCommand {
+  readonly promise: Promise<unknown>
+  toWritable(stream: unknown): string | Buffer
+  resolve(reply: unknown): unknown
   reject(error: Error): void
 }
 
-const USUAL: Settings = { retryStrategy: () => 30, maxRetriesPerRequest: 20 }
+/** Those of ioredis, with one pause for every attempt. */
+export const USUAL: Settings = { retryStrategy: () => 30, maxRetriesPerRequest: 20 }
+
+const METHODS = [
+  ...(['evalsha', 'eval', 'info', 'scan'] as const),
+  ...(['subscribe', 'unsubscribe', 'ssubscribe', 'sunsubscribe'] as const),
+] as const
 
 /**
  * What ioredis 5 and 6 do, towards the library and in the order in which they do it: states and their events, an offline
- * queue, commands in flight sent again on the next connection, a subscriber as a duplicate. Below it is a simulated
- * connection in place of a socket.
+ * queue, commands in flight sent again on the next connection, a subscriber as a duplicate. Its commands are made by
+ * ioredis's own methods, or by the library, and encode themselves; below is a simulated connection in place of a socket.
  */
 export class SimulatedRedis extends EventEmitter implements IoredisClient {
+  declare evalsha: IoredisClient['evalsha']
+  declare eval: IoredisClient['eval']
+  declare subscribe: IoredisClient['subscribe']
+  declare unsubscribe: IoredisClient['unsubscribe']
+  declare ssubscribe: IoredisClient['ssubscribe']
+  declare sunsubscribe: IoredisClient['sunsubscribe']
   status = 'wait'
   readonly options = {}
   private link: Link | null = null
-  private inFlight: Call[] = []
-  private interrupted: Call[] = []
-  private offline: Call[] = []
+  private inFlight: SentCommand[] = []
+  /** In flight when the connection broke: the same list, until there is another connection. */
+  private interrupted: SentCommand[] = []
+  private offline: SentCommand[] = []
   private attempts = 0
   private retry: { cancel(): void } | null = null
   private connecting: { cancel(): void } | null = null
@@ -107,48 +125,17 @@ export class SimulatedRedis extends EventEmitter implements IoredisClient {
     return new SimulatedRedis(this.endpoint, { ...USUAL, ...override })
   }
 
-  sendCommand(): never {
-    throw new Error('The simulated client knows the commands that it has methods for.')
+  sendCommand(command: never): unknown {
+    const sent = command as SentCommand
+    if (this.status === 'end') sent.reject(new Error(CLOSED))
+    else if (this.status === 'ready') this.write(sent)
+    else this.offline.push(sent)
+    return sent.promise
   }
 
-  readonly evalsha = (sha1: string, keys: number, ...more: string[]): Promise<unknown> =>
-    this.command(['EVALSHA', sha1, String(keys), ...more])
-
-  readonly eval = (lua: string, keys: number, ...more: string[]): Promise<unknown> =>
-    this.command(['EVAL', lua, String(keys), ...more])
-
-  readonly info = (section: string): Promise<unknown> => this.command(['INFO', section])
-
-  readonly scan = (...step: string[]): Promise<unknown> => this.command(['SCAN', ...step])
-
-  subscribe(...channels: string[]): Promise<unknown> {
-    return this.command(['SUBSCRIBE', ...channels])
-  }
-
-  unsubscribe(...channels: string[]): Promise<unknown> {
-    return this.command(['UNSUBSCRIBE', ...channels])
-  }
-
-  ssubscribe(...channels: string[]): Promise<unknown> {
-    return this.command(['SSUBSCRIBE', ...channels])
-  }
-
-  sunsubscribe(...channels: string[]): Promise<unknown> {
-    return this.command(['SUNSUBSCRIBE', ...channels])
-  }
-
-  private command(words: readonly string[]): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const call = { words, resolve, reject }
-      if (this.status === 'end') reject(new Error('Connection is closed.'))
-      else if (this.status === 'ready') this.write(call)
-      else this.offline.push(call)
-    })
-  }
-
-  private write(call: Call): void {
-    this.inFlight.push(call)
-    this.link?.send(call.words)
+  private write(command: SentCommand): void {
+    this.inFlight.push(command)
+    this.link?.send(wordsOf(command.toWritable(null)))
   }
 
   private become(status: string, detail?: unknown): void {
@@ -175,6 +162,7 @@ export class SimulatedRedis extends EventEmitter implements IoredisClient {
       },
     })
     this.link = link
+    this.inFlight = []
     this.become('connect')
     this.checkReady(link)
   }
@@ -191,38 +179,37 @@ export class SimulatedRedis extends EventEmitter implements IoredisClient {
         this.ready()
       }
     }
-    this.write({ words: ['INFO'], resolve: answered, reject: answered })
+    const promise = Promise.resolve()
+    this.write({ promise, toWritable: () => '*1\r\n$4\r\ninfo\r\n', resolve: answered, reject: answered })
   }
 
   private ready(): void {
     this.attempts = 0
     this.become('ready')
-    for (const call of [...this.interrupted.splice(0), ...this.offline.splice(0)]) this.write(call)
+    for (const command of [...this.interrupted.splice(0), ...this.offline.splice(0)]) this.write(command)
   }
 
   private replied(reply: Reply): void {
-    const call = this.inFlight.shift()
-    if (!call) throw new Error('A reply to no command.')
-    if (reply instanceof ErrorReply) call.reject(reply)
-    else call.resolve(asClientHasIt(reply))
+    const command = this.inFlight.shift()
+    if (!command) throw new Error('A reply to no command.')
+    if (reply instanceof ErrorReply) command.reject(reply)
+    else command.resolve(asClientHasIt(reply))
   }
 
   private closed(): void {
     if (this.status === 'end') return
+    const wasReady = this.status === 'ready'
     this.link = null
     this.connecting = null
     this.become('close')
-    // Those of the library; the question of `checkReady` is asked anew.
-    this.interrupted.push(
-      ...this.inFlight.splice(0).filter(({ words }) => words[0] !== 'INFO' || words.length > 1),
-    )
+    if (wasReady) this.interrupted = this.inFlight
     this.attempts += 1
     const { settings } = this
     const pauseMs = this.isLeaving ? null : settings.retryStrategy(this.attempts)
     if (pauseMs === null) {
       this.become('end')
       this.endpoint.connections.delete(this)
-      this.refuseAll('Connection is closed.')
+      this.refuseAll(CLOSED)
       return
     }
     this.become('reconnecting', pauseMs)
@@ -234,8 +221,15 @@ export class SimulatedRedis extends EventEmitter implements IoredisClient {
     this.retry = runtime.setTimer(pauseMs, () => void this.connect())
   }
 
+  /** Before anybody has heard of the state: its event comes with the next tick. */
   private refuseAll(why: string): void {
-    const refused: readonly Call[] = [...this.interrupted.splice(0), ...this.offline.splice(0)]
-    refused.forEach((call) => call.reject(new Error(why)))
+    const refused = [...this.offline.splice(0), ...this.inFlight.splice(0)]
+    refused.forEach((command) => command.reject(new Error(why)))
   }
+}
+
+// On the prototype, as ioredis has them: the library takes another way with a client whose own they are.
+for (const name of METHODS) {
+  const value: unknown = Reflect.get(Redis.prototype, name)
+  Object.defineProperty(SimulatedRedis.prototype, name, { value, writable: true, configurable: true })
 }

@@ -22,6 +22,9 @@ export interface CallerScene extends Scene {
 }
 
 /** One caller: takes its steps one after the other, and notes what it was told. */
+/** A replica that takes over may count as it was before: a loss of data explains it. */
+export class Miscount extends Error {}
+
 export class Caller {
   isThrough = false
   private next = 0
@@ -240,7 +243,7 @@ export class Caller {
     if (count !== expected && !hold.signal.aborted && hold.trustedForMs > 0) {
       // LockLostError: it had been taken away, and this client did not know it yet.
       await hold.verify()
-      throw new Error(`Redis counts ${count} holds of ${lock.name} for ${hold.owner}, not ${expected} (I2)`)
+      throw new Miscount(`Redis counts ${count} holds of ${lock.name} for ${hold.owner}, not ${expected} (I2)`)
     }
   }
 }

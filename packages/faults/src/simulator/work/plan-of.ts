@@ -35,7 +35,10 @@ export interface Scope {
 
 export const EVERYTHING: Scope = { kinds: KINDS, faults: FAULT_NAMES }
 
-const settingsFrom = (chance: SeededRandom): Settings => {
+// ioredis's own, what is advised for queues, and what users set who want errors early.
+const RETRIES = [20, 20, null, 1, 0] as const
+
+const settingsFrom = (chance: SeededRandom, ofClient: SeededRandom): Settings => {
   const pushedGrants = chance.chance(0.7)
   const leaseMs = chance.pick(LEASES_MS)
   return {
@@ -46,6 +49,7 @@ const settingsFrom = (chance: SeededRandom): Settings => {
     localPassing: chance.chance(0.7),
     localReentry: chance.chance(0.25),
     slowestMs: chance.pick([1, 1, 5, 40, 150]),
+    maxRetriesPerRequest: ofClient.pick(RETRIES),
     longestWorkMs: chance.chance(LONG_WORK_WORLDS) ? Math.min(2 * leaseMs, LONGEST_WORK_MS) : 0,
   }
 }
@@ -169,7 +173,7 @@ const shuffled = <T>(list: readonly T[], chance: SeededRandom): T[] => {
 /** All that is done in the world of a seed. */
 export const planOf = (seed: number, { kinds, faults }: Scope = EVERYTHING): Plan => {
   const chance = chanceOf(seed, 'plan')
-  const settings = settingsFrom(chance)
+  const settings = settingsFrom(chance, chanceOf(seed, 'client'))
   const { names: locks, areLocks } = namesFrom(chance, kinds)
   const [processes, callers, steps] = [1 + chance.whole(4), 1 + chance.whole(6), 8 + chance.whole(40)]
   return {

@@ -71,6 +71,8 @@ export interface Settings {
   readonly localPassing: boolean
   readonly localReentry: boolean
   readonly slowestMs: number
+  /** Of ioredis: with 0 what is in flight fails at once when its connection breaks; null: it is never given up. */
+  readonly maxRetriesPerRequest: number | null
   /** Now and then an owner works for as long as this, ms, so that its lease is renewed; 0: never. */
   readonly longestWorkMs: number
 }

@@ -5,7 +5,7 @@ import { countOf, PERMITS } from './plan.js'
 import type { Orphan } from '../checks/at-rest.js'
 import { Journal } from '../journal.js'
 import { Network, restoreCounters } from '../network/network.js'
-import { SimulatedRedis } from '../network/redis-client.js'
+import { type Endpoint, SimulatedRedis, USUAL } from '../network/redis-client.js'
 import { Wire } from '../network/wire.js'
 import { chanceOf } from '../world/chance.js'
 import { Process } from '../world/process.js'
@@ -194,7 +194,7 @@ export class Stage {
 
   private named([name = '', script = '', ...more]: readonly string[]): readonly string[] {
     const { scripting } = this.network.primary.engine
-    return name === 'EVALSHA'
+    return name === 'evalsha'
       ? [scripting.nameOf(script) ?? script, ...more]
       : [name, script.slice(0, 40), ...more]
   }
@@ -211,12 +211,14 @@ export class Stage {
     const process = new Process(world, name, chanceOf(seed, `${name} chance`))
     const wire = new Wire(chanceOf(seed, `${name} wire`), settings.slowestMs)
     const connections = new Set<SimulatedRedis>()
-    const redis = new SimulatedRedis({
+    const endpoint: Endpoint = {
       connections,
       ...{ process, wire, primary: () => network.primary },
       heard: (words, reply) =>
         this.listener?.({ ...{ atMs: world.nowMs, process: name, reply }, words: this.named(words) }),
-    })
+    }
+    const { maxRetriesPerRequest } = settings
+    const redis = new SimulatedRedis(endpoint, { ...USUAL, maxRetriesPerRequest })
     // As every service has one, for what its connection reports.
     redis.on('error', () => undefined)
     const { leaseMs, resyncMs, interop, pushedGrants, localPassing, localReentry } = settings
