@@ -52,4 +52,18 @@ export const BUGS_IN_COMMAND_LINE = {
     test: RUN,
     only: 'behind a holder that gives it the lock',
   },
+  'what is told on stderr moves the cursor': {
+    file: 'cli/src/terminal.ts',
+    find: '`holdfast: ${printable(text)}\\n`',
+    replace: '`holdfast: ${text}\\n`',
+    test: 'packages/cli/test/unit/words.test.ts',
+    only: 'is one line that moves nothing',
+  },
+  'a holder ends the quotes around it': {
+    file: 'cli/src/locks/shown-lock.ts',
+    find: "return `'${text.replaceAll(\"'\", String.raw`'\\''`)}'`",
+    replace: "return `'${text}'`",
+    test: 'packages/cli/test/unit/words.test.ts',
+    only: 'is quoted for a shell',
+  },
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { unlessAborted } from '../interrupt.js'
 
 export interface LookTimes {
   readonly everyMs: number
@@ -15,7 +16,11 @@ export async function lookAgainAndAgain(
   const startedAt = performance.now()
   let nextAt = startedAt
   while (!signal.aborted) {
-    await look()
+    await unlessAborted(signal, look()).catch((error: unknown) => {
+      if (!signal.aborted) {
+        throw error
+      }
+    })
     const now = performance.now()
     nextAt = Math.max(nextAt + everyMs, now)
     if (nextAt - startedAt >= forMs) {

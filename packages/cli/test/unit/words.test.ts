@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process'
+import { PassThrough } from 'node:stream'
 import { describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError } from 'commander'
 import { parseDuration, spoken } from '../../src/duration.js'
 import { matcherOf } from '../../src/locks/finder.js'
 import { LockChanges } from '../../src/live/changes.js'
-import { printable } from '../../src/terminal.js'
+import { quoted } from '../../src/locks/shown-lock.js'
+import { Output, printable } from '../../src/terminal.js'
 
 describe('durations', () => {
   it.each([
@@ -39,6 +42,13 @@ describe('patterns of names, as of SCAN', () => {
     ['a[bc]d', 'acd', true],
     ['a[^bc]d', 'acd', false],
     ['a[^bc]d', 'aed', true],
+    ['[z-a]', 'm', true],
+    ['[z-a]', '-', false],
+    ['[a-]', '-', true],
+    ['[]', 'a', false],
+    ['[\u{1F512}-\u{1F513}]', '\u{1F512}', true],
+    [String.raw`[\d]`, 'd', true],
+    [String.raw`[\d]`, '1', false],
     [String.raw`a\*`, 'a*', true],
     [String.raw`a\*`, 'ab', false],
     ['a.c', 'abc', false],
@@ -52,6 +62,36 @@ describe('what is printed of a name', () => {
     expect(printable('a\u001B[2Jb\u202Ec\nd\u2028e')).toBe(String.raw`a\u{1b}[2Jb\u{202e}c\u{a}d\u{2028}e`)
     expect(printable('Größe – \u{1F512} 鍵')).toBe('Größe – \u{1F512} 鍵')
   })
+})
+
+describe('what a terminal is told', () => {
+  const outputs = (json: boolean) => {
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+    const output = new Output({ stdin, stdout, stderr, env: {} }, json)
+    return { output, said: () => String(stderr.read() ?? '') + String(stdout.read() ?? '') }
+  }
+
+  it('is one line that moves nothing, as a note and as JSON', () => {
+    const evil = 'a\u001B[2J\u009B1m\u202Eb\nc'
+    const plain = outputs(false)
+    plain.output.note(evil, {})
+    expect(plain.said()).toBe(String.raw`holdfast: a\u{1b}[2J\u{9b}1m\u{202e}b\u{a}c` + '\n')
+    const json = outputs(true)
+    json.output.note('', { evil })
+    json.output.value({ evil }, 0)
+    const lines = json.said().trimEnd().split('\n')
+    // eslint-disable-next-line no-control-regex
+    for (const line of lines) expect(line).not.toMatch(/[\u0000-\u001F\u007F-\u009F\u202E]/)
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([{ evil }, { evil }])
+  })
+
+  it.each(["it's", '; touch owned', '$(id)', '`id`', '"', String.raw`\'`, "''"])(
+    'a holder is quoted for a shell: %s',
+    (holder) => {
+      const said = execFileSync('sh', ['-c', `printf %s ${quoted(holder)}`], { encoding: 'utf8' })
+      expect(said).toBe(holder)
+    },
+  )
 })
 
 describe('changes of a lock', () => {
