@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { Grid, type Column } from './grid.js'
 import { chosenRows, FIRST_WAY, holderName, type Row, type Sorting, type SortKey } from './rows.js'
-import { serverNow, type TableStore } from './store.js'
+import { serverNow, type BoardStore } from './store.js'
 import { counted, kindInWords, spoken } from './words.js'
 
 export interface NowSettings {
@@ -10,7 +10,7 @@ export interface NowSettings {
 }
 
 interface Props {
-  readonly store: TableStore
+  readonly store: BoardStore
   readonly settings: NowSettings
   readonly onSettings: (settings: NowSettings) => void
 }
@@ -164,7 +164,7 @@ export function NowView({ store, settings, onSettings }: Props) {
   )
 }
 
-function emptyText({ state, connection }: TableStore, total: number): string {
+function emptyText({ state, connection }: BoardStore, total: number): string {
   if (total > 0) {
     return 'No held lock has this text.'
   }

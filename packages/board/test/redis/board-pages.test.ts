@@ -254,6 +254,39 @@ describe('breaking a lock', () => {
   })
 })
 
+describe('several tabs', () => {
+  it('leave connections for what a page asks: a lock is broken beside five other tabs', async () => {
+    locks.on('lost', () => undefined)
+    const hold = await locks.getLock('stuck').acquire()
+    const { page, served } = await open({ authorize: () => true }, '#/lock/stuck')
+    for (let i = 0; i < 4; i += 1) {
+      const other = await page.context().newPage()
+      await other.goto(`${served.url}#/lock/stuck`)
+      await other.getByRole('button', { name: 'Break the lock of orders-7f9c' }).waitFor()
+    }
+    await page.bringToFront()
+    await page.getByRole('button', { name: 'Break the lock of orders-7f9c' }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Break/ })
+      .click()
+    await page.getByText(`Released. ${hold.owner} has been told.`).waitFor()
+  })
+
+  it('find the board again after it has refused them', async () => {
+    let isAllowed = true
+    const { page, served, troubles } = await open({ authorize: () => isAllowed })
+    await page.getByRole('status').getByText('Live').waitFor()
+    isAllowed = false
+    served.disconnect()
+    await page.getByText('No connection to the board').waitFor()
+    // The browser itself gives up by then.
+    await eventually(() => troubles.some((text) => text.includes('403')))
+    isAllowed = true
+    await page.getByRole('status').getByText('Live').waitFor()
+  })
+})
+
 describe('hostile names', () => {
   const NAMES = [
     '<script>document.title = "owned"</script>',
