@@ -46,11 +46,11 @@ export class Output {
   }
 
   get columns(): number {
-    return this.terminal.stdout.columns ?? 100
+    return sizeOr(100, this.terminal.stdout.columns)
   }
 
   get rows(): number {
-    return this.terminal.stdout.rows ?? 30
+    return sizeOr(30, this.terminal.stdout.rows)
   }
 
   /** Text that may have colours of this class: what is in it of others has gone through `printable`. */
@@ -80,6 +80,11 @@ export class Output {
   styleError(style: Style, text: string): string {
     return this.coloursOfErrors ? styleText(style, text, { validateStream: false }) : text
   }
+}
+
+/** A terminal that does not know its size has none, or 0. */
+function sizeOr(usual: number, size: number | undefined): number {
+  return size === undefined || size === 0 ? usual : size
 }
 
 /** JSON of which no character moves the cursor, either. */

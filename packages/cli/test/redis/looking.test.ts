@@ -1,13 +1,18 @@
-import { execFileSync } from 'node:child_process'
+import { execFile as execFileWithCallback, execFileSync } from 'node:child_process'
+import { promisify } from 'node:util'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { LockClient } from '@holdfast/core'
+import { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { CommandLine, endAll, PROGRAM, until } from './support/command-line.js'
 import { holdfast } from './support/in-process.js'
 
 const URL = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
+
+const execFile = promisify(execFileWithCallback)
 
 let redis: Redis
 let one: LockClient
@@ -252,6 +257,34 @@ describe('holdfast watch', () => {
   })
 })
 
+describe('while Redis is away', () => {
+  it.each(['top', 'watch'])('%s says so, goes on, and shows what it finds afterwards', async (command) => {
+    const server = await RedisServer.start()
+    const [earlier, later] = [
+      await LockClient.connect(server.url, { bareCalls: 'allow', clientName: 'earlier' }),
+      await LockClient.connect(server.url, { bareCalls: 'allow', clientName: 'later' }),
+    ]
+    const hold = await earlier.getLock('a').acquire()
+    try {
+      const args = [command, ...(command === 'watch' ? ['a'] : []), '--every', '50ms', '--json']
+      const cli = CommandLine.start(server.url, ['--timeout', '500ms', ...args])
+      await cli.printed(/"client":"earlier"/)
+      await server.pause()
+      await cli.printed(/"event":"trouble"|"trouble":"/)
+      server.resume()
+      await hold.release()
+      await later.getLock('a').acquire()
+      await cli.printed(/"client":"later"/)
+      cli.child.kill('SIGINT')
+      expect(await cli.ended).toBe(0)
+    } finally {
+      server.resume()
+      await Promise.all([earlier.close({ graceMs: 0 }), later.close({ graceMs: 0 })])
+      await server.stop()
+    }
+  })
+})
+
 describe('what ends it', () => {
   it('a reader that goes away: as a signal of a broken pipe would', () => {
     const command = `'${process.execPath}' '${PROGRAM}' --url '${URL}' top --every 20ms --json`
@@ -328,5 +361,42 @@ describe('holdfast top', () => {
     expect(drawn).toContain('Most contended')
     enough.abort()
     await Promise.allSettled(waits)
+  })
+})
+
+describe('in a terminal', () => {
+  /** On a pseudo-terminal of util-linux's script. */
+  const onTerminal = (args: readonly string[]) => {
+    const words = [process.execPath, PROGRAM, '--url', URL, ...args].map((word) => `'${word}'`).join(' ')
+    return execFile('script', ['-qec', words, '/dev/null'], { env: { ...process.env, TERM: 'xterm' } })
+  }
+
+  it('watch prints under load whatever it sees, coloured, one change a line', async () => {
+    let isOver = false
+    const lock = (client: LockClient) => client.getFencedLock(name('busy'))
+    const load = [one, other, one].map(async (client) => {
+      while (!isOver) await lock(client).withLock(() => sleep(3))
+    })
+    const { stdout } = await onTerminal(['watch', name('busy'), '--every', '20ms', '--for', '1s'])
+    isOver = true
+    await Promise.all(load)
+    const lines = stdout.trimEnd().split('\r\n')
+    expect(lines.length).toBeGreaterThan(5)
+    // eslint-disable-next-line no-control-regex
+    const coloured = /^\u001B\[2m\d\d:\d\d:\d\d\.\d{3}\u001B\[22m {2}\u001B\[33m(one|other)\u001B\[39m /
+    for (const line of lines) expect(line).toMatch(coloured)
+    expect(stdout).toMatch(/ → .*, after .*, token \d+/)
+    expect(stdout).toMatch(/; \d+ more in between/)
+  })
+
+  it('top takes the screen, and gives it back', async () => {
+    const hold = await one.getLock(name('a')).acquire()
+    const showing = onTerminal(['top', `${prefix}*`, '--every', '50ms', '--for', '500ms'])
+    const { stdout } = await showing
+    expect(stdout.startsWith('\u001B[?1049h\u001B[?25l')).toBe(true)
+    expect(stdout.endsWith('\u001B[?25h\u001B[?1049l')).toBe(true)
+    expect(stdout).toContain('Longest held')
+    expect(stdout).toContain(name('a'))
+    await hold.release()
   })
 })

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from '@jest/globals'
+import type { SeenLock } from '@holdfast/core/observe'
 import { InvalidArgumentError } from 'commander'
 import { parseDuration, spoken } from '../../src/duration.js'
 import { matcherOf } from '../../src/locks/finder.js'
+import { SpreadSearch } from '../../src/live/spread-search.js'
 import { LockChanges } from '../../src/live/changes.js'
 import { quoted } from '../../src/locks/shown-lock.js'
 import { Output, printable } from '../../src/terminal.js'
@@ -92,6 +94,52 @@ describe('what a terminal is told', () => {
       expect(said).toBe(holder)
     },
   )
+})
+
+describe('the search of top', () => {
+  it('asks for so many keys and locks a second, however long the look before was ago', async () => {
+    let now = 0
+    const asked = { keys: 0, locks: 0, passes: 0 }
+    const names = Array.from({ length: 5_000 }, (_, i) => `lock:${i}`)
+    let cursor = 0
+    const observer = {
+      scan: (count: number) => {
+        asked.keys += count
+        const found = names.slice(cursor, cursor + count)
+        cursor += count
+        const endsPass = cursor >= names.length
+        if (endsPass) {
+          cursor = 0
+          asked.passes += 1
+        }
+        return Promise.resolve({ names: found, endsPass })
+      },
+      look: (wanted: readonly string[]) => {
+        asked.locks += wanted.length
+        return Promise.resolve(new Map(wanted.map((each) => [each, { name: each } as SeenLock])))
+      },
+    }
+    const search = new SpreadSearch(
+      observer,
+      () => true,
+      () => now,
+    )
+    await search.goOn([])
+    expect(asked).toEqual({ keys: 1_000, locks: 1_000, passes: 0 })
+    expect([search.isComplete, search.keysSearched]).toEqual([false, 1_000])
+    for (now = 100; now <= 2_000; now += 100) await search.goOn([])
+    expect(asked).toEqual({ keys: 3_000, locks: 3_000, passes: 0 })
+    now = 3_600_000
+    await search.goOn(['lock:7'])
+    expect(asked).toEqual({ keys: 4_000, locks: 4_000, passes: 0 })
+    now += 1_000
+    await search.goOn([])
+    expect([search.isComplete, asked]).toEqual([true, { keys: 5_000, locks: 5_000, passes: 1 }])
+    // All is known, and the next search begins a second after the last.
+    now += 500
+    await search.goOn([])
+    expect([asked.keys, search.found.length]).toEqual([5_000, 5_000])
+  })
 })
 
 describe('changes of a lock', () => {
