@@ -24,13 +24,13 @@ function Holder({ row }: { row: Row }) {
     return null
   }
   const others = row.holders.length - 1
-  return (
-    <span title={row.holders.map(({ owner }) => owner).join('\n')}>
-      {holderName(first)}
-      {others > 0 ? ` and ${others} more` : ''}
-      {first.holds > 1 ? ` × ${first.holds}` : ''}
-    </span>
-  )
+  // One text: an empty one of its own is written anew each time, in every row.
+  const text = [
+    holderName(first),
+    others > 0 ? ` and ${others} more` : '',
+    first.holds > 1 ? ` × ${first.holds}` : '',
+  ].join('')
+  return <span title={row.holders.map(({ owner }) => owner).join('\n')}>{text}</span>
 }
 
 function HeldFor({ row }: { row: Row }) {

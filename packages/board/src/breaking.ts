@@ -132,7 +132,9 @@ export class LockBreaker {
 
   private log(entry: Omit<BoardLogEntry, 'action' | 'at'>): void {
     const at = new Date(this.runtime.wallNow())
-    const failed = (error: unknown): void => warn('log() of the board failed', error)
+    const failed = (error: unknown): void => {
+      warn('log() of the board failed', error)
+    }
     try {
       // The lock is released by now, or not: what becomes of the log changes no answer.
       const logging: unknown = this.settings.log({ action: 'break', ...entry, at })

@@ -167,15 +167,15 @@ describe('a request to break a lock', () => {
 
   it('answers what became of the lock, whatever becomes of the log', async () => {
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
-    const fails = [
+    const fails: (() => never)[] = [
       () => {
         throw new Error('the disk is full')
       },
-      () => Promise.reject(new Error('the disk is full')),
+      () => Promise.reject(new Error('the disk is full')) as never,
     ]
     for (const log of fails) {
       const hold = await locks.getLock('a').acquire()
-      const served = await serve({ ...allow, log: log as BoardOptions['log'] })
+      const served = await serve({ ...allow, log })
       expect(await breakLock(served, { lock: 'a', holder: hold.owner })).toMatchObject({
         status: 200,
         outcome: 'released',
@@ -266,11 +266,15 @@ describe('the page', () => {
   })
 })
 
+/** As a framework may make one. */
+const requestOf = (parts: object): Request =>
+  Object.assign(Object.create(Request.prototype) as Request, parts)
+
 describe('a request that cannot be read', () => {
   it('is refused with a reason, and what fails in the board is not called that', async () => {
     const board = createBoard(locks)
     rig.atEnd(() => board.close())
-    const broken = await board.fetch({ url: 'no URL', method: 'GET' } as Request)
+    const broken = await board.fetch(requestOf({ url: 'no URL' }))
     expect([broken.status, await broken.text()]).toEqual([400, 'The URL is none.'])
     expect(broken.headers.get('content-security-policy')).toContain("default-src 'none'")
     const headers = {
@@ -278,8 +282,7 @@ describe('a request that cannot be read', () => {
         throw new Error('no headers')
       },
     }
-    const failing = { url: 'http://board.local/', method: 'GET', headers } as unknown as Request
-    const failed = await board.fetch(failing)
+    const failed = await board.fetch(requestOf({ url: 'http://board.local/', headers }))
     expect([failed.status, await failed.text()]).toEqual([
       500,
       'The board failed. The process that serves it has a warning.',

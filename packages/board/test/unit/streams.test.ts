@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { LockObserver } from '@holdfast/core/observe'
 import { Collector } from '../../src/collect/collector.js'
 import type { BoardReply, BoardRequest, Sink } from '../../src/http/exchange.js'
-import type { LockBreaker } from '../../src/breaking.js'
+import { LockBreaker } from '../../src/breaking.js'
 import { settingsOf, type BoardOptions } from '../../src/options.js'
 import { Routes } from '../../src/routes.js'
 
@@ -26,7 +26,13 @@ const boardOf = (options: BoardOptions = {}) => {
     },
   }
   const collector = new Collector(observer, settings)
-  const routes = new Routes({ settings, observer, collector, breaker: {} as LockBreaker, clock })
+  const routes = new Routes({
+    settings,
+    observer,
+    collector,
+    breaker: Object.create(LockBreaker.prototype) as LockBreaker,
+    clock,
+  })
   return {
     routes,
     pass: (ms: number) =>

@@ -30,7 +30,7 @@ export async function lookAgainAndAgain(
         trouble(null)
       }
     } catch (error) {
-      if (signal.aborted) {
+      if (isOver(signal)) {
         return
       }
       if (!(error instanceof RedisUnavailableError && error.transient)) {
@@ -46,6 +46,11 @@ export async function lookAgainAndAgain(
     }
     await sleep(nextAt - now, undefined, { signal }).catch(ignoreAbort)
   }
+}
+
+/** By now: it may have come during a look. */
+function isOver({ aborted }: AbortSignal): boolean {
+  return aborted
 }
 
 function ignoreAbort(): void {
