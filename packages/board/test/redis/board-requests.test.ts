@@ -267,14 +267,18 @@ describe('the page', () => {
 })
 
 /** As a framework may make one. */
-const requestOf = (parts: object): Request =>
-  Object.assign(Object.create(Request.prototype) as Request, parts)
+const requestOf = (url: string, headers: object = {}): Request =>
+  Object.create(Request.prototype, {
+    url: { value: url },
+    method: { value: 'GET' },
+    headers: { value: headers },
+  }) as Request
 
 describe('a request that cannot be read', () => {
   it('is refused with a reason, and what fails in the board is not called that', async () => {
     const board = createBoard(locks)
     rig.atEnd(() => board.close())
-    const broken = await board.fetch(requestOf({ url: 'no URL' }))
+    const broken = await board.fetch(requestOf('no URL'))
     expect([broken.status, await broken.text()]).toEqual([400, 'The URL is none.'])
     expect(broken.headers.get('content-security-policy')).toContain("default-src 'none'")
     const headers = {
@@ -282,7 +286,7 @@ describe('a request that cannot be read', () => {
         throw new Error('no headers')
       },
     }
-    const failed = await board.fetch(requestOf({ url: 'http://board.local/', headers }))
+    const failed = await board.fetch(requestOf('http://board.local/', headers))
     expect([failed.status, await failed.text()]).toEqual([
       500,
       'The board failed. The process that serves it has a warning.',
