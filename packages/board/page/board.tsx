@@ -2,7 +2,7 @@ import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { LockView } from './lock-view.js'
 import { NowView, type NowSettings } from './now-view.js'
-import { TableStore } from './store.js'
+import { BoardStore } from './store.js'
 import { counted, spoken } from './words.js'
 
 /** `#/lock/<name>` is one lock, everything else the table. */
@@ -45,7 +45,7 @@ function ThemeButton() {
   )
 }
 
-function Status({ store }: { store: TableStore }) {
+function Status({ store }: { store: BoardStore }) {
   const { connection, state } = store
   const text =
     connection === 'lost'
@@ -64,7 +64,7 @@ function Status({ store }: { store: TableStore }) {
 }
 
 /** What the figures are of. */
-function Sources({ store }: { store: TableStore }) {
+function Sources({ store }: { store: BoardStore }) {
   const { state } = store
   if (!state) {
     return null
@@ -83,18 +83,28 @@ function Sources({ store }: { store: TableStore }) {
 
 function Board({ title }: { title: string }) {
   const [, redraw] = useState(0)
-  const store = useRef<TableStore | null>(null)
+  const kept = useRef<BoardStore | null>(null)
   const [name, setName] = useState(lockInAddress)
   const [settings, setSettings] = useState<NowSettings>({
     filter: '',
     sorting: { key: 'waiting', isDown: true },
   })
-  store.current ??= new TableStore(() => redraw((count) => count + 1))
+  const store = (kept.current ??= new BoardStore(() => redraw((count) => count + 1)))
   useEffect(() => {
     const follow = (): void => setName(lockInAddress())
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)
   }, [])
+  useEffect(() => {
+    if (name !== null) {
+      return undefined
+    }
+    // A table that nobody sees needs no connection; the picture of one lock would have a gap.
+    const follow = (): void => (document.hidden ? store.rest() : store.showTable())
+    follow()
+    document.addEventListener('visibilitychange', follow)
+    return () => document.removeEventListener('visibilitychange', follow)
+  }, [store, name])
   useEffect(() => {
     document.title = name === null ? title : `${name} · ${title}`
   }, [name, title])
@@ -104,15 +114,15 @@ function Board({ title }: { title: string }) {
         <h1>
           <a href="#/">{title}</a>
         </h1>
-        <Status store={store.current} />
-        <Sources store={store.current} />
+        <Status store={store} />
+        <Sources store={store} />
         <ThemeButton />
       </header>
       <main>
         {name === null ? (
-          <NowView store={store.current} settings={settings} onSettings={setSettings} />
+          <NowView store={store} settings={settings} onSettings={setSettings} />
         ) : (
-          <LockView key={name} name={name} canBreak={store.current.canBreak} />
+          <LockView key={name} name={name} store={store} />
         )}
       </main>
     </>

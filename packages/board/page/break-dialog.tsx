@@ -51,16 +51,27 @@ export function BreakDialog({ name, holder, waiting, onDone }: Props) {
   )
 }
 
+/** Longer than the board waits for Redis. */
+const LONGEST_ANSWER_MS = 30_000
+
 async function breakLock(name: string, holder: string): Promise<string> {
+  const signal = AbortSignal.timeout(LONGEST_ANSWER_MS)
   try {
-    const { token } = (await (await fetch('token')).json()) as { token: string }
+    const token = await fetch('token', { signal })
+    if (!token.ok) {
+      return await token.text()
+    }
     const query = new URLSearchParams({ lock: name, holder })
     const reply = await fetch(`break?${query.toString()}`, {
       method: 'POST',
-      headers: { 'X-Holdfast-Token': token },
+      headers: { 'X-Holdfast-Token': ((await token.json()) as { token: string }).token },
+      signal,
     })
     return ((await reply.json()) as { message: string }).message
   } catch (error) {
+    if (signal.aborted) {
+      return 'The board did not answer. Browsers open six connections to one host: close other pages of the board.'
+    }
     return `The board did not answer: ${String(error)}`
   }
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { BreakDialog } from './break-dialog.js'
 import { Lease } from './now-view.js'
 import { holderName, rowIn, type Holder, type Row, type WireRow } from './rows.js'
-import { heardTime, Live, serverNow } from './store.js'
+import { serverNow, type BoardStore } from './store.js'
 import { SwimLane, type Segment, type Wait } from './swim-lane.js'
 import { counted, kindInWords, spoken } from './words.js'
 
@@ -22,24 +22,18 @@ interface Shown {
   readonly row: Row | null
 }
 
-export function LockView({ name, canBreak }: { name: string; canBreak: boolean }) {
+export function LockView({ name, store }: { name: string; store: BoardStore }) {
   const [{ state, row }, setShown] = useState<Shown>({ state: null, row: null })
-  const [, redraw] = useState(0)
+  const { canBreak } = store
   const [breaking, setBreaking] = useState<Holder | null>(null)
   const [outcome, setOutcome] = useState('')
   useEffect(() => {
-    const live = new Live(`live?lock=${encodeURIComponent(name)}`, () => undefined)
-      .on<{ now: number }>('now', ({ now }) => {
-        heardTime(now)
-        redraw((count) => count + 1)
+    store.showLock<LockState>(name, (told) => {
+      setShown(({ row: before }) => {
+        return { state: told, row: told.row && rowIn(told.row, before ?? undefined) }
       })
-      .on<LockState>('lock', (told) => {
-        setShown(({ row: before }) => {
-          return { state: told, row: told.row && rowIn(told.row, before ?? undefined) }
-        })
-      })
-    return () => live.close()
-  }, [name])
+    })
+  }, [store, name])
   return (
     <article class="lock" aria-labelledby="lock-name">
       <p>

@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { Grid, type Column } from './grid.js'
 import { chosenRows, FIRST_WAY, holderName, type Row, type Sorting, type SortKey } from './rows.js'
-import { serverNow, type TableStore } from './store.js'
+import { serverNow, type BoardStore } from './store.js'
 import { counted, kindInWords, spoken } from './words.js'
 
 export interface NowSettings {
@@ -10,7 +10,7 @@ export interface NowSettings {
 }
 
 interface Props {
-  readonly store: TableStore
+  readonly store: BoardStore
   readonly settings: NowSettings
   readonly onSettings: (settings: NowSettings) => void
 }
@@ -24,13 +24,13 @@ function Holder({ row }: { row: Row }) {
     return null
   }
   const others = row.holders.length - 1
-  return (
-    <span title={row.holders.map(({ owner }) => owner).join('\n')}>
-      {holderName(first)}
-      {others > 0 ? ` and ${others} more` : ''}
-      {first.holds > 1 ? ` × ${first.holds}` : ''}
-    </span>
-  )
+  // One text: an empty one of its own is written anew each time, in every row.
+  const text = [
+    holderName(first),
+    others > 0 ? ` and ${others} more` : '',
+    first.holds > 1 ? ` × ${first.holds}` : '',
+  ].join('')
+  return <span title={row.holders.map(({ owner }) => owner).join('\n')}>{text}</span>
 }
 
 function HeldFor({ row }: { row: Row }) {
@@ -164,7 +164,7 @@ export function NowView({ store, settings, onSettings }: Props) {
   )
 }
 
-function emptyText({ state, connection }: TableStore, total: number): string {
+function emptyText({ state, connection }: BoardStore, total: number): string {
   if (total > 0) {
     return 'No held lock has this text.'
   }

@@ -26,48 +26,67 @@ export function heardTime(now: number): void {
 /** The server's clock, by which all times on the page are. */
 export const serverNow = (): number => Date.now() + clockAhead
 
-/** A stream of the server. The browser connects again by itself; each time the server begins anew. */
-export class Live {
-  private readonly source: EventSource
+/** Browsers connect again by themselves after a broken connection, but never after a reply that is no stream. */
+const AGAIN_MS = 2_000
 
-  constructor(path: string, onConnection: (connection: Connection) => void) {
-    this.source = new EventSource(path)
-    this.source.onopen = () => onConnection('live')
-    this.source.onerror = () => onConnection('lost')
+/** A stream of the server, for as long as it is wanted; each time it is connected, the server begins anew. */
+export class Live {
+  private source: EventSource | null = null
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private readonly listeners: [string, (message: Event) => void][] = []
+
+  constructor(
+    private readonly path: string,
+    private readonly onConnection: (connection: Connection) => void,
+  ) {
+    this.connect()
   }
 
   on<T>(event: string, listener: (data: T) => void): this {
-    this.source.addEventListener(event, (message) =>
-      listener(JSON.parse((message as MessageEvent<string>).data) as T),
-    )
+    const heard = (message: Event): void => listener(JSON.parse((message as MessageEvent<string>).data) as T)
+    this.listeners.push([event, heard])
+    this.source?.addEventListener(event, heard)
     return this
   }
 
   close(): void {
-    this.source.close()
+    clearTimeout(this.timer)
+    this.source?.close()
+    this.source = null
+  }
+
+  private connect(): void {
+    const source = new EventSource(this.path)
+    this.source = source
+    this.listeners.forEach(([event, heard]) => source.addEventListener(event, heard))
+    source.onopen = () => this.onConnection('live')
+    source.onerror = () => {
+      this.onConnection('lost')
+      // Refused: by whoever asks who may look, or because too many do.
+      if (source.readyState === EventSource.CLOSED) {
+        this.timer = setTimeout(() => this.connect(), AGAIN_MS)
+      }
+    }
   }
 }
 
-/** All rows, as the stream of the table tells them. Rows change in place: who shows them looks again when `version` is new. */
-export class TableStore {
+/**
+ * What the server tells: all rows, or one lock. One stream at a time, because browsers open six connections to a host for
+ * all their tabs. Rows change in place: who shows them looks again when `version` is new.
+ */
+export class BoardStore {
   readonly rows = new Map<number, Row>()
   state: BoardState | null = null
   canBreak = false
   connection: Connection = 'connecting'
   /** Of what rows show; and of that and their ages. */
   version = 0
-  private readonly live: Live
+  private live: Live | null = null
 
-  constructor(onChange: () => void) {
-    this.live = new Live('live', (connection) => {
-      this.connection = connection
-      onChange()
-    })
-    this.live
-      .on<{ now: number; canBreak: boolean }>('hello', ({ now, canBreak }) => {
-        heardTime(now)
-        this.canBreak = canBreak
-      })
+  constructor(private readonly onChange: () => void) {}
+
+  showTable(): void {
+    this.begin('live')
       .on('begin', () => {
         this.rows.clear()
         this.version += 1
@@ -87,14 +106,33 @@ export class TableStore {
         removed.forEach((id) => this.rows.delete(id))
         this.version += 1
       })
+  }
+
+  showLock<T>(name: string, onLock: (told: T) => void): void {
+    this.begin(`live?lock=${encodeURIComponent(name)}`).on<T>('lock', onLock)
+  }
+
+  rest(): void {
+    this.live?.close()
+    this.live = null
+  }
+
+  private begin(path: string): Live {
+    this.rest()
+    this.connection = 'connecting'
+    this.live = new Live(path, (connection) => {
+      this.connection = connection
+      this.onChange()
+    })
+      .on<{ now: number; canBreak: boolean }>('hello', ({ now, canBreak }) => {
+        heardTime(now)
+        this.canBreak = canBreak
+      })
       .on<BoardState>('state', (state) => {
         heardTime(state.now)
         this.state = state
-        onChange()
+        this.onChange()
       })
-  }
-
-  close(): void {
-    this.live.close()
+    return this.live
   }
 }

@@ -7,7 +7,8 @@ import { requestOfFetch, responseOf } from './http/fetch.js'
 import { requestOfNode, writeToNode, type NodeRequest, type NodeResponse } from './http/node.js'
 import { boardClock } from './live/board-clock.js'
 import { settingsOf, type BoardOptions } from './options.js'
-import { Routes } from './routes.js'
+import { warn } from './warning.js'
+import { plain, Routes } from './routes.js'
 
 export type { NodeRequest, NodeResponse } from './http/node.js'
 
@@ -39,12 +40,18 @@ export function createBoard(locks: LockClient, options: BoardOptions = {}): Boar
   const routes = new Routes({ settings, observer, collector, breaker, clock: boardClock(runtime) })
 
   const respond = async (request: () => BoardRequest): Promise<{ reply: BoardReply; isHead: boolean }> => {
+    let given: BoardRequest
     try {
-      const given = request()
-      return { reply: await routes.respond(given), isHead: given.method === 'HEAD' }
+      given = request()
     } catch {
-      // The URL is none.
-      return { reply: { status: 400, headers: {}, body: '' }, isHead: false }
+      return { reply: plain(400, 'The URL is none.'), isHead: false }
+    }
+    const isHead = given.method === 'HEAD'
+    try {
+      return { reply: await routes.respond(given), isHead }
+    } catch (error) {
+      warn('The board failed', error)
+      return { reply: plain(500, 'The board failed. The process that serves it has a warning.'), isHead }
     }
   }
   return {

@@ -5,6 +5,7 @@ import type { Collector } from './collect/collector.js'
 import type { BoardRequest } from './http/exchange.js'
 import type { BoardLogEntry, Settings } from './options.js'
 import { permissionOf } from './permission.js'
+import { warn } from './warning.js'
 
 const TOKEN_LASTS_MS = 3_600_000
 const SECRET_BYTES = 32
@@ -131,7 +132,16 @@ export class LockBreaker {
 
   private log(entry: Omit<BoardLogEntry, 'action' | 'at'>): void {
     const at = new Date(this.runtime.wallNow())
-    this.settings.log({ action: 'break', ...entry, at })
+    const failed = (error: unknown): void => {
+      warn('log() of the board failed', error)
+    }
+    try {
+      // The lock is released by now, or not: what becomes of the log changes no answer.
+      const logging: unknown = this.settings.log({ action: 'break', ...entry, at })
+      Promise.resolve(logging).catch(failed)
+    } catch (error) {
+      failed(error)
+    }
   }
 }
 

@@ -69,7 +69,8 @@ export interface Settings {
   readonly basePath: string
   readonly authorize:
     ((request: unknown, action: BoardAction) => BoardPermission | Promise<BoardPermission>) | null
-  readonly log: (entry: BoardLogEntry) => void
+  /** What it returns may be a promise, which may fail. */
+  readonly log: (entry: BoardLogEntry) => unknown
   readonly title: string
   readonly allowedHosts: ReadonlySet<string> | null
   readonly secret: string | null

@@ -42,6 +42,14 @@ const HEADERS = {
 
 /** Comments keep proxies from ending a stream that is silent. */
 const PING_EVERY_MS = 15_000
+/** Who may look may stop being allowed to. */
+const ASK_AGAIN_EVERY_MS = 30_000
+/** Each of them is told something several times a second. */
+const MOST_STREAMS = 200
+/** Each of them is looked at four times a second. */
+const MOST_FOLLOWED = 50
+const LONGEST_NAME = 10_000
+const RETRY_MS = 1_000
 
 export class Routes {
   private readonly files: ReadonlyMap<string, PageFile>
@@ -110,16 +118,33 @@ export class Routes {
     return json(status, { outcome, message: text })
   }
 
+  private async endUnlessAllowed(request: BoardRequest, end: () => void): Promise<void> {
+    const { isAllowed } = await permissionOf(this.parts.settings, request, { type: 'view' })
+    if (!isAllowed) {
+      end()
+    }
+  }
+
   private stream(request: BoardRequest): BoardReply {
     const { settings, collector, observer, clock } = this.parts
     const name = request.query.get('lock')
+    if (name !== null && (name === '' || name.length > LONGEST_NAME)) {
+      return plain(400, 'No lock has this name.')
+    }
+    const isOneMore = name !== null && collector.followers(name) === 0
+    if (this.streams.size >= MOST_STREAMS || (isOneMore && collector.followedLocks >= MOST_FOLLOWED)) {
+      return plain(503, 'Too many pages of this board are open.')
+    }
     const begin = (sink: Sink): (() => void) => {
       sink.write(message('hello', { now: collector.now, canBreak: settings.authorize !== null }))
+      // How soon a browser asks again when the stream has ended.
+      sink.write(`retry: ${RETRY_MS}\n\n`)
       const stops = [
         name === null
           ? streamTable(collector, clock, sink)
           : streamLock(name, { collector, observer, clock }, sink),
         clock.every(PING_EVERY_MS, () => sink.write(': still here\n\n')),
+        clock.every(ASK_AGAIN_EVERY_MS, () => void this.endUnlessAllowed(request, () => end())),
       ]
       const stop = (): void => {
         this.streams.delete(end)
@@ -191,7 +216,7 @@ function hostOf(request: BoardRequest): string {
   return (request.header('host') ?? '').toLowerCase().replace(/:\d+$/, '')
 }
 
-function plain(status: number, text: string): BoardReply {
+export function plain(status: number, text: string): BoardReply {
   const headers = { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' }
   return { status, headers, body: text }
 }

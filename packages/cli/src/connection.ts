@@ -10,6 +10,8 @@ export interface ConnectionOptions {
   readonly cluster?: boolean
   readonly sentinel?: string
   readonly master?: string
+  readonly sentinelUser?: string
+  readonly sentinelPassword?: string
   readonly keyPrefix?: string
   readonly ca?: string
   readonly cert?: string
@@ -37,31 +39,46 @@ interface Common extends Credentials {
 export class Connection {
   private readonly opened: AnyRedis[] = []
   private readonly clients: LockClient[] = []
+  private isClosed = false
 
   constructor(private readonly options: ConnectionOptions) {}
 
   /** What it connects to, without the password. */
   get described(): string {
-    const { url, sentinel, master = 'mymaster' } = this.options
-    return sentinel === undefined ? url.replaceAll(/\/\/[^@/]*@/g, '//') : `${master} behind ${sentinel}`
+    const { sentinel, master = 'mymaster' } = this.options
+    return sentinel === undefined ? this.urls.map(withoutSecrets).join(',') : `${master} behind ${sentinel}`
   }
 
   get isCluster(): boolean {
     return this.options.cluster === true
   }
 
+  /** What stands before every name in Redis. */
+  get keyPrefix(): string {
+    return this.options.keyPrefix ?? ''
+  }
+
+  /** A comma separates nodes of a cluster; elsewhere it may be part of a password. */
+  private get urls(): string[] {
+    const { url } = this.options
+    return this.isCluster ? url.split(',') : [url]
+  }
+
   /** A connection of ioredis, which `close` ends. It connects by itself. */
-  redis(): AnyRedis {
-    const redis = this.make()
+  redis({ keyPrefix = this.options.keyPrefix }: { keyPrefix?: string | undefined } = {}): AnyRedis {
+    const redis = this.make(keyPrefix)
     // Told by the call that fails.
     redis.on('error', () => undefined)
     this.opened.push(redis)
     return redis
   }
 
-  /** A connection that answers, whatever its user may do. @throws RedisUnavailableError, UsageError */
+  /**
+   * A connection that answers, whatever its user may do, and takes keys as they are: without the prefix.
+   * @throws RedisUnavailableError, UsageError
+   */
   async ready(): Promise<AnyRedis> {
-    const redis = this.redis()
+    const redis = this.redis({ keyPrefix: '' })
     const { timeout } = this.options
     let lastError: unknown
     redis.on('error', (error: unknown) => (lastError = error))
@@ -86,21 +103,26 @@ export class Connection {
       ...options,
     })
     this.clients.push(locks)
+    if (this.isClosed) {
+      // It was not waited for.
+      await locks.close({ graceMs: 0 })
+    }
     return locks
   }
 
   /** Resolves when nothing of it is left. */
   async close(): Promise<void> {
+    this.isClosed = true
     await Promise.all(this.clients.map((locks) => locks.close({ graceMs: 0 })))
     this.opened.forEach((redis) => redis.disconnect())
   }
 
-  private make(): AnyRedis {
-    const { url, cluster = false, sentinel, keyPrefix } = this.options
+  private make(keyPrefix: string | undefined): AnyRedis {
+    const { cluster = false, sentinel } = this.options
     if (cluster && sentinel !== undefined) {
       throw new UsageError('--cluster and --sentinel exclude each other.')
     }
-    const first = parsed(url.split(',')[0] ?? '')
+    const [first] = this.urls.map(parsed) as [URL]
     const common: Common = {
       ...this.credentialsOf(first),
       ...(keyPrefix !== undefined && { keyPrefix }),
@@ -113,7 +135,7 @@ export class Connection {
     }
     const { keyPrefix: prefix, ...redisOptions } = common
     return new Cluster(
-      url.split(',').map((each) => nodeAt(each)),
+      this.urls.map((each) => nodeAt(each)),
       {
         redisOptions,
         ...(prefix !== undefined && { keyPrefix: prefix }),
@@ -125,10 +147,15 @@ export class Connection {
 
   private behindSentinels(sentinel: string, url: URL, common: Common): Redis {
     const sentinels = sentinel.split(',').map((each) => nodeAt(`redis://${each}`, 26_379))
-    const { master: name = 'mymaster' } = this.options
+    const { master: name = 'mymaster', sentinelUser, sentinelPassword = '' } = this.options
     const { tls } = common
-    const secure = tls ? { enableTLSForSentinelMode: true, sentinelTLS: tls } : {}
-    return new Redis({ sentinels, name, db: databaseOf(url), failoverDetector: true, ...secure, ...common })
+    return new Redis({
+      ...{ sentinels, name, db: databaseOf(url), failoverDetector: true },
+      ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
+      ...(sentinelUser !== undefined && { sentinelUsername: sentinelUser }),
+      ...(sentinelPassword !== '' && { sentinelPassword }),
+      ...common,
+    })
   }
 
   private credentialsOf(url: URL): Credentials {
@@ -173,6 +200,12 @@ function parsed(text: string): URL {
     )
   }
   return url
+}
+
+/** Where a URL leads, as it may be shown: whatever its user and password hold. */
+function withoutSecrets(text: string): string {
+  const { protocol, host, pathname } = parsed(text)
+  return `${protocol}//${host}${pathname}`
 }
 
 function hostOf({ hostname }: URL): string {

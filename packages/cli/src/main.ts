@@ -2,7 +2,9 @@ import { CommanderError } from 'commander'
 import { InvalidArgumentError, LockError, type LockClientOptions, type LockErrorCode } from '@holdfast/core'
 import { completionOf } from './completion.js'
 import { Connection, UsageError } from './connection.js'
-import { EXIT } from './exit-code.js'
+import { constants } from 'node:os'
+import { codeOfSignal, EXIT } from './exit-code.js'
+import { EndedBySignal, unlessAborted } from './interrupt.js'
 import { breakLock, list, who, type Looking } from './locks/commands.js'
 import { programOf, type Actions, type CommonOptions } from './program.js'
 import { runCommand } from './run/run-command.js'
@@ -10,7 +12,7 @@ import { serveBoard } from './board.js'
 import { doctor } from './doctor/doctor.js'
 import { top } from './live/top.js'
 import { watch } from './live/watch.js'
-import { ofProcess, Output, type Terminal } from './terminal.js'
+import { ofProcess, Output, printableLines, whenBroken, type Terminal } from './terminal.js'
 
 /** What the command line is run with. */
 export interface MainOptions {
@@ -31,15 +33,26 @@ export async function main(
   { guardian, terminal = ofProcess() }: MainOptions,
 ): Promise<number> {
   let code: number = EXIT.done
-  let json = args.includes('--json')
+  const [end = args.length] = [args.indexOf('--')].filter((at) => at >= 0)
+  // Behind it stand a command and its own options.
+  let json = args.slice(0, end).includes('--json')
+  const outputEnd = new AbortController()
+  whenBroken(terminal.stdout, (error) => outputEnd.abort(brokenBy(error)))
+  // What is said there is beside the work, which goes on without it.
+  whenBroken(terminal.stderr, () => undefined)
   const program = programOf(
-    actionsFor(terminal, guardian, () => program),
+    actionsFor({ terminal, guardian, outputEnd: outputEnd.signal, program: () => program }),
     terminal.env,
     (result) => (code = result),
   )
   program.configureOutput({
     writeOut: (text) => void terminal.stdout.write(text),
-    writeErr: (text) => void terminal.stderr.write(text),
+    // With --json what is wrong is told as JSON, below.
+    writeErr: (text) => {
+      if (!json) {
+        terminal.stderr.write(printableLines(text))
+      }
+    },
     getOutHasColors: () => false,
     getErrHasColors: () => false,
   })
@@ -50,22 +63,49 @@ export async function main(
     return code
   } catch (error) {
     if (error instanceof CommanderError) {
-      return error.exitCode === 0 ? EXIT.done : EXIT.usage
+      return error.exitCode === 0 ? EXIT.done : misunderstood(error, json, terminal)
+    }
+    if (error instanceof EndedBySignal) {
+      return codeOfSignal(constants.signals[error.signal])
     }
     json = program.opts<{ json?: boolean }>().json ?? json
     return failed(error, new Output(terminal, json))
   }
 }
 
-function actionsFor(
-  terminal: Terminal,
-  guardian: string,
-  program: () => ReturnType<typeof programOf>,
-): Actions {
-  const looking = (
-    common: CommonOptions,
-    work: (looking: Looking, connection: Connection) => Promise<number>,
-  ): Promise<number> => withConnection(terminal, common, work)
+/** Nobody reads on, as of `holdfast watch NAME | head`: it ends as other programs do, which that signal ends. */
+function brokenBy(error: Error): Error {
+  return (error as NodeJS.ErrnoException).code === 'EPIPE' ? new EndedBySignal('SIGPIPE') : error
+}
+
+function misunderstood({ message }: CommanderError, json: boolean, terminal: Terminal): number {
+  if (json) {
+    const event = { event: 'error', message: message.replace(/^error: /, ''), exitCode: EXIT.usage }
+    new Output(terminal, json).note('', event)
+  }
+  return EXIT.usage
+}
+
+interface Surroundings {
+  readonly terminal: Terminal
+  readonly guardian: string
+  /** Aborts when nobody reads what is printed. */
+  readonly outputEnd: AbortSignal
+  readonly program: () => ReturnType<typeof programOf>
+}
+
+type Work = (looking: Looking, connection: Connection) => Promise<number>
+
+function actionsFor(surroundings: Surroundings): Actions {
+  const { terminal, guardian, program } = surroundings
+  /** Until it is done. */
+  const looking = (common: CommonOptions, work: Work): Promise<number> =>
+    withConnection(surroundings, common, (each, connection) =>
+      unlessAborted(each.signal, work(each, connection)),
+    )
+  /** Until it is interrupted: that is its usual end. */
+  const staying = (common: CommonOptions, work: Work): Promise<number> =>
+    withConnection(surroundings, common, work)
   return {
     async run(options, common) {
       const connection = new Connection(common)
@@ -82,17 +122,13 @@ function actionsFor(
     list: (options, common) => looking(common, (each) => list(each, options)),
     who: (name, common) => looking(common, (each) => who(each, name)),
     breakLock: (options, common) => looking(common, (each) => breakLock(each, options)),
-    top: (options, common) => looking(common, (each) => top(each, options)),
-    watch: (options, common) => looking(common, (each) => watch(each, options)),
-    async doctor(common) {
-      const connection = new Connection(common)
-      try {
-        return await doctor(connection, new Output(terminal, common.json))
-      } finally {
-        await connection.close()
-      }
-    },
-    board: (options, common) => looking(common, (each) => serveBoard(each, options)),
+    top: (options, common) => staying(common, (each) => top(each, options)),
+    watch: (options, common) => staying(common, (each) => watch(each, options)),
+    doctor: (common) =>
+      interruptible(surroundings, common, (connection, signal) =>
+        unlessAborted(signal, doctor(connection, new Output(terminal, common.json))),
+      ),
+    board: (options, common) => staying(common, (each) => serveBoard(each, options)),
     complete(shell) {
       terminal.stdout.write(completionOf(program(), shell))
       return Promise.resolve(EXIT.done)
@@ -103,20 +139,29 @@ function actionsFor(
 /** Those who look see the strings of other libraries, too. */
 const LOOKING: LockClientOptions = { foreignLocks: 'wait', clientName: 'holdfast-cli' }
 
-async function withConnection(
-  terminal: Terminal,
+function withConnection(surroundings: Surroundings, common: CommonOptions, work: Work): Promise<number> {
+  return interruptible(surroundings, common, async (connection, signal) => {
+    const locks = await unlessAborted(signal, connection.locks(LOOKING))
+    const output = new Output(surroundings.terminal, common.json)
+    const code = await work({ locks, output, signal }, connection)
+    // A reader that has gone away is no interruption by whoever sits there.
+    surroundings.outputEnd.throwIfAborted()
+    return code
+  })
+}
+
+async function interruptible(
+  { outputEnd }: Surroundings,
   common: CommonOptions,
-  work: (looking: Looking, connection: Connection) => Promise<number>,
+  work: (connection: Connection, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
   const connection = new Connection(common)
   const interrupt = new AbortController()
-  const onSignal = (): void => interrupt.abort()
+  const onSignal = (signal: NodeJS.Signals): void => interrupt.abort(new EndedBySignal(signal))
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   try {
-    const locks = await connection.locks(LOOKING)
-    const output = new Output(terminal, common.json)
-    return await work({ locks, output, signal: interrupt.signal }, connection)
+    return await work(connection, AbortSignal.any([interrupt.signal, outputEnd]))
   } finally {
     process.removeListener('SIGINT', onSignal)
     process.removeListener('SIGTERM', onSignal)
@@ -142,11 +187,10 @@ function failed(error: unknown, output: Output): number {
         : EXIT.internal
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   const reason = error instanceof LockError ? { code: error.code } : {}
-  output.note(code === EXIT.internal ? (stack ?? message) : message, {
-    event: 'error',
-    message,
-    exitCode: code,
-    ...reason,
-  })
+  output.note(message, { event: 'error', message, exitCode: code, ...reason })
+  if (code === EXIT.internal && !output.json) {
+    const frames = (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+    frames.forEach((frame) => output.note(frame, {}))
+  }
   return code
 }

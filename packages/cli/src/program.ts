@@ -112,6 +112,13 @@ function connectionOptions(program: Command, env: Readonly<Record<string, string
       '--sentinel <HOSTS>',
       'host:port of Sentinels, with commas; the URL gives user, password, database and TLS',
     )
+    .option('--sentinel-user <NAME>', 'of the Sentinels themselves, if they ask for one')
+    .addOption(
+      new Option(
+        '--sentinel-password <TEXT>',
+        'of the Sentinels; in an argument every user of the machine sees it',
+      ).default(env.HOLDFAST_SENTINEL_PASSWORD, 'HOLDFAST_SENTINEL_PASSWORD'),
+    )
     .option('--master <NAME>', 'the name that the Sentinels know (default: mymaster)')
     .option('--key-prefix <TEXT>', 'stands before every name in Redis')
     .option('--ca <FILE>', 'TLS: certificates to trust')

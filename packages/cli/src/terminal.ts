@@ -46,13 +46,14 @@ export class Output {
   }
 
   get columns(): number {
-    return this.terminal.stdout.columns ?? 100
+    return sizeOr(100, this.terminal.stdout.columns)
   }
 
   get rows(): number {
-    return this.terminal.stdout.rows ?? 30
+    return sizeOr(30, this.terminal.stdout.rows)
   }
 
+  /** Text that may have colours of this class: what is in it of others has gone through `printable`. */
   line(text = ''): void {
     this.terminal.stdout.write(`${text}\n`)
   }
@@ -63,13 +64,13 @@ export class Output {
 
   /** One value; of a live command one a line. */
   value(value: unknown, indent = 2): void {
-    this.line(JSON.stringify(value, null, indent))
+    this.line(jsonOf(value, indent))
   }
 
-  /** About the work, not its result: to stderr. With `--json` a line of JSON, too. */
+  /** About the work, not its result: a line on stderr, whatever is in it. With `--json` a line of JSON, too. */
   note(text: string, event: Readonly<Record<string, unknown>>): void {
     const { stderr } = this.terminal
-    stderr.write(this.json ? `${JSON.stringify(event)}\n` : `holdfast: ${text}\n`)
+    stderr.write(this.json ? `${jsonOf(event, 0)}\n` : `holdfast: ${printable(text)}\n`)
   }
 
   style(style: Style, text: string): string {
@@ -81,6 +82,25 @@ export class Output {
   }
 }
 
+/** A terminal that does not know its size has none, or 0. */
+function sizeOr(usual: number, size: number | undefined): number {
+  return size === undefined || size === 0 ? usual : size
+}
+
+/** JSON of which no character moves the cursor, either. */
+function jsonOf(value: unknown, indent: number): string {
+  // The line breaks between values are JSON's own; within a text it has none.
+  return JSON.stringify(value, null, indent).replaceAll(UNPRINTABLE, (character) =>
+    character === '\n' ? character : unitsOf(character),
+  )
+}
+
+function unitsOf(character: string): string {
+  return Array.from({ length: character.length }, (_, i) => {
+    return `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`
+  }).join('')
+}
+
 // Control characters and direction marks of a name or an owner, which anybody may choose, would move the cursor of whoever looks.
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
@@ -90,4 +110,25 @@ export function printable(text: string): string {
     const [first = 0] = [character.codePointAt(0)]
     return `\\u{${first.toString(16)}}`
   })
+}
+
+/** The same of several lines. */
+export function printableLines(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => printable(line))
+    .join('\n')
+}
+
+const listeners = new WeakMap<Writable, (error: Error) => void>()
+
+/**
+ * Tells of a stream that cannot be written to any more, such as a pipe that nobody reads. For as long as the process lives,
+ * because a write may fail when the work is over; the last who asks is told.
+ */
+export function whenBroken(stream: Writable, tell: (error: Error) => void): void {
+  if (!listeners.has(stream)) {
+    stream.on('error', (error: Error) => listeners.get(stream)?.(error))
+  }
+  listeners.set(stream, tell)
 }

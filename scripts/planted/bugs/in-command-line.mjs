@@ -1,5 +1,6 @@
 // Mistakes in the command line.
 const WATCH = 'packages/cli/test/unit/group-watch.test.ts'
+const RUN = 'packages/cli/test/redis/run.test.ts'
 
 export const BUGS_IN_COMMAND_LINE = {
   'the guardian ends a group without asking it first': {
@@ -18,9 +19,51 @@ export const BUGS_IN_COMMAND_LINE = {
   },
   'the guardian leaves a group alone when nobody tells it more': {
     file: 'cli/src/guardian/watch-group.ts',
-    find: 'if (this.isAlone && !signalGroup(group, 0)) {',
+    find: 'if (this.isAlone && !this.isThere(group)) {',
     replace: 'if (this.isAlone) {',
     test: WATCH,
     only: 'alone, it keeps to the last times',
+  },
+  'the guardian gives a group that it ends the time of a renewal that came late': {
+    file: 'cli/src/guardian/watch-group.ts',
+    find: 'if (!this.termSent) {',
+    replace: 'if (true) {',
+    test: WATCH,
+    only: 'no more time',
+  },
+  'the guardian says that it has ended what had ended by itself': {
+    file: 'cli/src/guardian/watch-group.ts',
+    find: "if (canGroupRun(group) && signalGroup(group, 'SIGTERM')) {",
+    replace: "if (signalGroup(group, 'SIGTERM')) {",
+    test: WATCH,
+    only: 'does not say that it has ended',
+  },
+  'what has ended and nobody asks about counts as running': {
+    file: 'cli/src/guardian/group.ts',
+    find: "if (process.platform !== 'linux') {",
+    replace: 'if (true) {',
+    test: WATCH,
+    only: 'nobody asks about',
+  },
+  'a command runs under a lease that was not asked for yet': {
+    file: 'cli/src/run/kept.ts',
+    find: 'if (hold.trustedForMs >= leaseMs / 2) {',
+    replace: 'if (true) {',
+    test: RUN,
+    only: 'behind a holder that gives it the lock',
+  },
+  'what is told on stderr moves the cursor': {
+    file: 'cli/src/terminal.ts',
+    find: '`holdfast: ${printable(text)}\\n`',
+    replace: '`holdfast: ${text}\\n`',
+    test: 'packages/cli/test/unit/words.test.ts',
+    only: 'is one line that moves nothing',
+  },
+  'a holder ends the quotes around it': {
+    file: 'cli/src/locks/shown-lock.ts',
+    find: `text.replaceAll("'",`,
+    replace: `text.replaceAll('no quote',`,
+    test: 'packages/cli/test/unit/words.test.ts',
+    only: 'is quoted for a shell',
   },
 }

@@ -24,6 +24,27 @@ export const BUGS_IN_THE_BOARD = {
     test: REQUESTS,
     only: 'an answer that is neither',
   },
+  'who may look is asked once for a stream': {
+    file: 'board/src/routes.ts',
+    find: 'if (!isAllowed) {',
+    replace: 'if (false) {',
+    test: 'packages/board/test/unit/streams.test.ts',
+    only: 'asks again who may look',
+  },
+  'rows are due by the wall clock': {
+    file: 'board/src/collect/lock-table.ts',
+    find: '[name, { lookedAt }] of',
+    replace: '[name, { row: { seenAt: lookedAt } }] of',
+    test: 'packages/board/test/unit/lock-table.test.ts',
+    only: 'when the wall clock was set back',
+  },
+  'a log that throws hides that a lock was broken': {
+    file: 'board/src/breaking.ts',
+    find: "warn('log() of the board failed', error)",
+    replace: 'throw error',
+    test: REQUESTS,
+    only: 'whatever becomes of the log',
+  },
   'the board answers under any name': {
     file: 'board/src/routes.ts',
     find: '!settings.allowedHosts.has(hostOf(request))',

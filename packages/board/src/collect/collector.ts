@@ -1,6 +1,6 @@
 import type { LockObserver, SeenLock } from '@holdfast/core/observe'
 import { LockHistory } from './lock-history.js'
-import { LockTable } from './lock-table.js'
+import { LockTable, type LookTime } from './lock-table.js'
 
 export interface CollectorLimits {
   readonly scanKeysPerSecond: number
@@ -54,6 +54,7 @@ export class Collector {
   private askedAt = Number.NEGATIVE_INFINITY
   private idleSince: number | null = null
   private unlisten: Promise<() => Promise<void>> | null = null
+  private passEndedAt = Number.NEGATIVE_INFINITY
   private scanned = { passes: 0, keysInPass: 0, passBeganAt: 0 }
   private trouble = ''
   private isClosed = false
@@ -65,6 +66,11 @@ export class Collector {
 
   get now(): number {
     return this.observer.runtime.wallNow()
+  }
+
+  /** The wall clock is for those who look, and may be set; what is due goes by the other. */
+  private get times(): LookTime {
+    return { seenAt: this.now, at: this.observer.runtime.now() }
   }
 
   get progress(): Progress {
@@ -101,10 +107,19 @@ export class Collector {
     return { history: followed.history, end }
   }
 
+  /** Locks that pages show alone, and pages that show one of them. */
+  get followedLocks(): number {
+    return this.followed.size
+  }
+
+  followers(name: string): number {
+    return this.followed.get(name)?.pages ?? 0
+  }
+
   /** Asks Redis for one lock at once. */
   async lookAt(name: string): Promise<SeenLock | undefined> {
     const found = await this.observer.look([name], MOST_WAITERS_SHOWN)
-    this.table.looked([name], found, this.now)
+    this.table.looked([name], found, this.times)
     return found.get(name)
   }
 
@@ -147,7 +162,7 @@ export class Collector {
       return
     }
     this.timer = this.observer.runtime.setTimer(TICK_MS, () => this.tick())
-    this.scan()
+    this.scan(now)
     this.look(now)
     if (now - this.reportsReadAt >= REPORTS_EVERY_MS) {
       this.reportsReadAt = now
@@ -161,9 +176,9 @@ export class Collector {
     }
   }
 
-  private scan(): void {
-    const { keysInPass, passBeganAt, passes } = this.scanned
-    const isTooSoon = passes > 0 && keysInPass === 0 && this.now - passBeganAt < FRESH_MS
+  private scan(now: number): void {
+    const { keysInPass, passes } = this.scanned
+    const isTooSoon = passes > 0 && keysInPass === 0 && now - this.passEndedAt < FRESH_MS
     if (this.isScanning || isTooSoon || this.candidates.size > MOST_CANDIDATES) {
       return
     }
@@ -176,6 +191,9 @@ export class Collector {
           this.trouble = ''
           names.filter((name) => !this.table.has(name)).forEach((name) => this.candidates.add(name))
           const { passes, keysInPass, passBeganAt } = this.scanned
+          if (endsPass) {
+            this.passEndedAt = this.observer.runtime.now()
+          }
           this.scanned = endsPass
             ? { passes: passes + 1, keysInPass: 0, passBeganAt: this.now }
             : { passes, keysInPass: keysInPass + count, passBeganAt }
@@ -209,8 +227,7 @@ export class Collector {
         names.add(name)
       }
     }
-    const wall = this.now
-    const known = [...this.table.ended(wall, most), ...this.table.oldest(most, wall - FRESH_MS)]
+    const known = [...this.table.ended(this.now, most), ...this.table.oldest(most, now - FRESH_MS)]
     const forNew = Math.max(Math.ceil(most / 2), most - names.size - known.length)
     for (const name of this.candidates) {
       if (names.size >= Math.min(most, forNew + this.followed.size)) {
@@ -232,8 +249,7 @@ export class Collector {
     const sentAt = this.now
     const found = await this.observer.look(names)
     this.trouble = ''
-    const at = this.now
-    this.table.looked(names, found, at)
+    this.table.looked(names, found, this.times)
     for (const name of names) {
       this.followed
         .get(name)

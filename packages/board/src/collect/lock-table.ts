@@ -4,9 +4,19 @@ import { rowOf, showSame, type KnownHold, type LockRow, type ReportedWaiting } f
 interface Entry {
   row: LockRow
   seen: SeenLock
+  /** Monotonic ms. */
+  lookedAt: number
   /** When the row last changed what it shows, and when it was last seen: numbers of changes. */
   changedIn: number
   seenIn: number
+}
+
+/** When Redis was asked. */
+export interface LookTime {
+  /** The board's wall clock, ms: for those who look. */
+  readonly seenAt: number
+  /** Monotonic ms: for what is due. */
+  readonly at: number
 }
 
 /** What a reader of the table has not seen yet. */
@@ -73,11 +83,11 @@ export class LockTable {
     return this.entries.get(name)?.row.kind ?? ''
   }
 
-  /** Names of the rows seen longest ago, at most so many, and none seen after `before`. */
+  /** Names of the rows seen longest ago, at most so many, and none seen after `before`, monotonic ms. */
   oldest(most: number, before: number): string[] {
     const names: string[] = []
-    for (const [name, { row }] of this.entries) {
-      if (names.length === most || row.seenAt > before) {
+    for (const [name, { lookedAt }] of this.entries) {
+      if (names.length === most || lookedAt > before) {
         break
       }
       names.push(name)
@@ -97,11 +107,11 @@ export class LockTable {
   }
 
   /** @param found what Redis answered about `names`: a name without an entry is free */
-  looked(names: readonly string[], found: ReadonlyMap<string, SeenLock>, seenAt: number): void {
+  looked(names: readonly string[], found: ReadonlyMap<string, SeenLock>, time: LookTime): void {
     for (const name of names) {
       const seen = found.get(name)
       if (seen) {
-        this.put(name, seen, seenAt)
+        this.put(name, seen, time)
       } else {
         this.remove(name)
       }
@@ -157,7 +167,7 @@ export class LockTable {
     return { through, isWhole, changed, seen, removed }
   }
 
-  private put(name: string, seen: SeenLock, seenAt: number): void {
+  private put(name: string, seen: SeenLock, { seenAt, at }: LookTime): void {
     const entry = this.entries.get(name)
     if (!entry && this.entries.size >= this.mostRows) {
       this.hasLeftOut = true
@@ -168,7 +178,7 @@ export class LockTable {
     const isSame = entry !== undefined && showSame(entry.row, row)
     // Behind all others: it is the one seen last.
     this.entries.delete(name)
-    this.entries.set(name, { row, seen, seenIn, changedIn: isSame ? entry.changedIn : seenIn })
+    this.entries.set(name, { row, seen, lookedAt: at, seenIn, changedIn: isSame ? entry.changedIn : seenIn })
   }
 
   private remove(name: string): void {

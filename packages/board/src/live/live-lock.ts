@@ -3,7 +3,7 @@ import type { Collector } from '../collect/collector.js'
 import type { LockHistory } from '../collect/lock-history.js'
 import type { Sink } from '../http/exchange.js'
 import type { BoardClock } from './board-clock.js'
-import { message, wireRow } from './live-table.js'
+import { message, stateOfTable, wireRow } from './live-table.js'
 
 const TELL_EVERY_MS = 250
 const KEYS_EVERY_MS = 2_000
@@ -26,10 +26,11 @@ export function streamLock(
       return
     }
     const text = JSON.stringify(stateOf(name, collector, history, keys))
-    sink.write(text === last ? message('now', { now: collector.now }) : `event: lock\ndata: ${text}\n\n`)
     if (text !== last) {
-      sink.write(message('now', { now: collector.now }))
+      sink.write(`event: lock\ndata: ${text}\n\n`)
     }
+    // A page of one lock has no other stream: browsers open six to one host, for all their tabs.
+    sink.write(message('state', stateOfTable(collector)))
     last = text
   }
   const askForKeys = (): void => {

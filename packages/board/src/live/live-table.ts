@@ -42,7 +42,7 @@ export function streamTable(collector: Collector, clock: BoardClock, sink: Sink)
       const changes = collector.table.changesAfter(through)
       through = changes.through
       writeChanges(sink, changes)
-      sink.write(message('state', stateOf(collector)))
+      sink.write(message('state', stateOfTable(collector)))
     }
   }
   tell()
@@ -71,7 +71,7 @@ function writeChanges(
   }
 }
 
-function stateOf(collector: Collector): object {
+export function stateOfTable(collector: Collector): object {
   const { table, progress, now } = collector
   const { clients } = table
   return {

@@ -1,9 +1,17 @@
+import { createServer } from 'node:http'
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient } from '@holdfast/core'
 import { report } from '@holdfast/core/observe'
 import { eventually } from '../../../core/test/redis/support/harness.js'
 import { useRig } from '../../../core/test/redis/support/rig.js'
-import { serveBoard, useBrowser, type OpenPage, type ServedBoard } from './support/board-rig.js'
+import {
+  closed,
+  listening,
+  serveBoard,
+  useBrowser,
+  type OpenPage,
+  type ServedBoard,
+} from './support/board-rig.js'
 import type { BoardOptions } from '../../src/index.js'
 
 const rig = useRig()
@@ -251,6 +259,116 @@ describe('breaking a lock', () => {
     await page.getByText(`${second.owner} has the lock by now, and keeps it.`).waitFor()
     expect(served.log).toMatchObject([{ outcome: 'changed', holder: first.owner }])
     expect(await second.release()).toBe('released')
+  })
+})
+
+describe('several tabs', () => {
+  it('leave connections for what a page asks: a lock is broken beside five other tabs', async () => {
+    locks.on('lost', () => undefined)
+    const hold = await locks.getLock('stuck').acquire()
+    const { page, served } = await open({ authorize: () => true }, '#/lock/stuck')
+    for (let i = 0; i < 4; i += 1) {
+      const other = await page.context().newPage()
+      await other.goto(`${served.url}#/lock/stuck`)
+      await other.getByRole('button', { name: 'Break the lock of orders-7f9c' }).waitFor()
+    }
+    await page.bringToFront()
+    await page.getByRole('button', { name: 'Break the lock of orders-7f9c' }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Break/ })
+      .click()
+    await page.getByText(`Released. ${hold.owner} has been told.`).waitFor()
+  })
+
+  it('find the board again after it has refused them', async () => {
+    let isAllowed = true
+    const { page, served, troubles } = await open({ authorize: () => isAllowed })
+    await page.getByRole('status').getByText('Live').waitFor()
+    isAllowed = false
+    served.disconnect()
+    await page.getByText('No connection to the board').waitFor()
+    // The browser itself gives up by then.
+    await eventually(() => troubles.some((text) => text.includes('403')))
+    isAllowed = true
+    await page.getByRole('status').getByText('Live').waitFor()
+  })
+})
+
+describe('a page of another site', () => {
+  it('breaks no lock by a form or a request, with the cookies of whoever looks at it, and reads no token', async () => {
+    const hold = await locks.getLock('stuck').acquire()
+    const { page, served } = await open({ authorize: () => true })
+    await page.getByRole('status').getByText('Live').waitFor()
+    const target = `${served.url}break?lock=stuck&holder=${encodeURIComponent(hold.owner)}`
+    const form = `<form method="post" action="${target.replace('&', '&amp;')}"><button>Win</button></form>`
+    const evil = createServer((_, response) => {
+      response.setHeader('Content-Type', 'text/html')
+      response.end(form)
+    })
+    // Another host, for which this browser has the same cookies only if the board set any.
+    const origin = (await listening(evil)).replace('127.0.0.1', 'localhost')
+    browsing.atEnd(() => closed(evil))
+    const other = await page.context().newPage()
+    await other.goto(origin)
+    const told = await other.evaluate(
+      async ({ target, token }) => {
+        const outcome = async (url: string, init: RequestInit): Promise<string> => {
+          try {
+            return (await fetch(url, { credentials: 'include', ...init })).type
+          } catch {
+            return 'refused'
+          }
+        }
+        return [
+          await outcome(token, {}),
+          // This one is sent; its reply is not for other pages.
+          await outcome(target, { method: 'POST', mode: 'no-cors' }),
+          // Another page may not send this header: the browser asks the board first, which does not allow it.
+          await outcome(target, { method: 'POST', headers: { 'X-Holdfast-Token': 'a guess' } }),
+        ]
+      },
+      { target, token: `${served.url}token` },
+    )
+    expect(told).toEqual(['refused', 'refused', 'refused'])
+    await other.getByRole('button', { name: 'Win' }).click()
+    await other.getByText('The request comes from another site.').waitFor()
+    expect(served.log.map(({ outcome, detail }) => [outcome, detail])).toEqual([
+      ['denied', 'The request comes from another site.'],
+      ['denied', 'The request comes from another site.'],
+    ])
+    const framed = await page.context().newPage()
+    await framed.goto(`${origin}/`)
+    const frame = JSON.stringify(`<iframe src="${served.url}"></iframe>`)
+    await framed.evaluate(`document.body.insertAdjacentHTML('beforeend', ${frame})`)
+    await eventually(() => framed.frames().length === 2)
+    expect(await framed.frames()[1]!.locator('#board').count()).toBe(0)
+    await hold.verify()
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('a script in the page that is not a file of the board does not run', async () => {
+    const { url } = await serve()
+    const context = await browsing.open('about:blank')
+    const { page, troubles } = context
+    // As if a name had got into the page unescaped.
+    const injected =
+      '<script>document.title = "owned"</script><img src="x" onerror="document.title = \'owned\'">' +
+      '<script src="https://elsewhere.invalid/x.js"></script><style>body { display: none }</style>'
+    await page.route(url, async (route) => {
+      const reply = await route.fetch()
+      const body = (await reply.text()).replace('</body>', `${injected}</body>`)
+      expect(body).toContain('owned')
+      await route.fulfill({ response: reply, body })
+    })
+    await page.goto(url)
+    await page.getByRole('status').getByText('Live').waitFor()
+    expect(await page.title()).toBe('Locks')
+    const violations = troubles.filter((text) => text.includes('Content Security Policy'))
+    for (const directive of ['script-src', 'style-src']) {
+      expect(violations.some((text) => text.includes(directive))).toBe(true)
+    }
+    expect(violations.filter((text) => text.includes('script-src')).length).toBeGreaterThanOrEqual(3)
   })
 })
 

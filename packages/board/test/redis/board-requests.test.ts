@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import type { LockClient } from '@holdfast/core'
 import { gunzipSync } from 'node:zlib'
 import { request as openRequest } from 'node:http'
@@ -165,6 +165,29 @@ describe('a request to break a lock', () => {
     await rig.admin.flushall()
   })
 
+  it('answers what became of the lock, whatever becomes of the log', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const fails: (() => never)[] = [
+      () => {
+        throw new Error('the disk is full')
+      },
+      () => Promise.reject(new Error('the disk is full')) as never,
+    ]
+    for (const log of fails) {
+      const hold = await locks.getLock('a').acquire()
+      const served = await serve({ ...allow, log })
+      expect(await breakLock(served, { lock: 'a', holder: hold.owner })).toMatchObject({
+        status: 200,
+        outcome: 'released',
+      })
+    }
+    await eventually(() => warn.mock.calls.length === fails.length)
+    expect(warn.mock.calls.map(([text]) => text)).toEqual(
+      fails.map(() => 'log() of the board failed: Error: the disk is full'),
+    )
+    warn.mockRestore()
+  })
+
   it('says so when Redis does not answer', async () => {
     const slow = await rig.client({ commandTimeout: 200 })
     const served = await serveBoard(slow, allow)
@@ -240,6 +263,34 @@ describe('the page', () => {
       const head = await fetch(url + path, { method: 'HEAD' })
       expect([head.status, await head.text()]).toEqual([200, ''])
     }
+  })
+})
+
+/** As a framework may make one. */
+const requestOf = (url: string, headers: object = {}): Request =>
+  Object.create(Request.prototype, {
+    url: { value: url },
+    method: { value: 'GET' },
+    headers: { value: headers },
+  }) as Request
+
+describe('a request that cannot be read', () => {
+  it('is refused with a reason, and what fails in the board is not called that', async () => {
+    const board = createBoard(locks)
+    rig.atEnd(() => board.close())
+    const broken = await board.fetch(requestOf('no URL'))
+    expect([broken.status, await broken.text()]).toEqual([400, 'The URL is none.'])
+    expect(broken.headers.get('content-security-policy')).toContain("default-src 'none'")
+    const headers = {
+      get: () => {
+        throw new Error('no headers')
+      },
+    }
+    const failed = await board.fetch(requestOf('http://board.local/', headers))
+    expect([failed.status, await failed.text()]).toEqual([
+      500,
+      'The board failed. The process that serves it has a warning.',
+    ])
   })
 })
 

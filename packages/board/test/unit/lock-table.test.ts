@@ -11,8 +11,13 @@ const seen = (name: string, more: Partial<SeenLock> = {}): SeenLock => ({
   ...more,
 })
 
-const look = (table: LockTable, names: readonly string[], found: readonly SeenLock[], at = NOW): void =>
-  table.looked(names, new Map(found.map((each) => [each.name, each])), at)
+const look = (
+  table: LockTable,
+  names: readonly string[],
+  found: readonly SeenLock[],
+  seenAt = NOW,
+  at = seenAt,
+): void => table.looked(names, new Map(found.map((each) => [each.name, each])), { seenAt, at })
 
 const reportOf = (more: Partial<ClientReport>): ClientReport => ({
   ...{ clientId: 'c~1', agoMs: 0, everyMs: 10_000, held: 0, holds: [], waiting: 0, waits: [], losses: [] },
@@ -100,5 +105,13 @@ describe('LockTable', () => {
     expect(table.oldest(2, NOW + 1_000)).toEqual(['b', 'c'])
     expect(table.oldest(9, NOW)).toEqual(['b', 'c'])
     expect(table.ended(NOW + 11, 9)).toEqual(['b'])
+  })
+
+  it('asks for rows again when the wall clock was set back', () => {
+    const table = new LockTable()
+    look(table, ['a', 'b'], [seen('a'), seen('b')], NOW, 0)
+    look(table, ['a'], [seen('a')], NOW - 3_600_000, 1_000)
+    expect(table.oldest(9, 2_000)).toEqual(['b', 'a'])
+    expect(table.oldest(9, 500)).toEqual(['b'])
   })
 })

@@ -1,10 +1,10 @@
-import { Cluster, type Redis } from 'ioredis'
+import { Cluster } from 'ioredis'
 import { LockClient } from '@holdfast/core'
 import type { Connection } from '../connection.js'
 import { EXIT } from '../exit-code.js'
-import type { Output } from '../terminal.js'
+import { printable, type Output } from '../terminal.js'
 import type { Diagnosis, Finding, Unchecked } from './finding.js'
-import { checkLocks, checkRights } from './lock-checks.js'
+import { checkLocks, checkRights, type LockKeys } from './lock-checks.js'
 import { findingsOf } from './server-checks.js'
 import { factsOf } from './server-facts.js'
 
@@ -41,18 +41,14 @@ export async function diagnose(connection: Connection, wallNow: () => number = D
   const opened = await connection.locks().catch((reason: unknown) => reason as Error)
   findings.push(...(await checkRights(redis, opened)))
   if (opened instanceof LockClient) {
-    findings.push(...(await locksOf(opened, nodes, unchecked)))
+    findings.push(...(await locksOf(opened, { nodes, keyPrefix: connection.keyPrefix }, unchecked)))
   }
   return { findings, unchecked }
 }
 
-async function locksOf(
-  locks: LockClient,
-  nodes: readonly Redis[],
-  unchecked: Unchecked[],
-): Promise<Finding[]> {
+async function locksOf(locks: LockClient, keys: LockKeys, unchecked: Unchecked[]): Promise<Finding[]> {
   try {
-    return await checkLocks(locks, nodes, unchecked)
+    return await checkLocks(locks, keys, unchecked)
   } catch (reason) {
     unchecked.push({ what: 'locks', why: (reason as Error).message })
     return []
@@ -62,7 +58,7 @@ async function locksOf(
 function print({ findings, unchecked }: Diagnosis, { described }: Connection, output: Output): void {
   for (const { id, level, found, remedy } of findings) {
     const style = level === 'error' ? 'red' : 'yellow'
-    output.line(`${output.style(style, level)} ${output.style('bold', id)}  ${found}`)
+    output.line(`${output.style(style, level)} ${output.style('bold', id)}  ${printable(found)}`)
     output.line(`  ${remedy}`)
   }
   for (const { what, why } of unchecked) {

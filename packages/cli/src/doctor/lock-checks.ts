@@ -69,15 +69,22 @@ interface Suspects {
   readonly mixed: string[]
 }
 
+/** Where the keys of locks are. */
+export interface LockKeys {
+  /** Connections that take keys as they are. */
+  readonly nodes: readonly Redis[]
+  readonly keyPrefix: string
+}
+
 /** Looks at the locks that are there: keys without an end, and locks that are used in more than one way. */
 export async function checkLocks(
   locks: LockClient,
-  nodes: readonly Redis[],
+  { nodes, keyPrefix }: LockKeys,
   unchecked: Unchecked[],
 ): Promise<Finding[]> {
   const suspects: Suspects = { endless: [], mixed: [] }
   for (const node of nodes) {
-    await lookAtKeys(node, suspects, unchecked)
+    await lookAtKeys(node, keyPrefix, suspects, unchecked)
   }
   const kinds = await kindsByLock(locks)
   return [
@@ -110,8 +117,12 @@ function named(names: readonly string[], make: (names: string) => Finding): Find
 const OWNER = /^[^:]+:\d+(:write)?$/
 const MOST_FIELDS = 1_000
 
-async function lookAtKeys(node: Redis, { endless, mixed }: Suspects, unchecked: Unchecked[]): Promise<void> {
-  const { keyPrefix = '' } = node.options
+async function lookAtKeys(
+  node: Redis,
+  keyPrefix: string,
+  suspects: Suspects,
+  unchecked: Unchecked[],
+): Promise<void> {
   let cursor = '0'
   let seen = 0
   do {
@@ -119,8 +130,12 @@ async function lookAtKeys(node: Redis, { endless, mixed }: Suspects, unchecked: 
       string,
       string[],
     ]
-    for (const key of keys.filter((each) => each.startsWith(keyPrefix) && !each.startsWith('holdfast:'))) {
-      await lookAtKey(node, key, { endless, mixed })
+    const names = keys
+      .filter((key) => key.startsWith(keyPrefix))
+      .map((key) => key.slice(keyPrefix.length))
+      .filter((name) => !name.startsWith('holdfast:'))
+    for (const name of names) {
+      await lookAtLock(node, keyPrefix, name, suspects)
     }
     cursor = next
     seen += KEYS_A_STEP
@@ -130,8 +145,13 @@ async function lookAtKeys(node: Redis, { endless, mixed }: Suspects, unchecked: 
   }
 }
 
-async function lookAtKey(node: Redis, key: string, { endless, mixed }: Suspects): Promise<void> {
-  const name = key.slice((node.options.keyPrefix ?? '').length)
+async function lookAtLock(
+  node: Redis,
+  keyPrefix: string,
+  name: string,
+  { endless, mixed }: Suspects,
+): Promise<void> {
+  const key = keyPrefix + name
   const [ttl, size] = (await node
     .multi([
       ['call', 'PTTL', key],
@@ -149,10 +169,11 @@ async function lookAtKey(node: Redis, key: string, { endless, mixed }: Suspects)
     }
     return
   }
-  const tagged = key.includes('{') ? key : `{${key}}`
+  // The prefix stands before all that is made of a name.
+  const tagged = name.includes('{') ? name : `{${name}}`
   const [fair, plain] = await Promise.all([
-    node.call('EXISTS', `redisson_lock_queue:${tagged}`),
-    node.call('ZCOUNT', `holdfast:line:${tagged}`, '0', '+inf'),
+    node.call('EXISTS', `${keyPrefix}redisson_lock_queue:${tagged}`),
+    node.call('ZCOUNT', `${keyPrefix}holdfast:line:${tagged}`, '0', '+inf'),
   ])
   if (Number(fair) > 0 && Number(plain) > 0) {
     mixed.push(name)

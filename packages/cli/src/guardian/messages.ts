@@ -1,3 +1,5 @@
+import { uptime } from 'node:os'
+
 /**
  * Machine-wide: both processes read one monotonic clock (CLOCK_MONOTONIC), so that a time survives the pipe however long
  * either of them stood still. Milliseconds.
@@ -6,18 +8,26 @@ export function machineTime(): number {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000
 }
 
+/** How long the machine has slept since it started, and a constant: its monotonic clock stands still meanwhile. */
+export function sleptMs(): number {
+  return uptime() * 1_000 - machineTime()
+}
+
+/** When the group is to be ended, in machine time. */
+export interface Deadlines {
+  /** SIGTERM, and SIGKILL. */
+  readonly termAt: number
+  readonly killAt: number
+  /** As `sleptMs()` was when the times were reckoned: what the machine sleeps later is time that has passed. */
+  readonly slept: number
+}
+
 /** From the command line to the guardian, a line of JSON each. */
 export type ToGuardian =
-  | {
-      readonly kind: 'guard'
-      /** The process group. */
-      readonly group: number
-      /** SIGTERM at this machine time, SIGKILL at that. */
-      readonly termAt: number
-      readonly killAt: number
-    }
+  /** `group` is a process group. */
+  | ({ readonly kind: 'guard'; readonly group: number } & Deadlines)
   /** After each renewal. */
-  | { readonly kind: 'trust'; readonly termAt: number; readonly killAt: number }
+  | ({ readonly kind: 'trust' } & Deadlines)
   /** The group is gone. */
   | { readonly kind: 'done' }
 

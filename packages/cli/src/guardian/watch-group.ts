@@ -1,9 +1,10 @@
-import { uptime } from 'node:os'
-import { signalGroup } from './group.js'
-import { machineTime, type FromGuardian, type ToGuardian } from './messages.js'
+import { canGroupRun, signalGroup } from './group.js'
+import { machineTime, sleptMs, type FromGuardian, type ToGuardian } from './messages.js'
 
 /** How often it looks whether the group is gone, once nobody tells it, ms. */
 const LOOK_MS = 25
+/** A look at all processes of a large machine takes a while: so many times that long it does nothing. */
+const REST_PER_LOOK = 10
 /** How often it looks for a machine that slept, ms. */
 const TICK_MS = 500
 /** `uptime` counts whole seconds on some systems. */
@@ -21,9 +22,9 @@ export class GroupWatch {
   private killSent = false
   private timer: NodeJS.Timeout | undefined
   private readonly ticker: NodeJS.Timeout
-  /** How much longer the machine has run than its monotonic clock: that clock stands still while it sleeps. */
   private sleptBefore = sleptMs()
   private isAlone = false
+  private lookMs = LOOK_MS
 
   constructor(
     private readonly tell: (message: FromGuardian) => void,
@@ -37,9 +38,12 @@ export class GroupWatch {
       this.stop()
       return
     }
-    this.termAt = message.termAt
-    this.killAt = message.killAt
-    this.sleptBefore = sleptMs()
+    // A command that is being ended has the time that it was given: a renewal that comes late gives it no more.
+    if (!this.termSent) {
+      this.termAt = message.termAt
+      this.killAt = message.killAt
+      this.sleptBefore = message.slept
+    }
     if (message.kind === 'guard') {
       this.group = message.group
       this.tell({ kind: 'guarding' })
@@ -62,7 +66,7 @@ export class GroupWatch {
       }
       return
     }
-    if (this.isAlone && !signalGroup(group, 0)) {
+    if (this.isAlone && !this.isThere(group)) {
       this.stop()
       return
     }
@@ -71,18 +75,27 @@ export class GroupWatch {
       this.kill(group)
     } else if (now >= this.termAt && !this.termSent) {
       this.termSent = true
-      signalGroup(group, 'SIGTERM')
-      this.tell({ kind: 'sent', signal: 'SIGTERM' })
+      // One that has ended by itself was not ended by this, and its number may be another group's soon.
+      if (canGroupRun(group) && signalGroup(group, 'SIGTERM')) {
+        this.tell({ kind: 'sent', signal: 'SIGTERM' })
+      }
     }
     const next =
       this.killAt > now ? (this.termSent ? this.killAt : Math.min(this.termAt, this.killAt)) - now : TICK_MS
-    this.timer = setTimeout(() => this.look(), Math.max(0, this.isAlone ? Math.min(next, LOOK_MS) : next))
+    this.timer = setTimeout(() => this.look(), Math.max(0, this.isAlone ? Math.min(next, this.lookMs) : next))
+  }
+
+  private isThere(group: number): boolean {
+    const startedAt = machineTime()
+    const isThere = canGroupRun(group)
+    this.lookMs = Math.max(LOOK_MS, REST_PER_LOOK * (machineTime() - startedAt))
+    return isThere
   }
 
   /** Again at each look: a process that was about to be born when the first signal came is in the group by now. */
   private kill(group: number): void {
-    const isThere = signalGroup(group, 'SIGKILL')
-    if (!this.killSent) {
+    const isThere = canGroupRun(group) && signalGroup(group, 'SIGKILL')
+    if (isThere && !this.killSent) {
       this.killSent = true
       this.tell({ kind: 'sent', signal: 'SIGKILL' })
     }
@@ -91,7 +104,7 @@ export class GroupWatch {
     }
   }
 
-  /** Machine time, and the time that the machine slept since the times were told. */
+  /** Machine time, and the time that the machine slept since the times were reckoned. */
   private now(): number {
     const slept = sleptMs() - this.sleptBefore
     return machineTime() + (slept > UPTIME_ERROR_MS ? slept : 0)
@@ -102,8 +115,4 @@ export class GroupWatch {
     clearInterval(this.ticker)
     this.end()
   }
-}
-
-function sleptMs(): number {
-  return uptime() * 1_000 - machineTime()
 }

@@ -1,11 +1,13 @@
+import { observe } from '@holdfast/core/observe'
 import { spoken } from '../duration.js'
 import { EXIT } from '../exit-code.js'
 import type { Looking } from '../locks/commands.js'
-import { LockFinder } from '../locks/finder.js'
+import { matcherOf } from '../locks/finder.js'
 import { holderText, shownLock } from '../locks/shown-lock.js'
 import { printable, type Output } from '../terminal.js'
 import { lookAgainAndAgain } from './looks.js'
 import { HoldTimes, type Ranked, type Ranking } from './ranking.js'
+import { SpreadSearch } from './spread-search.js'
 
 export interface TopOptions {
   readonly pattern: string
@@ -15,7 +17,6 @@ export interface TopOptions {
   readonly forMs: number | undefined
 }
 
-const MOST_LOCKS = 100_000
 const TO_THE_START = '\u001B[H'
 const REST_OF_LINE = '\u001B[K'
 const REST_OF_SCREEN = '\u001B[J'
@@ -25,21 +26,25 @@ const SCREEN_BACK = '\u001B[?25h\u001B[?1049l'
 /** `top`: rankings of the locks that are held, drawn anew at each look, until it is interrupted. */
 export async function top(looking: Looking, { pattern, rows, everyMs, forMs }: TopOptions): Promise<number> {
   const { locks, output, signal } = looking
-  const finder = new LockFinder(locks)
-  const times = new HoldTimes(() => performance.now())
+  const now = (): number => performance.now()
+  const search = new SpreadSearch(observe(locks), matcherOf(pattern), now)
+  const times = new HoldTimes(now)
+  let ranking: Ranking = times.rank([], rows)
+  const show = (trouble: string | null): void =>
+    draw(ranking, { output, trouble, searched: search.isComplete ? null : search.keysSearched })
+  const look = async (): Promise<void> => {
+    await search.goOn(namesIn(ranking))
+    ranking = times.rank(search.found, rows)
+    show(null)
+  }
   if (output.isWatched) {
     output.raw(SCREEN_APART)
   }
   try {
-    await lookAgainAndAgain({ everyMs, forMs, signal }, async () => {
-      const found = await finder.all({ pattern, limit: MOST_LOCKS, signal }).catch((error: unknown) => {
-        if (signal.aborted) {
-          return null
-        }
-        throw error
-      })
-      if (found) {
-        show(times.rank(found.locks, rows), output, new Date())
+    await lookAgainAndAgain({ everyMs, forMs, signal }, look, (trouble) => {
+      // When it is over, the look that succeeded has been shown.
+      if (trouble !== null) {
+        show(trouble)
       }
     })
   } finally {
@@ -50,12 +55,27 @@ export async function top(looking: Looking, { pattern, rows, everyMs, forMs }: T
   return EXIT.done
 }
 
-function show(ranking: Ranking, output: Output, at: Date): void {
+function namesIn({ contended, longestHeld, longestWaits }: Ranking): string[] {
+  return [...contended, ...longestHeld, ...longestWaits].map(({ lock }) => lock.name)
+}
+
+/** What is shown beside the rankings. */
+interface Drawing {
+  readonly output: Output
+  /** Why the last look failed; the rankings are of the one before. */
+  readonly trouble: string | null
+  /** Keys so far; null: all of them, at least once. */
+  readonly searched: number | null
+}
+
+function draw(ranking: Ranking, drawing: Drawing): void {
+  const { output, trouble, searched } = drawing
+  const at = new Date()
   if (output.json) {
-    output.value(jsonOf(ranking, at), 0)
+    output.value({ ...jsonOf(ranking, at), complete: searched === null, trouble }, 0)
     return
   }
-  const lines = linesOf(ranking, output, at)
+  const lines = linesOf(ranking, drawing, at)
   if (!output.isWatched) {
     lines.forEach((line) => output.line(line))
     return
@@ -79,12 +99,14 @@ function jsonOf({ held, waiting, contended, longestHeld, longestWaits }: Ranking
 
 function linesOf(
   { held, waiting, contended, longestHeld, longestWaits }: Ranking,
-  output: Output,
+  { output, trouble, searched }: Drawing,
   at: Date,
 ): string[] {
-  const figures = `${held} held, ${waiting} waiting`
+  const search = searched === null ? '' : `, ${searched} keys searched so far`
+  const figures = `${held} held, ${waiting} waiting${search}`
   return [
     `${output.style('bold', 'holdfast top')}  ${at.toLocaleTimeString()}  ${figures}`,
+    ...(trouble === null ? [] : [output.style('red', printable(trouble))]),
     ...section('Most contended', contended, ({ lock }) => `${lock.waiting} wait`, output),
     ...section('Longest held', longestHeld, ({ heldMs }) => spoken(heldMs), output),
     ...section('Longest waits', longestWaits, ({ waitedMs }) => spoken(waitedMs), output),

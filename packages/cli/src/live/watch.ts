@@ -24,7 +24,7 @@ export async function watch(
   const finder = new LockFinder(locks)
   const changes = new LockChanges()
   let isFirst = true
-  await lookAgainAndAgain({ everyMs, forMs, signal }, async () => {
+  const look = async (): Promise<void> => {
     const seen = await finder.one(name)
     const told = changes.take(seen, performance.now())
     if (isFirst && !seen && !output.json) {
@@ -32,8 +32,22 @@ export async function watch(
     }
     isFirst = false
     told.forEach((change) => print(change, name, output))
-  })
+  }
+  await lookAgainAndAgain({ everyMs, forMs, signal }, look, tellTrouble(output))
   return EXIT.done
+}
+
+/** Once for each time that Redis is away, not for each look. */
+function tellTrouble(output: Output): (message: string | null) => void {
+  let isTold = false
+  return (message) => {
+    if (message === null) {
+      output.note('Redis answers again', { event: 'trouble-over' })
+    } else if (!isTold) {
+      output.note(message, { event: 'trouble', message })
+    }
+    isTold = message !== null
+  }
 }
 
 function print(change: Change, name: string, output: Output): void {

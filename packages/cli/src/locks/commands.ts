@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import { HolderChangedError, type LockClient } from '@holdfast/core'
 import type { SeenLock } from '@holdfast/core/observe'
 import { EXIT } from '../exit-code.js'
+import { EndedBySignal, unlessAborted } from '../interrupt.js'
 import { printable, type Output } from '../terminal.js'
 import { LockFinder } from './finder.js'
 import { holderText, linesOf, shownLock, tableOf, type ShownLock } from './shown-lock.js'
@@ -38,7 +39,7 @@ export async function who({ locks, output }: Looking, name: string): Promise<num
   if (output.json) {
     output.value(seen ? shownLock(seen) : null)
   } else if (seen) {
-    linesOf(shownLock(seen), output).forEach((line) => output.line(line))
+    linesOf(shownLock(seen), (style, text) => output.style(style, text)).forEach((line) => output.line(line))
   } else {
     output.line(`${printable(name)} is free`)
   }
@@ -63,9 +64,13 @@ export async function breakLock(
     return answer(output, { name, outcome: 'free' }, `${printable(name)} is free`, EXIT.no)
   }
   const lock = shownLock(seen)
-  const holder = given ?? onlyHolderOf(lock)
+  const holder = given === undefined ? onlyHolderOf(lock) : namedHolderOf(lock, given)
   if (holder === undefined) {
-    linesOf(lock, output).forEach((line) => output.note(line, { event: 'holder', lock }))
+    if (output.json) {
+      output.note('', { event: 'holders', lock })
+    } else {
+      linesOf(lock).forEach((line) => output.note(line, {}))
+    }
     return answer(
       output,
       { name, outcome: 'usage' },
@@ -78,7 +83,7 @@ export async function breakLock(
     return conflict(output, lock, holder)
   }
   const said = `${printable(name)}, held by ${holderText(found, lock.origin)}`
-  if (!yes && !(await isConfirmed(output, said))) {
+  if (!yes && !(await isConfirmed(looking, said))) {
     return answer(output, { name, holder, outcome: 'declined' }, 'nothing was released', EXIT.declined)
   }
   return release(looking, seen, holder)
@@ -123,6 +128,14 @@ function onlyHolderOf({ holders }: ShownLock): string | undefined {
   return holders.length === 1 ? holders[0]?.holder : undefined
 }
 
+/** Also a holder that was copied from a terminal, where some of its characters cannot be shown. */
+function namedHolderOf({ holders }: ShownLock, given: string): string {
+  const alike = holders.filter(({ holder }) => printable(holder) === given)
+  return holders.some(({ holder }) => holder === given) || alike.length !== 1
+    ? given
+    : (alike[0]?.holder ?? given)
+}
+
 function answer(
   output: Output,
   value: Readonly<Record<string, unknown>>,
@@ -132,23 +145,40 @@ function answer(
   if (output.json) {
     output.value(value)
   } else {
-    output.line(text)
+    output.line(printable(text))
   }
   return code
 }
 
-/** Asks whoever sits there. Nobody does: no. */
-async function isConfirmed(output: Output, what: string): Promise<boolean> {
+/**
+ * Asks whoever sits there. Nobody does, or Ctrl-D: no.
+ * @throws EndedBySignal Ctrl-C, which no signal of the process tells while the question has the terminal
+ */
+async function isConfirmed({ output, signal }: Looking, what: string): Promise<boolean> {
   const { stdin, stderr } = output.terminal
   if (stdin.isTTY !== true) {
     output.note('nobody is there to ask: add --yes', { event: 'not-asked' })
     return false
   }
   const asking = createInterface({ input: stdin, output: stderr })
-  try {
-    const said = await asking.question(`Release ${what}, by force? Its work may go on. [y/N] `)
-    return /^y(es)?$/i.test(said.trim())
-  } finally {
-    asking.close()
+  const left = new AbortController()
+  let interrupted: EndedBySignal | undefined
+  asking.once('SIGINT', () => {
+    interrupted = new EndedBySignal('SIGINT')
+    left.abort()
+  })
+  asking.once('close', () => left.abort())
+  const question = asking.question(`Release ${what}, by force? Its work may go on. [y/N] `)
+  // Some versions of Node reject the question by themselves when it is left, others forget it.
+  const said = await unlessAborted(AbortSignal.any([signal, left.signal]), question).catch(() => null)
+  asking.close()
+  if (said === null) {
+    // The cursor stands behind the question.
+    stderr.write('\n')
   }
+  if (interrupted) {
+    throw interrupted
+  }
+  signal.throwIfAborted()
+  return said !== null && /^y(es)?$/i.test(said.trim())
 }

@@ -63,13 +63,27 @@ export function matcherOf(pattern: string): (name: string) => boolean {
         return literal(escaped)
       }
       if (set !== undefined) {
-        return `[${not ?? ''}${set.replaceAll(/[\\[\]]/g, String.raw`\$&`)}]`
+        return `[${not ?? ''}${membersIn(set)}]`
       }
       return part === '*' ? '.*' : part === '?' ? '.' : literal(part)
     },
   )
   const expression = new RegExp(`^(?:${source})$`, 'su')
   return (name) => expression.test(name)
+}
+
+/** Single characters and ranges; a range that is upside down means the same to Redis. */
+function membersIn(set: string): string {
+  return set.replaceAll(/(.)-(.)|./gsu, (one, from?: string, to?: string) => {
+    if (from === undefined || to === undefined) {
+      return unit(one)
+    }
+    return from <= to ? `${unit(from)}-${unit(to)}` : `${unit(to)}-${unit(from)}`
+  })
+}
+
+function unit(character: string): string {
+  return `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`
 }
 
 function literal(text: string): string {

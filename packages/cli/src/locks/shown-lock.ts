@@ -101,22 +101,27 @@ export function leaseText(leaseLeftMs: number | null): string {
   return leaseLeftMs === null ? 'no end' : spoken(leaseLeftMs)
 }
 
+/** As a shell reads it, whatever it holds: a holder is anybody's text, and this line is meant to be copied. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
 /** All that is known of one lock, for people. */
-export function linesOf(lock: ShownLock, output: Output): string[] {
+export function linesOf(lock: ShownLock, styled: Output['style'] = (_, text) => text): string[] {
   const { name, holders, origin, leaseLeftMs, token, waiters, waiting } = lock
   const lines = [
-    `${output.style('bold', printable(name))}  ${kindText(lock)}, lease left ${leaseText(leaseLeftMs)}${token === null ? '' : `, token ${printable(token)}`}`,
+    `${styled('bold', printable(name))}  ${kindText(lock)}, lease left ${leaseText(leaseLeftMs)}${token === null ? '' : `, token ${printable(token)}`}`,
   ]
   for (const each of holders) {
     const { holder, count, heldMs } = each
     const since = heldMs === null ? '' : `, for ${spoken(heldMs)}`
     const times = count > 1 ? `, ${count} times` : ''
-    lines.push(`  held by ${output.style('yellow', holderText(each, origin))}${since}${times}`)
-    lines.push(output.style('dim', `    --holder '${printable(holder)}'`))
+    lines.push(`  held by ${styled('yellow', holderText(each, origin))}${since}${times}`)
+    lines.push(styled('dim', `    --holder ${quoted(printable(holder))}`))
   }
   waiters.forEach(({ owner, client, waitedMs }, i) => {
     const wait = waitedMs === null ? '' : `, for ${spoken(waitedMs)}`
-    lines.push(`  ${i + 1}. ${output.style('cyan', printable(client ?? owner))} waits${wait}`)
+    lines.push(`  ${i + 1}. ${styled('cyan', printable(client ?? owner))} waits${wait}`)
   })
   if (waiting > waiters.length) {
     lines.push(`  and ${waiting - waiters.length} more wait`)

@@ -3,13 +3,15 @@ import { constants } from 'node:os'
 import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOfSignal } from '../exit-code.js'
-import { signalGroup } from '../guardian/group.js'
+import { canGroupRun, signalGroup } from '../guardian/group.js'
 
 // A shell that becomes the command on a word from the pipe. Without the word, because whoever started it has died, it ends.
 // So there is no instant at which the command runs and its guardian does not know of it.
 const GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; exec "$@"'
 
 const LOOK_MS = 20
+/** A look at all processes of a large machine takes a while: so many times that long nothing is done. */
+const REST_PER_LOOK = 10
 
 /** A command in a process group of its own, that has not begun yet. */
 export class GatedCommand {
@@ -67,8 +69,16 @@ export class GatedCommand {
       return
     }
     const killAt = performance.now() + graceMs
-    while (signalGroup(pid, performance.now() >= killAt ? 'SIGKILL' : 0)) {
-      await sleep(LOOK_MS)
+    for (;;) {
+      const startedAt = performance.now()
+      // One that ignores the signals of this user is waited for: it works under the lock.
+      if (startedAt >= killAt) {
+        signalGroup(pid, 'SIGKILL')
+      }
+      if (!canGroupRun(pid)) {
+        return
+      }
+      await sleep(Math.max(LOOK_MS, REST_PER_LOOK * (performance.now() - startedAt)))
     }
   }
 }

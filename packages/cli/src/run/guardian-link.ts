@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
-import { jsonLines, type FromGuardian, type ToGuardian } from '../guardian/messages.js'
+import { jsonLines, type Deadlines, type FromGuardian, type ToGuardian } from '../guardian/messages.js'
 
 /** How long a guardian has to end by itself, ms. */
 const PATIENCE_MS = 1_000
@@ -13,15 +12,10 @@ export interface GuardianEvents {
   gone(): void
 }
 
-/** When the group is to be ended, in machine time. */
-export interface Deadlines {
-  readonly termAt: number
-  readonly killAt: number
-}
-
 /** The guardian process, as the command line sees it. */
 export class GuardianLink {
-  private readonly exited: Promise<unknown>
+  /** Resolves when it is gone and all that it has said is heard. */
+  private readonly closed: Promise<unknown>
   private isDismissed = false
   private onGuarding: (() => void) | undefined
 
@@ -42,11 +36,11 @@ export class GuardianLink {
     answers.setEncoding('utf8').on('data', read)
     // A guardian that is gone is heard of by its exit.
     pipe.on('error', () => undefined)
-    this.exited = new Promise((resolve) => {
+    this.closed = new Promise((resolve) => {
       child.once('error', resolve)
-      child.once('exit', resolve)
+      child.once('close', resolve)
     })
-    void this.exited.then(() => {
+    void this.closed.then(() => {
       if (!this.isDismissed) {
         events.gone()
       }
@@ -81,11 +75,8 @@ export class GuardianLink {
     this.isDismissed = true
     this.send({ kind: 'done' })
     this.pipe.end()
-    if (this.child.pid === undefined || this.child.exitCode !== null || this.child.signalCode !== null) {
-      return
-    }
     const killer = setTimeout(() => void this.child.kill('SIGKILL'), PATIENCE_MS)
-    await once(this.child, 'exit')
+    await this.closed
     clearTimeout(killer)
   }
 

@@ -2,10 +2,11 @@ import { constants } from 'node:os'
 import { LockTimeoutError, type LockClient } from '@holdfast/core'
 import { UsageError } from '../connection.js'
 import { codeOfSignal } from '../exit-code.js'
-import { machineTime } from '../guardian/messages.js'
+import { machineTime, sleptMs, type Deadlines } from '../guardian/messages.js'
+import { EndedBySignal, unlessAborted } from '../interrupt.js'
 import type { Output } from '../terminal.js'
 import { GatedCommand } from './gated-command.js'
-import { GuardianLink, type Deadlines } from './guardian-link.js'
+import { GuardianLink } from './guardian-link.js'
 import { keep, type Kept, type LockChoice } from './kept.js'
 
 export interface RunOptions {
@@ -31,18 +32,11 @@ export interface RunSurroundings {
 
 /** What a shell sends to a command is passed on. SIGUSR1 is Node's own. */
 const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGWINCH'] as const
-/** Those that end a wait for the lock. */
+/** Those that end a wait for the lock, and one for the release. */
 const ENDING = new Set<NodeJS.Signals>(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])
 
 const MOST_FAILURES = 5
 const RESTART_MS = 50
-
-/** A signal came while nothing ran yet. */
-class EndedBySignal extends Error {
-  constructor(readonly signal: NodeJS.Signals) {
-    super(`ended by ${signal}`)
-  }
-}
 
 /**
  * Runs a command while a lock is held. Waits for the lock as long as is wanted, and for the command as long as it runs.
@@ -67,13 +61,16 @@ export async function runCommand(options: RunOptions, surroundings: RunSurroundi
 
 class Run {
   private readonly waitEnd = new AbortController()
+  private readonly releaseEnd = new AbortController()
   private guardian: GuardianLink
   private locks: LockClient | undefined
   private kept: Kept | undefined
   private command: GatedCommand | undefined
   private group: number | undefined
   private isOver = false
-  private toldKillAt = 0
+  private told: Deadlines = { termAt: 0, killAt: 0, slept: 0 }
+  /** It has been asked to end, and has a time by which it is gone. */
+  private isEnding = false
   private follower: NodeJS.Timeout | undefined
   private restart: NodeJS.Timeout | undefined
   /** Guardians that went before they had the group. */
@@ -100,7 +97,9 @@ class Run {
 
   async toItsEnd(): Promise<number> {
     const { options, surroundings } = this
-    this.locks = await surroundings.connect()
+    const connecting = surroundings.connect()
+    // A connection that is there only after a signal is closed by whoever made it.
+    this.locks = await unlessAborted(this.waitEnd.signal, connecting)
     const kept = await this.acquire(this.locks)
     if (kept === null) {
       return options.conflictCode
@@ -124,7 +123,7 @@ class Run {
   /** @returns null: somebody else has it */
   private async acquire(locks: LockClient): Promise<Kept | null> {
     const { output } = this.surroundings
-    const { name, lock, waitMs } = this.options
+    const { name, lock, leaseMs, waitMs } = this.options
     const startedAt = machineTime()
     if (output.showsProgress) {
       locks.on('waiting', ({ holder }) => {
@@ -137,7 +136,7 @@ class Run {
     // Told by the exit code and a message of this program.
     locks.on('lost', () => undefined)
     try {
-      const wanted = { name, lock, waitMs, signal: this.waitEnd.signal }
+      const wanted = { name, lock, leaseMs, waitMs, signal: this.waitEnd.signal }
       const kept = await keep(locks, wanted, (permits) =>
         output.note(`${name} has ${permits} permits: whoever came first has decided`, {
           event: 'permits-differ',
@@ -186,8 +185,8 @@ class Run {
     }
     const code = await command.ended
     await command.endRest(graceMs)
-    this.isOver = true
     kept.signal.removeEventListener('abort', this.onLost)
+    await this.forgetGroup()
     await this.release(kept)
     if (this.waitEnd.signal.aborted) {
       throw this.waitEnd.signal.reason
@@ -195,9 +194,22 @@ class Run {
     return code
   }
 
+  /**
+   * The group is empty, and its number may soon be another's. A release takes as long as Redis does, and by its end the
+   * guardian would have called a command that has ended by itself a lost one.
+   */
+  private async forgetGroup(): Promise<void> {
+    this.isOver = true
+    clearInterval(this.follower)
+    clearTimeout(this.restart)
+    this.command = undefined
+    this.group = undefined
+    await this.guardian.dismiss()
+  }
+
   private async release(kept: Kept): Promise<void> {
     try {
-      await kept.release()
+      await unlessAborted(this.releaseEnd.signal, kept.release())
     } catch (error) {
       // The command has done its work: the lease ends by itself.
       const { message } = error as Error
@@ -221,6 +233,7 @@ class Run {
   private startGuardian(): GuardianLink {
     return GuardianLink.start(this.surroundings.guardian, {
       sent: () => {
+        this.isEnding = true
         this.endedFor ??= 'could not be renewed in time'
       },
       gone: () => this.replaceGuardian(),
@@ -245,24 +258,29 @@ class Run {
   }
 
   private guard(group: number): void {
-    const deadlines = this.deadlines()
-    this.toldKillAt = deadlines.killAt
-    void this.guardian.guard(group, deadlines).then(() => {
+    if (!this.isEnding) {
+      this.told = this.deadlines()
+    }
+    void this.guardian.guard(group, this.told).then(() => {
       this.failures = 0
       this.onGuarded()
     })
   }
 
   private deadlines(): Deadlines {
+    const slept = sleptMs()
     const killAt = machineTime() + (this.kept?.trustedForMs ?? 0) - timeToDie(this.options.leaseMs)
-    return { killAt, termAt: killAt - this.options.graceMs }
+    return { killAt, termAt: killAt - this.options.graceMs, slept }
   }
 
-  /** Tells the guardian of each renewal. Trust that is in doubt is shorter for a while; its end stays what it was. */
+  /**
+   * Tells the guardian of each renewal. Trust that is in doubt is shorter for a while; its end stays what it was. A command
+   * that has been asked to end gets no more time: one that does not listen would go on without a limit.
+   */
   private follow(): void {
     const deadlines = this.deadlines()
-    if (!this.isOver && deadlines.killAt > this.toldKillAt + 1) {
-      this.toldKillAt = deadlines.killAt
+    if (!this.isOver && !this.isEnding && deadlines.killAt > this.told.killAt + 1) {
+      this.told = deadlines
       this.guardian.trust(deadlines)
     }
   }
@@ -281,7 +299,8 @@ class Run {
     if (this.command) {
       this.command.signal(signal)
     } else if (ENDING.has(signal)) {
-      this.waitEnd.abort(new EndedBySignal(signal))
+      const end = this.isOver ? this.releaseEnd : this.waitEnd
+      end.abort(new EndedBySignal(signal))
     }
   }
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { RedisCluster, RedisSentinels, RedisServer } from '@holdfast/faults/harness'
+import { Connection } from '../../src/connection.js'
 import { CommandLine } from './support/command-line.js'
 import { holdfast } from './support/in-process.js'
 
@@ -53,6 +54,29 @@ describe('where Redis is', () => {
     const sentinels = group.sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')
     const where = ['--sentinel', sentinels, '--master', group.name]
     expect(await tour('redis://127.0.0.1:1', ...where)).toEqual(['order:42', '0'])
+  })
+
+  it('Sentinels with a user and a password of their own', async () => {
+    const group = await RedisSentinels.start({ sentinels: 1 })
+    after.push(() => group.stop())
+    const [sentinel] = group.sentinels
+    await sentinel!.command('ACL', 'SETUSER', 'looks', 'on', '>for primaries', '~*', '&*', '+@all')
+    await sentinel!.command('ACL', 'SETUSER', 'default', 'resetpass', '>of nobody else')
+    const where = ['--sentinel', `127.0.0.1:${sentinel!.port}`, '--master', group.name, '--timeout', '5s']
+    const who = (user: string[], env = {}) =>
+      holdfast(['--url', 'redis://127.0.0.1:1', ...where, ...user, 'who', 'a'], { env })
+    const password = { HOLDFAST_SENTINEL_PASSWORD: 'for primaries' }
+    expect(await who(['--sentinel-user', 'looks'], password)).toMatchObject({ code: 1 })
+    expect(await who(['--sentinel-password', 'of nobody else'])).toMatchObject({ code: 1 })
+    expect(await who(['--sentinel-password', 'a guess', '--timeout', '1s'])).toMatchObject({ code: 69 })
+  })
+
+  it.each([
+    ['redis://app:p@ss@word@127.0.0.1:7000/3?x=secret', false, 'redis://127.0.0.1:7000/3'],
+    ['redis://:a,b@127.0.0.1:7000', false, 'redis://127.0.0.1:7000'],
+    ['redis://u:p@a:1,redis://u:p@b:2', true, 'redis://a:1,redis://b:2'],
+  ])('%s is shown without what is secret in it', (url, cluster, shown) => {
+    expect(new Connection({ url, cluster, timeout: 1_000 }).described).toBe(shown)
   })
 
   it('with TLS: the certificates that are trusted, or any', async () => {

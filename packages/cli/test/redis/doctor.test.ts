@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { LockClient } from '@holdfast/core'
 import { report } from '@holdfast/core/observe'
 import { FaultProxy, RedisReplication, RedisServer, type RedisServerOptions } from '@holdfast/faults/harness'
+import { Redis } from 'ioredis'
 import { Connection } from '../../src/connection.js'
 import { diagnose } from '../../src/doctor/doctor.js'
 import { findingsOf } from '../../src/doctor/server-checks.js'
@@ -72,6 +73,29 @@ describe('holdfast doctor', () => {
     })
     enough.abort()
     await Promise.allSettled(waits)
+  })
+
+  it('with --key-prefix, looks at the keys behind that prefix, and at no others', async () => {
+    const { url } = await serverWith()
+    const prefixed = async (prefix: string): Promise<[string, string][]> => {
+      const args = ['--url', url, '--key-prefix', prefix, 'doctor', '--json']
+      const { findings } = JSON.parse((await holdfast(args)).stdout) as {
+        findings: { id: string; found: string }[]
+      }
+      return findings.map(({ id, found }) => [id, found.split(' ')[0]!])
+    }
+    const redis = new Redis(url)
+    after.push(() => redis.disconnect())
+    await redis.hset('shop:endless', 'c~0123456789abcdefghijk:1', '1')
+    await redis.hset('shop:mixed', 'c~0123456789abcdefghijk:2', '1')
+    await redis.pexpire('shop:mixed', 60_000)
+    await redis.rpush('shop:redisson_lock_queue:{mixed}', 'c~0123456789abcdefghijk:3')
+    await redis.zadd('shop:holdfast:line:{mixed}', 1, 'c~0123456789abcdefghijk:4')
+    expect(await prefixed('shop:')).toEqual([
+      ['no-end', 'endless'],
+      ['mixed-use', 'mixed'],
+    ])
+    expect(await prefixed('other:')).toEqual([])
   })
 
   it('prints what it found with the remedy, and exits 1', async () => {

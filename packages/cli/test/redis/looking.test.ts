@@ -1,10 +1,18 @@
+import { execFile as execFileWithCallback, execFileSync } from 'node:child_process'
+import { promisify } from 'node:util'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { LockClient } from '@holdfast/core'
+import { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
-import { until } from './support/command-line.js'
+import { CommandLine, endAll, PROGRAM, until } from './support/command-line.js'
 import { holdfast } from './support/in-process.js'
 
 const URL = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
+
+const execFile = promisify(execFileWithCallback)
 
 let redis: Redis
 let one: LockClient
@@ -21,6 +29,7 @@ beforeEach(async () => {
   prefix = `cli-look:${process.pid}:${count}:`
 })
 afterEach(async () => {
+  await endAll()
   await Promise.all([one.close({ graceMs: 0 }), other.close({ graceMs: 0 })])
   const keys = await redis.keys(`*${prefix}*`)
   if (keys.length > 0) await redis.del(...keys)
@@ -115,6 +124,36 @@ describe('holdfast break', () => {
     await until(() => hold.signal.aborted)
     expect(hold.signal.reason).toMatchObject({ reason: 'forced' })
     expect((await cli(['break', name('a'), '--yes'])).code).toBe(1)
+  })
+
+  it('is not confirmed by Ctrl-D, and ended by Ctrl-C', async () => {
+    const hold = await one.getLock(name('a')).acquire()
+    expect((await cli(['break', name('a')], { typed: '\u0004', isTTY: true })).code).toBe(3)
+    expect((await cli(['break', name('a')], { typed: '\u0003', isTTY: true })).code).toBe(130)
+    expect((await cli(['break', name('a')], { typed: null })).code).toBe(3)
+    await hold.verify()
+    await hold.release()
+  })
+
+  it('shows a hostile holder without obeying it, and takes what it has shown', async () => {
+    const owner = "evil\u001B[2J'; touch owned; '~0123456789abcdefghijk:1"
+    const shown = String.raw`evil\u{1b}[2J'; touch owned; '~0123456789abcdefghijk:1`
+    await redis.hset(name('a'), owner, '1')
+    await redis.pexpire(name('a'), 60_000)
+    const said = [
+      await cli(['who', name('a')]),
+      await cli(['break', name('a'), '--holder', 'nobody', '--yes']),
+      await cli(['run', '--try', name('a'), '--', 'true']),
+      await cli(['break', name('a'), '--holder', 'nobody', '--yes', '--json']),
+    ]
+    for (const { stdout, stderr } of said) {
+      // eslint-disable-next-line no-control-regex
+      expect(stdout + stderr).not.toMatch(/[\u0000-\u0009\u000B-\u001F]/)
+    }
+    const [, option] = /--holder (.*)\n/.exec(said[0]!.stdout)!
+    expect(execFileSync('sh', ['-c', `printf %s ${option}`], { encoding: 'utf8' })).toBe(shown)
+    expect((await cli(['break', name('a'), '--holder', shown, '--yes'])).code).toBe(0)
+    expect(await redis.exists(name('a'))).toBe(0)
   })
 
   it('--holder: another holder keeps the lock, 75', async () => {
@@ -218,6 +257,77 @@ describe('holdfast watch', () => {
   })
 })
 
+describe('while Redis is away', () => {
+  it.each(['top', 'watch'])('%s says so, goes on, and shows what it finds afterwards', async (command) => {
+    const server = await RedisServer.start()
+    const [earlier, later] = [
+      await LockClient.connect(server.url, { bareCalls: 'allow', clientName: 'earlier' }),
+      await LockClient.connect(server.url, { bareCalls: 'allow', clientName: 'later' }),
+    ]
+    const hold = await earlier.getLock('a').acquire()
+    try {
+      const args = [command, ...(command === 'watch' ? ['a'] : []), '--every', '50ms', '--json']
+      const cli = CommandLine.start(server.url, ['--timeout', '500ms', ...args])
+      await cli.printed(/"client":"earlier"/)
+      await server.pause()
+      await cli.printed(/"event":"trouble"|"trouble":"/)
+      server.resume()
+      await hold.release()
+      await later.getLock('a').acquire()
+      await cli.printed(/"client":"later"/)
+      cli.child.kill('SIGINT')
+      expect(await cli.ended).toBe(0)
+    } finally {
+      server.resume()
+      await Promise.all([earlier.close({ graceMs: 0 }), later.close({ graceMs: 0 })])
+      await server.stop()
+    }
+  })
+})
+
+describe('what ends it', () => {
+  it('a reader that goes away: as a signal of a broken pipe would', () => {
+    const command = `'${process.execPath}' '${PROGRAM}' --url '${URL}' top --every 20ms --json`
+    const script = `set -o pipefail; ${command} | head -n 1 >/dev/null; echo $?`
+    const said = execFileSync('bash', ['-c', script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+    expect(said).toBe('141\n')
+  })
+
+  it.each(['who', 'ls', 'watch', 'doctor', 'break'])('Ctrl-C while %s connects', async (command) => {
+    const args = ['--timeout', '60s', command, ...(['ls', 'doctor'].includes(command) ? [] : [name('a')])]
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    const connecting = CommandLine.start(`redis://127.0.0.1:${port}`, args)
+    const [socket] = (await once(silent, 'connection')) as [Socket]
+    connecting.child.kill('SIGINT')
+    expect(await connecting.ended).toBe(130)
+    socket.destroy()
+    silent.close()
+  })
+
+  it('a mistake in the arguments is told as JSON, if that is wanted', async () => {
+    for (const args of [
+      ['ls', '--limit', '0', '--json'],
+      ['--json', 'nonsense'],
+      ['--json', 'who'],
+    ]) {
+      const { code, stderr } = await cli(args)
+      expect(code).toBe(64)
+      const [line, ...others] = stderr.trimEnd().split('\n')
+      expect(JSON.parse(line!)).toMatchObject({
+        event: 'error',
+        exitCode: 64,
+        message: expect.any(String) as unknown,
+      })
+      expect(others).toEqual([])
+    }
+    expect((await cli(['run', '--lease', '1ms', name('a'), '--', 'echo', '--json'])).stderr).toMatch(
+      /^holdfast: /,
+    )
+  })
+})
+
 describe('holdfast top', () => {
   it('ranks by waiters, by how long it is held, by how long is waited; under load in a terminal', async () => {
     await one.getFairLock(name('busy')).acquire()
@@ -251,5 +361,42 @@ describe('holdfast top', () => {
     expect(drawn).toContain('Most contended')
     enough.abort()
     await Promise.allSettled(waits)
+  })
+})
+
+describe('in a terminal', () => {
+  /** On a pseudo-terminal of util-linux's script. */
+  const onTerminal = (args: readonly string[]) => {
+    const words = [process.execPath, PROGRAM, '--url', URL, ...args].map((word) => `'${word}'`).join(' ')
+    return execFile('script', ['-qec', words, '/dev/null'], { env: { ...process.env, TERM: 'xterm' } })
+  }
+
+  it('watch prints under load whatever it sees, coloured, one change a line', async () => {
+    let isOver = false
+    const lock = (client: LockClient) => client.getFencedLock(name('busy'))
+    const load = [one, other, one].map(async (client) => {
+      while (!isOver) await lock(client).withLock(() => sleep(3))
+    })
+    const { stdout } = await onTerminal(['watch', name('busy'), '--every', '20ms', '--for', '1s'])
+    isOver = true
+    await Promise.all(load)
+    const lines = stdout.trimEnd().split('\r\n')
+    expect(lines.length).toBeGreaterThan(5)
+    // eslint-disable-next-line no-control-regex
+    const coloured = /^\u001B\[2m\d\d:\d\d:\d\d\.\d{3}\u001B\[22m {2}\u001B\[33m(one|other)\u001B\[39m /
+    for (const line of lines) expect(line).toMatch(coloured)
+    expect(stdout).toMatch(/ → .*, after .*, token \d+/)
+    expect(stdout).toMatch(/; \d+ more in between/)
+  })
+
+  it('top takes the screen, and gives it back', async () => {
+    const hold = await one.getLock(name('a')).acquire()
+    const showing = onTerminal(['top', `${prefix}*`, '--every', '50ms', '--for', '500ms'])
+    const { stdout } = await showing
+    expect(stdout.startsWith('\u001B[?1049h\u001B[?25l')).toBe(true)
+    expect(stdout.endsWith('\u001B[?25h\u001B[?1049l')).toBe(true)
+    expect(stdout).toContain('Longest held')
+    expect(stdout).toContain(name('a'))
+    await hold.release()
   })
 })

@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { LockClient } from '@holdfast/core'
-import { livingInGroup, processes, stateOf } from '@holdfast/faults/harness'
+import { livingInGroup, processes, RedisServer, stateOf } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
-import { CommandLine, endAll, until } from './support/command-line.js'
+import { CommandLine, endAll, PLANTED, PROGRAM, until } from './support/command-line.js'
 
 const URL = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
 const LEASE_MS = 1_500
@@ -31,6 +33,9 @@ const start = (...args: string[]) => CommandLine.start(URL, ['run', name, ...arg
 /** A command that tells its process group, and goes on until it is ended. */
 const ENDLESS = ['--', 'sh', '-c', 'echo group $$; while :; do sleep 0.05; done']
 const groupOf = async (cli: CommandLine): Promise<number> => Number((await cli.printed(/group (\d+)/))[1])
+/** What waits in Redis, or listens there, has more of them. */
+const tracesOfName = async (): Promise<number> =>
+  (await redis.keys(`*${name}*`)).length + ((await redis.pubsub('CHANNELS', `*${name}*`)) as string[]).length
 const guardianOf = (cli: CommandLine): number | undefined =>
   processes().find(
     ({ pid, parent }) =>
@@ -91,6 +96,20 @@ describe('holdfast run', () => {
     expect((await run(other, '--try', '--', 'true')).code).toBe(0)
   })
 
+  it.each([[], ['--fair'], ['--write']])(
+    'behind a holder that gives it the lock, the command runs to its own end (%j)',
+    async (...options) => {
+      const first = start(...options, ...ENDLESS)
+      await groupOf(first)
+      const alone = await tracesOfName()
+      const second = start(...options, '--', 'sh', '-c', 'sleep 0.3; exit 5')
+      await until(async () => (await tracesOfName()) > alone)
+      first.child.kill('SIGTERM')
+      expect(await second.ended).toBe(5)
+      expect(second.stderr).not.toContain('lost')
+    },
+  )
+
   it('passes signals on to the whole group, and tells what the command made of them', async () => {
     const command = 'trap "echo told; kill $other; exit 9" TERM; sleep 100 & other=$!; echo group $$; wait'
     const cli = start('--', 'sh', '-c', command)
@@ -144,6 +163,68 @@ describe('holdfast run', () => {
     cli.child.kill('SIGCONT')
     expect(await cli.ended).toBe(76)
     expect(cli.stdout).toContain('asked')
+  })
+
+  it('a command that does not listen gets no more time when renewals succeed again', async () => {
+    const server = await RedisServer.start()
+    const command = ['--', 'sh', '-c', 'trap "echo asked" TERM; echo group $$; while :; do sleep 0.02; done']
+    try {
+      const options = ['--lease', '3s', '--grace', '1s']
+      const cli = CommandLine.start(server.url, ['run', name, ...options, ...command])
+      const group = await groupOf(cli)
+      await server.pause()
+      await cli.printed(/asked/)
+      server.resume()
+      expect(await cli.ended).toBe(76)
+      expect(livingInGroup(group)).toEqual([])
+    } finally {
+      server.resume()
+      await server.stop()
+    }
+  })
+
+  it('a command that has ended by itself is not called lost because Redis is away at its end', async () => {
+    const server = await RedisServer.start()
+    try {
+      const options = ['--timeout', '3s', 'run', name, '--lease', '600ms', '--grace', '100ms']
+      const command = ['--', 'sh', '-c', 'echo group $$; read line; sleep 0.1; exit 4']
+      const cli = CommandLine.start(server.url, [...options, ...command])
+      await groupOf(cli)
+      await server.pause()
+      expect(await cli.ended).toBe(4)
+      expect(cli.stderr).toContain('the release is not confirmed')
+    } finally {
+      server.resume()
+      await server.stop()
+    }
+  })
+
+  it('does not wait for ever for ended processes that nobody asks about, as in a container', async () => {
+    // The command line inherits what the command leaves behind, as the first process of a container does.
+    const prctl = process.arch === 'x64' ? 157 : 167
+    const inherits = `syscall(${prctl}, 36, 1, 0, 0, 0) == 0 or die; exec @ARGV`
+    const args = [process.execPath, PROGRAM, '--url', URL, 'run', name, '--grace', '30s', '--lease', '90s']
+    const command = ['--', 'sh', '-c', '(sleep 0.1) & exit 6']
+    const child = spawn('perl', ['-e', inherits, ...args, ...command], {
+      env: { ...process.env, ...PLANTED },
+      stdio: 'ignore',
+    })
+    const [code] = (await once(child, 'exit')) as [number]
+    expect(code).toBe(6)
+    expect(await locks.getLock(name).isLocked()).toBe(false)
+  })
+
+  it('goes on when nobody reads what it says, and its command too', async () => {
+    const cli = start('--json', '--', 'sh', '-c', 'sleep 0.2; exit 8')
+    cli.child.stderr!.destroy()
+    expect(await cli.ended).toBe(8)
+  })
+
+  it('a signal ends it while it connects', async () => {
+    const cli = CommandLine.start('redis://127.0.0.1:1', ['--timeout', '60s', 'run', name, '--', 'true'])
+    await until(() => guardianOf(cli) !== undefined)
+    cli.child.kill('SIGTERM')
+    expect(await cli.ended).toBe(143)
   })
 
   it('a guardian that is killed is replaced, and the next one ends the group', async () => {

@@ -33,6 +33,8 @@ export interface ServedBoard {
   readonly board: Board
   readonly url: string
   readonly log: BoardLogEntry[]
+  /** Breaks all connections. */
+  disconnect(): void
   close(): Promise<void>
 }
 
@@ -44,6 +46,7 @@ export async function serveBoard(locks: LockClient, options: BoardOptions = {}):
   return {
     board,
     log,
+    disconnect: () => server.closeAllConnections(),
     url: `${origin}${(options.basePath ?? '').replace(/\/$/, '')}/`,
     close: async () => {
       await board.close()

@@ -5,6 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** As users have it: the built package. */
 export const PROGRAM = fileURLToPath(new URL('../../../bin/holdfast.mjs', import.meta.url))
 
+const { HOLDFAST_PROGRAM_OPTIONS, HOLDFAST_PLANTED_BUG } = process.env
+/** A planted bug is put into the program, too. */
+export const PLANTED: Record<string, string> =
+  HOLDFAST_PLANTED_BUG === undefined
+    ? {}
+    : { HOLDFAST_PLANTED_BUG, NODE_OPTIONS: HOLDFAST_PROGRAM_OPTIONS ?? '' }
+
 /** `holdfast` in a process of its own. */
 export class CommandLine {
   stdout = ''
@@ -32,7 +39,7 @@ export class CommandLine {
 
   static start(url: string, args: readonly string[], env: Record<string, string> = {}): CommandLine {
     const child = spawn(process.execPath, [PROGRAM, '--url', url, ...args], {
-      env: { PATH: process.env.PATH ?? '', ...env },
+      env: { PATH: process.env.PATH ?? '', ...PLANTED, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const started = new CommandLine(child)

@@ -9,8 +9,8 @@ export interface Ran {
 
 interface Surroundings {
   readonly env?: Record<string, string>
-  /** Whether somebody sits there, and what is typed. */
-  readonly typed?: string
+  /** Whether somebody sits there, and what is typed; null: the end at once. */
+  readonly typed?: string | null
   readonly isTTY?: boolean
 }
 
@@ -26,7 +26,7 @@ export async function holdfast(
       (text: string) => (collected[name] += text),
     )
   const stdin = Object.assign(new PassThrough(), { isTTY: typed !== undefined })
-  stdin.end(typed === undefined ? '' : `${typed}\n`)
+  stdin.end(typeof typed === 'string' ? `${typed}\n` : '')
   const terminal = { stdin, stdout: streamOf('stdout'), stderr: streamOf('stderr'), env }
   const code = await main(args, { guardian: '/nowhere', terminal })
   return { code, ...collected }

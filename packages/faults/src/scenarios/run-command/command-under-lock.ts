@@ -15,6 +15,8 @@ export interface CommandOptions {
   readonly url: string
   readonly name: string
   readonly leaseMs: number
+  /** In order of arrival. */
+  readonly fair: boolean
   /** In the arguments of the command alone: by it its processes are found. */
   readonly marker: string
 }
@@ -31,9 +33,10 @@ export class CommandUnderLock {
   readonly #child: ChildProcess
   readonly #marker: string
 
-  constructor({ url, name, leaseMs, marker }: CommandOptions) {
+  constructor({ url, name, leaseMs, fair, marker }: CommandOptions) {
     this.#marker = marker
-    const args = ['--url', url, '--timeout', '60s', 'run', name, '--lease', `${leaseMs}ms`]
+    const lock = fair ? ['--fair'] : []
+    const args = ['--url', url, '--timeout', '60s', 'run', name, '--lease', `${leaseMs}ms`, ...lock]
     this.#child = spawn(process.execPath, [PROGRAM, ...args, '--', 'sh', '-c', COMMAND, marker], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })

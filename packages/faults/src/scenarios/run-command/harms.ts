@@ -16,6 +16,8 @@ export interface Harm {
   readonly what: string
   /** Whether it may come before the command has begun. */
   readonly early?: true
+  /** Whether the command waits first, in order of arrival, behind a holder that gives it the lock. */
+  readonly waits?: true
   /** Whether the command must be ended by it. */
   readonly ends: boolean
   happen(scene: Scene): Promise<void> | void
@@ -63,6 +65,18 @@ export const HARMS = {
       await sleep(scene.random.between(0, 700))
       await stopped(scene.command.pid, long(scene))
     },
+  },
+  waited: {
+    what: 'nothing; it has waited for the lock behind a holder',
+    waits: true,
+    ends: false,
+    happen: ({ random, leaseMs }) => sleep(random.between(0, 1) * leaseMs),
+  },
+  'cli-killed-after-wait': {
+    what: 'the command line is killed, after it has waited behind a holder',
+    waits: true,
+    ends: true,
+    happen: ({ command }) => killed(command.pid),
   },
   'cli-killed': {
     what: 'the command line is killed',

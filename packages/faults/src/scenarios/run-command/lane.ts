@@ -66,7 +66,13 @@ export class Lane {
     const harm: Harm = HARMS[harmName]
     const marker = `run-command-${process.pid}-${number}-${this.rounds}`
     const name = `run-command:${this.rounds}`
-    const command = new CommandUnderLock({ url: redis.url, name, leaseMs, marker })
+    const fair = harm.waits === true
+    const before = fair ? await this.rival.getFairLock(name).acquire() : undefined
+    const command = new CommandUnderLock({ url: redis.url, name, leaseMs, fair, marker })
+    if (before) {
+      await this.isInLine(name, command)
+      await before.release()
+    }
     let hasBegun = false
     const begun = command.begun.then(() => (hasBegun = true))
     if (harm.early !== true) {
@@ -95,6 +101,9 @@ export class Lane {
     }
     const exit = await command.exited
     await hold.release()
+    if (harm.waits === true && exit.code === LOST) {
+      violations.push(`${harmName}: the command was ended, although nothing had happened to its lock`)
+    }
     violations.push(...(await this.traces(harmName, command, guardian)))
     return {
       ...{ harm: harmName, hasBegun, freeAfterMs, violations },
@@ -112,9 +121,16 @@ export class Lane {
       // Otherwise it has the lock first, and the command line waits for it.
       await Promise.race([command.begun, command.exited, this.isTaken(name, command)])
     }
-    const hold = await this.rival.getFencedLock(name).acquire()
+    const hold = await (
+      harm.waits === true ? this.rival.getFairLock(name) : this.rival.getFencedLock(name)
+    ).acquire()
     const living = command.living()
     return { hold, living, heldAt: performance.now() }
+  }
+
+  private async isInLine(name: string, command: CommandUnderLock): Promise<void> {
+    const lock = this.rival.getFairLock(name)
+    while (command.isRunning && ((await lock.inspect())?.waiting ?? 0) === 0) await sleep(5)
   }
 
   private async isTaken(name: string, command: CommandUnderLock): Promise<void> {
