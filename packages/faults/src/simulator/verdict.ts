@@ -107,9 +107,11 @@ export const verdictOn = ({
     ...checkSynchronizers(plan, events, pools).map((text) => ({
       ...{ rule: /^I\d+ [a-z]+/.exec(text)?.[0] ?? text, text, lock: undefined, untilMs: Infinity },
     })),
-    ...errors.filter((each) => !isExplainedError(events, each)).map(({ atMs, lock, error }) => ({
-      ...{ rule: `error ${nameOf(error)}`, text: textOf(error), lock, untilMs: atMs },
-    })),
+    ...errors
+      .filter((each) => !isExplainedError(events, each))
+      .map(({ atMs, lock, error }) => ({
+        ...{ rule: `error ${nameOf(error)}`, text: textOf(error), lock, untilMs: atMs },
+      })),
   ]
   return { findings, figures }
 }

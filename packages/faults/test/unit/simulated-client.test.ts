@@ -9,7 +9,9 @@ import { chanceOf } from '../../src/simulator/world/chance.js'
 import { Process } from '../../src/simulator/world/process.js'
 import { World } from '../../src/simulator/world/world.js'
 
-afterEach(() => jest.restoreAllMocks())
+afterEach(() => {
+  jest.restoreAllMocks()
+})
 
 const connected = async (settings = USUAL) => {
   const world = new World()

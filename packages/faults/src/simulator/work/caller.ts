@@ -243,7 +243,9 @@ export class Caller {
     if (count !== expected && !hold.signal.aborted && hold.trustedForMs > 0) {
       // LockLostError: it had been taken away, and this client did not know it yet.
       await hold.verify()
-      throw new Miscount(`Redis counts ${count} holds of ${lock.name} for ${hold.owner}, not ${expected} (I2)`)
+      throw new Miscount(
+        `Redis counts ${count} holds of ${lock.name} for ${hold.owner}, not ${expected} (I2)`,
+      )
     }
   }
 }
