@@ -22,7 +22,7 @@ const TABLES = {
     left: Object.fromEntries(
       ['single', 'cluster', 'sentinel'].map((column) => [
         column,
-        `not run since the table is there; \`npm run test:clients -- --write-docs --on ${column}\` runs it`,
+        `not run yet in this form: the machine was busy with the other cells; \`npm run test:clients -- --write-docs --on ${column}\` runs it`,
       ]),
     ),
   },
