@@ -24,6 +24,7 @@ export const COMMANDS = {
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
   // Skipped where npm cannot be reached, and says so.
   'test:redlock': { smoke: 'scripts/redlock-suites.mjs --only redlock-4' },
+  'measure:testing': { smoke: 'scripts/measure-test-redis.mjs' },
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
