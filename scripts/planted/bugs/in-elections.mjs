@@ -94,13 +94,6 @@ export const BUGS_IN_ELECTIONS = {
     find: 'if (to !== undefined) { term.prefer(to) }',
     replace: "term.prefer(to ?? '')",
     test: ENDS,
-    only: 'a plain resign() comes after it',
-  },
-  'close waits for the callback that calls it': {
-    file: 'core/src/election/election.ts',
-    find: 'if (!this.campaign || !this.isInside(this.campaign)) { await this.ended }',
-    replace: 'await this.ended',
-    test: ENDS,
-    only: 'close does not wait for it',
+    only: 'when a plain resign',
   },
 }
