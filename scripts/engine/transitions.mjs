@@ -264,6 +264,7 @@ const SHARE = {
         w.pick(['0', '20000']),
         w.pick(['0', '30000']),
         ...(awaits ? [w.owner(), w.pick(['0', '1'])] : ['', '0']),
+        c.ttl,
       ],
     ]
   },
@@ -280,7 +281,10 @@ const SHARE = {
       'PUBLISH',
     ],
   ],
-  'share/invalidate': (c) => [[c.lock, c.kept], [c.ttl]],
+  'share/invalidate': (c, w) => [
+    [c.lock, c.kept],
+    [w.pick(['1', '2']), c.ttl, c.ttl],
+  ],
 }
 
 /** The name that stands for a token of a lock that is handed over. */

@@ -132,9 +132,12 @@ export function clientIdOf(owner: string): string {
   return owner.slice(0, owner.lastIndexOf(':'))
 }
 
-/** The name of the lock that one key of a share is run under; an application's own lock of `<name>:<key>` is another. */
+/**
+ * The name of the lock that one key of a share is run under; an application's own lock of `<name>:<key>` is another. No
+ * two pairs have one name: keys may come from users, and none may lead to another share's results.
+ */
 export function shareLock(name: string, key: string): string {
-  return `share:${name}:${key}`
+  return `share:${name.replaceAll('%', '%25').replaceAll(':', '%3A')}:${key}`
 }
 
 /** The result that is kept for later callers of a share, and the run whose result will be outdated. */

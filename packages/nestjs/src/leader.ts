@@ -1,6 +1,8 @@
 import type { DiscoveryService } from '@nestjs/core'
 import { checkOptions, InvalidArgumentError, type KnownKeys, type LockClient } from '@holdfast/core'
 import { getElection, type ElectionOptions, type Term } from '@holdfast/core/election'
+import type { LocksModuleExtras } from './options.js'
+import { EXTRAS } from './tokens.js'
 
 /** The options of `@Leader`. All durations are milliseconds. */
 export interface LeaderOptions extends ElectionOptions {
@@ -67,7 +69,7 @@ export function Leader(options: LeaderOptions = {}): LeaderDecorator {
 /**
  * Begins the campaigns of all objects that Nest has made, for one client. They end with it.
  * @param client its name; undefined: the client injected as `LockClient`
- * @throws InvalidArgumentError
+ * @throws InvalidArgumentError also for a campaign with a client that no module provides: it would never begin
  */
 export function beginCampaigns(
   locks: LockClient,
@@ -75,20 +77,41 @@ export function beginCampaigns(
   discovery: Pick<DiscoveryService, 'getProviders' | 'getControllers'>,
 ): void {
   const hosts = new Set<object>()
+  const clients = new Set<string | undefined>()
   for (const wrapper of [...discovery.getProviders(), ...discovery.getControllers()]) {
     const instance: unknown = wrapper.instance
+    if (wrapper.token === EXTRAS) {
+      clients.add((instance as LocksModuleExtras).name)
+    }
     // An object of a request or of another scope is none that lasts.
     if (typeof instance === 'object' && instance !== null && wrapper.isDependencyTreeStatic()) {
       hosts.add(instance)
     }
   }
-  for (const host of hosts) {
-    for (const candidature of (host as Host)[LEADERS] ?? []) {
-      if (candidature.options.client === client) {
-        campaign(locks, host, candidature)
-      }
+  const all = [...hosts].flatMap((host) =>
+    ((host as Host)[LEADERS] ?? []).map((candidature) => ({ host, candidature })),
+  )
+  for (const { host, candidature } of all) {
+    if (!clients.has(candidature.options.client)) {
+      throw unknownClient(host, candidature, clients)
     }
   }
+  for (const { host, candidature } of all) {
+    if (candidature.options.client === client) {
+      campaign(locks, host, candidature)
+    }
+  }
+}
+
+function unknownClient(
+  host: object,
+  { method, options }: Candidature,
+  clients: ReadonlySet<string | undefined>,
+): InvalidArgumentError {
+  const provided = [...clients].map((name) => (name === undefined ? 'the one without a name' : `"${name}"`))
+  const where = `@Leader on ${host.constructor.name}.${String(method)}`
+  const rule = `a client that LocksModule provides, ${provided.join(' or ')}, for ${where}`
+  return new InvalidArgumentError('client', options.client, rule)
 }
 
 function campaign(locks: LockClient, host: object, { method, options }: Candidature): void {

@@ -75,4 +75,25 @@ export const BUGS_IN_ELECTIONS = {
     test: CHANGES,
     only: 'terms that it missed',
   },
+  'a follower of a fresh election misses its first terms': {
+    file: 'core/src/election/changes.ts',
+    find: "const BEFORE_ALL_TERMS = '0'",
+    replace: "const BEFORE_ALL_TERMS = ''",
+    test: CHANGES,
+    only: 'misses no term of a fresh election',
+  },
+  'a subscription that Redis refuses for a while is given up': {
+    file: 'core/src/election/listening.ts',
+    find: '!(error instanceof Error && isPassing(error))',
+    replace: 'error instanceof Error',
+    test: CHANGES,
+    only: 'goes on where Redis refuses its subscription',
+  },
+  'a plain resign forgets whom an earlier one preferred': {
+    file: 'core/src/election/election.ts',
+    find: 'if (to !== undefined) { term.prefer(to) }',
+    replace: "term.prefer(to ?? '')",
+    test: ENDS,
+    only: 'when a plain resign',
+  },
 }

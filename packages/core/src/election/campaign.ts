@@ -11,6 +11,7 @@ import { jittered } from '../runtime/runtime.js'
 import { Doorbell } from './doorbell.js'
 import type { ElectionRules } from './election-options.js'
 import { ElectionProtocol } from './election-protocol.js'
+import { listen } from './listening.js'
 import { accept, begin, messageIn, type BeginReply } from './scripts.js'
 import { Term } from './term.js'
 
@@ -54,9 +55,11 @@ export class Campaign {
   /** Resolves when it is stopped. @throws what no later try would change: WrongTypeError, InvalidArgumentError */
   async run(): Promise<void> {
     const { locks, stop, session, rules } = this.parts
+    const over = new AbortController()
+    const ended = AbortSignal.any([stop, over.signal])
     try {
       while (!stop.aborted) {
-        this.listen()
+        this.listen(ended)
         try {
           // Detached: a term is a logical thread of its own, whatever called `lead`.
           await locks.fork(() => this.standAndLead(), { detached: true })
@@ -71,15 +74,15 @@ export class Campaign {
         }
       }
     } finally {
-      void session.waiter.topics.remove(this.channel, this.hear)
+      over.abort()
     }
   }
 
-  /** Again after a refusal, as long as it campaigns. */
-  private listen(): void {
+  /** What Redis refuses for good it is asked for again by each candidature. */
+  private listen(ended: AbortSignal): void {
     if (!this.isListening) {
       this.isListening = true
-      this.parts.session.waiter.topics.add(this.channel, this.hear).catch(() => (this.isListening = false))
+      listen(this.parts.session, this.channel, this.hear, ended).catch(() => (this.isListening = false))
     }
   }
 
@@ -108,6 +111,7 @@ export class Campaign {
     const hold = await new Lock(session, protocol, null).acquire(candidature)
     const over = this.lead(hold, protocol).finally(() => {
       this.term = null
+      this.context = null
       // The lock is free when its lease ends at the latest; 'release-failed' reports it.
       return session.releaseWaits.outcomeOf(hold.release()).catch(() => undefined)
     })

@@ -3,10 +3,13 @@ import { electionChannel } from '../keys.js'
 import { untilKnown } from '../redis/until-known.js'
 import { Doorbell } from './doorbell.js'
 import { newsIn, type Leader } from './leader.js'
+import { listen } from './listening.js'
 import { look, type ElectionKeys } from './scripts.js'
 
 // By then Redis has ended the lease, also by the rounding of PTTL.
 const AFTER_THE_LEASE_MS = 5
+// Before all tokens: where the first look finds no term, every later one is news.
+const BEFORE_ALL_TERMS = '0'
 
 /**
  * Follows an election from the present on: it looks when a message rings, when the subscription is back after a lost
@@ -18,16 +21,20 @@ export async function* followTerms(
   election: ElectionKeys,
   stop: AbortSignal,
 ): AsyncGenerator<Leader | null, void, void> {
-  const { runtime, waiter, port, runner, options } = session
+  const { runtime, port, runner, options } = session
   const bell = new Doorbell(runtime)
+  const left = new AbortController()
   const channel = electionChannel(election.key)
   let refusal: Error | undefined
   const stopListening = port.messages.onResubscribed(bell.ring)
   // The first look does not wait for the subscription: the one after it finds what was announced in between.
-  waiter.topics.add(channel, bell.ring).then(bell.ring, (error: unknown) => {
-    refusal = error as Error
-    bell.ring()
-  })
+  listen(session, channel, bell.ring, AbortSignal.any([stop, left.signal])).then(
+    bell.ring,
+    (error: unknown) => {
+      refusal = error as Error
+      bell.ring()
+    },
+  )
   let knownToken = ''
   let told: string | undefined
   try {
@@ -36,7 +43,7 @@ export async function* followTerms(
       const command = { ...election, knownToken, asksForLine: false }
       const limits = { runtime, giveUpAt: Number.POSITIVE_INFINITY, signal: stop }
       const reply = await untilKnown(() => look(runner, command), limits)
-      knownToken = reply.terms[0]?.token ?? knownToken
+      knownToken = reply.terms[0]?.token ?? (knownToken || BEFORE_ALL_TERMS)
       for (const leader of newsIn(reply, command.knownToken)) {
         const name = leader ? `${leader.token} ${leader.owner}` : ''
         if (name !== told) {
@@ -56,6 +63,6 @@ export async function* followTerms(
     }
   } finally {
     stopListening()
-    void waiter.topics.remove(channel, bell.ring)
+    left.abort()
   }
 }

@@ -1,5 +1,6 @@
 import { checkClient, checkFunction, checkName, checkOptions, checkSignal } from '../arguments/validate.js'
 import type { Session } from '../client/session.js'
+import { SerialQueue } from '../entry/serial-queue.js'
 import { InvalidArgumentError } from '../errors.js'
 import { clientIdOf, partsOfOwner } from '../keys.js'
 import type { LockClient } from '../lock-client.js'
@@ -41,6 +42,8 @@ export class Election {
   private campaign: Campaign | null = null
   private stopping = new AbortController()
   private ended: Promise<void> = Promise.resolve()
+  /** Redis keeps one answer for each term, and one bell rings for it. */
+  private readonly questions = new SerialQueue()
 
   /** @internal Made by `getElection`. */
   constructor(
@@ -125,7 +128,7 @@ export class Election {
    * the next candidate leads. Waits for all of that; called by the callback itself, only for the beginning. The campaign
    * goes on, at the end of the line.
    * @param options.to the client id of the candidate to lead next, in place of the first in line: it is asked before
-   *   anything ends. If it dies before it leads, the first in line does
+   *   anything ends. If it dies before it leads, the first in line does. Of several calls the latest counts that names one
    * @returns false: this process does not lead
    * @throws CandidateUnavailableError that candidate does not wait or does not answer: the term goes on
    * @throws InvalidArgumentError; RedisUnavailableError it could not be asked: the term goes on
@@ -137,14 +140,19 @@ export class Election {
       checkCandidate(to)
     }
     const { campaign, term } = this
-    if (!campaign || !term || (to !== undefined && !(await this.agreed(campaign, term, to)))) {
+    if (!campaign || !term) {
+      return false
+    }
+    if (to !== undefined && !(await this.questions.runExclusive(() => this.agreed(campaign, term, to)))) {
       return false
     }
     if (term.signal.aborted) {
       return false
     }
     const { over } = campaign
-    term.prefer(to ?? '')
+    if (to !== undefined) {
+      term.prefer(to)
+    }
     term.end('resigned')
     if (!this.isInside(campaign)) {
       await over
@@ -154,12 +162,14 @@ export class Election {
 
   /**
    * Ends what goes on: the campaign, with its term as by `resign`, and every `changes()`. Resolves when `lead`
-   * does; never rejects. The election can be used again afterwards.
+   * does; called by the callback of the term, at once. Never rejects. The election can be used again afterwards.
    */
   async close(): Promise<void> {
     this.stopping.abort()
     this.stopping = new AbortController()
-    await this.ended
+    if (!this.campaign || !this.isInside(this.campaign)) {
+      await this.ended
+    }
   }
 
   /** Ends what goes on, for `await using`. See `close`. Never rejects. */

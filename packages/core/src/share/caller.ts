@@ -51,6 +51,8 @@ export class Caller<T> {
   private timer: { cancel(): void } | null = null
   private flight: Awaited<T> | null = null
   private readonly startedAt: number
+  /** How many commands its flight had sent when it came: what they were answered may be older than an `invalidate`. */
+  joinedAt = 0
 
   constructor(
     readonly task: Task<T>,
@@ -74,8 +76,9 @@ export class Caller<T> {
   }
 
   /** Begins to wait for the flight. */
-  waitFor(flight: Awaited<T>): void {
+  waitFor(flight: Awaited<T>, joinedAt: number): void {
     this.flight = flight
+    this.joinedAt = joinedAt
     this.signal?.addEventListener('abort', this.onAbort, { once: true })
     this.limit()
   }

@@ -32,18 +32,23 @@ export interface ShareRules<T> {
 
 type Begun = Extract<Found, { kind: 'begun' }>
 /** How a look at Redis ended; `left`: nobody waits any more, or Redis was given up. */
-type Look =
-  | Exclude<Found, Begun>
-  | {
-      readonly kind: 'begun'
-      readonly older: OlderResult | undefined
-      readonly hold: Hold
-      readonly protocol: RunProtocol
-    }
-  | { readonly kind: 'left' | 'too-late' }
+type Look = Seen | BegunHere | { readonly kind: 'left' | 'too-late' }
+
+/** What Redis answered, and the number of the command that it answered. */
+type Seen = Exclude<Found, Begun> & { readonly asOf: number }
+
+interface BegunHere {
+  readonly kind: 'begun'
+  readonly older: OlderResult | undefined
+  readonly asOf: number
+  readonly hold: Hold
+  readonly protocol: RunProtocol
+}
 
 /** What a look means for the wait. */
-type Try = ReturnType<typeof unavailableOrThrow> | { kind: 'done'; value: Found }
+type Try = ReturnType<typeof unavailableOrThrow> | { kind: 'done'; value: { found: Found; asOf: number } }
+
+const EVERYBODY = Number.POSITIVE_INFINITY
 
 // Work for several callers belongs to none of them: what their requests keep in async contexts is not theirs to see.
 const outside = new AsyncResource('holdfast.share')
@@ -54,16 +59,21 @@ const outside = new AsyncResource('holdfast.share')
  *   looking ──nothing there──► running ──value, error──► over: all are answered
  *     │  ▲ └──a run under way──► waiting ──its result──► over
  *     │  └───────────────────────┴──┴── the run ended without a result (`rerun`), or lost its lock
- *     └── kept or older result ──► over; a flight that serves an older one may go on to run
+ *     └── kept or older result ──► over
  *
  * One caller's function runs; whoever leaves, a run goes on. One command at a time, whatever the number of callers.
+ *
+ * Commands are numbered, and a caller knows how many it came behind. An `invalidate` that had resolved before a caller came
+ * is known to every command that is sent after it came: so each answer is for those who came before its command, and a
+ * result that was invalidated for those alone who came before a command that found it valid. The others look again.
  */
 export class Flight<T> implements Awaited<T> {
   private readonly callers = new Set<Caller<T>>()
   /** Whose function runs. */
   private runner: Caller<T> | null = null
-  /** Served to those who come while a newer one is made. */
-  private older: { readonly result: OlderResult; readonly until: number } | null = null
+  private commands = 0
+  /** The run whose result the callers wait for, by its owner, and the latest command that found it not outdated. */
+  private awaited: { readonly owner: string; asOf: number } | null = null
   private ticket: { leave(): void } | null = null
   /** Redis has answered. */
   private wasAnswered = false
@@ -80,18 +90,26 @@ export class Flight<T> implements Awaited<T> {
   ) {}
 
   join(caller: Caller<T>): void {
-    const { older } = this
-    if (older && this.now < older.until) {
-      this.answer([caller], older.result, 'stale')
-      return
-    }
     this.callers.add(caller)
-    caller.waitFor(this)
+    caller.waitFor(this, this.commands)
+  }
+
+  /** An `invalidate` of this process is about to be sent. @returns its number among the commands */
+  invalidating(): number {
+    return (this.commands += 1)
+  }
+
+  /** Until that command the run of this owner was not outdated: whoever had come by then may have its result. */
+  wasValid(owner: string, asOf: number): void {
+    if (this.awaited?.owner === owner) {
+      this.awaited.asOf = Math.max(this.awaited.asOf, asOf)
+    }
   }
 
   start(): void {
     const { session } = this.place
-    session.background.run(outside.runInAsyncScope(() => this.fly()))
+    // Later than all calls of this turn: one look is for all of them.
+    session.background.run(outside.runInAsyncScope(() => Promise.resolve().then(() => this.fly())))
   }
 
   leave(caller: Caller<T>): void {
@@ -116,10 +134,6 @@ export class Flight<T> implements Awaited<T> {
     } else {
       this.dismiss(caller, error)
     }
-  }
-
-  private get now(): number {
-    return this.place.session.runtime.now()
   }
 
   private refuse(caller: Caller<T>): void {
@@ -162,11 +176,11 @@ export class Flight<T> implements Awaited<T> {
       case 'begun':
         return this.runAs(look)
       case 'kept':
-        return this.land(look.result, 'kept')
+        return this.land(look.result, 'kept', look.asOf)
       case 'awaited':
-        return this.land(look.result, 'joined')
+        return this.landOf(look.isOutdated, look.asOf, (asOf) => this.land(look.result, 'joined', asOf))
       case 'under-way':
-        return this.land(look.older as OlderResult, 'stale')
+        return this.land(look.older as OlderResult, 'stale', look.asOf)
       case 'crashed':
         throw new ShareOutcomeUnknownError(this.place.lockName)
       case 'left':
@@ -187,21 +201,25 @@ export class Flight<T> implements Awaited<T> {
     }
     const { leaseMs, wanted } = this.rules
     const protocol = new RunProtocol(session, lockName, wanted)
+    protocol.awaited = this.awaited?.owner
     const acquisition = new Acquisition(session, protocol, null, ALONE)
     const note = noteWish(session.options, undefined)
     const request: LevelRequest = { leaseMs, renews: true, waitMs: undefined, ofCallback: false, note }
-    const handler = {
-      onReply: () => this.attemptOf(protocol),
-      onError: (error: unknown) => {
-        this.trouble = error
-        return unavailableOrThrow(error)
-      },
+    const attempt = () => {
+      const asOf = (this.commands += 1)
+      return acquisition.tryFirst(request, {
+        onReply: () => this.attemptOf(protocol, asOf),
+        onError: (error: unknown) => {
+          this.trouble = error
+          return unavailableOrThrow(error)
+        },
+      })
     }
     // A line of its own: the callers of another flight, or of a lock of this name, must not wait in front of it.
-    const ticket = session.waiter.enter<Found>({
+    const ticket = session.waiter.enter<{ found: Found; asOf: number }>({
       queue: localName('share', acquisition.owner),
       topic: protocol.doorbell,
-      attempt: () => acquisition.tryFirst(request, handler),
+      attempt,
     })
     this.ticket = ticket
     let hold: Hold | null = null
@@ -214,11 +232,12 @@ export class Flight<T> implements Awaited<T> {
       if (outcome.kind !== 'done') {
         return { kind: 'left' }
       }
-      if (outcome.value.kind !== 'begun') {
-        return outcome.value
+      const { found, asOf } = outcome.value
+      if (found.kind !== 'begun') {
+        return { ...found, asOf }
       }
       hold = acquisition.begin(request)
-      return hold ? { kind: 'begun', older: outcome.value.older, hold, protocol } : { kind: 'too-late' }
+      return hold ? { kind: 'begun', older: found.older, asOf, hold, protocol } : { kind: 'too-late' }
     } finally {
       this.ticket = null
       if (!hold) {
@@ -229,7 +248,7 @@ export class Flight<T> implements Awaited<T> {
   }
 
   /** What a reply means for the wait. */
-  private attemptOf(protocol: RunProtocol): Try {
+  private attemptOf(protocol: RunProtocol, asOf: number): Try {
     const found = protocol.found as Found
     this.wasAnswered = true
     this.trouble = undefined
@@ -237,11 +256,16 @@ export class Flight<T> implements Awaited<T> {
       return { kind: 'refused', retryAfterMs: 1 }
     }
     if (found.kind !== 'under-way' || found.older) {
-      return { kind: 'done', value: found }
+      return { kind: 'done', value: { found, asOf } }
     }
     const { owner, leaseLeftMs, isOutdated } = found
-    // What it makes was invalid before this flight began: its end matters, and its result does not.
-    protocol.awaited = isOutdated ? undefined : owner
+    if (!isOutdated) {
+      this.awaited = { owner, asOf }
+    } else if (this.awaited?.owner !== owner) {
+      // What it makes was invalid before this flight saw it: its end matters, and its result does not.
+      this.awaited = null
+    }
+    protocol.awaited = this.awaited?.owner
     this.holder = lockHolder({ owner, holds: 1, leaseLeftMs, heldForAtLeastMs: 0 })
     for (const caller of [...this.callers].filter((each) => each.isOverdue)) {
       this.refuse(caller)
@@ -251,7 +275,7 @@ export class Flight<T> implements Awaited<T> {
   }
 
   /** Runs the function of the first caller under the lock. */
-  private async runAs({ hold, protocol, older }: Extract<Look, { kind: 'begun' }>): Promise<boolean> {
+  private async runAs({ hold, protocol, older, asOf }: BegunHere): Promise<boolean> {
     const { session, lockName } = this.place
     const [first] = this.callers
     if (!first) {
@@ -259,13 +283,47 @@ export class Flight<T> implements Awaited<T> {
       return this.end(() => undefined)
     }
     if (older) {
-      this.older = { result: older, until: this.now + older.leftMs }
-      this.answer(this.take(), older, 'stale')
-    } else {
-      this.beRunner(first, hold.owner)
+      session.background.run(this.refresh(first.task, hold, protocol))
+      return this.land(older, 'stale', asOf)
     }
+    this.beRunner(first, hold.owner)
+    // Whoever is here came before the function begins.
+    this.awaited = { owner: hold.owner, asOf: (this.commands += 1) }
+    let finishedAt = 0
+    const finishing = (): void => void (finishedAt = this.commands += 1)
+    const made = (): Promise<Made> => this.make(first.task, this.runOf(hold))
+    const ended = await runUnder(hold, protocol, session, { make: made, finishing })
+    if (ended.kind === 'lost') {
+      if (session.closing.aborted) {
+        throw new ClientClosedError(lockName)
+      }
+      if (this.rules.wanted.failsOnCrash) {
+        throw new ShareOutcomeUnknownError(lockName, ended.error)
+      }
+      this.awaited = null
+      this.runner?.limit()
+      this.runner = null
+      return this.callers.size > 0 || this.end(() => undefined)
+    }
+    return this.landOf(protocol.endedOutdated, finishedAt, (before) =>
+      ended.kind === 'error'
+        ? this.fail(ended.error, before)
+        : this.land({ kind: 'v', text: ended.text, ageMs: 0 }, 'joined', before),
+    )
+  }
+
+  /** Makes a newer result, while the older one is served: by Redis, which knows whether it was invalidated. */
+  private async refresh(task: Task<T>, hold: Hold, protocol: RunProtocol): Promise<void> {
+    const make = (): Promise<Made> => this.make(task, this.runOf(hold))
+    const ended = await runUnder(hold, protocol, this.place.session, { make, finishing: () => undefined })
+    if (ended.kind === 'error') {
+      this.rules.refreshFailed(ended.error, this.place.key)
+    }
+  }
+
+  private runOf(hold: Hold): SharedRun {
     const { key } = this.place
-    const run: SharedRun = {
+    return {
       key,
       // Asked each time: after a pause of the process the end of trust is noticed by this.
       get signal() {
@@ -274,26 +332,6 @@ export class Flight<T> implements Awaited<T> {
       coordinated: true,
       verify: () => hold.verify(),
     }
-    const ended = await runUnder(hold, protocol, session, () => this.make(first.task, run))
-    this.older = null
-    if (ended.kind === 'lost') {
-      if (session.closing.aborted) {
-        throw new ClientClosedError(lockName)
-      }
-      if (this.rules.wanted.failsOnCrash) {
-        throw new ShareOutcomeUnknownError(lockName, ended.error)
-      }
-      this.runner?.limit()
-      this.runner = null
-      return this.callers.size > 0 || this.end(() => undefined)
-    }
-    if (ended.kind === 'error') {
-      if (older) {
-        this.rules.refreshFailed(ended.error, key)
-      }
-      return this.fail(ended.error)
-    }
-    return this.land({ kind: 'v', text: ended.text, ageMs: 0 }, 'joined')
   }
 
   /** Runs the function of the first caller for this process alone. */
@@ -308,9 +346,9 @@ export class Flight<T> implements Awaited<T> {
     try {
       made = await this.make(first.task, run)
     } catch (error) {
-      return this.fail(error)
+      return this.fail(error, EVERYBODY)
     }
-    return this.land({ kind: 'v', text: made.text, ageMs: 0 }, 'uncoordinated')
+    return this.land({ kind: 'v', text: made.text, ageMs: 0 }, 'uncoordinated', EVERYBODY)
   }
 
   private beRunner(caller: Caller<T>, owner: string): void {
@@ -328,22 +366,52 @@ export class Flight<T> implements Awaited<T> {
     return { text: await encoded(codec, value, maxBytes), ...times }
   }
 
-  /** There is a result for all callers. */
-  private land(result: FoundResult, source: ResultSource): false {
+  /**
+   * The run that the callers wait for has ended.
+   *
+   * @param isOutdated whether it was invalidated; undefined: not known
+   * @param asOf the command that Redis answered so
+   */
+  private landOf(isOutdated: boolean | undefined, asOf: number, land: (before: number) => boolean): boolean {
+    const { awaited } = this
+    const goesOn = land(isOutdated === false ? asOf : (awaited?.asOf ?? 0))
+    if (isOutdated === true) {
+      this.awaited = null
+    } else if (goesOn) {
+      // They fetch the same result, which one more command finds valid or not. Who comes now is no longer of this flight.
+      this.onOver(this)
+    }
+    return goesOn
+  }
+
+  /** There is a result, for all callers that came before this command. */
+  private land(result: FoundResult, source: ResultSource, before: number): boolean {
     if (result.kind !== 'v') {
       const error = new SharedError(this.place.lockName, detailsIn(result.text))
-      return this.end((callers) => callers.forEach((caller) => caller.fail(error)))
+      return this.settle(before, (callers) => callers.forEach((caller) => caller.fail(error)))
     }
-    return this.end((callers) => this.answer(callers, result, source))
+    return this.settle(before, (callers) => this.answer(callers, result, source))
   }
 
   /** The function that ran here has failed: its caller hears of it as it is. */
-  private fail(error: unknown): false {
+  private fail(error: unknown, before: number): boolean {
     const { runner } = this
-    return this.end((callers) => {
+    return this.settle(before, (callers) => {
       const told = new SharedError(this.place.lockName, detailsOf(error))
       callers.forEach((caller) => caller.fail(caller === runner ? error : told))
     })
+  }
+
+  /** @returns whether callers are left, who came too late for this answer and look again */
+  private settle(before: number, answer: (callers: readonly Caller<T>[]) => void): boolean {
+    const settled = [...this.callers].filter(({ joinedAt }) => joinedAt < before)
+    if (settled.length === this.callers.size) {
+      return this.end(answer)
+    }
+    settled.forEach((caller) => this.callers.delete(caller))
+    answer(settled)
+    this.runner = null
+    return true
   }
 
   /** All get the same value, decoded once: also the caller whose function made it, so that no caller sees another type. */

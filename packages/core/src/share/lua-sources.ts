@@ -8,8 +8,8 @@ const shareTexts = {
 -- insert clock
 -- insert lock/note
 local now, holder = clock(), redis.call('hkeys', KEYS[1])[1]
-local kept = redis.call('hmget', KEYS[4], 'run', 'stored', 'fresh', 'usable', 'outdated')
-local run, stored, outdated = kept[1], kept[2], kept[5]
+local kept = redis.call('hmget', KEYS[4], 'run', 'stored', 'fresh', 'usable', 'outdated', 'generation')
+local run, stored, outdated, generation = kept[1], kept[2], kept[5], kept[6]
 local mine = holder == ARGV[1]
 local function without(reply)
 touch(KEYS[1])
@@ -19,10 +19,17 @@ if isLate(KEYS[2], ARGV[3]) then
 return without({ 6 })
 end
 if KEYS[5] and not mine then
-local result = redis.call('get', KEYS[5]) or run == ARGV[9] and stored
+local result, isOutdated = run == ARGV[9] and stored, false
+local left = redis.call('get', KEYS[5])
+if left then
+local gap = string.find(left, ' ', 1, true)
+local before = string.sub(left, 1, gap - 1)
+result = string.sub(left, gap + 1)
+isOutdated = before == '!' or generation and before ~= generation
+end
 local neverRan = result and string.find(result, '^%d+ n')
 if result and not neverRan then
-return without({ 3, now, result })
+return without({ 3, now, result, isOutdated and 1 or 0 })
 end
 if not neverRan and holder ~= ARGV[9] and ARGV[10] == '1' then
 return without({ 4 })
@@ -47,6 +54,7 @@ redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
 end
 if outdated and not mine then
 redis.call('hdel', KEYS[4], 'outdated')
+redis.call('pexpire', KEYS[4], ARGV[11])
 end
 describe(KEYS[3], ARGV[1], 1, ARGV[6])
 return { 1, now, older, older and leftMs }
@@ -55,33 +63,39 @@ return { 1, now, older, older and leftMs }
 -- insert lock/forget
 -- insert clock
 refuseCopies(KEYS[2], 0, ARGV[2], ARGV[3], ARGV[4])
-local outdated = redis.call('hget', KEYS[4], 'outdated')
+local known = redis.call('hmget', KEYS[4], 'outdated', 'generation')
+local isOutdated, generation = known[1] == ARGV[1], known[2]
 local mine = redis.call('hdel', KEYS[1], ARGV[1]) == 1
 forget(KEYS[3], ARGV[1])
 if not mine then
 return 0
 end
 local stored = string.format('%.0f', clock()) .. ' ' .. ARGV[5]
-redis.call('set', KEYS[5], stored, 'px', ARGV[6])
+redis.call('set', KEYS[5], (isOutdated and '!' or generation or '-') .. ' ' .. stored, 'px', ARGV[6])
 if string.sub(ARGV[5], 1, 1) == 'v' then
-redis.call('del', KEYS[4])
-if ARGV[8] ~= '0' and outdated ~= ARGV[1] then
+redis.call('hdel', KEYS[4], 'run', 'stored', 'fresh', 'usable', 'outdated')
+local livesMs = generation and ARGV[6] or '0'
+if ARGV[8] ~= '0' and not isOutdated then
 redis.call('hset', KEYS[4], 'run', ARGV[1], 'stored', stored, 'fresh', ARGV[7], 'usable', ARGV[8])
-redis.call('pexpire', KEYS[4], ARGV[8])
+livesMs = tonumber(ARGV[8]) > tonumber(livesMs) and ARGV[8] or livesMs
 end
-elseif outdated == ARGV[1] then
+redis.call('pexpire', KEYS[4], livesMs)
+elseif isOutdated then
 redis.call('hdel', KEYS[4], 'outdated')
+redis.call('pexpire', KEYS[4], ARGV[6])
 end
 redis.call(ARGV[10], ARGV[9], '0')
-return 1
+return isOutdated and 2 or 1
 `,
-  'share/invalidate': `redis.call('del', KEYS[2])
+  'share/invalidate': `local outdated = redis.call('hget', KEYS[2], 'outdated')
+redis.call('del', KEYS[2])
 local holder = redis.call('hkeys', KEYS[1])[1]
+redis.call('hset', KEYS[2], 'generation', ARGV[1])
 if holder then
 redis.call('hset', KEYS[2], 'outdated', holder)
-redis.call('pexpire', KEYS[2], ARGV[1])
 end
-return 1
+redis.call('pexpire', KEYS[2], holder and ARGV[2] or ARGV[3])
+return holder ~= outdated and holder or ''
 `,
 }
 

@@ -5,7 +5,14 @@ import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
 import type { ReleaseReply } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
-import { enterCall, finishCall, type EnterReply, type Found, type StoredResult } from './scripts.js'
+import {
+  enterCall,
+  finishCall,
+  type EnterReply,
+  type FinishReply,
+  type Found,
+  type StoredResult,
+} from './scripts.js'
 
 /** What a caller takes instead of a run of its own. */
 export interface Wanted {
@@ -40,6 +47,8 @@ export class RunProtocol extends ReentrantProtocol {
   awaited: string | undefined = undefined
   /** What the release leaves; null: nothing, as while it runs, because a release then is that of a lost lock. */
   leaving: Leaving | null = NOTHING_RAN
+  /** Whether the run was invalidated before it ended; undefined: its finish got no answer that says so. */
+  endedOutdated: boolean | undefined = undefined
 
   constructor(
     session: Session,
@@ -80,6 +89,14 @@ export class RunProtocol extends ReentrantProtocol {
     const { owner, stamp } = change
     const announcement = runner.announcementOn(doorbell)
     const call = finishCall({ ...leaving, lockName, key, owner, stamp, channel: doorbell, announcement })
-    return runner.run(call, handler)
+    return runner.run(call, {
+      onReply: (reply: FinishReply) => {
+        if (reply.kind === 'released') {
+          this.endedOutdated = reply.isOutdated
+        }
+        return handler.onReply(reply)
+      },
+      onError: (error) => handler.onError(error),
+    })
   }
 }

@@ -1,15 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Session } from '../client/session.js'
-import { SelfDeadlockError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { LockClient } from '../lock-client.js'
-import { oncePerProcess } from '../runtime/once-per-process.js'
 import type { SharedRun, Task } from './caller.js'
 import { detailsOf } from './error-details.js'
 import type { Leaving, RunProtocol } from './run-protocol.js'
-
-/** The runs around a caller, each by its client and key. */
-const around = oncePerProcess('share-runs', () => new AsyncLocalStorage<ReadonlySet<string>>())
+import { callInside } from './run-waits.js'
 
 export interface RunPlace {
   readonly locks: LockClient
@@ -20,22 +15,9 @@ export interface RunPlace {
   readonly key: string
 }
 
-function nameOf({ session, lockName }: RunPlace): string {
-  return `${session.clientId} ${lockName}`
-}
-
-/** @throws SelfDeadlockError the call is made by the run that it would wait for */
-export function refuseInside(place: RunPlace): void {
-  if (around.getStore()?.has(nameOf(place)) === true) {
-    const why = 'the run of this key makes the call. Call what it needs directly'
-    throw new SelfDeadlockError(place.lockName, place.session.clientId, why)
-  }
-}
-
 /** Calls the function as a logical thread of its own. */
 export async function callTask<T>(place: RunPlace, task: Task<T>, run: SharedRun): Promise<T> {
-  const inside = new Set([...(around.getStore() ?? []), nameOf(place)])
-  return place.locks.fork(async () => around.run(inside, async () => task(run)), { detached: true })
+  return place.locks.fork(() => callInside(place, async () => task(run)), { detached: true })
 }
 
 /** What became of a run. */
@@ -61,7 +43,7 @@ export async function runUnder(
   hold: Hold,
   protocol: RunProtocol,
   { releaseWaits }: Session,
-  make: () => Promise<Made>,
+  { make, finishing }: { readonly make: () => Promise<Made>; readonly finishing: () => void },
 ): Promise<RunEnd> {
   // From here on a release is that of a lock that was lost, or whose client closes.
   protocol.leaving = null
@@ -75,6 +57,7 @@ export async function runUnder(
     return { kind: 'lost', error: hold.lossError }
   }
   protocol.leaving = leavingOf(end)
+  finishing()
   const released = await releaseWaits.outcomeOf(hold.release()).catch(() => null)
   if (released !== null && released !== 'released') {
     return { kind: 'lost', error: hold.lossError }

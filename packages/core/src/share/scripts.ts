@@ -3,7 +3,7 @@ import type { Announcement } from '../redis/announcement.js'
 import type { ScriptCall } from '../redis/script-call.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineEntryScript } from '../redis/script.js'
-import { facts, numberFrom, yesOrNo } from '../redis/shapes.js'
+import { facts, isScalar, numberFrom } from '../redis/shapes.js'
 import { granted, type AcquireReply } from '../scripts/acquire-reply.js'
 import type { ReleaseReply } from '../scripts/lock.js'
 import { wantedNote, type NoteRequest } from '../scripts/note.js'
@@ -36,7 +36,12 @@ export type Found =
   | { readonly kind: 'begun'; readonly older: OlderResult | undefined }
   | { readonly kind: 'kept'; readonly result: FoundResult }
   /** Of the run that it waits for. */
-  | { readonly kind: 'awaited'; readonly result: FoundResult }
+  | {
+      readonly kind: 'awaited'
+      readonly result: FoundResult
+      /** `invalidate` was called since that run began. */
+      readonly isOutdated: boolean
+    }
   /** The run that it waits for has ended, and left no result. */
   | { readonly kind: 'crashed' }
   | {
@@ -95,6 +100,7 @@ export function enterCall(command: EnterCommand): ScriptCall<EnterReply> {
     `${command.usableMs}`,
     awaited ?? '',
     command.failsOnCrash ? '1' : '0',
+    `${RESULT_LIFE_MS}`,
   ]
   return { script: enterScript, keys, args, parse: parseEntered, granted, lockName }
 }
@@ -109,7 +115,10 @@ function parseEntered(reply: unknown): EnterReply {
     case 2:
       return { ...NOBODY, found: { kind: 'kept', result: resultIn(rest) } }
     case 3:
-      return { ...NOBODY, found: { kind: 'awaited', result: resultIn(rest) } }
+      return {
+        ...NOBODY,
+        found: { kind: 'awaited', result: resultIn(rest), isOutdated: Number(rest[2]) === 1 },
+      }
     case 4:
       return { ...NOBODY, found: { kind: 'crashed' } }
     case 5:
@@ -141,7 +150,7 @@ function olderIn(rest: readonly unknown[]): OlderResult | undefined {
   return rest.length < 3 ? undefined : { ...resultIn(rest), leftMs: Number(rest[2]) }
 }
 
-export const finishScript = defineEntryScript(shareSources, 'share/finish', yesOrNo)
+export const finishScript = defineEntryScript(shareSources, 'share/finish', numberFrom(0, 2))
 
 export interface FinishCommand extends RunCommand {
   readonly stored: StoredResult
@@ -156,8 +165,10 @@ export interface FinishCommand extends RunCommand {
 /** How long the callers of a run may fetch its result, ms: after a reconnect, say. */
 export const RESULT_LIFE_MS = 5_000
 
-/** To the entry of the owner it is a release. */
-export function finishCall(command: FinishCommand): ScriptCall<ReleaseReply> {
+/** To the entry of the owner it is a release. `isOutdated`: `invalidate` was called since the run began. */
+export type FinishReply = ReleaseReply & { readonly isOutdated: boolean }
+
+export function finishCall(command: FinishCommand): ScriptCall<FinishReply> {
   const { lockName, key, owner, stamp, stored, channel, announcement } = command
   const keys = [key, tombstonePrefix(key) + owner, noteKey(key), keptResultKey(key), runResultKey(key, owner)]
   const args = [
@@ -175,16 +186,26 @@ export function finishCall(command: FinishCommand): ScriptCall<ReleaseReply> {
   return { script: finishScript, keys, args, parse: parseFinished, lockName }
 }
 
-function parseFinished(reply: unknown): ReleaseReply {
-  return { kind: Number(reply) === 1 ? 'released' : 'not-held' }
+function parseFinished(reply: unknown): FinishReply {
+  return { kind: Number(reply) === 0 ? 'not-held' : 'released', isOutdated: Number(reply) === 2 }
 }
 
-export const invalidateScript = defineEntryScript(shareSources, 'share/invalidate', numberFrom(1, 1))
+export const invalidateScript = defineEntryScript(shareSources, 'share/invalidate', isScalar)
 
 /** 24 days: a run that takes longer would be kept although it was invalidated. */
 const LONGEST_RUN_MS = '2147483647'
 
-export async function sendInvalidate(runner: ScriptRunner, { lockName, key }: ShareCommand): Promise<void> {
+export interface InvalidateCommand extends ShareCommand {
+  /** A name that no other generation has. */
+  readonly generation: string
+}
+
+/** @returns the owner of the run that this made outdated; '': there is none, or it was outdated before */
+export function sendInvalidate(
+  runner: ScriptRunner,
+  { lockName, key, generation }: InvalidateCommand,
+): Promise<string> {
   const keys = [key, keptResultKey(key)]
-  await runner.run({ script: invalidateScript, keys, args: [LONGEST_RUN_MS], parse: Number, lockName })
+  const args = [generation, LONGEST_RUN_MS, `${RESULT_LIFE_MS}`]
+  return runner.run({ script: invalidateScript, keys, args, parse: String, lockName })
 }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '../errors.js'
-import { shareLock } from '../keys.js'
+import { shareLock, wellFormed } from '../keys.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import {
   checkClient,
@@ -16,10 +16,12 @@ import {
 } from '../arguments/validate.js'
 import type { LockClient } from '../lock-client.js'
 import { untilKnown } from '../redis/until-known.js'
+import { randomHex } from '../runtime/runtime.js'
 import { Caller, type SharedResult, type Task } from './caller.js'
 import { JSON_CODEC, type ShareCodec } from './codec.js'
 import { Flight, type ShareRules } from './flight.js'
-import { refuseInside, type RunPlace } from './run-under.js'
+import type { RunPlace } from './run-under.js'
+import { refuseCycle } from './run-waits.js'
 import { sendInvalidate } from './scripts.js'
 
 /** All durations in milliseconds. */
@@ -77,6 +79,7 @@ const SHARE_OPTIONS: KnownKeys<ShareOptions<unknown>> = {
 }
 const CALL_OPTIONS: KnownKeys<ShareCallOptions> = { waitMs: true, signal: true }
 const MOST_BYTES = 1_048_576
+const GENERATION_BYTES = 8
 
 /**
  * Makes a share: work that one caller of a whole fleet does at a time for each key, and whose result all get. Keep the
@@ -122,7 +125,7 @@ export class Share<T = unknown> {
    * @throws ShareBusyError another's run took longer than `waitMs`; the reason of `signal`
    * @throws ShareOutcomeUnknownError see `onCrash`; RedisUnavailableError see `onRedisError`
    * @throws InvalidArgumentError also where a result cannot be encoded or is too long; SelfDeadlockError the run of this
-   *   key makes the call; ClientClosedError
+   *   key makes the call, or waits in this process for the run that does; ClientClosedError
    */
   async run<R extends T>(key: string, task: Task<R>, options: ShareCallOptions = {}): Promise<R> {
     return (await this.runForResult(key, task, options)).value
@@ -147,7 +150,7 @@ export class Share<T = unknown> {
     checkSignal(options.signal)
     const signal = session.contexts.signalBeside(options.signal)
     signal?.throwIfAborted()
-    refuseInside(place)
+    const waits = refuseCycle(place)
     const limitMs = waitMs === Infinity ? undefined : waitMs
     const caller = new Caller<T>(task, session.runtime, limitMs, signal)
     const flight = this.flights.get(key)
@@ -156,6 +159,7 @@ export class Share<T = unknown> {
     } else {
       this.begin(place, caller)
     }
+    waits(caller.outcome)
     return caller.outcome as Promise<SharedResult<R>>
   }
 
@@ -168,8 +172,12 @@ export class Share<T = unknown> {
     const { session, lockName, lockKey } = this.placeOf(key)
     const { runtime, options, abandoned, runner } = session
     const limits = { runtime, giveUpAt: runtime.now() + options.unavailableTimeoutMs, signal: abandoned }
-    const command = { lockName, key: lockKey }
-    await untilKnown(() => sendInvalidate(runner, command), limits)
+    const generation = randomHex(runtime, GENERATION_BYTES)
+    const command = { lockName, key: lockKey, generation }
+    const flight = this.flights.get(key)
+    const asOf = flight?.invalidating() ?? 0
+    const owner = await untilKnown(() => sendInvalidate(runner, command), limits)
+    flight?.wasValid(owner, asOf)
     this.flights.delete(key)
   }
 
@@ -186,8 +194,9 @@ export class Share<T = unknown> {
   }
 
   private placeOf(key: unknown): RunPlace {
-    if (typeof key !== 'string' || key.length === 0) {
-      throw new InvalidArgumentError('key', key, 'a non-empty string')
+    // What Redis would store is another text than one that is not well-formed, and that of several.
+    if (typeof key !== 'string' || key.length === 0 || wellFormed(key) !== key) {
+      throw new InvalidArgumentError('key', key, 'a non-empty string of well-formed text')
     }
     const { locks, name } = this
     const lockName = shareLock(name, key)

@@ -1,9 +1,10 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { getElection, type Election, type Leader } from '../../src/election/index.js'
 import { campaign } from './support/campaign.js'
 import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
+import { standStills } from './support/stand-stills.js'
 
 const NAME = 'leader'
 const TERMS = 'holdfast:terms:{leader}'
@@ -109,6 +110,40 @@ describe('changes', () => {
     proxy.pass()
     await until('4 short-2')
     expect(told).toEqual(['1 one', '2 short-0*', '3 short-1*', '4 short-2'])
+  })
+
+  it('misses no term of a fresh election, whose first look found none (I11)', async () => {
+    const proxy = await rig.proxy()
+    const far = await rig.client({ clientName: 'far', commandTimeout: 200 }, rig.connection({}, proxy))
+    const { told, until } = follow(far)
+    await until('-')
+    proxy.refuse()
+    for (const locks of [one, other]) {
+      const short = campaign(elect(locks))
+      await soon(short.next())
+      await locks.close()
+      await short.over
+    }
+    const last = campaign(elect(follower))
+    await soon(last.next())
+    proxy.pass()
+    await until('3 follower')
+    expect(told).toEqual(['-', '1 one*', '2 other*', '3 follower'])
+  })
+
+  it('goes on where Redis refuses its subscription for a while (BUSY)', async () => {
+    const [, busy] = standStills[0]!
+    const { over } = await busy(rig.server, 300)
+    const { told, until, over: end } = follow(follower)
+    const failed = jest.fn()
+    end.catch(failed)
+    await over
+    await until('-')
+    await eventually(async () => (await rig.admin.pubsub('CHANNELS', 'holdfast:election:*')).length === 1)
+    campaign(elect(one))
+    await until('1 one')
+    expect(told).toEqual(['-', '1 one'])
+    expect(failed).not.toHaveBeenCalled()
   })
 
   it('ends with its signal, with close() and with its client, and leaves no subscription (I5)', async () => {

@@ -10,6 +10,7 @@ import {
 import { aborted, campaign } from './support/campaign.js'
 import { eventually, signalled } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
+import { standStills } from './support/stand-stills.js'
 
 const NAME = 'leader'
 const rig = useRig()
@@ -98,6 +99,19 @@ describe('the end of a term', () => {
     expect(await election.resign()).toBe(false)
   })
 
+  it('called by the callback itself, close does not wait for it', async () => {
+    const election = elect(await named('a'))
+    const closed = signalled()
+    const over = election.lead(async (term) => {
+      await election.close()
+      closed.resolve()
+      expect(term.signal.reason).toMatchObject({ reason: 'stopped' })
+    })
+    await soon(closed.promise)
+    await soon(over)
+    await soon(election.close())
+  })
+
   it('without Redis: ending comes lossGraceMs before the signal, which comes before the lease ends (I1, I3)', async () => {
     const proxy = await rig.proxy()
     const cut = await rig.client(
@@ -172,6 +186,67 @@ describe('resign({ to })', () => {
     expect((await inLine(a))[0]).toBe('b')
     await third.terms[0]!.verify()
     expect(leads.terms).toHaveLength(1)
+  })
+
+  /** A leader whose callback goes on until it is told to settle, and `b` and `c` in line. */
+  const held = async () => {
+    const leader = await named('a', { resyncInterval: 20_000 })
+    const [second, third] = [await named('b'), await named('c')]
+    const a = elect(leader, { graceMs: 600_000 })
+    const [begun, settle] = [signalled(), signalled()]
+    const over = a.lead(async () => {
+      begun.resolve()
+      await settle.promise
+    })
+    await begun.promise
+    const b = campaign(elect(second))
+    await standing(a, 'b')
+    const c = campaign(elect(third))
+    await standing(a, 'b', 'c')
+    const end = async (): Promise<void> => {
+      await a.close()
+      await soon(over)
+    }
+    return { a, b, c, idOfB: second.clientId, idOfC: third.clientId, settle: settle.resolve, end }
+  }
+
+  it('is what counts, also when a plain resign() comes after it', async () => {
+    const { a, b, c, idOfC, settle, end } = await held()
+    const { ending } = a.term!
+    const resigned = [a.resign({ to: idOfC })]
+    await soon(aborted(ending))
+    resigned.push(a.resign())
+    settle()
+    expect(await soon(Promise.all(resigned))).toEqual([true, true])
+    expect((await soon(c.next())).token).toBe('2')
+    expect(b.terms).toEqual([])
+    await end()
+  })
+
+  it('asks one candidate after another: each call hears its own answer, and the latest counts', async () => {
+    const { a, b, c, idOfB, idOfC, settle, end } = await held()
+    const stranger = await named('stranger')
+    const resigned = [a.resign({ to: idOfB }), a.resign({ to: idOfC })]
+    await expect(soon(a.resign({ to: stranger.clientId }))).rejects.toMatchObject({ reason: 'not-in-line' })
+    settle()
+    expect(await soon(Promise.all(resigned))).toEqual([true, true])
+    expect((await soon(c.next())).token).toBe('2')
+    expect(b.terms).toEqual([])
+    await end()
+  })
+
+  it('is heard by a candidate whose subscription Redis refused for a while (BUSY)', async () => {
+    const [, busy] = standStills[0]!
+    const [first, second] = [await named('a'), await named('b')]
+    const [a, b] = [elect(first), elect(second, { onError: () => undefined })]
+    const leads = campaign(a)
+    await leads.next()
+    const { over } = await busy(rig.server, 300)
+    const waits = campaign(b)
+    await over
+    await standing(a, 'b')
+    expect(await soon(a.resign({ to: second.clientId }))).toBe(true)
+    expect((await soon(waits.next())).token).toBe('2')
   })
 
   it('that stands nowhere, or does not answer: CANDIDATE_UNAVAILABLE, and the term goes on', async () => {

@@ -1,6 +1,14 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
-import { InvalidArgumentError, LockLostError, type LockClient } from '../../src/index.js'
+import {
+  InvalidArgumentError,
+  LOCK_CHANNELS,
+  LockLostError,
+  type LockClient,
+  type ObservedCall,
+  type ObservedHold,
+} from '../../src/index.js'
 import {
   getElection,
   Term,
@@ -30,6 +38,38 @@ const elect = (locks: LockClient, options: ElectionOptions = {}): Election =>
 /** Resolves when so many candidates stand in line. */
 const standing = (count: number): Promise<void> =>
   eventually(async () => (await elect(one).candidates()).length === count)
+
+describe('what is measured of an election', () => {
+  it('is that of the fair lock of its name: a wait to lead is a call, a term is a hold', async () => {
+    const seen: string[] = []
+    const onCall = (call: unknown): void => {
+      const { lockName, kind, outcome, hasWaited } = call as ObservedCall
+      if (lockName === name) seen.push(`${kind} ${outcome} waited ${hasWaited}`)
+    }
+    const onHold = (hold: unknown): void => {
+      const { lockName, kind } = hold as ObservedHold
+      if (lockName === name) seen.push(`${kind} hold ended`)
+    }
+    subscribe(LOCK_CHANNELS.callEnded, onCall)
+    subscribe(LOCK_CHANNELS.holdEnded, onHold)
+    const [first, second] = [elect(one), elect(other)]
+    const leads = campaign(first)
+    await leads.next()
+    const waits = campaign(second)
+    await standing(1)
+    await first.close()
+    await waits.next()
+    await second.close()
+    unsubscribe(LOCK_CHANNELS.callEnded, onCall)
+    unsubscribe(LOCK_CHANNELS.holdEnded, onHold)
+    expect(seen.sort()).toEqual([
+      'fair acquired waited false',
+      'fair acquired waited true',
+      'fair hold ended',
+      'fair hold ended',
+    ])
+  })
+})
 
 describe('lead', () => {
   it('leads with a token and data that others see, and gives the lock back when it is closed', async () => {

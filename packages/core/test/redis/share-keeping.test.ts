@@ -102,6 +102,92 @@ describe('a kept result', () => {
   })
 })
 
+describe('invalidate, to a call that comes after it in another process (I14)', () => {
+  const waiting = async (count: number): Promise<void> => {
+    await eventually(async () => {
+      const told = (await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${LOCK}}`)) as [string, number]
+      return told[1] === count
+    })
+  }
+
+  it.each([0, LONG_MS])(
+    'gives no result of the run under way that its process waits for, keepMs %d',
+    async (keepMs) => {
+      const third = await rig.client()
+      const [mine, theirs] = [pages(one, { keepMs }), pages(other, { keepMs })]
+      const { task, begun, resolve } = held<string>()
+      const first = mine.run('a', task)
+      await begun
+      const before = theirs.run('a', never)
+      await waiting(1)
+      await pages(third).invalidate('a')
+      const after = theirs.run('a', () => 'second')
+      resolve('first')
+      expect(await soon(Promise.all([first, before, after]))).toEqual(['first', 'first', 'second'])
+    },
+  )
+
+  it('gives none of the run under way in its own process', async () => {
+    const mine = pages(one, { keepMs: LONG_MS })
+    const { task, begun, resolve } = held<string>()
+    const first = mine.run('a', task)
+    await begun
+    await pages(other).invalidate('a')
+    const after = mine.run('a', () => 'second')
+    resolve('first')
+    expect(await soon(Promise.all([first, after]))).toEqual(['first', 'second'])
+  })
+
+  it('gives no error of such a run either', async () => {
+    const mine = pages(one)
+    const { task, begun, reject } = held<string>()
+    const first = mine.run('a', task)
+    await begun
+    await pages(other).invalidate('a')
+    const after = mine.run('a', () => 'second')
+    reject(new Error('no'))
+    await expect(first).rejects.toThrow('no')
+    expect(await soon(after)).toBe('second')
+  })
+
+  it('gives no older result that its process is replacing', async () => {
+    const mine = pages(one, { keepMs: LONG_MS, staleMs: LONG_MS })
+    await mine.run('a', () => 'first')
+    await age()
+    const { task, begun, resolve } = held<string>()
+    expect(await mine.run('a', task)).toBe('first')
+    await begun
+    await pages(other).invalidate('a')
+    const after = mine.run('a', () => 'third')
+    await waiting(1)
+    resolve('second')
+    expect(await soon(after)).toBe('third')
+  })
+
+  it('costs callers of one run nothing: whoever joins it sends no command', async () => {
+    const [mine, theirs] = [pages(one), pages(other)]
+    const { task, begun, resolve } = held<string>()
+    const first = mine.run('a', task)
+    await begun
+    const before = theirs.run('a', never)
+    await waiting(1)
+    await rig.admin.config('RESETSTAT')
+    const joined = [
+      mine.run('a', never),
+      theirs.run('a', never),
+      mine.run('a', never),
+      theirs.run('a', never),
+    ]
+    resolve('first')
+    expect(await soon(Promise.all([first, before, ...joined]))).toEqual(
+      Array.from({ length: 6 }, () => 'first'),
+    )
+    const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await rig.admin.info('commandstats'))
+    // The end of the run, and one fetch for all who wait in the other process.
+    expect(calls?.[1]).toBe('2')
+  })
+})
+
 describe('an older result', () => {
   const options = { keepMs: LONG_MS, staleMs: LONG_MS }
 

@@ -43,7 +43,8 @@ const finishAs = async (change: Partial<FinishCommand> = {}): Promise<string> =>
   return (await runner.run(finishCall({ ...terms, ...told, ...change }))).kind
 }
 const notKept = { freshMs: 0, usableMs: 0 }
-const invalidate = () => sendInvalidate(runner, lock)
+let generations = 0
+const invalidate = () => sendInvalidate(runner, { ...lock, generation: `${(generations += 1)}` })
 const fields = () => rig.admin.hgetall(NAME)
 const result = (text: string) => ({ kind: 'v', text, ageMs: expect.any(Number) as unknown })
 const underWay = { kind: 'under-way', owner: OWNER, isOutdated: false, older: undefined }
@@ -109,7 +110,7 @@ describe('share/enter', () => {
     await finishAs(notKept)
     expect(await rig.admin.exists(KEPT)).toBe(0)
     expect(await rig.admin.pttl(RESULT)).toBeGreaterThan(4_000)
-    expect(await enterAs(waits)).toEqual({ kind: 'awaited', result: result('token') })
+    expect(await enterAs(waits)).toEqual({ kind: 'awaited', result: result('token'), isOutdated: false })
     await enterAs({ stamp: stamp(3) })
     await finishAs({ stamp: stamp(4), stored: { kind: 'e', text: '{}' } })
     expect(await enterAs(waits)).toMatchObject({ kind: 'awaited', result: { kind: 'e', text: '{}' } })
@@ -120,7 +121,7 @@ describe('share/enter', () => {
     await finishAs()
     await rig.admin.del(RESULT)
     const found = await enterAs({ ...other, awaited: OWNER, freshMs: 0, usableMs: 0, failsOnCrash: true })
-    expect(found).toEqual({ kind: 'awaited', result: result('token') })
+    expect(found).toEqual({ kind: 'awaited', result: result('token'), isOutdated: false })
   })
 
   it('4: the run that it waits for has left nothing, whoever runs now', async () => {
@@ -241,10 +242,54 @@ describe('share/invalidate', () => {
   it('forgets what is kept', async () => {
     await enterAs()
     await finishAs()
-    await invalidate()
-    expect(await rig.admin.exists(KEPT)).toBe(0)
+    expect(await invalidate()).toBe('')
+    expect(Object.keys(await rig.admin.hgetall(KEPT))).toEqual(['generation'])
+    expect(await rig.admin.pttl(KEPT)).toBeLessThanOrEqual(5_000)
     expect(await enterAs(other)).toMatchObject({ kind: 'begun' })
     await releaseAs({ owner: OTHER })
+  })
+
+  it('names the run that it made outdated, once', async () => {
+    await enterAs()
+    expect(await invalidate()).toBe(OWNER)
+    expect(await invalidate()).toBe('')
+    expect(await finishAs()).toBe('released')
+  })
+
+  it('is seen by whoever fetches a result from before it, while the run went on or after its end (I14)', async () => {
+    const waits = { ...other, awaited: OWNER, ...notKept }
+    await enterAs()
+    await finishAs(notKept)
+    expect(await enterAs(waits)).toMatchObject({ kind: 'awaited', isOutdated: false })
+    await invalidate()
+    expect(await enterAs(waits)).toMatchObject({ kind: 'awaited', isOutdated: true })
+    // A later run's end does not hide that, and its own result is valid until the next time.
+    await enterAs({ ...other, ...notKept })
+    await finishAs({ ...other, stamp: stamp(2) })
+    expect(await enterAs({ ...waits, owner: 'c~1:4' })).toMatchObject({ kind: 'awaited', isOutdated: true })
+    const afterIt = { ...notKept, owner: 'c~1:4', awaited: OTHER }
+    expect(await enterAs(afterIt)).toMatchObject({ kind: 'awaited', isOutdated: false })
+    await invalidate()
+    expect(await enterAs(afterIt)).toMatchObject({ kind: 'awaited', isOutdated: true })
+    await enterAs({ stamp: stamp(3), ...notKept })
+    await invalidate()
+    await finishAs({ stamp: stamp(4), stored: { kind: 'e', text: '{}' } })
+    expect(await enterAs(waits)).toMatchObject({ kind: 'awaited', result: { kind: 'e' }, isOutdated: true })
+  })
+
+  it('leaves nothing for longer than results can be fetched, also behind a run that died', async () => {
+    await enterAs()
+    await invalidate()
+    expect(await rig.admin.pttl(KEPT)).toBeGreaterThan(5_000)
+    await finishAs()
+    expect(await rig.admin.pttl(KEPT)).toBeLessThanOrEqual(5_000)
+    await enterAs({ stamp: stamp(3) })
+    await invalidate()
+    await rig.admin.del(NAME)
+    await enterAs(other)
+    expect(await rig.admin.pttl(KEPT)).toBeLessThanOrEqual(5_000)
+    await finishAs({ ...other, stamp: stamp(2) })
+    expect(await rig.admin.pttl(KEPT)).toBeGreaterThan(5_000)
   })
 
   it('keeps the result of a run under way from being kept, and not from those who wait for it', async () => {
@@ -252,7 +297,7 @@ describe('share/invalidate', () => {
     await invalidate()
     expect(await enterAs(other)).toMatchObject({ ...underWay, isOutdated: true })
     await finishAs()
-    expect(await rig.admin.exists(KEPT)).toBe(0)
+    expect(await rig.admin.hexists(KEPT, 'stored')).toBe(0)
     expect(await enterAs({ ...other, awaited: OWNER })).toMatchObject({ kind: 'awaited' })
   })
 
@@ -262,9 +307,9 @@ describe('share/invalidate', () => {
       await invalidate()
       await end()
       await enterAs(other)
-      expect(await rig.admin.exists(KEPT)).toBe(0)
+      expect(await rig.admin.hexists(KEPT, 'stored')).toBe(0)
       await finishAs({ ...other, stamp: stamp(2) })
-      expect(await rig.admin.exists(KEPT)).toBe(1)
+      expect(await rig.admin.hexists(KEPT, 'stored')).toBe(1)
       await rig.admin.del(KEPT)
     }
   })

@@ -237,6 +237,48 @@ describe('a shared run', () => {
     expect(await share.run('42', () => share.run('43', () => 'of another key'))).toBe('of another key')
   })
 
+  it('cannot wait for a run that waits for it, over one key or several', async () => {
+    const share = oauth(one)
+    const [a, b, c] = ['a', 'b', 'c']
+    const over = (...keys: string[]): Promise<string> => {
+      const [key, ...rest] = keys as [string, ...string[]]
+      return share.run(key, () => (rest.length > 0 ? over(...rest) : 'end'))
+    }
+    await expect(soon(over(a, b, a))).rejects.toMatchObject({
+      code: 'SELF_DEADLOCK',
+      lockName: 'share:oauth:a',
+    })
+    await expect(soon(over(a, b, c, a))).rejects.toMatchObject({ code: 'SELF_DEADLOCK' })
+    expect(await soon(over(a, b, c))).toBe('end')
+  })
+
+  it('may wait for one that no longer waits for it', async () => {
+    const share = oauth(one)
+    const work = new Work<string>()
+    const outer = share.run('a', async () => {
+      await share.run('b', () => 'first')
+      return work.task(null as never)
+    })
+    await work.untilRunning()
+    const inner = share.run('b', () => share.run('a', never))
+    work.succeed('both')
+    expect(await soon(Promise.all([outer, inner]))).toEqual(['both', 'both'])
+  })
+
+  it('of one share is never that of another, whatever is in the name and the key', async () => {
+    const pairs = [
+      ['a:b', 'c'],
+      ['a', 'b:c'],
+      ['a%3Ab', 'c'],
+      ['a%3ab', 'c'],
+    ] as const
+    for (const [name, key] of pairs) {
+      const share = getShare(one, name, { keepMs: 60_000 })
+      expect(await share.run(key, () => `${name} ${key}`)).toBe(`${name} ${key}`)
+    }
+    await expect(oauth(one).run('\uD800', never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  })
+
   it('ends with its client: the run is lost, its callers hear it, and the others run', async () => {
     const work = new Work<string>()
     const calls = [oauth(one).run('42', work.task), oauth(one).run('42', work.task)]

@@ -24,7 +24,7 @@ export const election = defineScenario({
     terms: count(1_000, 'of leaders, as a follower counts them'),
     processes: count(5, 'candidates', { least: 3 }),
     lease: ms(600, 'of a term', { least: 300 }),
-    calm: count(300, 'terms at the beginning without any fault, which are timed', { least: 0 }),
+    calm: count(100, 'terms at the beginning without any fault, which are timed', { least: 0 }),
   },
   smoke: '--terms 40 --processes 3 --calm 10',
   long: '',

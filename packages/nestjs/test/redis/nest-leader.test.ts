@@ -51,10 +51,11 @@ describe('@Leader', () => {
       providers: [provider],
     })
     class AppModule {}
-    const app = await NestFactory.createApplicationContext(AppModule, { logger: false, abortOnError: false })
-    await app.init()
+    // Not an application context: that one begins at once, and leaves nothing to close where it cannot.
+    const app = await NestFactory.create(AppModule, { logger: false, abortOnError: false })
     const close = (): Promise<void> => app.close()
     opened.push(close)
+    await app.init()
     return { host: app.get(provider), close }
   }
 
@@ -78,6 +79,20 @@ describe('@Leader', () => {
     const { host } = await open(Sweeper, [undefined, 'other'])
     await eventually(() => host.terms.length === 1 && host.swept.length === 1)
     expect([host.terms[0]!.name, host.swept[0]!.name]).toEqual(['Sweeper.run', 'sweeper'])
+  })
+
+  it('refuses to start with a client that no module provides: it would never campaign', async () => {
+    const start = open(Sweeper, [undefined, 'others'])
+    await expect(start).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      argument: 'client',
+      value: 'other',
+    })
+    await expect(start).rejects.toThrow(
+      'a client that LocksModule provides, the one without a name or "others", for @Leader on Sweeper.sweep',
+    )
+    await expect(open(Billing, ['other'])).rejects.toThrow('for @Leader on Billing.run; got undefined')
+    expect(await redis.server.command('KEYS', 'holdfast:terms:*')).toEqual([])
   })
 
   it('refuses what is no option, and no method', () => {

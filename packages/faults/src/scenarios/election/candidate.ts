@@ -4,7 +4,7 @@ import { getElection, type Election, type Term } from '@holdfast/core/election'
 import { openHistory, type History } from '../../run/history-file.js'
 import { nowMs } from '../../run/shared-clock.js'
 import { ObservedClient } from '../../workload/observed-client.js'
-import type { ElectionEventKind } from './verdict.js'
+import { heartbeatOf, type ElectionEventKind } from './verdict.js'
 
 export const ELECTION = 'leader'
 const LOOK_EVERY_MS = 10
@@ -30,7 +30,11 @@ export class CandidateProcess {
     const { leaseMs, name, file } = settings
     this.#client = new ObservedClient({
       ...settings,
-      client: { lockWatchdogTimeout: leaseMs, resyncInterval: leaseMs / 4, commandTimeout: leaseMs / 2 },
+      client: {
+        lockWatchdogTimeout: leaseMs,
+        resyncInterval: heartbeatOf(leaseMs),
+        commandTimeout: leaseMs / 2,
+      },
     })
     this.#history = openHistory(file, name)
     this.#election = getElection(this.#client.locks, ELECTION, {

@@ -17,7 +17,7 @@ export interface ElectorateParts {
 
 const LONGEST_TERM_MS = 60
 /** Of the steps with faults. */
-const HARM = 0.12
+const HARM = 0.6
 
 /** What is done to the candidates, one thing after another: most of it to the one that leads. */
 export class Electorate {

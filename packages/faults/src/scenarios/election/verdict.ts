@@ -1,3 +1,6 @@
+/** How often a candidate says that it lives. */
+export const heartbeatOf = (leaseMs: number): number => leaseMs / 4
+
 /** What the processes of an election write down, besides the events of every history. */
 export type ElectionEventKind = 'began' | 'ended' | 'unexpected'
 
@@ -85,6 +88,33 @@ const WAYS: Readonly<Record<string, string>> = {
   expired: 'its trust ran out',
 }
 
+const LONGEST_AFTER_A_LEASE_MS = 1_000
+
+/** How soon those who were killed were followed, beside what is asked for: dead candidates cost two heartbeats each. */
+const afterKills = (
+  events: readonly ElectionEvent[],
+  terms: readonly SeenTerm[],
+  leaseMs: number,
+): string => {
+  const killed = events.filter(({ kind }) => kind === 'killed')
+  let [all, behindDead, late] = [0, 0, 0]
+  terms.forEach((term, i) => {
+    const next = terms[i + 1]
+    if (term.reason !== 'killed' || !next) return
+    const isDead = ({ atMs, process }: ElectionEvent): boolean =>
+      process !== term.process && atMs > term.beganMs && atMs < next.beganMs
+    const dead = killed.filter(isDead).length
+    all += 1
+    behindDead += dead > 0 ? 1 : 0
+    const asked = leaseMs + LONGEST_AFTER_A_LEASE_MS + dead * 2 * heartbeatOf(leaseMs)
+    late += next.beganMs - term.endedMs > asked ? 1 : 0
+  })
+  return (
+    `${all} leaders were killed, and in ${behindDead} of these terms candidates too; ${all - late} were followed within ` +
+    'the lease and 1 s, with two heartbeats more for each of those candidates'
+  )
+}
+
 /**
  * How long nobody led after a term, by the way it ended.
  *
@@ -121,6 +151,7 @@ export const figuresOf = (
     figures: { terms: terms.length, leaseMs, gaps: rows },
     report: [
       `${terms.length} terms began in their processes, in the order of their tokens; no two were trusted at once`,
+      afterKills(events, terms, leaseMs),
       '',
       `| how a term ended (lease ${leaseMs} ms) | terms | until the next began, p50 ms | p99 | most |`,
       '| --- | ---: | ---: | ---: | ---: |',

@@ -1,0 +1,98 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Session } from '../client/session.js'
+import { SelfDeadlockError } from '../errors.js'
+import { oncePerProcess } from '../runtime/once-per-process.js'
+
+/** What a run is of. */
+export interface RunName {
+  readonly session: Session
+  readonly lockName: string
+}
+
+/** A function that runs, and the runs that calls inside it wait for: how many calls, by client and lock. */
+interface RunningTask {
+  readonly name: string
+  readonly waits: Map<string, number>
+}
+
+interface Runs {
+  /** The run around a caller. */
+  readonly around: AsyncLocalStorage<RunningTask>
+  /** Several of one name: one that lost its lock may go on beside the next. */
+  readonly running: Map<string, Set<RunningTask>>
+}
+
+const runs = oncePerProcess<Runs>('share-runs', () => ({
+  around: new AsyncLocalStorage(),
+  running: new Map(),
+}))
+
+function nameOf({ session, lockName }: RunName): string {
+  return `${session.clientId} ${lockName}`
+}
+
+/** Calls the function, in which calls are known to be inside this run. */
+export async function callInside<T>(run: RunName, task: () => Promise<T>): Promise<T> {
+  const name = nameOf(run)
+  const running: RunningTask = { name, waits: new Map() }
+  const ofName = runs.running.get(name) ?? new Set()
+  runs.running.set(name, ofName.add(running))
+  try {
+    return await runs.around.run(running, task)
+  } finally {
+    ofName.delete(running)
+    if (ofName.size === 0) {
+      runs.running.delete(name)
+    }
+  }
+}
+
+/**
+ * Notes that a call inside a run waits for another run, until `over` settles. Runs of other processes are not seen.
+ *
+ * @throws SelfDeadlockError that run is the one that makes the call, or waits for it
+ */
+export function refuseCycle(wanted: RunName): (over: Promise<unknown>) => void {
+  const inside = runs.around.getStore()
+  if (!inside) {
+    return () => undefined
+  }
+  const name = nameOf(wanted)
+  if (inside.name === name || waitsFor(name, inside)) {
+    const why =
+      inside.name === name
+        ? 'the run of this key makes the call. Call what it needs directly'
+        : 'the run of this key waits for the one that makes the call. Let one of them call what it needs directly'
+    throw new SelfDeadlockError(wanted.lockName, wanted.session.clientId, why)
+  }
+  return (over) => {
+    inside.waits.set(name, (inside.waits.get(name) ?? 0) + 1)
+    const settled = (): void => {
+      const left = (inside.waits.get(name) ?? 1) - 1
+      if (left === 0) {
+        inside.waits.delete(name)
+      } else {
+        inside.waits.set(name, left)
+      }
+    }
+    over.then(settled, settled)
+  }
+}
+
+/** Whether a run of this name waits for the other one, perhaps through further runs. */
+function waitsFor(name: string, other: RunningTask): boolean {
+  const seen = new Set<string>()
+  const ahead = [name]
+  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+    if (next === other.name) {
+      return true
+    }
+    if (!seen.has(next)) {
+      seen.add(next)
+      for (const { waits } of runs.running.get(next) ?? []) {
+        ahead.push(...waits.keys())
+      }
+    }
+  }
+  return false
+}
