@@ -12,6 +12,8 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 // They wait for most of their time, but on a machine that is busy leases end rightly.
 const JOBS = Math.min(4, availableParallelism())
 const LONGEST_MS = 180_000
+// One that does not end then is killed, or this would wait for it without a limit.
+const LONGEST_END_MS = 15_000
 const USAGE = `Usage: node scripts/smokes.mjs [--jobs N] [TEXT ...]
 
   TEXT        only the commands whose name has one of the texts
@@ -29,12 +31,14 @@ const run = (command) =>
     const child = spawn(process.execPath, command.split(' '), { cwd: ROOT, stdio })
     const end = () => child.kill('SIGTERM')
     const limit = setTimeout(end, LONGEST_MS)
+    const lastLimit = setTimeout(() => child.kill('SIGKILL'), LONGEST_MS + LONGEST_END_MS)
     signal.addEventListener('abort', end, { once: true })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += String(text)))
     child.on('error', reject)
     child.on('close', (code) => {
       clearTimeout(limit)
+      clearTimeout(lastLimit)
       signal.removeEventListener('abort', end)
       resolve({ code, output })
     })

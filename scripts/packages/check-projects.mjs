@@ -220,8 +220,8 @@ export const checkOtelProjects = async (setting) => {
 }
 
 const quickstartOfReadme = (redisUrl) => {
-  const [, code] = /^## Quickstart\s+^```js\n(.*?)^```/ms.exec(readFileSync(README, 'utf8')) ?? []
-  assert.ok(code, 'README.md has a block of JavaScript right below its heading Quickstart')
+  const [, code] = /^## First lock\s+^```js\n(.*?)^```/ms.exec(readFileSync(README, 'utf8')) ?? []
+  assert.ok(code, 'README.md has a block of JavaScript right below its heading First lock')
   return code.replace('redis://localhost:6379', redisUrl)
 }
 

@@ -13,14 +13,14 @@ export const LIMITS = {
   '@holdfast/core': { packed: 326_400, unpacked: 1_239_000, files: 38, gzipped: 101_500 },
   '@holdfast/waiter': { packed: 19_400, unpacked: 66_100, files: 8 },
   '@holdfast/watchdog': { packed: 23_200, unpacked: 77_200, files: 8 },
-  '@holdfast/nestjs': { packed: 12_000, unpacked: 46_000, files: 8 },
+  '@holdfast/nestjs': { packed: 12_200, unpacked: 48_100, files: 8 },
   '@holdfast/bullmq': { packed: 5_650, unpacked: 17_400, files: 8 },
   '@holdfast/otel': { packed: 11_700, unpacked: 54_100, files: 8 },
-  '@holdfast/board': { packed: 54_500, unpacked: 151_000, files: 8 },
-  '@holdfast/redlock': { packed: 19_400, unpacked: 69_300, files: 14 },
+  '@holdfast/board': { packed: 55_800, unpacked: 155_000, files: 8 },
+  '@holdfast/redlock': { packed: 21_600, unpacked: 75_000, files: 14 },
   '@holdfast/redis-semaphore': { packed: 6_100, unpacked: 19_800, files: 8 },
   '@holdfast/testing': { packed: 81_500, unpacked: 276_500, files: 8 },
-  '@holdfast/cli': { packed: 48_700, unpacked: 146_000, files: 15 },
+  '@holdfast/cli': { packed: 54_600, unpacked: 166_500, files: 15 },
   holdfast: { packed: 3_000, unpacked: 6_200, files: 9 },
 }
 

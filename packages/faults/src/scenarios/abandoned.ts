@@ -98,9 +98,9 @@ class Series {
     const passing = run.options.passing === 'on'
     const launch = ({ port }: { port: number }, number: number): Promise<Worker> =>
       run.fleet.launch({ port, passing, names: NAMES, seed: run.seed * 3 + number })
-    const [near, far, holder] = [await launch(redis, 0), await launch(proxy, 1), await launch(redis, 2)]
     const ledger = await Ledger.open(redis, NAMES)
     run.after(() => ledger.close())
+    const [near, far, holder] = [await launch(redis, 0), await launch(proxy, 1), await launch(redis, 2)]
     return new Series(run, redis, ledger, { near, far, holder })
   }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 
@@ -35,9 +36,19 @@ export class Ledger {
     )
   }
 
+  /**
+   * To be called while nobody else talks to this Redis: ioredis takes lines of MONITOR that come with its first reply for
+   * replies to other commands, and never says that it is monitoring.
+   */
   static async open({ port }: { readonly port: number }, names: readonly string[]): Promise<Ledger> {
     const redis = new Redis({ port })
-    return new Ledger(redis, await redis.monitor(), names)
+    try {
+      await once(redis, 'ready')
+      return new Ledger(redis, await redis.monitor(), names)
+    } catch (error) {
+      redis.disconnect()
+      throw error
+    }
   }
 
   close(): void {
