@@ -56,6 +56,8 @@ export const play = async (plan: Plan, listener?: Listener): Promise<Episode> =>
       pools: stage.pools,
       orphans: stage.orphans,
       errors: stage.errors,
+      lostLevels: stage.lostLevels,
+      remains: stage.remains.seen,
     }),
   }
 }

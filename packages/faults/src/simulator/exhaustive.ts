@@ -200,8 +200,11 @@ interface Outcome {
 }
 
 const findingsOf = ({ stage, events, isThrough }: Outcome, isFaultless: boolean): Finding[] => {
-  const { plan, witness, errors } = stage
-  const { findings } = verdictOn({ plan, events, seen: witness.seen, pools: [], orphans: [], errors })
+  const { plan, witness, errors, lostLevels, remains } = stage
+  const { findings } = verdictOn({
+    ...{ plan, events, errors, lostLevels, seen: witness.seen, remains: remains.seen },
+    ...{ pools: [], orphans: [] },
+  })
   const acquired = events.filter(({ kind }) => kind === 'acquired')
   const lastMs = acquired.at(-1)?.atMs ?? Infinity
   const fault = (text: string): Finding => ({ rule: 'I4 small scope', text, untilMs: Infinity })

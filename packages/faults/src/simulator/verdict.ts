@@ -1,4 +1,10 @@
-import { checkHistory, type HistoryEvent, formatViolation, type Violation } from '@holdfast/faults/harness'
+import {
+  checkHistory,
+  type HistoryEvent,
+  formatViolation,
+  type Remains,
+  type Violation,
+} from '@holdfast/faults/harness'
 import { kindOf, tokensOf } from '../workload/lock-kinds.js'
 import type { Plan } from './work/plan.js'
 import { checkAtRest, type Orphan } from './checks/at-rest.js'
@@ -7,6 +13,7 @@ import type { Finding } from './finding.js'
 import type { PoolAtRest } from '../scenarios/semaphores/checks.js'
 import { checkSynchronizers } from './synchronizer-verdict.js'
 import { Miscount } from './work/caller.js'
+import type { LostLevels } from './work/lost-levels.js'
 import type { Broken } from './work/stage.js'
 import type { Overtrust } from './work/redis-witness.js'
 
@@ -24,6 +31,8 @@ interface Seen {
   readonly pools: readonly PoolAtRest[]
   readonly orphans: readonly Orphan[]
   readonly errors: readonly Broken[]
+  readonly lostLevels: LostLevels
+  readonly remains: readonly Remains[]
 }
 
 const findingOf = (violation: Violation): Finding => ({
@@ -47,10 +56,7 @@ const HAND_OFF_MS = 300
 const GRANT_LAG_MS = 5_000
 
 /** A loss of the lock since it was acquired, or a moment before. */
-const isExplained = (
-  events: readonly HistoryEvent[],
-  { lock, owner, atMs }: { readonly lock: string; readonly owner?: string; readonly atMs: number },
-): boolean => {
+const isExplained = (events: readonly HistoryEvent[], { lock, owner, atMs }: Overtrust): boolean => {
   const own = events.find(
     (event) => event.kind === 'acquired' && event.lock === lock && event.owner === owner,
   )
@@ -64,9 +70,6 @@ const isExplained = (
   return losses.size > 0
 }
 
-const isExplainedError = (events: readonly HistoryEvent[], { error, lock, atMs }: Broken): boolean =>
-  error instanceof Miscount && lock !== undefined && isExplained(events, { lock, atMs })
-
 const isLoss = (kind: string): boolean => kind === 'data-loss' || kind === 'lock-loss'
 
 /** The judgement of the history checkers, and of those who look at Redis from above. */
@@ -77,6 +80,8 @@ export const verdictOn = ({
   pools,
   orphans,
   errors,
+  lostLevels,
+  remains,
 }: Seen): { findings: Finding[]; figures: Figures } => {
   const { resyncMs, slowestMs } = plan.settings
   // Those of permits and latches have checkers of their own.
@@ -88,6 +93,7 @@ export const verdictOn = ({
       limitMs: HAND_OFF_MS + 20 * slowestMs,
       calmMs: 2 * resyncMs + 500,
       healsInTime: true,
+      remains,
     },
     grantLagMs: GRANT_LAG_MS,
     fifo: {
@@ -108,7 +114,7 @@ export const verdictOn = ({
       ...{ rule: /^I\d+ [a-z]+/.exec(text)?.[0] ?? text, text, lock: undefined, untilMs: Infinity },
     })),
     ...errors
-      .filter((each) => !isExplainedError(events, each))
+      .filter(({ error }) => !(error instanceof Miscount && lostLevels.explain(error.levels)))
       .map(({ atMs, lock, error }) => ({
         ...{ rule: `error ${nameOf(error)}`, text: textOf(error), lock, untilMs: atMs },
       })),

@@ -61,15 +61,25 @@ export class Attempt {
     history.add('acquire-begin', { lock, attempt, mode, deadlineMs, leaseMs })
   }
 
-  acquired(hold: Held['hold'], owner = hold.owner): Held {
+  acquired(hold: Held['hold']): Held {
+    const held = this.taken(hold, hold.owner)
+    noteLoss(this.#history, held)
+    return held
+  }
+
+  /**
+   * A writer has the read lock besides. Its loss says nothing of the write lock, and both have one owner in the
+   * history: let `noteLoss` note it from when the write lock is given back.
+   */
+  acquiredBesides(hold: Held['hold'], { owner }: Held): Held {
+    return this.taken(hold, owner)
+  }
+
+  protected taken(hold: Held['hold'], owner: string): Held {
     this.isHeld = true
     const { lock } = this.#where
     const { untilMs: trustedUntilMs } = this.#clock(hold)
     this.#history.add('acquired', { ...this.#where, owner, token: hold.token, trustedUntilMs })
-    hold.signal.addEventListener('abort', () => {
-      const { reason } = hold.signal.reason as { reason: string }
-      this.#history.add('lost', { lock, owner, reason })
-    })
     return { hold, lock, owner, mode: this.#mode }
   }
 
@@ -105,6 +115,16 @@ export const trust = (
   if (untilMs <= atMs) return undefined
   history.add('trusted', { atMs, lock, owner, untilMs })
   return untilMs
+}
+
+/** Notes that a hold was lost: now, if it was before, or when it is. */
+export const noteLoss = (history: Recorder, { hold: { signal }, lock, owner }: Held): void => {
+  const note = (): void => {
+    const { reason } = signal.reason as { reason: string }
+    history.add('lost', { lock, owner, reason })
+  }
+  if (signal.aborted) note()
+  else signal.addEventListener('abort', note)
 }
 
 /** Gives one level back. */

@@ -103,6 +103,19 @@ describe('hand-off', () => {
     expect(check(a, next, back).violations).toMatchObject([{ events: [begin('x', 30), back[3]] }])
   })
 
+  test('a lock that Redis has for a dead owner is not free, for as long as it has it', () => {
+    const had = (toMs: number, more: object = {}) => {
+      const remains = [{ lock, mode: 'exclusive' as const, fromMs: 0, toMs, ...more }]
+      return checkHistory([...a, w, ended('refused', 'w', 300)], { handOff: { ...handOff, remains } })
+        .violations
+    }
+    expect(had(51)).toEqual([])
+    expect(had(50)).toHaveLength(1)
+    expect(had(500, { fromMs: 151 })).toHaveLength(1)
+    expect(had(500, { lock: 'other' })).toHaveLength(1)
+    expect(had(500, { mode: 'shared' })).toEqual([])
+  })
+
   test.each(['gone', 'forced'])('a lock that Redis has taken from its owner (%s) is free', (reason) => {
     const events = (why: string) => [
       begin('b', 5), acquired('b', 6), { kind: 'lost', atMs: 40, ...of('b'), reason: why } as const,

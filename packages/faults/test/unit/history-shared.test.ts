@@ -55,6 +55,20 @@ describe('beliefs of readers and writers', () => {
     expect(late).toEqual(['a acquired it shared while w believed to hold it'])
   })
 
+  test('a dead reader keeps writers out, and no readers', () => {
+    const open = [
+      ...write('a', 10),
+      begin('r', 15, 'shared'),
+      ...release('a', 50),
+      refused('r', 'shared', 300),
+    ]
+    const found = (mode: Mode) =>
+      checkHistory(open, { handOff: { ...handOff, remains: [{ lock, mode, fromMs: 0, toMs: 500 }] } })
+        .violations
+    expect(found('shared')).toHaveLength(1)
+    expect(found('exclusive')).toEqual([])
+  })
+
   test('a writer whose lock is in doubt is the owner of the read lock that it takes besides', () => {
     const downgrade = [write('a', 10, 10), read('a', 20, 100), release('a', 40, 'exclusive')]
     const told: HistoryEvent = { kind: 'lost', atMs: 50, ...of('a'), reason: 'gone' }

@@ -17,6 +17,16 @@ export interface HandOffOptions {
   readonly healsInTime?: boolean
   /** Which locks are handed over; all of them when absent. */
   readonly locks?: (lock: string) => boolean
+  /** What Redis had for owners that were dead, as somebody knows who looked: their own histories end too early. */
+  readonly remains?: readonly Remains[]
+}
+
+/** Redis had a lock for a dead owner, all the time between two moments. */
+export interface Remains {
+  readonly lock: string
+  readonly mode: Mode
+  readonly fromMs: number
+  readonly toMs: number
 }
 
 /**
@@ -31,7 +41,7 @@ export const checkHandOff = (
   findings: Findings,
 ): void => {
   const { limitMs, calmMs } = options
-  const crowd = new Crowd(lock)
+  const crowd = new Crowd(lock, options.remains)
   for (const { event: released, to } of lock.openings) {
     const limit = options.healsInTime
       ? healedBy(released.atMs, lock.name, faults, options)
@@ -69,7 +79,7 @@ class Crowd {
   readonly #occupied = new RunningMaximum<number>()
   readonly #closed = new RunningMaximum<number>()
 
-  constructor({ attempts, holds }: LockHistory) {
+  constructor({ name, attempts, holds }: LockHistory, remains: readonly Remains[] = []) {
     for (const attempt of attempts) {
       const { begin, end } = attempt
       const mode = modeOf(begin)
@@ -78,7 +88,9 @@ class Crowd {
       const endMs = end?.atMs ?? Infinity
       if (mode === 'exclusive') this.#writersWait.push(begin.atMs, endMs, endMs)
     }
-    for (const { startMs, occupiedUntilMs, closedUntilMs } of holds) {
+    const left = remains.filter(({ lock }) => lock === name).map(asHeld)
+    const held = left.length === 0 ? holds : [...holds, ...left].sort((a, b) => a.startMs - b.startMs)
+    for (const { startMs, occupiedUntilMs, closedUntilMs } of held) {
       this.#occupied.push(startMs, occupiedUntilMs, occupiedUntilMs)
       this.#closed.push(startMs, closedUntilMs, closedUntilMs)
     }
@@ -98,6 +110,12 @@ class Crowd {
     return hadIt > sinceMs || mustYield
   }
 }
+
+const asHeld = ({ mode, fromMs, toMs }: Remains) => ({
+  startMs: fromMs,
+  occupiedUntilMs: toMs,
+  closedUntilMs: mode === 'exclusive' ? toMs : -Infinity,
+})
 
 /** Who gives up too late is the liveness check's concern. */
 const patienceEndMs = ({ begin, end }: Attempt): number =>

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hold, LockClient } from '@holdfast/core'
 import type { Mode } from '@holdfast/faults/harness'
-import { Attempt, release, trust, type Held } from '../../workload/attempt.js'
+import { Attempt, noteLoss, release, trust, type Held } from '../../workload/attempt.js'
 import { kindOf, lockNamed, readWriteNamed, type PlainFace } from '../../workload/lock-kinds.js'
 import { work, type WorkParts } from './work.js'
 
@@ -156,13 +156,16 @@ export class Caller {
     // An owner whose write lock was lost meanwhile is a reader like any other. Not one whose write lock is only in
     // doubt, after a restart of Redis: it trusts neither lock then, and both again when it has asked.
     const isWriter = !writing.hold.signal.aborted
-    const reading = attempt.acquired(hold, isWriter ? writing.owner : hold.owner)
+    const reading = isWriter ? attempt.acquiredBesides(hold, writing) : attempt.acquired(hold)
     try {
       try {
         await work(this.#parts, writing)
       } finally {
         // From here on it trusts for as long as the read lock says.
-        if (isWriter) trust(history, reading)
+        if (isWriter) {
+          noteLoss(history, reading)
+          trust(history, reading)
+        }
         await release(history, writing)
       }
       await work(this.#parts, reading)

@@ -33,8 +33,8 @@ export class WitnessedAttempt extends Attempt {
     this.#clock = clock
   }
 
-  override acquired(hold: Held['hold'], owner = hold.owner): Held {
-    const held = super.acquired(hold, owner)
+  protected override taken(hold: Held['hold'], owner: string): Held {
+    const held = super.taken(hold, owner)
     this.#scene.witness.believes(held, this.#clock(hold).untilMs)
     return held
   }

@@ -1,7 +1,8 @@
 import { type Hold, LockLostError } from '@holdfast/core'
-import { release, type Held } from '../../workload/attempt.js'
+import { noteLoss, release, type Held } from '../../workload/attempt.js'
 import { lockNamed, readWriteNamed, type PlainFace } from '../../workload/lock-kinds.js'
 import { Impatience, trustWitnessed, WitnessedAttempt, type Scene } from './attempt.js'
+import type { CountedLevels } from './lost-levels.js'
 import type { Step, Task } from './plan.js'
 import { SynchronizerSteps } from './synchronizer-steps.js'
 import type { Register } from './register.js'
@@ -21,10 +22,15 @@ export interface CallerScene extends Scene {
   broke(error: unknown, lock: string): void
 }
 
-/** One caller: takes its steps one after the other, and notes what it was told. */
-/** A replica that takes over may count as it was before: a loss of data explains it. */
-export class Miscount extends Error {}
+/** I2: Redis counts other levels than its owner. */
+export class Miscount extends Error {
+  constructor(readonly levels: CountedLevels) {
+    const { lock, owner, counted, expected } = levels
+    super(`Redis counts ${counted} holds of ${lock} for ${owner}, not ${expected} (I2)`)
+  }
+}
 
+/** One caller: takes its steps one after the other, and notes what it was told. */
 export class Caller {
   isThrough = false
   private next = 0
@@ -116,10 +122,10 @@ export class Caller {
           let inner
           try {
             inner = await lock.acquire({ leaseMs: INNER_LEASE_MS })
-            await this.expectCount(lock, held.hold, 2)
+            await this.expectCount(lock, held, 2)
             await this.work(step.tasks, held)
             await inner.release()
-            await this.expectCount(lock, held.hold, 1)
+            await this.expectCount(lock, held, 1)
           } finally {
             try {
               await inner?.release()
@@ -158,13 +164,16 @@ export class Caller {
     // An owner whose write lock was lost meanwhile is a reader like any other. Not one whose write lock is only in
     // doubt, after a restart of Redis: it trusts neither lock then, and both again when it has asked.
     const isWriter = !writing.hold.signal.aborted
-    const reading = attempt.acquired(hold, isWriter ? writing.owner : hold.owner)
+    const reading = isWriter ? attempt.acquiredBesides(hold, writing) : attempt.acquired(hold)
     try {
       try {
         await this.work(step.tasks, writing)
       } finally {
         // From here on it trusts for as long as the read lock says.
-        if (isWriter) trustWitnessed(this.scene, reading)
+        if (isWriter) {
+          noteLoss(this.scene.history, reading)
+          trustWitnessed(this.scene, reading)
+        }
         await release(this.scene.history, writing)
       }
       await this.work(step.tasks, reading)
@@ -237,15 +246,13 @@ export class Caller {
   }
 
   /** I2, as long as nobody has taken the lock away. */
-  private async expectCount(lock: PlainFace, hold: Held['hold'], expected: number): Promise<void> {
+  private async expectCount(lock: PlainFace, { hold, lock: name }: Held, expected: number): Promise<void> {
     if (this.scene.localReentry) return
     const count = await lock.getHoldCount()
     if (count !== expected && !hold.signal.aborted && hold.trustedForMs > 0) {
       // LockLostError: it had been taken away, and this client did not know it yet.
       await hold.verify()
-      throw new Miscount(
-        `Redis counts ${count} holds of ${lock.name} for ${hold.owner}, not ${expected} (I2)`,
-      )
+      throw new Miscount({ lock: name, owner: hold.owner, counted: count, expected })
     }
   }
 }

@@ -5,6 +5,7 @@ import { Copy } from '../network/network.js'
 import type { Server } from '../network/server.js'
 import type { Wire } from '../network/wire.js'
 import { forgedMessage } from './forged-messages.js'
+import { levelsIn } from './lost-levels.js'
 import type { FaultName, FaultPlan } from './plan.js'
 import type { Participant, Stage } from './stage.js'
 
@@ -114,10 +115,16 @@ const FAULTS = {
     const refusesAfterMs = chance.between(0, lastsMs / 2)
     let former: Server | undefined
     world.after(lagMs, () => {
-      former = network.failOver(copy)
+      const { engine } = (former = network.failOver(copy))
+      const { locks, lostLevels } = stage
+      const copied = levelsIn(network.primary.engine.keyspace, locks)
+      const compare = (): void => lostLevels.compare(copied, levelsIn(engine.keyspace, locks))
+      compare()
       stage.restoreCounters()
-      const { state } = former.engine
-      world.after(refusesAfterMs, () => (state.isReplica = true))
+      world.after(refusesAfterMs, () => {
+        compare()
+        engine.state.isReplica = true
+      })
     })
     return { class: 'data-loss', end: () => former?.stop() }
   },
@@ -160,6 +167,7 @@ const FAULTS = {
   }),
   'process-killed': onProcess((participant, stage) => {
     stage.kill(participant)
+    stage.remains.of(participant.process.name)
     return {}
   }),
   'wall-clock': onProcess(({ process }, _, chance) => {

@@ -12,7 +12,10 @@ import { Process } from '../world/process.js'
 import { World } from '../world/world.js'
 import { Caller } from './caller.js'
 import type { FaultName, Plan, Step } from './plan.js'
+import { keysOf } from './keys-of.js'
+import { LostLevels } from './lost-levels.js'
 import { RedisWitness } from './redis-witness.js'
+import { RemainsOfTheDead } from './remains.js'
 import { Register } from './register.js'
 
 /** What no call of a lock may end with, or what nobody awaited. */
@@ -62,6 +65,11 @@ export class Stage {
   readonly begun = new Map<string, number>()
   readonly pools: PoolAtRest[] = []
   readonly orphans: Orphan[] = []
+  /** Those of the plan that are locks. */
+  readonly locks: readonly string[]
+  /** What fail-overs have undone. */
+  readonly lostLevels = new LostLevels()
+  readonly remains: RemainsOfTheDead
   faultsOpen = 0
   /** By how much the servers' clocks were set back: everything ends so much later. */
   clockBackMs = 0
@@ -76,6 +84,8 @@ export class Stage {
     const { seed } = plan
     this.network = new Network(this.world, seed)
     this.witness = new RedisWitness(this.world, () => this.network.primary)
+    this.locks = plan.locks.filter((name) => !isSynchronizer(name))
+    this.remains = new RemainsOfTheDead(this.world, () => this.network.primary.engine.keyspace, this.locks)
     this.register = new Register(this.world, this.journal, chanceOf(seed, 'register'))
     for (const lock of plan.locks) this.prepare(lock)
     for (const { name, callers } of plan.processes) this.launch(name, callers)
@@ -150,8 +160,8 @@ export class Stage {
   /** Finds what Redis has for living clients: those of killed ones end with their leases. */
   lookAtRest(): void {
     const { keyspace } = this.network.primary.engine
-    for (const lock of this.plan.locks.filter((name) => !isSynchronizer(name))) {
-      for (const key of [lock, `${lock}:second`]) {
+    for (const lock of this.locks) {
+      for (const key of keysOf(lock)) {
         for (const owner of keyspace.hash(key)?.keys() ?? []) {
           const isAlive = this.living.some(({ process: { name } }) => owner.startsWith(`${name}~`))
           if (isAlive) this.orphans.push({ atMs: this.world.nowMs, lock, owner })
@@ -166,7 +176,7 @@ export class Stage {
     const { leaseMs, resyncMs } = plan.settings
     // A dead waiter stands in line for two heartbeats.
     const waitMs = leaseMs + 2 * resyncMs + this.clockBackMs + VISIT_MS
-    for (const lock of plan.locks.filter((name) => !isSynchronizer(name))) {
+    for (const lock of this.locks) {
       const where = { lock, attempt: `visit ${lock}` }
       journal.add('observer', 'acquire-begin', { ...where, deadlineMs: waitMs })
       const hold = await lockNamed(this.observer(), lock).tryAcquire({ waitMs })
