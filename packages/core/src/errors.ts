@@ -329,8 +329,15 @@ export class WrongTypeError extends LockError {
   /** @param what the kind of object the key should belong to */
   constructor(lockName: string, key: string, cause: Error, what = 'a lock') {
     const said = foreign(wordsOfRedis(cause.message))
-    const message = `Key "${key}" is not ${what}: ${said.replace(/\.$/, '')}. Choose another name or keyPrefix, or delete that key.`
-    super('WRONG_TYPE', message, { lockName, cause })
+    // The advice to delete the key would let a second owner in beside the holder of another library's lock.
+    const advice =
+      what === 'a lock'
+        ? "Choose another name or keyPrefix; if it is another library's lock, foreignLocks: 'wait' waits for it."
+        : 'Choose another name or keyPrefix, or delete that key.'
+    super('WRONG_TYPE', `Key "${key}" is not ${what}: ${said.replace(/\.$/, '')}. ${advice}`, {
+      lockName,
+      cause,
+    })
     this.key = key
   }
 }
