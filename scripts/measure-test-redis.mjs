@@ -1,7 +1,9 @@
 // How long a TestRedis takes: to be there in a new process, and to lock and unlock.
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { parseOptions, UsageError, wholeNumber } from './command-line.mjs'
+import { parseOptions, wholeNumber } from './command-line.mjs'
+import { median } from './median.mjs'
+import { runCommand } from './run-command.mjs'
 import { table } from './table.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -37,18 +39,16 @@ const each = { wall: many.wall / ${PAIRS}, cpu: many.cpu / ${PAIRS} }
 console.log(JSON.stringify({ boot, first, each }, ['boot', 'first', 'each', 'wall', 'cpu']))
 `
 
-const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]
-
-const main = (args) => {
+const parseArguments = (args) => {
   const { rounds, help } = parseOptions(args, {
     rounds: { type: 'string', default: '11' },
     help: { type: 'boolean', default: false },
   })
-  if (help) {
-    console.log(USAGE)
-    return
-  }
-  const runs = Array.from({ length: wholeNumber('rounds', rounds, 1_000) }, () =>
+  return { help, rounds: wholeNumber('rounds', rounds, 1_000) }
+}
+
+const measure = ({ rounds }) => {
+  const runs = Array.from({ length: rounds }, () =>
     JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', measured], { cwd: ROOT })),
   )
   const row = (what, name, digits) => [
@@ -62,11 +62,7 @@ const main = (args) => {
     row(`each of ${PAIRS} locks and unlocks, one after the other`, 'each', 3),
   ]
   for (const line of table(rows)) console.log(line)
+  return true
 }
 
-try {
-  main(process.argv.slice(2))
-} catch (error) {
-  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
-  process.exitCode = error instanceof UsageError ? 2 : 1
-}
+await runCommand({ parseArguments, USAGE, run: async (wanted) => measure(wanted) })

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { median } from '../median.mjs'
 
 /**
  * What a package costs its users, in bytes and files: what it weighed at the last look, and 2 to 3 % more. Each entry is
@@ -90,5 +91,3 @@ const startOnce = (node, args, cwd) => {
   if (status !== 0) throw new Error(`${node} ${args.join(' ')}\n${stderr}`)
   return { wall: performance.now() - startedAt, cpu: Number(stdout) }
 }
-
-const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
