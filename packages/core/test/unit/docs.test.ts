@@ -46,6 +46,10 @@ import {
   section,
 } from '../redis/support/markdown.js'
 
+// Not a string of its own: whoever compiles this has no types of it.
+const slugs = new URL('../../../../scripts/site/slug.mjs', import.meta.url).href
+const { slug } = (await import(slugs)) as { slug: (heading: string) => string }
+
 /** The members of `export type name = 'a' | 'b'`. */
 function unionOf(file: string, name: string): string[] {
   const [, body] = new RegExp(`export type ${name} =([^]*?)\\n\\n`).exec(read(file)) ?? []
@@ -319,14 +323,8 @@ describe('docs/architecture.md', () => {
 })
 
 describe('links', () => {
-  /** What GitHub makes of the headings of a page. */
   const anchors = (file: string): string[] =>
-    [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
-      heading!
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    )
+    [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => slug(heading!))
 
   it.each(pages)('of %s all lead somewhere', (file) => {
     const text = read(file).replaceAll(/^```[^]*?^```/gm, '')
