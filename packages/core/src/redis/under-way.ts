@@ -6,6 +6,52 @@ import type { Runtime } from '../runtime/runtime.js'
 const FEW = 14
 const PARTS = 4
 
+// Over a network, all sleep in any case, and then the CPU of the client decides: one script of a turn costs it half.
+const FAR_MS = 0.3
+const ROUND_TRIPS = 16
+
+/**
+ * Measures one round trip at a time. The shortest of the latest counts: longer ones tell of queues and of a busy machine,
+ * not of the way.
+ */
+class Distance {
+  private startedAt = 0
+  private repliesLeft = 0
+  private measured = 0
+  private shortest = Infinity
+  private shortestBefore = 0
+
+  constructor(private readonly now: () => number) {}
+
+  get isFar(): boolean {
+    return Math.min(this.shortest, this.shortestBefore) > FAR_MS
+  }
+
+  sent(unanswered: number): void {
+    if (this.repliesLeft === 0) {
+      this.startedAt = this.now()
+      // Replies come in order: that of this command is the last of those.
+      this.repliesLeft = unanswered
+    }
+  }
+
+  settled(count: number): void {
+    if (this.repliesLeft === 0) {
+      return
+    }
+    this.repliesLeft = Math.max(0, this.repliesLeft - count)
+    if (this.repliesLeft === 0) {
+      this.shortest = Math.min(this.shortest, this.now() - this.startedAt)
+      this.measured += 1
+      if (this.measured === ROUND_TRIPS) {
+        this.shortestBefore = this.shortest
+        this.shortest = Infinity
+        this.measured = 0
+      }
+    }
+  }
+}
+
 /**
  * Counts commands in flight, to decide how many of the next ones are sent together. Callers that one reply resumes
  * send again in the same turn. If all of them were sent as one script, Redis would idle while the callers run, and
@@ -15,25 +61,33 @@ export class UnderWay {
   private unanswered = 0
   /** Replies of this turn whose callers have not sent again yet. There may be more new commands than replies. */
   private answered = 0
+  private readonly distance: Distance
 
-  constructor(private readonly runtime: Pick<Runtime, 'microtask' | 'nextTick'>) {}
+  constructor(private readonly runtime: Pick<Runtime, 'microtask' | 'nextTick' | 'now'>) {
+    this.distance = new Distance(() => runtime.now())
+  }
 
   /**
    * Whether to send what is gathered before the turn ends: resumed callers are still to come, and the gathered
-   * commands are a quarter of all, or all are so few that none should wait for another.
+   * commands are a quarter of all, or all are so few that none should wait for another. Few that have far to go wait.
    */
   isEnough(gathered: number): boolean {
+    if (gathered >= this.answered) {
+      return false
+    }
     const all = this.unanswered + this.answered
-    return gathered < this.answered && (all < FEW || PARTS * gathered >= all)
+    return all < FEW ? !this.distance.isFar : PARTS * gathered >= all
   }
 
   sent(count: number): void {
     this.unanswered += count
     this.answered = Math.max(0, this.answered - count)
+    this.distance.sent(this.unanswered)
   }
 
   settled(count: number): void {
     this.unanswered -= count
+    this.distance.settled(count)
     if (this.answered === 0) {
       this.runtime.microtask(this.afterResumed)
     }

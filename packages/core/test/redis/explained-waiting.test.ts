@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient, LockEvents, LockTimeoutError, Semaphore } from '../../src/index.js'
+import { getElection } from '../../src/election/index.js'
 import { outcomeOf } from './support/behind.js'
+import { campaign } from './support/campaign.js'
 import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
@@ -246,6 +248,23 @@ describe('the event waiting', () => {
     expect(heard.map(({ placeInLine }) => placeInLine).sort()).toEqual([1, 2])
     await hold.release()
     await Promise.all(waits.map(async (each) => (await soon(each)).release()))
+  })
+
+  it('of a candidate of an election: who leads, and its place in line, in each campaign', async () => {
+    const heard = heardBy(others)
+    const leading = campaign(getElection(locks, NAME))
+    const term = await leading.next()
+    const waits = [campaign(getElection(others, NAME)), campaign(getElection(others, NAME))]
+    await eventually(() => heard.length === 2)
+    for (const event of heard) {
+      expect(event).toMatchObject({ lockName: NAME, holder: { owner: term.owner, clientName: 'orders' } })
+    }
+    expect(heard.map(({ placeInLine }) => placeInLine).sort()).toEqual([1, 2])
+    await locks.close()
+    const next = await soon(Promise.race(waits.map((each) => each.next())))
+    expect(next.owner).toContain(others.clientId)
+    await others.close()
+    await Promise.all([leading, ...waits].map(({ over }) => over))
   })
 
   it('of a permit and a latch, too', async () => {

@@ -36,6 +36,14 @@ describe('a share in ten processes', () => {
       const told = (await rig.admin.pubsub('NUMSUB', channelOf(key))) as [string, number]
       return told[1] === processes
     }, 20_000)
+  const killRunner = async (key: string): Promise<void> => {
+    await untilWaiting(key, PROCESSES - 1)
+    // The runner tells of itself on a channel of its own: the others can be seen waiting before that has arrived.
+    await eventually(() => running.length === 1, 20_000)
+    const [killed] = running
+    await killed!.kill()
+    workers = workers.filter((worker) => worker !== killed)
+  }
   const finish = async (key: string): Promise<void> => {
     await rig.admin.del(`${key}:end`)
     await Promise.all(workers.map((worker) => worker.call('finish')))
@@ -81,10 +89,7 @@ describe('a share in ten processes', () => {
   it('is run by exactly one of the others when its process is killed (I12)', async () => {
     await start({}, LEASE_MS)
     await callAll('b', 3)
-    await untilWaiting('b', PROCESSES - 1)
-    const [killed] = running
-    await killed!.kill()
-    workers = workers.filter((worker) => worker !== killed)
+    await killRunner('b')
     await eventually(() => running.length === 2, 20_000)
     await rig.admin.set('b:end', 'result')
     for (const results of await Promise.all(workers.map((worker) => worker.call('results')))) {
@@ -97,10 +102,7 @@ describe('a share in ten processes', () => {
   it('leaves its outcome unknown for all others when its process is killed, with onCrash: fail (I13)', async () => {
     await start({ onCrash: 'fail' }, LEASE_MS)
     await callAll('c', 3)
-    await untilWaiting('c', PROCESSES - 1)
-    const [killed] = running
-    await killed!.kill()
-    workers = workers.filter((worker) => worker !== killed)
+    await killRunner('c')
     for (const results of await Promise.all(workers.map((worker) => worker.call('results')))) {
       expect(results).toEqual(Array.from({ length: 3 }, () => ({ error: 'SHARE_OUTCOME_UNKNOWN' })))
     }

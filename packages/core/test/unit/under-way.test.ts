@@ -3,10 +3,21 @@ import { UnderWay } from '../../src/redis/under-way.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
 
 let underWay: UnderWay
+let nowMs: number
 
 beforeEach(() => {
-  underWay = new UnderWay(systemRuntime)
+  nowMs = 0
+  underWay = new UnderWay({ ...systemRuntime, now: () => nowMs })
 })
+
+/** So many commands leave one after the other, and each is answered after so long. */
+const travel = (times: number, ms: number): void => {
+  for (let i = 0; i < times; i += 1) {
+    underWay.sent(1)
+    nowMs += ms
+    underWay.settled(1)
+  }
+}
 
 /** The smallest number that leaves before the turn ends, of up to `most` that are asked. */
 const leavesWith = (most: number): number | undefined =>
@@ -60,5 +71,55 @@ describe('commands wait for the end of the turn', () => {
     underWay.settled(20)
     await new Promise((resolve) => process.nextTick(resolve))
     expect(leavesWith(64)).toBeUndefined()
+  })
+})
+
+describe('few commands with far to go', () => {
+  // Of thirteen that were resumed, those that have not asked yet.
+  const resume = (): void => {
+    underWay.sent(13)
+    nowMs += 1
+    underWay.settled(13)
+  }
+
+  it('wait for the end of the turn, as soon as sixteen round trips have shown how far it is', () => {
+    travel(14, 1)
+    resume()
+    expect(leavesWith(13)).toBe(1)
+    resume()
+    expect(leavesWith(13)).toBeUndefined()
+  })
+
+  it('leave one by one where one of the latest trips was short: others were longer because of a queue', () => {
+    travel(32, 1)
+    travel(1, 0.2)
+    travel(20, 1)
+    resume()
+    expect(leavesWith(13)).toBe(1)
+    travel(32, 1)
+    resume()
+    expect(leavesWith(13)).toBeUndefined()
+  })
+
+  it('measure one trip at a time, until its own reply: what was sent before it is answered first', () => {
+    travel(16, 1)
+    underWay.sent(12)
+    nowMs += 0.5
+    underWay.settled(11)
+    underWay.sent(1)
+    nowMs += 0.1
+    underWay.settled(1)
+    underWay.settled(1)
+    travel(15, 1)
+    // The trip of the twelve took 0.6 ms, and none took 0.1.
+    resume()
+    expect(leavesWith(13)).toBeUndefined()
+  })
+
+  it('are many from fourteen on, however far it is', () => {
+    travel(40, 1)
+    underWay.sent(16)
+    underWay.settled(16)
+    expect(leavesWith(16)).toBe(4)
   })
 })

@@ -77,12 +77,12 @@ export class CandidateProcess {
   }
 
   async #work(term: Term): Promise<void> {
-    const { token } = term
-    this.#history.add('began', { token, untilMs: nowMs() + term.trustedForMs })
+    const { token, owner } = term
+    this.#history.add('began', { owner, token, untilMs: nowMs() + term.trustedForMs })
     const settlesAt = Math.random() < SETTLES ? nowMs() + Math.random() * LONGEST_WORK_MS : Infinity
     let isTold = false
     const end = (reason: string): void => {
-      if (!isTold) this.#history.add('ended', { token, reason })
+      if (!isTold) this.#history.add('ended', { owner, token, reason })
       isTold = true
     }
     term.signal.addEventListener('abort', () => {
@@ -91,7 +91,7 @@ export class CandidateProcess {
     while (!term.signal.aborted && nowMs() < settlesAt) {
       const atMs = nowMs()
       const { trustedForMs } = term
-      if (trustedForMs > 0) this.#history.add('trusted', { atMs, token, untilMs: atMs + trustedForMs })
+      if (trustedForMs > 0) this.#history.add('trusted', { atMs, owner, token, untilMs: atMs + trustedForMs })
       await sleep(LOOK_EVERY_MS, undefined, { signal: term.signal }).catch(() => undefined)
     }
     if (term.signal.aborted) return

@@ -3,19 +3,24 @@ import type { RedisServer } from '@holdfast/faults/harness'
 import type { Fleet, Worker } from '../../run/fleet.js'
 import type { History } from '../../run/history-file.js'
 import type { SeededRandom } from '../../run/random.js'
+import { nowMs } from '../../run/shared-clock.js'
 import type { Follower } from './follower.js'
+import type { ElectionEventKind } from './verdict.js'
 
 export interface ElectorateParts {
   readonly fleet: Fleet
   readonly redis: RedisServer
   readonly random: SeededRandom
-  readonly history: History
+  readonly history: History<ElectionEventKind>
   readonly follower: Pick<Follower, 'leader' | 'terms'>
   readonly leaseMs: number
+  /** Whether Redis may lose its data, too. */
+  readonly losesData: boolean
   readonly launch: () => Promise<unknown>
 }
 
 const LONGEST_TERM_MS = 60
+const HARMS = ['kill', 'kill', 'stop', 'cut off', 'cut off', 'break', 'restart'] as const
 /** Of the steps with faults. */
 const HARM = 0.6
 
@@ -76,11 +81,11 @@ export class Electorate {
   }
 
   async #harm(leader: Worker): Promise<void> {
-    const { random, fleet, leaseMs, redis } = this.#parts
+    const { random, fleet, leaseMs, redis, losesData } = this.#parts
     const victim = random.chance(0.75) ? leader : random.pick(fleet.workers)
     const role = victim === leader ? 'leader' : 'candidate'
     const lengthMs = random.between(0.3, 2.5) * leaseMs
-    switch (random.pick(['kill', 'kill', 'stop', 'cut off', 'cut off', 'break', 'restart'])) {
+    switch (random.pick(losesData ? [...HARMS, 'lose data' as const] : HARMS)) {
       case 'kill':
         this.#count(`${role} killed`)
         await this.#kill(victim)
@@ -105,7 +110,11 @@ export class Electorate {
         this.#count(`connections of a ${role} broken`)
         victim.proxy?.cutAll()
         return
-      default:
+      case 'lose data':
+        this.#count('Redis restarted without its data')
+        await this.#loseData()
+        return
+      case 'restart':
         this.#count('Redis restarted')
         await redis.restart()
     }
@@ -118,6 +127,13 @@ export class Electorate {
     const over = work(worker).finally(() => this.#troubled.delete(worker))
     this.#underWay.push(over)
     await sleep(0)
+  }
+
+  async #loseData(): Promise<void> {
+    const { redis, history } = this.#parts
+    const atMs = nowMs()
+    await redis.restart({ empty: true })
+    history.add('data-lost', { atMs, untilMs: nowMs() })
   }
 
   async #kill(worker: Worker): Promise<void> {

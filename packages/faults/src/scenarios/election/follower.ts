@@ -1,17 +1,18 @@
 import type { LockClient } from '@holdfast/core'
 import { getElection, type Election, type Leader } from '@holdfast/core/election'
+import { nowMs } from '../../run/shared-clock.js'
 import { ELECTION } from './candidate.js'
+import type { ToldTerm } from './verdict.js'
 
 /** Who leads, as a process is told that takes no part. */
 export class Follower {
-  /** Tokens of all terms that it was told of. */
-  readonly tokens = new Set<string>()
-  readonly violations: string[] = []
+  /** All terms that it was told of, each once. */
+  readonly told: ToldTerm[] = []
   leader: Leader | null = null
   missed = 0
   readonly #election: Election
   readonly #over: Promise<void>
-  #latest = 0n
+  readonly #owners = new Set<string>()
 
   constructor(locks: LockClient) {
     this.#election = getElection(locks, ELECTION)
@@ -19,7 +20,7 @@ export class Follower {
   }
 
   get terms(): number {
-    return this.tokens.size
+    return this.told.length
   }
 
   async close(): Promise<void> {
@@ -31,12 +32,9 @@ export class Follower {
     for await (const leader of this.#election.changes()) {
       this.leader = leader
       if (!leader) continue
-      const token = BigInt(leader.token)
-      if (token <= this.#latest) {
-        this.violations.push(`I9 a follower was told of token ${token} after ${this.#latest}`)
-      }
-      this.#latest = token
-      this.tokens.add(leader.token)
+      const { owner, token } = leader
+      if (!this.#owners.has(owner)) this.told.push({ owner, token, atMs: nowMs() })
+      this.#owners.add(owner)
       this.missed += leader.leaseLeftMs === 0 ? 1 : 0
     }
   }

@@ -2,13 +2,15 @@
 export const heartbeatOf = (leaseMs: number): number => leaseMs / 4
 
 /** What the processes of an election write down, besides the events of every history. */
-export type ElectionEventKind = 'began' | 'ended' | 'unexpected'
+export type ElectionEventKind = 'began' | 'ended' | 'unexpected' | 'data-lost'
 
 export interface ElectionEvent {
   readonly atMs: number
   readonly process: string
   /** One of these, or of those of every history. */
   readonly kind: string
+  /** Of a term: each has another one, also after tokens began again. */
+  readonly owner?: string
   readonly token?: string
   readonly untilMs?: number
   readonly reason?: string
@@ -17,6 +19,7 @@ export interface ElectionEvent {
 
 /** One term, as its leader saw it. */
 interface SeenTerm {
+  readonly owner: string
   readonly token: string
   readonly process: string
   readonly beganMs: number
@@ -29,12 +32,11 @@ interface SeenTerm {
 /** In the order in which they began. */
 const termsIn = (events: readonly ElectionEvent[]): SeenTerm[] => {
   const terms = new Map<string, SeenTerm>()
-  for (const { atMs, process, kind, token = '', untilMs = atMs, reason = '' } of events) {
-    const name = `${process} ${token}`
-    const term = terms.get(name)
+  for (const { atMs, process, kind, owner = '', token = '', untilMs = atMs, reason = '' } of events) {
+    const term = terms.get(owner)
     if (kind === 'began') {
-      terms.set(name, {
-        ...{ token, process, beganMs: atMs, trustedMs: untilMs, endedMs: Infinity, reason: '' },
+      terms.set(owner, {
+        ...{ owner, token, process, beganMs: atMs, trustedMs: untilMs, endedMs: Infinity, reason: '' },
       })
     } else if (kind === 'trusted' && term) {
       term.trustedMs = untilMs
@@ -56,27 +58,65 @@ const termsIn = (events: readonly ElectionEvent[]): SeenTerm[] => {
 /** The end of a belief: of the term, or of the trust in it, whichever was first. */
 const endOf = ({ endedMs, trustedMs }: SeenTerm): number => Math.min(endedMs, trustedMs)
 
-/** @param told tokens of the terms that a follower was told of */
-export const violationsIn = (events: readonly ElectionEvent[], told: ReadonlySet<string>): string[] => {
+/** What a follower was told of, in that order. */
+export interface ToldTerm {
+  readonly owner: string
+  readonly token: string
+  readonly atMs: number
+}
+
+export interface Judged {
+  readonly violations: string[]
+  /** What the loss of data in Redis explains: no lock in Redis can promise more. */
+  readonly apart: { losses: number; overlaps: number; tokens: number; untold: number }
+}
+
+export const judge = (
+  events: readonly ElectionEvent[],
+  told: readonly ToldTerm[],
+  leaseMs: number,
+): Judged => {
+  const losses = events.filter(({ kind }) => kind === 'data-lost')
+  const apart = { losses: losses.length, overlaps: 0, tokens: 0, untold: 0 }
   const violations: string[] = []
+  // A leader learns of its term at most a lease after Redis wrote it: later its trust is over.
+  const hasLostData = (fromMs: number, toMs: number): boolean =>
+    losses.some(({ atMs, untilMs = atMs }) => untilMs >= fromMs - leaseMs && atMs <= toMs)
+  const add = (kind: 'overlaps' | 'tokens' | 'untold', fromMs: number, toMs: number, text: string): void => {
+    if (hasLostData(fromMs, toMs)) apart[kind] += 1
+    else violations.push(text)
+  }
+  const toldOwners = new Set(told.map(({ owner }) => owner))
   let before: SeenTerm | undefined
-  let latest = 0n
+  let latest: { token: string; atMs: number } | undefined
   for (const term of termsIn(events)) {
-    const name = `term ${term.token} of ${term.process}`
-    if (before && term.beganMs < endOf(before)) {
-      const overlapMs = (endOf(before) - term.beganMs).toFixed(3)
-      violations.push(
-        `I1 ${name} began ${overlapMs} ms before term ${before.token} of ${before.process} was over`,
-      )
+    const { beganMs, token } = term
+    const name = `term ${token} of ${term.process}`
+    if (before && beganMs < endOf(before)) {
+      const overlapMs = (endOf(before) - beganMs).toFixed(3)
+      const text = `I1 ${name} began ${overlapMs} ms before term ${before.token} of ${before.process} was over`
+      add('overlaps', before.beganMs, beganMs, text)
     }
-    if (BigInt(term.token) <= latest) violations.push(`I9 ${name} began after term ${latest}`)
-    latest = BigInt(term.token) > latest ? BigInt(term.token) : latest
-    if (!told.has(term.token)) violations.push(`a follower was never told of ${name}`)
+    if (latest && BigInt(token) <= BigInt(latest.token)) {
+      add('tokens', latest.atMs, beganMs, `I9 ${name} began after term ${latest.token}`)
+    }
+    latest = { token, atMs: beganMs }
+    if (!toldOwners.has(term.owner)) {
+      add('untold', beganMs, Math.max(beganMs, endOf(term)) + leaseMs, `a follower was never told of ${name}`)
+    }
     // The one that is trusted for longest: a later one may have been short.
     if (!before || endOf(term) >= endOf(before)) before = term
   }
+  told.forEach(({ token, atMs }, i) => {
+    const previous = told[i - 1]
+    if (!previous || BigInt(token) > BigInt(previous.token)) return
+    // Those that a loss explains were counted where they began.
+    if (hasLostData(previous.atMs, atMs)) return
+    violations.push(`I9 a follower was told of token ${token} after ${previous.token}`)
+  })
   const unexpected = events.filter(({ kind }) => kind === 'unexpected')
-  return [...violations, ...unexpected.map(({ process, error }) => `${process} survived ${error ?? ''}`)]
+  violations.push(...unexpected.map(({ process, error }) => `${process} survived ${error ?? ''}`))
+  return { violations, apart }
 }
 
 const WAYS: Readonly<Record<string, string>> = {
@@ -150,7 +190,9 @@ export const figuresOf = (
   return {
     figures: { terms: terms.length, leaseMs, gaps: rows },
     report: [
-      `${terms.length} terms began in their processes, in the order of their tokens; no two were trusted at once`,
+      `${terms.length} terms began in their processes, in the order of their tokens; no two were trusted at once${
+        events.some(({ kind }) => kind === 'data-lost') ? ', apart from those' : ''
+      }`,
       afterKills(events, terms, leaseMs),
       '',
       `| how a term ended (lease ${leaseMs} ms) | terms | until the next began, p50 ms | p99 | most |`,
