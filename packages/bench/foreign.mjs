@@ -5,10 +5,12 @@ import { parseOptions, UsageError, wholeNumber } from '../../scripts/command-lin
 import { NotAvailable } from '../../scripts/support/cache.mjs'
 import { table } from '../../scripts/table.mjs'
 import { log, runCommand, withServerProgram } from './src/command.mjs'
+import { behindAString } from './src/foreign/behind-a-string.mjs'
 import { builtAt } from './src/foreign/built-at.mjs'
 import { inTurns } from './src/foreign/in-turns.mjs'
 
 const DEFAULTS = { rounds: 9, ms: 1_000 }
+const MOST_PROCESSES = 1_000
 const BROUGHT_IT = '4c23db8'
 /** One flow alone is as fast as a round trip; a hundred share what travels together. */
 const LOADS = [
@@ -22,6 +24,7 @@ const USAGE = `Usage: npm run bench:foreign -- [options]
 
   --rounds N   measured rounds, after one of warm-up     (${DEFAULTS.rounds})
   --ms N       of one side with one load in one round    (${DEFAULTS.ms})
+  --fleet N    instead: what N processes that wait for one string of 30 s cost Redis
   --today      without the builds of the two commits, which npm and git make in ~/.cache/holdfast
   --help
 
@@ -29,14 +32,18 @@ Each side is a process of its own, and they take turns. Figures of a machine tha
 load is told, before and after.`
 
 const parseArguments = (args) => {
-  const { rounds, ms, ...flags } = parseOptions(args, {
-    ...{ rounds: { type: 'string' }, ms: { type: 'string' } },
+  const { rounds, ms, fleet, ...flags } = parseOptions(args, {
+    ...{ rounds: { type: 'string' }, ms: { type: 'string' }, fleet: { type: 'string' } },
     today: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   })
   const count = (name, given) => (given === undefined ? DEFAULTS[name] : wholeNumber(name, given, 99_999))
   if (rounds === '0') throw new UsageError('--rounds takes a whole number from 1 to 99999, not 0')
-  return { ...flags, rounds: count('rounds', rounds), ms: count('ms', ms) }
+  return {
+    ...flags,
+    ...{ rounds: count('rounds', rounds), ms: count('ms', ms) },
+    fleet: fleet === undefined ? undefined : wholeNumber('fleet', fleet, MOST_PROCESSES),
+  }
 }
 
 /** Each beside the one before it in its pair. */
@@ -64,6 +71,14 @@ const sayLoad = () => log(`load of the machine, one minute: ${loadavg()[0].toFix
 
 const main = (wanted, interrupted) =>
   withServerProgram(async () => {
+    if (wanted.fleet !== undefined) {
+      const { commandsPerSecond, share } = await behindAString(wanted.fleet, { interrupted, log })
+      console.log(
+        `${wanted.fleet} processes behind one string: ${Math.round(commandsPerSecond)} commands a second, ` +
+          `${(100 * share).toFixed(1)} % of a core for Redis`,
+      )
+      return
+    }
     for (const pair of await pairsOf(wanted.today)) {
       sayLoad()
       const rows = await inTurns(pair, LOADS, { ...wanted, interrupted, log })
