@@ -57,6 +57,7 @@ const OUTSIDE_NAMES = {
     'more permits make a semaphore outlive what is kept of them',
   ],
   'of how much it costs': [
+    'callers that want the same locks all ask for them',
     'the result of withLock waits for its release',
     'renewals leave one on the answer of the other however far away Redis is',
     'a spin lock does not count its refusals',

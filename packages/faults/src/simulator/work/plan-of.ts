@@ -38,12 +38,33 @@ export const EVERYTHING: Scope = { kinds: KINDS, faults: FAULT_NAMES }
 // ioredis's own, what is advised for queues, and what users set who want errors early.
 const RETRIES = [20, 20, null, 1, 0] as const
 
-const settingsFrom = (chance: SeededRandom, ofClient: SeededRandom): Settings => {
+/**
+ * In a sparse world few callers come now and then, and wait for long, and a fault is short and seldom. Where many callers
+ * press, each release wakes up those whose message was lost: what forgets to wake one is never seen there.
+ */
+interface Sparse {
+  readonly resyncMs: number
+  readonly callers: number
+}
+
+const SPARSE_WORLDS = 0.15
+const SPARSE = { pauseMs: 600, workMs: 400, leastWaitMs: 2_000, names: 1, processes: 3 } as const
+const SPARSE_FAULTS = { kinds: 2, pauseMs: 1_500, longestMs: 150 } as const
+
+const sparseOf = (seed: number): Sparse | undefined => {
+  const chance = chanceOf(seed, 'crowd')
+  return chance.chance(SPARSE_WORLDS)
+    ? { resyncMs: chance.pick([300, 300, 1_000]), callers: 1 + chance.whole(2) }
+    : undefined
+}
+
+const settingsFrom = (chance: SeededRandom, ofClient: SeededRandom, sparse: Sparse | undefined): Settings => {
   const pushedGrants = chance.chance(0.7)
   const leaseMs = chance.pick(LEASES_MS)
+  const resyncMs = chance.pick(RESYNCS_MS)
   return {
     leaseMs,
-    resyncMs: chance.pick(RESYNCS_MS),
+    resyncMs: sparse?.resyncMs ?? resyncMs,
     interop: pushedGrants && chance.chance(0.3) ? 'none' : 'redisson',
     pushedGrants,
     localPassing: chance.chance(0.7),
@@ -61,21 +82,29 @@ const waysOf = (mode: Mode | undefined): readonly Way[] => {
 
 const tasksFrom = (
   chance: SeededRandom,
-  { leaseMs, longestWorkMs }: { readonly leaseMs?: number | undefined; readonly longestWorkMs: number },
+  {
+    leaseMs,
+    longestWorkMs,
+    shortMs,
+  }: { readonly leaseMs?: number | undefined; readonly longestWorkMs: number; readonly shortMs: number },
 ): Task[] => {
   const isLong = longestWorkMs > 0 && chance.chance(LONG_WORK)
   return Array.from({ length: chance.whole(4) + (isLong ? 1 : 0) }, () => {
     const isCareless = chance.chance(0.2)
     const asks = chance.chance(0.8) ? 'nothing' : chance.pick(['verify', 'extend'] as const)
-    const usualMs = isCareless && leaseMs !== undefined ? 2 * leaseMs : SHORT_WORK_MS
+    const usualMs = isCareless && leaseMs !== undefined ? 2 * leaseMs : shortMs
     return { ms: chance.between(0, isLong ? longestWorkMs : usualMs), asks, isCareless }
   })
 }
 
-const stepFrom = (
-  chance: SeededRandom,
-  { id, locks, settings }: { id: string; locks: readonly string[]; settings: Settings },
-): Step => {
+interface StepParts {
+  readonly id: string
+  readonly locks: readonly string[]
+  readonly settings: Settings
+  readonly isSparse: boolean
+}
+
+const stepFrom = (chance: SeededRandom, { id, locks, settings, isSparse }: StepParts): Step => {
   const lock = chance.pick(locks)
   const isReadWrite = kindOf(lock) === 'read-write'
   const mode: Mode | undefined = isReadWrite ? (chance.chance(READERS) ? 'shared' : 'exclusive') : undefined
@@ -83,12 +112,16 @@ const stepFrom = (
   const isLeased = way === 'hold' && chance.chance(0.3)
   const leaseMs = Math.round(chance.between(300, settings.leaseMs))
   return {
-    ...{ id, lock, way, pauseMs: chance.between(0, 30) },
+    ...{ id, lock, way, pauseMs: chance.between(0, isSparse ? SPARSE.pauseMs : 30) },
     ...(mode && { mode }),
     ...(isLeased && { leaseMs }),
-    waitMs: Math.round(chance.between(100, LONGEST_WAIT_MS)),
+    waitMs: Math.round(chance.between(isSparse ? SPARSE.leastWaitMs : 100, LONGEST_WAIT_MS)),
     abortMs: chance.between(0, 200),
-    tasks: tasksFrom(chance, { ...(isLeased && { leaseMs }), longestWorkMs: settings.longestWorkMs }),
+    tasks: tasksFrom(chance, {
+      ...(isLeased && { leaseMs }),
+      longestWorkMs: settings.longestWorkMs,
+      shortMs: isSparse ? SPARSE.workMs : SHORT_WORK_MS,
+    }),
   }
 }
 
@@ -100,11 +133,18 @@ const MOST_FAULTS = 30
 /** Each world has a few kinds of faults, now and then: with all of them at once everything would have an excuse. */
 const faultsFrom = (
   chance: SeededRandom,
-  { names, processes, locks }: { names: readonly FaultName[]; processes: number; locks: readonly string[] },
+  {
+    names,
+    processes,
+    locks,
+    isSparse,
+  }: { names: readonly FaultName[]; processes: number; locks: readonly string[]; isSparse: boolean },
 ): FaultPlan[] => {
   if (names.length === 0 || chance.chance(0.2)) return []
-  const few = Array.from({ length: 1 + chance.whole(MOST_KINDS_OF_FAULTS) }, () => chance.pick(names))
-  const [pauseMs, longestMs] = [chance.pick([200, 1_000, 3_000]), chance.pick([50, 500, 2_000])]
+  const kinds = 1 + chance.whole(isSparse ? SPARSE_FAULTS.kinds : MOST_KINDS_OF_FAULTS)
+  const few = Array.from({ length: kinds }, () => chance.pick(names))
+  const usual = [chance.pick([200, 1_000, 3_000]), chance.pick([50, 500, 2_000])] as const
+  const [pauseMs, longestMs] = isSparse ? [SPARSE_FAULTS.pauseMs, SPARSE_FAULTS.longestMs] : usual
   let atMs = 0
   return Array.from({ length: MOST_FAULTS }, (_, i) => {
     atMs += chance.between(0, 2 * pauseMs)
@@ -127,7 +167,7 @@ const HARMFUL_TO_COUNTS: ReadonlySet<FaultName> = new Set([
 
 const synchronizerStep = (
   chance: SeededRandom,
-  { id, name, settings }: { id: string; name: string; settings: Settings },
+  { id, name, settings, isSparse }: Omit<StepParts, 'locks'> & { name: string },
 ): Step => {
   const kind = name.split(':')[0]
   const ways = {
@@ -138,15 +178,23 @@ const synchronizerStep = (
   const isLeased = kind === 'permits' && chance.chance(0.5)
   const leaseMs = Math.round(chance.between(300, settings.leaseMs))
   return {
-    ...{ id, lock: name, way: ways[kind as keyof typeof ways], pauseMs: chance.between(0, 60) },
+    ...{
+      id,
+      lock: name,
+      way: ways[kind as keyof typeof ways],
+      pauseMs: chance.between(0, isSparse ? SPARSE.pauseMs : 60),
+    },
     ...(isLeased && { leaseMs }),
     ...{
-      waitMs: Math.round(chance.between(100, LONGEST_WAIT_MS)),
+      waitMs: Math.round(chance.between(isSparse ? SPARSE.leastWaitMs : 100, LONGEST_WAIT_MS)),
       permits: kind === 'semaphore' ? 1 + chance.whole(2) : 1,
     },
     ...{
       abortMs: chance.chance(0.3) ? chance.between(1, 200) : 0,
-      tasks: tasksFrom(chance, { longestWorkMs: settings.longestWorkMs }),
+      tasks: tasksFrom(chance, {
+        longestWorkMs: settings.longestWorkMs,
+        shortMs: isSparse ? SPARSE.workMs : SHORT_WORK_MS,
+      }),
     },
   }
 }
@@ -173,9 +221,13 @@ const shuffled = <T>(list: readonly T[], chance: SeededRandom): T[] => {
 /** All that is done in the world of a seed. */
 export const planOf = (seed: number, { kinds, faults }: Scope = EVERYTHING): Plan => {
   const chance = chanceOf(seed, 'plan')
-  const settings = settingsFrom(chance, chanceOf(seed, 'client'))
-  const { names: locks, areLocks } = namesFrom(chance, kinds)
-  const [processes, callers, steps] = [1 + chance.whole(4), 1 + chance.whole(6), 8 + chance.whole(40)]
+  const sparse = sparseOf(seed)
+  const isSparse = sparse !== undefined
+  const settings = settingsFrom(chance, chanceOf(seed, 'client'), sparse)
+  const { names, areLocks } = namesFrom(chance, kinds)
+  const [most, usual, steps] = [1 + chance.whole(4), 1 + chance.whole(6), 8 + chance.whole(40)]
+  const locks = isSparse ? names.slice(0, SPARSE.names) : names
+  const [processes, callers] = sparse ? [Math.min(most, SPARSE.processes), sparse.callers] : [most, usual]
   return {
     ...{ seed, settings, locks },
     processes: Array.from({ length: processes }, (_, p) => ({
@@ -184,18 +236,18 @@ export const planOf = (seed: number, { kinds, faults }: Scope = EVERYTHING): Pla
         const own = chanceOf(seed, `p${p}.${c}`)
         return Array.from({ length: steps }, (_, s) =>
           areLocks
-            ? stepFrom(own, { id: `${p}.${c}.${s}`, locks, settings })
+            ? stepFrom(own, { id: `${p}.${c}.${s}`, locks, settings, isSparse })
             : synchronizerStep(own, {
                 id: `${p}.${c}.${s}`,
                 name: own.pick(locks),
-                settings,
+                ...{ settings, isSparse },
               }),
         )
       }),
     })),
     faults: faultsFrom(chanceOf(seed, 'faults'), {
       names: areLocks ? faults : faults.filter((name) => !HARMFUL_TO_COUNTS.has(name)),
-      ...{ processes, locks },
+      ...{ processes, locks, isSparse },
     }),
   }
 }
