@@ -86,7 +86,7 @@ const CARRIED_BY_ANY = [
 const FLEETS = [
   'leaks',
   // A browser, and ten thousand rows in it.
-  ...['board-many', 'board-pictures', 'holder-picture'],
+  ...['board-many', 'board-pictures', 'holder-picture', 'board-pages', 'board-accessibility'],
   ...[
     'demo',
     'examples',
@@ -105,6 +105,11 @@ const FLEETS = [
     'red-lock-hung',
     'fencing-tokens',
   ],
+]
+// Whole programs with their children, topologies, and long files that ask no client in particular: a step of their own.
+const LONG = [
+  ...['run', 'doctor', 'topologies-sentinels', 'topologies-cluster', 'fencing-sql'],
+  ...['renewals-spread', 'process-end'],
 ]
 // Of every kind of lock there, and of the plain one with ioredis 5.
 const FOR_LONG = ['conformance-many']
@@ -257,7 +262,7 @@ const onRedis = (displayName, { carrier, only = '', without }) => ({
   testMatch: ['<rootDir>/packages/!(nestjs)/test/redis/**/*.test.ts'],
   testPathIgnorePatterns: [
     '/node_modules/',
-    ...FLEETS.map((name) => `/redis/${name}\\.test`),
+    ...[...FLEETS, ...(everyClient ? [] : LONG)].map((name) => `/redis/${name}\\.test`),
     ...without.map(inCore),
     ...(only ? [`/redis/(?!${only})`] : []),
   ],
@@ -313,7 +318,9 @@ export default {
     },
     {
       ...onRedis('fleets', { carrier: 'ioredis', without: [] }),
-      testMatch: [...FLEETS, ...FOR_LONG].map((name) => `<rootDir>/packages/*/test/redis/${name}.test.ts`),
+      testMatch: [...FLEETS, ...LONG, ...FOR_LONG].map(
+        (name) => `<rootDir>/packages/*/test/redis/${name}.test.ts`,
+      ),
       testPathIgnorePatterns: ['/node_modules/'],
     },
   ],

@@ -20,6 +20,7 @@ const PROJECTS = [
   ['/nestjs/', 'nestjs'],
   ['/node-redis', 'noderedis6'],
   ['/red-lock-hung', 'fleets'],
+  ['/redis/run.test', 'fleets'],
   ['/red-lock-faults', 'fleets'],
   ['', 'ioredis6'],
 ]
