@@ -384,7 +384,9 @@ describe('in a terminal', () => {
     expect(lines.length).toBeGreaterThan(5)
     // eslint-disable-next-line no-control-regex
     const coloured = /^\u001B\[2m\d\d:\d\d:\d\d\.\d{3}\u001B\[22m {2}\u001B\[33m(one|other)\u001B\[39m /
-    for (const line of lines) expect(line).toMatch(coloured)
+    // Between two holders the first look finds nobody.
+    const held = lines[0]?.endsWith(' is free') ? lines.slice(1) : lines
+    for (const line of held) expect(line).toMatch(coloured)
     expect(stdout).toMatch(/ → .*, after .*, token \d+/)
     expect(stdout).toMatch(/; \d+ more in between/)
   })

@@ -237,7 +237,10 @@ describe('resign({ to })', () => {
 
   it('is heard by a candidate whose subscription Redis refused for a while (BUSY)', async () => {
     const [, busy] = standStills[0]!
-    const [first, second] = [await named('a'), await named('b')]
+    // The candidate asks for its subscription again 500 ms after it was refused, which may be the last moment of the
+    // script: the leader's question has to last for longer.
+    const patient = { resyncInterval: 1_000 }
+    const [first, second] = [await named('a', patient), await named('b', patient)]
     const [a, b] = [elect(first), elect(second, { onError: () => undefined })]
     const leads = campaign(a)
     await leads.next()
