@@ -46,6 +46,13 @@ const OUTSIDE_NAMES = {
     'the waitMs of a client limits no wait',
     'the leaseMs of a client is no lease',
   ],
+  'of a machine that sleeps, a Java client, and a client that is closed during its calls, which no world has':
+    [
+      'a grant is trusted although the machine slept',
+      'a Java client is counted in place of a waiter that has died',
+      'a client closes while the release of a last level has no answer',
+      'a call without an answer outlives its client',
+    ],
   'of calls that no caller makes': [
     'a lock without a token is passed to whoever wants one',
     'a non-reentrant lock re-enters',

@@ -96,11 +96,4 @@ export const BUGS_IN_ELECTIONS = {
     test: ENDS,
     only: 'when a plain resign',
   },
-  'close() inside the callback of a term waits for that callback': {
-    file: 'core/src/election/election.ts',
-    find: 'if (!this.campaign || !this.isInside(this.campaign)) {',
-    replace: 'if (true) {',
-    test: ENDS,
-    only: 'close does not wait for it',
-  },
 }
