@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RedisServer, WorkerProcess } from '@holdfast/faults/harness'
+import { connect, optionsFor } from '../connection.mjs'
+import { RedisInfo } from '../redis-info.mjs'
 
 const WORKER = new URL('./worker.mjs', import.meta.url)
 const NAME = 'order:42'
@@ -19,6 +21,7 @@ const STARTED_AT_ONCE = 10
  */
 export const behindAString = async (count, { interrupted, log }) => {
   const redis = await RedisServer.start()
+  const connection = await connect(optionsFor(redis.url, false))
   const workers = []
   try {
     while (workers.length < count) {
@@ -32,26 +35,23 @@ export const behindAString = async (count, { interrupted, log }) => {
     await redis.command('SET', NAME, 'of somebody else', 'PX', String(TTL_MS))
     await Promise.all(workers.map((each) => each.call('wait', { name: NAME })))
     await sleep(SETTLE_MS, undefined, { signal: interrupted })
-    const before = await figuresOf(redis)
+    const before = await figuresOf(connection)
     await sleep(MEASURE_MS, undefined, { signal: interrupted })
-    const after = await figuresOf(redis)
+    const after = await figuresOf(connection)
     const seconds = (after.atMs - before.atMs) / 1_000
     return {
       commandsPerSecond: (after.commands - before.commands) / seconds,
-      share: (after.cpuSeconds - before.cpuSeconds) / seconds,
+      share: (after.cpuMicros - before.cpuMicros) / 1e6 / seconds,
     }
   } finally {
+    connection.disconnect()
     await Promise.all(workers.map((each) => each.kill()))
     await redis.stop()
   }
 }
 
-const figuresOf = async (redis) => {
-  const info = String(await redis.command('INFO', 'everything'))
-  const number = (pattern) => Number(pattern.exec(info)?.[1] ?? 0)
-  return {
-    atMs: performance.now(),
-    commands: number(/cmdstat_evalsha:calls=(\d+)/),
-    cpuSeconds: number(/used_cpu_user:([\d.]+)/) + number(/used_cpu_sys:([\d.]+)/),
-  }
+const figuresOf = async (connection) => {
+  const info = new RedisInfo(connection)
+  const [calls, cpuMicros] = await Promise.all([info.calls(), info.cpuMicros()])
+  return { atMs: performance.now(), commands: calls.get('evalsha') ?? 0, cpuMicros }
 }

@@ -34,6 +34,19 @@ describe('the verdict of an election', () => {
     })
   })
 
+  it('compares each token with the largest before it', () => {
+    const events = [
+      ...term('w1', '10', 0, 50),
+      ...term('w2', '8', 1_000, 1_050),
+      ...term('w3', '9', 2_000, 2_050),
+    ]
+    const { violations } = judge(events, [], LEASE_MS)
+    expect(violations.filter((text) => text.startsWith('I9'))).toEqual([
+      'I9 term 8 of w2 began after term 10',
+      'I9 term 9 of w3 began after term 10',
+    ])
+  })
+
   it('finds a follower that is told of an earlier term', () => {
     const { violations } = judge([], toldOf('2', '1'), LEASE_MS)
     expect(violations).toEqual(['I9 a follower was told of token 1 after 2'])

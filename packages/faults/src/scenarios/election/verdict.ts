@@ -97,10 +97,11 @@ export const judge = (
       const text = `I1 ${name} began ${overlapMs} ms before term ${before.token} of ${before.process} was over`
       add('overlaps', before.beganMs, beganMs, text)
     }
-    if (latest && BigInt(token) <= BigInt(latest.token)) {
+    const isLarger = !latest || BigInt(token) > BigInt(latest.token)
+    if (latest && !isLarger)
       add('tokens', latest.atMs, beganMs, `I9 ${name} began after term ${latest.token}`)
-    }
-    latest = { token, atMs: beganMs }
+    // Tokens begin again where the data was lost. Without that, each later one has to exceed the largest, too.
+    if (isLarger || hasLostData(latest?.atMs ?? beganMs, beganMs)) latest = { token, atMs: beganMs }
     if (!toldOwners.has(term.owner)) {
       add('untold', beganMs, Math.max(beganMs, endOf(term)) + leaseMs, `a follower was never told of ${name}`)
     }

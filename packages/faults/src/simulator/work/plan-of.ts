@@ -16,7 +16,6 @@ import {
 const READERS = 0.7
 const LONG_WORK_WORLDS = 0.3
 const LONG_WORK = 0.15
-const SHORT_WORK_MS = 25
 const LONGEST_WORK_MS = 4_000
 const LONGEST_WAIT_MS = 2_500
 const LEASES_MS = [600, 1_500, 3_000, 30_000] as const
@@ -47,8 +46,20 @@ interface Sparse {
   readonly callers: number
 }
 
+/** How a caller goes about its steps. */
+interface Pace {
+  readonly pauseMs: number
+  /** The same between steps of permits and latches. */
+  readonly synchronizerPauseMs: number
+  readonly workMs: number
+  readonly leastWaitMs: number
+}
+
+const BRISK: Pace = { pauseMs: 30, synchronizerPauseMs: 60, workMs: 25, leastWaitMs: 100 }
+const LEISURELY: Pace = { pauseMs: 600, synchronizerPauseMs: 600, workMs: 400, leastWaitMs: 2_000 }
+
 const SPARSE_WORLDS = 0.15
-const SPARSE = { pauseMs: 600, workMs: 400, leastWaitMs: 2_000, names: 1, processes: 3 } as const
+const SPARSE = { names: 1, processes: 3 } as const
 const SPARSE_FAULTS = { kinds: 2, pauseMs: 1_500, longestMs: 150 } as const
 
 const sparseOf = (seed: number): Sparse | undefined => {
@@ -85,14 +96,14 @@ const tasksFrom = (
   {
     leaseMs,
     longestWorkMs,
-    shortMs,
-  }: { readonly leaseMs?: number | undefined; readonly longestWorkMs: number; readonly shortMs: number },
+    workMs,
+  }: { readonly leaseMs?: number | undefined; readonly longestWorkMs: number; readonly workMs: number },
 ): Task[] => {
   const isLong = longestWorkMs > 0 && chance.chance(LONG_WORK)
   return Array.from({ length: chance.whole(4) + (isLong ? 1 : 0) }, () => {
     const isCareless = chance.chance(0.2)
     const asks = chance.chance(0.8) ? 'nothing' : chance.pick(['verify', 'extend'] as const)
-    const usualMs = isCareless && leaseMs !== undefined ? 2 * leaseMs : shortMs
+    const usualMs = isCareless && leaseMs !== undefined ? 2 * leaseMs : workMs
     return { ms: chance.between(0, isLong ? longestWorkMs : usualMs), asks, isCareless }
   })
 }
@@ -101,10 +112,10 @@ interface StepParts {
   readonly id: string
   readonly locks: readonly string[]
   readonly settings: Settings
-  readonly isSparse: boolean
+  readonly pace: Pace
 }
 
-const stepFrom = (chance: SeededRandom, { id, locks, settings, isSparse }: StepParts): Step => {
+const stepFrom = (chance: SeededRandom, { id, locks, settings, pace }: StepParts): Step => {
   const lock = chance.pick(locks)
   const isReadWrite = kindOf(lock) === 'read-write'
   const mode: Mode | undefined = isReadWrite ? (chance.chance(READERS) ? 'shared' : 'exclusive') : undefined
@@ -112,15 +123,15 @@ const stepFrom = (chance: SeededRandom, { id, locks, settings, isSparse }: StepP
   const isLeased = way === 'hold' && chance.chance(0.3)
   const leaseMs = Math.round(chance.between(300, settings.leaseMs))
   return {
-    ...{ id, lock, way, pauseMs: chance.between(0, isSparse ? SPARSE.pauseMs : 30) },
+    ...{ id, lock, way, pauseMs: chance.between(0, pace.pauseMs) },
     ...(mode && { mode }),
     ...(isLeased && { leaseMs }),
-    waitMs: Math.round(chance.between(isSparse ? SPARSE.leastWaitMs : 100, LONGEST_WAIT_MS)),
+    waitMs: Math.round(chance.between(pace.leastWaitMs, LONGEST_WAIT_MS)),
     abortMs: chance.between(0, 200),
     tasks: tasksFrom(chance, {
       ...(isLeased && { leaseMs }),
       longestWorkMs: settings.longestWorkMs,
-      shortMs: isSparse ? SPARSE.workMs : SHORT_WORK_MS,
+      workMs: pace.workMs,
     }),
   }
 }
@@ -167,7 +178,7 @@ const HARMFUL_TO_COUNTS: ReadonlySet<FaultName> = new Set([
 
 const synchronizerStep = (
   chance: SeededRandom,
-  { id, name, settings, isSparse }: Omit<StepParts, 'locks'> & { name: string },
+  { id, name, settings, pace }: Omit<StepParts, 'locks'> & { name: string },
 ): Step => {
   const kind = name.split(':')[0]
   const ways = {
@@ -182,18 +193,18 @@ const synchronizerStep = (
       id,
       lock: name,
       way: ways[kind as keyof typeof ways],
-      pauseMs: chance.between(0, isSparse ? SPARSE.pauseMs : 60),
+      pauseMs: chance.between(0, pace.synchronizerPauseMs),
     },
     ...(isLeased && { leaseMs }),
     ...{
-      waitMs: Math.round(chance.between(isSparse ? SPARSE.leastWaitMs : 100, LONGEST_WAIT_MS)),
+      waitMs: Math.round(chance.between(pace.leastWaitMs, LONGEST_WAIT_MS)),
       permits: kind === 'semaphore' ? 1 + chance.whole(2) : 1,
     },
     ...{
       abortMs: chance.chance(0.3) ? chance.between(1, 200) : 0,
       tasks: tasksFrom(chance, {
         longestWorkMs: settings.longestWorkMs,
-        shortMs: isSparse ? SPARSE.workMs : SHORT_WORK_MS,
+        workMs: pace.workMs,
       }),
     },
   }
@@ -223,6 +234,7 @@ export const planOf = (seed: number, { kinds, faults }: Scope = EVERYTHING): Pla
   const chance = chanceOf(seed, 'plan')
   const sparse = sparseOf(seed)
   const isSparse = sparse !== undefined
+  const pace = isSparse ? LEISURELY : BRISK
   const settings = settingsFrom(chance, chanceOf(seed, 'client'), sparse)
   const { names, areLocks } = namesFrom(chance, kinds)
   const [most, usual, steps] = [1 + chance.whole(4), 1 + chance.whole(6), 8 + chance.whole(40)]
@@ -236,11 +248,11 @@ export const planOf = (seed: number, { kinds, faults }: Scope = EVERYTHING): Pla
         const own = chanceOf(seed, `p${p}.${c}`)
         return Array.from({ length: steps }, (_, s) =>
           areLocks
-            ? stepFrom(own, { id: `${p}.${c}.${s}`, locks, settings, isSparse })
+            ? stepFrom(own, { id: `${p}.${c}.${s}`, locks, settings, pace })
             : synchronizerStep(own, {
                 id: `${p}.${c}.${s}`,
                 name: own.pick(locks),
-                ...{ settings, isSparse },
+                ...{ settings, pace },
               }),
         )
       }),
