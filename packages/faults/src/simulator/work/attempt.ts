@@ -2,6 +2,7 @@ import type { LockClient } from '@holdfast/core'
 import { Attempt, trust, type AttemptCall, type Held, type TrustClock } from '../../workload/attempt.js'
 import type { SeenByProcess } from '../journal.js'
 import type { Process } from '../world/process.js'
+import type { Step } from './plan.js'
 
 /** Looks at Redis whenever somebody says that it trusts its lock. */
 export interface Witness {
@@ -43,6 +44,18 @@ export class WitnessedAttempt extends Attempt {
 /** Why a caller stops waiting: as an `AbortSignal.timeout` says it. */
 export class Impatience extends Error {
   override readonly name = 'TimeoutError'
+}
+
+/** A signal that ends a call as its step says. */
+export const impatienceOf = (
+  { runtime, onArrival }: Pick<Process, 'runtime' | 'onArrival'>,
+  { abortMs, abortOn }: Pick<Step, 'abortMs' | 'abortOn'>,
+): { readonly signal: AbortSignal; over(): void } => {
+  const controller = new AbortController()
+  const abort = (): void => controller.abort(new Impatience())
+  if (abortOn) return { signal: controller.signal, over: onArrival(abortOn, abort) }
+  const timer = runtime.setTimer(abortMs, abort)
+  return { signal: controller.signal, over: () => timer.cancel() }
 }
 
 /** Notes until when the owner trusts its lock, and lets the witness look. @returns whether it does */

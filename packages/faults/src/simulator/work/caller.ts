@@ -1,7 +1,7 @@
 import { type Hold, LockLostError } from '@holdfast/core'
 import { noteLoss, release, type Held } from '../../workload/attempt.js'
 import { lockNamed, readWriteNamed, type PlainFace } from '../../workload/lock-kinds.js'
-import { Impatience, trustWitnessed, WitnessedAttempt, type Scene } from './attempt.js'
+import { impatienceOf, trustWitnessed, WitnessedAttempt, type Scene } from './attempt.js'
 import type { CountedLevels } from './lost-levels.js'
 import type { Step, Task } from './plan.js'
 import { SynchronizerSteps } from './synchronizer-steps.js'
@@ -103,15 +103,13 @@ export class Caller {
       }),
 
     impatient: (step) => {
-      const { waitMs, abortMs } = step
-      const controller = new AbortController()
-      const timer = this.scene.process.runtime.setTimer(abortMs, () => controller.abort(new Impatience()))
+      const { waitMs } = step
+      const { signal, over } = impatienceOf(this.scene.process, step)
       return this.attempt(step, waitMs, async (attempt) => {
-        const { signal } = controller
         const held = attempt.acquired(await this.faceOf(step).acquire({ signal, waitMs }))
-        timer.cancel()
+        over()
         await this.workAndRelease(step, held)
-      }).finally(() => timer.cancel())
+      }).finally(over)
     },
 
     reentrant: (step) =>

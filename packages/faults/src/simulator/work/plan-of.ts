@@ -2,10 +2,10 @@ import type { Mode } from '@holdfast/faults/harness'
 import type { SeededRandom } from '../../run/random.js'
 import { kindOf, LOCK_KINDS, lockNames, type LockKind } from '../../workload/lock-kinds.js'
 import { chanceOf } from '../world/chance.js'
+import { faultsOf, nameOf } from './fault-plans.js'
 import {
   FAULT_NAMES,
   type FaultName,
-  type FaultPlan,
   type Plan,
   type Settings,
   type Step,
@@ -60,7 +60,6 @@ const LEISURELY: Pace = { pauseMs: 600, synchronizerPauseMs: 600, workMs: 400, l
 
 const SPARSE_WORLDS = 0.15
 const SPARSE = { names: 1, processes: 3 } as const
-const SPARSE_FAULTS = { kinds: 2, pauseMs: 1_500, longestMs: 150 } as const
 
 const sparseOf = (seed: number): Sparse | undefined => {
   const chance = chanceOf(seed, 'crowd')
@@ -136,46 +135,6 @@ const stepFrom = (chance: SeededRandom, { id, locks, settings, pace }: StepParts
   }
 }
 
-const nameOf = (process: number): string => `p${process}`
-
-const MOST_KINDS_OF_FAULTS = 5
-const MOST_FAULTS = 30
-
-/** Each world has a few kinds of faults, now and then: with all of them at once everything would have an excuse. */
-const faultsFrom = (
-  chance: SeededRandom,
-  {
-    names,
-    processes,
-    locks,
-    isSparse,
-  }: { names: readonly FaultName[]; processes: number; locks: readonly string[]; isSparse: boolean },
-): FaultPlan[] => {
-  if (names.length === 0 || chance.chance(0.2)) return []
-  const kinds = 1 + chance.whole(isSparse ? SPARSE_FAULTS.kinds : MOST_KINDS_OF_FAULTS)
-  const few = Array.from({ length: kinds }, () => chance.pick(names))
-  const usual = [chance.pick([200, 1_000, 3_000]), chance.pick([50, 500, 2_000])] as const
-  const [pauseMs, longestMs] = isSparse ? [SPARSE_FAULTS.pauseMs, SPARSE_FAULTS.longestMs] : usual
-  let atMs = 0
-  return Array.from({ length: MOST_FAULTS }, (_, i) => {
-    atMs += chance.between(0, 2 * pauseMs)
-    return {
-      ...{ id: `f${i}`, name: chance.pick(few), atMs, lastsMs: chance.between(5, longestMs) },
-      ...{ process: nameOf(chance.whole(processes)), isWide: chance.chance(0.3), lock: chance.pick(locks) },
-    }
-  })
-}
-
-/** What takes permits or counts away without a trace: nobody can say then how many there should be. */
-const HARMFUL_TO_COUNTS: ReadonlySet<FaultName> = new Set([
-  'server-restarts-empty',
-  'fail-over',
-  'clock-forward',
-  'clock-back',
-  'key-vanishes',
-  'force-unlock',
-])
-
 const synchronizerStep = (
   chance: SeededRandom,
   { id, name, settings, pace }: Omit<StepParts, 'locks'> & { name: string },
@@ -210,6 +169,22 @@ const synchronizerStep = (
   }
 }
 
+const PROMPT_WORLDS = 0.3
+const PROMPT = 0.7
+const MOST_ARRIVALS = 5
+
+/** In some worlds calls are ended in the very turn in which something arrives: a grant, a message, an answer. */
+const endingsOf = (seed: number): ((step: Step) => Step) => {
+  const chance = chanceOf(seed, 'prompt')
+  if (!chance.chance(PROMPT_WORLDS)) return (step) => step
+  return (step) => {
+    const hasSignal = step.way === 'impatient' || (step.way === 'permits' && step.abortMs > 0)
+    if (!hasSignal || !chance.chance(PROMPT)) return step
+    const side = chance.pick(['before', 'after'] as const)
+    return { ...step, abortOn: { count: 1 + chance.whole(MOST_ARRIVALS), side } }
+  }
+}
+
 const SYNCHRONIZER_WORLDS = 0.2
 
 /** The names of a world: locks, or what is no lock. */
@@ -240,26 +215,23 @@ export const planOf = (seed: number, { kinds, faults }: Scope = EVERYTHING): Pla
   const [most, usual, steps] = [1 + chance.whole(4), 1 + chance.whole(6), 8 + chance.whole(40)]
   const locks = isSparse ? names.slice(0, SPARSE.names) : names
   const [processes, callers] = sparse ? [Math.min(most, SPARSE.processes), sparse.callers] : [most, usual]
+  const ended = endingsOf(seed)
   return {
     ...{ seed, settings, locks },
     processes: Array.from({ length: processes }, (_, p) => ({
       name: nameOf(p),
       callers: Array.from({ length: callers }, (_, c) => {
         const own = chanceOf(seed, `p${p}.${c}`)
-        return Array.from({ length: steps }, (_, s) =>
-          areLocks
-            ? stepFrom(own, { id: `${p}.${c}.${s}`, locks, settings, pace })
-            : synchronizerStep(own, {
-                id: `${p}.${c}.${s}`,
-                name: own.pick(locks),
-                ...{ settings, pace },
-              }),
-        )
+        return Array.from({ length: steps }, (_, s) => {
+          const parts = { id: `${p}.${c}.${s}`, settings, pace }
+          return ended(
+            areLocks
+              ? stepFrom(own, { ...parts, locks })
+              : synchronizerStep(own, { ...parts, name: own.pick(locks) }),
+          )
+        })
       }),
     })),
-    faults: faultsFrom(chanceOf(seed, 'faults'), {
-      names: areLocks ? faults : faults.filter((name) => !HARMFUL_TO_COUNTS.has(name)),
-      ...{ processes, locks, isSparse },
-    }),
+    faults: faultsOf(seed, { names: faults, areLocks, processes, locks, isSparse }),
   }
 }

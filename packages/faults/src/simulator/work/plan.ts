@@ -40,6 +40,12 @@ export interface Task {
   readonly isCareless: boolean
 }
 
+/** What a connection has for a process: the so-many-th, a moment before or after the process takes it. */
+export interface Arrival {
+  readonly count: number
+  readonly side: 'before' | 'after'
+}
+
 /** One call of one caller, all of it decided before the world begins. */
 export interface Step {
   readonly id: string
@@ -52,7 +58,10 @@ export interface Step {
   readonly waitMs: number
   /** Not renewed. */
   readonly leaseMs?: number
+  /** After so long it is ended by its signal, if it has one. */
   readonly abortMs: number
+  /** Instead in the turn in which something arrives for its process. */
+  readonly abortOn?: Arrival
   readonly permits?: number
   readonly tasks: readonly Task[]
 }

@@ -1,6 +1,6 @@
 import { LockError, type Permit } from '@holdfast/core'
 import { usesIn, type SemaphoreEvent, type Use } from '../../scenarios/semaphores/events.js'
-import { Impatience, type Scene } from './attempt.js'
+import { Impatience, impatienceOf, type Scene } from './attempt.js'
 import type { Step } from './plan.js'
 
 /** What callers do with semaphores and latches. */
@@ -53,23 +53,21 @@ export class SynchronizerSteps {
     }
   }
 
-  private async endless(
-    { id, lock, permits = 1, waitMs, abortMs, tasks }: Step,
-    taken: () => void,
-  ): Promise<void> {
+  private async endless(step: Step, taken: () => void): Promise<void> {
+    const { id, lock, permits = 1, waitMs, tasks } = step
     const semaphore = this.scene.locks.getSemaphore(lock)
-    await this.unlessImpatient(abortMs, (signal) => semaphore.acquire({ permits, waitMs, signal }))
+    await this.unlessImpatient(step, (signal) => semaphore.acquire({ permits, waitMs, signal }))
     taken()
     for (const { ms } of tasks) await this.scene.process.sleep(ms)
     await this.giveBack(id, () => semaphore.release(permits))
   }
 
   private async ending(step: Step, taken: (untilMs: number) => void): Promise<void> {
-    const { id, lock, waitMs, abortMs, leaseMs, tasks } = step
+    const { id, lock, waitMs, leaseMs, tasks } = step
     const { world } = this.scene.process
     const semaphore = this.scene.locks.getPermitExpirableSemaphore(lock)
     const terms = leaseMs === undefined ? { renew: true } : { leaseMs }
-    const permit = await this.unlessImpatient(abortMs, (signal) =>
+    const permit = await this.unlessImpatient(step, (signal) =>
       semaphore.acquirePermit({ waitMs, signal, ...terms }),
     )
     taken(world.nowMs + permit.trustedForMs)
@@ -98,19 +96,17 @@ export class SynchronizerSteps {
     }
   }
 
-  /** @param abortMs 0: it waits as long as it may */
+  /** One with an `abortMs` of 0 waits for as long as it may. */
   private async unlessImpatient<T>(
-    abortMs: number,
+    step: Step,
     go: (signal: AbortSignal | undefined) => Promise<T>,
   ): Promise<T> {
-    if (abortMs === 0) return go(undefined)
-    const controller = new AbortController()
-    const { runtime } = this.scene.process
-    const timer = runtime.setTimer(abortMs, () => controller.abort(new Impatience()))
+    if (step.abortMs === 0) return go(undefined)
+    const { signal, over } = impatienceOf(this.scene.process, step)
     try {
-      return await go(controller.signal)
+      return await go(signal)
     } finally {
-      timer.cancel()
+      over()
     }
   }
 }

@@ -24,6 +24,7 @@ export class Process {
   private isPaused = false
   private wallStepMs = 0
   private readonly missed: { readonly source: Source; readonly run: () => void }[] = []
+  private readonly arrivals = new Set<(side: 'before' | 'after') => void>()
   private readonly onDeath: (() => void)[] = []
 
   constructor(
@@ -52,7 +53,35 @@ export class Process {
   wake(source: Source, run: () => void): void {
     if (this.isDead) return
     if (this.isPaused) this.missed.push({ source, run })
+    else if (source === 'connection') this.take(run)
     else run()
+  }
+
+  /**
+   * Runs this once, in the turn in which its connections have something for it for the so-many-th time.
+   * @returns what stops it
+   */
+  readonly onArrival = (
+    { count, side }: { readonly count: number; readonly side: 'before' | 'after' },
+    run: () => void,
+  ): (() => void) => {
+    let left = count
+    const arrived = (now: 'before' | 'after'): void => {
+      if (now !== side) return
+      left -= 1
+      if (left === 0) {
+        this.arrivals.delete(arrived)
+        run()
+      }
+    }
+    this.arrivals.add(arrived)
+    return () => this.arrivals.delete(arrived)
+  }
+
+  private take(run: () => void): void {
+    for (const each of [...this.arrivals]) each('before')
+    run()
+    for (const each of [...this.arrivals]) each('after')
   }
 
   pause(): void {

@@ -1,0 +1,58 @@
+// Whether a change made Holdfast slower: this tree beside a build of an earlier commit, in turns.
+import { loadavg } from 'node:os'
+import { resolve } from 'node:path'
+import { parseOptions, wholeNumber } from '../../scripts/command-line.mjs'
+import { table } from '../../scripts/table.mjs'
+import { log, runCommand, withServerProgram } from './src/command.mjs'
+import { builtAt } from './src/foreign/built-at.mjs'
+import { inTurns } from './src/foreign/in-turns.mjs'
+
+const DEFAULTS = { commit: 'HEAD^', rounds: 5, ms: 2_000 }
+/** One flow alone is as fast as a round trip; a hundred share what travels together; on one lock it is handed over. */
+const LOADS = [
+  { called: 'uncontended, 1 flow', flows: 1, names: 1 },
+  { called: 'uncontended, 10 flows', flows: 10, names: 10 },
+  { called: 'uncontended, 100 flows', flows: 100, names: 100 },
+  { called: 'contended, 10 flows on one lock', flows: 10, names: 1 },
+]
+
+const USAGE = `Usage: npm run bench:before -- [options]
+
+  --commit C   the earlier commit; npm and git build it in ~/.cache/holdfast   (${DEFAULTS.commit})
+  --folder F   instead: a checkout that is built already
+  --rounds N   measured rounds, after one of warm-up                           (${DEFAULTS.rounds})
+  --ms N       of one side with one load in one round                          (${DEFAULTS.ms})
+  --help
+
+Each side is a process of its own, and they take turns. A ratio below 0.97 needs its reason (CONTRIBUTING.md).`
+
+const parseArguments = (args) => {
+  const { rounds, ms, ...flags } = parseOptions(args, {
+    commit: { type: 'string', default: DEFAULTS.commit },
+    folder: { type: 'string' },
+    rounds: { type: 'string', default: String(DEFAULTS.rounds) },
+    ms: { type: 'string', default: String(DEFAULTS.ms) },
+    help: { type: 'boolean', default: false },
+  })
+  return { ...flags, rounds: wholeNumber('rounds', rounds, 99_999), ms: wholeNumber('ms', ms, 99_999) }
+}
+
+const earlierOf = async ({ commit, folder }) => {
+  if (folder !== undefined) return { called: folder, folder: resolve(folder), options: {} }
+  const built = await builtAt(commit)
+  return { called: built.commit, folder: built.folder, options: {} }
+}
+
+const main = ({ commit, folder, ...how }, interrupted) =>
+  withServerProgram(async () => {
+    const earlier = await earlierOf({ commit, folder })
+    const pair = [earlier, { called: 'this tree', options: {} }]
+    const load = loadavg()[0].toFixed(2)
+    const rows = await inTurns(pair, LOADS, { ...how, interrupted, log })
+    const { called } = earlier
+    const head = ['', `${called}: pairs/s`, 'this tree: pairs/s', `of ${called}`, 'CPU of the client']
+    console.log(table([head, ...rows]).join('\n'))
+    console.log(`Medians of ${how.rounds} rounds; load of the machine at the beginning: ${load}`)
+  })
+
+await runCommand(USAGE, parseArguments, main)
