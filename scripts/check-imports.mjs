@@ -30,7 +30,8 @@ const ROOMS = {
   locks: 'acquire protocols inspect client hold contexts context scripts redis arguments errors runtime',
   acquire:
     'protocols client queue entry diagnostics hold context scripts redis arguments events errors runtime',
-  protocols: 'client queue entry diagnostics context scripts arguments errors lock-holder keys runtime',
+  protocols:
+    'client queue entry diagnostics context scripts options arguments errors lock-holder keys runtime',
   inspect: 'client diagnostics scripts redis arguments errors lock-holder keys runtime',
   client: 'queue diagnostics hold contexts context scripts redis options events errors keys runtime',
   queue: 'entry diagnostics scripts redis keys runtime',

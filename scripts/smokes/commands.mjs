@@ -34,6 +34,7 @@ export const COMMANDS = {
   },
   'bench:beside': { smoke: 'packages/bench/beside.mjs --library redlock-4 --seconds 3' },
   'bench:foreign': { smoke: 'packages/bench/foreign.mjs --today --rounds 1 --ms 20' },
+  'bench:before': { smoke: 'packages/bench/before.mjs --folder . --rounds 1 --ms 20' },
   'bench:telemetry': { smoke: 'packages/bench/telemetry.mjs --rounds 1 --ms 20 --processes 1' },
   // Skipped where there is no JDK, and says so.
   'bench:redisson': { smoke: 'scripts/interop.mjs --bench --brief' },

@@ -373,3 +373,12 @@ function runtimesOf({ runtime, clock, random }: LockClientOptions, otherwise: Ru
     background: runtimeWith(runtime ?? otherwise.background, clock, random),
   }
 }
+
+// A heartbeat counts for two intervals, and Redis caps liveness (`LONGEST_LIFE_MS` in life.part.lua): otherwise,
+// after its clock was set back, dead waiters would stay in the queue for that long.
+const LONGEST_HEARTBEAT_MS = 60_000
+
+/** The interval of a client's heartbeats, ms. Its waiters count as dead two intervals after the last one. */
+export function heartbeatOf({ resyncInterval }: { readonly resyncInterval: number }): number {
+  return Math.min(resyncInterval, LONGEST_HEARTBEAT_MS)
+}

@@ -174,6 +174,13 @@ export const BUGS_IN_HOLDING = {
     replace: 'true',
     torture: CUT_OFF,
   },
+  'what a waiter left in line is given up with its lease': {
+    file: COMMANDS,
+    find: 'this.mayBeGranted ? LONGEST_IN_LINE * heartbeatOf(options) : 0,',
+    replace: '0,',
+    test: 'packages/core/test/unit/lock-entry.test.ts',
+    only: 'as long as a waiter can be granted the lock',
+  },
   'answers of a batch shifted by one': {
     file: DISPATCH,
     find: 'this.conclude(command, replies[i], acknowledged)',

@@ -16,7 +16,7 @@ import { execWaitAfter, passExec, type ExecWait } from './exec-wait.js'
 import { NamedEntry, type Holder, type Renamer } from './named-entry.js'
 import type { Background } from '../runtime/background.js'
 import { RedisUnavailableError, WrongTypeError } from '../errors.js'
-import type { ResolvedOptions } from '../options.js'
+import { heartbeatOf, type ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
@@ -57,6 +57,12 @@ export interface EntryServices {
   /** Aborts when the client abandons everything still in flight. */
   readonly abandoned: AbortSignal
 }
+
+/**
+ * Heartbeats for which Redis may keep a waiter, and a lock that it grants to it: a sign of life lasts two, as long
+ * again after Redis was unavailable, and a grant as long again.
+ */
+const LONGEST_IN_LINE = 6
 
 const RELEASED: ReleaseReply = { kind: 'released' }
 const STILL_HELD: ReleaseReply = { kind: 'still-held' }
@@ -109,8 +115,10 @@ export class LockEntry extends NamedEntry implements CountKeeper {
   /** The operation that has the turn does not change the count. */
   private countsStay = false
   private answerEndsTurn = false
-  /** Upper bound, in ms, on how long any key of this owner outlives its last command. */
+  /** Of those that were asked for, ms. */
   private longestLeaseMs: number
+  /** A try that waits was sent: Redis may grant it the lock for as long as it has it queued. */
+  private mayBeGranted = false
 
   constructor(
     private readonly services: EntryServices,
@@ -213,6 +221,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
       return handleReply(acquired, handler)
     }
     this.longestLeaseMs = Math.max(this.longestLeaseMs, terms.leaseMs)
+    this.mayBeGranted ||= terms.waits
     const command = new AcquireCommand(this, holds, handler, this.services.runtime.now())
     return this.protocol.acquire(command, terms, command)
   }
@@ -261,7 +270,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
 
   /**
    * Sets the count in Redis to that of the levels, retrying until there is a reply. Gives up after `limitMs`, or when
-   * nothing can be left in Redis because every lease must have ended.
+   * nothing can be left in Redis: see `keptForMs`.
    */
   releaseUntilKnown(levels: RemainingLevels, limitMs: number): Promise<ReleaseReply> {
     return this.release({ levels, limitMs, startedAt: this.services.runtime.now() }, AS_REPLIED)
@@ -290,9 +299,23 @@ export class LockEntry extends NamedEntry implements CountKeeper {
       throw error
     }
     const { runtime, abandoned } = this.services
-    const longestMs = levels.levelCount === 0 ? Math.min(limitMs, this.longestLeaseMs) : limitMs
+    const longestMs = levels.levelCount === 0 ? Math.min(limitMs, this.keptForMs(limitMs)) : limitMs
     const limits = { runtime, giveUpAt: startedAt + longestMs, signal: abandoned }
     return untilKnown(() => this.sendCopy(levels.levelCount), limits)
+  }
+
+  /**
+   * How long Redis may keep something of this owner without another command of it, ms: a lease; and a place in the queue,
+   * with a lock that is granted there. If the clock of Redis is set back, either lasts longer, and a short lease would be
+   * given up too soon: without a limit, nothing is given up earlier than any other call gives Redis up.
+   */
+  private keptForMs(limitMs: number): number {
+    const { options } = this.services
+    return Math.max(
+      this.longestLeaseMs,
+      this.mayBeGranted ? LONGEST_IN_LINE * heartbeatOf(options) : 0,
+      limitMs === Infinity ? options.unavailableTimeoutMs : 0,
+    )
   }
 
   private isWritten(holds: number): boolean {
@@ -319,6 +342,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
   /** Redis granted the lock while it waited. */
   given(): void {
     this.isExpected = false
+    this.mayBeGranted = false
     this.inRedis = 1
   }
 
@@ -344,6 +368,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     this.noteBrokenConnection(command)
     if (reply.kind === 'acquired') {
       this.refusesCopiesBefore(command)
+      this.mayBeGranted = false
       this.inRedis = command.holds
       this.grantedAt = command.sentAt
       this.token = reply.token ?? this.token

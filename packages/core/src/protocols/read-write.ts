@@ -20,7 +20,7 @@ import {
 } from '../scripts/read-write-lock.js'
 import type { ShortenReply } from '../scripts/shorten.js'
 import type { Session } from '../client/session.js'
-import { heartbeatOf } from '../queue/liveness.js'
+import { heartbeatOf } from '../options.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { LockEntry } from '../entry/lock-entry.js'
 import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'

@@ -2,15 +2,6 @@ import { trustedUntil } from '@holdfast/watchdog'
 import { isWellTrusted } from '../entry/lease.js'
 import type { LivenessWindow } from '../scripts/fair-lock.js'
 
-// A heartbeat counts for two intervals, and Redis caps liveness (`LONGEST_LIFE_MS` in life.part.lua): otherwise,
-// after its clock was set back, dead waiters would stay in the queue for that long.
-const LONGEST_HEARTBEAT_MS = 60_000
-
-/** The interval of a client's heartbeats, ms. Its waiters count as dead two intervals after the last one. */
-export function heartbeatOf({ resyncInterval }: { readonly resyncInterval: number }): number {
-  return Math.min(resyncInterval, LONGEST_HEARTBEAT_MS)
-}
-
 interface KnownWindow {
   /** Redis time, ms. */
   readonly until: number

@@ -420,8 +420,8 @@ const TABLE: Record<string, Row> = {
   },
 }
 
-async function after(steps: readonly Step[]): Promise<EntryUnderTest> {
-  const entry = new EntryUnderTest()
+async function after(steps: readonly Step[], leaseMs?: number): Promise<EntryUnderTest> {
+  const entry = new EntryUnderTest(leaseMs)
   for (const step of steps) {
     await step(entry)
     await entry.clock.settle()
@@ -592,6 +592,20 @@ describe('a release without an answer', () => {
     const entry = await after([tried(ACQUIRED)])
     expect(await entry.answering(entry.release(0, Infinity), [SILENCE], 100)).toBe('silence')
     expect(entry.redis.sent.length).toBeLessThan(60)
+  })
+
+  it('is tried for as long as a waiter can be granted the lock, however short its lease (I2)', async () => {
+    const entry = await after([tried(HELD_IN_LINE)], 300)
+    const release = entry.release(0, Infinity)
+    expect(await entry.answering(release, [SILENCE], 50)).toBe('pending')
+    expect(await entry.answering(release, [SILENCE], 50)).toBe('silence')
+  })
+
+  it('is tried for as long as every call, without a limit, if it is the last: the clock of Redis may be set back', async () => {
+    const entry = await after([tried(ACQUIRED)], 300)
+    const release = entry.release(0, Infinity)
+    expect(await entry.answering(release, [SILENCE], 8)).toBe('pending')
+    expect(await entry.answering(release, [SILENCE], 8)).toBe('silence')
   })
 
   it('is tried for as long as it takes, if it is not the last', async () => {

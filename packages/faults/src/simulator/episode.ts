@@ -12,7 +12,7 @@ const LONGEST_MS = 600_000
 const SETTLE_MS = 8_000
 // Both end by themselves; the counters of fenced locks stay on purpose.
 const EXPECTED = /^(holdfast:(latch|operations)|redisson_lock_token|\{?(semaphore|permits|latch)):/
-// They end with a lease, or a moment after the last release.
+// What a lease or a heartbeat keeps ends with it, the rest a moment after the last release.
 const AFTERWARDS_MS = 5_000
 
 /** One world, from its plan to its verdict. */
@@ -91,7 +91,9 @@ const end = async (stage: Stage): Promise<void> => {
   // At once: what is left to fire would have fired by the end.
   for (const { name, timersSet } of stage.clients)
     journal.add(name, 'end', { keys: [], channels: [], timers: timersSet })
-  await world.run(() => false, world.nowMs + plan.settings.leaseMs + stage.clockBackMs + AFTERWARDS_MS)
+  const { leaseMs, resyncMs } = plan.settings
+  const longestMs = Math.max(leaseMs, 2 * resyncMs)
+  await world.run(() => false, world.nowMs + longestMs + stage.clockBackMs + AFTERWARDS_MS)
   const { engine } = stage.network.primary
   const keys = engine.keyspace.keys().filter((key) => !EXPECTED.test(key))
   journal.add('redis', 'end', { keys, channels: engine.pubSub.heard('global'), timers: 0 })

@@ -8,7 +8,7 @@ import {
 import { kindOf, tokensOf } from '../workload/lock-kinds.js'
 import type { Plan } from './work/plan.js'
 import { checkAtRest, type Orphan } from './checks/at-rest.js'
-import { checkDuties } from './checks/duties.js'
+import { areLivesLongEnough, checkDuties } from './checks/duties.js'
 import type { Finding } from './finding.js'
 import type { PoolAtRest } from '../scenarios/semaphores/checks.js'
 import { checkSynchronizers } from './synchronizer-verdict.js'
@@ -50,8 +50,21 @@ const ofOvertrust = ({ atMs, lock, owner, untilMs, leaseEndsMs }: Overtrust): Fi
 
 // Callers that come back to a fair lock stand in line together, up to 5 ms later (decision 0032).
 const RETURN_MS = 8
+// A first command may need a connection, a question whether its server is ready, and a script that is not known there.
+const LEGS_TO_ARRIVE = 8
 // Longer than the pauses of a spin lock.
 const HAND_OFF_MS = 300
+// Their clients know of them, and ask when they are over: nothing waits for the resync.
+const KNOWN_TO_CLIENTS =
+  /^(lose-reply|cut|refuse|delay|black-hole|half-break|script-flush|out-of-memory|read-only|server-stands-still|server-restarts|process-stands-still|wall-clock|forged-message) /
+// Until then calls whose outcome nobody has heard of have been asked about again.
+const KNOWN_MS = 700
+/**
+ * Not of fair locks: a waiter without a connection is passed over, and one that comes back to an empty line cannot be told
+ * from one whose line was lost, so that the lock is kept free for a heartbeat and a tenth (decision 0037).
+ */
+const isFoundAtOnce = (fault: string, lock: string): boolean =>
+  KNOWN_TO_CLIENTS.test(fault) && kindOf(lock) !== 'fair'
 // What was granted before a loss may be heard of that much later: by a slow wire, or a process that stood still.
 const GRANT_LAG_MS = 5_000
 
@@ -84,6 +97,8 @@ export const verdictOn = ({
   remains,
 }: Seen): { findings: Finding[]; figures: Figures } => {
   const { resyncMs, slowestMs } = plan.settings
+  const healedMs = 2 * resyncMs + 500
+  const knownMs = KNOWN_MS + 20 * slowestMs
   // Those of permits and latches have checkers of their own.
   const ofLocks = events.filter((event) => !('use' in event) && !('latch' in event))
   const { violations, figures } = checkHistory(ofLocks, {
@@ -92,15 +107,15 @@ export const verdictOn = ({
     handOff: {
       limitMs: HAND_OFF_MS + 20 * slowestMs,
       calmMs: 2 * resyncMs + 500,
-      healsInTime: true,
+      healsIn: ({ name }, lock) => (isFoundAtOnce(name, lock) ? Math.min(healedMs, knownMs) : healedMs),
       remains,
     },
     grantLagMs: GRANT_LAG_MS,
     fifo: {
       maxOvertakes: 0,
-      slackMs: 4 * slowestMs + RETURN_MS,
+      slackMs: LEGS_TO_ARRIVE * slowestMs + RETURN_MS,
       calmMs: 500,
-      locks: (lock) => kindOf(lock) === 'fair',
+      locks: (lock) => kindOf(lock) === 'fair' && areLivesLongEnough(plan.settings),
       excuses: ({ target }) => target === undefined,
     },
     lastingTokens: (lock) => tokensOf(lock) === 'time',

@@ -41,11 +41,11 @@ describe('hand-off', () => {
   })
 
   test('a fault explains a free lock until it has healed, where that is asked for', () => {
-    const healsInTime = { handOff: { ...handOff, healsInTime: true } }
+    const healsIn = { handOff: { ...handOff, healsIn: () => handOff.calmMs } }
     const cut = [fault(40), healed(200)]
     // 200, the time to find what was lost, and the limit.
-    expect(checkHistory([...a, w, ...cut, acquired('w', 320)], healsInTime)).toMatchObject(isClean)
-    expect(checkHistory([...a, w, ...cut, acquired('w', 321)], healsInTime).violations).toHaveLength(1)
+    expect(checkHistory([...a, w, ...cut, acquired('w', 320)], healsIn)).toMatchObject(isClean)
+    expect(checkHistory([...a, w, ...cut, acquired('w', 321)], healsIn).violations).toHaveLength(1)
     expect(check(a, w, cut, acquired('w', 321)).violations).toEqual([])
   })
 

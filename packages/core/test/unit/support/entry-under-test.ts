@@ -86,9 +86,10 @@ export class EntryUnderTest {
   private readonly runner = { connectionEpoch: 0 }
   private readonly entry: LockEntry
 
-  constructor() {
+  /** @param leaseMs the usual one */
+  constructor(private readonly leaseMs = LEASE_MS) {
     const services = {
-      options: { lockWatchdogTimeout: LEASE_MS },
+      options: { lockWatchdogTimeout: leaseMs, resyncInterval: 10_000, unavailableTimeoutMs: 10_000 },
       runtime: runtimeWith(systemRuntime, this.clock, () => 0.5),
       ...{ runner: this.runner, background: this.background },
       abandoned: new AbortController().signal,
@@ -122,7 +123,7 @@ export class EntryUnderTest {
 
   /** A first try of a caller that waits. */
   async tryFirst(): Promise<string> {
-    const wish = { rule: ALONE, leaseMs: LEASE_MS, waits: true }
+    const wish = { rule: ALONE, leaseMs: this.leaseMs, waits: true }
     const handler = identity as ReplyHandler<AcquireReply, AcquireReply>
     const reply = await this.entry.acquireFirst(wish, handler)
     return reply.kind
@@ -130,7 +131,7 @@ export class EntryUnderTest {
 
   /** One level more, in turn. */
   async reenter(holds: number): Promise<string> {
-    const wish = { rule: ALONE, leaseMs: LEASE_MS, waits: false }
+    const wish = { rule: ALONE, leaseMs: this.leaseMs, waits: false }
     const reply = await this.entry.runExclusive(() => this.entry.acquire(holds, wish))
     return reply.kind
   }

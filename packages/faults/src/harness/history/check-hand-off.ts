@@ -1,4 +1,4 @@
-import { type Mode, modeOf, type Released } from './events.js'
+import { type FaultBegin, type Mode, modeOf, type Released } from './events.js'
 import type { FaultLog, FaultSpan } from './fault-log.js'
 import type { Findings } from './findings.js'
 import type { Attempt, LockHistory } from './lock-history.js'
@@ -11,10 +11,10 @@ export interface HandOffOptions {
   /** How long a fault that is over still explains a wait: reconnects, calls whose outcome nobody has heard of. */
   readonly calmMs: number
   /**
-   * Whether a fault explains a free lock only until it is over, and for `calmMs`: then whatever was lost in it has been
-   * found. Absent: for good, because a busy machine may be late for longer.
+   * How long each fault that is over still explains a free lock, in place of `calmMs`: then whatever was lost in it has
+   * been found. Absent: for good, because a busy machine may be late for longer.
    */
-  readonly healsInTime?: boolean
+  readonly healsIn?: (fault: FaultBegin, lock: string) => number
   /** Which locks are handed over; all of them when absent. */
   readonly locks?: (lock: string) => boolean
   /** What Redis had for owners that were dead, as somebody knows who looked: their own histories end too early. */
@@ -43,32 +43,38 @@ export const checkHandOff = (
   const { limitMs, calmMs } = options
   const crowd = new Crowd(lock, options.remains)
   for (const { event: released, to } of lock.openings) {
-    const limit = options.healsInTime
-      ? healedBy(released.atMs, lock.name, faults, options)
+    const limit = options.healsIn
+      ? healedBy(released.atMs, { lock: lock.name, faults, limitMs, healsIn: options.healsIn })
       : released.atMs + limitMs
     for (const mode of to) {
       const attempt = crowd.waiting(mode, released.atMs, limit)
       if (attempt === undefined || crowd.isBarred(mode, released.atMs, limit)) continue
-      const fault = options.healsInTime ? undefined : faults.begunBy(lock.name, limit)
+      const fault = options.healsIn ? undefined : faults.begunBy(lock.name, limit)
       const excuse = fault !== undefined && fault.over.atMs + calmMs >= released.atMs ? fault : undefined
       report(lock.name, { released, attempt, limitMs, excuse, findings })
     }
   }
 }
 
+interface Healing {
+  readonly lock: string
+  readonly faults: FaultLog
+  readonly limitMs: number
+  readonly healsIn: (fault: FaultBegin, lock: string) => number
+}
+
 /** When the lock has its next owner at the latest. */
-const healedBy = (
-  releasedMs: number,
-  lock: string,
-  faults: FaultLog,
-  { limitMs, calmMs }: HandOffOptions,
-): number => {
+const healedBy = (releasedMs: number, { lock, faults, limitMs, healsIn }: Healing): number => {
   let limit = releasedMs + limitMs
   // A fault that strikes before the limit moves it, and then another may strike before the new one.
   for (;;) {
-    const over = faults.begunBy(lock, limit)?.over.atMs ?? -Infinity
-    if (over + calmMs < releasedMs || over + calmMs + limitMs <= limit) return limit
-    limit = over + calmMs + limitMs
+    const healedMs = faults
+      .during(lock, -Infinity, limit)
+      .map(({ fault, over }) => over.atMs + healsIn(fault, lock))
+      .filter((atMs) => atMs >= releasedMs)
+    const next = Math.max(limit, ...healedMs.map((atMs) => atMs + limitMs))
+    if (next === limit) return limit
+    limit = next
   }
 }
 

@@ -16,6 +16,10 @@ const LEGS = 20
 /** So many one-way trips fit into a lease that can be renewed: the acquire and the renewal may take four each. */
 const LEGS_OF_LEASE = 15
 
+/** What Redis has granted ends with the waiter's sign of life, until its owner has asked for a lease. */
+export const areLivesLongEnough = ({ resyncMs, slowestMs }: Settings): boolean =>
+  2 * resyncMs >= LEGS_OF_LEASE * slowestMs
+
 /** A release works while Redis has no memory left, and neither loss nor lie of one lock delays it. */
 const DELAY_NO_RELEASE = new Set([
   ...['out-of-memory', 'script-flush', 'force-unlock', 'key-vanishes', 'forged-message'],
@@ -120,9 +124,8 @@ const leaseKept = (
   { spans, settings }: { readonly spans: readonly FaultSpan[]; readonly settings: Settings },
 ): Finding[] => {
   if (lost?.reason !== 'expired' || leaseMs !== undefined) return []
-  const { leaseMs: usualMs, resyncMs, slowestMs } = settings
-  // What Redis has granted ends with the waiter's sign of life, until its owner has asked for a lease.
-  if (Math.min(usualMs, 2 * resyncMs) < LEGS_OF_LEASE * slowestMs) return []
+  const { leaseMs: usualMs, slowestMs } = settings
+  if (usualMs < LEGS_OF_LEASE * slowestMs || !areLivesLongEnough(settings)) return []
   const harmful = spans.filter(({ kind }) => !END_NO_LEASE.has(kind))
   const { atMs: toMs } = lost
   if (!isCalm(harmful, { fromMs: toMs - 2 * settings.leaseMs, toMs, calmMs: CALM_MS })) return []

@@ -50,7 +50,7 @@ export class Impatience extends Error {
 export const impatienceOf = (
   { runtime, onArrival }: Pick<Process, 'runtime' | 'onArrival'>,
   { abortMs, abortOn }: Pick<Step, 'abortMs' | 'abortOn'>,
-): { readonly signal: AbortSignal; over(): void } => {
+): { readonly signal: AbortSignal; readonly over: () => void } => {
   const controller = new AbortController()
   const abort = (): void => controller.abort(new Impatience())
   if (abortOn) return { signal: controller.signal, over: onArrival(abortOn, abort) }

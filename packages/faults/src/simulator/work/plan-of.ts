@@ -17,7 +17,6 @@ const READERS = 0.7
 const LONG_WORK_WORLDS = 0.3
 const LONG_WORK = 0.15
 const LONGEST_WORK_MS = 4_000
-const LONGEST_WAIT_MS = 2_500
 const LEASES_MS = [600, 1_500, 3_000, 30_000] as const
 const RESYNCS_MS = [300, 1_000, 20_000] as const
 
@@ -42,6 +41,7 @@ const RETRIES = [20, 20, null, 1, 0] as const
  * press, each release wakes up those whose message was lost: what forgets to wake one is never seen there.
  */
 interface Sparse {
+  readonly leaseMs: number
   readonly resyncMs: number
   readonly callers: number
 }
@@ -53,28 +53,43 @@ interface Pace {
   readonly synchronizerPauseMs: number
   readonly workMs: number
   readonly leastWaitMs: number
+  readonly longestWaitMs: number
 }
 
-const BRISK: Pace = { pauseMs: 30, synchronizerPauseMs: 60, workMs: 25, leastWaitMs: 100 }
-const LEISURELY: Pace = { pauseMs: 600, synchronizerPauseMs: 600, workMs: 400, leastWaitMs: 2_000 }
+const BRISK: Pace = {
+  pauseMs: 30,
+  synchronizerPauseMs: 60,
+  workMs: 25,
+  leastWaitMs: 100,
+  longestWaitMs: 2_500,
+}
+const LEISURELY: Pace = {
+  ...{ pauseMs: 600, synchronizerPauseMs: 600, workMs: 400 },
+  ...{ leastWaitMs: 2_000, longestWaitMs: 8_000 },
+}
 
-const SPARSE_WORLDS = 0.15
+const SPARSE_WORLDS = 0.25
 const SPARSE = { names: 1, processes: 3 } as const
 
 const sparseOf = (seed: number): Sparse | undefined => {
   const chance = chanceOf(seed, 'crowd')
   return chance.chance(SPARSE_WORLDS)
-    ? { resyncMs: chance.pick([300, 300, 1_000]), callers: 1 + chance.whole(2) }
+    ? {
+        // Long ones: neither the end of a lease nor the resync makes up for a message that was lost.
+        leaseMs: chance.pick([600, 3_000, 30_000, 30_000]),
+        resyncMs: chance.pick([300, 1_000, 20_000, 20_000]),
+        callers: 1 + chance.whole(3),
+      }
     : undefined
 }
 
 const settingsFrom = (chance: SeededRandom, ofClient: SeededRandom, sparse: Sparse | undefined): Settings => {
   const pushedGrants = chance.chance(0.7)
-  const leaseMs = chance.pick(LEASES_MS)
-  const resyncMs = chance.pick(RESYNCS_MS)
+  const usual = { leaseMs: chance.pick(LEASES_MS), resyncMs: chance.pick(RESYNCS_MS) }
+  const { leaseMs, resyncMs } = sparse ?? usual
   return {
     leaseMs,
-    resyncMs: sparse?.resyncMs ?? resyncMs,
+    resyncMs,
     interop: pushedGrants && chance.chance(0.3) ? 'none' : 'redisson',
     pushedGrants,
     localPassing: chance.chance(0.7),
@@ -125,7 +140,7 @@ const stepFrom = (chance: SeededRandom, { id, locks, settings, pace }: StepParts
     ...{ id, lock, way, pauseMs: chance.between(0, pace.pauseMs) },
     ...(mode && { mode }),
     ...(isLeased && { leaseMs }),
-    waitMs: Math.round(chance.between(pace.leastWaitMs, LONGEST_WAIT_MS)),
+    waitMs: Math.round(chance.between(pace.leastWaitMs, pace.longestWaitMs)),
     abortMs: chance.between(0, 200),
     tasks: tasksFrom(chance, {
       ...(isLeased && { leaseMs }),
@@ -156,7 +171,7 @@ const synchronizerStep = (
     },
     ...(isLeased && { leaseMs }),
     ...{
-      waitMs: Math.round(chance.between(pace.leastWaitMs, LONGEST_WAIT_MS)),
+      waitMs: Math.round(chance.between(pace.leastWaitMs, pace.longestWaitMs)),
       permits: kind === 'semaphore' ? 1 + chance.whole(2) : 1,
     },
     ...{
