@@ -34,7 +34,7 @@ export const BUGS_IN_GRANTS = {
     only: 'the machine was suspended since then',
   },
   'a client that seldom asks again counts as dead': {
-    file: 'core/src/queue/liveness.ts',
+    file: 'core/src/options.ts',
     find: 'return Math.min(resyncInterval, LONGEST_HEARTBEAT_MS)',
     replace: 'return resyncInterval',
     test: 'packages/core/test/redis/fair-lock-messages.test.ts',
