@@ -5,6 +5,8 @@ import { explore, keptIn, LOCK_KINDS, play, planOf, reduced, textOf } from '../.
 const SEEDS = [1, 5]
 const withoutFaults = { kinds: LOCK_KINDS, faults: [] }
 const never = () => false
+const sorted = (faults: readonly { readonly atMs: number }[]) =>
+  faults.map(({ atMs }) => atMs).sort((a, b) => a - b)
 
 describe('a simulated world', () => {
   test.each(SEEDS)('is the same again from the same seed, bit by bit: %i', async (seed) => {
@@ -33,6 +35,31 @@ describe('a simulated world', () => {
     const { findings } = await play(planOf(seed))
 
     expect(findings).toEqual([])
+  })
+
+  // Callers left while Redis was away for longer than their lease, and stayed in line: Redis gave them the lock later (I2).
+  test.each([1508, 5528])('in which callers leave in an outage gives them nothing: %i', async (seed) => {
+    const { findings } = await play(planOf(seed))
+
+    expect(findings).toEqual([])
+  })
+
+  test('may be sparse, may have faults that meet, and calls that end in the turn of an arrival', () => {
+    const plans = Array.from({ length: 100 }, (_, seed) => planOf(seed))
+    const prompt = plans.filter(({ processes }) =>
+      processes.some(({ callers }) => callers.flat().some(({ abortOn }) => abortOn)),
+    )
+    const sparse = plans.filter(({ processes }) =>
+      processes.some(({ callers }) => callers.flat().some(({ waitMs }) => waitMs > 2_500)),
+    )
+    const kindsOf = ({ faults }: (typeof plans)[number]) => new Set(faults.map(({ name }) => name)).size
+    const pairs = plans.filter((plan) => plan.faults.length > 0 && kindsOf(plan) === 2)
+
+    expect(prompt.length).toBeGreaterThan(10)
+    expect(sparse.length).toBeGreaterThan(10)
+    expect(pairs.length).toBeGreaterThan(10)
+    // In the order in which they happen.
+    for (const { faults } of plans) expect(faults.map(({ atMs }) => atMs)).toEqual(sorted(faults))
   })
 
   // What the checkers once took for broken rules: a writer loses the read lock that it has besides (1285), Redis has the
