@@ -28,6 +28,9 @@ const OUTSIDE_NAMES = {
     'what waits in a transaction is sent again and again',
     'QUEUED is taken for an answer',
   ],
+  'of an order on which core does not depend: whatever it hears, a broken connection is an unknown outcome': [
+    'a failed command is told of before its connection counts as broken',
+  ],
   'of red locks, which are not simulated': [
     'a node joins a hold of a RedLock whose majority has ended',
     'a node that was taken again is not the one that a callback re-enters',

@@ -121,7 +121,7 @@ describe('who had a lock that was taken away', () => {
 })
 
 describe('at rest', () => {
-  const orphan = { atMs: 9_000, lock: LOCK, owner: OWNER }
+  const orphan = { atMs: 9_000, lock: LOCK, owner: OWNER, what: 'hold' as const }
 
   test('nobody holds a lock', () => {
     expect(checkAtRest([], [])).toEqual([])
@@ -130,5 +130,13 @@ describe('at rest', () => {
 
   test('a lock is held for somebody whose release was lost with the data', () => {
     expect(checkAtRest(fault('fail-over', 1, 2), [orphan])).toEqual([])
+  })
+
+  test('a reader has no time-out, unless its lock was deleted before it could release it', () => {
+    const timeOut = { ...orphan, what: 'time-out' as const }
+    const deleted = fault('key-vanishes', 1, 2, { lock: LOCK, part: 'hash' })
+    expect(checkAtRest([], [timeOut])).toHaveLength(1)
+    expect(checkAtRest(deleted, [timeOut])).toEqual([])
+    expect(checkAtRest(deleted, [orphan])).toHaveLength(1)
   })
 })

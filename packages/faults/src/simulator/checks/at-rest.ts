@@ -7,6 +7,8 @@ export interface Orphan {
   readonly atMs: number
   readonly lock: string
   readonly owner: string
+  /** Time-outs of a reader's holds stay until their lease is over when the hash was lost: nothing is released then. */
+  readonly what: 'hold' | 'time-out'
 }
 
 /** What was lost may have been a release, or what refuses a copy of the acquire. */
@@ -16,11 +18,11 @@ const LOSES_COMMANDS = new Set(['server-restarts-empty', 'fail-over', 'clock-for
 export const checkAtRest = (events: readonly HistoryEvent[], orphans: readonly Orphan[]): Finding[] => {
   if (orphans.length === 0) return []
   const spans = faultSpansIn(events)
-  return orphans.flatMap(({ lock, owner, atMs }) => {
+  return orphans.flatMap(({ lock, owner, atMs, what }) => {
+    const vanished = what === 'hold' ? ['tombstone'] : ['tombstone', 'hash']
     const isExplained = spans.some(
-      (span) =>
-        LOSES_COMMANDS.has(span.kind) ||
-        (span.kind === 'key-vanishes' && span.part === 'tombstone' && span.lock === lock),
+      ({ kind, part = '', lock: where }) =>
+        LOSES_COMMANDS.has(kind) || (kind === 'key-vanishes' && vanished.includes(part) && where === lock),
     )
     if (isExplained) return []
     const text = `I2 at rest on "${lock}": Redis has it for ${owner} at ${atMs.toFixed(3)}, and every call has ended`

@@ -40,6 +40,14 @@ const UNAVAILABLE_MS = 2_000
 const LOOK_MS = 10
 const VISIT_MS = 5_000
 
+/** Owners whose time-outs as readers of a lock are there, whether or not its hash has them. */
+const readersIn = (keys: readonly string[], hash: string): string[] => {
+  const [before, after] = [`{${hash}}:`, ':rwlock_timeout:']
+  return keys
+    .filter((key) => key.startsWith(before) && key.includes(after))
+    .map((key) => key.slice(before.length, key.indexOf(after)))
+}
+
 const isSynchronizer = (name: string): boolean => /^(semaphore|permits|latch):/.test(name)
 
 /** A process with its client and its callers. */
@@ -160,13 +168,15 @@ export class Stage {
   /** Finds what Redis has for living clients: those of killed ones end with their leases. */
   lookAtRest(): void {
     const { keyspace } = this.network.primary.engine
-    for (const lock of this.locks) {
-      for (const key of keysOf(lock)) {
-        for (const owner of keyspace.hash(key)?.keys() ?? []) {
-          const isAlive = this.living.some(({ process: { name } }) => owner.startsWith(`${name}~`))
-          if (isAlive) this.orphans.push({ atMs: this.world.nowMs, lock, owner })
-        }
-      }
+    const owners = this.locks.flatMap((lock) =>
+      keysOf(lock).flatMap((key) => [
+        ...[...(keyspace.hash(key)?.keys() ?? [])].map((owner) => ({ lock, owner, what: 'hold' as const })),
+        ...readersIn(keyspace.keys(), key).map((owner) => ({ lock, owner, what: 'time-out' as const })),
+      ]),
+    )
+    for (const each of owners) {
+      const isAlive = this.living.some(({ process: { name } }) => each.owner.startsWith(`${name}~`))
+      if (isAlive) this.orphans.push({ atMs: this.world.nowMs, ...each })
     }
   }
 
