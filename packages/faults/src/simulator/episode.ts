@@ -33,6 +33,7 @@ export interface Episode {
 export const play = async (plan: Plan, listener?: Listener): Promise<Episode> => {
   const stage = new Stage(plan, listener)
   const { world, journal } = stage
+  stage.free.look(() => stage.isThrough)
   for (const each of plan.faults) {
     world.at(each.atMs, () => {
       // When all callers are through, nothing is left that a fault could be done to.
@@ -58,6 +59,7 @@ export const play = async (plan: Plan, listener?: Listener): Promise<Episode> =>
       errors: stage.errors,
       lostLevels: stage.lostLevels,
       remains: stage.remains.seen,
+      free: stage.free.seen,
     }),
   }
 }

@@ -203,7 +203,7 @@ const findingsOf = ({ stage, events, isThrough }: Outcome, isFaultless: boolean)
   const { plan, witness, errors, lostLevels, remains } = stage
   const { findings } = verdictOn({
     ...{ plan, events, errors, lostLevels, seen: witness.seen, remains: remains.seen },
-    ...{ pools: [], orphans: [] },
+    ...{ pools: [], free: [], orphans: [] },
   })
   const acquired = events.filter(({ kind }) => kind === 'acquired')
   const lastMs = acquired.at(-1)?.atMs ?? Infinity

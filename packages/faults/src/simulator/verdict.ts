@@ -6,13 +6,15 @@ import {
   type Violation,
 } from '@holdfast/faults/harness'
 import { kindOf, tokensOf } from '../workload/lock-kinds.js'
-import type { Plan } from './work/plan.js'
+import type { FaultName, Plan } from './work/plan.js'
 import { checkAtRest, type Orphan } from './checks/at-rest.js'
+import { checkFreeLocks } from './checks/free-locks.js'
 import { areLivesLongEnough, checkDuties } from './checks/duties.js'
 import type { Finding } from './finding.js'
 import type { PoolAtRest } from '../scenarios/semaphores/checks.js'
 import { checkSynchronizers } from './synchronizer-verdict.js'
 import { Miscount } from './work/caller.js'
+import type { FreeSpan } from './work/free-locks.js'
 import type { LostLevels } from './work/lost-levels.js'
 import type { Broken } from './work/stage.js'
 import type { Overtrust } from './work/redis-witness.js'
@@ -33,6 +35,7 @@ interface Seen {
   readonly errors: readonly Broken[]
   readonly lostLevels: LostLevels
   readonly remains: readonly Remains[]
+  readonly free: readonly FreeSpan[]
 }
 
 const findingOf = (violation: Violation): Finding => ({
@@ -55,8 +58,22 @@ const LEGS_TO_ARRIVE = 8
 // Longer than the pauses of a spin lock.
 const HAND_OFF_MS = 300
 // Their clients know of them, and ask when they are over: nothing waits for the resync.
-const KNOWN_TO_CLIENTS =
-  /^(lose-reply|cut|refuse|delay|black-hole|half-break|script-flush|out-of-memory|read-only|server-stands-still|server-restarts|process-stands-still|wall-clock|forged-message) /
+const KNOWN_TO_CLIENTS: ReadonlySet<string> = new Set<FaultName>([
+  'lose-reply',
+  'cut',
+  'refuse',
+  'delay',
+  'black-hole',
+  'half-break',
+  'script-flush',
+  'out-of-memory',
+  'read-only',
+  'server-stands-still',
+  'server-restarts',
+  'process-stands-still',
+  'wall-clock',
+  'forged-message',
+])
 // Until then calls whose outcome nobody has heard of have been asked about again.
 const KNOWN_MS = 700
 /**
@@ -64,7 +81,7 @@ const KNOWN_MS = 700
  * from one whose line was lost, so that the lock is kept free for a heartbeat and a tenth (decision 0037).
  */
 const isFoundAtOnce = (fault: string, lock: string): boolean =>
-  KNOWN_TO_CLIENTS.test(fault) && kindOf(lock) !== 'fair'
+  KNOWN_TO_CLIENTS.has(fault) && kindOf(lock) !== 'fair'
 // What was granted before a loss may be heard of that much later: by a slow wire, or a process that stood still.
 const GRANT_LAG_MS = 5_000
 
@@ -95,19 +112,23 @@ export const verdictOn = ({
   errors,
   lostLevels,
   remains,
+  free,
 }: Seen): { findings: Finding[]; figures: Figures } => {
   const { resyncMs, slowestMs } = plan.settings
   const healedMs = 2 * resyncMs + 500
   const knownMs = KNOWN_MS + 20 * slowestMs
+  const handOffMs = HAND_OFF_MS + 20 * slowestMs
+  const healsIn = (fault: string, lock: string): number =>
+    isFoundAtOnce(fault, lock) ? Math.min(healedMs, knownMs) : healedMs
   // Those of permits and latches have checkers of their own.
   const ofLocks = events.filter((event) => !('use' in event) && !('latch' in event))
   const { violations, figures } = checkHistory(ofLocks, {
     liveness: { deadlineMs: 2_500, graceMs: 1_000 + 20 * slowestMs },
     // Nothing is lost without a fault, so that nobody needs the resync; after one it finds what was, and who has died.
     handOff: {
-      limitMs: HAND_OFF_MS + 20 * slowestMs,
-      calmMs: 2 * resyncMs + 500,
-      healsIn: ({ name }, lock) => (isFoundAtOnce(name, lock) ? Math.min(healedMs, knownMs) : healedMs),
+      limitMs: handOffMs,
+      calmMs: healedMs,
+      healsIn: ({ name }, lock) => healsIn(name.split(' ')[0] ?? '', lock),
       remains,
     },
     grantLagMs: GRANT_LAG_MS,
@@ -124,6 +145,7 @@ export const verdictOn = ({
     ...violations.map(findingOf),
     ...checkDuties(ofLocks, plan.settings),
     ...checkAtRest(events, orphans),
+    ...checkFreeLocks(ofLocks, free, { limitMs: handOffMs, healsIn }),
     ...seen.filter((each) => !isExplained(events, each)).map(ofOvertrust),
     ...checkSynchronizers(plan, events, pools).map((text) => ({
       ...{ rule: /^I\d+ [a-z]+/.exec(text)?.[0] ?? text, text, lock: undefined, untilMs: Infinity },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { HistoryEvent } from '../../src/harness/index.js'
 import { checkAtRest } from '../../src/simulator/checks/at-rest.js'
+import { checkFreeLocks } from '../../src/simulator/checks/free-locks.js'
 import { checkDuties } from '../../src/simulator/checks/duties.js'
 import { planOf } from '../../src/simulator/index.js'
 
@@ -138,5 +139,40 @@ describe('at rest', () => {
     expect(checkAtRest([], [timeOut])).toHaveLength(1)
     expect(checkAtRest(deleted, [timeOut])).toEqual([])
     expect(checkAtRest(deleted, [orphan])).toHaveLength(1)
+  })
+})
+
+describe('a lock of which Redis has nothing', () => {
+  const limits = { limitMs: 300, healsIn: () => 1_000 }
+  const waits = (attempt: string, fromMs: number, toMs: number): HistoryEvent[] => [
+    at(fromMs, 'acquire-begin', { attempt, deadlineMs: toMs - fromMs }),
+    at(toMs, 'refused', { attempt }),
+  ]
+  const found = (events: readonly HistoryEvent[], free = [{ lock: LOCK, fromMs: 0, toMs: 9_000 }]) =>
+    checkFreeLocks(
+      [...events].sort((a, b) => a.atMs - b.atMs),
+      free,
+      limits,
+    ).map(({ rule }) => rule)
+
+  test('is not waited for, by one caller or by one after the other', () => {
+    expect(found(waits('a', 100, 390))).toEqual([])
+    expect(found(waits('a', 100, 500))).toEqual(['I4 free'])
+    expect(found([...waits('a', 100, 300), ...waits('b', 250, 450)])).toEqual(['I4 free'])
+    expect(found([...waits('a', 100, 300), ...waits('b', 350, 550)])).toEqual([])
+  })
+
+  test('was not free where somebody got it in between, or Redis had it for a while', () => {
+    const taken = at(350, 'acquired', { attempt: 'b', owner: OWNER })
+    expect(found([...waits('a', 100, 600), taken])).toEqual([])
+    expect(found(waits('a', 100, 600), [{ lock: LOCK, fromMs: 350, toMs: 9_000 }])).toEqual([])
+  })
+
+  test('may be waited for during a fault, and until that has healed', () => {
+    expect(found([...waits('a', 100, 1_400), ...fault('cut', 50, 120)])).toEqual([])
+    expect(found([...waits('a', 100, 1_500), ...fault('cut', 50, 120)])).toEqual(['I4 free'])
+    expect(found([...waits('a', 100, 500), ...fault('cut', 50, 120, { lock: 'another' })])).toEqual([
+      'I4 free',
+    ])
   })
 })

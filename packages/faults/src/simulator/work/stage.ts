@@ -12,6 +12,7 @@ import { Process } from '../world/process.js'
 import { World } from '../world/world.js'
 import { Caller } from './caller.js'
 import type { FaultName, Plan, Step } from './plan.js'
+import { FreeLocks } from './free-locks.js'
 import { keysOf } from './keys-of.js'
 import { LostLevels } from './lost-levels.js'
 import { RedisWitness } from './redis-witness.js'
@@ -78,6 +79,7 @@ export class Stage {
   /** What fail-overs have undone. */
   readonly lostLevels = new LostLevels()
   readonly remains: RemainsOfTheDead
+  readonly free: FreeLocks
   faultsOpen = 0
   /** By how much the servers' clocks were set back: everything ends so much later. */
   clockBackMs = 0
@@ -93,7 +95,9 @@ export class Stage {
     this.network = new Network(this.world, seed)
     this.witness = new RedisWitness(this.world, () => this.network.primary)
     this.locks = plan.locks.filter((name) => !isSynchronizer(name))
-    this.remains = new RemainsOfTheDead(this.world, () => this.network.primary.engine.keyspace, this.locks)
+    const keyspace = () => this.network.primary.engine.keyspace
+    this.remains = new RemainsOfTheDead(this.world, keyspace, this.locks)
+    this.free = new FreeLocks(this.world, keyspace, this.locks)
     this.register = new Register(this.world, this.journal, chanceOf(seed, 'register'))
     for (const lock of plan.locks) this.prepare(lock)
     for (const { name, callers } of plan.processes) this.launch(name, callers)

@@ -1,0 +1,96 @@
+import type { HistoryEvent } from '@holdfast/faults/harness'
+import type { Finding } from '../finding.js'
+import type { FreeSpan } from '../work/free-locks.js'
+import { faultSpansIn } from './fault-spans.js'
+
+interface Limits {
+  /** How long a lock may be free while somebody waits for it. */
+  readonly limitMs: number
+  /** How long a fault that is over still explains that, by its kind. */
+  readonly healsIn: (kind: string, lock: string) => number
+}
+
+interface Span {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/**
+ * I4, seen from above: no lock is free for long while callers wait for it, also if it was not released: its lease has
+ * ended, or its holder has died. It need not be the same caller all the time.
+ */
+export const checkFreeLocks = (
+  events: readonly HistoryEvent[],
+  free: readonly FreeSpan[],
+  { limitMs, healsIn }: Limits,
+): Finding[] => {
+  const faults = faultSpansIn(events)
+  return free.flatMap(({ lock, fromMs, toMs }) => {
+    if (toMs - fromMs <= limitMs) return []
+    const excused = faults
+      .filter((fault) => (fault.lock ?? lock) === lock)
+      .map((fault) => ({ fromMs: fault.fromMs, toMs: fault.toMs + healsIn(fault.kind, lock) }))
+    const taken = events.flatMap((event) =>
+      event.kind === 'acquired' && event.lock === lock ? [{ fromMs: event.atMs, toMs: event.atMs }] : [],
+    )
+    const waited = waitsFor(lock, events)
+    return without({ fromMs, toMs }, [...excused, ...taken])
+      .flatMap((calm) => joined(waited.map((wait) => common(wait, calm)).filter((each) => each !== null)))
+      .filter((idle) => idle.toMs - idle.fromMs > limitMs)
+      .slice(0, 1)
+      .map((idle) => {
+        const text = `I4 free on "${lock}": for ${limitMs} ms from ${idle.fromMs.toFixed(3)} on, while callers waited`
+        return { rule: 'I4 free', text, lock, untilMs: idle.fromMs + limitMs }
+      })
+  })
+}
+
+/** Calls that wait, each from its begin to its end or its deadline. */
+const waitsFor = (lock: string, events: readonly HistoryEvent[]): Span[] => {
+  const begun = new Map<string, Span>()
+  const waits: Span[] = []
+  for (const event of events) {
+    if (!('attempt' in event) || event.lock !== lock) continue
+    const key = `${event.process} ${event.attempt}`
+    const { atMs } = event
+    if (event.kind === 'acquire-begin') {
+      begun.set(key, { fromMs: atMs, toMs: atMs + (event.deadlineMs ?? Infinity) })
+    } else {
+      const wait = begun.get(key)
+      if (wait) waits.push({ fromMs: wait.fromMs, toMs: Math.min(wait.toMs, atMs) })
+      begun.delete(key)
+    }
+  }
+  // Those of killed processes have no end.
+  return waits
+}
+
+const common = (a: Span, b: Span): Span | null => {
+  const [fromMs, toMs] = [Math.max(a.fromMs, b.fromMs), Math.min(a.toMs, b.toMs)]
+  return fromMs < toMs ? { fromMs, toMs } : null
+}
+
+/** What is left of a span. */
+const without = (whole: Span, holes: readonly Span[]): Span[] => {
+  const left: Span[] = []
+  let { fromMs } = whole
+  for (const hole of [...holes].sort((a, b) => a.fromMs - b.fromMs)) {
+    if (hole.toMs < fromMs) continue
+    if (hole.fromMs > whole.toMs) break
+    if (hole.fromMs > fromMs) left.push({ fromMs, toMs: hole.fromMs })
+    fromMs = Math.max(fromMs, hole.toMs)
+  }
+  if (fromMs < whole.toMs) left.push({ fromMs, toMs: whole.toMs })
+  return left
+}
+
+/** Spans that touch are one. */
+const joined = (spans: readonly Span[]): Span[] => {
+  const all: { fromMs: number; toMs: number }[] = []
+  for (const { fromMs, toMs } of [...spans].sort((a, b) => a.fromMs - b.fromMs)) {
+    const last = all.at(-1)
+    if (last && fromMs <= last.toMs) last.toMs = Math.max(last.toMs, toMs)
+    else all.push({ fromMs, toMs })
+  }
+  return all
+}
