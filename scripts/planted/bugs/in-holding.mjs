@@ -175,9 +175,9 @@ export const BUGS_IN_HOLDING = {
     torture: CUT_OFF,
   },
   'what a waiter left in line is given up with its lease': {
-    file: COMMANDS,
-    find: 'this.mayBeGranted ? LONGEST_IN_LINE * heartbeatOf(options) : 0,',
-    replace: '0,',
+    file: 'core/src/entry/longest-undo.ts',
+    find: 'mayBeGranted ? LONGEST_IN_LINE * heartbeatOf(options) : 0',
+    replace: '0',
     test: 'packages/core/test/unit/lock-entry.test.ts',
     only: 'as long as a waiter can be granted the lock',
   },

@@ -16,7 +16,8 @@ import { execWaitAfter, passExec, type ExecWait } from './exec-wait.js'
 import { NamedEntry, type Holder, type Renamer } from './named-entry.js'
 import type { Background } from '../runtime/background.js'
 import { RedisUnavailableError, WrongTypeError } from '../errors.js'
-import { heartbeatOf, type ResolvedOptions } from '../options.js'
+import { longestUndoMs, type Kept } from './longest-undo.js'
+import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
@@ -58,14 +59,7 @@ export interface EntryServices {
   readonly abandoned: AbortSignal
 }
 
-/**
- * Heartbeats for which Redis may keep a waiter, and a lock that it grants to it: a sign of life lasts two, as long
- * again after Redis was unavailable, and a grant as long again.
- */
-const LONGEST_IN_LINE = 6
-
 const RELEASED: ReleaseReply = { kind: 'released' }
-const STILL_HELD: ReleaseReply = { kind: 'still-held' }
 
 const AS_REPLIED: ReleaseObserver<ReleaseReply> = {
   onReleased: (reply) => reply,
@@ -76,7 +70,7 @@ const AS_REPLIED: ReleaseObserver<ReleaseReply> = {
 
 /** The reply for a count that Redis already has. */
 function writtenReply(holds: number): ReleaseReply {
-  return holds === 0 ? RELEASED : STILL_HELD
+  return holds === 0 ? RELEASED : { kind: 'still-held' }
 }
 
 /**
@@ -92,7 +86,7 @@ function writtenReply(holds: number): ReleaseReply {
  *
  * test/unit/lock-entry.test.ts has a table of what follows from each of these states.
  */
-export class LockEntry extends NamedEntry implements CountKeeper {
+export class LockEntry extends NamedEntry implements CountKeeper, Kept {
   /** When the latest granted request for a lease was sent: local trust counts from then. */
   grantedAt = 0
   /** Of the acquisition; a re-entry gets none of its own. */
@@ -115,10 +109,8 @@ export class LockEntry extends NamedEntry implements CountKeeper {
   /** The operation that has the turn does not change the count. */
   private countsStay = false
   private answerEndsTurn = false
-  /** Of those that were asked for, ms. */
-  private longestLeaseMs: number
-  /** A try that waits was sent: Redis may grant it the lock for as long as it has it queued. */
-  private mayBeGranted = false
+  longestLeaseMs: number
+  mayBeGranted = false
 
   constructor(
     private readonly services: EntryServices,
@@ -270,7 +262,7 @@ export class LockEntry extends NamedEntry implements CountKeeper {
 
   /**
    * Sets the count in Redis to that of the levels, retrying until there is a reply. Gives up after `limitMs`, or when
-   * nothing can be left in Redis: see `keptForMs`.
+   * nothing can be left in Redis.
    */
   releaseUntilKnown(levels: RemainingLevels, limitMs: number): Promise<ReleaseReply> {
     return this.release({ levels, limitMs, startedAt: this.services.runtime.now() }, AS_REPLIED)
@@ -299,23 +291,9 @@ export class LockEntry extends NamedEntry implements CountKeeper {
       throw error
     }
     const { runtime, abandoned } = this.services
-    const longestMs = levels.levelCount === 0 ? Math.min(limitMs, this.keptForMs(limitMs)) : limitMs
+    const longestMs = levels.levelCount === 0 ? longestUndoMs(limitMs, this, this.services.options) : limitMs
     const limits = { runtime, giveUpAt: startedAt + longestMs, signal: abandoned }
     return untilKnown(() => this.sendCopy(levels.levelCount), limits)
-  }
-
-  /**
-   * How long Redis may keep something of this owner without another command of it, ms: a lease; and a place in the queue,
-   * with a lock that is granted there. If the clock of Redis is set back, either lasts longer, and a short lease would be
-   * given up too soon: without a limit, nothing is given up earlier than any other call gives Redis up.
-   */
-  private keptForMs(limitMs: number): number {
-    const { options } = this.services
-    return Math.max(
-      this.longestLeaseMs,
-      this.mayBeGranted ? LONGEST_IN_LINE * heartbeatOf(options) : 0,
-      limitMs === Infinity ? options.unavailableTimeoutMs : 0,
-    )
   }
 
   private isWritten(holds: number): boolean {
@@ -337,12 +315,9 @@ export class LockEntry extends NamedEntry implements CountKeeper {
     return this.protocol.release(command, command)
   }
 
-  // The known state.
-
   /** Redis granted the lock while it waited. */
   given(): void {
     this.isExpected = false
-    this.mayBeGranted = false
     this.inRedis = 1
   }
 
