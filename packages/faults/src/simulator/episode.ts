@@ -33,7 +33,7 @@ export interface Episode {
 export const play = async (plan: Plan, listener?: Listener): Promise<Episode> => {
   const stage = new Stage(plan, listener)
   const { world, journal } = stage
-  stage.free.look(() => stage.isThrough)
+  stage.free.look()
   for (const each of plan.faults) {
     world.at(each.atMs, () => {
       // When all callers are through, nothing is left that a fault could be done to.
@@ -86,6 +86,7 @@ const end = async (stage: Stage): Promise<void> => {
   await world.run(() => false, world.nowMs + SETTLE_MS)
   stage.lookAtRest()
   await settled(stage, stage.visit())
+  stage.free.stop()
   // Those of killed processes come back with their leases.
   await world.run(() => false, world.nowMs + plan.settings.leaseMs)
   await settled(stage, stage.countPermits())

@@ -14,6 +14,7 @@ export interface FreeSpan {
 /** Looks again and again which locks Redis has nothing of. What is taken and released between two looks is not seen. */
 export class FreeLocks {
   readonly seen: { lock: string; fromMs: number; toMs: number }[] = []
+  private isOver = false
   private readonly open = new Map<string, { toMs: number }>()
 
   constructor(
@@ -22,9 +23,14 @@ export class FreeLocks {
     private readonly locks: readonly string[],
   ) {}
 
-  /** From now on, until it is over. */
-  look(isOver: () => boolean): void {
-    if (isOver()) return
+  /** No more. */
+  stop(): void {
+    this.isOver = true
+  }
+
+  /** From now on. */
+  look(): void {
+    if (this.isOver) return
     const { nowMs } = this.world
     const keyspace = this.keyspace()
     for (const lock of this.locks) {
@@ -40,6 +46,6 @@ export class FreeLocks {
         this.open.set(lock, begun)
       }
     }
-    this.world.after(LOOK_MS, () => this.look(isOver))
+    this.world.after(LOOK_MS, () => this.look())
   }
 }
