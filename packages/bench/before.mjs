@@ -5,17 +5,9 @@ import { parseOptions, wholeNumber } from '../../scripts/command-line.mjs'
 import { table } from '../../scripts/table.mjs'
 import { log, runCommand, withServerProgram } from './src/command.mjs'
 import { builtAt } from './src/foreign/built-at.mjs'
-import { inTurns } from './src/foreign/in-turns.mjs'
+import { inTurns, LOADS } from './src/foreign/in-turns.mjs'
 
 const DEFAULTS = { commit: 'HEAD^', rounds: 5, ms: 2_000 }
-/** One flow alone is as fast as a round trip; a hundred share what travels together; on one lock it is handed over. */
-const LOADS = [
-  { called: 'uncontended, 1 flow', flows: 1, names: 1 },
-  { called: 'uncontended, 10 flows', flows: 10, names: 10 },
-  { called: 'uncontended, 100 flows', flows: 100, names: 100 },
-  { called: 'contended, 10 flows on one lock', flows: 10, names: 1 },
-]
-
 const USAGE = `Usage: npm run bench:before -- [options]
 
   --commit C   the earlier commit; npm and git build it in ~/.cache/holdfast   (${DEFAULTS.commit})

@@ -7,18 +7,11 @@ import { table } from '../../scripts/table.mjs'
 import { log, runCommand, withServerProgram } from './src/command.mjs'
 import { behindAString } from './src/foreign/behind-a-string.mjs'
 import { builtAt } from './src/foreign/built-at.mjs'
-import { inTurns } from './src/foreign/in-turns.mjs'
+import { inTurns, LOADS } from './src/foreign/in-turns.mjs'
 
 const DEFAULTS = { rounds: 9, ms: 1_000 }
 const MOST_PROCESSES = 1_000
 const BROUGHT_IT = '4c23db8'
-/** One flow alone is as fast as a round trip; a hundred share what travels together. */
-const LOADS = [
-  { called: 'uncontended, 1 flow', flows: 1, names: 1 },
-  { called: 'uncontended, 10 flows', flows: 10, names: 10 },
-  { called: 'uncontended, 100 flows', flows: 100, names: 100 },
-  { called: 'contended, 10 flows on one lock', flows: 10, names: 1 },
-]
 
 const USAGE = `Usage: npm run bench:foreign -- [options]
 

@@ -3,6 +3,14 @@ import { median } from '../statistics.mjs'
 
 const WORKER = new URL('./worker.mjs', import.meta.url)
 
+/** One flow alone is as fast as a round trip; a hundred share what travels together; on one lock it is handed over. */
+export const LOADS = [
+  { called: 'uncontended, 1 flow', flows: 1, names: 1 },
+  { called: 'uncontended, 10 flows', flows: 10, names: 10 },
+  { called: 'uncontended, 100 flows', flows: 100, names: 100 },
+  { called: 'contended, 10 flows on one lock', flows: 10, names: 1 },
+]
+
 /**
  * Two sides with each load in turns: in every other round the second begins.
  *

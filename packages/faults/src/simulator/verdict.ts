@@ -9,7 +9,8 @@ import { kindOf, tokensOf } from '../workload/lock-kinds.js'
 import type { FaultName, Plan } from './work/plan.js'
 import { checkAtRest, type Orphan } from './checks/at-rest.js'
 import { checkFreeLocks } from './checks/free-locks.js'
-import { areLivesLongEnough, checkDuties } from './checks/duties.js'
+import { areLivesLongEnough, checkDuties, LEGS } from './checks/duties.js'
+import { faultKindOf } from './checks/fault-spans.js'
 import type { Finding } from './finding.js'
 import type { PoolAtRest } from '../scenarios/semaphores/checks.js'
 import { checkSynchronizers } from './synchronizer-verdict.js'
@@ -116,19 +117,20 @@ export const verdictOn = ({
 }: Seen): { findings: Finding[]; figures: Figures } => {
   const { resyncMs, slowestMs } = plan.settings
   const healedMs = 2 * resyncMs + 500
-  const knownMs = KNOWN_MS + 20 * slowestMs
-  const handOffMs = HAND_OFF_MS + 20 * slowestMs
+  const legsMs = LEGS * slowestMs
+  const knownMs = KNOWN_MS + legsMs
+  const handOffMs = HAND_OFF_MS + legsMs
   const healsIn = (fault: string, lock: string): number =>
     isFoundAtOnce(fault, lock) ? Math.min(healedMs, knownMs) : healedMs
   // Those of permits and latches have checkers of their own.
   const ofLocks = events.filter((event) => !('use' in event) && !('latch' in event))
   const { violations, figures } = checkHistory(ofLocks, {
-    liveness: { deadlineMs: 2_500, graceMs: 1_000 + 20 * slowestMs },
+    liveness: { deadlineMs: 2_500, graceMs: 1_000 + legsMs },
     // Nothing is lost without a fault, so that nobody needs the resync; after one it finds what was, and who has died.
     handOff: {
       limitMs: handOffMs,
       calmMs: healedMs,
-      healsIn: ({ name }, lock) => healsIn(name.split(' ')[0] ?? '', lock),
+      healsIn: ({ name }, lock) => healsIn(faultKindOf(name), lock),
       remains,
     },
     grantLagMs: GRANT_LAG_MS,

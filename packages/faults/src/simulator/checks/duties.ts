@@ -12,7 +12,7 @@ const PROMPT_MS = 300
 /** A last command, and what undoes it. */
 const OVERTIME_MS = 1_500
 /** There and back, and again where the server did not know the script, and what was on its way before. */
-const LEGS = 20
+export const LEGS = 20
 /** So many one-way trips fit into a lease that can be renewed: the acquire and the renewal may take four each. */
 const LEGS_OF_LEASE = 15
 

@@ -21,12 +21,15 @@ interface Told {
   readonly took?: boolean
 }
 
+/** As in `FAULT_NAMES`, of a fault's name in a history. */
+export const faultKindOf = (name: string): string => name.split(' ')[0] ?? ''
+
 export const faultSpansIn = (events: readonly HistoryEvent[]): FaultSpan[] => {
   const spans = new Map<string, FaultSpan>()
   for (const event of events) {
     if (event.kind === 'fault') {
       const { name, lock, atMs } = event
-      const [kind = ''] = name.split(' ')
+      const kind = faultKindOf(name)
       const { part } = event as Told
       const isLoss = event.class === 'data-loss' || event.class === 'lock-loss'
       spans.set(name, { kind, lock, part, isLoss, fromMs: atMs, toMs: Infinity, took: false })

@@ -1,4 +1,5 @@
 import type { HistoryEvent } from '@holdfast/faults/harness'
+import type { Span } from '../../scenarios/semaphores/events.js'
 import type { Finding } from '../finding.js'
 import type { FreeSpan } from '../work/free-locks.js'
 import { faultSpansIn } from './fault-spans.js'
@@ -8,11 +9,6 @@ interface Limits {
   readonly limitMs: number
   /** How long a fault that is over still explains that, by its kind. */
   readonly healsIn: (kind: string, lock: string) => number
-}
-
-interface Span {
-  readonly fromMs: number
-  readonly toMs: number
 }
 
 /**
@@ -25,16 +21,20 @@ export const checkFreeLocks = (
   { limitMs, healsIn }: Limits,
 ): Finding[] => {
   const faults = faultSpansIn(events)
-  return free.flatMap(({ lock, fromMs, toMs }) => {
-    if (toMs - fromMs <= limitMs) return []
+  const long = free.filter(({ fromMs, toMs }) => toMs - fromMs > limitMs)
+  const timesOf = (lock: string) => {
     const excused = faults
       .filter((fault) => (fault.lock ?? lock) === lock)
       .map((fault) => ({ fromMs: fault.fromMs, toMs: fault.toMs + healsIn(fault.kind, lock) }))
     const taken = events.flatMap((event) =>
       event.kind === 'acquired' && event.lock === lock ? [{ fromMs: event.atMs, toMs: event.atMs }] : [],
     )
-    const waited = waitsFor(lock, events)
-    return without({ fromMs, toMs }, [...excused, ...taken])
+    return { waited: waitsFor(lock, events), holes: [...excused, ...taken] }
+  }
+  const times = new Map([...new Set(long.map(({ lock }) => lock))].map((lock) => [lock, timesOf(lock)]))
+  return long.flatMap(({ lock, ...span }) => {
+    const { waited = [], holes = [] } = times.get(lock) ?? {}
+    return without(span, holes)
       .flatMap((calm) => joined(waited.map((wait) => common(wait, calm)).filter((each) => each !== null)))
       .filter((idle) => idle.toMs - idle.fromMs > limitMs)
       .slice(0, 1)

@@ -1,8 +1,6 @@
 import type { SeededRandom } from '../../run/random.js'
 import { chanceOf } from '../world/chance.js'
-import type { FaultName, FaultPlan } from './plan.js'
-
-export const nameOf = (process: number): string => `p${process}`
+import { type FaultName, type FaultPlan, nameOf } from './plan.js'
 
 interface Targets {
   readonly names: readonly FaultName[]
@@ -14,11 +12,22 @@ const MOST_FAULTS = 30
 const MOST_KINDS_OF_FAULTS = 5
 const SPARSE = { kinds: 2, pauseMs: 1_500, longestMs: 150 } as const
 
+/** One fault, with the rest of it from chance. */
+const faultFrom = (
+  chance: SeededRandom,
+  { processes, locks }: Targets,
+  { longestMs, ...given }: Pick<FaultPlan, 'id' | 'name' | 'atMs'> & { readonly longestMs: number },
+): FaultPlan => ({
+  ...{ ...given, lastsMs: chance.between(5, longestMs) },
+  ...{ process: nameOf(chance.whole(processes)), isWide: chance.chance(0.3), lock: chance.pick(locks) },
+})
+
 /** Each world has a few kinds of faults, now and then: with all of them at once everything would have an excuse. */
 const scattered = (
   chance: SeededRandom,
-  { names, processes, locks, isSparse }: Targets & { readonly isSparse: boolean },
+  { isSparse, ...targets }: Targets & { readonly isSparse: boolean },
 ): FaultPlan[] => {
+  const { names } = targets
   if (names.length === 0 || chance.chance(0.2)) return []
   const kinds = 1 + chance.whole(isSparse ? SPARSE.kinds : MOST_KINDS_OF_FAULTS)
   const few = Array.from({ length: kinds }, () => chance.pick(names))
@@ -27,10 +36,7 @@ const scattered = (
   let atMs = 0
   return Array.from({ length: MOST_FAULTS }, (_, i) => {
     atMs += chance.between(0, 2 * pauseMs)
-    return {
-      ...{ id: `f${i}`, name: chance.pick(few), atMs, lastsMs: chance.between(5, longestMs) },
-      ...{ process: nameOf(chance.whole(processes)), isWide: chance.chance(0.3), lock: chance.pick(locks) },
-    }
+    return faultFrom(chance, targets, { id: `f${i}`, name: chance.pick(few), atMs, longestMs })
   })
 }
 
@@ -40,19 +46,21 @@ const MEETING_WORLDS = 0.25
 const APART_MS = 1_200
 const SAME_TARGET = 0.6
 
-/** Whether faults of two kinds meet in the world of that seed, again and again: a doubt during a doubt, a killed waiter and a clock that is set back. */
-export const doFaultsMeet = (seed: number): boolean => chanceOf(seed, MEETING_STREAM).chance(MEETING_WORLDS)
+/**
+ * Whether faults of two kinds meet in the world of that seed, again and again: a doubt during a doubt, a killed waiter and
+ * a clock that is set back.
+ */
+const doFaultsMeet = (seed: number): boolean => chanceOf(seed, MEETING_STREAM).chance(MEETING_WORLDS)
 
-const meeting = (chance: SeededRandom, { names, processes, locks }: Targets): FaultPlan[] => {
+const meeting = (chance: SeededRandom, targets: Targets): FaultPlan[] => {
+  const { names } = targets
   if (names.length === 0) return []
   const [one, other] = [chance.pick(names), chance.pick(names)]
   const longestMs = chance.pick([50, 500, 2_000])
   const pauseMs = chance.pick([500, 2_000])
   let atMs = 0
-  const fault = (id: string, name: FaultName): FaultPlan => ({
-    ...{ id, name, atMs, lastsMs: chance.between(5, longestMs) },
-    ...{ process: nameOf(chance.whole(processes)), isWide: chance.chance(0.3), lock: chance.pick(locks) },
-  })
+  const fault = (id: string, name: FaultName): FaultPlan =>
+    faultFrom(chance, targets, { id, name, atMs, longestMs })
   return Array.from({ length: MOST_FAULTS / 2 }, (_, i) => {
     atMs += chance.between(0, 2 * pauseMs)
     const [earlier, later] = chance.chance(0.5) ? [one, other] : [other, one]

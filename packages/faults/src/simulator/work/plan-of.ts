@@ -2,10 +2,11 @@ import type { Mode } from '@holdfast/faults/harness'
 import type { SeededRandom } from '../../run/random.js'
 import { kindOf, LOCK_KINDS, lockNames, type LockKind } from '../../workload/lock-kinds.js'
 import { chanceOf } from '../world/chance.js'
-import { faultsOf, nameOf } from './fault-plans.js'
+import { faultsOf } from './fault-plans.js'
 import {
   FAULT_NAMES,
   type FaultName,
+  nameOf,
   type Plan,
   type Settings,
   type Step,

@@ -1,4 +1,5 @@
 import type { Mode } from '@holdfast/faults/harness'
+import type { Arrival } from '../world/process.js'
 
 export const FAULT_NAMES = [
   'lose-reply',
@@ -40,12 +41,6 @@ export interface Task {
   readonly isCareless: boolean
 }
 
-/** What a connection has for a process: the so-many-th, a moment before or after the process takes it. */
-export interface Arrival {
-  readonly count: number
-  readonly side: 'before' | 'after'
-}
-
 /** One call of one caller, all of it decided before the world begins. */
 export interface Step {
   readonly id: string
@@ -65,6 +60,9 @@ export interface Step {
   readonly permits?: number
   readonly tasks: readonly Task[]
 }
+
+/** Of the process with that index. */
+export const nameOf = (process: number): string => `p${process}`
 
 export interface ProcessPlan {
   readonly name: string

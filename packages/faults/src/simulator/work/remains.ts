@@ -2,6 +2,7 @@ import type { Remains } from '@holdfast/faults/harness'
 import type { Keyspace } from '../engine.js'
 import type { World } from '../world/world.js'
 import { keysOf } from './keys-of.js'
+import { SpansSeen } from './spans-seen.js'
 
 const LOOK_MS = 10
 
@@ -15,8 +16,7 @@ interface Held {
  * may take it before.
  */
 export class RemainsOfTheDead {
-  readonly seen: { lock: string; mode: Remains['mode']; fromMs: number; toMs: number }[] = []
-  private open = new Map<string, { toMs: number }>()
+  private readonly spans = new SpansSeen<Held>()
   private readonly dead = new Set<string>()
 
   constructor(
@@ -25,6 +25,10 @@ export class RemainsOfTheDead {
     private readonly locks: readonly string[],
   ) {}
 
+  get seen(): readonly Remains[] {
+    return this.spans.all
+  }
+
   /** From now on it looks at Redis again and again. */
   of(process: string): void {
     this.dead.add(process)
@@ -32,18 +36,7 @@ export class RemainsOfTheDead {
   }
 
   private look(): void {
-    const { nowMs } = this.world
-    const open = new Map<string, { toMs: number }>()
-    for (const { lock, mode } of this.held()) {
-      const id = `${mode} ${lock}`
-      if (open.has(id)) continue
-      const known = this.open.get(id)
-      const span = known ?? { lock, mode, fromMs: nowMs, toMs: nowMs }
-      if (!known) this.seen.push(span as (typeof this.seen)[number])
-      span.toMs = nowMs
-      open.set(id, span)
-    }
-    this.open = open
+    this.spans.look(this.world.nowMs, new Map(this.held().map((held) => [`${held.mode} ${held.lock}`, held])))
     this.world.after(LOOK_MS, () => this.look())
   }
 

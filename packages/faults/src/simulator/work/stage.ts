@@ -172,10 +172,11 @@ export class Stage {
   /** Finds what Redis has for living clients: those of killed ones end with their leases. */
   lookAtRest(): void {
     const { keyspace } = this.network.primary.engine
+    const keys = keyspace.keys()
     const owners = this.locks.flatMap((lock) =>
       keysOf(lock).flatMap((key) => [
         ...[...(keyspace.hash(key)?.keys() ?? [])].map((owner) => ({ lock, owner, what: 'hold' as const })),
-        ...readersIn(keyspace.keys(), key).map((owner) => ({ lock, owner, what: 'time-out' as const })),
+        ...readersIn(keys, key).map((owner) => ({ lock, owner, what: 'time-out' as const })),
       ]),
     )
     for (const each of owners) {

@@ -13,6 +13,12 @@ const ID_LENGTH = 21
 /** What wakes a process: its timers, or its connections. */
 type Source = 'timer' | 'connection'
 
+/** What a connection has for a process: the so-many-th, a moment before or after the process takes it. */
+export interface Arrival {
+  readonly count: number
+  readonly side: 'before' | 'after'
+}
+
 /** One process of a fleet: its clocks, its timers, its chance. It can stand still, and die. */
 export class Process {
   readonly runtime: Runtime
@@ -24,7 +30,7 @@ export class Process {
   private isPaused = false
   private wallStepMs = 0
   private readonly missed: { readonly source: Source; readonly run: () => void }[] = []
-  private readonly arrivals = new Set<(side: 'before' | 'after') => void>()
+  private readonly arrivals = new Set<(side: Arrival['side']) => void>()
   private readonly onDeath: (() => void)[] = []
 
   constructor(
@@ -61,12 +67,9 @@ export class Process {
    * Runs this once, in the turn in which its connections have something for it for the so-many-th time.
    * @returns what stops it
    */
-  readonly onArrival = (
-    { count, side }: { readonly count: number; readonly side: 'before' | 'after' },
-    run: () => void,
-  ): (() => void) => {
+  readonly onArrival = ({ count, side }: Arrival, run: () => void): (() => void) => {
     let left = count
-    const arrived = (now: 'before' | 'after'): void => {
+    const arrived = (now: Arrival['side']): void => {
       if (now !== side) return
       left -= 1
       if (left === 0) {
