@@ -1,5 +1,5 @@
 // Processes hand locks to each other through waits while messages get lost, and every wait is measured: none may take
-// longer than without faults and one resync.
+// longer than without faults, one resync and its try.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient, type AcquireOptions, type Hold } from '@holdfast/core'
 import { FaultProxy, type RedisServer } from '@holdfast/faults/harness'
@@ -24,6 +24,14 @@ const LONG_HOLD_MS = 400
 const LONG_HOLDS = 0.1
 const IMPATIENT = 0.25
 const LONGEST_PATIENCE_MS = 12
+// How late the timer of a resync may be on a busy machine. A second resync would show: it takes twenty times as long.
+const LATE_TIMER_MS = 50
+
+/**
+ * The longest wait with faults: a message is lost, the timer of the resync fires, and its try takes as long as a hand-off
+ * without faults, as the wait before it did.
+ */
+const longestWith = (calmMs: number, resyncMs: number): number => resyncMs + 2 * calmMs + LATE_TIMER_MS
 
 /** The same hand-offs, with one way in which messages get lost. */
 interface Phase {
@@ -73,7 +81,7 @@ export const wakeUps = defineScenario({
       results.push(await runPhase(phase, run, { redis, proxy }))
     }
     const [calm] = results as [Figures]
-    const limit = `with faults it may be ${inMs(calm.p999 + run.options.resync)} ms`
+    const limit = `with faults it may be ${inMs(longestWith(calm.p999, run.options.resync))} ms`
     return {
       figures: results,
       report: [
@@ -308,7 +316,7 @@ const violationsOf = (
 ): string[] => {
   const { phase, p999, max, killed, dropped, scriptsEach } = figures
   // In a phase of few waits p99.9 is one of two: it is held against the slowest one without faults.
-  const limitMs = wanted.resync + (phase.waits < calm.phase.waits ? calm.max : calm.p999)
+  const limitMs = longestWith(phase.waits < calm.phase.waits ? calm.max : calm.p999, wanted.resync)
   const mostScripts = MOST_SCRIPTS + extraTries(figures, wanted.locks)
   const checks: [boolean, string][] = [
     [p999 <= limitMs, `p99.9 of ${inMs(p999)} ms is above ${inMs(limitMs)} ms (I4)`],
