@@ -83,7 +83,7 @@ export default tseslint.config(
     extends: [...tseslint.configs.strictTypeChecked],
     languageOptions: {
       parserOptions: {
-        project: ['packages/*/tsconfig.json', 'tsconfig.test.json', 'packages/*/tsconfig.test.json'],
+        project: ['tsconfig.lint.json', 'packages/nestjs/tsconfig.json', 'packages/nestjs/tsconfig.test.json'],
         tsconfigRootDir: import.meta.dirname,
       },
     },

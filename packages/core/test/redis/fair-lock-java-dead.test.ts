@@ -57,7 +57,8 @@ describe('a dead Java waiter at the head', () => {
     const waiting = await line.join('waiting', beating)
     await holder.release()
     await soon(served(before))
-    expect(await timeOf(dead.owner)).toBeLessThanOrEqual(Date.now() + 700)
+    // With that of the five before it, it would be 4,200 ms.
+    expect(await timeOf(dead.owner)).toBeLessThan(Date.now() + 1_400)
     await soon(waiting.done)
   })
 

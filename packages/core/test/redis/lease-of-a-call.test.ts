@@ -145,7 +145,7 @@ describe('a lease of a RedLock that is renewed', () => {
   it('is the lease on each node, also of one that is taken again', async () => {
     const clients = await nodes.participant()
     const locks = clients.map((client) => client.getLock('order:42'))
-    const lock = clients[0]!.getRedLock(locks, { nodeTimeoutMs: 2_000 })
+    const lock = clients[0]!.getRedLock(locks, { nodeTimeoutMs: 800 })
     const hold = await lock.acquire({ leaseMs: 3_000, renew: true })
     await nodes.all[0]!.server.command('FLUSHALL')
     await eventually(async () => Number(await nodes.all[0]!.server.command('PTTL', 'order:42')) > 0)
