@@ -1,4 +1,4 @@
-import type { Clock } from './runtime.js'
+import { afterAnswers, type Runtime } from './runtime.js'
 
 /** A command in flight, until its reply or its deadline. */
 export interface InFlight {
@@ -14,7 +14,8 @@ export interface InFlight {
 
 /**
  * Deadlines of commands that all get the same time, so that they expire in the order they began: one timer for the
- * oldest, instead of one per command.
+ * oldest, instead of one per command. A reply that has arrived counts, even if the process was too busy to read it
+ * before the deadline.
  */
 export class CommandDeadlines {
   private commands: InFlight[] = []
@@ -26,14 +27,14 @@ export class CommandDeadlines {
    * timer is set, which is rare.
    */
   constructor(
-    private readonly clock: Clock,
+    private readonly runtime: Pick<Runtime, 'now' | 'setTimer' | 'afterTurn'>,
     private readonly durationMs: number,
     private readonly beforeResume: () => void,
     private readonly begun?: () => void,
   ) {}
 
   add(command: InFlight): void {
-    command.dueAt = this.clock.now() + this.durationMs
+    command.dueAt = this.runtime.now() + this.durationMs
     this.dropSettled()
     this.commands.push(command)
     this.timer ??= this.begin()
@@ -71,7 +72,7 @@ export class CommandDeadlines {
 
   private begin(): { cancel(): void } {
     this.begun?.()
-    return this.clock.setTimer(this.durationMs, () => this.fire())
+    return afterAnswers(this.runtime, this.durationMs, () => this.fire())
   }
 
   private get unsettled(): readonly InFlight[] {
@@ -96,11 +97,11 @@ export class CommandDeadlines {
     // First: commands it sends call `add`, which must find this timer, or it would set another one.
     this.beforeResume()
     this.timer = null
-    const now = this.clock.now()
+    const now = this.runtime.now()
     const expired = this.takeDue(now)
     const next = this.commands[this.first]
     if (next) {
-      this.timer = this.clock.setTimer(next.dueAt - now, () => this.fire())
+      this.timer = afterAnswers(this.runtime, next.dueAt - now, () => this.fire())
     }
     // Last, for the same reason: a caller that is resumed may send again at once.
     for (const command of expired) {

@@ -132,9 +132,13 @@ export function randomNumber(runtime: Pick<Runtime, 'bytes'>, count: number): nu
 
 /**
  * A timer that lets replies be read first that have already arrived: after a pause of the process, timers fire before
- * its connections are read, and every node would seem to hang.
+ * its connections are read, and Redis would seem to hang.
  */
-export function afterAnswers(runtime: Runtime, delayMs: number, fire: () => void): { cancel(): void } {
+export function afterAnswers(
+  runtime: Pick<Runtime, 'setTimer' | 'afterTurn'>,
+  delayMs: number,
+  fire: () => void,
+): { cancel(): void } {
   let isCancelled = false
   const timer = runtime.setTimer(delayMs, () =>
     runtime.afterTurn(() => {

@@ -538,3 +538,23 @@ describe('the subscriber’s connection is killed', () => {
     expect(await lost).toMatchObject({ owner: hold.owner, error: { reason: 'forced' } })
   })
 })
+
+describe('the process is busy for longer than commandTimeout', () => {
+  it('a reply that arrived meanwhile counts: the command is not sent again (I3)', async () => {
+    const locks = await rig.client({ commandTimeout: 100 })
+    await locks.getLock(NAME).withLock(() => undefined)
+    await rig.admin.config('RESETSTAT')
+    const acquiring = locks.getLock(NAME).acquire()
+    // Commands leave at the end of the turn; this runs after them.
+    await new Promise<void>((resolve) => {
+      process.nextTick(() => {
+        const endsAt = performance.now() + 300
+        while (performance.now() < endsAt);
+        resolve()
+      })
+    })
+    const hold = await soon(acquiring)
+    expect(await rig.admin.info('commandstats')).toMatch(/cmdstat_evalsha:calls=1,/)
+    expect(await hold.release()).toBe('released')
+  })
+})

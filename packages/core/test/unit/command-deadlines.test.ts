@@ -8,8 +8,15 @@ describe('deadlines of commands', () => {
   const clock = new ManualClock()
   const expired: string[] = []
   let begun = 0
+  // A turn of the event loop, in which connections are read: at once, or when a test ends it.
+  let turns: (() => void)[] | null = null
+  const afterTurn = (work: () => void): unknown => (turns ? turns.push(work) : work())
   const deadlines = new CommandDeadlines(
-    clock,
+    {
+      now: () => clock.now(),
+      setTimer: (delayMs, fire) => clock.setTimer(delayMs, fire),
+      afterTurn,
+    },
     LIMIT_MS,
     () => undefined,
     () => (begun += 1),
@@ -59,6 +66,27 @@ describe('deadlines of commands', () => {
     await clock.advance(LIMIT_MS - 1)
     expect(expired).toEqual([])
     await clock.advance(1)
-    expect(expired).toEqual(['four'])
+    expect(expired.splice(0)).toEqual(['four'])
+  })
+  it('read first what has arrived: after a pause of the process, timers fire before connections are read', async () => {
+    turns = []
+    const read = send('read')
+    send('silent')
+    await clock.advance(10 * LIMIT_MS)
+    read.settled = true
+    expect(expired.splice(0)).toEqual([])
+    turns.splice(0).forEach((work) => work())
+    expect(expired.splice(0)).toEqual(['silent'])
+  })
+
+  it('end nothing after they are closed, in the middle of such a turn either', async () => {
+    turns = []
+    const command = send('closed')
+    let abandoned = 0
+    command.abandon = () => (abandoned += 1)
+    await clock.advance(LIMIT_MS)
+    deadlines.close()
+    turns.splice(0).forEach((work) => work())
+    expect([expired, abandoned]).toEqual([[], 1])
   })
 })
