@@ -82,10 +82,10 @@ describe('callers that go before they have the lock', () => {
   })
 
   it.each([
-    ['3,000', { localPassing: false, pushedGrants: false }],
-    ['3,000 passed on', { localPassing: true, pushedGrants: false }],
-    ['3,000 given', { localPassing: false, pushedGrants: true }],
-    ['3,000 passed on and given', { localPassing: true, pushedGrants: true }],
+    ['1,000', { localPassing: false, pushedGrants: false }],
+    ['1,000 passed on', { localPassing: true, pushedGrants: false }],
+    ['1,000 given', { localPassing: false, pushedGrants: true }],
+    ['1,000 passed on and given', { localPassing: true, pushedGrants: true }],
   ])(
     'at any instant of %s waits, near and far from Redis: no hold, line or listener stays (I8)',
     async (_waits, options) => {
@@ -99,7 +99,7 @@ describe('callers that go before they have the lock', () => {
       const told = { aborted: 0, timedOut: 0, taken: 0 }
       // How long it takes a caller who does not go: what the ends of the others are spread over.
       let lifeMs = 5
-      let left = 3_000
+      let left = 1_000
       await rig.server.resetStats()
 
       const wait = async (locks: LockClient): Promise<void> => {
@@ -150,18 +150,18 @@ describe('callers that go before they have the lock', () => {
       // who finds itself the owner writes again.
       const isCountable = !options.localPassing && !options.pushedGrants
       const isEven = async (): Promise<boolean> => (await calls('publish')) === (await calls('hset'))
-      await eventually(isCountable ? isEven : () => true, 1_000)
+      await eventually(isCountable ? isEven : () => true, 5_000)
       await eventually(
         () => clients.every((each) => Object.values(keptBy(each)).every((n) => n === 0)),
-        1_000,
+        5_000,
       )
       // The line of a lock that was given outlives the last who stood there for a moment.
-      await eventually(async () => (await rig.admin.dbsize()) === 0, 1_000)
+      await eventually(async () => (await rig.admin.dbsize()) === 0, 5_000)
       // Nobody waits for the end of a subscription: it may be on its way still, behind the last release.
       await eventually(async () => {
         const channels = (await rig.admin.pubsub('CHANNELS')) as string[]
         return channels.every((each) => each.startsWith('holdfast:client:'))
-      }, 1_000)
+      }, 5_000)
       expect(Math.min(told.aborted, told.timedOut, told.taken)).toBeGreaterThan(0)
       // Some came too late for their caller: otherwise nobody went at the instant that this is about.
       if (isCountable) expect(await calls('hset')).toBeGreaterThan(told.taken)

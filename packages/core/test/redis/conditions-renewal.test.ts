@@ -9,11 +9,11 @@ import { seeded } from './support/seeded.js'
 
 type Round = (name: string, random: () => number) => Promise<void>
 
-/** 1,000 rounds in so many lanes, each on a lock of its own. */
+/** 300 rounds in so many lanes, each on a lock of its own. */
 function inLanes(lanes: number, round: Round): Promise<unknown> {
   const lane = async (index: number): Promise<void> => {
     const random = seeded(index)
-    for (let i = 0; i < 1_000 / lanes; i += 1) {
+    for (let i = 0; i < 300 / lanes; i += 1) {
       await round(`order:${index}`, random)
     }
   }
@@ -25,7 +25,7 @@ describe('a renewal that races with the release and the next acquisition', () =>
   const either = ([one, other]: LockClient[], random: () => number): LockClient =>
     (random() < 0.5 ? one : other) as LockClient
 
-  it('prolongs nobody else’s lease, whenever it arrives: 1,000 rounds of stray renewals (I6)', async () => {
+  it('prolongs nobody else’s lease, whenever it arrives: 300 rounds of stray renewals (I6)', async () => {
     const clients = [await rig.client(), await rig.client()]
     const runners = [rig.runner(), rig.runner()]
     const answers = { renewed: 0, lost: 0 }
@@ -50,11 +50,11 @@ describe('a renewal that races with the release and the next acquisition', () =>
 
     expect(await rig.admin.dbsize()).toBe(0)
     // Both before the release and after it.
-    expect(answers.renewed).toBeGreaterThan(100)
-    expect(answers.lost).toBeGreaterThan(100)
+    expect(answers.renewed).toBeGreaterThan(30)
+    expect(answers.lost).toBeGreaterThan(30)
   })
 
-  it('also when it is the watchdog’s own, and a copy of it comes late: 1,000 rounds (I2, I6)', async () => {
+  it('also when it is the watchdog’s own, and a copy of it comes late: 300 rounds (I2, I6)', async () => {
     const proxy = await rig.proxy()
     const renewals = proxy.copyLate(runsOf(renewScript), 25, Number.POSITIVE_INFINITY)
     const locks = await rig.client({ lockWatchdogTimeout: 3_000 }, rig.connection({}, proxy))

@@ -1,17 +1,20 @@
 /* eslint-disable @typescript-eslint/no-unused-vars -- the decorator alone reads the arguments */
-import { describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { Locked, currentHold } from '../../src/decorators/index.js'
-import { InvalidArgumentError } from '../../src/index.js'
+import { InvalidArgumentError, type LockClient } from '../../src/index.js'
 import { useHarness } from './support/harness.js'
 
 const here = (): Promise<string> => Promise.resolve(currentHold()!.lockName)
 
 describe('the name that @Locked takes', () => {
   const harness = useHarness()
+  let client: LockClient
+  beforeEach(async () => {
+    client = await harness.client()
+  })
 
   /** The name of a call with these arguments, without the prefix of the test. */
   const nameOf = async (template: string, args: unknown[], self: object = {}): Promise<string> => {
-    const client = await harness.client()
     const prefix = `${harness.name()}/`
     class Named {
       @Locked({ name: prefix + template, client })
@@ -101,7 +104,6 @@ describe('the name that @Locked takes', () => {
   })
 
   it('may come of a function of the arguments', async () => {
-    const client = await harness.client()
     const prefix = harness.name()
     class Named {
       @Locked({ name: (order: { id: number }) => `${prefix}:${order.id}`, client })
@@ -118,7 +120,6 @@ describe('the name that @Locked takes', () => {
   })
 
   it('is class and method by default: of the class that declares it, for all overloads', async () => {
-    const client = await harness.client()
     const key = Symbol('by symbol')
     const id = harness.name().replace(/\W/g, '_')
     const classes = {
@@ -165,7 +166,6 @@ describe('the name that @Locked takes', () => {
   })
 
   it('must be given where the class has no name', async () => {
-    const client = await harness.client()
     const Anonymous = (() =>
       class {
         @Locked({ client })
@@ -178,7 +178,6 @@ describe('the name that @Locked takes', () => {
   })
 
   it('is held against the parameters of the method by the compiler', async () => {
-    const client = await harness.client()
     class Typed {
       @Locked({ name: (id: string) => id, client })
       async fits(_id: string, _more: number): Promise<number> {

@@ -5,7 +5,7 @@ import { soon, useRig } from './support/rig.js'
 
 const rig = useRig()
 
-describe('2,000 waiters that leave at any moment', () => {
+describe('800 waiters that leave at any moment', () => {
   it('leave nothing in any key (I8)', async () => {
     const line = new FairLine(rig.admin, 'order:42')
     const [holding, ...clients] = await Promise.all([rig.client(), rig.client(), rig.client(), rig.client()])
@@ -24,11 +24,11 @@ describe('2,000 waiters that leave at any moment', () => {
       aborted += reason === 'enough' ? 1 : 0
       acquired += reason === 'acquired' ? 1 : 0
     }
-    for (let i = 0; i < 2_000; i += 50) {
+    for (let i = 0; i < 800; i += 50) {
       await Promise.all(Array.from({ length: 50 }, (_, j) => leave(i + j)))
     }
-    expect([aborted, acquired]).toEqual([1_600, 0])
-    await eventually(async () => (await line.length()) === 1, 1_000)
+    expect([aborted, acquired]).toEqual([640, 0])
+    await eventually(async () => (await line.length()) === 1, 5_000)
     expect(await line.owners()).toEqual([bystander.owner])
     expect(await rig.admin.zcard(line.keys.timeouts)).toBe(1)
     expect(await line.arrivals()).toEqual([bystander.owner])

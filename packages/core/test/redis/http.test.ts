@@ -12,7 +12,7 @@ import { eventually, signalled, useHarness } from './support/harness.js'
 import { useWarnings } from './support/warnings.js'
 import { frameworks, type Handlers, type WebServer } from './support/web-frameworks.js'
 
-const REQUESTS = 200
+const REQUESTS = 80
 const NAMES = 10
 
 const post = (url: string, body: unknown = {}): Promise<Response> =>

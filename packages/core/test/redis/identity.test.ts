@@ -664,9 +664,9 @@ describe('identity: bare callers', () => {
       return process.memoryUsage().heapUsed
     }
     const before = await rounds(500)
-    const growth = (await rounds(6_000)) - before
+    const growth = (await rounds(3_000)) - before
     // A call and where it was made take more than half a KiB.
-    expect(growth).toBeLessThan(1_500_000)
+    expect(growth).toBeLessThan(1_000_000)
   })
 
   it.each(['one object', 'two objects of one name'])(

@@ -6,11 +6,11 @@ const LIMIT_MS = 60_000
 const run = useScripts()
 
 it(
-  '800 random reads and writes of three processes: only readers are inside together (I1, I4, I5)',
+  '300 random reads and writes of three processes: only readers are inside together (I1, I4, I5)',
   async () => {
     const { code, stdout, stderr } = await run(
       'faults.mjs',
-      'readers-and-writers --operations 800 --processes 3'.split(' '),
+      'readers-and-writers --operations 300 --processes 3'.split(' '),
     )
     const output = stdout + stderr
     expect(output).toContain('No violation.')

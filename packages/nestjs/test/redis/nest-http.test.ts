@@ -32,7 +32,7 @@ import { Locked, LocksModule, currentHold } from '../../src/index.js'
 import { eventually, signalled } from '../../../core/test/redis/support/harness.js'
 
 const redisUrl = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
-const REQUESTS = 200
+const REQUESTS = 80
 
 let prefix = ''
 const ends: unknown[] = []

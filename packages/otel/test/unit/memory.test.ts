@@ -9,7 +9,7 @@ import { sumOf, Telemetry } from '../redis/support/telemetry.js'
 
 const run = promisify(execFile)
 const PROGRAM = fileURLToPath(new URL('support/many-names.mjs', import.meta.url))
-const NAMES = 1_000_000
+const NAMES = 250_000
 const MOST_MB = 10
 
 describe(`${NAMES} names of locks`, () => {

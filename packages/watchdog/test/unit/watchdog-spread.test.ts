@@ -214,7 +214,7 @@ describe('what brings renewals together again', () => {
 })
 
 describe('whatever comes and goes', () => {
-  it.each([21, 22, 23])('nobody is renewed later than due, and nobody is lost: seed %i', async (seed) => {
+  it.each([21, 22])('nobody is renewed later than due, and nobody is lost: seed %i', async (seed) => {
     const random = seeded(seed)
     const fleet = new Fleet((lease) => `${Number(lease.name) % 7}`)
     let held: Watch[] = []
