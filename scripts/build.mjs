@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import './embed-lua.mjs'
 import { makeBoardPage } from './board-page.mjs'
 import { bundle } from './packages/bundle.mjs'
+import { isBundled, noteBundled } from './packages/bundled-before.mjs'
 import { copyLicense } from './packages/copy-license.mjs'
 import { publishedPackages } from './packages/published-packages.mjs'
 import { pruneOrphans } from './packages/prune-orphans.mjs'
@@ -15,7 +16,8 @@ for (const each of published) pruneOrphans(each.folder)
 await makeBoardPage()
 const status = tsc('-b', root)
 if (status !== 0) process.exit(status)
-for (const each of published) {
-  await bundle(each)
-  copyLicense(each.folder)
+if (!isBundled(published)) {
+  for (const each of published) await bundle(each)
+  noteBundled(published)
 }
+for (const each of published) copyLicense(each.folder)
