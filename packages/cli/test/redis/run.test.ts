@@ -8,7 +8,7 @@ import { Redis } from 'ioredis'
 import { CommandLine, endAll, PLANTED, PROGRAM, until } from './support/command-line.js'
 
 const URL = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
-const LEASE_MS = 1_500
+const LEASE_MS = 3_000
 
 let redis: Redis
 let locks: LockClient
