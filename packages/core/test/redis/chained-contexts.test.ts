@@ -70,11 +70,14 @@ describe('a task that starts itself again from inside', () => {
       }
       next()
     })
-    for (let round = 0; round < 3; round += 1) {
+    let alive = places.length
+    // Some objects need a second look of the collector, or a third.
+    for (let round = 0; round < 3 && alive >= 5; round += 1) {
       await nextLoop()
       collect()
+      alive = places.filter((each) => each.deref()).length
     }
     expect(last.runInAsyncScope(placeOfCaller)).toBe(places.at(-1)?.deref())
-    expect(places.filter((each) => each.deref()).length).toBeLessThan(5)
+    expect(alive).toBeLessThan(5)
   })
 })
