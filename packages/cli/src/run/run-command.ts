@@ -89,10 +89,11 @@ class Run {
     private readonly options: RunOptions,
     private readonly surroundings: RunSurroundings,
   ) {
+    // First: a signal without a listener would end this process and leave a guardian behind that is still starting.
+    this.passOn.forEach((listener, signal) => process.on(signal, listener))
     this.guardian = this.startGuardian()
     // Heard of by whoever waits for it.
     this.guarded.catch(() => undefined)
-    this.passOn.forEach((listener, signal) => process.on(signal, listener))
   }
 
   async toItsEnd(): Promise<number> {

@@ -177,7 +177,7 @@ describe('the name that @Locked takes', () => {
     await expect(new Anonymous().call()).rejects.toThrow(InvalidArgumentError)
   })
 
-  it('is held against the parameters of the method by the compiler', async () => {
+  it('is held against the parameters of the method by the compiler', () => {
     class Typed {
       @Locked({ name: (id: string) => id, client })
       async fits(_id: string, _more: number): Promise<number> {
