@@ -39,7 +39,7 @@ const oneRowAlone = async (page: Page): Promise<void> => {
     .pexpire('order:05001', 600_000)
     .exec()
   const row = page.getByRole('row').filter({ hasText: 'order:05001' })
-  await row.getByText('payments-1').waitFor({ timeout: 60_000 })
+  await row.getByText('payments-1').waitFor({ timeout: 120_000 })
   const touched = await page.evaluate('({ rows: [...touched.rows], replaced: touched.replaced })')
   expect(touched).toEqual({ rows: ['order:05001'], replaced: 0 })
 }
@@ -50,7 +50,7 @@ it('10,000 locks are found, scrolled through, filtered and sorted, with a screen
   browsing.atEnd(() => served.close())
   const { page, troubles } = await browsing.open(served.url)
   // A thousand keys a second.
-  await page.getByText('10,000 held locks').waitFor({ timeout: 60_000 })
+  await page.getByText('10,000 held locks').waitFor({ timeout: 120_000 })
   const rows = page.locator('.row')
   expect(await rows.count()).toBeLessThan(MOST_ELEMENTS)
   expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe(`${LOCKS + 1}`)
@@ -69,6 +69,6 @@ it('10,000 locks are found, scrolled through, filtered and sorted, with a screen
   await page.getByRole('searchbox').fill('order:0777')
   await page.getByText('10 of 10,000 held locks').waitFor()
   await rig.admin.flushall()
-  await page.getByText('No lock is held.').waitFor({ timeout: 60_000 })
+  await page.getByText('No lock is held.').waitFor({ timeout: 120_000 })
   expect(troubles).toEqual([])
-}, 120_000)
+}, 300_000)

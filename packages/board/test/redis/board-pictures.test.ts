@@ -75,4 +75,4 @@ it('the pictures of the pages: the table in light, one lock in dark', async () =
   for (const wait of waits) {
     await (await wait).release()
   }
-}, 60_000)
+}, 180_000)

@@ -29,17 +29,17 @@ describe('jobs that share resources, with workers of several processes', () => {
     expect(results['delay-20']).toMatchObject({ done: 120, overlaps: 0, failures: 0 })
     expect(results['delay-20']!.starts).toBeGreaterThan(1)
     expect(results.wait).toMatchObject({ done: 120, overlaps: 0, failures: 0, starts: 1 })
-  }, 60_000)
+  }, 240_000)
 
   it('are all done where a conflict fails them, by their own attempts', async () => {
     const { fail } = await run('fail')
     expect(fail).toMatchObject({ done: 120, overlaps: 0 })
     expect(fail!.failures).toBeGreaterThan(0)
-  }, 60_000)
+  }, 240_000)
 
   it('are all done when a worker is killed among them, and still never two at once (I1)', async () => {
     expect((await run('delay-killed'))['delay-killed']).toMatchObject({ done: 120, overlaps: 0, failures: 0 })
-  }, 60_000)
+  }, 240_000)
 
   it('an argument that is wrong is exit code 2', async () => {
     const { code, stderr } = await runScript('faults.mjs', ['queue', '--only', 'luck'])

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { eventually, redisUrl, signalled, useHarness } from './support/harness.js'
 
 const DEMO = fileURLToPath(new URL('../../../../examples/demo/main.mjs', import.meta.url))
-const LIMIT_MS = 60_000
+const LIMIT_MS = 180_000
 
 describe('the demo', () => {
   const harness = useHarness()

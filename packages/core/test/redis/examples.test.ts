@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { eventually, redisUrl, useHarness } from './support/harness.js'
 
 const EXAMPLES = new URL('../../../../examples/', import.meta.url)
-const LIMIT_MS = 60_000
+const LIMIT_MS = 180_000
 
 describe('the example', () => {
   const harness = useHarness()

@@ -29,7 +29,7 @@ describe('tokens of one lock, callers of three processes', () => {
     expect(lost.flushes).toBeGreaterThan(0)
     expect(lost.backwards).toBeGreaterThan(0)
     expect(lost.refused).toBeGreaterThan(0)
-  }, 90_000)
+  }, 240_000)
 
   it('an argument that is wrong is exit code 2', async () => {
     const { code, stderr } = await runScript('faults.mjs', ['tokens', '--acquisitions', '9'])

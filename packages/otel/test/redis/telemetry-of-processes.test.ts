@@ -12,7 +12,7 @@ describe('metrics of four processes', () => {
     for (const what of ['acquired by a command', 'acquired by re-entry', 'timeout', 'aborted', 'losses']) {
       expect(stdout).toMatch(new RegExp(`^\\| ${what} +\\| +([1-9]\\d*) \\| +\\1 \\|$`, 'm'))
     }
-  }, 60_000)
+  }, 240_000)
 
   it('an argument that is wrong is exit code 2', async () => {
     const { code, stderr } = await runScript('faults.mjs', ['telemetry', '--faults', 'rain'])
