@@ -35,7 +35,7 @@ describe('RedLock of five nodes, of which some hang (SIGSTOP), wanted by eight c
   ] as const)('%s, %d of them: nobody waits for long, never two inside (I1)', async (kind, hung) => {
     // Patience that a loaded machine has used up counts as a node that hangs: here only those that do.
     const clients = await Promise.all(Array.from({ length: 8 }, () => nodes.participant()))
-    const locks = clients.map((each) => over(each, { kind, nodeTimeoutMs: 300 }))
+    const locks = clients.map((each) => over(each, { kind, nodeTimeoutMs: 600 }))
     for (const lock of locks) {
       await lock.withLock(() => undefined)
     }

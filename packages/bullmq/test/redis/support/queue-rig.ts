@@ -72,7 +72,7 @@ export function useQueues(bull: Bull): QueueRig {
 }
 
 /** Resolves when the job has come to this state. */
-export async function reaches(job: Job, state: string, withinMs?: number): Promise<Job> {
+export async function reaches(job: Job, state: string, withinMs = 20_000): Promise<Job> {
   await eventually(async () => (await job.getState()) === state, withinMs)
   return refreshed(job)
 }

@@ -77,7 +77,7 @@ export function useHarness(): Harness {
 /** Resolves as soon as the condition holds; polls, for what Redis has no event for. */
 export async function eventually(
   condition: () => Promise<boolean> | boolean,
-  withinMs = 15_000,
+  withinMs = 5_000,
 ): Promise<void> {
   const endsAt = Date.now() + withinMs
   while (!(await condition())) {
