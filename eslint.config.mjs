@@ -83,7 +83,11 @@ export default tseslint.config(
     extends: [...tseslint.configs.strictTypeChecked],
     languageOptions: {
       parserOptions: {
-        project: ['tsconfig.lint.json', 'packages/nestjs/tsconfig.json', 'packages/nestjs/tsconfig.test.json'],
+        project: [
+          'tsconfig.lint.json',
+          'packages/nestjs/tsconfig.json',
+          'packages/nestjs/tsconfig.test.json',
+        ],
         tsconfigRootDir: import.meta.dirname,
       },
     },
