@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { filesBelow } from './files-below.mjs'
+import { writeIfChanged } from './write-if-changed.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NOTE = join(ROOT, 'build/bundled')
@@ -34,7 +35,4 @@ const digestOf = (published) => {
 /** Whether the bundles are as `noteBundled` left them, and would be the same again: most builds find nothing new. */
 export const isBundled = (published) => existsSync(NOTE) && readFileSync(NOTE, 'utf8') === digestOf(published)
 
-export const noteBundled = (published) => {
-  mkdirSync(dirname(NOTE), { recursive: true })
-  writeFileSync(NOTE, digestOf(published))
-}
+export const noteBundled = (published) => writeIfChanged(NOTE, digestOf(published))

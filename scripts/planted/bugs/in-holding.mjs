@@ -38,8 +38,8 @@ export const BUGS_IN_HOLDING = {
   },
   'a deadline does not wait until connections are read': {
     file: 'core/src/runtime/command-deadlines.ts',
-    find: 'return afterAnswers(this.runtime, this.durationMs, () => this.fire())',
-    replace: 'return this.runtime.setTimer(this.durationMs, () => this.fire())',
+    find: 'return afterAnswers(this.runtime, delayMs, () => this.fire())',
+    replace: 'return this.runtime.setTimer(delayMs, () => this.fire())',
     test: 'packages/core/test/unit/command-deadlines.test.ts',
     only: 'read first what has arrived',
   },

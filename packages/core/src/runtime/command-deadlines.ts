@@ -72,7 +72,11 @@ export class CommandDeadlines {
 
   private begin(): { cancel(): void } {
     this.begun?.()
-    return afterAnswers(this.runtime, this.durationMs, () => this.fire())
+    return this.fireAfter(this.durationMs)
+  }
+
+  private fireAfter(delayMs: number): { cancel(): void } {
+    return afterAnswers(this.runtime, delayMs, () => this.fire())
   }
 
   private get unsettled(): readonly InFlight[] {
@@ -101,7 +105,7 @@ export class CommandDeadlines {
     const expired = this.takeDue(now)
     const next = this.commands[this.first]
     if (next) {
-      this.timer = afterAnswers(this.runtime, next.dueAt - now, () => this.fire())
+      this.timer = this.fireAfter(next.dueAt - now)
     }
     // Last, for the same reason: a caller that is resumed may send again at once.
     for (const command of expired) {

@@ -150,18 +150,18 @@ describe('callers that go before they have the lock', () => {
       // who finds itself the owner writes again.
       const isCountable = !options.localPassing && !options.pushedGrants
       const isEven = async (): Promise<boolean> => (await calls('publish')) === (await calls('hset'))
-      await eventually(isCountable ? isEven : () => true, 5_000)
+      await eventually(isCountable ? isEven : () => true, 1_000)
       await eventually(
         () => clients.every((each) => Object.values(keptBy(each)).every((n) => n === 0)),
-        5_000,
+        1_000,
       )
       // The line of a lock that was given outlives the last who stood there for a moment.
-      await eventually(async () => (await rig.admin.dbsize()) === 0, 5_000)
+      await eventually(async () => (await rig.admin.dbsize()) === 0, 1_000)
       // Nobody waits for the end of a subscription: it may be on its way still, behind the last release.
       await eventually(async () => {
         const channels = (await rig.admin.pubsub('CHANNELS')) as string[]
         return channels.every((each) => each.startsWith('holdfast:client:'))
-      }, 5_000)
+      }, 1_000)
       expect(Math.min(told.aborted, told.timedOut, told.taken)).toBeGreaterThan(0)
       // Some came too late for their caller: otherwise nobody went at the instant that this is about.
       if (isCountable) expect(await calls('hset')).toBeGreaterThan(told.taken)
