@@ -32,6 +32,32 @@ describe('on a Redis Cluster', () => {
   })
 
   it.each([
+    ['auto', 'SHARDNUMSUB'],
+    ['off', 'NUMSUB'],
+  ] as const)(
+    'shardedPubSub %s: a keyPrefix in redisOptions is part of the name, and waiters are woken (I4)',
+    async (shardedPubSub, kind) => {
+      const opened = [1, 2].map(() =>
+        rig.client(
+          { shardedPubSub, pushedGrants: false },
+          rig.connection({ redisOptions: { keyPrefix: 'app:' } }),
+        ),
+      )
+      const [one, other] = (await Promise.all(opened)) as [LockClient, LockClient]
+      const hold = await one.getLock(NAME).acquire()
+      const waiting = other.getLock(NAME).acquire()
+      // node-redis has a prefix since 6.
+      const channels = [CHANNEL, `redisson_lock__channel:{app:${NAME}}`]
+      await eventually(async () => {
+        const there = await Promise.all(channels.map((each) => rig.listening(each, kind)))
+        return there.flat().length === 1
+      })
+      await hold.release()
+      await (await soon(waiting)).release()
+    },
+  )
+
+  it.each([
     ['auto', 'SHARDNUMSUB', 'NUMSUB'],
     ['on', 'SHARDNUMSUB', 'NUMSUB'],
     ['off', 'NUMSUB', 'SHARDNUMSUB'],

@@ -92,22 +92,36 @@ interface Reconnecting {
 }
 
 /**
- * A separate connection that never reconnects: commands in flight when it breaks are not resent without our
- * knowledge, and its subscriptions may belong to another node by then.
+ * What connections of our own do without, whatever the user's client has. Of a prefix: channels are named in full, and
+ * ioredis puts that of a cluster's nodes before the channel of SSUBSCRIBE, where nobody publishes.
  */
-export function duplicateForOnce(client: IoredisClient): IoredisClient {
-  const connection = client.duplicate({
-    autoResubscribe: false,
-    enableAutoPipelining: false,
-    enableOfflineQueue: true,
-    lazyConnect: false,
-    maxRetriesPerRequest: null,
-    readOnly: false,
-    retryStrategy: () => null,
-  })
+const FOR_OUR_OWN = {
+  autoResubscribe: false,
+  enableAutoPipelining: false,
+  enableOfflineQueue: true,
+  keyPrefix: '',
+  lazyConnect: false,
+  maxRetriesPerRequest: null,
+} as const
+
+/**
+ * A separate connection, which reconnects only as told. Commands in flight when one breaks that does not are not resent
+ * without our knowledge, and its subscriptions may belong to another node by then.
+ */
+export function duplicateOf(
+  client: IoredisClient,
+  retryStrategy: (attempt: number) => number | null,
+  overrides: object = {},
+): IoredisClient {
+  const connection = client.duplicate({ ...FOR_OUR_OWN, retryStrategy, ...overrides })
   connection.on('error', () => undefined)
   unreferenced(connection)
   return connection
+}
+
+/** One that never reconnects. */
+export function duplicateForOnce(client: IoredisClient): IoredisClient {
+  return duplicateOf(client, () => null, { readOnly: false })
 }
 
 /**

@@ -1,4 +1,4 @@
-import { endConnection, unreferenced, wasEndedBySwitch, type IoredisClient } from './client.js'
+import { duplicateOf, endConnection, wasEndedBySwitch, type IoredisClient } from './client.js'
 import { reconnectPause, type MessageConnection, type MessageEvents } from '../subscriptions.js'
 
 /** A duplicate of an ioredis client, for subscriptions only. */
@@ -18,17 +18,9 @@ export class IoredisMessages implements MessageConnection {
     if (this.connection) {
       return
     }
-    const connection = this.client.duplicate({
-      autoResubscribe: false,
-      enableAutoPipelining: false,
-      enableOfflineQueue: true,
-      lazyConnect: false,
-      maxRetriesPerRequest: null,
-      // Must never give up, whatever the user's own settings.
-      retryStrategy: reconnectPause,
-    })
+    // Must never give up, whatever the user's own settings.
+    const connection = duplicateOf(this.client, reconnectPause)
     this.connection = connection
-    unreferenced(connection)
     // An error means missed messages, which the waiter's resync covers.
     let lastError: unknown
     connection.on('error', (error: unknown) => (lastError = error))

@@ -58,6 +58,7 @@ export function carrierOfSeveral<C extends Cluster | Redis>(
 
 function clusterLike(cluster: Cluster): NodeRedisCluster {
   const { startupNodes } = cluster as unknown as { startupNodes: { host: string; port: number }[] }
+  // ioredis has taken that of its redisOptions there.
   const { connectionName, username, password, keyPrefix } = {
     ...cluster.options.redisOptions,
     keyPrefix: cluster.options.keyPrefix,
