@@ -51,6 +51,16 @@ describe('FaultProxy.halfOpenAll', () => {
     await present.closed
   })
 
+  test('of subscribers only, leaves the others as they are', async () => {
+    const [listener, present] = await Promise.all([RawClient.connect(proxy), RawClient.connect(proxy)])
+    await listener.call('SUBSCRIBE', 'news')
+    await present.call('PING')
+    proxy.halfOpenAll('subscribers')
+    await redis.command('PUBLISH', 'news', 'unheard')
+    expect(await present.call('GET', 'who')).toBe('first')
+    expect([listener.open, listener.replies.length, proxy.accepted]).toEqual([true, 1, 2])
+  })
+
   test('keeps the delay of the wire', async () => {
     proxy.delay(40)
     proxy.halfOpenAll()

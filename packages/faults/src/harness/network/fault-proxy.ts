@@ -17,11 +17,12 @@ export class FaultProxy {
   readonly host = '127.0.0.1'
   readonly #server: Server
   #target: Endpoint
-  #wire = new Wire()
+  readonly #wire = new Wire()
   readonly #faults = new ArmedFaults()
   readonly #connections = new Set<ProxiedConnection>()
   readonly #stopped = new AbortController()
   #refusing = false
+  #accepted = 0
 
   private constructor(target: Endpoint) {
     this.#target = target
@@ -55,6 +56,11 @@ export class FaultProxy {
     return this.#connections.size
   }
 
+  /** How many connections there have been, present and past, without those that were refused. */
+  get accepted(): number {
+    return this.#accepted
+  }
+
   /**
    * Back to an ordinary wire: no delay, and `loseReply`, `loseRequest`, `copyLate` and `dropPushes` are disarmed. What a black hole held
    * back is delivered now, late, as after a network partition.
@@ -83,14 +89,21 @@ export class FaultProxy {
   }
 
   /**
-   * The present connections are half-open from now on, for good: the server's side is as good as gone, and nothing
-   * tells the client, until `cutAll`. New ones are served.
+   * The present connections, or of them those whose clients have subscribed to channels, are half-open from now on, for
+   * good: the server's side is as good as gone, and nothing tells the client, until `cutAll`. New ones are served.
    */
-  halfOpenAll(): void {
-    const { delayMs } = this.#wire
-    this.#wire.block()
-    this.#wire = new Wire()
-    this.#wire.delayMs = delayMs
+  halfOpenAll(which: 'all' | 'subscribers' = 'all'): void {
+    for (const each of this.#connections) if (which === 'all' || each.isSubscriber) each.silence()
+  }
+
+  /**
+   * Tells all clients, as Redis Software does before a maintenance, that `target` takes the place of this server, in a
+   * push of RESP3. What they do then is up to them: nothing is cut.
+   */
+  announceMoving(target: Endpoint): void {
+    const to = `${target.host}:${target.port}`
+    const push = Buffer.from(`>4\r\n$6\r\nMOVING\r\n:1\r\n:10\r\n$${to.length}\r\n${to}\r\n`)
+    for (const each of this.#connections) each.say(push)
   }
 
   /** New connections go to `target`, as when an address moves in a fail-over; the present ones stay. */
@@ -161,6 +174,7 @@ export class FaultProxy {
       client.destroy()
       return
     }
+    this.#accepted += 1
     const parts = { client, target: this.#target, wire: this.#wire, faults: this.#faults }
     const connection = new ProxiedConnection(parts, () => void this.#connections.delete(connection))
     this.#connections.add(connection)

@@ -13,6 +13,8 @@ interface Parts {
   readonly faults: ArmedFaults
 }
 
+const SUBSCRIBES = ['subscribe', 'SUBSCRIBE']
+
 /** One client's connection and the one to the server that belongs to it. */
 export class ProxiedConnection {
   readonly #client: Socket
@@ -23,6 +25,8 @@ export class ProxiedConnection {
   /** Whom to tell that the reply is lost; from the first one on nothing that the server says is passed on. */
   readonly #losses: (() => void)[] = []
   #cut = false
+  #silent = false
+  #isSubscriber = false
 
   constructor({ client, target, wire, faults }: Parts, onGone: () => void) {
     this.#client = client
@@ -41,6 +45,21 @@ export class ProxiedConnection {
       ended: () => this.#server?.end(),
       closed: () => this.#clientClosed(),
     })
+  }
+
+  /** Whether its client has asked for messages. */
+  get isSubscriber(): boolean {
+    return this.#isSubscriber
+  }
+
+  /** Passes nothing on any more, not even an end, until it is cut. */
+  silence(): void {
+    this.#silent = true
+  }
+
+  /** Sends the client what the server has not said. */
+  say(bytes: Buffer): void {
+    if (!this.#cut && !this.#silent) this.#toClient(bytes)
   }
 
   /** Destroys both sides at once; what was under way is lost. */
@@ -65,7 +84,8 @@ export class ProxiedConnection {
   }
 
   #request(bytes: Buffer): void {
-    if (this.#cut || this.#server?.writable !== true) return
+    this.#isSubscriber ||= SUBSCRIBES.some((name) => bytes.includes(name))
+    if (this.#cut || this.#silent || this.#server?.writable !== true) return
     const { loss, sendCopies } = this.#faults.meet(bytes)
     if (loss !== undefined) this.#losses.push(loss.happened)
     if (loss?.of === 'request') this.cut()
@@ -74,7 +94,7 @@ export class ProxiedConnection {
   }
 
   #reply(bytes: Buffer): void {
-    if (this.#cut) return
+    if (this.#cut || this.#silent) return
     if (this.#losses.length === 0) this.#toClient(this.#pushes.pass(bytes))
     // This may answer an earlier request only. But the server closes when it has run all that came before the
     // end, and the connection is cut then.
@@ -86,6 +106,7 @@ export class ProxiedConnection {
   }
 
   #replyEnded(): void {
+    if (this.#silent) return
     if (this.#losses.length > 0) this.#server?.end()
     else {
       this.#toClient(this.#pushes.flush())
@@ -94,6 +115,7 @@ export class ProxiedConnection {
   }
 
   #clientClosed(): void {
+    if (this.#silent) return
     if (this.#server === undefined || this.#server.closed) this.cut()
     // To destroy it could keep the server from running the command.
     else if (this.#losses.length > 0) this.#server.end()
@@ -101,6 +123,7 @@ export class ProxiedConnection {
   }
 
   #serverClosed(): void {
+    if (this.#silent) return
     if (this.#losses.length > 0 || this.#client.closed) this.cut()
     else {
       this.#toClient(this.#pushes.flush())
