@@ -205,6 +205,7 @@ const ON_ENGINE = [
     'fencing',
     'interop-none',
     'read-write-downgrade',
+    'rounds',
     'share-wire',
   ],
 ]

@@ -1,5 +1,6 @@
 // Mistakes in giving a plain lock to the next client that waits.
 const GRANTS = 'packages/core/test/redis/lock-grants.test.ts'
+const ROUNDS = 'packages/core/test/redis/rounds.test.ts'
 const UNTAKEN = 'packages/core/test/redis/grants-nobody-took.test.ts'
 const RELEASE = 'core/src/scripts/lock/release.lua'
 
@@ -13,22 +14,22 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'a lock is given although somebody listens who would never be told': {
     file: RELEASE,
-    find: 'return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0',
-    replace: 'return not heard.err and heard[2] < standing + exempt + 2 and heard[4] ~= 0',
+    find: 'return extra == 0 end',
+    replace: 'return true end',
     test: GRANTS,
     only: 'where somebody listens who does not stand in line',
   },
   'a lock is given although somebody in line has died': {
     file: RELEASE,
-    find: 'return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0',
-    replace: 'return not heard.err and heard[2] <= standing + exempt',
+    find: 'return extra >= 0 and extra or nil',
+    replace: 'return extra < 0 and 0 or extra',
     test: GRANTS,
     only: 'where somebody who stands in line has died',
   },
   'a Java client is counted in place of a waiter that has died': {
     file: RELEASE,
-    find: 'return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0',
-    replace: 'return not heard.err and heard[2] == standing + exempt',
+    find: 'not heard.err and heard[4] ~= 0 and heard[2] - standing - exempt or -1',
+    replace: 'not heard.err and heard[2] - standing - exempt or -1',
     test: UNTAKEN,
     only: 'is announced at once, when the waiter in front of it was killed',
   },
@@ -48,10 +49,24 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'a lock is given for ever': {
     file: RELEASE,
-    find: 'if leftFree > now - LONGEST_GIVING_MS and leftFree <= now then',
-    replace: 'do',
+    find: 'return extra == 0 and leftFree > now - LONGEST_GIVING_MS or',
+    replace: 'return extra == 0 or',
     test: GRANTS,
     only: 'when it has gone from one to the next for a while',
+  },
+  'whoever stood there when the lock was left free has to race for it': {
+    file: RELEASE,
+    find: "string.format('(%.0f', leftFree * 1000)) > 0",
+    replace: "string.format('(%.0f', leftFree * 1000)) > 99",
+    test: ROUNDS,
+    only: 'once before it is left free again',
+  },
+  'the end of a round is forgotten with the line': {
+    file: RELEASE,
+    find: "redis.call('pexpire', line, MARK_TTL_MS)",
+    replace: "redis.call('del', line)",
+    test: ROUNDS,
+    only: 'outlives an empty line',
   },
   'a plain lock is given to the dead': {
     file: RELEASE,
@@ -84,8 +99,8 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'a release that runs again gives a plain lock again': {
     file: RELEASE,
-    find: "local givenForMs = mine and ARGV[8] ~= '' and grantToFirst(",
-    replace: "local givenForMs = ARGV[8] ~= '' and grantToFirst(",
+    find: 'local givenForMs = mine and grantToFirst(',
+    replace: 'local givenForMs = grantToFirst(',
     test: GRANTS,
     only: 'gives the lock once',
   },

@@ -940,29 +940,41 @@ end
 leave(line, owner)
 end
 end
-local function allStand(line, now, publish, channel, exempt, inbox)
+local function extraListeners(line, now, publish, channel, exempt, inbox)
 local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
 or redis.pcall('pubsub', 'numsub', channel, inbox)
 local standing = redis.call('zcount', line, string.format('%.0f', -now - LONGEST_LIFE_MS), string.format('(%.0f', -now))
-return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
+local extra = not heard.err and heard[4] ~= 0 and heard[2] - standing - exempt or -1
+return extra >= 0 and extra or nil
+end
+local function isTurnOfFirst(line, now, extra)
+local mark = redis.call('zscore', line, 'left-free')
+if not mark then
+return extra == 0
+end
+local leftFree = -tonumber(mark)
+if leftFree > now then
+return false
+end
+return extra == 0 and leftFree > now - LONGEST_GIVING_MS
+or redis.call('zcount', line, 0, string.format('(%.0f', leftFree * 1000)) > 0
 end
 local function grantToFirst(line, lock, publish, channel, exempt, inboxPrefix)
 local time = redis.call('time')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local first, untilMs = firstAlive(line, now)
 if not first or endAfterSetBack(line, now) then
+redis.call('del', line)
 return nil
 end
 local nonce = string.match(redis.call('zscore', line, '2:' .. first) or '', '^-(%d+)$')
 local inbox = inboxOf(first, inboxPrefix)
-if nonce and allStand(line, now, publish, channel, exempt, inbox) then
-local leftFree = -tonumber(redis.call('zscore', line, 'left-free') or -now)
-if leftFree > now - LONGEST_GIVING_MS and leftFree <= now then
+local extra = nonce and exempt and extraListeners(line, now, publish, channel, exempt, inbox)
+if extra and isTurnOfFirst(line, now, extra) then
 redis.call('zadd', line, 'nx', string.format('%.0f', -now), 'left-free')
 give(lock, first, untilMs, inbox, nonce)
 leave(line, first)
 return untilMs - now
-end
 end
 redis.call('zadd', line, string.format('%.0f', -now), 'left-free')
 return nil
@@ -975,10 +987,11 @@ table.insert(answer, 1, redis.call('pttl', KEYS[1]))
 return answer
 `,
   'lock/line.part': `local LONGEST_GIVING_MS = 100
+local MARK_TTL_MS = 120000
 local function leave(line, owner)
 if redis.call('zrem', line, owner, 'alive:' .. owner, '2:' .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
 redis.call('zrem', line, 'heard')
-redis.call('pexpire', line, LONGEST_GIVING_MS)
+redis.call('pexpire', line, MARK_TTL_MS)
 end
 end
 local function endAfterSetBack(line, now)
@@ -1038,6 +1051,10 @@ end
 local isPlain = holds == 0 and ARGV[4] == '0' and not KEYS[4]
 local removed = isPlain and redis.call('hdel', KEYS[1], ARGV[1])
 local inLine = isPlain and redis.pcall('zcard', KEYS[2])
+if inLine == 1 and removed == 1 then
+redis.call('del', KEYS[2])
+inLine = 0
+end
 if inLine == 0 then
 if removed == 0 then return 0 end
 if ARGV[10] then return 4 end
@@ -1067,8 +1084,7 @@ local mine = removed == 1
 -- insert lock/grant-to-first
 if type(inLine) == 'number' and inLine > 0 then
 leave(KEYS[2], ARGV[1])
-local givenForMs = mine and ARGV[8] ~= ''
-and grantToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
+local givenForMs = mine and grantToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
 if givenForMs then
 return -givenForMs
 end

@@ -360,7 +360,6 @@ describe('a lock is left to whoever comes first, and that announced to all', () 
     await listener.subscribe(CHANNEL)
     return messages
   }
-
   it('where somebody listens who does not stand in line, as a Java client', async () => {
     const client = await another()
     const { waiting } = await standing(client)

@@ -14,38 +14,54 @@ local function firstAlive(line, now)
   end
 end
 
--- Whether the number of listeners equals the number of waiters in line, apart from the connections of the calling client.
--- An extra listener, usually a Java client, would never be notified of a grant; a missing one means that a waiter in line
--- has died. Both at once cancel out: so the client that is to get the lock must listen to its inbox as well. On a cluster
--- with sharded messages this cannot be checked: an inbox may be listened to at any node.
-local function allStand(line, now, publish, channel, exempt, inbox)
+-- How many more connections listen to the channel than waiters stand in line, apart from those of the calling client; nil
+-- if somebody is missing, who stands in line and has died, or if nobody knows. An extra listener, usually a Java client,
+-- would never be notified of a grant. One missing and one extra cancel out: so the client that is to get the lock must
+-- listen to its inbox as well. On a cluster with sharded messages this cannot be checked: an inbox may be listened to at
+-- any node.
+local function extraListeners(line, now, publish, channel, exempt, inbox)
   -- pcall: a user without the permission for PUBSUB NUMSUB makes no grants.
   local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
     or redis.pcall('pubsub', 'numsub', channel, inbox)
   local standing = redis.call('zcount', line, string.format('%.0f', -now - LONGEST_LIFE_MS), string.format('(%.0f', -now))
-  return not heard.err and heard[2] == standing + exempt and heard[4] ~= 0
+  local extra = not heard.err and heard[4] ~= 0 and heard[2] - standing - exempt or -1
+  return extra >= 0 and extra or nil
 end
 
--- Returns for how many ms the lock was granted, nil when it was not.
+-- Whether it is the turn of the first in line. Whoever stood there when the lock was last left free gets a turn before it
+-- is left free again: that is a round. Those who came later get theirs for LONGEST_GIVING_MS, where nobody else listens.
+local function isTurnOfFirst(line, now, extra)
+  local mark = redis.call('zscore', line, 'left-free')
+  if not mark then
+    return extra == 0
+  end
+  local leftFree = -tonumber(mark)
+  if leftFree > now then
+    return false
+  end
+  return extra == 0 and leftFree > now - LONGEST_GIVING_MS
+    or redis.call('zcount', line, 0, string.format('(%.0f', leftFree * 1000)) > 0
+end
+
+-- Returns for how many ms the lock was granted, nil when it was not. exempt: as for the release; nil grants nothing.
 local function grantToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   local time = redis.call('time')
   local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
   local first, untilMs = firstAlive(line, now)
   if not first or endAfterSetBack(line, now) then
+    -- Nobody waits, and everybody may come: what was given before was the end of a chain.
+    redis.call('del', line)
     return nil
   end
   -- No nonce if its client speaks another protocol: it gets the message for all, and tries.
   local nonce = string.match(redis.call('zscore', line, '2:' .. first) or '', '^-(%d+)$')
   local inbox = inboxOf(first, inboxPrefix)
-  if nonce and allStand(line, now, publish, channel, exempt, inbox) then
-    local leftFree = -tonumber(redis.call('zscore', line, 'left-free') or -now)
-    -- Lately, or it is given for the first time.
-    if leftFree > now - LONGEST_GIVING_MS and leftFree <= now then
-      redis.call('zadd', line, 'nx', string.format('%.0f', -now), 'left-free')
-      give(lock, first, untilMs, inbox, nonce)
-      leave(line, first)
-      return untilMs - now
-    end
+  local extra = nonce and exempt and extraListeners(line, now, publish, channel, exempt, inbox)
+  if extra and isTurnOfFirst(line, now, extra) then
+    redis.call('zadd', line, 'nx', string.format('%.0f', -now), 'left-free')
+    give(lock, first, untilMs, inbox, nonce)
+    leave(line, first)
+    return untilMs - now
   end
   redis.call('zadd', line, string.format('%.0f', -now), 'left-free')
   return nil

@@ -6,15 +6,19 @@
 -- life. A grant carries a proof of the nonce, so only a client that can read this set can announce one.
 -- The line is a hint: a waiter need not be in it to take a free lock. A key of another type under its name is no line.
 
--- For this long the lock passes from one waiter to the next. Then it is left free for all, because there may be a
--- listener that is not counted: on a replica.
+-- For this long the lock passes to waiters that came since it was last left free. Then it is left free again, because
+-- there may be a listener that is not counted: on a replica.
 local LONGEST_GIVING_MS = 100
+
+-- The time when the lock was last left free outlives an empty line by this. It could end with the next release that finds
+-- nobody in line, and does; were it to end before, two waiters that come back late would pass the lock for ever.
+local MARK_TTL_MS = 120000
 
 local function leave(line, owner)
   if redis.call('zrem', line, owner, 'alive:' .. owner, '2:' .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
     -- An empty line has no waiter to describe: only the time when the lock was last left free is kept.
     redis.call('zrem', line, 'heard')
-    redis.call('pexpire', line, LONGEST_GIVING_MS)
+    redis.call('pexpire', line, MARK_TTL_MS)
   end
 end
 

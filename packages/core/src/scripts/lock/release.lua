@@ -19,6 +19,11 @@ local isPlain = holds == 0 and ARGV[4] == '0' and not KEYS[4]
 local removed = isPlain and redis.call('hdel', KEYS[1], ARGV[1])
 -- pcall: if the key has another type there is no line, and the release is announced to every waiter.
 local inLine = isPlain and redis.pcall('zcard', KEYS[2])
+-- One member alone is no waiter, but the time when the lock was last left free: now, so it is worth nothing any more.
+if inLine == 1 and removed == 1 then
+  redis.call('del', KEYS[2])
+  inLine = 0
+end
 if inLine == 0 then
   if removed == 0 then return 0 end
   if ARGV[10] then return 4 end
@@ -52,8 +57,7 @@ local mine = removed == 1
 -- insert lock/grant-to-first
 if type(inLine) == 'number' and inLine > 0 then
   leave(KEYS[2], ARGV[1])
-  local givenForMs = mine and ARGV[8] ~= ''
-    and grantToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
+  local givenForMs = mine and grantToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
   if givenForMs then
     return -givenForMs
   end
