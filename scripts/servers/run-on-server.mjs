@@ -1,7 +1,8 @@
 import { RedisCluster, RedisServer, runSuites } from '@holdfast/faults/harness'
 import { inTwoRuns } from '../support/two-runs.mjs'
 
-const SMOKE = ['conformance', 'wire']
+// Of a WAIT on a new connection, servers before and after Redis 7.2 say different things.
+const SMOKE = ['conformance', 'wire', 'replicas']
 /** What each kind of lock, semaphore and latch promises, and what depends on how a server answers. */
 const CONTRACT = [
   ...['conformance', 'conformance-renewal', 'hold', 'identity', 'reentry', 'non-reentrant-lock', 'waiting'],

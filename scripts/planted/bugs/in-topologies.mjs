@@ -7,6 +7,13 @@ export const BUGS_IN_TOPOLOGIES = {
     test: 'packages/core/test/redis/replicas.test.ts',
     only: 'lock: what too few replicas have is not given',
   },
+  'a renewal that writes nothing counts as acknowledged': {
+    file: 'core/src/scripts/lock/renew.lua',
+    find: "redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))",
+    replace: "redis.call('hdel', key, '')",
+    test: 'packages/core/test/redis/replicas.test.ts',
+    only: 'lock/renew: whatever it grants is a write',
+  },
   'what the primary says adds trust that no replica knows of': {
     file: 'core/src/acquire/acquired-lease.ts',
     find: 'mayGrow: !options.replicas',

@@ -75,7 +75,7 @@ end
 local operation = { key = key, number = number, floor = floor, ttl = ttl }
 local kept = redis.call('hmget', key, number, 'floor')
 if kept[1] or (tonumber(kept[2] or 0) or 0) >= tonumber(number) then
-redis.call('hdel', key, '')
+redis.call('pexpire', key, ttl)
 operation.outcome = tonumber(kept[1] or -1)
 end
 return operation
@@ -1118,16 +1118,11 @@ describe(KEYS[2], ARGV[1], 1, ARGV[2])
 return 1
 `,
   'lock/renew': `-- insert clock
--- insert touch
 local lease = tonumber(ARGV[1])
 local endsAt = string.format('%.0f', clock() + lease)
 local compares = redis.REDIS_VERSION_NUM
 local function prolong(key)
-if redis.call('pttl', key) < lease then
-redis.call('pexpireat', key, endsAt)
-else
-touch(key)
-end
+redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))
 end
 local call, try, lost = redis.call, redis.pcall, {}
 for i, key in ipairs(KEYS) do
@@ -1301,8 +1296,13 @@ local ends = tonumber(redis.call('zscore', KEYS[1], id) or 0)
 if ends <= now then
 return 0
 end
-ends = math.max(ends, now + tonumber(ARGV[1]))
-redis.call('zadd', KEYS[1], ends, id)
+local renewed = now + tonumber(ARGV[1])
+if renewed > ends then
+redis.call('zadd', KEYS[1], renewed, id)
+return renewed - now
+end
+redis.call('zadd', KEYS[1], ends, '')
+redis.call('zrem', KEYS[1], '')
 return ends - now
 `,
   'permit-semaphore/set': `-- insert counter/operation

@@ -3,6 +3,7 @@ import { RedisReplication } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions, type LockHold } from '../../src/index.js'
 import { acquireScript } from '../../src/scripts/lock.js'
+import { allLuaSources } from './support/all-lua-sources.js'
 import { carrierOf, connectionTo } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
@@ -13,12 +14,60 @@ const NAME = 'order:42'
 const BOTH = { acks: 2, timeoutMs: 200 }
 
 interface Graded {
-  readonly replicas?: number
-}
-
-interface Graded {
   readonly replicas?: number | undefined
 }
+
+const OWNER = 'a~1:1'
+const ID = '0a'.repeat(16)
+// Lease, sequence, through which sequence copies are refused, how long: as every acquire is given them.
+const TERMS = ['30000', '1', '0', '60000']
+const PERMITS = ['P', 'E', 'O']
+
+type Run = readonly [script: string, keys: readonly string[], args: readonly string[]]
+const ACQUIRE: Run = ['lock/acquire', ['L', 'D'], [OWNER, '1', ...TERMS]]
+const READ: Run = ['read-lock/acquire', ['L', 'D', 'W', 'T', 'N'], [OWNER, '1', ...TERMS, '', '0']]
+const PERMIT: Run = ['permit-semaphore/acquire', PERMITS, ['1', '0', '60000', 'ch', 'PUBLISH', '30000', ID]]
+
+/** Every script that may grant a lease, with what stands before: the lease is as long as it asks for, or longer. */
+const GRANTING: readonly (readonly [Run, granted: unknown, ...before: (Run | readonly string[])[]])[] = [
+  [ACQUIRE, 1],
+  [['fenced-lock/acquire', ['L', 'D', 'N', 'K'], [OWNER, '1', ...TERMS, '', 'counter', '0']], ['1']],
+  [
+    [
+      'fair-lock/acquire',
+      ['L', 'fl', 'ft', 'fa', 'fh', 'D', 'N'],
+      [OWNER, '1', ...TERMS, 'a~1', '20000', '5000', '-1', 'in:', 'ch', 'PUBLISH', '2:ab'],
+    ],
+    1,
+  ],
+  [READ, 1],
+  [['write-lock/acquire', ['L', 'D', 'W', 'N'], [OWNER, '1', ...TERMS, '0']], 1],
+  [['lock/renew', ['L'], ['3000', OWNER]], [], ACQUIRE],
+  [['read-lock/renew', ['L', 'T'], ['3000', OWNER]], [], READ],
+  [
+    ['semaphore/acquire', ['P', 'O'], ['1', '0', '60000', '1']],
+    [1, 4],
+    ['SET', 'P', '5'],
+  ],
+  [PERMIT, [1, 4, expect.any(Number), -1], ['SET', 'P', '5']],
+  [['permit-semaphore/renew', ['E'], ['3000', ID]], expect.any(Number), ['SET', 'P', '5'], PERMIT],
+  [
+    ['permit-semaphore/update-lease', PERMITS, ['2', '0', '60000', 'ch', 'PUBLISH', '30000', ID]],
+    1,
+    ['SET', 'P', '5'],
+    PERMIT,
+  ],
+  [
+    ['travel/adopt', ['L', 'D', 'N'], [OWNER, 'h~t:1', ...TERMS, '']],
+    1,
+    ['HSET', 'L', 'h~t:1', '1'],
+    ['PEXPIRE', 'L', '30000'],
+  ],
+  [
+    ['share/enter', ['L', 'D', 'N', 'H'], [OWNER, ...TERMS, '', '0', '0', '', '0', '1000']],
+    [1, expect.any(Number)],
+  ],
+]
 
 /** Of one lock, or of each member of several. */
 const levelsOf = (hold: LockHold): readonly Graded[] => {
@@ -134,6 +183,44 @@ describe('leases that replicas must have', () => {
     await hold.verify()
     expect(hold.trustedForMs).toBeLessThanOrEqual(trusted)
     expect((await told).event).toMatchObject({ error: { reason: 'expired' } })
+    expect(await hold.release()).toBe('lost')
+  })
+
+  it.each(GRANTING.map(([run, ...rest]) => [run[0], run, ...rest] as const))(
+    '%s: whatever it grants is a write, also to a copy',
+    async (_, run, granted, ...before) => {
+      const { primary } = group
+      const send = ([first, ...rest]: Run | readonly string[]): Promise<unknown> => {
+        const [keys, args] = rest as [readonly string[], readonly string[]]
+        const lua = allLuaSources[first as keyof typeof allLuaSources] as string | undefined
+        return lua === undefined
+          ? primary.command(first, ...(rest as string[]))
+          : primary.command('EVAL', lua, keys.length, ...keys, ...args)
+      }
+      const written = async (): Promise<number> =>
+        Number(/^master_repl_offset:(\d+)/m.exec(String(await primary.command('INFO', 'replication')))?.[1])
+      for (const each of [...before, run]) {
+        await send(each)
+      }
+      // WAIT asks for the last write of its connection, which may be new: without one it counts all replicas at once.
+      const offset = await written()
+      expect(await send(run)).toEqual(granted)
+      expect(await written()).toBeGreaterThan(offset)
+      await primary.command('FLUSHALL')
+    },
+  )
+
+  it('a lease that the primary alone has longer adds no trust, also on a new connection (I1)', async () => {
+    const locks = await client({ lockWatchdogTimeout: 1_500 })
+    const told = nextLoss(locks)
+    const hold = await locks.getLock(NAME).acquire()
+    group.cutReplication()
+    await expect(hold.extend(30_000)).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+    const list = String(await group.primary.command('CLIENT', 'LIST'))
+    for (const [, id] of list.matchAll(/^id=(\d+) .* name=mine .* cmd=wait/gm)) {
+      await group.primary.command('CLIENT', 'KILL', 'ID', String(id))
+    }
+    expect((await soon(told)).event).toMatchObject({ error: { reason: 'expired' } })
     expect(await hold.release()).toBe('lost')
   })
 

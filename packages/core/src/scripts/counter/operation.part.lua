@@ -7,8 +7,9 @@ local function begin(key, number, floor, ttl)
   local operation = { key = key, number = number, floor = floor, ttl = ttl }
   local kept = redis.call('hmget', key, number, 'floor')
   if kept[1] or (tonumber(kept[2] or 0) or 0) >= tonumber(number) then
-    -- A write, for the same reason as touch.
-    redis.call('hdel', key, '')
+    -- A write that a demoted primary refuses, that Redis allows when it is out of memory, and that WAIT asks replicas for: a
+    -- copy may run on another connection than the first.
+    redis.call('pexpire', key, ttl)
     operation.outcome = tonumber(kept[1] or -1)
   end
   return operation

@@ -4,7 +4,6 @@
 -- RETURNS the indexes in KEYS of the locks that their owner no longer has; usually an empty list
 -- RETRY   safe: compares the owner, never creates, never shortens
 -- insert clock
--- insert touch
 local lease = tonumber(ARGV[1])
 -- Formatted once: given a number, Redis would format it for every key, and PEXPIRE would compute the end each time.
 local endsAt = string.format('%.0f', clock() + lease)
@@ -12,12 +11,10 @@ local endsAt = string.format('%.0f', clock() + lease)
 -- Redis 7 compares by itself (GT), which saves a call, and calls are most of the cost of a renewal. With GT a key without
 -- a time to live stays as it is: it counts as one that never ends.
 local compares = redis.REDIS_VERSION_NUM
+-- Also a lease that is longer already is written, as long as it is: WAIT asks replicas for the last write of its own
+-- connection. On a new one, a renewal without a write would count as acknowledged by replicas that do not have the lease.
 local function prolong(key)
-  if redis.call('pttl', key) < lease then
-    redis.call('pexpireat', key, endsAt)
-  else
-    touch(key)
-  end
+  redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))
 end
 
 -- Locals are faster to look up, and every lock uses these.
@@ -29,7 +26,7 @@ for i, key in ipairs(KEYS) do
       prolong(key)
     end
   else
-    -- As touch: on a demoted primary the script fails here, instead of reporting a loss from stale data.
+    -- A write that changes nothing: on a demoted primary the script fails here, instead of reporting a loss from stale data.
     local touched = try('hdel', key, '')
     if type(touched) == 'table' and touched.err and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
       return touched

@@ -11,6 +11,12 @@ local ends = tonumber(redis.call('zscore', KEYS[1], id) or 0)
 if ends <= now then
   return 0
 end
-ends = math.max(ends, now + tonumber(ARGV[1]))
-redis.call('zadd', KEYS[1], ends, id)
+local renewed = now + tonumber(ARGV[1])
+if renewed > ends then
+  redis.call('zadd', KEYS[1], renewed, id)
+  return renewed - now
+end
+-- ZADD of the end that it has is no write, and an answer that replicas acknowledge needs one: see lock/renew.
+redis.call('zadd', KEYS[1], ends, '')
+redis.call('zrem', KEYS[1], '')
 return ends - now
