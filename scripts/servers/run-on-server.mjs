@@ -14,6 +14,7 @@ const CONTRACT = [
   ...['transactions', 'inspect', 'redis-clock', 'primary-change', 'replicas', 'fail-over'],
   ...['conditions-crash', 'conditions-demoted', 'conditions-failover', 'conditions-loading'],
   ...['conditions-out-of-memory', 'conditions-refused', 'conditions-script-flush', 'conditions-ttl'],
+  ...['ended-fields', 'no-channels'],
 ]
 const ON_CLUSTERS = ['conformance', 'hold', 'identity', 'reentry', 'non-reentrant-lock']
 /** These count the connections to one server. */
@@ -21,8 +22,11 @@ const NOT_ON_CLUSTERS = ['leaves the connection it was given open', 'closes the 
 /** These start clusters of their own, with replicas. */
 const OF_CLUSTERS = ['cluster', 'cluster-moves']
 
-/** What a server cannot be asked: Redis 6.2 answers nothing while it loads two MiB, which takes those tests too long. */
-const WITHOUT = { 'redis-6.2': ['conditions-loading'] }
+/**
+ * What a server cannot be asked: Redis 6.2 answers nothing while it loads two MiB, which takes those tests too long, and
+ * has no option that allows DEBUG.
+ */
+const WITHOUT = { 'redis-6.2': ['conditions-loading', 'ended-fields'] }
 
 /** The contract suites run on the oldest server, on the one of most distributions and on the newest of each family. */
 const WITH_CONTRACT = ['valkey-9', 'redis-8.2', 'redis-7.0', 'redis-6.2']

@@ -113,6 +113,7 @@ export type WarningCode =
   | 'HOLDFAST_NO_PERMITS'
   | 'HOLDFAST_ENDLESS_WAIT'
   | 'HOLDFAST_ELECTION'
+  | 'HOLDFAST_NO_CHANNELS'
 
 /** Emits a process warning; `node --trace-warnings` shows where, `process.on('warning')` receives it. */
 export function warn(code: WarningCode, message: string): void {

@@ -84,7 +84,7 @@ export class LockClient {
    * node-redis, else to iovalkey. Options, a plain object, go to node-redis if they have a `url` or a `socket`,
    * else to ioredis or iovalkey.
    * @throws RedisUnavailableError no answer within `unavailableTimeoutMs`; at once for a wrong password or user, an
-   *   unknown host, a bad certificate, a user that may not run scripts, or a server older than Redis 6.2
+   *   unknown host, a bad certificate, a user that may not run scripts, a server without Lua, or one older than Redis 6.2
    * @throws InvalidArgumentError
    */
   static async connect(target: RedisTarget, options?: LockClientOptions): Promise<LockClient> {
@@ -308,7 +308,7 @@ export class LockClient {
     const refusals: (Error | null)[] = []
     const looking = refusalOfScripts(port).then((refusal) => refusals.push(refusal))
     await settleWithin(
-      Promise.all([this.inbox.open(), looking, serverAsked]),
+      Promise.all([this.inbox.open(), this.inbox.check(), looking, serverAsked]),
       options.commandTimeout,
       runtime,
     )

@@ -105,7 +105,7 @@ export const BUGS_IN_GRANTS = {
   },
   'a release that runs again gives the lock again': {
     file: RELEASE,
-    find: "local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)",
+    find: 'local first = (mine or isFree(KEYS[1])) and head(q)',
     replace: 'local first = head(q)',
     test: GRANTS,
     only: 'gives the lock once',

@@ -94,13 +94,13 @@ export const BUGS_IN_KINDS = {
   },
   'a fair lock tells nobody whose turn it is': {
     file: 'core/src/scripts/fair-lock/release.lua',
-    find: "redis.call('publish', inbox, '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)",
-    replace: '',
+    find: "publish('publish', inbox, '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)",
+    replace: '0',
     torture: ONLY_TURNS,
   },
   'a reader does not look for a writer': {
     file: 'core/src/scripts/read-lock/acquire.lua',
-    find: "local open = mode == 'read' or redis.call('exists', KEYS[1]) == 0",
+    find: "local open = mode == 'read' or not mode and isFree(KEYS[1])",
     replace: 'local open = true',
     torture: READ_WRITE,
   },

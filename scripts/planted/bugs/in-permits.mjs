@@ -19,7 +19,7 @@ export const BUGS_IN_PERMITS = {
   },
   'a release of permits tells nobody': {
     file: 'core/src/scripts/semaphore/release.lua',
-    find: "redis.call(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))",
+    find: "publish(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))",
     replace: "redis.call('incrby', KEYS[1], ARGV[4])",
     semaphores: `${POOL} none --resync 10000 --permits 2`,
   },
@@ -45,7 +45,7 @@ export const BUGS_IN_PERMITS = {
   },
   'a latch that opens tells nobody': {
     file: 'core/src/scripts/latch/count-down.lua',
-    find: "redis.call(ARGV[5], ARGV[4], '0')",
+    find: "publish(ARGV[5], ARGV[4], '0')",
     replace: '',
     semaphores: `${LATCH} none --resync 10000`,
   },

@@ -1,6 +1,9 @@
 import type { TopicSubscriptions } from '@holdfast/waiter'
 import type { GrantMessage } from '../queue/grants.js'
-import { INBOX_PREFIX, ownerField, PROTOCOL } from '../keys.js'
+import { warn } from '../events.js'
+import { INBOX_PREFIX, ownerField, probeKey, PROTOCOL } from '../keys.js'
+import { codeOf } from '../redis/failures.js'
+import { mayPublish } from '../scripts/lock.js'
 import type { Session } from './session.js'
 
 // Messages start with a protocol version. A bare owner has none: it starts with a client name, and has a ~ before its
@@ -12,17 +15,23 @@ const TURN = 'turn:'
 // owner that holds the lock; after each comma the thread id of a waiter directly behind it.
 const GRANT = 'grant:'
 
+const NO_CHANNELS =
+  "This user of Redis has no rights on the channels of locks, as made by 'ACL SETUSER app ~* +@all' on Redis 7: waiters are " +
+  'not woken, but ask once per resyncInterval, and a forced release is noticed late. Give it the channels that ' +
+  "docs/acl.md lists, or all: '&*'."
+
 /**
  * Receives the messages addressed to this client: a grant to one of its waiters, the turn of a waiter to try, or a
  * bare owner whose hold was released by force.
  */
 export class ClientChannel {
-  private opening: Promise<void> | null = null
   private readonly channel: string
+  private opening: Promise<void> | null = null
+  private isToldOf = false
 
   constructor(
     private readonly topics: TopicSubscriptions,
-    private readonly session: Pick<Session, 'clientId' | 'held' | 'fairQueue' | 'grantReceiver'>,
+    private readonly session: Pick<Session, 'clientId' | 'runner' | 'held' | 'fairQueue' | 'grantReceiver'>,
   ) {
     this.channel = INBOX_PREFIX + session.clientId
   }
@@ -37,11 +46,30 @@ export class ClientChannel {
           this.session.grantReceiver.isSubscribed = true
           this.session.fairQueue.wakeEverybody()
         },
-        () => {
+        (error: unknown) => {
           this.opening = null
+          if (error instanceof Error && codeOf(error) === 'NOPERM') {
+            this.tell()
+          }
         },
       )
     return this.opening
+  }
+
+  /** Tells where this user may not publish on the channel. Never rejects: a Redis that does not say is no error. */
+  async check(): Promise<void> {
+    const { runner, clientId } = this.session
+    if (!(await mayPublish(runner, probeKey(clientId), this.channel).catch(() => true))) {
+      this.tell()
+    }
+  }
+
+  /** Once: what a user may not hear, it mostly may not say either. */
+  private tell(): void {
+    if (!this.isToldOf) {
+      this.isToldOf = true
+      warn('HOLDFAST_NO_CHANNELS', NO_CHANNELS)
+    }
   }
 
   /** Ignores messages of a protocol version that this release does not know. */

@@ -4,6 +4,7 @@ import { luaTexts } from '../redis/lua-sources.js'
 
 const electionTexts = {
   'election/accept': `-- insert touch
+-- insert publish
 -- insert election/terms
 -- insert election/candidates
 touch(KEYS[1])
@@ -16,10 +17,11 @@ return 0
 end
 term.yes = ARGV[3] .. ':' .. ARGV[1]
 replaceLatest(KEYS[2], term)
-redis.call(ARGV[5], ARGV[4], '1:yes')
+publish(ARGV[5], ARGV[4], '1:yes')
 return 1
 `,
   'election/ask': `-- insert touch
+-- insert publish
 -- insert election/terms
 -- insert election/candidates
 touch(KEYS[1])
@@ -36,10 +38,11 @@ end
 if term.yes == ARGV[3] .. ':' .. ARGV[2] then
 return 2
 end
-redis.call(ARGV[5], ARGV[4], '1:ask:' .. term.token .. ':' .. ARGV[3] .. ':' .. ARGV[2])
+publish(ARGV[5], ARGV[4], '1:ask:' .. term.token .. ':' .. ARGV[3] .. ':' .. ARGV[2])
 return 1
 `,
   'election/begin': `-- insert touch
+-- insert publish
 -- insert election/terms
 -- insert election/count-on
 -- insert fenced-lock/assign-token
@@ -65,7 +68,7 @@ redis.call('rpush', KEYS[2], cjson.encode(term))
 if redis.call('llen', KEYS[2]) > tonumber(ARGV[7]) then
 redis.call('lrem', KEYS[2], 1, redis.call('lindex', KEYS[2], 0))
 end
-redis.call(ARGV[9], ARGV[8], '1:term')
+publish(ARGV[9], ARGV[8], '1:term')
 end
 redis.call('pexpire', KEYS[2], ARGV[6])
 return { term.token, term.from }
@@ -99,7 +102,7 @@ break
 end
 end
 local line = KEYS[3] and redis.call('lrange', KEYS[3], 0, -1) or {}
-return { redis.call('pttl', KEYS[1]), owner, told, line }
+return { owner == '' and -2 or redis.call('pttl', KEYS[1]), owner, told, line }
 `,
   'election/move-to-front.part': `-- insert election/candidates
 local function moveToFront(q, client)
@@ -121,6 +124,7 @@ end
 end
 `,
   'election/release': `-- insert touch
+-- insert publish
 -- insert fair-lock/queue
 -- insert election/terms
 -- insert election/move-to-front
@@ -142,7 +146,7 @@ local term = latestTerm(KEYS[7])
 if term and term.owner == ARGV[1] then
 term.to = msNow()
 replaceLatest(KEYS[7], term)
-redis.call(ARGV[11], ARGV[10], '1:term')
+publish(ARGV[11], ARGV[10], '1:term')
 end
 end)
 end

@@ -22,7 +22,7 @@ if isMode and fields[i] ~= 'read' and fields[i] ~= 'write' or not isMode and not
 return nil
 end
 end
-return fields, isReadWrite
+return fields[1] and fields, isReadWrite
 end
 local function numberOf(reply)
 return type(reply) == 'number' and reply or 0
@@ -156,8 +156,9 @@ redis.call('zadd', KEYS[2], now + tonumber(ARGV[2]), ARGV[1])
 redis.call('pexpire', KEYS[2], math.max(redis.call('pttl', KEYS[2]), tonumber(ARGV[2])))
 return 1
 `,
-  'observe/tell': `redis.call('del', KEYS[1])
-return redis.call('publish', ARGV[1], ARGV[2])
+  'observe/tell': `-- insert publish
+redis.call('del', KEYS[1])
+return publish('publish', ARGV[1], ARGV[2]) or 0
 `,
 }
 

@@ -48,11 +48,12 @@ end
 `,
   'counter/cancel': `-- insert counter/operation
 -- insert touch
+-- insert publish
 touch(KEYS[2])
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local back = math.max(operation.outcome or 0, 0) * tonumber(ARGV[4])
 if back > 0 and redis.call('exists', KEYS[1]) == 1 then
-redis.call(ARGV[6], ARGV[5], redis.call('incrby', KEYS[1], back))
+publish(ARGV[6], ARGV[5], redis.call('incrby', KEYS[1], back))
 else
 back = 0
 end
@@ -96,6 +97,7 @@ end
 `,
   'counter/try-set': `-- insert counter/operation
 -- insert counter/number
+-- insert publish
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
 return NOT_A_NUMBER
@@ -110,7 +112,7 @@ redis.call('set', KEYS[1], ARGV[4])
 if ARGV[5] ~= '0' then
 redis.call('pexpire', KEYS[1], ARGV[5])
 end
-redis.call(ARGV[7], ARGV[6], ARGV[8])
+publish(ARGV[7], ARGV[6], ARGV[8])
 return keep(operation, 1)
 `,
   'end-within.part': `local function endWithin(key, lease)
@@ -157,7 +159,7 @@ if isFree and first and first.owner ~= ARGV[1] then first = firstWhoHears(q, fir
 local awaitsMs = not mine and isFree and not first and math.max(0, awaits(q) - q.now) or 0
 if mine or (isFree and awaitsMs == 0 and (not first or first.owner == ARGV[1])) then
 redis.call('hset', KEYS[1], ARGV[1], holds)
-redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+redis.call('pexpire', KEYS[1], mine and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
 if ARGV[5] ~= '0' then redis.call('set', KEYS[6], ARGV[5], 'px', ARGV[6]) end
 if not mine then remove(q, ARGV[1]) end
 describe(KEYS[7], ARGV[1], holds, ARGV[15])
@@ -173,6 +175,7 @@ tidy(q)
 return answer
 `,
   'fair-lock/force-release': `-- insert touch
+-- insert publish
 -- insert lock/shown
 -- insert fair-lock/queue
 -- insert fair-lock/grant-to-first
@@ -191,11 +194,12 @@ end
 tidy(q)
 end)
 for _, owner in ipairs(owners) do
-redis.call('publish', ARGV[2] .. clientOf(owner), owner)
+publish('publish', ARGV[2] .. clientOf(owner), owner)
 end
 return #owners
 `,
-  'fair-lock/grant-to-first.part': `-- insert lock/give
+  'fair-lock/grant-to-first.part': `-- insert publish
+-- insert lock/give
 local function behindFirst(q, client)
 local ids, prefix = '', client .. ':'
 local next = q.listed > 1 and redis.call('lindex', q.list, 1)
@@ -237,7 +241,7 @@ q.hears = isDeaf(first, inboxes) and passOverDeaf(q, first, inboxes) or first
 end
 return q.hears
 end
-local function grantToFirst(q, lock, first, inboxes, unlock, publish)
+local function grantToFirst(q, lock, first, inboxes, unlock, command)
 first = firstWhoHears(q, first, inboxes)
 local owner, marks = first.owner, first.marks
 local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
@@ -245,15 +249,16 @@ local nonce = nonceIn(marks)
 local inbox = inboxOf(owner, inboxes)
 if nonce and string.find(marks, 'g', 1, true) and string.find(owner, '^[^:]+:%d+$') then
 local passesOn = string.find(marks, 'p', 1, true)
-give(lock, owner, first.untilMs, inbox, nonce, passesOn and behindFirst(q, clientOf(owner)))
+if give(lock, owner, first.untilMs, inbox, nonce, passesOn and behindFirst(q, clientOf(owner))) then
 remove(q, owner)
 return q.listed > 0 and aliveMs or 0
 end
+end
 redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
 if marks then
-redis.call('publish', inbox, (nonce and '2:' or '') .. 'turn:' .. owner)
+publish('publish', inbox, (nonce and '2:' or '') .. 'turn:' .. owner)
 else
-redis.call(publish, unlock .. ':' .. owner, '0')
+publish(command, unlock .. ':' .. owner, '0')
 end
 return q.listed > 1 and aliveMs or 0
 end
@@ -263,9 +268,9 @@ end
 -- insert fair-lock/grant-to-first
 -- insert foreign-lock/holder
 touch(KEYS[5])
-local lease = redis.call('pttl', KEYS[1])
 local holder = holderAt(KEYS[1])
 if holder.err then return holder end
+local lease = holder[1] and redis.call('pttl', KEYS[1]) or -2
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
 local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 q.isSure = true
@@ -605,6 +610,7 @@ end
 -- insert fair-lock/grant-to-first
 -- insert fair-lock/leave-passed
 -- insert lock/forget
+-- insert lock/is-free
 -- insert tombstone
 local holds = tonumber(ARGV[2])
 if refuseCopies(KEYS[6], holds, ARGV[3], ARGV[4], ARGV[5]) then
@@ -640,7 +646,7 @@ if q.listed == 0 and q.ours == 0 and #ARGV <= 9 then return 0 end
 local passed = {}
 for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
 leavePassed(q, KEYS[1], passed, not mine)
-local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
+local first = (mine or isFree(KEYS[1])) and head(q)
 local ms = first and grantToFirst(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
 tidy(q)
 return ms
@@ -653,6 +659,7 @@ return mine and 1 or 0
 -- insert fair-lock/grant-to-first
 -- insert fair-lock/leave-passed
 -- insert lock/move
+-- insert lock/is-free
 -- insert lock/note
 touch(KEYS[1])
 local earlier = tonumber(ARGV[7])
@@ -669,7 +676,7 @@ local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
 local passed = {}
 for i = earlier + 1, #ARGV - 7 do passed[i - earlier] = ARGV[i + 7] end
 leavePassed(q, KEYS[1], passed, not isNamed)
-local first = not isNamed and redis.call('exists', KEYS[1]) == 0 and head(q)
+local first = not isNamed and isFree(KEYS[1]) and head(q)
 if first then
 grantToFirst(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
 end
@@ -679,9 +686,10 @@ return moved and 1 or isNamed and 2 or 0
 `,
   'fair-lock/withdraw': `-- insert fair-lock/queue
 -- insert fair-lock/grant-to-first
+-- insert lock/is-free
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
 remove(q, ARGV[1])
-local first = redis.call('exists', KEYS[1]) == 0 and head(q)
+local first = isFree(KEYS[1]) and head(q)
 local usedWithinMs = first and grantToFirst(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5]) or 0
 tidy(q)
 return usedWithinMs
@@ -775,6 +783,7 @@ return (type == 'none' or type == 'hash') and 0 or 1
   'latch/count-down': `-- insert counter/operation
 -- insert counter/number
 -- insert touch
+-- insert publish
 touch(KEYS[2])
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local count = numberAt(KEYS[1])
@@ -793,13 +802,14 @@ else
 redis.call('del', KEYS[1])
 end
 if count == 1 then
-redis.call(ARGV[5], ARGV[4], '0')
+publish(ARGV[5], ARGV[4], '0')
 end
 return keep(operation, 1)
 `,
   'latch/delete': `-- insert counter/operation
 -- insert counter/number
 -- insert touch
+-- insert publish
 touch(KEYS[2])
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
@@ -811,7 +821,7 @@ end
 if redis.call('del', KEYS[1]) == 0 then
 return keep(operation, 0)
 end
-redis.call(ARGV[5], ARGV[4], '1')
+publish(ARGV[5], ARGV[4], '1')
 return keep(operation, 1)
 `,
   'life.part': `local LONGEST_LIFE_MS = 120000
@@ -828,12 +838,13 @@ end
 -- insert lock/note
 -- insert lock/line
 local mine = redis.call('hget', KEYS[1], ARGV[1])
-local free = not mine and redis.call('exists', KEYS[1]) == 0
+local holder = mine and {} or redis.call('hgetall', KEYS[1])
+local free = not mine and #holder == 0
 local line = KEYS[4] and type(redis.pcall('zcard', KEYS[4])) == 'number' and KEYS[4]
 local superseded = isLate(KEYS[2], ARGV[4])
 if not superseded and (mine or (free and holds == 1)) then
 redis.call('hset', KEYS[1], ARGV[1], holds)
-redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+redis.call('pexpire', KEYS[1], mine and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
 if ARGV[5] ~= '0' then
 redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
 end
@@ -844,23 +855,20 @@ describe(KEYS[3], ARGV[1], holds, ARGV[7])
 return 1
 end
 touch(KEYS[1])
-if superseded then
-return 3
-end
-if holds > 1 then
-return 2
+if superseded or holds > 1 then
+return superseded and 3 or 2
 end
 local untilMs = line and enqueue(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
-local holder = redis.call('hgetall', KEYS[1])
 return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
 `,
   'lock/announce': `-- insert touch
+-- insert lock/is-free
+-- insert publish
 touch(KEYS[1])
-if redis.call('exists', KEYS[1]) == 1 then
+if not isFree(KEYS[1]) then
 return 0
 end
-redis.call(ARGV[2], ARGV[1], '0')
-return 1
+return publish(ARGV[2], ARGV[1], '0') and 1 or 2
 `,
   'lock/explain': `-- insert lock/note
 -- insert read-lock/writers
@@ -873,6 +881,7 @@ return 0
 end
 local fields = isString and { redis.call('getrange', KEYS[1], 0, 199), '-1' } or redis.call('hgetall', KEYS[1])
 local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), writersAt(KEYS[5])
+if not fields[1] then return 0 end
 local answer = {
 ttl,
 fields,
@@ -888,6 +897,7 @@ end
 return answer
 `,
   'lock/force-release': `-- insert touch
+-- insert publish
 -- insert lock/shown
 local owners = redis.call('hkeys', KEYS[1])
 if ARGV[4] and #owners > 0 and not (#owners == 1 and isShown(owners[1], ARGV[4])) then
@@ -899,12 +909,12 @@ if #owners == 0 then
 return 0
 end
 if ARGV[2] ~= '' then
-redis.call(ARGV[2], ARGV[1], '0')
+publish(ARGV[2], ARGV[1], '0')
 end
 for _, owner in ipairs(owners) do
 local client = string.match(owner, '^(.-):')
 if client then
-redis.call('publish', ARGV[3] .. client, owner)
+publish('publish', ARGV[3] .. client, owner)
 end
 end
 return #owners
@@ -920,12 +930,17 @@ end
 return prefix .. (string.match(owner, '^(.*):') or owner)
 end
 -- insert life
+-- insert publish
 local function give(lock, owner, untilMs, inbox, nonce, behind)
 local untilText = string.format('%.0f', untilMs)
 local told = untilText .. ':' .. owner .. (behind or '')
 redis.call('hset', lock, owner, 1)
 redis.call('pexpireat', lock, untilText)
-redis.call('publish', inbox, '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
+local isTold = publish('publish', inbox, '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
+if not isTold then
+redis.call('del', lock)
+end
+return isTold
 end
 `,
   'lock/grant-to-first.part': `-- insert lock/line
@@ -940,8 +955,8 @@ end
 leave(line, owner)
 end
 end
-local function extraListeners(line, now, publish, channel, exempt, inbox)
-local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
+local function extraListeners(line, now, command, channel, exempt, inbox)
+local heard = command == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
 or redis.pcall('pubsub', 'numsub', channel, inbox)
 local standing = redis.call('zcount', line, string.format('%.0f', -now - LONGEST_LIFE_MS), string.format('(%.0f', -now))
 local extra = not heard.err and heard[4] ~= 0 and heard[2] - standing - exempt or -1
@@ -959,7 +974,7 @@ end
 return extra == 0 and leftFree > now - LONGEST_GIVING_MS
 or redis.call('zcount', line, 0, string.format('(%.0f', leftFree * 1000)) > 0
 end
-local function grantToFirst(line, lock, publish, channel, exempt, inboxPrefix)
+local function grantToFirst(line, lock, command, channel, exempt, inboxPrefix)
 local time = redis.call('time')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local first, untilMs = firstAlive(line, now)
@@ -969,12 +984,13 @@ return nil
 end
 local nonce = string.match(redis.call('zscore', line, '2:' .. first) or '', '^-(%d+)$')
 local inbox = inboxOf(first, inboxPrefix)
-local extra = nonce and exempt and extraListeners(line, now, publish, channel, exempt, inbox)
+local extra = nonce and exempt and extraListeners(line, now, command, channel, exempt, inbox)
 if extra and isTurnOfFirst(line, now, extra) then
 redis.call('zadd', line, 'nx', string.format('%.0f', -now), 'left-free')
-give(lock, first, untilMs, inbox, nonce)
+if give(lock, first, untilMs, inbox, nonce) then
 leave(line, first)
 return untilMs - now
+end
 end
 redis.call('zadd', line, string.format('%.0f', -now), 'left-free')
 return nil
@@ -983,8 +999,13 @@ end
   'lock/inspect': `-- insert touch
 touch(KEYS[1])
 local answer = redis.call('hgetall', KEYS[1])
-table.insert(answer, 1, redis.call('pttl', KEYS[1]))
+table.insert(answer, 1, answer[1] and redis.call('pttl', KEYS[1]) or -2)
 return answer
+`,
+  'lock/is-free.part': `local function isFree(lock)
+local fields = redis.call('exists', lock) == 1 and redis.pcall('hkeys', lock)
+return not fields or #fields == 0 and not fields.err
+end
 `,
   'lock/line.part': `local LONGEST_GIVING_MS = 100
 local MARK_TTL_MS = 120000
@@ -1059,7 +1080,7 @@ if inLine == 0 then
 if removed == 0 then return 0 end
 if ARGV[10] then return 4 end
 if ARGV[7] == '' then return 1 end
-return 4 + redis.call(ARGV[7], ARGV[6], '0')
+return 4 + (tonumber(redis.pcall(ARGV[7], ARGV[6], '0')) or 0)
 end
 -- insert tombstone
 -- insert lock/forget
@@ -1096,7 +1117,7 @@ if ARGV[10] and inLine == 0 then
 return 4
 end
 if ARGV[7] ~= '' then
-return 4 + redis.call(ARGV[7], ARGV[6], '0')
+return 4 + (publish(ARGV[7], ARGV[6], '0') or 0)
 end
 return 1
 `,
@@ -1153,13 +1174,14 @@ local isReadWrite = mode == 'read' or mode == 'write'
 if size > MOST_FIELDS or size ~= 1 and not isReadWrite then
 return false
 end
-for _, field in ipairs(redis.call('hkeys', key)) do
+local fields = redis.call('hkeys', key)
+for _, field in ipairs(fields) do
 local isMode = isReadWrite and field == 'mode'
 if not isMode and not (looksLikeOwner(field) and string.find(redis.call('hget', key, field), '^[1-9]%d*$')) then
 return false
 end
 end
-return size > (isReadWrite and 1 or 0)
+return #fields > (isReadWrite and 1 or 0)
 end
 `,
   'lock/shorten': `-- insert touch
@@ -1246,6 +1268,7 @@ return { numberAt(KEYS[1]), redis.call('zcard', KEYS[2]) }
 `,
   'permit-semaphore/permits.part': `local FOREVER = 922337203685477
 -- insert clock
+-- insert publish
 local function raw(id)
 return (string.gsub(id, '%x%x', function(byte)
 return string.char(tonumber(byte, 16))
@@ -1253,7 +1276,7 @@ end))
 end
 local function giveBack(permits, count)
 if count > 0 then
-redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
+publish(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
 end
 end
 local function reclaim(permits)
@@ -1321,7 +1344,7 @@ local left = tonumber(ARGV[6]) - taken
 redis.call('set', KEYS[1], left, 'keepttl')
 redis.call('zremrangebyscore', KEYS[2], '-inf', now)
 if left >= 0 then
-redis.call(ARGV[5], ARGV[4], left)
+publish(ARGV[5], ARGV[4], left)
 end
 return keep(operation, 1)
 `,
@@ -1346,23 +1369,28 @@ end
 redis.call('zadd', KEYS[2], permits.now + tonumber(ARGV[6]), id)
 return keep(operation, 1)
 `,
+  'publish.part': `local function publish(command, channel, message)
+return tonumber(redis.pcall(command, channel, message))
+end
+`,
   'read-lock/acquire': `-- insert touch
 -- insert read-lock/writers
 -- insert tombstone
 -- insert lock/note
+-- insert lock/is-free
 -- insert read-lock/holder
 local holds = tonumber(ARGV[2])
 local superseded = isLate(KEYS[2], ARGV[4])
 local mode = redis.call('hget', KEYS[1], 'mode')
 local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local open = mode == 'read' or redis.call('exists', KEYS[1]) == 0
+local open = mode == 'read' or not mode and isFree(KEYS[1])
 local joins = mode == 'write' and ARGV[7] ~= '' and redis.call('hexists', KEYS[1], ARGV[7]) == 1
 if open and not mine and ARGV[8] == '1' then
 open = not writersWait(KEYS[3])
 end
 if not superseded and (mine or ((open or joins) and holds == 1)) then
 redis.call('hset', KEYS[1], ARGV[1], holds, 'mode', mode or 'read')
-redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+redis.call('pexpire', KEYS[1], mode and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
 for i = 1, holds do
 if redis.call('pttl', KEYS[4] .. ':' .. i) < tonumber(ARGV[3]) then
 redis.call('set', KEYS[4] .. ':' .. i, '1', 'px', ARGV[3])
@@ -1383,6 +1411,7 @@ end
 return heldBy(KEYS[1], KEYS[5])
 `,
   'read-lock/force-release': `-- insert touch
+-- insert publish
 -- insert read-lock/wake-all
 -- insert read-lock/readers
 -- insert lock/shown
@@ -1415,12 +1444,12 @@ redis.call('del', KEYS[3])
 wakeAll(ARGV[2], ARGV[1])
 elseif not isLeft then
 redis.call('del', KEYS[3])
-redis.call(ARGV[2], ARGV[1], '0')
+publish(ARGV[2], ARGV[1], '0')
 end
 for _, owner in ipairs(owners) do
 local client = string.match(owner, '^(.-):')
 if client then
-redis.call('publish', ARGV[3] .. client, owner)
+publish('publish', ARGV[3] .. client, owner)
 end
 end
 return #owners
@@ -1461,6 +1490,7 @@ return longest > 0
 end
 `,
   'read-lock/release': `-- insert touch
+-- insert publish
 -- insert read-lock/readers
 -- insert tombstone
 local holds = tonumber(ARGV[2])
@@ -1484,7 +1514,7 @@ if redis.call('hget', KEYS[1], 'mode') == 'write' then
 return 1
 end
 if not leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
-redis.call(ARGV[7], ARGV[6], '0')
+publish(ARGV[7], ARGV[6], '0')
 end
 return 1
 `,
@@ -1546,9 +1576,10 @@ endWithin(KEYS[1], math.max(lease, longestOfReaders(KEYS[1], KEYS[4], ARGV[6])))
 end
 return 1
 `,
-  'read-lock/wake-all.part': `local function wakeAll(publish, channel)
-redis.call(publish, channel, '1')
-redis.call(publish, channel, '00')
+  'read-lock/wake-all.part': `-- insert publish
+local function wakeAll(command, channel)
+publish(command, channel, '1')
+publish(command, channel, '00')
 end
 `,
   'read-lock/writers.part': `-- insert clock
@@ -1582,6 +1613,7 @@ return { keep(operation, 1), free }
 `,
   'semaphore/add': `-- insert counter/operation
 -- insert counter/number
+-- insert publish
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
@@ -1597,7 +1629,7 @@ else
 redis.call('set', KEYS[1], free)
 end
 if free >= 0 then
-redis.call(ARGV[6], ARGV[5], free)
+publish(ARGV[6], ARGV[5], free)
 end
 return keep(operation, 1)
 `,
@@ -1619,6 +1651,7 @@ return keep(operation, math.max(free, 0))
   'semaphore/release': `-- insert counter/operation
 -- insert counter/number
 -- insert touch
+-- insert publish
 touch(KEYS[2])
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
@@ -1630,7 +1663,7 @@ end
 if ARGV[5] == '1' and redis.call('exists', KEYS[1]) == 0 then
 return keep(operation, 0)
 end
-redis.call(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))
+publish(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))
 return keep(operation, 1)
 `,
   'tombstone.part': `local function isLate(tombstone, sequence)
@@ -1656,14 +1689,15 @@ end
 -- insert read-lock/writers
 -- insert tombstone
 -- insert lock/note
+-- insert lock/is-free
 -- insert read-lock/holder
 local holds = tonumber(ARGV[2])
 local superseded = isLate(KEYS[2], ARGV[4])
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local free = not mine and redis.call('exists', KEYS[1]) == 0
+local free = not mine and isFree(KEYS[1])
 if not superseded and (mine or (free and holds == 1)) then
 redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], holds)
-redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+redis.call('pexpire', KEYS[1], mine and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
 redis.pcall('zrem', KEYS[3], ARGV[1])
 if ARGV[5] ~= '0' then
 redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])

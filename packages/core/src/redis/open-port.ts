@@ -188,12 +188,12 @@ function warnOfSilence({ trouble, advice }: RedisPort, timeoutMs: number): void 
   )
 }
 
-/** The reason why this user may not run scripts, which every lock needs; null: it may, or Redis does not say. */
+/** The reason why no script runs for this user, which every lock needs; null: it does, or Redis does not say. */
 export async function refusalOfScripts(port: RedisPort): Promise<LockError | null> {
   const wanted = (): boolean => true
   const tries = [port.evalsha(NO_SCRIPT, [], [], wanted), port.eval(HARMLESS, [], [], wanted)]
   for (const { reason } of (await Promise.allSettled(tries)) as { reason?: unknown }[]) {
-    if (port.isErrorReply(reason) && reason.message.startsWith('NOPERM')) {
+    if (port.isErrorReply(reason) && RUNS_NO_SCRIPT.test(reason.message)) {
       return refusal(reason, { keys: [] })
     }
   }
@@ -202,3 +202,5 @@ export async function refusalOfScripts(port: RedisPort): Promise<LockError | nul
 
 const NO_SCRIPT = '0'.repeat(40)
 const HARMLESS = 'return 1'
+// Valkey 9.1 and later can be started without Lua.
+const RUNS_NO_SCRIPT = /^NOPERM |^ERR Could not find scripting engine/

@@ -8,7 +8,6 @@ import {
   numberFrom,
   numbers,
   count,
-  yesOrNo,
   facts,
   either,
   isScalar,
@@ -305,7 +304,7 @@ export function parseForced(reply: unknown): ForceReleaseReply {
   return owners > 0 ? { kind: 'released', owners } : { kind: owners < 0 ? 'held-by-another' : 'not-held' }
 }
 
-export const announceScript = defineScript('lock/announce', yesOrNo)
+export const announceScript = defineScript('lock/announce', numberFrom(0, 2))
 
 export interface AnnounceCommand {
   readonly lockName: string
@@ -317,6 +316,12 @@ export function announce(runner: ScriptRunner, { lockName, key, channel }: Annou
   const args = [channel, runner.announcementOn(channel)]
   const parse = (): void => undefined
   return runner.run({ script: announceScript, keys: [key], args, parse, lockName })
+}
+
+/** Whether this user may publish on a channel that is not sharded; tells its listeners to look. */
+export function mayPublish(runner: ScriptRunner, key: string, channel: string): Promise<boolean> {
+  const parse = (reply: unknown): boolean => reply !== 2
+  return runner.run({ script: announceScript, keys: [key], args: [channel, 'PUBLISH'], parse })
 }
 
 export const inspectScript = defineScript('lock/inspect', facts(1))

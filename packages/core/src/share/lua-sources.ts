@@ -48,7 +48,7 @@ if holder and not mine then
 return without({ 5, redis.call('pttl', KEYS[1]), holder, outdated == holder and 1 or 0, now, older, older and leftMs })
 end
 redis.call('hset', KEYS[1], ARGV[1], 1)
-redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[2])))
+redis.call('pexpire', KEYS[1], mine and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[2])) or ARGV[2])
 if ARGV[4] ~= '0' then
 redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
 end
@@ -62,6 +62,7 @@ return { 1, now, older, older and leftMs }
   'share/finish': `-- insert tombstone
 -- insert lock/forget
 -- insert clock
+-- insert publish
 refuseCopies(KEYS[2], 0, ARGV[2], ARGV[3], ARGV[4])
 local known = redis.call('hmget', KEYS[4], 'outdated', 'generation')
 local isOutdated, generation = known[1] == ARGV[1], known[2]
@@ -84,7 +85,7 @@ elseif isOutdated then
 redis.call('hdel', KEYS[4], 'outdated')
 redis.call('pexpire', KEYS[4], ARGV[6])
 end
-redis.call(ARGV[10], ARGV[9], '0')
+publish(ARGV[10], ARGV[9], '0')
 return isOutdated and 2 or 1
 `,
   'share/invalidate': `local outdated = redis.call('hget', KEYS[2], 'outdated')

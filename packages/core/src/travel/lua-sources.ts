@@ -13,7 +13,7 @@ end
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 if not mine and redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
 local holder = redis.call('hgetall', KEYS[1])
-return { redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0 }
+return { holder[1] and redis.call('pttl', KEYS[1]) or -2, holder[1] or '', holder[2] or 0 }
 end
 -- insert fenced-lock/assign-token
 local token, failure

@@ -190,7 +190,7 @@ describe('docs/options.md', () => {
 describe('docs/acl.md', () => {
   it('allows the commands that the scripts call, and no others of those', () => {
     const called = Object.values(allLuaSources).flatMap((lua) =>
-      [...lua.matchAll(/redis\.p?call\('(\w+)'/g)].map(([, command]) =>
+      [...lua.matchAll(/(?:redis\.p?call|publish)\('(\w+)'/g)].map(([, command]) =>
         command === 'pubsub' ? 'pubsub|numsub' : command!,
       ),
     )
@@ -284,7 +284,7 @@ describe('docs/wire-format.md', () => {
 
   it('names exactly the commands that the scripts use', () => {
     const used = Object.values(allLuaSources).flatMap((lua) =>
-      [...lua.matchAll(/redis\.p?call\('(\w+)'/g)].map(([, command]) => command!.toUpperCase()),
+      [...lua.matchAll(/(?:redis\.p?call|publish)\('(\w+)'/g)].map(([, command]) => command!.toUpperCase()),
     )
     const [, listed] = /The scripts use (.*?);/.exec(section(page, 'Permissions')) ?? []
     expect([...(listed ?? '').matchAll(/`(\w+)`/g)].map(([, command]) => command)).toEqual(

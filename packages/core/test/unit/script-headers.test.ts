@@ -126,7 +126,7 @@ describe.each(scripts)('%s', (file) => {
 
   it('touches no key that is not passed as KEYS', () => {
     const calls = [
-      ...codeOf(lua).matchAll(/(?:redis\.p?call\(\s*'(\w+)',\s*|\b(?:touch|numberAt)\()([^,)]+)/g),
+      ...codeOf(lua).matchAll(/(?:redis\.p?call\(\s*'(\w+)',\s*|\b(?:touch|numberAt|isFree)\()([^,)]+)/g),
     ]
     const keyed = calls.filter(([, command]) => !/^s?publish$/.test(command ?? ''))
     expect(keyed.length).toBeGreaterThan(0)

@@ -7,12 +7,13 @@
 -- RETRY   safe: a cancelled operation has nothing to return
 -- insert counter/operation
 -- insert touch
+-- insert publish
 touch(KEYS[2])
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local back = math.max(operation.outcome or 0, 0) * tonumber(ARGV[4])
 -- A counter that was deleted meanwhile has nothing to get back.
 if back > 0 and redis.call('exists', KEYS[1]) == 1 then
-  redis.call(ARGV[6], ARGV[5], redis.call('incrby', KEYS[1], back))
+  publish(ARGV[6], ARGV[5], redis.call('incrby', KEYS[1], back))
 else
   back = 0
 end

@@ -7,6 +7,7 @@
 -- RETRY   safe: an operation counts once
 -- insert counter/operation
 -- insert counter/number
+-- insert publish
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
   return NOT_A_NUMBER
@@ -21,5 +22,5 @@ redis.call('set', KEYS[1], ARGV[4])
 if ARGV[5] ~= '0' then
   redis.call('pexpire', KEYS[1], ARGV[5])
 end
-redis.call(ARGV[7], ARGV[6], ARGV[8])
+publish(ARGV[7], ARGV[6], ARGV[8])
 return keep(operation, 1)

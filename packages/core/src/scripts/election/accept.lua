@@ -5,6 +5,7 @@
 -- RETURNS 1 noted, 0 the term is over, or no waiter of this client stands in line
 -- RETRY   safe: writes the same answer
 -- insert touch
+-- insert publish
 -- insert election/terms
 -- insert election/candidates
 touch(KEYS[1])
@@ -17,5 +18,5 @@ if not firstOf(KEYS[3], ARGV[1]) then
 end
 term.yes = ARGV[3] .. ':' .. ARGV[1]
 replaceLatest(KEYS[2], term)
-redis.call(ARGV[5], ARGV[4], '1:yes')
+publish(ARGV[5], ARGV[4], '1:yes')
 return 1

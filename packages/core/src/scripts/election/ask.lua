@@ -5,6 +5,7 @@
 -- RETURNS 2 one of them will, 1 asked, 0 none of them stands in line, -1 this owner does not lead
 -- RETRY   safe: asks again; an answer counts for the question of its number alone
 -- insert touch
+-- insert publish
 -- insert election/terms
 -- insert election/candidates
 touch(KEYS[1])
@@ -22,5 +23,5 @@ end
 if term.yes == ARGV[3] .. ':' .. ARGV[2] then
   return 2
 end
-redis.call(ARGV[5], ARGV[4], '1:ask:' .. term.token .. ':' .. ARGV[3] .. ':' .. ARGV[2])
+publish(ARGV[5], ARGV[4], '1:ask:' .. term.token .. ':' .. ARGV[3] .. ':' .. ARGV[2])
 return 1

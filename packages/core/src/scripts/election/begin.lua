@@ -6,6 +6,7 @@
 -- RETURNS {token, since when it leads in ms of Redis}, 0 this owner does not have the lock
 -- RETRY   safe: compares the owner; a copy finds the term of its owner, and answers the same token
 -- insert touch
+-- insert publish
 -- insert election/terms
 -- insert election/count-on
 -- insert fenced-lock/assign-token
@@ -31,7 +32,7 @@ if not term or term.owner ~= ARGV[1] then
   if redis.call('llen', KEYS[2]) > tonumber(ARGV[7]) then
     redis.call('lrem', KEYS[2], 1, redis.call('lindex', KEYS[2], 0))
   end
-  redis.call(ARGV[9], ARGV[8], '1:term')
+  publish(ARGV[9], ARGV[8], '1:term')
 end
 redis.call('pexpire', KEYS[2], ARGV[6])
 return { term.token, term.from }

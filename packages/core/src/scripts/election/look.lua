@@ -16,4 +16,4 @@ for i = #kept, 1, -1 do
   end
 end
 local line = KEYS[3] and redis.call('lrange', KEYS[3], 0, -1) or {}
-return { redis.call('pttl', KEYS[1]), owner, told, line }
+return { owner == '' and -2 or redis.call('pttl', KEYS[1]), owner, told, line }

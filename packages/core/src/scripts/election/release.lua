@@ -9,6 +9,7 @@
 -- RETURNS as fair-lock/release: 1 released, 0 this owner holds nothing, -n released, and a waiter of ours has n ms to use it
 -- RETRY   safe: compares the owner; a copy finds that it has nothing, moves nobody and ends nobody else's term
 -- insert touch
+-- insert publish
 -- insert fair-lock/queue
 -- insert election/terms
 -- insert election/move-to-front
@@ -32,7 +33,7 @@ if mine then
     if term and term.owner == ARGV[1] then
       term.to = msNow()
       replaceLatest(KEYS[7], term)
-      redis.call(ARGV[11], ARGV[10], '1:term')
+      publish(ARGV[11], ARGV[10], '1:term')
     end
   end)
 end

@@ -7,6 +7,7 @@
 -- RETURNS the number of owners that lost it, -1 if the lock is held, and not by that owner alone
 -- RETRY   safe: a second run finds nothing, or another owner
 -- insert touch
+-- insert publish
 -- insert lock/shown
 -- insert fair-lock/queue
 -- insert fair-lock/grant-to-first
@@ -26,6 +27,6 @@ besideLock(function()
   tidy(q)
 end)
 for _, owner in ipairs(owners) do
-  redis.call('publish', ARGV[2] .. clientOf(owner), owner)
+  publish('publish', ARGV[2] .. clientOf(owner), owner)
 end
 return #owners

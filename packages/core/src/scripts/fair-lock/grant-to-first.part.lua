@@ -1,4 +1,5 @@
 -- grant-to-first: gives a free lock to the first in line.
+-- insert publish
 -- insert lock/give
 
 -- The waiters directly behind the first in line that belong to the same client, which may pass the lock to them in this
@@ -60,8 +61,8 @@ end
 -- they might get no message. 0 for a Java client, which Holdfast does not take for dead before Redisson does.
 -- A Java waiter gets a message on its own channel, and tries. So does a waiter whose client does not use grants, or speaks
 -- another protocol: its nonce cannot be read.
--- unlock: Redisson's channel; publish: PUBLISH or SPUBLISH on it.
-local function grantToFirst(q, lock, first, inboxes, unlock, publish)
+-- unlock: Redisson's channel; command: PUBLISH or SPUBLISH on it.
+local function grantToFirst(q, lock, first, inboxes, unlock, command)
   first = firstWhoHears(q, first, inboxes)
   local owner, marks = first.owner, first.marks
   local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
@@ -69,16 +70,17 @@ local function grantToFirst(q, lock, first, inboxes, unlock, publish)
   local inbox = inboxOf(owner, inboxes)
   if nonce and string.find(marks, 'g', 1, true) and string.find(owner, '^[^:]+:%d+$') then
     local passesOn = string.find(marks, 'p', 1, true)
-    give(lock, owner, first.untilMs, inbox, nonce, passesOn and behindFirst(q, clientOf(owner)))
-    remove(q, owner)
-    return q.listed > 0 and aliveMs or 0
+    if give(lock, owner, first.untilMs, inbox, nonce, passesOn and behindFirst(q, clientOf(owner))) then
+      remove(q, owner)
+      return q.listed > 0 and aliveMs or 0
+    end
   end
   -- It may have joined far back, with the patience of all before it: now only its own patience counts.
   redis.call('zadd', q.scores, 'xx', 'lt', q.now + q.patience, owner)
   if marks then
-    redis.call('publish', inbox, (nonce and '2:' or '') .. 'turn:' .. owner)
+    publish('publish', inbox, (nonce and '2:' or '') .. 'turn:' .. owner)
   else
-    redis.call(publish, unlock .. ':' .. owner, '0')
+    publish(command, unlock .. ':' .. owner, '0')
   end
   return q.listed > 1 and aliveMs or 0
 end

@@ -11,9 +11,9 @@
 -- insert fair-lock/grant-to-first
 -- insert foreign-lock/holder
 touch(KEYS[5])
-local lease = redis.call('pttl', KEYS[1])
 local holder = holderAt(KEYS[1])
 if holder.err then return holder end
+local lease = holder[1] and redis.call('pttl', KEYS[1]) or -2
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
 local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 q.isSure = true

@@ -14,6 +14,7 @@
 -- insert fair-lock/grant-to-first
 -- insert fair-lock/leave-passed
 -- insert lock/forget
+-- insert lock/is-free
 -- insert tombstone
 local holds = tonumber(ARGV[2])
 if refuseCopies(KEYS[6], holds, ARGV[3], ARGV[4], ARGV[5]) then
@@ -55,7 +56,7 @@ local usedWithinMs = besideLock(function()
   local passed = {}
   for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
   leavePassed(q, KEYS[1], passed, not mine)
-  local first = (mine or redis.call('exists', KEYS[1]) == 0) and head(q)
+  local first = (mine or isFree(KEYS[1])) and head(q)
   local ms = first and grantToFirst(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
   tidy(q)
   return ms

@@ -12,6 +12,7 @@
 -- insert fair-lock/grant-to-first
 -- insert fair-lock/leave-passed
 -- insert lock/move
+-- insert lock/is-free
 -- insert lock/note
 touch(KEYS[1])
 local earlier = tonumber(ARGV[7])
@@ -28,7 +29,7 @@ besideLock(function()
   local passed = {}
   for i = earlier + 1, #ARGV - 7 do passed[i - earlier] = ARGV[i + 7] end
   leavePassed(q, KEYS[1], passed, not isNamed)
-  local first = not isNamed and redis.call('exists', KEYS[1]) == 0 and head(q)
+  local first = not isNamed and isFree(KEYS[1]) and head(q)
   if first then
     grantToFirst(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
   end

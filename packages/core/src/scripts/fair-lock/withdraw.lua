@@ -6,9 +6,10 @@
 -- RETRY   safe: finds nothing
 -- insert fair-lock/queue
 -- insert fair-lock/grant-to-first
+-- insert lock/is-free
 local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
 remove(q, ARGV[1])
-local first = redis.call('exists', KEYS[1]) == 0 and head(q)
+local first = isFree(KEYS[1]) and head(q)
 local usedWithinMs = first and grantToFirst(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5]) or 0
 tidy(q)
 return usedWithinMs

@@ -7,6 +7,7 @@
 -- insert counter/operation
 -- insert counter/number
 -- insert touch
+-- insert publish
 touch(KEYS[2])
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local count = numberAt(KEYS[1])
@@ -25,6 +26,6 @@ else
   redis.call('del', KEYS[1])
 end
 if count == 1 then
-  redis.call(ARGV[5], ARGV[4], '0')
+  publish(ARGV[5], ARGV[4], '0')
 end
 return keep(operation, 1)

@@ -7,6 +7,7 @@
 -- insert counter/operation
 -- insert counter/number
 -- insert touch
+-- insert publish
 touch(KEYS[2])
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
@@ -19,5 +20,5 @@ if redis.call('del', KEYS[1]) == 0 then
   return keep(operation, 0)
 end
 -- The same message as Redisson's: its waiters take it for a new count and keep sleeping; Holdfast's check and pass.
-redis.call(ARGV[5], ARGV[4], '1')
+publish(ARGV[5], ARGV[4], '1')
 return keep(operation, 1)

@@ -26,14 +26,16 @@ end
 -- insert lock/note
 -- insert lock/line
 local mine = redis.call('hget', KEYS[1], ARGV[1])
-local free = not mine and redis.call('exists', KEYS[1]) == 0
+-- Not EXISTS: fields can have times of their own, and the key outlives the last of them for a moment.
+local holder = mine and {} or redis.call('hgetall', KEYS[1])
+local free = not mine and #holder == 0
 -- pcall: if the key has another type there is no line, and the waiter relies on messages.
 local line = KEYS[4] and type(redis.pcall('zcard', KEYS[4])) == 'number' and KEYS[4]
 local superseded = isLate(KEYS[2], ARGV[4])
 
 if not superseded and (mine or (free and holds == 1)) then
   redis.call('hset', KEYS[1], ARGV[1], holds)
-  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+  redis.call('pexpire', KEYS[1], mine and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
   if ARGV[5] ~= '0' then
     redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
   end
@@ -45,12 +47,8 @@ if not superseded and (mine or (free and holds == 1)) then
 end
 
 touch(KEYS[1])
-if superseded then
-  return 3
-end
-if holds > 1 then
-  return 2
+if superseded or holds > 1 then
+  return superseded and 3 or 2
 end
 local untilMs = line and enqueue(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
-local holder = redis.call('hgetall', KEYS[1])
 return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }

@@ -20,6 +20,7 @@ end
 local fields = isString and { redis.call('getrange', KEYS[1], 0, 199), '-1' } or redis.call('hgetall', KEYS[1])
 -- pcall: a key beside the lock that has another type tells nothing about it.
 local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), writersAt(KEYS[5])
+if not fields[1] then return 0 end
 local answer = {
   ttl,
   fields,

@@ -5,6 +5,7 @@
 -- RETURNS the number of owners that lost it, -1 if the lock is held, and not by that owner alone
 -- RETRY   safe: a second run finds nothing, or another owner
 -- insert touch
+-- insert publish
 -- insert lock/shown
 local owners = redis.call('hkeys', KEYS[1])
 if ARGV[4] and #owners > 0 and not (#owners == 1 and isShown(owners[1], ARGV[4])) then
@@ -17,12 +18,12 @@ if #owners == 0 then
   return 0
 end
 if ARGV[2] ~= '' then
-  redis.call(ARGV[2], ARGV[1], '0')
+  publish(ARGV[2], ARGV[1], '0')
 end
 for _, owner in ipairs(owners) do
   local client = string.match(owner, '^(.-):')
   if client then
-    redis.call('publish', ARGV[3] .. client, owner)
+    publish('publish', ARGV[3] .. client, owner)
   end
 end
 return #owners

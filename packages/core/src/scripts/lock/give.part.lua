@@ -7,13 +7,19 @@ local function inboxOf(owner, prefix)
 end
 
 -- insert life
+-- insert publish
 
 -- inbox: of its client; nonce: of the waiter, as the line has it.
 -- behind: the thread ids of those of its client that come next, each behind a comma; nil for none.
+-- Returns whether it was given. To a client that could not be told nothing is: it would be an owner that does not know.
 local function give(lock, owner, untilMs, inbox, nonce, behind)
   local untilText = string.format('%.0f', untilMs)
   local told = untilText .. ':' .. owner .. (behind or '')
   redis.call('hset', lock, owner, 1)
   redis.call('pexpireat', lock, untilText)
-  redis.call('publish', inbox, '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
+  local isTold = publish('publish', inbox, '2:grant:' .. redis.sha1hex(nonce .. told .. nonce) .. ':' .. told)
+  if not isTold then
+    redis.call('del', lock)
+  end
+  return isTold
 end

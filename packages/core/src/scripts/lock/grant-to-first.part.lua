@@ -19,9 +19,9 @@ end
 -- would never be notified of a grant. One missing and one extra cancel out: so the client that is to get the lock must
 -- listen to its inbox as well. On a cluster with sharded messages this cannot be checked: an inbox may be listened to at
 -- any node.
-local function extraListeners(line, now, publish, channel, exempt, inbox)
+local function extraListeners(line, now, command, channel, exempt, inbox)
   -- pcall: a user without the permission for PUBSUB NUMSUB makes no grants.
-  local heard = publish == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
+  local heard = command == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
     or redis.pcall('pubsub', 'numsub', channel, inbox)
   local standing = redis.call('zcount', line, string.format('%.0f', -now - LONGEST_LIFE_MS), string.format('(%.0f', -now))
   local extra = not heard.err and heard[4] ~= 0 and heard[2] - standing - exempt or -1
@@ -44,7 +44,7 @@ local function isTurnOfFirst(line, now, extra)
 end
 
 -- Returns for how many ms the lock was granted, nil when it was not. exempt: as for the release; nil grants nothing.
-local function grantToFirst(line, lock, publish, channel, exempt, inboxPrefix)
+local function grantToFirst(line, lock, command, channel, exempt, inboxPrefix)
   local time = redis.call('time')
   local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
   local first, untilMs = firstAlive(line, now)
@@ -56,12 +56,13 @@ local function grantToFirst(line, lock, publish, channel, exempt, inboxPrefix)
   -- No nonce if its client speaks another protocol: it gets the message for all, and tries.
   local nonce = string.match(redis.call('zscore', line, '2:' .. first) or '', '^-(%d+)$')
   local inbox = inboxOf(first, inboxPrefix)
-  local extra = nonce and exempt and extraListeners(line, now, publish, channel, exempt, inbox)
+  local extra = nonce and exempt and extraListeners(line, now, command, channel, exempt, inbox)
   if extra and isTurnOfFirst(line, now, extra) then
     redis.call('zadd', line, 'nx', string.format('%.0f', -now), 'left-free')
-    give(lock, first, untilMs, inbox, nonce)
-    leave(line, first)
-    return untilMs - now
+    if give(lock, first, untilMs, inbox, nonce) then
+      leave(line, first)
+      return untilMs - now
+    end
   end
   redis.call('zadd', line, string.format('%.0f', -now), 'left-free')
   return nil

@@ -6,5 +6,6 @@
 -- insert touch
 touch(KEYS[1])
 local answer = redis.call('hgetall', KEYS[1])
-table.insert(answer, 1, redis.call('pttl', KEYS[1]))
+-- Fields can have times of their own: without one there is no lock, though its key may be there for a moment.
+table.insert(answer, 1, answer[1] and redis.call('pttl', KEYS[1]) or -2)
 return answer

@@ -17,7 +17,7 @@ local isPlain = holds == 0 and ARGV[4] == '0' and not KEYS[4]
 -- A write in any case, even if this owner holds nothing: on a demoted primary it fails, and after it Redis accepts the
 -- writes that follow even when it is out of memory. Removing the last field of a hash deletes the hash.
 local removed = isPlain and redis.call('hdel', KEYS[1], ARGV[1])
--- pcall: if the key has another type there is no line, and the release is announced to every waiter.
+-- pcall: if the key has another type there is no line, and the release is announced to every waiter. Below, as in publish.
 local inLine = isPlain and redis.pcall('zcard', KEYS[2])
 -- One member alone is no waiter, but the time when the lock was last left free: now, so it is worth nothing any more.
 if inLine == 1 and removed == 1 then
@@ -28,7 +28,7 @@ if inLine == 0 then
   if removed == 0 then return 0 end
   if ARGV[10] then return 4 end
   if ARGV[7] == '' then return 1 end
-  return 4 + redis.call(ARGV[7], ARGV[6], '0')
+  return 4 + (tonumber(redis.pcall(ARGV[7], ARGV[6], '0')) or 0)
 end
 
 -- Defining these functions costs time, so a full release without a note and with an empty line has returned above.
@@ -69,6 +69,6 @@ if ARGV[10] and inLine == 0 then
   return 4
 end
 if ARGV[7] ~= '' then
-  return 4 + redis.call(ARGV[7], ARGV[6], '0')
+  return 4 + (publish(ARGV[7], ARGV[6], '0') or 0)
 end
 return 1

@@ -15,11 +15,13 @@ local function looksLikeLock(key)
   if size > MOST_FIELDS or size ~= 1 and not isReadWrite then
     return false
   end
-  for _, field in ipairs(redis.call('hkeys', key)) do
+  local fields = redis.call('hkeys', key)
+  for _, field in ipairs(fields) do
     local isMode = isReadWrite and field == 'mode'
     if not isMode and not (looksLikeOwner(field) and string.find(redis.call('hget', key, field), '^[1-9]%d*$')) then
       return false
     end
   end
-  return size > (isReadWrite and 1 or 0)
+  -- HLEN of Valkey counts fields whose own time has ended.
+  return #fields > (isReadWrite and 1 or 0)
 end

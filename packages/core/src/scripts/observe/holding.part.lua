@@ -18,7 +18,8 @@ local function fieldsOfLock(key, size)
       return nil
     end
   end
-  return fields, isReadWrite
+  -- HLEN of Valkey counts fields whose own time has ended.
+  return fields[1] and fields, isReadWrite
 end
 
 local function numberOf(reply)

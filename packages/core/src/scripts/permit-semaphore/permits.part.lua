@@ -2,6 +2,7 @@
 local FOREVER = 922337203685477
 
 -- insert clock
+-- insert publish
 
 -- An id is 16 bytes in Redis, and twice as many characters outside.
 local function raw(id)
@@ -12,7 +13,7 @@ end
 
 local function giveBack(permits, count)
   if count > 0 then
-    redis.call(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
+    publish(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
   end
 end
 

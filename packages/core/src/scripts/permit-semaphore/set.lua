@@ -21,6 +21,6 @@ local left = tonumber(ARGV[6]) - taken
 redis.call('set', KEYS[1], left, 'keepttl')
 redis.call('zremrangebyscore', KEYS[2], '-inf', now)
 if left >= 0 then
-  redis.call(ARGV[5], ARGV[4], left)
+  publish(ARGV[5], ARGV[4], left)
 end
 return keep(operation, 1)

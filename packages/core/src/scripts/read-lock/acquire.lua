@@ -11,12 +11,13 @@
 -- insert read-lock/writers
 -- insert tombstone
 -- insert lock/note
+-- insert lock/is-free
 -- insert read-lock/holder
 local holds = tonumber(ARGV[2])
 local superseded = isLate(KEYS[2], ARGV[4])
 local mode = redis.call('hget', KEYS[1], 'mode')
 local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local open = mode == 'read' or redis.call('exists', KEYS[1]) == 0
+local open = mode == 'read' or not mode and isFree(KEYS[1])
 local joins = mode == 'write' and ARGV[7] ~= '' and redis.call('hexists', KEYS[1], ARGV[7]) == 1
 if open and not mine and ARGV[8] == '1' then
   open = not writersWait(KEYS[3])
@@ -24,7 +25,7 @@ end
 
 if not superseded and (mine or ((open or joins) and holds == 1)) then
   redis.call('hset', KEYS[1], ARGV[1], holds, 'mode', mode or 'read')
-  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+  redis.call('pexpire', KEYS[1], mode and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
   for i = 1, holds do
     if redis.call('pttl', KEYS[4] .. ':' .. i) < tonumber(ARGV[3]) then
       redis.call('set', KEYS[4] .. ':' .. i, '1', 'px', ARGV[3])

@@ -7,6 +7,7 @@
 -- RETURNS the number of owners that lost it, -1 if it is held in that mode, and not by that owner
 -- RETRY   safe: a second run finds nothing, or other owners
 -- insert touch
+-- insert publish
 -- insert read-lock/wake-all
 -- insert read-lock/readers
 -- insert lock/shown
@@ -40,12 +41,12 @@ if ARGV[4] == 'write' then
   wakeAll(ARGV[2], ARGV[1])
 elseif not isLeft then
   redis.call('del', KEYS[3])
-  redis.call(ARGV[2], ARGV[1], '0')
+  publish(ARGV[2], ARGV[1], '0')
 end
 for _, owner in ipairs(owners) do
   local client = string.match(owner, '^(.-):')
   if client then
-    redis.call('publish', ARGV[3] .. client, owner)
+    publish('publish', ARGV[3] .. client, owner)
   end
 end
 return #owners

@@ -8,6 +8,7 @@
 -- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 -- insert touch
+-- insert publish
 -- insert read-lock/readers
 -- insert tombstone
 local holds = tonumber(ARGV[2])
@@ -34,6 +35,6 @@ if redis.call('hget', KEYS[1], 'mode') == 'write' then
   return 1
 end
 if not leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
-  redis.call(ARGV[7], ARGV[6], '0')
+  publish(ARGV[7], ARGV[6], '0')
 end
 return 1

@@ -2,7 +2,8 @@
 -- `1` wakes every sleeping thread of a Redisson client, but none that is about to sleep: that one would sleep until the
 -- lease ends. `0` leaves it a permit. Written as `00`, it means the same to Redisson, and Holdfast clients, which `1` has
 -- woken, ignore it instead of trying twice.
-local function wakeAll(publish, channel)
-  redis.call(publish, channel, '1')
-  redis.call(publish, channel, '00')
+-- insert publish
+local function wakeAll(command, channel)
+  publish(command, channel, '1')
+  publish(command, channel, '00')
 end

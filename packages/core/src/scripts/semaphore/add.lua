@@ -6,6 +6,7 @@
 -- RETRY   safe: an operation counts once
 -- insert counter/operation
 -- insert counter/number
+-- insert publish
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
@@ -22,6 +23,6 @@ else
 end
 if free >= 0 then
   -- A Java listener cannot read a negative number as permits, and no caller could take any.
-  redis.call(ARGV[6], ARGV[5], free)
+  publish(ARGV[6], ARGV[5], free)
 end
 return keep(operation, 1)

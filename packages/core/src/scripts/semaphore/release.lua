@@ -7,6 +7,7 @@
 -- insert counter/operation
 -- insert counter/number
 -- insert touch
+-- insert publish
 touch(KEYS[2])
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
@@ -18,5 +19,5 @@ end
 if ARGV[5] == '1' and redis.call('exists', KEYS[1]) == 0 then
   return keep(operation, 0)
 end
-redis.call(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))
+publish(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))
 return keep(operation, 1)

@@ -63,7 +63,7 @@ if holder and not mine then
 end
 
 redis.call('hset', KEYS[1], ARGV[1], 1)
-redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[2])))
+redis.call('pexpire', KEYS[1], mine and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[2])) or ARGV[2])
 if ARGV[4] ~= '0' then
   redis.call('set', KEYS[2], ARGV[4], 'px', ARGV[5])
 end

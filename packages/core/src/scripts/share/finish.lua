@@ -12,6 +12,7 @@
 -- insert tombstone
 -- insert lock/forget
 -- insert clock
+-- insert publish
 refuseCopies(KEYS[2], 0, ARGV[2], ARGV[3], ARGV[4])
 local known = redis.call('hmget', KEYS[4], 'outdated', 'generation')
 local isOutdated, generation = known[1] == ARGV[1], known[2]
@@ -37,5 +38,5 @@ elseif isOutdated then
   redis.call('hdel', KEYS[4], 'outdated')
   redis.call('pexpire', KEYS[4], ARGV[6])
 end
-redis.call(ARGV[10], ARGV[9], '0')
+publish(ARGV[10], ARGV[9], '0')
 return isOutdated and 2 or 1

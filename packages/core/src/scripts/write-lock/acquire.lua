@@ -12,15 +12,16 @@
 -- insert read-lock/writers
 -- insert tombstone
 -- insert lock/note
+-- insert lock/is-free
 -- insert read-lock/holder
 local holds = tonumber(ARGV[2])
 local superseded = isLate(KEYS[2], ARGV[4])
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local free = not mine and redis.call('exists', KEYS[1]) == 0
+local free = not mine and isFree(KEYS[1])
 
 if not superseded and (mine or (free and holds == 1)) then
   redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], holds)
-  redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])))
+  redis.call('pexpire', KEYS[1], mine and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
   -- pcall: a key of another type as the line of writers must not make a granted lock look refused.
   redis.pcall('zrem', KEYS[3], ARGV[1])
   if ARGV[5] ~= '0' then
