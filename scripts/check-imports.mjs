@@ -13,10 +13,10 @@ const ROOMS = {
   decorators: 'lock-client locks acquire hold arguments errors runtime',
   http: 'lock-client arguments errors',
   election:
-    'lock-client locks protocols client entry hold context scripts redis arguments events errors keys runtime',
-  schedule: 'lock-client client hold redis arguments errors keys runtime',
+    'lock-client locks protocols client entry hold contexts context scripts redis arguments events errors keys runtime',
+  schedule: 'lock-client client hold contexts redis arguments errors keys runtime',
   share:
-    'lock-client acquire protocols client entry hold scripts redis arguments errors lock-holder keys runtime',
+    'lock-client acquire protocols client entry hold contexts scripts redis arguments errors lock-holder keys runtime',
   travel:
     'lock-client lock-thread locks acquire protocols client entry diagnostics hold contexts scripts redis arguments errors lock-holder keys runtime',
   observe:
@@ -38,7 +38,7 @@ const ROOMS = {
   entry: 'scripts redis options events errors runtime',
   diagnostics: 'hold scripts redis events errors lock-holder runtime',
   hold: 'arguments errors',
-  contexts: 'context runtime',
+  contexts: 'context arguments runtime',
   context: 'keys',
   scripts: 'redis keys runtime',
   options: 'redis arguments errors keys runtime',

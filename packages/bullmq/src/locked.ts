@@ -1,4 +1,11 @@
-import type { Hold, LockHold, LockTimeoutError } from '@holdfast/core'
+import {
+  detached,
+  type ClientClosedError,
+  type Hold,
+  type LockError,
+  type LockHold,
+  type LockTimeoutError,
+} from '@holdfast/core'
 import type { Job, Processor } from 'bullmq'
 import { lockOf } from './lock-of.js'
 import {
@@ -9,15 +16,17 @@ import {
   type LockedOptions,
   type LockedProcessor,
 } from './options.js'
-import { postpone } from './postpone.js'
+import { postpone, putBack } from './postpone.js'
 
 /**
  * Makes a processor whose jobs run under a lock on a resource: two jobs of one resource never run at once, across
- * queues, workers and processes. Inside, the job is one logical thread, so that its calls re-enter its locks.
+ * queues, workers and processes. Inside, the job is one logical thread, so that its calls re-enter its locks; it inherits no
+ * context of whoever made the worker.
  *
  * A job fails, and uses up an attempt, if the lock was lost during the work (LockLostError, even if the processor has
  * returned a result), if Redis does not answer (RedisUnavailableError), if `name` returns no valid name
- * (InvalidArgumentError), and on a conflict if `onConflict` says so (LockTimeoutError).
+ * (InvalidArgumentError), and on a conflict if `onConflict` says so (LockTimeoutError). If its client is closing, a job that
+ * has not begun goes back to the queue, and uses up no attempt.
  * @throws InvalidArgumentError
  */
 export function locked<D, R, N extends string = string>(
@@ -34,7 +43,8 @@ export function locked<D, R, N extends string>(
 ): Processor<D, R, N> {
   checkLockedOptions(processor, options)
   // BullMQ passes its signal only to processors with three parameters.
-  return (job, token, signal) => run(processor, options, { job, token, signal })
+  // Detached: a worker that is made inside a request keeps that request's context, and its signal, for ever.
+  return (job, token, signal) => detached(() => run(processor, options, { job, token, signal }))
 }
 
 interface Call<J> {
@@ -59,15 +69,19 @@ async function run<J extends Job, R>(
     return await lockOf(job, options).withLock(work, { waitMs, leaseMs, renew, signal })
   } catch (error) {
     // The processor's errors are its own, even if another lock was busy for it.
-    if (!isInside && onConflict === 'delay' && isConflict(error)) {
+    if (!isInside && onConflict === 'delay' && hasCode<LockTimeoutError>(error, 'LOCK_TIMEOUT')) {
       throw await postpone(job, token, { error, delayMs })
+    }
+    if (!isInside && hasCode<ClientClosedError>(error, 'CLIENT_CLOSED')) {
+      throw await putBack(job, token, error)
     }
     throw isInside || error !== signal?.reason ? error : cancelled(job, error)
   }
 }
 
-function isConflict(error: unknown): error is LockTimeoutError {
-  return error instanceof Error && 'code' in error && error.code === 'LOCK_TIMEOUT'
+/** By its code: the client may come from another copy of core. */
+function hasCode<E extends LockError>(error: unknown, code: E['code']): error is E {
+  return error instanceof Error && 'code' in error && error.code === code
 }
 
 /** BullMQ's reason is a text or undefined, but it stores the message of an error. */

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { isOver, sitesAround, type Context, type CallSite } from './context.js'
+import { checkFunction } from './arguments/validate.js'
 import { oncePerProcess } from './runtime/once-per-process.js'
 
 interface Ambient extends CallSite {
@@ -10,7 +11,17 @@ interface Ambient extends CallSite {
   readonly signal: AbortSignal | undefined
 }
 
-const contexts = oncePerProcess('contexts', () => new AsyncLocalStorage<Ambient>())
+const contexts = oncePerProcess('contexts', () => new AsyncLocalStorage<Ambient | undefined>())
+
+/**
+ * Calls the function outside every context, of every client, and returns what it returns: a worker, a pool or a timer that
+ * it makes does not keep the context of the caller, nor its signal.
+ * @throws InvalidArgumentError
+ */
+export function detached<T>(callback: () => T): T {
+  checkFunction('callback', callback)
+  return contexts.run(undefined, callback)
+}
 
 /** The contexts of one client. Entered with `AsyncLocalStorage.run` only: `enterWith` leaks into sibling promises. */
 export class Contexts {

@@ -8,6 +8,7 @@ export type {
   ShardedPubSub,
 } from './options.js'
 export { LockClient } from './lock-client.js'
+export { detached } from './contexts.js'
 export type { Lock } from './locks/lock.js'
 export type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
 export type { CompoundHold } from './compound/compound-hold.js'

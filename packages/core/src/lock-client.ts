@@ -231,7 +231,7 @@ export class LockClient {
    * Runs the callback as a new logical thread inside the current one, for fan-out: it excludes its siblings and its
    * parent. An unlimited wait for a lock that an enclosing context holds throws SelfDeadlockError, unless `detached`
    * declares that no enclosing context waits for the callback; then signals of enclosing contexts do not end its
-   * waits either.
+   * waits either. Contexts of other clients stay: `detached` of this package leaves those too.
    * @throws InvalidArgumentError
    */
   fork<T>(callback: () => T, options: { detached?: boolean | undefined } = {}): T {

@@ -18,6 +18,7 @@ export class ContextInterceptor implements NestInterceptor {
   constructor(
     private readonly locks: LockClient,
     private readonly errors: LockErrorAnswers | undefined,
+    private readonly ending: AbortSignal,
   ) {}
 
   intercept(execution: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -33,7 +34,9 @@ export class ContextInterceptor implements NestInterceptor {
           })
           subscriber.add(inner)
         })
-      void this.locks.run(settle)
+      // The middleware has given a request its signal, and a second one would cost each of its waits.
+      const signal = this.locks.currentThreadId === undefined ? this.ending : undefined
+      void this.locks.run(settle, { signal })
     })
   }
 

@@ -67,14 +67,16 @@ export function Leader(options: LeaderOptions = {}): LeaderDecorator {
 }
 
 /**
- * Begins the campaigns of all objects that Nest has made, for one client. They end with it.
+ * Begins the campaigns of all objects that Nest has made, for one client.
  * @param client its name; undefined: the client injected as `LockClient`
+ * @param signal ends them
  * @throws InvalidArgumentError also for a campaign with a client that no module provides: it would never begin
  */
 export function beginCampaigns(
   locks: LockClient,
   client: string | undefined,
   discovery: Pick<DiscoveryService, 'getProviders' | 'getControllers'>,
+  signal: AbortSignal,
 ): void {
   const hosts = new Set<object>()
   const clients = new Set<string | undefined>()
@@ -98,7 +100,7 @@ export function beginCampaigns(
   }
   for (const { host, candidature } of all) {
     if (candidature.options.client === client) {
-      campaign(locks, host, candidature)
+      campaign(locks, host, candidature, signal)
     }
   }
 }
@@ -114,7 +116,12 @@ function unknownClient(
   return new InvalidArgumentError('client', options.client, rule)
 }
 
-function campaign(locks: LockClient, host: object, { method, options }: Candidature): void {
+function campaign(
+  locks: LockClient,
+  host: object,
+  { method, options }: Candidature,
+  signal: AbortSignal,
+): void {
   const { name, data, leaseMs, graceMs, lossGraceMs, tokens, onError } = options
   const work = (host as Record<string | symbol, LeaderMethod>)[method]
   const methodName = typeof method === 'symbol' ? (method.description ?? '') : method
@@ -122,7 +129,7 @@ function campaign(locks: LockClient, host: object, { method, options }: Candidat
     ...{ data, leaseMs, graceMs, lossGraceMs, tokens, onError },
   })
   election
-    .lead((term) => work?.call(host, term))
+    .lead((term) => work?.call(host, term), { signal })
     .catch((error: unknown) => {
       // What no later try would change, such as something else under the name: without a word nobody would lead.
       const report = onError ?? ((reason: unknown) => process.emitWarning(reason as Error))

@@ -11,13 +11,14 @@ import {
   type Provider,
 } from '@nestjs/common'
 import { APP_INTERCEPTOR, DiscoveryModule, DiscoveryService } from '@nestjs/core'
-import { LockClient } from '@holdfast/core'
+import { ClientClosedError, LockClient } from '@holdfast/core'
 import { provideLocks } from '@holdfast/core/decorators'
 import { expressLocks } from '@holdfast/core/http'
 import { ContextInterceptor } from './context-interceptor.js'
 import { beginCampaigns } from './leader.js'
 import { LocksHealthIndicator } from './locks-health-indicator.js'
 import { RunningRequests } from './running-requests.js'
+import { workersClosed } from './workers.js'
 import {
   checkAsyncOptions,
   checkModuleOptions,
@@ -25,7 +26,7 @@ import {
   type LocksModuleExtras,
   type LocksModuleOptions,
 } from './options.js'
-import { CLIENT, EXTRAS, OPTIONS, getLocksToken } from './tokens.js'
+import { CLIENT, ENDING, EXTRAS, OPTIONS, getLocksToken } from './tokens.js'
 
 /**
  * Provides one client for the whole application, as `LockClient`, or several with names. The module is global.
@@ -36,8 +37,8 @@ export class LocksModule
   implements NestModule, OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
   private readonly takeBack: (() => void) | undefined
-  private closing: Promise<void> | undefined
   private readonly requests = new RunningRequests()
+  @Inject(ENDING) private readonly ending!: AbortController
 
   /** Takes what the module provides. Called by Nest. */
   constructor(
@@ -72,33 +73,34 @@ export class LocksModule
    */
   configure(consumer: MiddlewareConsumer): void {
     consumer
-      .apply(this.requests.middleware, expressLocks(this.locks))
+      .apply(this.requests.middleware, expressLocks(this.locks, { signal: this.ending.signal }))
       .forRoutes({ path: '{*path}', method: RequestMethod.ALL })
   }
 
   /** Begins the campaigns of methods with `@Leader`, which end with the client. Called by Nest. @throws InvalidArgumentError */
   onApplicationBootstrap(): void {
-    beginCampaigns(this.locks, this.extras.name, this.discovery)
+    beginCampaigns(this.locks, this.extras.name, this.discovery, this.ending.signal)
   }
 
   /**
-   * Closes the client before the server stops listening, after running requests, at most `drainMs`: a request that
-   * waits for a lock would keep the server from closing. Called by Nest. Never rejects.
+   * Ends the waits of handlers, after running requests, at most `drainMs`: one that waits for a lock would keep the server
+   * from closing. Called by Nest, before that. Never rejects.
    */
   async beforeApplicationShutdown(): Promise<void> {
-    const { graceMs, drainMs = 0 } = this.options
-    await this.requests.drained(drainMs)
-    this.closing = this.locks.close({ graceMs })
-    // Awaited in onApplicationShutdown; until then a rejection must not count as unhandled.
-    this.closing.catch(() => undefined)
+    await this.requests.drained(this.options.drainMs ?? 0)
+    this.ending.abort(new ClientClosedError())
   }
 
   /**
-   * Waits until the client is closed, at most `graceMs` and a release. Called by Nest.
+   * Closes the client when nobody works under it: after the server, which Nest has closed, and after the workers, whose jobs
+   * it waits for without a limit, as `@nestjs/bullmq` does. Then at most `graceMs` and a release. Called by Nest.
    * @throws as `LockClient.close`
    */
   async onApplicationShutdown(): Promise<void> {
-    await this.closing
+    // Also where no hook of before was called.
+    this.ending.abort(new ClientClosedError())
+    await workersClosed(this.discovery)
+    await this.locks.close({ graceMs: this.options.graceMs })
     this.takeBack?.()
   }
 }
@@ -116,13 +118,14 @@ function describe(
     providers: [
       ...options,
       { provide: EXTRAS, useValue: extras },
+      { provide: ENDING, useFactory: () => new AbortController() },
       { provide: token, useFactory: connect, inject: [OPTIONS] },
       { provide: CLIENT, useExisting: token },
       {
         provide: APP_INTERCEPTOR,
-        useFactory: (locks: LockClient, { errors }: LocksModuleOptions) =>
-          new ContextInterceptor(locks, errors),
-        inject: [CLIENT, OPTIONS],
+        useFactory: (locks: LockClient, { errors }: LocksModuleOptions, { signal }: AbortController) =>
+          new ContextInterceptor(locks, errors, signal),
+        inject: [CLIENT, OPTIONS, ENDING],
       },
       { provide: LocksHealthIndicator, useFactory: healthOf, inject: [CLIENT] },
     ],

@@ -17,7 +17,10 @@ export interface LocksModuleOptions {
   readonly redis: Parameters<typeof LockClient.connect>[0]
   /** The client's options. Here the default of `bareCalls` is `'throw'`, because every handler has a context. */
   readonly options?: LockClientOptions | undefined
-  /** How long holders have to finish when the application shuts down. Default 5,000. */
+  /**
+   * How long holders have to finish when the application shuts down, after its requests and the jobs of its BullMQ workers.
+   * Default 5,000.
+   */
   readonly graceMs?: number | undefined
   /**
    * How long running HTTP requests may continue at shutdown, with full use of locks, before `graceMs` begins. Default

@@ -13,3 +13,5 @@ export const InjectLocks = (name?: string): ParameterDecorator & PropertyDecorat
 export const OPTIONS = Symbol('HoldfastLocksOptions')
 export const CLIENT = Symbol('HoldfastLocksClient')
 export const EXTRAS = Symbol('HoldfastLocksExtras')
+/** Ends the waits of handlers, and the campaigns: what would stand in the way of the end. */
+export const ENDING = Symbol('HoldfastLocksEnding')

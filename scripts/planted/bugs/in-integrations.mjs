@@ -4,6 +4,34 @@ const EXCLUSIVE_TEST = 'packages/nestjs/test/redis/nest-exclusive.test.ts'
 const LAZY_TEST = 'packages/core/test/redis/decorators-lazy.test.ts'
 
 export const BUGS_IN_INTEGRATIONS = {
+  'the client of an application closes before its workers': {
+    file: 'nestjs/src/workers.ts',
+    find: 'workers.add(each)',
+    replace: '',
+    test: 'packages/nestjs/test/redis/nest-module.test.ts',
+    only: 'closes its client after the workers',
+  },
+  'a job whose client closes fails': {
+    file: 'bullmq/src/locked.ts',
+    find: "'CLIENT_CLOSED')) {",
+    replace: "'NONE')) {",
+    test: 'packages/bullmq/test/redis/locked.test.ts',
+    only: 'puts back what has not begun',
+  },
+  'a job keeps the context in which its worker was made': {
+    file: 'bullmq/src/locked.ts',
+    find: 'detached(() => run(processor, options, { job, token, signal }))',
+    replace: 'run(processor, options, { job, token, signal })',
+    test: 'packages/bullmq/test/redis/locked.test.ts',
+    only: 'inherits nothing of the request',
+  },
+  'the context of a request whose client has gone never ends': {
+    file: 'core/src/http/request-context.ts',
+    find: 'whenHandlerEnds(response, resolve)',
+    replace: 'void whenHandlerEnds',
+    test: 'packages/core/test/redis/http.test.ts',
+    only: 'though its client has gone',
+  },
   'a decorated generator is iterated without the lock': {
     file: 'core/src/decorators/locked.ts',
     find: 'refuseGenerator(method)',

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { Job, Queue } from 'bullmq'
 import * as bullmq6 from 'bullmq'
 import * as bullmq5 from 'bullmq5'
-import type { LockClient, LockHold } from '@holdfast/core'
+import type { AnyLock, LockClient, LockHold } from '@holdfast/core'
 import { eventually, signalled } from '../../../core/test/redis/support/harness.js'
 import { locked } from '../../src/index.js'
 import { reaches, useQueues, type Bull, type Data } from './support/queue-rig.js'
@@ -215,6 +215,46 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
     const failed = await reaches(job, 'failed')
     expect(failed.failedReason).toMatch(/^Lock ".*" was lost/)
     expect(failed.returnvalue).toBeNull()
+  })
+
+  it.each(['delay', 'wait', 'fail'] as const)(
+    'puts back what has not begun when its client closes (onConflict: %s): no attempt is used up',
+    async (onConflict) => {
+      const own = await rig.client()
+      const { running, open, processor } = gate()
+      const closing = rig.worker(locked(processor, { locks: own, name, onConflict }), { concurrency: 2 })
+      await queue.add('first', { resource: 'a' })
+      await eventually(() => running.length === 1)
+      // Waits in the worker, with 'wait'.
+      const others = await queue.addBulk(
+        ['a', 'b', 'c'].map((resource) => ({ name: 'other', data: { resource } })),
+      )
+      const closed = own.close()
+      const seen = await Promise.all(others.map((job) => reaches(job, 'delayed')))
+      expect(seen.map(({ attemptsMade, failedReason }) => [attemptsMade, failedReason])).toEqual(
+        Array(3).fill([0, undefined]),
+      )
+      open()
+      await Promise.all([closed, closing.close()])
+      rig.worker(locked(processor, { locks: await rig.client(), name }))
+      await Promise.all(others.map((job) => reaches(job, 'completed')))
+      expect(await queue.getFailedCount()).toBe(0)
+    },
+  )
+
+  it('inherits nothing of the request in which its worker was made: another client, and a lock by object', async () => {
+    const [requests, ended] = [await rig.client(), new AbortController()]
+    const processor = (): Promise<string> => requests.getLock(harness.name('inner')).withLock(() => 'done')
+    const lock = (job: Job<Data>): Pick<AnyLock, 'withLock'> => locks.getLock(name(job))
+    const inRequest = (): void => {
+      rig.worker(locked(processor, { locks, name }))
+      rig.worker(locked(processor, { lock, onConflict: 'wait' }))
+    }
+    locks.run(() => requests.run(inRequest, { signal: ended.signal }), { signal: ended.signal })
+    ended.abort(new Error('the client of the request has gone'))
+    const job = (): { name: string; data: Data } => ({ name: 'job', data: { resource: 'a' } })
+    const jobs = await queue.addBulk(Array.from({ length: 6 }, job))
+    await Promise.all(jobs.map((each) => reaches(each, 'completed')))
   })
 
   it('takes several resources, in any order and also one twice', async () => {

@@ -1,5 +1,6 @@
 import type { Session } from '../client/session.js'
 import type { Context } from '../context.js'
+import { detached } from '../contexts.js'
 import { LockLostError, RedisUnavailableError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import { electionChannel } from '../keys.js'
@@ -62,7 +63,7 @@ export class Campaign {
         this.listen(ended)
         try {
           // Detached: a term is a logical thread of its own, whatever called `lead`.
-          await locks.fork(() => this.standAndLead(), { detached: true })
+          await detached(() => locks.fork(() => this.standAndLead()))
         } catch (error) {
           this.survive(error)
         }

@@ -1,5 +1,12 @@
 import { checkAnswers, lockHttpError, type LockErrorAnswers } from './http-error.js'
-import { checkOpener, runUntilAnswered, type ContextOpener, type NodeResponse } from './request-context.js'
+import { checkRequestOptions, type RequestOptions } from './http-options.js'
+import {
+  checkOpener,
+  RequestSignals,
+  runUntilAnswered,
+  type ContextOpener,
+  type NodeResponse,
+} from './request-context.js'
 
 /** Middleware of Express and compatible frameworks. */
 export type ExpressMiddleware = (request: unknown, response: NodeResponse, next: () => void) => void
@@ -17,9 +24,11 @@ export type ExpressErrorMiddleware = (
  * client disconnects first, the request's waits fail with RequestAbortedError.
  * @throws InvalidArgumentError
  */
-export function expressLocks(locks: ContextOpener): ExpressMiddleware {
+export function expressLocks(locks: ContextOpener, options: RequestOptions = {}): ExpressMiddleware {
   checkOpener(locks)
-  return (_request, response, next) => runUntilAnswered(locks, response, next)
+  checkRequestOptions(options)
+  const signals = new RequestSignals(options.signal)
+  return (_request, response, next) => runUntilAnswered(locks, response, { next, signals })
 }
 
 /**

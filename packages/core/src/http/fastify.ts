@@ -1,6 +1,12 @@
 import { lockHttpError, type LockErrorAnswers } from './http-error.js'
 import { checkHttpOptions, type HttpLocksOptions } from './http-options.js'
-import { checkOpener, runUntilAnswered, type ContextOpener, type NodeResponse } from './request-context.js'
+import {
+  checkOpener,
+  RequestSignals,
+  runUntilAnswered,
+  type ContextOpener,
+  type NodeResponse,
+} from './request-context.js'
 
 type Hook = (request: object, reply: { readonly raw: NodeResponse }, done: () => void) => void
 
@@ -26,8 +32,9 @@ export function fastifyLocks(locks: ContextOpener, options: HttpLocksOptions = {
   checkOpener(locks)
   checkHttpOptions(options)
   const { errors } = options
+  const signals = new RequestSignals(options.signal)
   const plugin: FastifyLocksPlugin = (app, _options, done) => {
-    app.addHook('onRequest', (_request, { raw }, next) => runUntilAnswered(locks, raw, next))
+    app.addHook('onRequest', (_request, { raw }, next) => runUntilAnswered(locks, raw, { next, signals }))
     if (errors) {
       answerErrors(app, errors)
     }

@@ -1,6 +1,6 @@
-import { LockHttpError, RequestAbortedError, lockHttpError, type LockErrorAnswers } from './http-error.js'
+import { LockHttpError, lockHttpError, type LockErrorAnswers } from './http-error.js'
 import { checkHttpOptions, type HttpLocksOptions } from './http-options.js'
-import { checkOpener, runForRequest, type ContextOpener } from './request-context.js'
+import { checkOpener, RequestSignals, runForRequest, type ContextOpener } from './request-context.js'
 
 /** The part of Hono's context used here. */
 export interface HonoContextLike {
@@ -23,18 +23,17 @@ export function honoLocks(locks: ContextOpener, options: HttpLocksOptions = {}):
   checkOpener(locks)
   checkHttpOptions(options)
   const { errors } = options
-  return (c, next) =>
-    runForRequest(
-      locks,
-      c.req.raw,
-      async () => {
-        await next()
-        if (errors) {
-          answer(c, errors)
-        }
-      },
-      signalOf(c.req.raw.signal),
-    )
+  const signals = new RequestSignals(options.signal)
+  return (c, next) => {
+    const request = signals.ofRequest(c.req.raw.signal)
+    const run = async (): Promise<void> => {
+      await next()
+      if (errors) {
+        answer(c, errors)
+      }
+    }
+    return runForRequest(locks, c.req.raw, run, request.signal).finally(request.over)
+  }
 }
 
 /** Hono has caught the error by then. */
@@ -43,15 +42,4 @@ function answer(c: HonoContextLike, answers: LockErrorAnswers): void {
   if (error instanceof LockHttpError) {
     c.res = error.getResponse()
   }
-}
-
-/** Follows the request's own signal, with a reason of ours. */
-function signalOf(request: AbortSignal): AbortSignal {
-  const controller = new AbortController()
-  const end = (): void => controller.abort(new RequestAbortedError())
-  if (request.aborted) {
-    end()
-  }
-  request.addEventListener('abort', end, { once: true })
-  return controller.signal
 }

@@ -70,14 +70,14 @@ export function checkAnswers(answers: LockErrorAnswers): void {
 /**
  * Converts a lock error into an error with an HTTP status, for custom error handlers. A lock still busy at the end of
  * the wait becomes 409 or 423; a shared run that is not finished, an unreachable Redis or a closing client becomes 503;
- * all with `Retry-After`. A lost lock becomes 500, without it. Any other error is returned unchanged.
+ * all with `Retry-After`. A lost lock becomes 500, without it. Any other error is returned unchanged. Of two errors that
+ * `await using` has joined in a SuppressedError, that of the work counts first.
  * @throws InvalidArgumentError
  */
 export function lockHttpError(error: unknown, answers: LockErrorAnswers = {}): unknown {
   checkAnswers(answers)
   const { busyStatus = 409, retryAfterMs = 1_000 } = answers
-  // Compared by code: the client may come from another copy of this package.
-  const { code = '' } = (error ?? {}) as { code?: string }
+  const code = codeIn(error)
   const headers = { 'Retry-After': String(Math.ceil(retryAfterMs / 1_000)) }
   switch (code) {
     case 'LOCK_TIMEOUT':
@@ -94,6 +94,18 @@ export function lockHttpError(error: unknown, answers: LockErrorAnswers = {}): u
     default:
       return error
   }
+}
+
+/**
+ * The code of a lock error: by its text, because the client may come from another copy of this package. Where the work and
+ * the end of its `await using` have both failed, the error has none, and that of the work counts, as with `withLock`.
+ */
+function codeIn(error: unknown): string {
+  const { code, name, suppressed, error: ofTheEnd } = (error ?? {}) as Partial<Record<string, unknown>>
+  if (name !== 'SuppressedError') {
+    return typeof code === 'string' ? code : ''
+  }
+  return codeIn(suppressed) || codeIn(ofTheEnd)
 }
 
 const BUSY = 'Conflict: the resource is locked. Try again later.'

@@ -2,8 +2,8 @@ import { lockHttpError } from './http-error.js'
 import { checkHttpOptions, type HttpLocksOptions } from './http-options.js'
 import {
   checkOpener,
+  RequestSignals,
   runForRequest,
-  signalOf,
   type ContextOpener,
   type NodeResponse,
 } from './request-context.js'
@@ -24,6 +24,7 @@ export function koaLocks(locks: ContextOpener, options: HttpLocksOptions = {}): 
   checkOpener(locks)
   checkHttpOptions(options)
   const { errors } = options
+  const signals = new RequestSignals(options.signal)
   return ({ res }, next) =>
     runForRequest(
       locks,
@@ -35,6 +36,6 @@ export function koaLocks(locks: ContextOpener, options: HttpLocksOptions = {}): 
           throw errors ? lockHttpError(error, errors) : error
         }
       },
-      signalOf(res),
+      signals.ofResponse(res),
     )
 }

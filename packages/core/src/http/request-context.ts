@@ -15,22 +15,56 @@ export interface NodeResponse {
   readonly destroyed?: boolean
   readonly writableEnded: boolean
   readonly writableFinished?: boolean
-  once(event: 'close' | 'finish', listener: () => void): unknown
+  once(event: 'close' | 'finish' | 'unpipe', listener: () => void): unknown
+  end?(...args: never[]): unknown
 }
 
-/** Aborts when the client disconnects before the response is complete. */
-export function signalOf(response: NodeResponse): AbortSignal {
-  const controller = new AbortController()
-  const end = (): void => {
-    if (!isAnswered(response)) {
-      controller.abort(new RequestAbortedError())
+/** The signals of the requests of one middleware: each aborts when its client disconnects, and all at `ending`. */
+export class RequestSignals {
+  private readonly open = new Set<AbortController>()
+
+  constructor(private readonly ending: AbortSignal | undefined) {
+    ending?.addEventListener('abort', () => this.open.forEach((each) => each.abort(ending.reason)), {
+      once: true,
+    })
+  }
+
+  /** Aborts when the client disconnects before the response is complete. */
+  ofResponse(response: NodeResponse): AbortSignal {
+    const request = this.begin()
+    const end = (): void => {
+      if (!isAnswered(response)) {
+        request.abort(new RequestAbortedError())
+      }
+      this.open.delete(request)
     }
+    if (response.destroyed === true) {
+      end()
+    }
+    response.once('close', end)
+    return request.signal
   }
-  if (response.destroyed === true) {
-    end()
+
+  /** Follows the request's own signal, with a reason of ours. */
+  ofRequest(signal: AbortSignal): { readonly signal: AbortSignal; readonly over: () => void } {
+    const request = this.begin()
+    const end = (): void => request.abort(new RequestAbortedError())
+    if (signal.aborted) {
+      end()
+    }
+    signal.addEventListener('abort', end, { once: true })
+    return { signal: request.signal, over: () => this.open.delete(request) }
   }
-  response.once('close', end)
-  return controller.signal
+
+  private begin(): AbortController {
+    const request = new AbortController()
+    if (this.ending?.aborted) {
+      request.abort(this.ending.reason)
+    } else if (this.ending) {
+      this.open.add(request)
+    }
+    return request
+  }
 }
 
 const begun = new WeakMap<ContextOpener, WeakSet<object>>()
@@ -56,27 +90,52 @@ export function runForRequest<T>(
 
 /**
  * For frameworks that only report the end of the response: the context ends with it. If the client disconnects first,
- * the context stays open: the handler still runs, and the signal must reject its calls, which would otherwise run
- * outside any context.
+ * the handler still runs, and what it calls must be rejected by the signal, and not run outside any context: the context
+ * ends when the handler ends its answer, which nobody reads.
  */
-export function runUntilAnswered(locks: ContextOpener, response: NodeResponse, next: () => void): void {
+export function runUntilAnswered(
+  locks: ContextOpener,
+  response: NodeResponse,
+  { next, signals }: { readonly next: () => void; readonly signals: RequestSignals },
+): void {
   const run = (): Promise<void> => {
-    const answered = new Promise<void>((resolve) => {
+    const over = new Promise<void>((resolve) => {
+      let isGone = false
       const end = (): void => {
         if (isAnswered(response)) {
           resolve()
+        } else if (!isGone) {
+          isGone = true
+          whenHandlerEnds(response, resolve)
         }
       }
       response.once('finish', end)
       response.once('close', end)
     })
     next()
-    return answered
+    return over
   }
-  void runForRequest(locks, response, run, signalOf(response))
+  void runForRequest(locks, response, run, signals.ofResponse(response))
 }
 
-// HTTP/2 responses have no `writableFinished`.
+/**
+ * Without a client there is no event for the end of the answer: the handler calls `end`, or the stream that it answers
+ * with is taken from the response. Only where the client has gone is `end` replaced.
+ */
+function whenHandlerEnds(response: NodeResponse, ended: () => void): void {
+  const end = response.end?.bind(response)
+  if (response.writableEnded || end === undefined) {
+    ended()
+    return
+  }
+  response.once('unpipe', ended)
+  response.end = (...args) => {
+    ended()
+    return end(...args)
+  }
+}
+
+// An HTTP/2 response is finished, but not ended, when its client has gone.
 function isAnswered({ writableEnded, writableFinished = writableEnded }: NodeResponse): boolean {
-  return writableFinished
+  return writableEnded && writableFinished
 }

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, RedisUnavailableError } from '../errors.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import type { LockClient } from '../lock-client.js'
+import { detached } from '../contexts.js'
 import type { LockHold } from '../hold.js'
 import { isPlainObject } from '../runtime/plain-object.js'
 import {
@@ -104,7 +105,7 @@ export function exclusive<T>(
   const limits = { atMostForMs, atLeastForMs }
   // A task that triggers its own schedule starts another run; it must not re-enter.
   const schedule = { name, locks, limits, task, untold: new Set<number>() }
-  return (given) => locks.fork(() => runOnce(schedule, given), { detached: true })
+  return (given) => detached(() => locks.fork(() => runOnce(schedule, given)))
 }
 
 interface Schedule<T> {

@@ -1,4 +1,5 @@
 import type { Session } from '../client/session.js'
+import { detached } from '../contexts.js'
 import type { Hold } from '../hold.js'
 import type { LockClient } from '../lock-client.js'
 import type { SharedRun, Task } from './caller.js'
@@ -17,7 +18,7 @@ export interface RunPlace {
 
 /** Calls the function as a logical thread of its own. */
 export async function callTask<T>(place: RunPlace, task: Task<T>, run: SharedRun): Promise<T> {
-  return place.locks.fork(() => callInside(place, async () => task(run)), { detached: true })
+  return detached(() => place.locks.fork(() => callInside(place, async () => task(run))))
 }
 
 /** What became of a run. */

@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import { InvalidArgumentError, type LockClient } from '../../src/index.js'
+import { AsyncResource } from 'node:async_hooks'
+import { getElection } from '../../src/election/index.js'
+import { detached, InvalidArgumentError, type LockClient } from '../../src/index.js'
+import { exclusive } from '../../src/schedule/index.js'
+import { getShare } from '../../src/share/index.js'
 import { eventually, signalled, useHarness } from './support/harness.js'
 
 /** Every way to wait, for something that somebody else has. */
@@ -142,6 +146,35 @@ describe('the signal of a context', () => {
       },
       { signal: AbortSignal.abort() },
     )
+  })
+
+  it('and the context of a request are not kept by what is made detached in it, nor by shares, schedules and elections', async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const busy = await (await harness.client()).getLock(harness.name()).acquire()
+    const ended = new AbortController()
+    const work = (): Promise<string> => others.getLock(harness.name()).withLock(() => 'in')
+    const led = signalled<string>()
+    const election = getElection(locks, harness.name('election'))
+    let leading = Promise.resolve()
+    const inRequest = () => ({
+      'a worker': detached(() => new AsyncResource('worker')),
+      'a share': getShare<string>(locks, harness.name('share')).run('key', work),
+      'a schedule': exclusive(harness.name('schedule'), { locks }, work)(),
+      election: (leading = election.lead(async () => led.resolve(await work()))),
+    })
+    const request = (): ReturnType<typeof inRequest> => others.run(inRequest, { signal: ended.signal })
+    const made = locks.run(request, { signal: ended.signal })
+    const inWorker = made['a worker'].runInAsyncScope(() => [work(), locks.currentThreadId] as const)
+    const shared = expect(made['a share']).rejects.toThrow('has gone')
+    ended.abort(new Error('the client of the request has gone'))
+    await busy.release()
+    expect(await inWorker[0]).toBe('in')
+    expect(inWorker[1]).toBeUndefined()
+    expect(await made['a schedule']).toMatchObject({ kind: 'ran', result: 'in' })
+    expect(await led.promise).toBe('in')
+    await election.close()
+    await leading
+    await shared
   })
 
   it('must be a signal', async () => {

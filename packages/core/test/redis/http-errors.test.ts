@@ -50,6 +50,19 @@ describe('errors of locks as answers', () => {
     expect(answer.message).not.toContain('secret')
   })
 
+  it.each([
+    ['of the work', busy, new LockLostError({ lockName: 'secret', owner: 'a:1', reason: 'gone' }), 409],
+    ['of the end', new Error('no lock'), busy, 409],
+  ])(
+    'an error of two, as await using throws it, has the status of the one %s',
+    (_which, suppressed, error, status) => {
+      // As TypeScript writes it for Node 20, which has no such class.
+      const both = Object.assign(new Error('An error was suppressed during disposal.'), { error, suppressed })
+      both.name = 'SuppressedError'
+      expect(lockHttpError(both)).toMatchObject({ status, code: 'LOCK_TIMEOUT', cause: both })
+    },
+  )
+
   it('any other error stays as it is', () => {
     for (const error of [new TypeError('a bug'), 'thrown', undefined, null]) {
       expect(lockHttpError(error)).toBe(error)

@@ -1,7 +1,16 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { request as openRequest } from 'node:http'
-import { RequestAbortedError, type HttpLocksOptions } from '../../src/http/index.js'
+import { createServer, request as openRequest } from 'node:http'
+import { connect, constants, createServer as createHttp2Server } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { Readable, type Writable } from 'node:stream'
 import {
+  expressLocks,
+  RequestAbortedError,
+  type HttpLocksOptions,
+  type NodeResponse,
+} from '../../src/http/index.js'
+import {
+  ClientClosedError,
   ContextRequiredError,
   LockTimeoutError,
   type Hold,
@@ -124,6 +133,55 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
       await eventually(async () => !(await locks.getLock(harness.name()).isLocked()))
       expect(await warnings.delivered(CODE, harness.name())).toEqual([])
     })
+
+    it("loses it with 'release' when it ends, though its client has gone and nobody reads its answer", async () => {
+      const locks = await harness.client({ onContextEnd: 'release', graceMs: 50 })
+      const other = await (await harness.client()).getLock(harness.name('busy')).acquire()
+      const [forgotten, gone, go] = [signalled<Hold>(), signalled(), signalled()]
+      const url = await serve(locks, {
+        forget: async () => {
+          forgotten.resolve(await locks.getLock(harness.name()).lock())
+          await locks
+            .getLock(harness.name('busy'))
+            .lock()
+            .catch(() => gone.resolve())
+          await go.promise
+          return {}
+        },
+      })
+      const { leave } = begin(`${url}/forget/1`)
+      const hold = await forgotten.promise
+      leave()
+      await gone.promise
+      // Until then it works under its lock.
+      await hold.verify()
+      expect(hold.signal.aborted).toBe(false)
+      go.resolve()
+      await eventually(() => hold.signal.aborted)
+      expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'context-ended' })
+      await eventually(async () => !(await locks.getLock(harness.name()).isLocked()))
+      await other.release()
+    })
+  })
+
+  it('the signal of the middleware ends the waits of its requests, and of no other work', async () => {
+    const [locks, ending] = [await harness.client(), new AbortController()]
+    const other = await (await harness.client()).getLock(harness.name()).acquire()
+    let waiting = 0
+    const wait = (): Promise<unknown> => {
+      waiting += 1
+      return locks.getLock(harness.name()).withLock(() => ({}))
+    }
+    const handlers = { wait, free: () => locks.getLock(harness.name('free')).withLock(() => ({})) }
+    const url = await serve(locks, handlers, { errors: {}, signal: ending.signal })
+    const job = wait()
+    const waits = [post(`${url}/wait/1`), post(`${url}/wait/2`)]
+    await eventually(() => waiting === 3)
+    ending.abort(new ClientClosedError())
+    const ends = [...waits, post(`${url}/wait/3`), post(`${url}/free/1`)]
+    expect((await Promise.all(ends)).map(({ status }) => status)).toEqual([503, 503, 503, 503])
+    await other.release()
+    expect(await job).toEqual({})
   })
 
   it(`${REQUESTS} parallel requests: each is an owner of its own, from its beginning to its end`, async () => {
@@ -343,3 +401,62 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
     })
   })
 })
+
+describe.each(['HTTP/1', 'HTTP/2'])('a request over %s whose client goes in the middle', (version) => {
+  const harness = useHarness()
+  const ends: (() => unknown)[] = []
+  afterEach(() => ends.splice(0).forEach((end) => end()))
+
+  const serveRaw = (
+    handler: (response: Writable & NodeResponse) => void,
+    locks: LockClient,
+  ): Promise<number> => {
+    const middleware = expressLocks(locks)
+    const listener = (_request: unknown, response: Writable & NodeResponse): void =>
+      middleware(_request, response, () => handler(response))
+    const server =
+      version === 'HTTP/1'
+        ? createServer(listener)
+        : createHttp2Server((request, response) => listener(request, response as never))
+    ends.push(() => server.close())
+    return new Promise((resolve) =>
+      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
+    )
+  }
+
+  const beginRaw = (port: number): (() => void) => {
+    if (version === 'HTTP/1') {
+      const request = openRequest({ port, host: '127.0.0.1', agent: false }).on('error', () => undefined)
+      request.end()
+      return () => request.destroy()
+    }
+    const session = connect(`http://127.0.0.1:${port}`)
+    ends.push(() => session.destroy())
+    const stream = session.request({ ':path': '/' }).on('error', () => undefined)
+    return () => stream.close(constants.NGHTTP2_CANCEL)
+  }
+
+  it.each([
+    ['ends', (response: Writable, gone: Promise<void>) => void gone.then(() => response.end('late'))],
+    ['is a stream', (response: Writable) => void endless().pipe(response)],
+  ])("its context ends when the handler's answer %s", async (_how, answer) => {
+    const locks = await harness.client({ onContextEnd: 'release', graceMs: 0 })
+    const [began, gone] = [signalled<Hold>(), signalled()]
+    const port = await serveRaw((response) => {
+      response.once('close', gone.resolve)
+      void locks
+        .getLock(harness.name())
+        .lock()
+        .then((hold) => began.resolve(hold))
+        .then(() => answer(response, gone.promise))
+    }, locks)
+    const leave = beginRaw(port)
+    const hold = await began.promise
+    leave()
+    await eventually(() => hold.signal.aborted)
+    expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'context-ended' })
+    await eventually(async () => !(await locks.getLock(harness.name()).isLocked()))
+  })
+})
+
+const endless = (): Readable => new Readable({ read: () => undefined })

@@ -3,6 +3,7 @@
 import { describe, expect, it } from '@jest/globals'
 import {
   Controller,
+  Global,
   Inject,
   Injectable,
   Module,
@@ -14,6 +15,7 @@ import { ClientProxyFactory, EventPattern, MessagePattern, Transport } from '@ne
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus'
 import { Test } from '@nestjs/testing'
 import { ClientClosedError, ContextRequiredError, LockClient, RedisUnavailableError } from '@holdfast/core'
+import { Queue, Worker, type Job } from 'bullmq'
 import { Redis } from 'ioredis'
 import { lastValueFrom } from 'rxjs'
 import 'reflect-metadata'
@@ -201,6 +203,48 @@ describe('LocksModule', () => {
       await closing
       expect(outcome).toBe(false)
     })
+  })
+
+  it('closes its client after the workers that providers keep, also of a module that ends later', async () => {
+    const connection = { host: '127.0.0.1', port: redis.server.port, maxRetriesPerRequest: null }
+    const [began, closing] = [signalled(), signalled()]
+    const outcomes: unknown[] = []
+
+    @Injectable()
+    class Jobs {
+      readonly workers = [new Worker('jobs', (job: Job) => this.work(job), { connection })]
+      constructor(@Inject(LockClient) private readonly locks: LockClient) {
+        this.workers[0]!.on('completed', (_job, value) => outcomes.push(value))
+        this.workers[0]!.on('failed', (_job, error) => outcomes.push(error))
+        this.workers[0]!.on('closing', () => closing.resolve())
+      }
+
+      onApplicationShutdown(): Promise<void> {
+        return this.workers[0]!.close()
+      }
+
+      private work({ data }: Job): Promise<string> {
+        return this.locks.getLock('outer').withLock(async (hold) => {
+          began.resolve()
+          await closing.promise
+          return this.locks.getLock('inner').withLock(() => `${data} ${hold.isLost}`)
+        })
+      }
+    }
+    // Ends after ours: the later a global module is registered, the earlier it ends.
+    @Global()
+    @Module({ providers: [Jobs] })
+    class QueueModule {}
+    const locksModule = LocksModule.forRoot({ redis: redis.server.url, graceMs: 0 })
+    const queue = new Queue('jobs', { connection })
+    await open([{ module: QueueModule }, locksModule], async (app) => {
+      await queue.add('job', 'done')
+      await began.promise
+      await app.close()
+      expect(outcomes).toEqual(['done false'])
+    })
+    await queue.obliterate({ force: true })
+    await queue.close()
   })
 
   it.each([

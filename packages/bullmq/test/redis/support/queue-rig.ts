@@ -15,7 +15,7 @@ export class QueueRig {
   private readonly queues: Queue[] = []
   private readonly workers: Worker[] = []
   private readonly ends: (() => void)[] = []
-  private locks: LockClient | null = null
+  private readonly clients: LockClient[] = []
 
   constructor(
     readonly harness: Harness,
@@ -23,8 +23,9 @@ export class QueueRig {
   ) {}
 
   async client(): Promise<LockClient> {
-    this.locks = await LockClient.connect(this.harness.connection())
-    return this.locks
+    const locks = await LockClient.connect(this.harness.connection())
+    this.clients.push(locks)
+    return locks
   }
 
   queue(): Queue<Data> {
@@ -58,8 +59,7 @@ export class QueueRig {
       await queue.obliterate({ force: true })
       await queue.close()
     }
-    await this.locks?.close({ graceMs: 0 })
-    this.locks = null
+    await Promise.all(this.clients.splice(0).map((locks) => locks.close({ graceMs: 0 })))
   }
 }
 

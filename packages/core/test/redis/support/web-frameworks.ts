@@ -43,9 +43,9 @@ const served = (server: Server): WebServer => ({
 const listening = (server: Server): Promise<WebServer> =>
   new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(served(server))))
 
-const inExpress: Framework = (locks, handlers, { errors } = {}) => {
+const inExpress: Framework = (locks, handlers, { errors, signal } = {}) => {
   const app = express()
-  app.use(expressLocks(locks))
+  app.use(expressLocks(locks, { signal }))
   app.use(express.json())
   for (const [name, handler] of Object.entries(handlers)) {
     app.post(`/${name}/:argument`, async (request, response) => {
