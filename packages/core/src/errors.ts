@@ -322,6 +322,15 @@ export class HolderChangedError extends LockError {
   }
 }
 
+/** @internal What a lock has to be where strings are not waited for. */
+export const OURS_ALONE = 'a lock of Holdfast or Redisson'
+
+const OTHERWISE = new Map([
+  ['a lock', ''],
+  ['a lock of Holdfast', ''],
+  [OURS_ALONE, "; if it is a string of another library, foreignLocks: 'wait' waits for it"],
+])
+
 /** A key of the lock, semaphore or latch has another type in Redis. Nothing was changed. */
 export class WrongTypeError extends LockError {
   readonly key: string
@@ -329,11 +338,9 @@ export class WrongTypeError extends LockError {
   /** @param what the kind of object the key should belong to */
   constructor(lockName: string, key: string, cause: Error, what = 'a lock') {
     const said = foreign(wordsOfRedis(cause.message))
-    // The advice to delete the key would let a second owner in beside the holder of another library's lock.
-    const advice =
-      what === 'a lock'
-        ? "Choose another name or keyPrefix; if it is another library's lock, foreignLocks: 'wait' waits for it."
-        : 'Choose another name or keyPrefix, or delete that key.'
+    // Whoever deletes the key of a lock lets a second owner in beside the holder of another library's lock.
+    const otherwise = OTHERWISE.get(what) ?? ', or delete that key'
+    const advice = `Choose another name or keyPrefix${otherwise}.`
     super('WRONG_TYPE', `Key "${key}" is not ${what}: ${said.replace(/\.$/, '')}. ${advice}`, {
       lockName,
       cause,

@@ -25,7 +25,10 @@ export interface LockHolder {
   readonly traceparent?: string
   /** Number of further owners: other readers. Absent when the owner holds the lock alone. */
   readonly others?: number
-  /** A string lock of another library (`foreignLocks`): `owner` is its text, at most 200 bytes of it. */
+  /**
+   * Another library: `owner` is the text of its string, at most 200 bytes of it (`foreignLocks`), or the first field of a
+   * hash that is no lock of Holdfast or Redisson.
+   */
   readonly foreign?: true
   /** The lock was handed over (`@holdfast/core/travel`) and is not adopted yet: no process acts as its owner. */
   readonly handedOver?: true
@@ -52,17 +55,20 @@ export function lockHolder({
   heldForMs,
   traceparent,
   others = 0,
-  isForeign = false,
+  isForeign: isString = false,
   ...facts
 }: HolderFacts): LockHolder {
+  const isForeign = isString || !Number.isInteger(facts.holds)
   const isOurs = !isForeign && facts.owner.length <= LONGEST_OWNER
   const parts = isOurs ? partsOfOwner(facts.owner) : undefined
   const handedOver = isOurs && isHandedOver(facts.owner)
   return {
     ...facts,
+    holds: isForeign ? 1 : facts.holds,
     owner: parts ? facts.owner : foreign(handedOver ? withoutSecret(facts.owner) : facts.owner),
     ...parts,
-    ...(facts.leaseLeftMs > longestLeaseMs && { longestLeaseMs }),
+    // How long other libraries hold their locks says nothing about the clock.
+    ...(facts.leaseLeftMs > longestLeaseMs && !isForeign && { longestLeaseMs }),
     ...(heldForMs !== undefined && { heldForMs }),
     ...(traceparent !== undefined && { traceparent }),
     ...(others > 0 && { others }),

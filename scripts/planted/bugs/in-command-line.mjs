@@ -1,6 +1,7 @@
 // Mistakes in the command line.
 const WATCH = 'packages/cli/test/unit/group-watch.test.ts'
 const RUN = 'packages/cli/test/redis/run.test.ts'
+const ASKED = 'packages/cli/test/redis/asked-names.test.ts'
 
 export const BUGS_IN_COMMAND_LINE = {
   'the guardian ends a group without asking it first': {
@@ -65,5 +66,19 @@ export const BUGS_IN_COMMAND_LINE = {
     replace: `text.replaceAll('no quote',`,
     test: 'packages/cli/test/unit/words.test.ts',
     only: 'is quoted for a shell',
+  },
+  'who guesses which strings are locks': {
+    file: 'core/src/observe/observer.ts',
+    find: 'return reply && reply.holds.size > 0 ?',
+    replace: 'return reply && reply.holds.size > 0 && isLock(reply) ?',
+    test: ASKED,
+    only: 'ShedLock',
+  },
+  'break takes a hash of another application for a lock': {
+    file: 'core/src/scripts/lock/shape.part.lua',
+    find: "not string.find(fields[i], '^[1-9]%d*$')",
+    replace: 'false',
+    test: ASKED,
+    only: 'an owner with no count',
   },
 }

@@ -59,4 +59,11 @@ export const BUGS_IN_FOREIGN_LOCKS = {
     test: FOREIGN,
     only: 'plain: isLocked',
   },
+  'a client that waits for strings is advised to wait for strings': {
+    file: 'core/src/protocols/foreign-holder.ts',
+    find: "return of.foreignLocks === 'error' && error instanceof WrongTypeError && error.key === of.key",
+    replace: 'return error instanceof WrongTypeError',
+    test: FOREIGN,
+    only: 'plain: to wait for strings|a key beside the lock',
+  },
 }

@@ -125,7 +125,7 @@ function section(
   const rows = list.map((each) => {
     const shown = shownLock(each.lock)
     const [holder] = shown.holders
-    const text = `${printable(shown.name)}  ${holder ? holderText(holder, shown.origin) : ''}`
+    const text = `${printable(shown.name)}  ${holder ? holderText(holder) : ''}`
     const cut = text.length > width ? `${text.slice(0, width - 1)}…` : text
     return `${output.style('yellow', figure(each).padStart(FIGURE_WIDTH))}  ${cut}`
   })

@@ -2,7 +2,7 @@ import { spoken } from '../duration.js'
 import { EXIT } from '../exit-code.js'
 import type { Looking } from '../locks/commands.js'
 import { LockFinder } from '../locks/finder.js'
-import { holderText, type ShownHolder } from '../locks/shown-lock.js'
+import { holderInText, holderText, type ShownHolder } from '../locks/shown-lock.js'
 import { printable, type Output } from '../terminal.js'
 import { LockChanges, type Change } from './changes.js'
 import { lookAgainAndAgain } from './looks.js'
@@ -60,9 +60,12 @@ function print(change: Change, name: string, output: Output): void {
 }
 
 function textOf(change: Change, output: Output): string {
-  const who = (each: ShownHolder): string => output.style('yellow', holderText(each, 'holdfast'))
+  const who = (each: ShownHolder): string => output.style('yellow', holderText(each))
   switch (change.event) {
     case 'held':
+      if (change.holder.isString) {
+        return `held by ${output.style('yellow', holderInText(change.holder))}`
+      }
       return `${who(change.holder)} has it${tokenText(change.token)}${missedText(change.missed)}`
     case 'handed-over':
       return `${who(change.from)} → ${who(change.holder)}, after ${spoken(change.heldMs)}${tokenText(change.token)}${missedText(change.missed)}`

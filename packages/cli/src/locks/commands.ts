@@ -5,7 +5,7 @@ import { EXIT } from '../exit-code.js'
 import { EndedBySignal, unlessAborted } from '../interrupt.js'
 import { printable, type Output } from '../terminal.js'
 import { LockFinder } from './finder.js'
-import { holderText, linesOf, shownLock, tableOf, type ShownLock } from './shown-lock.js'
+import { holderInText, linesOf, shownLock, tableOf, type ShownLock } from './shown-lock.js'
 
 export interface Looking {
   readonly locks: LockClient
@@ -46,6 +46,9 @@ export async function who({ locks, output }: Looking, name: string): Promise<num
   return seen ? EXIT.done : EXIT.no
 }
 
+/** Stands for the text of an empty string where a holder must be named. */
+const NO_TEXT = '""'
+
 export interface BreakOptions {
   readonly name: string
   /** Undefined: the one that is found, after a question. */
@@ -64,6 +67,10 @@ export async function breakLock(
     return answer(output, { name, outcome: 'free' }, `${printable(name)} is free`, EXIT.no)
   }
   const lock = shownLock(seen)
+  if (lock.origin === 'string') {
+    // Refused, whoever was named and whatever would be answered.
+    return release(looking, seen, lock.holders[0]?.holder || NO_TEXT)
+  }
   const holder = given === undefined ? onlyHolderOf(lock) : namedHolderOf(lock, given)
   if (holder === undefined) {
     if (output.json) {
@@ -82,7 +89,7 @@ export async function breakLock(
   if (!found) {
     return conflict(output, lock, holder)
   }
-  const said = `${printable(name)}, held by ${holderText(found, lock.origin)}`
+  const said = `${printable(name)}, held by ${holderInText(found)}`
   if (!yes && !(await isConfirmed(looking, said))) {
     return answer(output, { name, holder, outcome: 'declined' }, 'nothing was released', EXIT.declined)
   }
@@ -119,7 +126,7 @@ async function release({ locks, output }: Looking, lock: SeenLock, holder: strin
 }
 
 function conflict(output: Output, lock: ShownLock, holder: string): number {
-  const now = lock.holders.map((each) => holderText(each, lock.origin)).join(', ')
+  const now = lock.holders.map(holderInText).join(', ')
   const text = `${printable(lock.name)} is not held by ${printable(holder)}, but by ${now}; nothing was released`
   return answer(output, { name: lock.name, holder, outcome: 'another-holder' }, text, EXIT.conflict)
 }

@@ -27,13 +27,13 @@ export class LockFinder {
     this.observer = observe(locks)
   }
 
-  /** @returns undefined: it is free */
+  /**
+   * Nothing is guessed about a name that is asked for, and no error is an answer.
+   * @returns undefined: it is free
+   * @throws WrongTypeError; RedisUnavailableError also if this user may not read all keys of the lock
+   */
   async one(name: string): Promise<SeenLock | undefined> {
-    return (await this.observer.look([name], MOST_WAITERS)).get(name)
-  }
-
-  async some(names: readonly string[], mostWaiters = 1): Promise<ReadonlyMap<string, SeenLock>> {
-    return this.observer.look(names, mostWaiters)
+    return this.observer.ask(name, MOST_WAITERS)
   }
 
   /** Goes through all keys once: the longer the more there are. */

@@ -16,6 +16,8 @@ export interface ShownHolder {
   readonly heldMs: number | null
   readonly traceparent: string | null
   readonly handedOver: boolean
+  /** The text of another library's string. */
+  readonly isString: boolean
 }
 
 /** A lock as `--json` gives it. */
@@ -67,15 +69,24 @@ function originOf(holders: readonly LockHolder[]): Origin {
 
 function shownHolder(holder: LockHolder): ShownHolder {
   const { owner, clientName = null, holds, heldForMs = null, traceparent = null, handedOver = false } = holder
-  return { holder: owner, client: clientName, count: holds, heldMs: heldForMs, traceparent, handedOver }
+  const isString = holder.foreign === true
+  return {
+    holder: owner,
+    client: clientName,
+    count: holds,
+    heldMs: heldForMs,
+    traceparent,
+    handedOver,
+    isString,
+  }
 }
 
 /** The holder in few words. */
-export function holderText({ holder, client, handedOver }: ShownHolder, origin: Origin): string {
+export function holderText({ holder, client, handedOver, isString }: ShownHolder): string {
   if (handedOver) {
     return 'handed over, not adopted yet'
   }
-  if (origin === 'string') {
+  if (isString) {
     return `string ${JSON.stringify(printable(holder))}`
   }
   return printable(client ?? holder)
@@ -85,6 +96,11 @@ const MARKS: Readonly<Record<Origin, string>> = {
   holdfast: '',
   redisson: 'Redisson',
   string: 'another library',
+}
+
+/** The same in a sentence. */
+export function holderInText(holder: ShownHolder): string {
+  return holder.isString ? `a ${holderText(holder)}` : holderText(holder)
 }
 
 export function kindText({ kind, mode, origin }: ShownLock): string {
@@ -109,15 +125,19 @@ export function quoted(text: string): string {
 /** All that is known of one lock, for people. */
 export function linesOf(lock: ShownLock, styled: Output['style'] = (_, text) => text): string[] {
   const { name, holders, origin, leaseLeftMs, token, waiters, waiting } = lock
+  // Any string of that name: whether it is a lock is not known.
+  const kind = origin === 'string' ? 'string' : kindText(lock)
   const lines = [
-    `${styled('bold', printable(name))}  ${kindText(lock)}, lease left ${leaseText(leaseLeftMs)}${token === null ? '' : `, token ${printable(token)}`}`,
+    `${styled('bold', printable(name))}  ${kind}, lease left ${leaseText(leaseLeftMs)}${token === null ? '' : `, token ${printable(token)}`}`,
   ]
   for (const each of holders) {
     const { holder, count, heldMs } = each
     const since = heldMs === null ? '' : `, for ${spoken(heldMs)}`
     const times = count > 1 ? `, ${count} times` : ''
-    lines.push(`  held by ${styled('yellow', holderText(each, origin))}${since}${times}`)
-    lines.push(styled('dim', `    --holder ${quoted(printable(holder))}`))
+    lines.push(`  held by ${styled('yellow', holderInText(each))}${since}${times}`)
+    if (!each.isString) {
+      lines.push(styled('dim', `    --holder ${quoted(printable(holder))}`))
+    }
   }
   waiters.forEach(({ owner, client, waitedMs }, i) => {
     const wait = waitedMs === null ? '' : `, for ${spoken(waitedMs)}`
@@ -134,7 +154,7 @@ export function tableOf(locks: readonly ShownLock[], output: Output, columns = o
   const head = ['NAME', 'KIND', 'HOLDER', 'HELD', 'LEASE', 'WAIT']
   const rows = locks.map((lock) => {
     const [first, ...others] = lock.holders
-    const holder = first ? holderText(first, lock.origin) : ''
+    const holder = first ? holderText(first) : ''
     return [
       printable(lock.name),
       kindText(lock),

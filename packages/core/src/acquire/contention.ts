@@ -1,16 +1,9 @@
 import type { Answer, Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { ANSWER_MS } from './acquire-options.js'
-import {
-  giveBack,
-  unavailableOrThrow,
-  type Busy,
-  type CallInProgress,
-  type Held,
-  type NotYet,
-} from './call-in-progress.js'
+import { giveBack, type Busy, type CallInProgress, type Held, type NotYet } from './call-in-progress.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from '../context.js'
-import { ForeignWait, mayBeString, pauseBehindString, type Trier } from './foreign-wait.js'
+import { failureOfTry, ForeignWait, mayBeString, pauseBehindString, type Trier } from './foreign-wait.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
 import type { CallerLine, QueueCandidate } from '../protocols/lock-protocol.js'
 import type { ReentryRule } from '../entry/entry-command.js'
@@ -250,6 +243,6 @@ export class Contention<T>
     const { session, call } = this
     return mayBeString(error, call.protocol)
       ? (this.foreignWait ??= new ForeignWait(session, call.protocol, this)).afterRefusal(error)
-      : unavailableOrThrow(error)
+      : failureOfTry(error, call.protocol)
   }
 }

@@ -2,6 +2,7 @@ import type { Answer, Attempt } from '@holdfast/waiter'
 import { unavailableOrThrow, type CallInProgress } from './call-in-progress.js'
 import type { Session } from '../client/session.js'
 import { WrongTypeError } from '../errors.js'
+import { withAdvice } from '../protocols/foreign-holder.js'
 import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { pauseBehindForeign } from '../queue/foreign-looks.js'
 import { formatValue } from '../runtime/format-value.js'
@@ -85,6 +86,11 @@ export class ForeignWait {
 export function mayBeString(error: unknown, of: LockProtocol): error is WrongTypeError {
   const looks = of.foreignLocks !== 'error' && !of.standsBehindForeign
   return looks && error instanceof WrongTypeError && error.key === of.key
+}
+
+/** Of a try that no string can have refused. @throws what waiting does not end */
+export function failureOfTry(error: unknown, of: LockProtocol): Attempt<never> {
+  return unavailableOrThrow(withAdvice(error, of))
 }
 
 /**

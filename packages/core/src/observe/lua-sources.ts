@@ -9,21 +9,6 @@ return redis.call('zrangebyscore', KEYS[1], clock(), '+inf', 'withscores')
 `,
   'observe/holding.part': `-- insert lock/shape
 -- insert life
-local function fieldsOfLock(key, size)
-local isReadWrite = size > 1 and size <= MOST_FIELDS and string.find(redis.call('hget', key, 'mode') or '', '^[rw]')
-if size ~= 1 and not isReadWrite then return nil end
-for _, field in ipairs(redis.call('hkeys', key)) do
-if not looksLikeOwner(field) and not (isReadWrite and field == 'mode') then return nil end
-end
-local fields = redis.call('hgetall', key)
-for i = 2, #fields, 2 do
-local isMode = fields[i - 1] == 'mode'
-if isMode and fields[i] ~= 'read' and fields[i] ~= 'write' or not isMode and not string.find(fields[i], '^[1-9]%d*$') then
-return nil
-end
-end
-return fields[1] and fields, isReadWrite
-end
 local function numberOf(reply)
 return type(reply) == 'number' and reply or 0
 end
@@ -106,21 +91,31 @@ local function tokenAt(key)
 local token = redis.pcall('get', key)
 return type(token) == 'string' and token or ''
 end
+local isAsked = ARGV[3] == '1'
 local function stringAt(key, ttl)
-if ttl <= 0 or redis.call('type', key).ok ~= 'string' then return 0 end
 return { ttl, { redis.call('getrange', key, 0, 199), '-1' }, '', '', '', '', 0, {} }
 end
 local function lockAt(i)
 local key = KEYS[i]
 local ttl = redis.call('pttl', key)
-if ttl <= 0 then return 0 end
+if ttl == -2 or (ttl <= 0 and not isAsked) then return 0 end
 local size = redis.pcall('hlen', key)
-if type(size) == 'table' then return ARGV[2] == '1' and stringAt(key, ttl) or 0 end
-local fields, isReadWrite = fieldsOfLock(key, size)
-if not fields then return 0 end
+if type(size) == 'table' then
+local kind = (isAsked or ARGV[2] == '1') and redis.call('type', key).ok
+if kind == 'string' and ARGV[2] == '1' then return stringAt(key, ttl) end
+return isAsked and (kind == 'hash' and size or redis.error_reply('WRONGTYPE The key is a ' .. kind)) or 0
+end
+local fields, isReadWrite = fieldsOfLock(key, size, isAsked)
+if not fields then
+return isAsked and redis.error_reply(NO_LOCK) or 0
+end
 local owner, heldMs = notedAt(KEYS[i + 1], key, now)
 local queue, count, told = waitersAt({ list = KEYS[i + 3], arrivals = KEYS[i + 4] }, KEYS[i + 5], KEYS[i + 6], isReadWrite)
 return { ttl, fields, tokenAt(KEYS[i + 2]), owner, heldMs, queue, count, told }
+end
+if isAsked then
+local found = lockAt(1)
+return type(found) == 'table' and found.err and found or { found }
 end
 local answer = {}
 for i = 1, #KEYS - 1, 7 do

@@ -60,6 +60,14 @@ export interface LockObserver {
    * entry are free, or no locks. Small scripts of at most 25 locks each, all sent at once.
    */
   look(names: readonly string[], mostWaiters?: number): Promise<ReadonlyMap<string, SeenLock>>
+  /**
+   * Asks Redis about one lock, and for the first `mostWaiters` of its waiters (default 20). Unlike `look` it guesses
+   * nothing: with the client's `foreignLocks`, any string of that name counts as held, with or without a time to live.
+   * @returns undefined: it is free
+   * @throws WrongTypeError the name is that of something else; RedisUnavailableError also if this user may not read all keys
+   *   of the lock
+   */
+  ask(name: string, mostWaiters?: number): Promise<SeenLock | undefined>
   /** Reads the keys that a lock of this name may have. */
   keysOf(name: string): Promise<readonly KeyOfLock[]>
   /** Reads the reports written since the last call, and all clients that report. */
@@ -125,6 +133,16 @@ class Observer implements LockObserver {
     return new Map(found.flat().map((lock) => [lock.name, lock]))
   }
 
+  async ask(name: string, mostWaiters = MOST_WAITERS): Promise<SeenLock | undefined> {
+    checkInteger('mostWaiters', mostWaiters, 1)
+    const { session, areStringsLocks } = this
+    session.assertOpen(name)
+    const locks = [this.keysOfLock(name)]
+    const probe = probeKey(session.keyPrefix + name)
+    const [reply] = await look(session.runner, { locks, probe, mostWaiters, areStringsLocks, asked: name })
+    return reply && reply.holds.size > 0 ? seenLock(name, reply) : undefined
+  }
+
   async keysOf(name: string): Promise<readonly KeyOfLock[]> {
     this.session.assertOpen(name)
     const [hash, note, token, list, arrivals, line, writers] = this.keysOfLock(name)
@@ -172,7 +190,11 @@ class Observer implements LockObserver {
   }
 
   private get types(): readonly ScannedType[] {
-    return this.session.options.foreignLocks === 'error' ? ['hash'] : ['hash', 'string']
+    return this.areStringsLocks ? ['hash', 'string'] : ['hash']
+  }
+
+  private get areStringsLocks(): boolean {
+    return this.session.options.foreignLocks !== 'error'
   }
 
   private keysOfLock(name: string): KeysOfLock {
@@ -195,7 +217,7 @@ class Observer implements LockObserver {
   }
 
   private async lookAt(names: readonly string[], mostWaiters: number): Promise<readonly SeenLock[]> {
-    const areStringsLocks = this.session.options.foreignLocks !== 'error'
+    const { areStringsLocks } = this
     const locks = names.map((name) => this.keysOfLock(name))
     const probe = probeKey(this.session.keyPrefix + (names[0] as string))
     try {

@@ -48,6 +48,8 @@ export interface LookCommand {
   readonly mostWaiters: number
   /** Strings of other libraries count as locks, too. */
   readonly areStringsLocks: boolean
+  /** The name of the one lock that was asked for: what is no lock is an error. */
+  readonly asked?: string
 }
 
 /** What Redis knows about a held lock. Durations in ms. */
@@ -67,14 +69,15 @@ export interface LookReply {
   readonly waiters: readonly { readonly owner: string; readonly waitedMs: number | undefined }[]
 }
 
-/** For each lock: null if it is free, or its key is no lock. */
+/** For each lock: null if it is free, or its key is no lock. @throws WrongTypeError the key of the lock that is `asked` for is no lock */
 export function look(runner: ScriptRunner, command: LookCommand): Promise<readonly (LookReply | null)[]> {
-  const { locks, probe, mostWaiters, areStringsLocks } = command
+  const { locks, probe, mostWaiters, areStringsLocks, asked } = command
   return runner.run({
     script: lookScript,
     keys: [...locks.flat(), probe],
-    args: [`${mostWaiters}`, areStringsLocks ? '1' : '0'],
+    args: [`${mostWaiters}`, areStringsLocks ? '1' : '0', asked === undefined ? '0' : '1'],
     parse: (reply) => (reply as unknown[]).map(parseLook),
+    ...(asked !== undefined && { lockName: asked }),
   })
 }
 

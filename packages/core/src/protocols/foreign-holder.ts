@@ -1,13 +1,29 @@
 import type { Session } from '../client/session.js'
-import { WrongTypeError } from '../errors.js'
+import { OURS_ALONE, WrongTypeError } from '../errors.js'
 import { holderInWords, lockHolder, type LockHolder } from '../lock-holder.js'
 import type { LockState } from '../scripts/lock.js'
 import type { LockProtocol } from './lock-protocol.js'
 
 const FREE: LockState = { ttlMs: -2, holds: new Map() }
 
-/** The state of a lock whose name a string may have. @throws `error`: it is about something else */
-export async function stateBeside(session: Session, of: LockProtocol, error: unknown): Promise<LockState> {
+/**
+ * The answer to a question about a lock whose name a string may have.
+ * @throws WrongTypeError the key is a hash of something else: nobody holds it, and nobody can
+ */
+export async function stateOf(
+  session: Session,
+  of: LockProtocol,
+  asked: Promise<LockState>,
+): Promise<LockState> {
+  const state = await asked.catch((error: unknown) => stateBeside(session, of, error))
+  if (state.isNoLock) {
+    throw new WrongTypeError(of.lockName, of.key, new Error('WRONGTYPE The key is a hash of something else'))
+  }
+  return state
+}
+
+/** @throws `error`: it is about something else */
+async function stateBeside(session: Session, of: LockProtocol, error: unknown): Promise<LockState> {
   const holder = await foreignHolder(session, of, error)
   return holder ? { ttlMs: holder.leaseLeftMs, holds: new Map(), isForeign: true } : FREE
 }
@@ -22,10 +38,23 @@ export async function refuseForce(session: Session, of: LockProtocol, error: unk
   throw new WrongTypeError(of.lockName, of.key, cause, 'a lock of Holdfast')
 }
 
+/** The error, with the advice to wait for strings if `of` does not, and its own key was met. Another key is nobody's lock. */
+export function withAdvice(error: unknown, of: LockProtocol): unknown {
+  return of.foreignLocks === 'error' && error instanceof WrongTypeError && error.key === of.key
+    ? new WrongTypeError(of.lockName, of.key, error.cause as Error, OURS_ALONE)
+    : error
+}
+
+export function refuseWith(of: LockProtocol): (error: unknown) => never {
+  return (error) => {
+    throw withAdvice(error, of)
+  }
+}
+
 /** The string of another library, after a command that met it. Null: it is gone. */
 async function foreignHolder(session: Session, of: LockProtocol, error: unknown): Promise<LockHolder | null> {
   if (of.foreignLocks === 'error' || !(error instanceof WrongTypeError) || error.key !== of.key) {
-    throw error
+    throw withAdvice(error, of)
   }
   const found = await session.foreignLooks.at(of)
   if (found.kind === 'another-type') {

@@ -4,7 +4,7 @@ import { heldByAncestor, type CallSite } from '../context.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { tombstonePrefix, ownerField, wellFormed } from '../keys.js'
-import { refuseForce, stateBeside } from './foreign-holder.js'
+import { refuseForce, refuseWith, stateOf } from './foreign-holder.js'
 import { holderChanged } from './holder-changed.js'
 import type { LockEntry } from '../entry/lock-entry.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
@@ -89,8 +89,7 @@ export abstract class HashProtocol implements LockProtocol {
   inspect(timeoutMs?: number): Promise<LockState> {
     const { lockName, key } = this
     const command = timeoutMs === undefined ? { lockName, key } : { lockName, key, timeoutMs }
-    const { session } = this
-    return inspect(session.runner, command).catch((error: unknown) => stateBeside(session, this, error))
+    return stateOf(this.session, this, inspect(this.session.runner, command))
   }
 
   async forceRelease(holder?: string): Promise<boolean> {
@@ -107,7 +106,7 @@ export abstract class HashProtocol implements LockProtocol {
   explain(): Promise<LockFacts | null> {
     const { lockName, key } = this
     const kind = { isAnything: false, isForeignLock: this.foreignLocks !== 'error' }
-    return explain(this.session.runner, { lockName, key, ...kind })
+    return explain(this.session.runner, { lockName, key, ...kind }).catch(refuseWith(this))
   }
 
   async remaining(entry: LockEntry, timeoutMs?: number): Promise<number | null> {

@@ -8,7 +8,7 @@ export function holderChanged(
   wanted: string | undefined,
   { ttlMs: leaseLeftMs, holds: fields }: LockState,
 ): HolderChangedError {
-  const [first, ...others] = [...fields].filter(([field]) => field !== 'mode')
+  const [first, ...others] = fields
   const [owner, holds] = first ?? []
   const holder =
     owner === undefined || holds === undefined

@@ -72,8 +72,7 @@ abstract class ReadWriteProtocol extends HashProtocol {
     if (state.isForeign) {
       return state
     }
-    const isMine = (field: string): boolean =>
-      field !== 'mode' && field.endsWith(writeOwner('')) === (this.kind === 'write')
+    const isMine = (field: string): boolean => field.endsWith(writeOwner('')) === (this.kind === 'write')
     const mine = new Map([...holds].filter(([field]) => isMine(field)))
     return { ttlMs: mine.size > 0 ? ttlMs : -2, holds: mine }
   }

@@ -875,11 +875,16 @@ return publish(ARGV[2], ARGV[1], '0') and 1 or 2
 -- insert lock/shape
 redis.call('del', KEYS[6])
 local ttl = redis.call('pttl', KEYS[1])
-local isString = ARGV[2] == '1' and redis.call('type', KEYS[1]).ok == 'string'
-if ttl == -2 or (ARGV[1] == '1' and not (ttl > 0 and (isString or looksLikeLock(KEYS[1])))) then
+local isAsked = ARGV[1] == '0'
+if ttl == -2 or (ttl <= 0 and not isAsked) then
 return 0
 end
-local fields = isString and { redis.call('getrange', KEYS[1], 0, 199), '-1' } or redis.call('hgetall', KEYS[1])
+local isString = ARGV[2] == '1' and redis.call('type', KEYS[1]).ok == 'string'
+local fields = isString and { redis.call('getrange', KEYS[1], 0, 199), '-1' }
+or fieldsOfLock(KEYS[1], redis.call('hlen', KEYS[1]), isAsked)
+if not fields then
+return isAsked and redis.error_reply(NO_LOCK) or 0
+end
 local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), writersAt(KEYS[5])
 if not fields[1] then return 0 end
 local answer = {
@@ -1163,25 +1168,28 @@ return lost
 `,
   'lock/shape.part': `local MOST_FIELDS = 1000
 local LONGEST_OWNER = 1000
+local NO_LOCK = 'WRONGTYPE The key is a hash of something else'
 local function looksLikeOwner(field)
-return #field <= LONGEST_OWNER
-and (string.find(field, '^[^:]+:%d+$') or string.find(field, '^[^:]+:%d+:write$'))
+return string.find(field, '^[^:]+:%d+$') or string.find(field, '^[^:]+:%d+:write$')
 end
-local function looksLikeLock(key)
-local size = redis.call('hlen', key)
-local mode = redis.call('hget', key, 'mode')
-local isReadWrite = mode == 'read' or mode == 'write'
-if size > MOST_FIELDS or size ~= 1 and not isReadWrite then
-return false
+local function fieldsOfLock(key, size, isAsked)
+local isMarked = size > 1 and (isAsked or size <= MOST_FIELDS)
+local isReadWrite = isMarked and string.find(redis.call('hget', key, 'mode') or '', '^[rw]')
+if size > 1 and not isReadWrite then
+return isAsked and size <= MOST_FIELDS and #redis.call('hkeys', key) == 0 and {} or nil
 end
-local fields = redis.call('hkeys', key)
-for _, field in ipairs(fields) do
-local isMode = isReadWrite and field == 'mode'
-if not isMode and not (looksLikeOwner(field) and string.find(redis.call('hget', key, field), '^[1-9]%d*$')) then
-return false
+for _, field in ipairs(redis.call('hkeys', key)) do
+local isOwner = looksLikeOwner(field) and (isAsked or #field <= LONGEST_OWNER)
+if not isOwner and not ((isReadWrite or isAsked) and field == 'mode') then return nil end
+end
+local fields = redis.call('hgetall', key)
+for i = 2, #fields, 2 do
+local isMode = fields[i - 1] == 'mode'
+if isMode and fields[i] ~= 'read' and fields[i] ~= 'write' or not isMode and not string.find(fields[i], '^[1-9]%d*$') then
+return nil
 end
 end
-return #fields > (isReadWrite and 1 or 0)
+return (isAsked or fields[1]) and fields, isReadWrite
 end
 `,
   'lock/shorten': `-- insert touch

@@ -338,6 +338,8 @@ export interface LockState {
   readonly holds: ReadonlyMap<string, number>
   /** The lock's key is another library's string. */
   readonly isForeign?: true
+  /** The key is a hash of something else. */
+  readonly isNoLock?: true
 }
 
 export function inspect(runner: ScriptRunner, command: InspectCommand): Promise<LockState> {
@@ -345,13 +347,21 @@ export function inspect(runner: ScriptRunner, command: InspectCommand): Promise<
   return runner.run({ script: inspectScript, keys: [key], args: [], parse: parseState, lockName, timeoutMs })
 }
 
+const OWNER = /^[^:]+:\d+(:write)?$/
+
+/** What is a lock, as in `shape.part.lua`. */
 function parseState(reply: unknown): LockState {
   const [ttlMs, ...pairs] = reply as [unknown, ...string[]]
-  const holds = new Map<string, number>()
+  const fields = new Map<string, string>()
   for (let i = 0; i + 1 < pairs.length; i += 2) {
-    holds.set(pairs[i] as string, Number(pairs[i + 1]))
+    fields.set(pairs[i] as string, String(pairs[i + 1]))
   }
-  return { ttlMs: Number(ttlMs), holds }
+  const isReadWrite = /^(read|write)$/.test(fields.get('mode') ?? '') && fields.delete('mode')
+  const isLock =
+    (isReadWrite || fields.size < 2) &&
+    [...fields].every(([owner, holds]) => OWNER.test(owner) && /^[1-9]\d*$/.test(holds))
+  const holds = new Map([...fields].map(([owner, count]) => [owner, Number(count)]))
+  return { ttlMs: Number(ttlMs), holds, ...(!isLock && { isNoLock: true as const }) }
 }
 
 export const explainScript = defineScript(

@@ -4,7 +4,9 @@ import {
   LockLostError,
   LockTimeoutError,
   WrongTypeError,
+  type AnyLock,
   type ForeignLocks,
+  type Lock,
   type LockClient,
 } from '../../src/index.js'
 import { lookScript } from '../../src/scripts/foreign-lock.js'
@@ -325,6 +327,76 @@ describe('what tells of a string', () => {
     expect(await names(locks)).toEqual(['a:uuid', 'b:base64', 'f:ours'])
     expect(await names(await rig.client())).toEqual(['f:ours'])
     await hold.release()
+    await rig.admin.flushall()
+  })
+})
+
+describe('what an error advises', () => {
+  const waits = "foreignLocks: 'wait'"
+  const calls = (lock: AnyLock & Partial<Pick<Lock, 'inspect'>>) => [
+    () => lock.tryLock(),
+    () => lock.acquire({ waitMs: 60 }),
+    () => lock.isLocked(),
+    () => lock.remainTimeToLive(),
+    () => lock.forceUnlock(),
+    ...(lock.inspect ? [() => lock.inspect!()] : []),
+  ]
+
+  it.each(foreignKinds)(
+    '$name: to wait for strings, where it does not yet and it could help',
+    async (kind) => {
+      const put: Record<string, () => Promise<unknown>> = {
+        list: () => rig.admin.rpush(NAME, 'a'),
+        'sorted set': () => rig.admin.zadd(NAME, 1, '__write__'),
+        string: () => takeString(),
+      }
+      for (const [type, create] of Object.entries(put)) {
+        await create()
+        for (const call of calls(kind.of(locks, NAME, 'error'))) {
+          expect(String(await outcomeOf(call()))).toContain(`${waits} waits for it.`)
+        }
+        for (const call of type === 'string' ? [] : calls(kind.of(locks, NAME, 'wait'))) {
+          const error = await outcomeOf(call())
+          expect(error).toMatchObject({ code: 'WRONG_TYPE', key: NAME })
+          expect(String(error)).not.toContain(waits)
+          expect(String(error)).not.toContain('delete')
+        }
+        await freeString()
+      }
+    },
+  )
+
+  it('a key beside the lock is nobody else’s lock, and no string of another library says anything of a clock', async () => {
+    const counter = `redisson_lock_token:{${NAME}}`
+    await rig.admin.hset(counter, 'a', '1')
+    for (const rule of ['wait', 'error'] as const) {
+      const error = await outcomeOf(locks.getFencedLock(NAME, { foreignLocks: rule }).tryAcquire())
+      expect(error).toMatchObject({ code: 'WRONG_TYPE', key: counter })
+      expect(String(error)).not.toContain('foreignLocks')
+    }
+    await rig.admin.del(counter)
+    await rig.admin.set(NAME, TOKEN, 'PX', 45_000)
+    const error = await outcomeOf(locks.getLock(NAME).acquire({ waitMs: 20 }))
+    expect(String(error)).toMatch(/another library \("\w+"\) .*, 4[45]\S* s of lease left\. Try again later/)
+    expect((error as LockTimeoutError).holder).not.toHaveProperty('longestLeaseMs')
+    expect(String(await outcomeOf(locks.getLock(NAME).forceUnlock()))).not.toContain('delete')
+    await freeString()
+  })
+})
+
+describe('a hash that is no lock', () => {
+  it.each(foreignKinds)('$name: waits behind it, and calls nobody its owner', async (kind) => {
+    await rig.admin.hset(NAME, 'status', 'paid')
+    const lock = kind.of(locks, NAME)
+    const error = await outcomeOf(lock.acquire({ waitMs: 60 }))
+    const what = kind.name === 'multi' ? 'error' : (error as LockTimeoutError).holder
+    if (what !== 'error') {
+      expect(what).toMatchObject({ owner: 'status', foreign: true, holds: 1, leaseLeftMs: -1 })
+    }
+    expect(String(error)).not.toContain('NaN')
+    expect(await outcomeOf(lock.isLocked())).toMatchObject({ code: 'WRONG_TYPE', key: NAME })
+    expect(await outcomeOf(lock.remainTimeToLive())).toMatchObject({ code: 'WRONG_TYPE', key: NAME })
+    expect(await rig.admin.hgetall(NAME)).toEqual({ status: 'paid' })
     await rig.admin.flushall()
   })
 })

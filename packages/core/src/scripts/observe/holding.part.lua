@@ -3,25 +3,6 @@
 -- insert lock/shape
 -- insert life
 
--- The fields of a hash that looks like a lock, as looksLikeLock has it, and whether it is one of a read-write lock; nil for
--- any other. A thousand times a second: most hashes have one field, and need two commands.
-local function fieldsOfLock(key, size)
-  local isReadWrite = size > 1 and size <= MOST_FIELDS and string.find(redis.call('hget', key, 'mode') or '', '^[rw]')
-  if size ~= 1 and not isReadWrite then return nil end
-  for _, field in ipairs(redis.call('hkeys', key)) do
-    if not looksLikeOwner(field) and not (isReadWrite and field == 'mode') then return nil end
-  end
-  local fields = redis.call('hgetall', key)
-  for i = 2, #fields, 2 do
-    local isMode = fields[i - 1] == 'mode'
-    if isMode and fields[i] ~= 'read' and fields[i] ~= 'write' or not isMode and not string.find(fields[i], '^[1-9]%d*$') then
-      return nil
-    end
-  end
-  -- HLEN of Valkey counts fields whose own time has ended.
-  return fields[1] and fields, isReadWrite
-end
-
 local function numberOf(reply)
   return type(reply) == 'number' and reply or 0
 end
