@@ -13,6 +13,7 @@ import { runCommand, withServerProgram } from './src/command.mjs'
 import { LIBRARIES } from './src/beside/libraries.mjs'
 import { judged } from './src/beside/judge.mjs'
 import { PROGRAMS } from './src/beside/programs.mjs'
+import { rulesHold } from './src/beside/rules.mjs'
 import { NotAvailable } from '../../scripts/support/cache.mjs'
 
 const WORKER = fileURLToPath(new URL('./src/beside/worker.mjs', import.meta.url))
@@ -32,18 +33,26 @@ const USAGE = `Usage: npm run bench:beside -- [options]
 
   --library NAME   one library; may be given again
                    ${Object.keys(LIBRARIES).join(', ')}
+  --rules          a dozen libraries of docs/beside-other-locks.md by the commands they send, in a second; others only
+                   where --library names them
   --seconds N      of each library's processes beside ours   (60)
   --help`
 
 const parseArguments = (args) => {
-  const { library, seconds, help } = parseOptions(args, {
-    library: { type: 'string', multiple: true, default: Object.keys(LIBRARIES) },
+  const {
+    rules,
+    library = rules ? [] : Object.keys(LIBRARIES),
+    seconds,
+    help,
+  } = parseOptions(args, {
+    library: { type: 'string', multiple: true },
+    rules: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '60' },
     help: { type: 'boolean', default: false },
   })
   requireKnown('library', library, Object.keys(LIBRARIES))
   if (!(Number(seconds) > 0)) throw new UsageError(`--seconds must be above 0, not ${seconds}`)
-  return { library, seconds: Number(seconds), help }
+  return { rules, library, seconds: Number(seconds), help }
 }
 
 /** A process of a library in another language. It ends with its connection to Redis, or is killed. */
@@ -190,7 +199,9 @@ async function crowd(server) {
 }
 
 /** @returns {Promise<boolean>} whether the libraries and Holdfast left each other alone */
-const compared = async (server, { library: libraries, seconds }) => {
+const compared = async (server, { rules, library: libraries, seconds }) => {
+  const doRulesHold = !rules || (await rulesHold(server.url))
+  if (libraries.length === 0) return doRulesHold
   let overlaps = 0
   let isShown = true
   for (const library of libraries) {
@@ -231,7 +242,7 @@ const compared = async (server, { library: libraries, seconds }) => {
   console.log(
     `${CROWD} clients behind one string: ${Math.round(scripts)} scripts a second, ${(100 * busy).toFixed(1)} % of Redis's time`,
   )
-  return overlaps === 0 && isShown
+  return overlaps === 0 && isShown && doRulesHold
 }
 
 const main = (wanted, interrupted) =>

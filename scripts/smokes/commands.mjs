@@ -32,7 +32,7 @@ export const COMMANDS = {
   'bench:trace': {
     smoke: 'packages/bench/trace.mjs --flows 2 --ms 20 --show 4 --contestants holdfast,semaphore',
   },
-  'bench:beside': { smoke: 'packages/bench/beside.mjs --library redlock-4 --seconds 3' },
+  'bench:beside': { smoke: 'packages/bench/beside.mjs --rules --library redlock-4 --seconds 3' },
   'bench:foreign': { smoke: 'packages/bench/foreign.mjs --today --rounds 1 --ms 20' },
   'bench:before': { smoke: 'packages/bench/before.mjs --folder . --rounds 1 --ms 20' },
   'bench:telemetry': { smoke: 'packages/bench/telemetry.mjs --rounds 1 --ms 20 --processes 1' },
