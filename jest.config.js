@@ -220,7 +220,8 @@ const ON_ENGINE = [
 //   grants-nobody-took, hand-offs-under-loss, hold, http-, lines, local-passing, local-passing-faults,
 //   local-reentry, lost-data, multi-lock-, multi-lock-line, outage, partition, permit-handle,
 //   primary-change, red-lock-faults, red-lock-hung, redis-clock-, reentry, replay, resubscribe,
-//   schedule, semaphore-replay, semaphore-waiting, servers, share-outage, shortened-leases, travel-,
+//   schedule, semaphore-replay, semaphore-waiting, servers, share-outage, shortened-leases,
+//   standing-back, travel-,
 //   travel, trust, unavailable
 // - counts or watches what a server is sent, or a method of the client:
 //   abandoned-waits, batch, compound-close, conditions-script-flush, diagnostics, election-changes,

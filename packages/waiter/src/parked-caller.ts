@@ -68,6 +68,12 @@ export class ParkedCaller implements Ticket<unknown> {
     return this.request.wants
   }
 
+  /** For how many ms others come first. Not past its deadline: a caller that has so little time left tries at once. */
+  standsBackMs(after: 'message' | 'entering'): number {
+    const ms = this.request.standsBackMs?.(after) ?? 0
+    return ms > 0 && this.ends?.limit && this.host.clock.now() + ms >= this.ends.limit.dueAt ? 0 : ms
+  }
+
   get isHere(): boolean {
     return this.state !== 'settled'
   }

@@ -70,6 +70,8 @@ export class WaitLine implements CallerHost {
   private someOverdue = false
   /** Until then this line lets other processes come first. */
   private standsBackUntil = 0
+  /** Until then the head lets others come first: it said so at the latest message, or when it entered. */
+  private headYieldsUntil = 0
   /** How much the latest answer said is left; undefined: it did not say. Counts while the line sleeps. */
   private left: number | undefined = undefined
   private subscription: LineSubscription | undefined = undefined
@@ -95,7 +97,9 @@ export class WaitLine implements CallerHost {
     const caller = new ParkedCaller(request, this)
     this.callers.append(caller)
     if (this.callers.head === caller) {
+      this.letOthersFirst(caller, 'entering')
       this.tryNow()
+      if (!this.flight) caller.park()
     } else {
       if (this.availability?.unavailableTooLong) this.giveUp()
       if (!this.flight && caller.isHere && fits(caller, this.left)) this.launch([caller])
@@ -104,14 +108,31 @@ export class WaitLine implements CallerHost {
     return caller
   }
 
-  /** A message says that a try may succeed. */
+  /** A try may succeed. */
   wake(): void {
     this.callers.head?.woken()
     this.lookAgain()
   }
 
-  /** Messages may have been missed. */
+  /** Messages may have been missed: nobody stands back (I4). */
   lookAgain(): void {
+    this.headYieldsUntil = 0
+    this.tryAgain()
+  }
+
+  private announced(): void {
+    const { head } = this.callers
+    head?.woken()
+    if (head) this.letOthersFirst(head, 'message')
+    this.tryAgain()
+  }
+
+  private letOthersFirst(head: ParkedCaller, after: 'message' | 'entering'): void {
+    const ms = head.standsBackMs(after)
+    this.headYieldsUntil = ms > 0 ? this.clock.now() + ms : 0
+  }
+
+  private tryAgain(): void {
     this.wakes += 1
     if (!this.flight) this.tryNow()
   }
@@ -176,7 +197,7 @@ export class WaitLine implements CallerHost {
   private tryNow(): void {
     this.stopPause()
     const head = this.callers.head
-    if (!head || head.expireIfDue() || (this.standsBackUntil > 0 && this.isStandingBack())) return
+    if (!head || head.expireIfDue() || this.isStandingBack()) return
     this.launch(head.shared ? this.callers.sharedFront() : [head])
   }
 
@@ -191,7 +212,9 @@ export class WaitLine implements CallerHost {
   }
 
   private isStandingBack(): boolean {
-    const leftMs = this.standsBackUntil - this.clock.now()
+    const until = Math.max(this.standsBackUntil, this.headYieldsUntil)
+    if (until === 0) return false
+    const leftMs = until - this.clock.now()
     if (leftMs > 0) this.pauseFor(leftMs)
     return leftMs > 0
   }
@@ -268,7 +291,7 @@ export class WaitLine implements CallerHost {
   private subscribe(topic: string | undefined): void {
     if (topic === undefined) return
     this.subscription ??= new LineSubscription(this.setting.topics, {
-      onMessage: () => this.wake(),
+      onMessage: () => this.announced(),
       onConfirmed: () => this.lookAgain(),
     })
     this.subscription.follow(topic)

@@ -82,6 +82,12 @@ export interface WaitRequest<T, R = WaitOutcome<T>> {
    * rejects.
    */
   rejected?(reason: unknown): R | Promise<R>
+  /**
+   * Called before the head of a line tries because of a message on the topic, or because it has just entered: for how
+   * many ms others come first. 0 lets it try at once, and so does a deadline before that. A confirmed subscription and
+   * `wake(queue)` end the time. Default 0. Must not throw.
+   */
+  standsBackMs?(after: 'message' | 'entering'): number
   /** Called once with a success that arrived after its caller had gone. Exceptions are ignored. */
   giveBack?(value: T): void
   /** Called once, with the ticket, when the caller first has to sleep or queue. Exceptions are ignored. */

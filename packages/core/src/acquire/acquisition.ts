@@ -301,6 +301,9 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
       return LOST
     }
     if (this.released) {
+      if (this.protocol.takesTurnsOn) {
+        session.turns.ending(this.key, startedAt - this.heldSince, session.waiter)
+      }
       this.handover?.beginToEnd()
     }
     return entry.release({ levels: this, limitMs: session.options.unavailableTimeoutMs, startedAt }, this)
@@ -310,6 +313,9 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
   onReleased(reply: ReleaseReply): Outcome {
     try {
       this.handover?.ended(reply)
+      if (this.released) {
+        this.session.turns.ended(this.key, this.protocol.takesTurnsOn, reply)
+      }
       if (reply.kind === 'not-held') {
         this.lose('gone')
         return 'lost'

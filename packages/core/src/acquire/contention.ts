@@ -82,6 +82,13 @@ export class Contention<T>
     return (this.made ??= new Acquisition(session, call.protocol, call.contextToHold(), rule))
   }
 
+  standsBackMs(after: 'message' | 'entering'): number {
+    const { turns } = this.session
+    const { key, takesTurnsOn } = this.call.protocol
+    if (!takesTurnsOn) return 0
+    return after === 'message' ? turns.announced(key) : turns.beforeEntering(key)
+  }
+
   // A wait may end in any async context: a message's, or that of another caller's release. Subscribers are called in
   // the caller's own.
 

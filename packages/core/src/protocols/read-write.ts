@@ -171,6 +171,8 @@ export class ReadProtocol extends ReadWriteProtocol {
 }
 
 export class WriteProtocol extends ReadWriteProtocol {
+  readonly takesTurnsOn = this.keys.channel
+
   constructor(session: Session, lockName: string, foreignLocks: ForeignRule) {
     super(session, lockName, foreignLocks, 'write')
   }

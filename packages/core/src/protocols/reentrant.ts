@@ -58,6 +58,10 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
     return this.line
   }
 
+  get takesTurnsOn(): string | null {
+    return this.channel
+  }
+
   get isAwaited(): boolean {
     return this.session.waiter.isWaiting(this.key)
   }
@@ -90,11 +94,8 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
    * messages on a cluster), every release is published to all.
    */
   protected get isGiven(): boolean {
-    const { channel, key } = this
-    const { runner } = this.session
-    return (
-      channel !== null && (runner.slotOf(key) === undefined || runner.announcementOn(channel) === 'SPUBLISH')
-    )
+    const { channel, session } = this
+    return channel !== null && session.runner.countsSubscribers(channel)
   }
 
   private async acquireOrStand(command: AcquireCommand): Promise<AcquireReply> {

@@ -1586,8 +1586,9 @@ return 1
 `,
   'read-lock/wake-all.part': `-- insert publish
 local function wakeAll(command, channel)
-publish(command, channel, '1')
+local heard = publish(command, channel, '1')
 publish(command, channel, '00')
+return heard or 0
 end
 `,
   'read-lock/writers.part': `-- insert clock
@@ -1762,8 +1763,7 @@ end
 if type(left) == 'number' then
 redis.call('del', KEYS[3])
 end
-wakeAll(ARGV[7], ARGV[6])
-return 1
+return 4 + wakeAll(ARGV[7], ARGV[6])
 `,
   'write-lock/shorten': `-- insert touch
 -- insert read-lock/readers

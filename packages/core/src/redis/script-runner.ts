@@ -69,6 +69,11 @@ export class ScriptRunner {
     return announcementOn(channel, this.port.publishCommand)
   }
 
+  /** Whether a server knows all subscribers of a channel: of unsharded messages, each node of a cluster its own. */
+  countsSubscribers(channel: string): boolean {
+    return !this.port.slotOf || this.announcementOn(channel) === 'SPUBLISH'
+  }
+
   /** The slot of a key; undefined when keys are not kept apart in slots. */
   slotOf(key: string): number | undefined {
     return this.port.slotOf?.(key)

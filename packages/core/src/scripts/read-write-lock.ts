@@ -177,7 +177,7 @@ export function acquireWrite(runner: ScriptRunner, command: WriteAcquireCommand)
   })
 }
 
-export const releaseWriteScript = defineScript('write-lock/release', numberFrom(0, 3))
+export const releaseWriteScript = defineScript('write-lock/release', numberFrom(0))
 
 export interface WriteReleaseCommand {
   readonly keys: ReadWriteKeys

@@ -3,7 +3,9 @@
 -- lease ends. `0` leaves it a permit. Written as `00`, it means the same to Redisson, and Holdfast clients, which `1` has
 -- woken, ignore it instead of trying twice.
 -- insert publish
+-- Returns how many connections to this server were woken.
 local function wakeAll(command, channel)
-  publish(command, channel, '1')
+  local heard = publish(command, channel, '1')
   publish(command, channel, '00')
+  return heard or 0
 end

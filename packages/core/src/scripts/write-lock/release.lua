@@ -5,7 +5,7 @@
 -- ARGV    [1] owner   [2] holds to keep   [3] sequence of this command
 --         [4] highest sequence whose copies must be refused from now on, 0 for none   [5] tombstone ttl ms
 --         [6] unlock channel   [7] PUBLISH or SPUBLISH   [8] how the time-out keys of an owner go on
--- RETURNS 1 released, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
+-- RETURNS 4 + n released, and n connections to this server received the message, 2 still held, 3 superseded (a late copy), 0 this owner holds nothing
 -- RETRY   safe: writes the absolute count; a full release that runs again finds nothing and answers 0
 -- insert touch
 -- insert read-lock/wake-all
@@ -49,5 +49,4 @@ end
 if type(left) == 'number' then
   redis.call('del', KEYS[3])
 end
-wakeAll(ARGV[7], ARGV[6])
-return 1
+return 4 + wakeAll(ARGV[7], ARGV[6])

@@ -1,0 +1,107 @@
+import type { Clock } from '../runtime/runtime.js'
+import type { ScriptRunner } from '../redis/script-runner.js'
+import type { ReleaseReply } from '../scripts/lock.js'
+
+/** The latest turn of this client at one lock. */
+interface Turn {
+  /** For how long others come first, at most, ms. */
+  readonly longestMs: number
+  readonly heldMs: number
+  readonly endedAt: number
+  /** Whether this client hears the announcement of its own release. */
+  readonly hearsItself: boolean
+  /** Announcements of the lock heard since. */
+  heard: number
+  /** Connections of other clients that listen. */
+  others: number
+  /** How it ended, once the release has its reply: another waiter was given the lock, or others were told. */
+  end: 'unknown' | 'given' | 'announced'
+}
+
+// A part of the hold, so that standing back costs little of what the lock is used for.
+const SHARE_OF_HOLD = 6
+const LONGEST_MS = 10
+/** No client stands back for shorter ones: they are over before anybody could starve. */
+const SHORTEST_HOLD_MS = 6
+/** Until a release has told how many listen. */
+const USUAL_OTHERS = 3
+const MOST_LOCKS = 1_000
+
+/**
+ * How long this client stands back, for locks that it has lately had, so that others get a turn that have waited for
+ * longer, or are further away. The time is the shorter the more announcements it has heard since: nobody else's state
+ * is needed, and nothing of it is in Redis. See docs/decisions/0073-nobody-starves.md.
+ */
+export class Turns {
+  private readonly byKey = new Map<string, Turn>()
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly runner: Pick<ScriptRunner, 'countsSubscribers'>,
+  ) {}
+
+  /** The client is about to send its last release: its own message may arrive before the reply. */
+  ending(key: string, heldMs: number, listener: { isListening(key: string): boolean }): void {
+    if (heldMs < SHORTEST_HOLD_MS) {
+      if (this.byKey.size > 0) this.byKey.delete(key)
+      return
+    }
+    const others = this.byKey.get(key)?.others ?? USUAL_OTHERS
+    // Moved to the end: the first of the map is the oldest.
+    this.byKey.delete(key)
+    const hearsItself = listener.isListening(key)
+    const longestMs = Math.min(heldMs / SHARE_OF_HOLD, LONGEST_MS)
+    const heard = hearsItself ? -1 : 0
+    const endedAt = this.clock.now()
+    this.byKey.set(key, { longestMs, heldMs, endedAt, hearsItself, heard, others, end: 'unknown' })
+    if (this.byKey.size > MOST_LOCKS) {
+      this.byKey.delete(this.byKey.keys().next().value as string)
+    }
+  }
+
+  /** @param channel of the announcement */
+  ended(key: string, channel: string | null | undefined, { givenForMs, heardBy }: ReleaseReply): void {
+    const turn = channel ? this.byKey.get(key) : undefined
+    if (!turn || !channel) {
+      return
+    }
+    if (givenForMs !== undefined) {
+      turn.end = 'given'
+    } else if (heardBy !== undefined) {
+      const others = heardBy - Number(turn.hearsItself)
+      turn.others = this.runner.countsSubscribers(channel) ? others : Math.max(others, USUAL_OTHERS)
+      turn.end = 'announced'
+      if (turn.others <= 0) this.byKey.delete(key)
+    }
+  }
+
+  /** An announcement was heard. @returns for how many ms others come first */
+  announced(key: string): number {
+    const turn = this.byKey.get(key)
+    if (!turn) {
+      return 0
+    }
+    turn.heard += 1
+    const { longestMs, heldMs, endedAt, heard, end } = turn
+    if (end !== 'given' || heard > 1) {
+      return longestMs * shareLeft(turn, heard)
+    }
+    // The lock goes round along the line, and turns between two races are announced to nobody: they are guessed from
+    // the length of its own. Half of the time is kept, for whoever polls, or listens where nobody counts. Whoever hears
+    // a second announcement was overtaken by somebody who does not keep to the line, and waits by the rule above.
+    const turns = Math.max(heard, Math.floor((this.clock.now() - endedAt) / heldMs))
+    return (longestMs * (1 + shareLeft(turn, turns))) / 2
+  }
+
+  /** @returns for how many ms others come first that have heard of its latest release, if a caller comes now */
+  beforeEntering(key: string): number {
+    const turn = this.byKey.get(key)
+    return turn?.end === 'announced' && turn.heard <= 0
+      ? Math.max(0, turn.endedAt + turn.longestMs - this.clock.now())
+      : 0
+  }
+}
+
+function shareLeft({ others }: Turn, turns: number): number {
+  return Math.max(0, 1 - turns / (others + 1))
+}
