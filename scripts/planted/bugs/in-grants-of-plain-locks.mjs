@@ -68,6 +68,27 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
     test: ROUNDS,
     only: 'outlives an empty line',
   },
+  'a client that has just had the lock races like any other': {
+    file: 'core/src/acquire/contention.ts',
+    find: "after === 'message' ? turns.announced(key)",
+    replace: "after === 'message' ? 0 * turns.announced(key)",
+    test: 'packages/core/test/redis/standing-back.test.ts',
+    only: 'a write lock stands back for one that is further away',
+  },
+  'a client stands back for as long, however often others had the lock since': {
+    file: 'core/src/queue/turns.ts',
+    find: '1 - turns / (others + 1)',
+    replace: '1 - 0 * turns / (others + 1)',
+    test: 'packages/core/test/unit/turns.test.ts',
+    only: 'the less the more often',
+  },
+  'a head stands back past its deadline': {
+    file: 'waiter/src/parked-caller.ts',
+    find: 'this.host.clock.now() + ms >= this.ends.limit.dueAt',
+    replace: 'this.host.clock.now() >= this.ends.limit.dueAt',
+    test: 'packages/waiter/test/unit/standing-back.test.ts',
+    only: 'at once if its deadline',
+  },
   'a plain lock is given to the dead': {
     file: RELEASE,
     find: "if not owner or untilMs > now and untilMs <= now + LONGEST_LIFE_MS and string.find(owner, '^[^:]+:%d+$') then return owner, untilMs end",

@@ -40,7 +40,7 @@ async function ago(leftFreeMs: number, came: readonly (readonly [owner: string, 
   return `${leftFreeMs - now}`
 }
 
-describe('whoever waits in line for a plain lock (I11)', () => {
+describe('whoever waits in line for a plain lock (I15)', () => {
   it.each([
     ['gets it a second later, if it came before the lock was last left free', 1_000, 500, false, true],
     ['so, too, where others listen who do not stand in line, as Java clients', 1_000, 500, true, true],
