@@ -69,9 +69,9 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
     only: 'outlives an empty line',
   },
   'a client that has just had the lock races like any other': {
-    file: 'core/src/acquire/contention.ts',
-    find: "after === 'message' ? turns.announced(key)",
-    replace: "after === 'message' ? 0 * turns.announced(key)",
+    file: 'core/src/queue/turns.ts',
+    find: "after === 'message' ? this.announced(turn)",
+    replace: "after === 'message' ? 0 * this.announced(turn)",
     test: 'packages/core/test/redis/standing-back.test.ts',
     only: 'a write lock stands back for one that is further away',
   },

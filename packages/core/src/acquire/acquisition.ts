@@ -301,9 +301,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
       return LOST
     }
     if (this.released) {
-      if (this.protocol.takesTurnsOn) {
-        session.turns.ending(this.key, startedAt - this.heldSince, session.waiter)
-      }
+      session.turns.ending(this, startedAt)
       this.handover?.beginToEnd()
     }
     return entry.release({ levels: this, limitMs: session.options.unavailableTimeoutMs, startedAt }, this)
@@ -313,9 +311,6 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
   onReleased(reply: ReleaseReply): Outcome {
     try {
       this.handover?.ended(reply)
-      if (this.released) {
-        this.session.turns.ended(this.key, this.protocol.takesTurnsOn, reply)
-      }
       if (reply.kind === 'not-held') {
         this.lose('gone')
         return 'lost'
@@ -323,6 +318,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
       if (!this.released) {
         return 'still-held'
       }
+      this.session.turns.ended(this.protocol, reply)
       this.publication?.ended('released')
       return 'released'
     } finally {

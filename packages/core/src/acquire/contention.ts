@@ -83,10 +83,7 @@ export class Contention<T>
   }
 
   standsBackMs(after: 'message' | 'entering'): number {
-    const { turns } = this.session
-    const { key, takesTurnsOn } = this.call.protocol
-    if (!takesTurnsOn) return 0
-    return after === 'message' ? turns.announced(key) : turns.beforeEntering(key)
+    return this.session.turns.standsBackMs(this.call.protocol, after)
   }
 
   // A wait may end in any async context: a message's, or that of another caller's release. Subscribers are called in

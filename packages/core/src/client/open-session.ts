@@ -153,7 +153,7 @@ function waitingInRedis(
   return {
     lastHolders,
     foreignLooks: new ForeignLooks(parts.runner),
-    turns: new Turns(parts.runtime, parts.runner),
+    turns: new Turns(parts),
     fairQueue: new FairQueue({ ...parts, nonce, lastHolders, heartbeatMs, takesGrants, rejoins }),
     // A grant is a lease for an owner that may be dead: no longer than any other lease.
     plainQueue: new PlainLockQueue({

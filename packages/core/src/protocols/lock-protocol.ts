@@ -41,8 +41,8 @@ export interface LockProtocol extends EntryCommands {
   readonly foreignLocks: ForeignRule
   /** Whether its waiters stand in Redis's queue behind such a string, too, and heartbeats look. Default: each looks. */
   readonly standsBehindForeign?: true
-  /** The channel of its releases, if a client that has had it lets others come first there. Default: it tries at once. */
-  readonly takesTurnsOn?: string | null
+  /** The channel of its releases, where clients that have had it let others come first. Default: they try at once. */
+  readonly announcedOn?: string | null
   /** Whether levels may be added and released locally before Redis is updated. */
   readonly reentersLocally: boolean
   ownerOf(threadId: number): string

@@ -171,7 +171,7 @@ export class ReadProtocol extends ReadWriteProtocol {
 }
 
 export class WriteProtocol extends ReadWriteProtocol {
-  readonly takesTurnsOn = this.keys.channel
+  readonly announcedOn = this.keys.channel
 
   constructor(session: Session, lockName: string, foreignLocks: ForeignRule) {
     super(session, lockName, foreignLocks, 'write')

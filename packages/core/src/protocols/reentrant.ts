@@ -4,7 +4,7 @@ import { isCallSeen } from '../diagnostics/call-publication.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { GrantedLock } from '../queue/granted-locks.js'
 import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
-import type { HandedOverHold } from '../entry/handover.js'
+import type { HandedOverHold, LocalHandover } from '../entry/handover.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import {
   acquire,
@@ -25,13 +25,12 @@ import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine } from './lock-protocol.js'
-import type { LocalHandover } from '../entry/handover.js'
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
 export class ReentrantProtocol extends HashProtocol implements LocalHandover, GrantedLock {
   readonly kind: LockKind = 'reentrant'
   /** The channel on which releases are published; null: none. */
-  private readonly channel: string | null
+  readonly announcedOn: string | null
   private readonly line: CallerLine
   /** The queue of waiters that a release can grant the lock to. */
   private readonly lineKey: string
@@ -43,7 +42,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
   constructor(session: Session, lockName: string, foreignLocks: ForeignRule, isAnnounced = true) {
     super(session, lockName, foreignLocks)
     const topic = unlockChannel(this.key)
-    this.channel = isAnnounced ? topic : null
+    this.announcedOn = isAnnounced ? topic : null
     this.line = { queue: this.key, topic }
     this.lineKey = givenLine(this.key)
     const { localPassing, localReentry, replicas, interop } = session.options
@@ -56,10 +55,6 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
   /** One queue for all callers of this client: a release lets one of them in. */
   lineOf(): CallerLine {
     return this.line
-  }
-
-  get takesTurnsOn(): string | null {
-    return this.channel
   }
 
   get isAwaited(): boolean {
@@ -94,8 +89,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
    * messages on a cluster), every release is published to all.
    */
   protected get isGiven(): boolean {
-    const { channel, session } = this
-    return channel !== null && session.runner.countsSubscribers(channel)
+    return this.announcedOn !== null && this.session.runner.countsSubscribers(this.announcedOn)
   }
 
   private async acquireOrStand(command: AcquireCommand): Promise<AcquireReply> {
@@ -123,24 +117,21 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
   }
 
   release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
-    const { lockName, key, channel, isNoted, lineKey } = this
+    const { lockName, key, announcedOn: channel, isNoted, lineKey } = this
     const { runner } = this.session
-    const tombstoneKey = this.tombstoneKey(owner)
-    const unseated = holds === 0 ? this.unseatedWithout(owner) : undefined
     // Copied field by field: object spread would cost more than the rest of a release.
-    const tellsLineAlone = this.isOurs && this.isGiven
     const command = {
       lockName,
       key,
-      tombstoneKey,
+      tombstoneKey: this.tombstoneKey(owner),
       lineKey,
       channel,
       owner,
       holds,
       stamp,
       isNoted,
-      unseated,
-      tellsLineAlone,
+      unseated: holds === 0 ? this.unseatedWithout(owner) : undefined,
+      tellsLineAlone: this.isOurs && this.isGiven,
     }
     return runner.run(releaseCall(runner, command), handler)
   }
@@ -150,7 +141,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
    * waiter.
    */
   private unseatedWithout(owner: string): number | undefined {
-    const { key, channel, session } = this
+    const { key, announcedOn: channel, session } = this
     session.plainQueue.leave(key, owner)
     return channel !== null && this.isGiven
       ? session.plainQueue.listenersNotInLineAt(key, channel)
@@ -171,10 +162,8 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
   }
 
   async lookAgain(): Promise<number> {
-    const { lockName, key, channel, session } = this
-    if (channel !== null) {
-      await announce(session.runner, { lockName, key, channel })
-    }
+    const { lockName, key, announcedOn: channel, session } = this
+    if (channel !== null) await announce(session.runner, { lockName, key, channel })
     return 0
   }
 
@@ -210,8 +199,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
   }
 
   protected forceReleaseHash(holder: string | undefined): Promise<ForceReleaseReply> {
-    const { lockName, key, channel } = this
-    const command = { lockName, key, channel, inboxPrefix: INBOX_PREFIX, holder }
-    return forceRelease(this.session.runner, command)
+    const { lockName, key, announcedOn: channel } = this
+    return forceRelease(this.session.runner, { lockName, key, channel, inboxPrefix: INBOX_PREFIX, holder })
   }
 }

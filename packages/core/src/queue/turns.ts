@@ -18,6 +18,22 @@ interface Turn {
   end: 'unknown' | 'given' | 'announced'
 }
 
+interface AnnouncedLock {
+  readonly key: string
+  readonly announcedOn?: string | null
+}
+
+interface EndingHold {
+  readonly protocol: AnnouncedLock
+  readonly heldSince: number
+}
+
+interface TurnsParts {
+  readonly runtime: Clock
+  readonly runner: Pick<ScriptRunner, 'countsSubscribers'>
+  readonly waiter: { isListening(key: string): boolean }
+}
+
 // A part of the hold, so that standing back costs little of what the lock is used for.
 const SHARE_OF_HOLD = 6
 const LONGEST_MS = 10
@@ -35,13 +51,24 @@ const MOST_LOCKS = 1_000
 export class Turns {
   private readonly byKey = new Map<string, Turn>()
 
-  constructor(
-    private readonly clock: Clock,
-    private readonly runner: Pick<ScriptRunner, 'countsSubscribers'>,
-  ) {}
+  constructor(private readonly parts: TurnsParts) {}
 
-  /** The client is about to send its last release: its own message may arrive before the reply. */
-  ending(key: string, heldMs: number, listener: { isListening(key: string): boolean }): void {
+  /** For how many ms others come first, before the head of a line here tries. */
+  standsBackMs({ key, announcedOn }: AnnouncedLock, after: 'message' | 'entering'): number {
+    const turn = announcedOn ? this.byKey.get(key) : undefined
+    if (!turn) {
+      return 0
+    }
+    return after === 'message' ? this.announced(turn) : this.beforeEntering(turn)
+  }
+
+  /** The client is about to send its last release, at `now`: its own message may arrive before the reply. */
+  ending({ protocol, heldSince }: EndingHold, now: number): void {
+    const { key, announcedOn } = protocol
+    const heldMs = now - heldSince
+    if (!announcedOn) {
+      return
+    }
     if (heldMs < SHORTEST_HOLD_MS) {
       if (this.byKey.size > 0) this.byKey.delete(key)
       return
@@ -49,38 +76,31 @@ export class Turns {
     const others = this.byKey.get(key)?.others ?? USUAL_OTHERS
     // Moved to the end: the first of the map is the oldest.
     this.byKey.delete(key)
-    const hearsItself = listener.isListening(key)
+    const hearsItself = this.parts.waiter.isListening(key)
     const longestMs = Math.min(heldMs / SHARE_OF_HOLD, LONGEST_MS)
     const heard = hearsItself ? -1 : 0
-    const endedAt = this.clock.now()
-    this.byKey.set(key, { longestMs, heldMs, endedAt, hearsItself, heard, others, end: 'unknown' })
+    this.byKey.set(key, { longestMs, heldMs, endedAt: now, hearsItself, heard, others, end: 'unknown' })
     if (this.byKey.size > MOST_LOCKS) {
       this.byKey.delete(this.byKey.keys().next().value as string)
     }
   }
 
-  /** @param channel of the announcement */
-  ended(key: string, channel: string | null | undefined, { givenForMs, heardBy }: ReleaseReply): void {
-    const turn = channel ? this.byKey.get(key) : undefined
-    if (!turn || !channel) {
+  ended({ key, announcedOn }: AnnouncedLock, { givenForMs, heardBy }: ReleaseReply): void {
+    const turn = announcedOn ? this.byKey.get(key) : undefined
+    if (!turn || !announcedOn) {
       return
     }
     if (givenForMs !== undefined) {
       turn.end = 'given'
     } else if (heardBy !== undefined) {
       const others = heardBy - Number(turn.hearsItself)
-      turn.others = this.runner.countsSubscribers(channel) ? others : Math.max(others, USUAL_OTHERS)
+      turn.others = this.parts.runner.countsSubscribers(announcedOn) ? others : Math.max(others, USUAL_OTHERS)
       turn.end = 'announced'
       if (turn.others <= 0) this.byKey.delete(key)
     }
   }
 
-  /** An announcement was heard. @returns for how many ms others come first */
-  announced(key: string): number {
-    const turn = this.byKey.get(key)
-    if (!turn) {
-      return 0
-    }
+  private announced(turn: Turn): number {
     turn.heard += 1
     const { longestMs, heldMs, endedAt, heard, end } = turn
     if (end !== 'given' || heard > 1) {
@@ -89,16 +109,13 @@ export class Turns {
     // The lock goes round along the line, and turns between two races are announced to nobody: they are guessed from
     // the length of its own. Half of the time is kept, for whoever polls, or listens where nobody counts. Whoever hears
     // a second announcement was overtaken by somebody who does not keep to the line, and waits by the rule above.
-    const turns = Math.max(heard, Math.floor((this.clock.now() - endedAt) / heldMs))
+    const turns = Math.max(heard, Math.floor((this.parts.runtime.now() - endedAt) / heldMs))
     return (longestMs * (1 + shareLeft(turn, turns))) / 2
   }
 
-  /** @returns for how many ms others come first that have heard of its latest release, if a caller comes now */
-  beforeEntering(key: string): number {
-    const turn = this.byKey.get(key)
-    return turn?.end === 'announced' && turn.heard <= 0
-      ? Math.max(0, turn.endedAt + turn.longestMs - this.clock.now())
-      : 0
+  /** Others have heard of the latest release just now. */
+  private beforeEntering({ end, heard, endedAt, longestMs }: Turn): number {
+    return end === 'announced' && heard <= 0 ? Math.max(0, endedAt + longestMs - this.parts.runtime.now()) : 0
   }
 }
 

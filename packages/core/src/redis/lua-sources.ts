@@ -1077,10 +1077,7 @@ end
 local isPlain = holds == 0 and ARGV[4] == '0' and not KEYS[4]
 local removed = isPlain and redis.call('hdel', KEYS[1], ARGV[1])
 local inLine = isPlain and redis.pcall('zcard', KEYS[2])
-if inLine == 1 and removed == 1 then
-redis.call('del', KEYS[2])
-inLine = 0
-end
+if inLine == 1 and removed == 1 then inLine = redis.call('del', KEYS[2]) - 1 end
 if inLine == 0 then
 if removed == 0 then return 0 end
 if ARGV[10] then return 4 end

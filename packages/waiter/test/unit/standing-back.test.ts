@@ -62,6 +62,7 @@ describe('a head that lets others come first', () => {
     const head = rig.enter({ ...after('entering'), timeoutMs: 5 })
     expect(head.attempts).toBe(1)
     head.answer(done('v'))
+    await rig.clock.settle()
   })
 
   it('takes an offer meanwhile', async () => {

@@ -19,11 +19,8 @@ local isPlain = holds == 0 and ARGV[4] == '0' and not KEYS[4]
 local removed = isPlain and redis.call('hdel', KEYS[1], ARGV[1])
 -- pcall: if the key has another type there is no line, and the release is announced to every waiter. Below, as in publish.
 local inLine = isPlain and redis.pcall('zcard', KEYS[2])
--- One member alone is no waiter, but the time when the lock was last left free: now, so it is worth nothing any more.
-if inLine == 1 and removed == 1 then
-  redis.call('del', KEYS[2])
-  inLine = 0
-end
+-- One member alone is no waiter, but the time when the lock was last left free, and that is now.
+if inLine == 1 and removed == 1 then inLine = redis.call('del', KEYS[2]) - 1 end
 if inLine == 0 then
   if removed == 0 then return 0 end
   if ARGV[10] then return 4 end
