@@ -28,6 +28,11 @@ export class TopicSubscriptions {
     return known ? known.isLive : false
   }
 
+  /** Has the source look whether it is still connected, where it can. */
+  check(): void {
+    this.source.check?.()
+  }
+
   /** Resolves when the topic is unsubscribed, if this was the last listener. Never rejects. */
   async remove(topic: string, listener: Listener): Promise<void> {
     await this.topics.get(topic)?.remove(listener)

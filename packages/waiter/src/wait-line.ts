@@ -298,7 +298,10 @@ export class WaitLine implements CallerHost {
   }
 
   private pauseFor(ms: number): void {
-    this.pause = this.clock.setTimer(ms, () => this.tryNow())
+    this.pause = this.clock.setTimer(ms, () => {
+      if (this.subscription) this.setting.topics.check()
+      this.tryNow()
+    })
   }
 
   private stopPause(): void {

@@ -13,6 +13,11 @@ export interface WakeSource {
    */
   beforeUnsubscribe?(): Promise<void>
   /**
+   * Somebody who waits for a message looks without one: the source may look whether its connection still leads anywhere.
+   * Called often. Must not throw.
+   */
+  check?(): void
+  /**
    * Calls `listener` whenever a lost connection is back and all topics are subscribed again: messages published in
    * between are lost. Returns a function that removes the listener.
    */

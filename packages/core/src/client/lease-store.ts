@@ -54,6 +54,8 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
 
   renew(leases: readonly Leased[], limits: { timeoutMs: number }): Promise<readonly RenewalAnswer[]> {
     const { queuedAt } = this
+    // A holder is told of a release by force by message.
+    this.runner.checkMessages()
     const answers = queuedAt ? this.askDue(queuedAt, leases, limits) : this.ask(leases, limits)
     return publishRenewals(this.clientId, leases, answers)
   }

@@ -199,6 +199,8 @@ export class FairQueue {
     if (this.lines.size > 0) {
       // Set before the replies: the round trip must not lengthen the interval.
       this.timer.within(this.parts.heartbeatMs)
+      // Nobody has been told of a turn, or nobody heard it.
+      this.parts.waiter.topics.check()
     }
     await Promise.all([...this.lines.values()].map((each) => this.ask(each, true)))
   }

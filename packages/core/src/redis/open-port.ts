@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type LockError } from '../errors.js'
 import { warn } from '../events.js'
-import type { Clock, Runtime } from '../runtime/runtime.js'
+import type { Clock } from '../runtime/runtime.js'
 import { lastsForGood, troubleInWords } from './connection-trouble.js'
 import { adviceWithoutConnection, cannotConnect, connectionEnded, notSent, refusal } from './failures.js'
 import { isIoredisClient } from './ioredis/client.js'
@@ -8,7 +8,7 @@ import { isIoredisCluster } from './ioredis/cluster.js'
 import { IoredisClusterPort } from './ioredis/cluster-port.js'
 import { IoredisPort } from './ioredis/port.js'
 import { loadIoredis, loadIovalkey, loadNodeRedis, type NodeRedis } from './load-client.js'
-import { isNodeRedisClient, OwnNodeRedis } from './node-redis/client.js'
+import { isNodeRedisClient, LastingNodeRedis, NOT_MOVED } from './node-redis/client.js'
 import { NodeRedisClusterPort } from './node-redis/cluster-port.js'
 import { poolOrigin, sentinelOrigin } from './node-redis/origins.js'
 import { OwnCarrier } from './node-redis/own-carrier.js'
@@ -20,7 +20,7 @@ import {
   keyPrefixOf,
   type NodeRedisOfSeveral,
 } from './node-redis/several.js'
-import type { PortOptions } from './port-options.js'
+import type { PortOptions, PortTiming } from './port-options.js'
 import type { RedisPort } from './redis-port.js'
 import { sourceIn } from './redis-source.js'
 import { olderThanSupported, unusableClient } from './unusable-client.js'
@@ -41,7 +41,7 @@ export function portOf(client: unknown, options: PortOptions): RedisPort {
     return new IoredisClusterPort(client, options)
   }
   if (isNodeRedisClient(client)) {
-    return new NodeRedisPort(client, null, options.background)
+    return new NodeRedisPort(client, null, options)
   }
   if (isNodeRedisOfSeveral(client)) {
     return portOfSeveral(client, options)
@@ -57,7 +57,7 @@ export function portOf(client: unknown, options: PortOptions): RedisPort {
       'an ioredis Redis or Cluster, 5 or 6, one of iovalkey, or a node-redis client, 5 or 6 (a URL or options: LockClient.connect)',
     )
   }
-  return new IoredisPort(client, false, options.background)
+  return new IoredisPort(client, false, options)
 }
 
 /** Over connections of our own, with the options of the client's. */
@@ -67,7 +67,7 @@ function portOfSeveral(client: NodeRedisOfSeveral, options: PortOptions): RedisP
   }
   const origin = isNodeRedisSentinel(client) ? sentinelOrigin(client) : poolOrigin(client)
   const carrier = new OwnCarrier(options.background, origin)
-  return new NodeRedisPort(carrier, carrier, options.background, keyPrefixOf(client))
+  return new NodeRedisPort(carrier, carrier, options, keyPrefixOf(client))
 }
 
 /** Opens a connection unless the target is a client already. @throws InvalidArgumentError */
@@ -82,7 +82,7 @@ export async function connectPort(target: RedisTarget, options: PortOptions): Pr
   if (isClient(target)) {
     return portOf(target, options)
   }
-  return openPort(target, options.background)
+  return openPort(target, options)
 }
 
 /** Whether `portOf` takes it, or rejects it with its name in the message. */
@@ -97,27 +97,27 @@ export function isClient(given: unknown): given is object {
   )
 }
 
-async function openPort(target: RedisTarget, runtime: Runtime): Promise<RedisPort> {
+async function openPort(target: RedisTarget, timing: PortTiming): Promise<RedisPort> {
   const isForNodeRedis = typeof target === 'object' && ('url' in target || 'socket' in target)
   const ioredis = isForNodeRedis ? null : await loadIoredis()
   if (ioredis) {
-    return new IoredisPort(new ioredis.Redis(target), true, runtime)
+    return new IoredisPort(new ioredis.Redis(target), true, timing)
   }
   const nodeRedis = isForNodeRedis || typeof target === 'string' ? await loadNodeRedis() : null
   if (nodeRedis) {
-    return openNodeRedis(nodeRedis, typeof target === 'string' ? { url: target } : target, runtime)
+    return openNodeRedis(nodeRedis, typeof target === 'string' ? { url: target } : target, timing)
   }
   const iovalkey = isForNodeRedis ? null : await loadIovalkey()
   if (iovalkey) {
-    return new IoredisPort(new iovalkey.Redis(target), true, runtime)
+    return new IoredisPort(new iovalkey.Redis(target), true, timing)
   }
   throw notInstalled(target, isForNodeRedis)
 }
 
 /** @throws InvalidArgumentError the installed version is too old */
-export function openNodeRedis(nodeRedis: NodeRedis, options: object, runtime: Runtime): RedisPort {
+export function openNodeRedis(nodeRedis: NodeRedis, options: object, timing: PortTiming): RedisPort {
   // Creating a client of node-redis 3 would start to connect; that version lacks the later functions.
-  const client = 'createClientPool' in nodeRedis ? nodeRedis.createClient(options) : null
+  const client = 'createClientPool' in nodeRedis ? nodeRedis.createClient({ ...options, ...NOT_MOVED }) : null
   if (!isNodeRedisClient(client)) {
     // Without the options, which may contain a password.
     throw new InvalidArgumentError(
@@ -126,7 +126,7 @@ export function openNodeRedis(nodeRedis: NodeRedis, options: object, runtime: Ru
       olderThanSupported('a client'),
     )
   }
-  return new NodeRedisPort(client, new OwnNodeRedis(client), runtime)
+  return new NodeRedisPort(client, new LastingNodeRedis(client, timing.background), timing)
 }
 
 /** Without the URL, which may contain a password. */

@@ -5,4 +5,9 @@ export interface PortOptions {
   readonly shardedPubSub: 'auto' | 'on' | 'off'
   /** Its timers do not keep the process alive. */
   readonly background: Runtime
+  /** How long an answer may take, ms. */
+  readonly commandTimeout: number
 }
+
+/** What a port to one server needs. */
+export type PortTiming = Pick<PortOptions, 'background' | 'commandTimeout'>

@@ -80,8 +80,11 @@ export interface RedisPort extends ScriptTransport {
    * the end of a connection says nothing about the primary.
    */
   onLeft?(listener: () => void): () => void
-  /** A command got no reply in time: its server may not be the primary any more. */
-  unanswered?(): void
+  /**
+   * A command got no reply in time: its server may not be the primary any more, or its connection leads nowhere. `key`:
+   * one of its keys.
+   */
+  unanswered?(key: string | undefined): void
   /** The prefix that the client puts before every key; here it is part of the lock's raw name. */
   readonly keyPrefix: string
 

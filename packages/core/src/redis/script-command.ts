@@ -17,7 +17,7 @@ import type { ReplyHandler } from '../runtime/reply-handler.js'
 export interface CommandTrouble {
   /** The reason why this server must not grant anything, if there is one. */
   unfit(): RedisUnavailableError | null
-  unanswered(): void
+  unanswered(key: string | undefined): void
   unexpected(
     cause: UnexpectedReply,
     error: RedisUnavailableError,
@@ -92,7 +92,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
   }
 
   expire(): void {
-    this.trouble.unanswered()
+    this.trouble.unanswered(this.call.keys[0])
     this.failed(this.refusedMeanwhile ?? unanswered(this.timeoutMs, this.call))
   }
 

@@ -64,6 +64,11 @@ export class ScriptRunner {
     return { isConnected: state === 'ready', trouble, advice }
   }
 
+  /** Has the connection for messages looked at: see `WakeSource.check`. */
+  checkMessages(): void {
+    this.port.messages.check?.()
+  }
+
   /** How scripts publish on a channel. */
   announcementOn(channel: string): Announcement {
     return announcementOn(channel, this.port.publishCommand)
@@ -175,9 +180,11 @@ export class ScriptRunner {
         check()
       })
       const expire = (): void =>
-        finish(() =>
-          reject(notSent(`No connection to Redis within ${timeoutMs} ms`, true, this.port, call.lockName)),
-        )
+        finish(() => {
+          // It may be in the middle of its handshake.
+          this.port.unanswered?.(call.keys[0])
+          reject(notSent(`No connection to Redis within ${timeoutMs} ms`, true, this.port, call.lockName))
+        })
       const unsent: InFlight = { settled: false, dueAt: 0, expire, abandon: check, onSettled: undefined }
       this.deadlinesOf(timeoutMs).add(unsent)
       check()
@@ -190,7 +197,7 @@ export class ScriptRunner {
   }
 
   private readonly trouble: CommandTrouble = {
-    unanswered: () => this.port.unanswered?.(),
+    unanswered: (key) => this.port.unanswered?.(key),
     unfit: () => this.unfit,
     unexpected: (...details) => this.limits.unexpected?.(...details),
   }

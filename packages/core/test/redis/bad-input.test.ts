@@ -569,18 +569,19 @@ describe('what LockClient is built on', () => {
 
   it('a node-redis that is installed and too old is named, and opens nothing', async () => {
     const options = { url: 'redis://:secret@localhost' }
+    const timing = { background: backgroundRuntime, commandTimeout: 3_000 }
     await expectRefused(
-      () => openNodeRedis(nodeRedis4, options, backgroundRuntime),
+      () => openNodeRedis(nodeRedis4, options, timing),
       'target',
       'the node-redis that is installed',
     )
-    expect(() => openNodeRedis(nodeRedis4, options, backgroundRuntime)).toThrow(
+    expect(() => openNodeRedis(nodeRedis4, options, timing)).toThrow(
       /5\.5\.5 or newer.*this is an older node-redis/,
     )
     // 5.0 had the function, and no count of its sockets.
     const early = { ...nodeRedis4, createClientPool: () => undefined }
     await expectRefused(
-      () => openNodeRedis(early, options, backgroundRuntime),
+      () => openNodeRedis(early, options, timing),
       'target',
       'the node-redis that is installed',
     )

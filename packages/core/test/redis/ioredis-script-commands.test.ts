@@ -106,7 +106,7 @@ describe('commands that encode themselves', () => {
   it('fail when the port has noticed that the connection broke', async () => {
     const client = open({ retryStrategy: () => null })
     await once(client, 'ready')
-    const port = new IoredisPort(client, false, systemRuntime)
+    const port = new IoredisPort(client, false, { background: systemRuntime, commandTimeout: 3_000 })
     const epoch = new Promise((resolve) => {
       const failed = (): void => resolve(port.connectionEpoch)
       port.eval('return 1', [], []).then(() => resolve('answered'), failed)

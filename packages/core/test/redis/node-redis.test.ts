@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { commandsIn } from '@holdfast/faults/harness'
+import { commandsIn, RedisServer } from '@holdfast/faults/harness'
 import { createClient, createClientPool } from 'redis'
 import { LockClient, RedisUnavailableError, fencedSet, type NodeRedisClient } from '../../src/index.js'
 import { OwnNodeRedis } from '../../src/redis/node-redis/client.js'
@@ -13,6 +13,7 @@ import { ResettingProxy } from './support/resetting-proxy.js'
 import { soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
+const CHANNEL = `redisson_lock__channel:{${NAME}}`
 const SET = "return redis.call('SET', KEYS[1], ARGV[1])"
 const rig = useRig()
 const never = (): boolean => false
@@ -43,7 +44,7 @@ async function portOn(at?: {
 }): Promise<{ client: ReturnType<typeof made>; port: NodeRedisPort }> {
   const client = made({}, at)
   await client.connect()
-  const port = new NodeRedisPort(client, null, backgroundRuntime)
+  const port = new NodeRedisPort(client, null, { background: backgroundRuntime, commandTimeout: 3_000 })
   rig.atEnd(() => port.close())
   return { client, port }
 }
@@ -307,5 +308,72 @@ describe('what Holdfast cannot use of node-redis', () => {
     const message = "redis must be a client from createClient: node-redis's legacy() is not supported"
     expect(() => new LockClient(other)).toThrow(message)
     await expect(LockClient.connect(other)).rejects.toThrow(message)
+  })
+})
+
+describe('a server that announces its move (MOVING)', () => {
+  const open = async ({ RESP = 3 as const, ...options }: { RESP?: 3; database?: number } = {}) => {
+    const [before, after] = [await rig.proxy(), await rig.proxy()]
+    const client = createClient({
+      ...{ RESP, name: rig.connectionName, ...options },
+      socket: { host: '127.0.0.1', port: before.port },
+    })
+    client.on('error', () => undefined)
+    rig.atEnd(() => (client.isOpen ? client.destroy() : undefined))
+    await client.connect()
+    return { before, after, client }
+  }
+
+  it('is followed with a client that follows it: waiters are woken by message, at once (I4)', async () => {
+    const { before, after, client } = await open()
+    const locks = locksOn(client, { resyncInterval: 60_000, pushedGrants: false })
+    const other = await rig.client()
+    const hold = await other.getLock(NAME).acquire()
+    const { waiting } = await waitBehind(rig.admin, NAME, () => locks.getLock(NAME).acquire())
+    before.announceMoving(after)
+    // The client's, and ours for messages.
+    await eventually(() => after.accepted >= 2)
+    before.cutAll()
+    await eventually(async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1] === 1)
+    await hold.release()
+    expect(await (await soon(waiting)).release()).toBe('released')
+  })
+
+  it('to a server without the newest writes is noticed as after a reconnect: the hold is lost at once (I1)', async () => {
+    const { before, client } = await open()
+    const elsewhere = await RedisServer.start()
+    rig.atEnd(() => elsewhere.stop())
+    const locks = locksOn(client)
+    const hold = await locks.getLock(NAME).acquire()
+    const lost = nextEvent(locks, 'lost')
+    before.announceMoving(elsewhere)
+    expect(await lost).toMatchObject({ owner: hold.owner })
+    await locks.close({ graceMs: 0 })
+    await rig.admin.del(NAME)
+  })
+
+  it('leaves the client in the database that it has selected', async () => {
+    const { before, after, client } = await open({ database: 2 })
+    await client.select(3)
+    const locks = locksOn(client)
+    await (await locks.getLock(NAME).acquire()).release()
+    before.announceMoving(after)
+    await eventually(() => after.accepted >= 2)
+    const hold = await locks.getLock(NAME).acquire()
+    const keyspace = await rig.admin.info('keyspace')
+    expect([...keyspace.matchAll(/^(db\d+):/gm)].map(([, db]) => db)).toEqual(['db3'])
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('does not move a connection that Holdfast opened: the next one leads to where it is', async () => {
+    const [before, after] = [await rig.proxy(), await rig.proxy()]
+    const socket = { host: '127.0.0.1', port: before.port }
+    const locks = await LockClient.connect({ socket, RESP: 3, name: rig.connectionName })
+    rig.atEnd(() => locks.close({ graceMs: 0 }))
+    before.announceMoving(after)
+    await (await locks.getLock(NAME).acquire()).release()
+    before.cutAll()
+    await (await locks.getLock(NAME).acquire()).release()
+    expect(after.accepted).toBe(0)
   })
 })

@@ -1,8 +1,10 @@
 import type { PublishCommand } from '../announcement.js'
 import { Listeners } from '../listeners.js'
 import type { PortOptions } from '../port-options.js'
+import type { MessageLink } from '../message-links.js'
 import type { PrimaryListener, RedisPort, ScriptTransport } from '../redis-port.js'
-import { ClusterMessages } from './messages.js'
+import { SilentConnections, type Probe, type SuspectConnection } from '../silent-connections.js'
+import { Messages } from '../messages.js'
 import { ClusterPrimaries } from './primaries.js'
 import { PublishChoice, type PublishChoiceParts } from './publish-choice.js'
 import type { ClusterView } from './view.js'
@@ -20,21 +22,25 @@ export interface ClusterObserverParts {
  * which slots have a new primary, and the listeners of both.
  */
 export class ClusterObserver {
-  readonly messages: ClusterMessages
+  readonly messages: Messages
   private readonly choice: PublishChoice
   private readonly primaries: ClusterPrimaries
   private readonly stateListeners = new Listeners()
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
+  /** By the address of the node. */
+  private readonly silent = new Map<string, SilentConnections>()
 
-  constructor({ cluster, options, askForSharded, isErrorReply }: ClusterObserverParts) {
-    const { background: runtime, shardedPubSub } = options
+  constructor(private readonly parts: ClusterObserverParts) {
+    const { cluster, options, askForSharded, isErrorReply } = parts
+    const { background: runtime, shardedPubSub, commandTimeout: timeoutMs } = options
     const onChosen = (): void => {
       this.messages.follow()
       this.tellState()
     }
     this.choice = new PublishChoice({ runtime, shardedPubSub, ask: askForSharded, isErrorReply, onChosen })
     const publishCommand = (): PublishCommand | null => this.choice.command
-    this.messages = new ClusterMessages({ cluster, runtime, publishCommand, isErrorReply })
+    const silent = (link: MessageLink): void => this.suspect(link.address, link)
+    this.messages = new Messages({ nodes: cluster, runtime, timeoutMs, publishCommand, isErrorReply, silent })
     this.primaries = new ClusterPrimaries(runtime, cluster, isErrorReply, (verdict) =>
       this.primaryListeners.tell(verdict),
     )
@@ -64,6 +70,16 @@ export class ClusterObserver {
     this.primaries.ask(address, info)
   }
 
+  /** The connection to the node has not answered in time. */
+  suspect(address: string, connection: SuspectConnection): void {
+    const { cluster, options } = this.parts
+    const { background: runtime, commandTimeout: timeoutMs } = options
+    const dial = (): Probe | null => cluster.probe(address)
+    const there = this.silent.get(address) ?? new SilentConnections({ runtime, timeoutMs, dial })
+    this.silent.set(address, there)
+    there.suspect(connection)
+  }
+
   /** A connection broke, or a command got no reply: the slots may have moved. */
   lookAround(): void {
     this.primaries.lookAround()
@@ -73,6 +89,7 @@ export class ClusterObserver {
   async close(): Promise<void> {
     this.choice.close()
     this.primaries.close()
+    this.silent.forEach((each) => each.close())
     this.stateListeners.clear()
     this.primaryListeners.clear()
     await this.messages.close()

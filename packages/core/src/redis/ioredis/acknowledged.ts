@@ -1,4 +1,5 @@
-import { duplicateForOnce, endConnection, type IoredisClient } from './client.js'
+import type { IoredisClient } from './client.js'
+import { OwnIoredis } from './own-ioredis.js'
 import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
 import type { AcknowledgedConnection } from '../redis-port.js'
 
@@ -19,11 +20,15 @@ export class IoredisAcknowledged {
     if (there) {
       return there
     }
-    const connection = duplicateForOnce(client)
-    connection.on('end', () => this.connections.delete(address))
-    const opened = new IoredisAcknowledgedConnection(connection as Waiting, this.onMoved)
+    const events = { moved: this.onMoved, ended: () => void this.connections.delete(address) }
+    const opened = new IoredisAcknowledgedConnection(client, events)
     this.connections.set(address, opened)
     return opened
+  }
+
+  /** Calls `use` with each of them. */
+  forEach(use: (connection: OwnIoredis, address: string) => void): void {
+    this.connections.forEach(use)
   }
 
   async close(): Promise<void> {
@@ -33,14 +38,16 @@ export class IoredisAcknowledged {
   }
 }
 
-class IoredisAcknowledgedConnection implements AcknowledgedConnection {
+class IoredisAcknowledgedConnection extends OwnIoredis implements AcknowledgedConnection {
   private readonly sender: Sender
 
   constructor(
-    private readonly client: Waiting,
-    private readonly onMoved: () => void,
+    client: IoredisClient,
+    private readonly events: { readonly moved: () => void; readonly ended: () => void },
   ) {
-    this.sender = plainSender(client)
+    super(client)
+    this.connection.on('end', events.ended)
+    this.sender = plainSender(this.connection)
   }
 
   asking(): void {
@@ -59,7 +66,7 @@ class IoredisAcknowledgedConnection implements AcknowledgedConnection {
   private watched(answer: Promise<unknown>): Promise<unknown> {
     return answer.catch((error: unknown) => {
       if (isReplyError(error) && error.message.startsWith('MOVED ')) {
-        this.onMoved()
+        this.events.moved()
       }
       throw error
     })
@@ -69,7 +76,7 @@ class IoredisAcknowledgedConnection implements AcknowledgedConnection {
     return Number(await this.client.wait(replicas, timeoutMs))
   }
 
-  end(): Promise<void> {
-    return endConnection(this.client)
+  private get client(): Waiting {
+    return this.connection as Waiting
   }
 }

@@ -23,6 +23,7 @@ export interface IoredisClient extends IoredisScripting {
         uncork?(): void
         ref?(): void
         unref?(): void
+        destroy?(): void
       }
     | undefined
   connect(): Promise<unknown>
@@ -95,7 +96,7 @@ interface Reconnecting {
  * What connections of our own do without, whatever the user's client has. Of a prefix: channels are named in full, and
  * ioredis puts that of a cluster's nodes before the channel of SSUBSCRIBE, where nobody publishes.
  */
-const FOR_OUR_OWN = {
+export const FOR_OUR_OWN = {
   autoResubscribe: false,
   enableAutoPipelining: false,
   enableOfflineQueue: true,
@@ -103,26 +104,6 @@ const FOR_OUR_OWN = {
   lazyConnect: false,
   maxRetriesPerRequest: null,
 } as const
-
-/**
- * A separate connection, which reconnects only as told. Commands in flight when one breaks that does not are not resent
- * without our knowledge, and its subscriptions may belong to another node by then.
- */
-export function duplicateOf(
-  client: IoredisClient,
-  retryStrategy: (attempt: number) => number | null,
-  overrides: object = {},
-): IoredisClient {
-  const connection = client.duplicate({ ...FOR_OUR_OWN, retryStrategy, ...overrides })
-  connection.on('error', () => undefined)
-  unreferenced(connection)
-  return connection
-}
-
-/** One that never reconnects. */
-export function duplicateForOnce(client: IoredisClient): IoredisClient {
-  return duplicateOf(client, () => null, { readOnly: false })
-}
 
 /**
  * Whether ioredis has ended this client because its failoverDetector noticed a switch while the client was asking a

@@ -1,11 +1,13 @@
 import type { Answer } from '@holdfast/waiter'
 import { isEndOfRedirections } from '../failures.js'
 import type { PublishCommand } from '../announcement.js'
-import type { ClusterMessages } from '../cluster/messages.js'
+import type { Messages } from '../messages.js'
 import { ClusterObserver } from '../cluster/observer.js'
 import { nodeKey, primaryAt, type IoredisCluster, type IoredisNode } from './cluster.js'
 import { IoredisClusterView } from './cluster-view.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
+import { HALF_OPEN_IOREDIS, HalfOpenWarning } from '../half-open-warning.js'
+import { suspectOf } from './own-ioredis.js'
 import { scriptSending, type ScriptSending } from './script-sending.js'
 import { ignore, isReplyError, plainSender } from './sender.js'
 import { IoredisAcknowledged } from './acknowledged.js'
@@ -18,7 +20,7 @@ export class IoredisClusterPort implements RedisPort {
   connectionEpoch = 0
   readonly advice = ''
   readonly keyPrefix: string
-  readonly messages: ClusterMessages
+  readonly messages: Messages
   readonly onStateChange: RedisPort['onStateChange']
   readonly onPrimary: RedisPort['onPrimary']
   private readonly sending: ScriptSending
@@ -27,6 +29,7 @@ export class IoredisClusterPort implements RedisPort {
   private readonly acknowledged = new IoredisAcknowledged(() => this.observer.lookAround())
   private readonly troubles: ConnectionTrouble
   private readonly nodes = new Map<IoredisNode, () => void>()
+  private readonly warning = new HalfOpenWarning(HALF_OPEN_IOREDIS)
 
   constructor(
     private readonly cluster: IoredisCluster,
@@ -92,8 +95,14 @@ export class IoredisClusterPort implements RedisPort {
     return this.sending.script('eval', lua, keys, args)
   }
 
-  unanswered(): void {
+  unanswered(key: string | undefined): void {
     this.observer.lookAround()
+    const node = key === undefined ? undefined : primaryAt(this.cluster, this.view.ownerOf(this.slotOf(key)))
+    if (node) {
+      this.observer.suspect(nodeKey(node), suspectOf(node, this.warning))
+      this.messages.doubt(nodeKey(node))
+    }
+    this.acknowledged.forEach((each, address) => this.observer.suspect(address, each))
   }
 
   /** Of one of the primaries. */

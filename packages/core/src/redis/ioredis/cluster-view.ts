@@ -1,7 +1,10 @@
 import type { PublishCommand } from '../announcement.js'
-import type { ClusterView, LinkEvents, MessageLink } from '../cluster/view.js'
+import type { ClusterView } from '../cluster/view.js'
 import { hashSlot } from '../hash-slot.js'
-import { IoredisClusterLink } from './cluster-link.js'
+import type { LinkEvents, MessageLink } from '../message-links.js'
+import type { Probe } from '../silent-connections.js'
+import { IoredisMessageLink } from './message-link.js'
+import { probeOf } from './own-ioredis.js'
 import { nodeKey, ownerOf, primaryAt, type IoredisCluster } from './cluster.js'
 import { ignore } from './sender.js'
 
@@ -49,6 +52,11 @@ export class IoredisClusterView implements ClusterView {
 
   link(address: string, command: PublishCommand, events: LinkEvents): MessageLink | null {
     const node = primaryAt(this.cluster, address)
-    return node ? new IoredisClusterLink(node, command, events) : null
+    return node ? new IoredisMessageLink(address, node, command, events) : null
+  }
+
+  probe(address: string): Probe | null {
+    const node = primaryAt(this.cluster, address)
+    return node ? probeOf(node) : null
   }
 }

@@ -1,16 +1,20 @@
 import { endConnection, unreferenced, wasEndedBySwitch, type IoredisClient } from './client.js'
+import { probeOf, suspectOf } from './own-ioredis.js'
 import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
 import { scriptSending, type ScriptSending } from './script-sending.js'
 import type { Answer } from '@holdfast/waiter'
 import { ConnectionTrouble } from '../connection-trouble.js'
-import { IoredisMessages } from './messages.js'
+import { IoredisMessageLink } from './message-link.js'
 import { IoredisAcknowledged } from './acknowledged.js'
 import type { KeyScan } from '../key-scan.js'
 import { Listeners } from '../listeners.js'
 import { PrimaryIdentity } from '../primary-identity.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
-import type { Runtime } from '../../runtime/runtime.js'
-import { Subscriptions } from '../subscriptions.js'
+import { HALF_OPEN_IOREDIS, HalfOpenWarning } from '../half-open-warning.js'
+import { onlyNode } from '../message-links.js'
+import { Messages } from '../messages.js'
+import type { PortTiming } from '../port-options.js'
+import { SilentConnections, type SuspectConnection } from '../silent-connections.js'
 
 /** RedisPort over one ioredis connection, standalone or behind Sentinel. */
 export class IoredisPort implements RedisPort {
@@ -18,7 +22,7 @@ export class IoredisPort implements RedisPort {
   readonly publishCommand = 'PUBLISH'
   readonly advice = ''
   readonly keyPrefix: string
-  readonly messages: Subscriptions
+  readonly messages: Messages
   private readonly sender: Sender
   private readonly sending: ScriptSending
   private readonly acknowledged = new IoredisAcknowledged()
@@ -28,17 +32,30 @@ export class IoredisPort implements RedisPort {
   private hasLeft = false
   private readonly troubles: ConnectionTrouble
   private readonly identity = new PrimaryIdentity(isReplyError)
+  private readonly silent: SilentConnections
+  private readonly suspect: SuspectConnection
 
   constructor(
     private readonly client: IoredisClient,
     /** Whether `close` ends the connection too. */
     private readonly ownsClient: boolean,
-    runtime: Runtime,
+    { background: runtime, commandTimeout: timeoutMs }: PortTiming,
   ) {
     this.keyPrefix = client.options.keyPrefix ?? ''
     this.sender = plainSender(client)
     this.sending = scriptSending(client, this.sender)
-    this.messages = new Subscriptions(runtime, (events) => new IoredisMessages(client, events))
+    this.silent = new SilentConnections({ runtime, timeoutMs, dial: () => probeOf(client) })
+    this.suspect = suspectOf(client, ownsClient ? null : new HalfOpenWarning(HALF_OPEN_IOREDIS))
+    this.messages = new Messages({
+      nodes: onlyNode(
+        () => client.status === 'ready',
+        (events) => new IoredisMessageLink('', client, 'PUBLISH', events),
+      ),
+      ...{ runtime, timeoutMs },
+      publishCommand: () => this.publishCommand,
+      isErrorReply: isReplyError,
+      silent: (link) => this.silent.suspect(link),
+    })
     this.troubles = new ConnectionTrouble(client, 'ioredis', this.onChange)
     client.on('connect', this.onConnect)
     client.on('close', this.onClose)
@@ -86,6 +103,12 @@ export class IoredisPort implements RedisPort {
     return this.leftListeners.add(listener)
   }
 
+  unanswered(): void {
+    this.silent.suspect(this.suspect)
+    this.acknowledged.forEach((each) => this.silent.suspect(each))
+    this.messages.doubt()
+  }
+
   acknowledgedAt(): AcknowledgedConnection {
     return this.acknowledged.at('', this.client)
   }
@@ -129,6 +152,7 @@ export class IoredisPort implements RedisPort {
     this.leftListeners.clear()
     this.troubles.close()
     this.primaryListeners.clear()
+    this.silent.close()
     await this.messages.close()
     await this.acknowledged.close()
     if (this.ownsClient) {
@@ -157,6 +181,7 @@ export class IoredisPort implements RedisPort {
   private readonly onReady = (): void => {
     const verdict = this.identity.verdict(async (section) => this.sender.info(section))
     this.primaryListeners.tell(verdict)
+    this.messages.hurry()
     this.onChange()
   }
 

@@ -5,11 +5,13 @@ import { scanArguments, type KeyScan } from '../key-scan.js'
 interface Informant {
   info?: (section: string) => Promise<unknown>
   scan?: (...args: string[]) => Promise<unknown>
+  ping?: () => Promise<unknown>
 }
 
 export interface Sender extends IoredisScripting {
   info(section: string): Promise<unknown> | undefined
   readonly scan: KeyScan
+  ping(): Promise<unknown>
 }
 
 /**
@@ -23,6 +25,7 @@ export function plainSender(client: IoredisScripting & { sendCommand(command: ne
     evalsha: (...args) => client.evalsha.apply(plain as unknown as IoredisScripting, args),
     eval: (...args) => client.eval.apply(plain as unknown as IoredisScripting, args),
     info: (section) => (client as Informant).info?.call(plain, section),
+    ping: () => (client as Informant).ping?.call(plain) ?? Promise.resolve(),
     scan: async (...step) => {
       const { scan } = client as Informant
       if (!scan) {

@@ -6,6 +6,7 @@ import {
   type NodeRedisClient,
 } from './client.js'
 import type { AcknowledgedConnection } from '../redis-port.js'
+import type { SuspectConnection } from '../silent-connections.js'
 
 interface Opened {
   readonly own: OwnNodeRedis
@@ -22,6 +23,11 @@ export class NodeRedisAcknowledged {
   /** Null: it is not known yet where to connect. */
   at(address: string, model: Model): AcknowledgedConnection | null {
     return (this.connections.get(address) ?? this.dial(address, model))?.used ?? null
+  }
+
+  /** Calls `use` with each of them. */
+  forEach(use: (connection: SuspectConnection, address: string) => void): void {
+    this.connections.forEach(({ own }, address) => use(own, address))
   }
 
   close(): void {

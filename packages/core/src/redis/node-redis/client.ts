@@ -1,4 +1,6 @@
+import { jittered, type Runtime } from '../../runtime/runtime.js'
 import { isInWordsOfRedis } from '../failures.js'
+import type { Probe, SuspectConnection } from '../silent-connections.js'
 
 /** The part of a node-redis client, and of its cluster, Sentinel and pool, that runs scripts and is used here. */
 export interface NodeRedisScripting {
@@ -69,14 +71,32 @@ export function duplicateForOnce(model: Model, socketOptions: object = {}): Node
     clientSideCache: undefined,
     emitInvalidate: false,
     commandOptions: {},
+    ...NOT_MOVED,
   })
 }
 
+/**
+ * Connections of our own do not ask for maintenance notifications: node-redis swaps the socket of one that is told to
+ * move, and says neither that nor that its subscriptions stayed behind. Without them the server ends the connection, and
+ * the next one leads to where it is then.
+ */
+export const NOT_MOVED = { maintNotifications: 'disabled' } as const
+
+/** A new connection to where the model leads. */
+export function probeOf(model: Model): Probe | null {
+  const client = duplicateForOnce(model)
+  if (!client) {
+    return null
+  }
+  const own = new OwnNodeRedis(client)
+  return { answered: own.ping(), end: () => own.end() }
+}
+
 /** A connection of our own, opened and ended only here. It does not keep the process alive. */
-export class OwnNodeRedis {
+export class OwnNodeRedis implements SuspectConnection {
   /** From the start of an attempt to connect until its socket or its failure. */
   private dialing = true
-  private ended = false
+  protected ended = false
 
   constructor(readonly client: NodeRedisClient) {
     client.on('reconnecting', () => (this.dialing = true))
@@ -84,7 +104,23 @@ export class OwnNodeRedis {
     // The listener is never removed: an unhandled 'error' event ends the process.
     client.on('error', () => this.dialed())
     client.unref?.()
-    client.connect().catch(ignore)
+    this.dial()
+  }
+
+  get socket(): unknown {
+    return this.client
+  }
+
+  get isConnected(): boolean {
+    return this.client.isOpen && !this.dialing
+  }
+
+  ping(): Promise<unknown> {
+    return this.client.sendCommand(['PING'], PLAIN)
+  }
+
+  drop(): void {
+    this.end()
   }
 
   /**
@@ -98,18 +134,59 @@ export class OwnNodeRedis {
     }
   }
 
+  protected dial(): void {
+    this.dialing = true
+    this.client.connect().catch(ignore)
+  }
+
+  protected destroy(): void {
+    // node-redis 5 throws if it has given up already.
+    if (this.client.isOpen) {
+      this.client.destroy()
+    }
+  }
+
   private dialed(): void {
     this.dialing = false
     if (this.ended) {
       this.destroy()
     }
   }
+}
 
-  private destroy(): void {
-    // node-redis 5 throws if it has given up already.
-    if (this.client.isOpen) {
-      this.client.destroy()
+// In the handshake, node-redis would go on with a socket that was destroyed if the client were open again at once.
+const BEFORE_THE_NEXT_MS = 100
+
+/** One that connects again by itself, and when told. */
+export class LastingNodeRedis extends OwnNodeRedis {
+  private next: { cancel(): void } | null = null
+
+  constructor(
+    client: NodeRedisClient,
+    private readonly runtime: Runtime,
+  ) {
+    super(client)
+  }
+
+  /** Between two connections: the client itself looks as if it were closed. */
+  get isReplacing(): boolean {
+    return this.next !== null
+  }
+
+  override drop(): void {
+    if (!this.ended && !this.next) {
+      this.next = this.runtime.setTimer(jittered(BEFORE_THE_NEXT_MS, this.runtime.random()), () => {
+        this.next = null
+        this.dial()
+      })
+      this.destroy()
     }
+  }
+
+  override end(): void {
+    this.next?.cancel()
+    this.next = null
+    super.end()
   }
 }
 

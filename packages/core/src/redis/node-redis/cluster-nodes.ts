@@ -1,10 +1,12 @@
 import type { Runtime } from '../../runtime/runtime.js'
 import type { PublishCommand } from '../announcement.js'
-import type { ClusterView, LinkEvents, MessageLink } from '../cluster/view.js'
+import type { ClusterView } from '../cluster/view.js'
 import { hashSlot } from '../hash-slot.js'
 import { Listeners } from '../listeners.js'
-import { duplicateForOnce, PLAIN } from './client.js'
-import { NodeRedisClusterLink } from './cluster-link.js'
+import type { LinkEvents, MessageLink } from '../message-links.js'
+import type { Probe } from '../silent-connections.js'
+import { PLAIN, probeOf } from './client.js'
+import { messageLink } from './message-link.js'
 import { nodeOrigin } from './origins.js'
 import { OwnCarrier } from './own-carrier.js'
 import type { NodeRedisCluster } from './several.js'
@@ -72,9 +74,12 @@ export class NodeRedisClusterNodes implements ClusterView {
 
   link(address: string, command: PublishCommand, events: LinkEvents): MessageLink | null {
     const carrier = this.carriers.get(address)
-    // An idle subscriber receives nothing; that must not time out.
-    const client = carrier && duplicateForOnce(carrier, { socketTimeout: undefined })
-    return client ? new NodeRedisClusterLink(address, client, command, events) : null
+    return carrier ? messageLink(address, carrier, command, events) : null
+  }
+
+  probe(address: string): Probe | null {
+    const carrier = this.carriers.get(address)
+    return carrier ? probeOf(carrier) : null
   }
 
   /** The connection to the node; it may not be ready. */

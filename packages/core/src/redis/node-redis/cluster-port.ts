@@ -1,7 +1,7 @@
 import { errorMonitor } from 'node:events'
 import { isNativeError } from 'node:util/types'
 import type { PublishCommand } from '../announcement.js'
-import type { ClusterMessages } from '../cluster/messages.js'
+import type { Messages } from '../messages.js'
 import { ClusterObserver } from '../cluster/observer.js'
 import { scanArguments, type KeyScan } from '../key-scan.js'
 import type { PortOptions } from '../port-options.js'
@@ -31,7 +31,7 @@ export class NodeRedisClusterPort implements RedisPort {
   connectionEpoch = 0
   readonly isUnreferenced = true
   readonly keyPrefix: string
-  readonly messages: ClusterMessages
+  readonly messages: Messages
   readonly onStateChange: RedisPort['onStateChange']
   readonly onPrimary: RedisPort['onPrimary']
   trouble: Error | undefined
@@ -113,8 +113,14 @@ export class NodeRedisClusterPort implements RedisPort {
     return this.send(this.commandOf(['EVAL', lua], keys, args, isWanted))
   }
 
-  unanswered(): void {
+  unanswered(key: string | undefined): void {
     this.observer.lookAround()
+    const address = key === undefined ? undefined : this.nodes.ownerOf(this.slotOf(key))
+    if (address !== undefined) {
+      this.observer.suspect(address, this.nodes.at(address))
+      this.messages.doubt(address)
+    }
+    this.acknowledged.forEach((each, there) => this.observer.suspect(there, each))
   }
 
   /** Of one of the primaries. */

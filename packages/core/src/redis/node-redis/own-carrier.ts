@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events'
 import type { Runtime } from '../../runtime/runtime.js'
 import { Listeners } from '../listeners.js'
-import { reconnectPause } from '../subscriptions.js'
+import { reconnectPause } from '../message-links.js'
+import type { SuspectConnection } from '../silent-connections.js'
 import { duplicateForOnce, OwnNodeRedis, type NodeRedisClient } from './client.js'
 import type { Carrier } from './port.js'
 import type { Origin } from './origins.js'
@@ -16,7 +17,7 @@ const MASTER_PORT = /^master_port:(\d+)/m
  * connection is replaced by another one, to where the origin says then. It looks to the port like a client of one
  * connection, which connects again by itself.
  */
-export class OwnCarrier extends EventEmitter implements Carrier {
+export class OwnCarrier extends EventEmitter implements Carrier, SuspectConnection {
   /** How often it has been ready. */
   socketEpoch = 0
   private own: OwnNodeRedis | null = null
@@ -58,6 +59,25 @@ export class OwnCarrier extends EventEmitter implements Carrier {
 
   get isReady(): boolean {
     return this.ready
+  }
+
+  get isConnected(): boolean {
+    return this.own?.isConnected === true
+  }
+
+  get socket(): unknown {
+    return this.own
+  }
+
+  ping(): Promise<unknown> {
+    return this.own?.ping() ?? Promise.resolve()
+  }
+
+  /** The connection leads nowhere: another takes its place. */
+  drop(): void {
+    if (this.own) {
+      this.lost(this.own.client, new Error('The connection is half-open: the server answers others.'))
+    }
   }
 
   get options(): object | undefined {
@@ -157,7 +177,8 @@ export class OwnCarrier extends EventEmitter implements Carrier {
   private dialLater(): void {
     if (!this.closed) {
       this.failures += 1
-      this.retry = this.runtime.setTimer(reconnectPause(this.failures), () => void this.dial())
+      const pauseMs = reconnectPause(this.failures, this.runtime.random())
+      this.retry = this.runtime.setTimer(pauseMs, () => void this.dial())
     }
   }
 

@@ -1,6 +1,7 @@
 import { errorMonitor, setMaxListeners } from 'node:events'
-import { isNodeRedisReply, NEVER_OPENED, PLAIN, type Model, type NodeRedisClient } from './client.js'
-import { NodeRedisMessages } from './messages.js'
+import { isNodeRedisReply, NEVER_OPENED, PLAIN, probeOf, type Model, type NodeRedisClient } from './client.js'
+import { onHandoff } from './handoff.js'
+import { messageLink } from './message-link.js'
 import { NodeRedisAcknowledged } from './acknowledged.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { isOfReplica } from '../failures.js'
@@ -8,8 +9,11 @@ import { scanArguments, type KeyScan } from '../key-scan.js'
 import { Listeners } from '../listeners.js'
 import { PrimaryIdentity } from '../primary-identity.js'
 import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
-import type { Runtime } from '../../runtime/runtime.js'
-import { Subscriptions } from '../subscriptions.js'
+import { HALF_OPEN_NODE_REDIS, HalfOpenWarning } from '../half-open-warning.js'
+import { onlyNode } from '../message-links.js'
+import { Messages } from '../messages.js'
+import type { PortTiming } from '../port-options.js'
+import { SilentConnections, type SuspectConnection } from '../silent-connections.js'
 
 const CHANGES = ['connect', 'reconnecting']
 // Not 'error': a listener of ours would hide that the user has none, which node-redis demands.
@@ -31,7 +35,13 @@ export interface Carrier
   demoted?(): void
 }
 
-interface Ending {
+/** A connection that the port opened. */
+interface Owned {
+  readonly isConnected: boolean
+  /** Between two connections. */
+  readonly isReplacing?: boolean | undefined
+  /** Replaces it by another. */
+  drop(): void
   end(): void
 }
 
@@ -40,13 +50,15 @@ export class NodeRedisPort implements RedisPort {
   connectionEpoch = 0
   readonly publishCommand = 'PUBLISH'
   readonly keyPrefix: string
-  readonly messages: Subscriptions
-  private listening: NodeRedisMessages | null = null
+  readonly messages: Messages
   private readonly listeners = new Listeners()
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
   private readonly identity = new PrimaryIdentity((error) => this.isErrorReply(error))
   private readonly acknowledged: NodeRedisAcknowledged
   private readonly troubles: ConnectionTrouble
+  private readonly silent: SilentConnections
+  private readonly suspect: SuspectConnection
+  private readonly stopHearing: () => void
   /** Aborts unsent commands when the connection breaks. */
   private unsent = newSignal()
   /** Commands that the last break interrupted, in the order in which they were sent. */
@@ -56,21 +68,27 @@ export class NodeRedisPort implements RedisPort {
   constructor(
     private readonly client: Carrier,
     /** The same client, if `close` ends its connection too. */
-    private readonly own: Ending | null,
-    runtime: Runtime,
+    private readonly own: Owned | null,
+    { background: runtime, commandTimeout: timeoutMs }: PortTiming,
     keyPrefix = (client.options as { keyPrefix?: string | Buffer } | undefined)?.keyPrefix,
   ) {
     this.keyPrefix = keyPrefix?.toString() ?? ''
     this.wasOpen = client.isOpen || client.socketEpoch > 0
-    this.messages = new Subscriptions(
-      runtime,
-      (events) => (this.listening = new NodeRedisMessages(runtime, client, events)),
-    )
-    this.acknowledged = new NodeRedisAcknowledged()
-    client.onMoved?.(() => {
-      this.listening?.dialElsewhere()
-      this.acknowledged.close()
+    this.silent = new SilentConnections({ runtime, timeoutMs, dial: () => probeOf(client) })
+    this.suspect = this.suspectOf(client)
+    this.messages = new Messages({
+      nodes: onlyNode(
+        () => client.isReady,
+        (events) => messageLink('', client, 'PUBLISH', events),
+      ),
+      ...{ runtime, timeoutMs },
+      publishCommand: () => this.publishCommand,
+      isErrorReply: isNodeRedisReply,
+      silent: (link) => this.silent.suspect(link),
     })
+    this.acknowledged = new NodeRedisAcknowledged()
+    client.onMoved?.(this.onMoved)
+    this.stopHearing = onHandoff(client, this.onHandedOff)
     this.troubles = new ConnectionTrouble(client, 'node-redis')
     CHANGES.forEach((event) => client.on(event, this.onChange))
     client.on('ready', this.onReady)
@@ -85,7 +103,7 @@ export class NodeRedisPort implements RedisPort {
     if (this.client.isOpen) {
       return this.client.isReady ? 'ready' : 'connecting'
     }
-    return this.wasOpen ? 'ended' : 'connecting'
+    return this.wasOpen && this.own?.isReplacing !== true ? 'ended' : 'connecting'
   }
 
   get isUnreferenced(): boolean {
@@ -110,6 +128,12 @@ export class NodeRedisPort implements RedisPort {
 
   onLeft(listener: () => void): () => void {
     return this.client.onLeft?.(listener) ?? (() => undefined)
+  }
+
+  unanswered(): void {
+    this.silent.suspect(this.suspect)
+    this.acknowledged.forEach((each) => this.silent.suspect(each))
+    this.messages.doubt()
   }
 
   acknowledgedAt(): AcknowledgedConnection | null {
@@ -154,6 +178,8 @@ export class NodeRedisPort implements RedisPort {
     this.listeners.clear()
     this.cut.splice(0).forEach(({ reject }) => reject())
     this.primaryListeners.clear()
+    this.stopHearing()
+    this.silent.close()
     this.acknowledged.close()
     await this.messages.close()
     this.own?.end()
@@ -193,11 +219,38 @@ export class NodeRedisPort implements RedisPort {
     }
   }
 
+  private suspectOf(client: Carrier): SuspectConnection {
+    const { own } = this
+    const warning = new HalfOpenWarning(HALF_OPEN_NODE_REDIS)
+    const epoch = (): number => this.connectionEpoch
+    return {
+      get socket() {
+        return epoch()
+      },
+      get isConnected() {
+        return own ? own.isConnected : client.isReady && !warning.hasWarned
+      },
+      ping: () => client.sendCommand(['PING'], PLAIN),
+      drop: () => (own ? own.drop() : warning.warn()),
+    }
+  }
+
   private readonly onReady = (): void => {
     const verdict = this.identity.verdict((section) => this.sendOnce(['INFO', section]))
     this.primaryListeners.tell(verdict)
-    this.listening?.dialNow()
+    this.messages.hurry()
     this.onChange()
+  }
+
+  /** Connections that were made of the client before lead to where it was. */
+  private readonly onMoved = (): void => {
+    this.messages.moveAway()
+    this.acknowledged.close()
+  }
+
+  private readonly onHandedOff = (): void => {
+    this.onMoved()
+    this.onReady()
   }
 
   private readonly onChange = (): void => {

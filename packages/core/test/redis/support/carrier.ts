@@ -71,8 +71,11 @@ function clusterLike(cluster: Cluster): NodeRedisCluster {
       socket: { reconnectStrategy: () => 20 },
     },
     ...(keyPrefix ? { keyPrefix } : {}),
+    ...(cluster.options.natMap ? { nodeAddressMap: cluster.options.natMap as NodeAddressMap } : {}),
   })
 }
+
+type NodeAddressMap = Record<string, { host: string; port: number }>
 
 function sentinelLike({ options }: Redis): NodeRedisSentinel {
   const nodes = (options.sentinels ?? []) as { host: string; port: number }[]
@@ -91,6 +94,13 @@ function sentinelLike({ options }: Redis): NodeRedisSentinel {
 const nameOf = (name: string | undefined) => (name ? { name } : {})
 const userOf = (username: string | null | undefined, password: string | null | undefined) =>
   username ? { username, password: password ?? '' } : {}
+
+/** Options of the project's client, with which `LockClient.connect` opens a connection of Holdfast's own. */
+export function targetAt(port: number, connectionName: string): object {
+  return onNodeRedis
+    ? { socket: { host: '127.0.0.1', port }, name: connectionName }
+    : { host: '127.0.0.1', port, connectionName, disconnectTimeout: 50 }
+}
 
 /** What a LockClient gets instead of a connection: that itself, or node-redis's equivalent, which ends with it. */
 export function carrierOf(connection: Redis): IoredisClient | NodeRedisClient {

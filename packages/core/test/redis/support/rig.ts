@@ -85,7 +85,8 @@ export class Rig {
 
   /** For the calls in `scripts/`. */
   runner(connection = this.connection()): ScriptRunner {
-    const port = portOf(carrierOf(connection), { shardedPubSub: 'auto', background: backgroundRuntime })
+    const timing = { background: backgroundRuntime, commandTimeout: 3_000 }
+    const port = portOf(carrierOf(connection), { shardedPubSub: 'auto', ...timing })
     const runner = new ScriptRunner(port, backgroundRuntime, {
       commandTimeoutMs: 3_000,
       batchSize: USUAL_ITEMS,

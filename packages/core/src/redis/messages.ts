@@ -1,14 +1,16 @@
 import type { WakeSource } from '@holdfast/waiter'
-import { FOR_REDISSON } from '../../keys.js'
-import type { Runtime } from '../../runtime/runtime.js'
-import { ClusterLinks, type ClusterLinksParts } from './links.js'
-import { isPassing } from '../failures.js'
-import { Listeners } from '../listeners.js'
-import type { ScriptTransport } from '../redis-port.js'
-import type { ClusterView, MessageLink } from './view.js'
-
-const FIRST_PAUSE_MS = 50
-const LONGEST_PAUSE_MS = 2_000
+import { FOR_REDISSON } from '../keys.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { isPassing } from './failures.js'
+import { Listeners } from './listeners.js'
+import {
+  MessageLinks,
+  reconnectPause,
+  type MessageLink,
+  type MessageLinksParts,
+  type MessageNodes,
+} from './message-links.js'
+import type { ScriptTransport } from './redis-port.js'
 
 interface Topic {
   readonly name: string
@@ -24,34 +26,34 @@ interface Topic {
   wasHeard: boolean
 }
 
-export interface ClusterMessagesParts extends ClusterLinksParts {
+export interface MessagesParts extends MessageLinksParts {
   readonly isErrorReply: ScriptTransport['isErrorReply']
 }
 
 /**
- * Messages over separate connections to the nodes of a cluster. The node of a topic changes with fail-overs and
- * migrating slots. Clients follow those too, but report neither the change nor missed messages; so they are
- * followed here, and waiters are notified.
+ * Messages over separate connections, opened with the first subscription: to a server, or to the nodes of a cluster. The
+ * node of a topic changes with fail-overs and migrating slots. Clients follow those too, and subscribe again after a
+ * break, but report neither the change nor missed messages; so that is done here, and waiters are notified.
  */
-export class ClusterMessages implements WakeSource {
+export class Messages implements WakeSource {
   private readonly runtime: Runtime
-  private readonly cluster: ClusterView
-  private readonly isErrorReply: ClusterMessagesParts['isErrorReply']
+  private readonly nodes: MessageNodes
+  private readonly isErrorReply: MessagesParts['isErrorReply']
   private readonly stopFollowing: () => void
-  private readonly links: ClusterLinks
+  private readonly links: MessageLinks
   private readonly topics = new Map<string, Topic>()
   private readonly listeners = new Listeners()
   private pauses = 0
-  private retry: { cancel(): void } | null = null
+  private retry: { readonly at: number; cancel(): void } | null = null
   private tellsSoon = false
   private closed = false
 
-  constructor(parts: ClusterMessagesParts) {
+  constructor(parts: MessagesParts) {
     this.runtime = parts.runtime
-    this.cluster = parts.cluster
+    this.nodes = parts.nodes
     this.isErrorReply = parts.isErrorReply
-    this.links = new ClusterLinks(parts, { message: this.deliver, displaced: this.displace })
-    this.stopFollowing = this.cluster.onRefreshed(this.follow)
+    this.links = new MessageLinks(parts, { message: this.deliver, displaced: this.displace })
+    this.stopFollowing = this.nodes.onRefreshed(this.follow)
   }
 
   subscribe(name: string, onMessage: (payload: string) => void): Promise<void> {
@@ -65,10 +67,40 @@ export class ClusterMessages implements WakeSource {
     return confirmed
   }
 
+  /** Deferred, because it writes to a socket: a caller that has just received its lock runs first. */
+  beforeUnsubscribe(): Promise<void> {
+    return new Promise((resolve) => this.runtime.afterTurn(resolve))
+  }
+
   async unsubscribe(name: string): Promise<void> {
     const topic = this.topics.get(name)
     this.forget(topic, new Error('Unsubscribed before it was confirmed.'))
-    await (topic?.link ?? topic?.former)?.unlisten(name)
+    const link = topic?.link ?? topic?.former
+    if (link) {
+      await this.links.unlisten(link, name)
+    }
+  }
+
+  check(): void {
+    this.links.check()
+  }
+
+  /** The server has not answered a command in time. */
+  doubt(address = ''): void {
+    this.links.doubt(address)
+  }
+
+  /** The server can be reached: a pause that has grown meanwhile ends. */
+  hurry(): void {
+    this.links.endPauses()
+    if (this.retry) {
+      this.assignLater(0)
+    }
+  }
+
+  /** The server is elsewhere. */
+  moveAway(): void {
+    this.links.endUseless(true)
   }
 
   onResubscribed(listener: () => void): () => void {
@@ -91,7 +123,7 @@ export class ClusterMessages implements WakeSource {
     for (const topic of this.topics.values()) {
       if (topic.link && !this.links.isRight(topic.link, topic.name)) {
         // The node does not deliver the topic any more, whatever it replies.
-        topic.link.unlisten(topic.name).catch(ignore)
+        this.links.unlisten(topic.link, topic.name).catch(ignore)
         topic.link = null
       }
       this.assign(topic)
@@ -104,12 +136,12 @@ export class ClusterMessages implements WakeSource {
       return
     }
     const link = this.links.for(topic.name)
-    if (!link) {
-      this.assignLater()
+    if (link === null || typeof link === 'number') {
+      this.assignLater(link)
       return
     }
     topic.link = link
-    link.listen(topic.name).then(
+    this.links.listen(link, topic.name).then(
       () => this.heard(topic, link),
       (error: unknown) => this.refused(topic, link, error),
     )
@@ -121,31 +153,42 @@ export class ClusterMessages implements WakeSource {
     }
   }
 
-  /** Redis does not report which topics were lost: all of the link's topics are subscribed again. */
-  private readonly displace = (link: MessageLink): void => {
+  /**
+   * Redis does not report which topics were lost: all of the link's topics are subscribed again. If it has not ended, the
+   * slots have to be reloaded before.
+   */
+  private readonly displace = (link: MessageLink, isOver: boolean): void => {
     for (const topic of this.topics.values()) {
       if (topic.link === link) {
         topic.link = null
         topic.former = link
-        this.assignLater()
+        if (isOver) {
+          this.assign(topic)
+        } else {
+          this.assignLater(null)
+        }
       }
     }
   }
 
-  private assignLater(): void {
-    if (this.retry || this.closed) {
+  /** @param pauseMs null: a pause that grows until a topic is confirmed */
+  private assignLater(pauseMs: number | null): void {
+    const delayMs = pauseMs ?? reconnectPause(this.pauses + 1, this.runtime.random())
+    const at = this.runtime.now() + delayMs
+    if (this.closed || (this.retry && this.retry.at <= at)) {
       return
     }
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** this.pauses, LONGEST_PAUSE_MS)
-    this.pauses += 1
-    this.retry = this.runtime.setTimer(pauseMs, () => {
+    this.pauses += pauseMs === null ? 1 : 0
+    this.retry?.cancel()
+    const timer = this.runtime.setTimer(delayMs, () => {
       this.retry = null
-      if (this.cluster.isReady) {
+      if (this.nodes.isReady) {
         // `follow` runs afterwards.
-        this.cluster.refresh()
+        this.nodes.refresh()
       }
-      this.topics.forEach((topic) => this.assign(topic))
+      this.topics.forEach((each) => this.assign(each))
     })
+    this.retry = { at, cancel: () => timer.cancel() }
   }
 
   private heard(topic: Topic, link: MessageLink): void {
@@ -180,7 +223,7 @@ export class ClusterMessages implements WakeSource {
     }
     topic.link = null
     if (topic.wasHeard || !this.isErrorReply(error) || isPassing(error)) {
-      this.assignLater()
+      this.assignLater(null)
     } else {
       this.forget(topic, error)
     }
