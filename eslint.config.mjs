@@ -122,7 +122,7 @@ export default tseslint.config(
     rules: imports(noTesting, noDependency),
   },
   {
-    files: ['packages/{bullmq,otel,redlock,redis-semaphore}/src/**/*.ts'],
+    files: ['packages/{bullmq,fence,otel,redlock,redis-semaphore}/src/**/*.ts'],
     rules: imports(noTesting, noClient, forbid(['@holdfast/*/*'], 'Only the public entry of core.')),
   },
   {

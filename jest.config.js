@@ -24,7 +24,7 @@ const sources = {
 
 // What asks what Redis and Holdfast do, whichever client carries it.
 const CARRIED_BY_ANY = [
-  '/packages/(testing|faults|nestjs|bullmq|otel|board|redlock|redis-semaphore|cli)/',
+  '/packages/(testing|faults|nestjs|bullmq|otel|board|redlock|redis-semaphore|fence|cli)/',
   '/conditions-(?!re)',
   '/fenced-(?!replay)',
   ...[
@@ -156,7 +156,7 @@ const LEFT_TO_CLIENTS = [
 ]
 // Options and ways of one client.
 const OF_IOREDIS = [
-  '/packages/(testing|faults|bullmq|otel|board|redlock|redis-semaphore|cli)/',
+  '/packages/(testing|faults|bullmq|otel|board|redlock|redis-semaphore|fence|cli)/',
   'ioredis-',
   'sentinel-switch',
   'eviction',
@@ -166,7 +166,7 @@ const OF_IOREDIS = [
 const OF_NODE_REDIS = ['node-redis']
 // Of packages whose peer is ioredis itself, of its name, and of processes that load it.
 const NOT_OF_A_FORK = [
-  '/packages/(testing|faults|bullmq|otel|redlock|redis-semaphore)/',
+  '/packages/(testing|faults|bullmq|otel|redlock|redis-semaphore|fence)/',
   ...['readme', 'iovalkey', 'connecting'],
 ]
 

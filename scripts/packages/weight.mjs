@@ -22,6 +22,7 @@ export const LIMITS = {
   '@holdfast/redis-semaphore': { packed: 6_100, unpacked: 19_800, files: 8 },
   '@holdfast/testing': { packed: 81_500, unpacked: 276_500, files: 8 },
   '@holdfast/cli': { packed: 54_600, unpacked: 166_500, files: 15 },
+  '@holdfast/fence': { packed: 30_000, unpacked: 100_000, files: 50 },
   holdfast: { packed: 3_000, unpacked: 6_200, files: 9 },
 }
 

@@ -11,7 +11,7 @@ const CLIENTS = ['ioredis', 'redis']
 /** Peers of the packages for a framework. */
 const FRAMEWORKS = [
   ...['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
-  ...['bullmq', '@opentelemetry/api'],
+  ...['bullmq', '@opentelemetry/api', 'kysely', 'drizzle-orm'],
 ]
 
 /**

@@ -22,6 +22,8 @@ export const COMMANDS = {
   'test:servers': { step: 'scripts/servers.mjs --smoke --newest' },
   'test:engine': { step: 'scripts/engine.mjs --operations 20000' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
+  // Skipped where npm cannot be reached, and says so; a database that cannot be had is not run.
+  'test:fence': { step: 'scripts/fence.mjs --smoke' },
   // Skipped where npm cannot be reached, and says so.
   'test:redlock': { smoke: 'scripts/redlock-suites.mjs --only redlock-4' },
   'measure:testing': { smoke: 'scripts/measure-test-redis.mjs' },

@@ -22,6 +22,8 @@ export type LockErrorCode =
   | 'SHARE_FAILED'
   | 'SHARE_BUSY'
   | 'SHARE_OUTCOME_UNKNOWN'
+  | 'STALE_HOLDER'
+  | 'FENCE_UNDECIDED'
 
 /** Details common to all errors. */
 export interface LockErrorDetails {

@@ -162,6 +162,7 @@ export interface HoldOwner {
   /** Its field in Redis. */
   readonly field: FieldNames
   readonly token: string | undefined
+  readonly tokenKey: string | undefined
   readonly replicas: number | undefined
   /** Number of levels held. */
   readonly levelCount: number
@@ -223,6 +224,11 @@ export class Hold implements LockHold {
    */
   get token(): string | undefined {
     return this.acquisition.token
+  }
+
+  /** The key in Redis that counts its tokens. Tokens of one key can be compared. Undefined for a lock without tokens. */
+  get tokenKey(): string | undefined {
+    return this.acquisition.tokenKey
   }
 
   /**

@@ -81,6 +81,10 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
     return this.entry.token
   }
 
+  get tokenKey(): string | undefined {
+    return this.token === undefined ? undefined : this.protocol.tokenKey
+  }
+
   get replicas(): number | undefined {
     return this.entry.replicas
   }

@@ -76,8 +76,8 @@ export class Reentry {
    * @throws InvalidArgumentError
    */
   private refuseWithoutToken(acquisition: Acquisition): void {
-    const { givesTokens, lockName } = this.call.protocol
-    if (givesTokens && acquisition.token === undefined) {
+    const { tokenKey, lockName } = this.call.protocol
+    if (tokenKey !== undefined && acquisition.token === undefined) {
       const rule =
         'a lock that this context took by getFencedLock() too: it holds this one without a token. Take it so at the outer level'
       throw new InvalidArgumentError('name', lockName, rule)

@@ -1,4 +1,5 @@
 import type { Hold } from '../hold.js'
+import { tokenKey } from '../keys.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { ElectionRules } from './election-options.js'
 import type { ElectionProtocol } from './election-protocol.js'
@@ -39,6 +40,11 @@ export class Term {
   /** The fencing token: a decimal number as text, larger than that of every term before. */
   get token(): string {
     return this.parts.token
+  }
+
+  /** The key in Redis that counts its tokens. Tokens of one key can be compared. */
+  get tokenKey(): string {
+    return tokenKey(this.parts.protocol.key)
   }
 
   /** `<clientId>:<threadId>`, the owner of the lock in Redis. */

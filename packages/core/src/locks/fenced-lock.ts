@@ -10,6 +10,7 @@ import { holdOrThrow } from './obtained.js'
 /** A hold with a fencing token. */
 export interface FencedHold extends Hold {
   readonly token: string
+  readonly tokenKey: string
 }
 
 /**

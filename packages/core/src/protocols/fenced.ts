@@ -13,8 +13,7 @@ import { ReentrantProtocol } from './reentrant.js'
 /** Redisson's RFencedLock: an RLock, and a counter beside it that every acquisition increments. */
 export class FencedProtocol extends ReentrantProtocol {
   override readonly kind: LockKind = 'fenced'
-  readonly givesTokens = true
-  private readonly tokenKey: string
+  readonly tokenKey: string
 
   constructor(
     session: Session,

@@ -33,8 +33,8 @@ export interface LockProtocol extends EntryCommands {
   readonly scope: string
   /** Several owners may hold it at once. */
   readonly shared: boolean
-  /** Whether every acquisition gets a fencing token. */
-  readonly givesTokens?: true
+  /** The key that counts the fencing tokens of its acquisitions. Absent: they get none. */
+  readonly tokenKey?: string
   /** Whether an owner that already holds it is refused. */
   readonly refusesReentry?: true
   /** How to wait for the string of another library under its name, if at all. */

@@ -5,13 +5,13 @@ import { NAME } from './support/fenced-keys.js'
 import { section } from './support/markdown.js'
 import { soon, useRig } from './support/rig.js'
 
-// The statements of docs/fenced-lock.md, as they stand there, in a real Postgres.
+// The statements of docs/fencing.md, as they stand there, in a real Postgres.
 
-const PAGE = 'docs/fenced-lock.md'
+const PAGE = 'docs/fencing.md'
 const ID = 42
 const BEYOND_2_53 = '9007199254740993'
 
-const [column, update, upsert] = [...section(PAGE, 'SQL').matchAll(/```sql\n([^]*?)```/g)]
+const [column, update, upsert] = [...section(PAGE, 'In one column').matchAll(/```sql\n([^]*?)```/g)]
   .flatMap(([, code]) => code!.split(/;\n/))
   .map((statement) => statement.replaceAll(/^--.*\n/gm, '').trim())
   .filter((statement) => statement !== '') as [string, string, string]

@@ -28,6 +28,7 @@ const OUTPUT: Record<string, RegExp> = {
   'docs/redisson-style-api.md: The Redisson-style API': /^5 (30000|29\d{3}) true\n$/,
   'docs/who-holds-a-lock.md: By asking': /^\S+ has the lock, (30000|29\d{3}) ms of lease left\n\d+ true\n$/,
   'docs/testing.md: Testing without a server': /^false false\nshipped\n$/,
+  'docs/fencing.md: Fencing': /^shipped\n$/,
   'docs/fenced-lock.md: Use': /^shipped\n$/,
   'docs/fenced-lock.md: Use 2': /^true true\n$/,
 }

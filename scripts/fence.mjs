@@ -1,0 +1,214 @@
+// The guard of @holdfast/fence with every library that it has an entry for, on PostgreSQL, MariaDB and SQLite.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { FENCE_TABLE } from '@holdfast/fence'
+import { startDatabases } from './fence/databases.mjs'
+import { interruption } from './interruption.mjs'
+import { command } from './packages/command.mjs'
+import { packAll } from './packages/tarballs.mjs'
+import { provideRedis } from './redis/provide-redis.mjs'
+import { run } from './redis/run.mjs'
+import { RUNTIMES } from './runtimes/catalog.mjs'
+import { runtimeProgram } from './runtimes/runtime-program.mjs'
+import { cachedFolder, fetched, fingerprint, NotAvailable } from './support/cache.mjs'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const HERE = fileURLToPath(new URL('fence/', import.meta.url))
+const USAGE = `Usage: npm run test:fence -- [--versions newest|oldest] [--only <library>] [--smoke]
+       npm run test:fence -- --pauses <holders>
+       npm run test:fence -- --cost <ms>
+
+  --versions  the newest and the oldest of each library's versions; default: both
+  --only      a library of scripts/fence/libraries.mjs, such as "kysely on pg"; may be given again
+  --smoke     the newest versions, without Prisma, TypeORM and Knex
+  --pauses    holders whose process stands still beyond the lease, so many for each database, with the guard and without
+  --cost      a transaction with the fence and without it, in turns of so many ms
+  --help
+
+A database that cannot be had here is not run, and said. Exit code: 0 all tests passed; 1 otherwise.`
+
+/** What is run of each library: the newest, and the oldest of its range of peers. */
+const VERSIONS = {
+  newest: {
+    'better-sqlite3': '13.2.0',
+    'drizzle-orm': '0.45.4',
+    ioredis: '6.0.0',
+    knex: '3.3.0',
+    kysely: '0.29.9',
+    mysql2: '3.24.6',
+    pg: '8.23.1',
+    postgres: '3.4.9',
+    typeorm: '1.1.1',
+  },
+  oldest: {
+    'better-sqlite3': '13.0.0',
+    'drizzle-orm': '0.36.0',
+    knex: '3.0.1',
+    kysely: '0.27.0',
+    mysql2: '3.9.0',
+    pg: '8.11.0',
+    postgres: '3.4.0',
+    typeorm: '0.3.20',
+  },
+}
+const PRISMA = ['prisma', '@prisma/client', '@prisma/adapter-pg', '@prisma/adapter-mariadb']
+for (const each of PRISMA) VERSIONS.newest[each] = '7.10.0'
+for (const each of PRISMA) VERSIONS.oldest[each] = '7.0.0'
+const SLOW = ['prisma', 'typeorm', 'knex']
+
+const { values } = parseArgs({
+  options: {
+    versions: { type: 'string' },
+    only: { type: 'string', multiple: true, default: [] },
+    smoke: { type: 'boolean', default: false },
+    pauses: { type: 'string' },
+    cost: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help || (values.versions !== undefined && !Object.hasOwn(VERSIONS, values.versions))) {
+  console.log(USAGE)
+  process.exit(values.help ? 0 : 2)
+}
+
+const interrupted = interruption()
+const log = (line) => console.error(line)
+
+const schemaOf = (provider) => `generator client {
+  provider = "prisma-client"
+  output = "./prisma-${provider}"
+  runtime = "nodejs"
+  moduleFormat = "esm"
+}
+datasource db {
+  provider = "${provider}"
+}
+model things {
+  id    Int @id
+  value Int
+}
+`
+
+/** The libraries of one list of versions, in a folder of the cache. */
+const librariesFolder = async (versions, isSmall) => {
+  const dependencies = Object.fromEntries(
+    Object.entries(versions).filter(([name]) => !isSmall || !SLOW.some((slow) => name.includes(slow))),
+  )
+  const text = JSON.stringify({ private: true, type: 'module', dependencies })
+  const schemas = isSmall ? [] : ['postgresql', 'mysql']
+  return cachedFolder(`fence/${fingerprint(text, ...schemas.map(schemaOf))}`, async ({ part }) => {
+    await writeFile(join(part, 'package.json'), text)
+    const args = ['install', '--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund']
+    await fetched("npm's libraries for databases", 'npm', args, { cwd: part })
+    for (const provider of schemas) {
+      await writeFile(join(part, `${provider}.prisma`), schemaOf(provider))
+      // It would fetch a program that migrates schemas, and does not need it to generate a client.
+      const env = { PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true', PRISMA_HIDE_UPDATE_MESSAGE: '1' }
+      const generate = ['node_modules/prisma/build/index.js', 'generate', '--schema', `${provider}.prisma`]
+      await run(process.execPath, generate, { cwd: part, env })
+    }
+  })
+}
+
+/** A project with the packed packages beside the libraries. */
+const projectIn = async (folder, libraries, packed) => {
+  await cp(libraries, folder, { recursive: true })
+  const wanted = packed.filter(({ name }) => /\/(core|watchdog|waiter|fence)$/.test(name))
+  const args = ['install', '--no-save', '--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund']
+  await command('npm', [...args, '--prefer-offline', ...wanted.map(({ file }) => file)], {
+    cwd: folder,
+    signal: interrupted,
+  })
+  for (const file of ['libraries.mjs', 'suite.mjs', 'pauses.mjs', 'cost.mjs'])
+    await cp(join(HERE, file), join(folder, file))
+}
+
+/** Runs a program of the project. @returns whether it succeeded */
+const ran = async (program, folder, args, env = {}) => {
+  const child = spawn(program, ['--disable-warning=HOLDFAST_FENCE_COUNTER', ...args], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'inherit'],
+    signal: interrupted,
+  })
+  const [code] = await once(child, 'exit')
+  return code === 0
+}
+
+const runSuite = (program, folder, urls) => {
+  const args = ['--test', '--test-reporter=dot', '--test-concurrency=1', 'suite.mjs']
+  return ran(program, folder, args, {
+    FENCE_DATABASES: JSON.stringify(urls),
+    FENCE_ONLY: values.only.join(','),
+  })
+}
+
+/** On each database that there is. */
+const onEach = async (urls, run) => {
+  let isGreen = true
+  for (const name of ['postgres', 'mariadb', 'sqlite']) {
+    if (urls[name] !== null) isGreen = (await run(name, urls[name])) && isGreen
+  }
+  return isGreen
+}
+
+const PAUSES = '| database | | late holders | refused | writes | after a later holder | lost updates |'
+const COST = '| database | writers | transactions/s without | with the fence | ratio |'
+
+const runPauses = async (program, folder, urls) => {
+  const redis = await provideRedis({ log })
+  console.log(`${PAUSES}\n| --- | --- | ---: | ---: | ---: | ---: | ---: |`)
+  try {
+    return await onEach(urls, (name, url) =>
+      ran(program, folder, ['pauses.mjs', name, url, redis.url, values.pauses]),
+    )
+  } finally {
+    await redis.stop()
+  }
+}
+
+const runCost = (program, folder, urls) => {
+  console.log(`${COST}\n| --- | ---: | ---: | ---: | ---: |`)
+  return onEach(urls, (name, url) => ran(program, folder, ['cost.mjs', name, url, values.cost]))
+}
+
+const folder = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-fence-')))
+let databases
+let hasFailed = false
+try {
+  const node = await runtimeProgram(
+    RUNTIMES.find(({ name }) => name === 'node-24'),
+    { log },
+  )
+  if (node.reason !== undefined) throw new NotAvailable(node.reason)
+  databases = await startDatabases(folder, FENCE_TABLE, log)
+  const tarballs = join(folder, 'tarballs')
+  await mkdir(tarballs)
+  const packed = await packAll(ROOT, tarballs, interrupted)
+  const measure = values.pauses ? runPauses : values.cost ? runCost : undefined
+  const isSmall = values.smoke || measure !== undefined
+  const all = isSmall ? ['newest'] : values.versions ? [values.versions] : ['newest', 'oldest']
+  for (const which of all) {
+    const project = join(folder, which)
+    await projectIn(project, await librariesFolder(VERSIONS[which], isSmall), packed)
+    const prepare = `const { DatabaseSync } = await import('node:sqlite')
+      const db = new DatabaseSync(process.argv[1])
+      db.exec('PRAGMA journal_mode = WAL; DROP TABLE IF EXISTS holdfast_fences; DROP TABLE IF EXISTS things')
+      for (const each of JSON.parse(process.argv[2])) db.exec(each)`
+    const { urls, sqliteTables } = databases
+    await run(node.path, ['--input-type=module', '-e', prepare, urls.sqlite, JSON.stringify(sqliteTables)])
+    hasFailed = !(await (measure ?? runSuite)(node.path, project, urls)) || hasFailed
+  }
+} catch (error) {
+  if (!(error instanceof NotAvailable)) throw error
+  log(`skipped, ${error.message}`)
+} finally {
+  await databases?.stop()
+  await rm(folder, { recursive: true, force: true })
+}
+process.exitCode = hasFailed ? 1 : 0
