@@ -14,7 +14,7 @@ const CONTRACT = [
   ...['transactions', 'inspect', 'redis-clock', 'primary-change', 'replicas', 'fail-over'],
   ...['conditions-crash', 'conditions-demoted', 'conditions-failover', 'conditions-loading'],
   ...['conditions-out-of-memory', 'conditions-refused', 'conditions-script-flush', 'conditions-ttl'],
-  ...['ended-fields', 'no-channels'],
+  ...['ended-fields', 'no-channels', 'unknown-errors'],
 ]
 const ON_CLUSTERS = ['conformance', 'hold', 'identity', 'reentry', 'non-reentrant-lock']
 /** These count the connections to one server. */

@@ -25,20 +25,18 @@ export async function* followTerms(
   const bell = new Doorbell(runtime)
   const left = new AbortController()
   const channel = electionChannel(election.key)
-  let refusal: Error | undefined
+  // Without rights on the channel it looks as often as waiters ask that are not woken.
+  let isDeaf = false as boolean
   const stopListening = port.messages.onResubscribed(bell.ring)
   // The first look does not wait for the subscription: the one after it finds what was announced in between.
-  listen(session, channel, bell.ring, AbortSignal.any([stop, left.signal])).then(
-    bell.ring,
-    (error: unknown) => {
-      refusal = error as Error
-      bell.ring()
-    },
-  )
+  listen(session, channel, bell.ring, AbortSignal.any([stop, left.signal])).then(bell.ring, () => {
+    isDeaf = true
+    bell.ring()
+  })
   let knownToken = ''
   let told: string | undefined
   try {
-    while (!stop.aborted && refusal === undefined) {
+    while (!stop.aborted) {
       bell.answered()
       const command = { ...election, knownToken, asksForLine: false }
       const limits = { runtime, giveUpAt: Number.POSITIVE_INFINITY, signal: stop }
@@ -52,10 +50,7 @@ export async function* followTerms(
         }
       }
       const lookAgainMs = reply.ttlMs < 0 ? options.lockWatchdogTimeout : reply.ttlMs + AFTER_THE_LEASE_MS
-      await bell.wait(lookAgainMs, stop)
-    }
-    if (refusal !== undefined && !stop.aborted) {
-      throw refusal
+      await bell.wait(isDeaf ? Math.min(lookAgainMs, options.resyncInterval) : lookAgainMs, stop)
     }
   } catch (error) {
     if (!stop.aborted) {

@@ -1,5 +1,5 @@
 import type { Session } from '../client/session.js'
-import { isPassing } from '../redis/failures.js'
+import { proofOf } from '../redis/failures.js'
 import { pause } from '../redis/until-known.js'
 
 const REFUSED_PAUSE_MS = 500
@@ -11,7 +11,7 @@ const REFUSED_PAUSE_MS = 500
  * @throws what Redis refuses for good, or anything once it is stopped
  */
 export async function listen(
-  { waiter: { topics }, runtime }: Session,
+  { waiter: { topics }, runtime, port }: Session,
   channel: string,
   hear: (payload: string) => void,
   stop: AbortSignal,
@@ -22,7 +22,7 @@ export async function listen(
       await topics.add(channel, hear)
       return
     } catch (error) {
-      if (!(error instanceof Error && isPassing(error))) {
+      if (!port.isErrorReply(error) || proofOf(error) === 'for good') {
         throw error
       }
       await pause(REFUSED_PAUSE_MS, runtime, stop)

@@ -21,7 +21,7 @@ import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
-import { isRefusal, isWorthRetrying, untilKnown } from '../redis/until-known.js'
+import { isForbidden, isRefusal, isWorthRetrying, untilKnown } from '../redis/until-known.js'
 import type { CommandStamp } from '../scripts/replay-guard.js'
 import type { ReleaseReply } from '../scripts/lock.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
@@ -391,9 +391,11 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
   noteFailed(command: EntryCommand, error: unknown): void {
     const wasSentAgain = this.noteBrokenConnection(command)
     this.execWait = execWaitAfter(error, command.holds === 0, this.execWait)
-    if (error instanceof RedisUnavailableError && error.outcome === 'unknown') {
+    const isUnknown = error instanceof RedisUnavailableError && error.outcome === 'unknown'
+    // What undoes a command that lacked rights needs no more than it must: a tombstone takes some of its own.
+    if (isUnknown && !isForbidden(error)) {
       this.mayArriveLate(command)
-    } else if (!(wasSentAgain && isRefusal(error))) {
+    } else if (!isUnknown && !(wasSentAgain && isRefusal(error))) {
       // Otherwise Redis refused one copy, and one before it may have run.
       this.inRedis = command.known
     }

@@ -1,18 +1,11 @@
-import { InvalidArgumentError, RedisUnavailableError, WrongTypeError } from '../errors.js'
+import { InvalidArgumentError, WrongTypeError } from '../errors.js'
 import { keyPattern, noteKey } from '../keys.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { settleWithin } from '../runtime/settle-within.js'
 import { inspectionOf, type LockInspection } from './lock-inspection.js'
 import type { OpenSession } from '../client/open-session.js'
-import {
-  brokenOff,
-  codeOf,
-  notSent,
-  refusal,
-  unanswered,
-  unexpected,
-  UnexpectedReply,
-} from '../redis/failures.js'
+import { brokenOff, notSent, refusal, unanswered, unexpected, UnexpectedReply } from '../redis/failures.js'
+import { isForbidden } from '../redis/until-known.js'
 import type { KeyScan, ScannedType } from '../redis/key-scan.js'
 import type { RedisPort } from '../redis/redis-port.js'
 import { explain, type LockFacts } from '../scripts/lock.js'
@@ -156,10 +149,4 @@ async function look(
  */
 export function looksLikeToken({ holds }: Pick<LockFacts, 'holds'>): boolean {
   return [...holds.keys()].every((text) => /^(?=.*[a-z])[\w+/=-]{16,64}$/i.test(text))
-}
-
-/** SCAN also returns keys that the user's ACL does not let it read. */
-export function isForbidden(error: unknown): boolean {
-  const { cause } = error instanceof RedisUnavailableError ? error : { cause: undefined }
-  return cause instanceof Error && codeOf(cause) === 'NOPERM'
 }

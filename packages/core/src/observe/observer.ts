@@ -1,7 +1,8 @@
 import { checkInteger } from '../arguments/validate.js'
 import type { OpenSession } from '../client/open-session.js'
 import { WrongTypeError } from '../errors.js'
-import { isForbidden, looksLikeToken, stepOf } from '../inspect/inspect-all.js'
+import { looksLikeToken, stepOf } from '../inspect/inspect-all.js'
+import { isForbidden } from '../redis/until-known.js'
 import {
   fairQueueKeys,
   givenLine,

@@ -135,7 +135,8 @@ class Lane {
         if (answer?.status !== 'fulfilled') {
           reject(answer?.reason)
         } else if (replicas.error !== undefined) {
-          reject(replicas.error)
+          // Also where Redis refused the WAIT: the command before it has run, and must not look refused.
+          reject(new Error(`WAIT: ${String(replicas.error)}`, { cause: replicas.error }))
         } else {
           resolve(new Acknowledged(answer.value, replicas.count, needed))
         }

@@ -10,6 +10,13 @@ import type { ScriptCall } from './script-call.js'
 /** The command that failed. */
 type About = Pick<ScriptCall, 'lockName' | 'keys'>
 
+/**
+ * What an error reply proves. `for good`: nothing ran, and the same command will be refused again. `for now`: nothing ran,
+ * and it may be accepted soon. `unknown`: it may have run. A proxy has words of its own, and an error that a script meets
+ * may come behind its first write.
+ */
+export type Proof = 'for good' | 'for now' | 'unknown'
+
 // Redis cannot serve the command now, but will: a fail-over, too few replicas, a failed snapshot, a restart, a
 // migrating slot, a long script.
 const TRANSIENT = new Set([
@@ -25,6 +32,23 @@ const TRANSIENT = new Set([
   'BUSY',
   'UNBLOCKED',
 ])
+
+// Said before anything runs. OOM stops a script at its first write alone; WRONGTYPE comes from scripts that look at a key
+// before they write.
+const LASTING = new Set([
+  'NOPERM',
+  'NOAUTH',
+  'WRONGPASS',
+  'DENIED',
+  'OOM',
+  'NOSCRIPT',
+  'CROSSSLOT',
+  'WRONGTYPE',
+])
+
+// Of Redis itself, about the command that was sent. Inside a script they are worded otherwise ("called from script").
+const NEVER_RUNS =
+  /^ERR (unknown (sub)?command (['"`]|or wrong)|wrong number of arguments for |Error compiling script|Could not find scripting engine )/i
 
 // A command that the user may not run, rejected inside a script: as worded by Redis 6.2 and 7.0, and by later
 // versions.
@@ -54,9 +78,19 @@ export function isInWordsOfRedis(message: string): boolean {
   return /^[A-Z][A-Z\d]+( |$)/.test(message) || WHERE_IN_SCRIPT.test(message)
 }
 
-/** Whether Redis rejects the command only temporarily. */
-export function isPassing(reply: Error): boolean {
-  return TRANSIENT.has(codeOf(reply))
+/** What an error reply proves. docs/errors.md has a row for each of them. */
+export function proofOf(reply: Error): Proof {
+  const said = wordsOf(reply)
+  const code = FORBIDDEN_IN_SCRIPT.test(said) ? '' : codeOf(reply)
+  if (TRANSIENT.has(code)) {
+    return 'for now'
+  }
+  return LASTING.has(code) || NEVER_RUNS.test(said) ? 'for good' : 'unknown'
+}
+
+/** Whether the script of a batch ended before its first item: an error of an item is an answer, and ends no batch. */
+export function isBeforeItems(reply: Error): boolean {
+  return proofOf(reply) !== 'unknown' || FORBIDDEN_IN_SCRIPT.test(wordsOf(reply))
 }
 
 /** Whether it is the answer of a server that is a replica, or has become one. */
@@ -65,18 +99,36 @@ export function isOfReplica(reply: Error): boolean {
   return code === 'READONLY' || code === 'MASTERDOWN'
 }
 
-/** An error reply of Redis: the command had no effect. */
+/** An error reply: of Redis, which says that nothing ran, or of anybody, after which that is unknown. */
 export function refusal(error: Error, call: About): LockError {
   const { lockName, keys } = call
   const code = codeOf(error)
+  const proof = proofOf(error)
+  if (proof === 'unknown') {
+    return undetermined(error, code, call)
+  }
   if (code === 'WRONGTYPE') {
     // A script that knows which key is meant names it in its error.
     const named = keys.find((key) => error.message.includes(`(key "${key}")`))
     return new WrongTypeError(lockName ?? '', named ?? keys[0] ?? '', error)
   }
-  const transient = TRANSIENT.has(code)
+  const transient = proof === 'for now'
   const message = `${refusedBecause(wordsOf(error))}. ${adviceOnRefusal(code, transient)}`
   return new RedisUnavailableError(message, { outcome: 'refused', transient, lockName, cause: error })
+}
+
+/** Rights that a script lacks will be missing again; whatever else was said, another try may be answered. */
+function undetermined(error: Error, code: string, { lockName }: About): RedisUnavailableError {
+  const lacksRights = code === 'NOPERM'
+  const what = 'The answer was an error that does not tell whether the command ran'
+  const advice = lacksRights ? ` ${adviceOnRefusal(code, false)}` : ''
+  const message = `${what}: ${foreign(wordsOf(error)).replace(/\.$/, '')}. ${SETTLED_LATER}${advice}`
+  return new RedisUnavailableError(message, {
+    outcome: 'unknown',
+    transient: !lacksRights,
+    lockName,
+    cause: error,
+  })
 }
 
 function refusedBecause(words: string): string {

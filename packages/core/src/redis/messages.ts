@@ -1,7 +1,7 @@
 import type { WakeSource } from '@holdfast/waiter'
 import { FOR_REDISSON } from '../keys.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { isPassing } from './failures.js'
+import { proofOf } from './failures.js'
 import { Listeners } from './listeners.js'
 import {
   MessageLinks,
@@ -222,7 +222,7 @@ export class Messages implements WakeSource {
       return
     }
     topic.link = null
-    if (topic.wasHeard || !this.isErrorReply(error) || isPassing(error)) {
+    if (topic.wasHeard || !this.isErrorReply(error) || proofOf(error) !== 'for good') {
       this.assignLater(null)
     } else {
       this.forget(topic, error)

@@ -1,5 +1,5 @@
 import { batchScript, encodeBatch, USUAL_ITEMS } from './batch.js'
-import { brokenOff, codeOf, isOfReplica, QUEUED, refusal } from './failures.js'
+import { brokenOff, codeOf, isBeforeItems, isOfReplica, QUEUED, refusal } from './failures.js'
 import { Acknowledged } from './acknowledged-transport.js'
 import { isOfMovingSlot, type MovingSlots } from './moving-slots.js'
 import type { ScriptTransport } from './redis-port.js'
@@ -128,7 +128,7 @@ export class ScriptDispatch {
     this.run({ script: batchScript, keys, args }, isWanted, {
       answered: (answer) => this.answeredTogether(commands, answer),
       failed: (error) => {
-        if (this.transport.isErrorReply(error)) {
+        if (this.transport.isErrorReply(error) && isBeforeItems(error)) {
           // Nothing ran. Redis may reject the batch for one item: each item is sent alone.
           this.underWay.settled(commands.length)
           commands.filter((each) => !each.settled).forEach((each) => this.sendAlone(each))

@@ -1,4 +1,5 @@
 import { RedisUnavailableError, WrongTypeError } from '../errors.js'
+import { codeOf } from './failures.js'
 import { jittered, type Clock, type Runtime } from '../runtime/runtime.js'
 
 const FIRST_PAUSE_MS = 50
@@ -27,6 +28,12 @@ export function isRefusal(error: unknown): boolean {
   return (
     error instanceof WrongTypeError || (error instanceof RedisUnavailableError && error.outcome === 'refused')
   )
+}
+
+/** Whether Redis has answered that this user has no right to it: no copy of the command is on its way. */
+export function isForbidden(error: unknown): boolean {
+  const { cause } = error instanceof RedisUnavailableError ? error : { cause: undefined }
+  return cause instanceof Error && codeOf(cause) === 'NOPERM'
 }
 
 /**

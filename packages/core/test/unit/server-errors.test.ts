@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { RedisUnavailableError, WrongTypeError } from '../../src/index.js'
-import { codeOf, isInWordsOfRedis, refusal } from '../../src/redis/failures.js'
+import { codeOf, isInWordsOfRedis, proofOf, refusal } from '../../src/redis/failures.js'
 
 // What servers answered: Redis 6.2.14, 7.0.15, 8.2.3 and Valkey 9.1.2, each asked for the same.
 const CALL = 'ERR Error running script (call to f_91fb98f1f472072e36230bd1f864f688f3ab12cd): @user_script:1: '
@@ -58,6 +60,12 @@ const LASTING: Record<string, readonly string[]> = {
     "NOPERM User lim has no permissions to run the 'set' command",
     'NOPERM this user has no permissions to access one of the keys used as arguments',
     'NOPERM No permissions to access a key',
+  ],
+}
+
+/** Of a script, which may have written before it met them. */
+const UNKNOWN: Record<string, readonly string[]> = {
+  NOPERM: [
     `${CALL}@user_script: 1: The user executing the script can't run this command or subcommand`,
     `@user_script: 1: The user executing the script can't run this command or subcommand`,
     `${CALL}@user_script: 1: The user executing the script can't publish to the channel mentioned in the command`,
@@ -69,6 +77,7 @@ const LASTING: Record<string, readonly string[]> = {
     `${CALL}user_script:1: attempt to index local 'x' (a nil value)`,
     `ERR user_script:1: attempt to index local 'x' (a nil value) ${SHA}`,
     `${CALL}Script killed by user with SCRIPT KILL...`,
+    `ERR Unknown command called from script ${VALKEY}`,
   ],
 }
 
@@ -91,13 +100,16 @@ describe('an error of Redis', () => {
     )
   })
 
-  it.each(texts(LASTING).filter(([code]) => code !== 'ERR'))('%s lasts: %s', (code, text) => {
+  it.each(texts(LASTING))('%s lasts: %s', (code, text) => {
     expect(codeOf(new Error(text))).toBe(code)
     expect(refusal(new Error(text), call)).toMatchObject({ outcome: 'refused', transient: false })
   })
 
-  it.each(LASTING.ERR!)('of a script lasts: %s', (text) => {
-    expect(refusal(new Error(text), call)).toMatchObject({ outcome: 'refused', transient: false })
+  it.each(texts(UNKNOWN))('%s in a script proves nothing: %s', (code, text) => {
+    const error = refusal(new Error(text), call)
+    expect(error).toMatchObject({ outcome: 'unknown', transient: code !== 'NOPERM' })
+    expect(error.message.includes('docs/acl.md')).toBe(code === 'NOPERM')
+    expect(error.message).not.toMatch(/on @user_script/)
   })
 
   it.each([
@@ -113,9 +125,12 @@ describe('an error of Redis', () => {
     expect(error.message).toContain(`Key "order:42" is not a lock: ${WRONG_KIND}. Choose another name`)
   })
 
-  it.each([...texts(PASSING), ...texts(LASTING)])('%s is told from an error of a client: %s', (_, text) => {
-    expect(isInWordsOfRedis(text)).toBe(true)
-  })
+  it.each([...texts(PASSING), ...texts(LASTING), ...texts(UNKNOWN)])(
+    '%s is told from an error of a client: %s',
+    (_, text) => {
+      expect(isInWordsOfRedis(text)).toBe(true)
+    },
+  )
 
   it.each([
     'The client is closed',
@@ -123,4 +138,32 @@ describe('an error of Redis', () => {
     'read ECONNRESET',
     'connect ECONNREFUSED 127.0.0.1:1',
   ])('is not what a client says: %s', (text) => expect(isInWordsOfRedis(text)).toBe(false))
+})
+
+describe('docs/errors.md', () => {
+  const page = readFileSync(fileURLToPath(new URL('../../../../docs/errors.md', import.meta.url)), 'utf8')
+  const [, table = ''] = /### What an answer proves\n([^]*?)\n### /.exec(page) ?? []
+  const rows = [...table.matchAll(/^\| (`.*`) \|(.*)\|(.*)\|(.*)\|$/gm)].flatMap(
+    ([, answers = '', ...cells]) => {
+      const proofs = (['for good', 'for now', 'unknown'] as const).filter((_, i) => cells[i]?.trim() !== '')
+      return [...answers.matchAll(/`([^`]+)`/g)].map(([, answer]) => [answer!, proofs] as const)
+    },
+  )
+
+  it('has a row for every code that proves something', () => {
+    const code = /const (?:TRANSIENT|LASTING) = new Set\(\[([^\]]+)\]/g
+    const sources = readFileSync(
+      fileURLToPath(new URL('../../src/redis/failures.ts', import.meta.url)),
+      'utf8',
+    )
+    const codes = [...sources.matchAll(code)].flatMap(([, list]) =>
+      [...list!.matchAll(/'(\w+)'/g)].map(([, each]) => each),
+    )
+    expect(codes.length).toBeGreaterThan(15)
+    expect(codes.filter((each) => !rows.some(([answer]) => answer.startsWith(`${each} `)))).toEqual([])
+  })
+
+  it.each(rows)('says what %s proves', (answer, proofs) => {
+    expect([proofOf(new Error(answer))]).toEqual(proofs)
+  })
 })

@@ -1,4 +1,4 @@
-import { QUEUED } from '../failures.js'
+import { proofOf, QUEUED } from '../failures.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { PublishCommand } from '../announcement.js'
 import type { ScriptTransport } from '../redis-port.js'
@@ -41,7 +41,7 @@ export class PublishChoice {
     this.command = await asking.then(
       // In the application's transaction on that connection, any command is queued, known or not.
       (reply) => (reply === QUEUED ? null : ('SPUBLISH' as const)),
-      (error: unknown) => (isErrorReply(error) ? 'PUBLISH' : null),
+      (error: unknown) => (isErrorReply(error) && proofOf(error) === 'for good' ? 'PUBLISH' : null),
     )
     this.isAsking = false
     if (this.command) {

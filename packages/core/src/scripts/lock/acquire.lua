@@ -47,8 +47,6 @@ if not superseded and (mine or (free and holds == 1)) then
 end
 
 touch(KEYS[1])
-if superseded or holds > 1 then
-  return superseded and 3 or 2
-end
+if superseded or holds > 1 then return superseded and 3 or 2 end
 local untilMs = line and enqueue(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
 return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
