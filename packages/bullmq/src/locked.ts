@@ -1,5 +1,6 @@
 import {
   detached,
+  nativeSignal,
   type ClientClosedError,
   type Hold,
   type LockError,
@@ -42,9 +43,10 @@ export function locked<D, R, N extends string>(
   options: LockedOptions<Job<D, R, N>>,
 ): Processor<D, R, N> {
   checkLockedOptions(processor, options)
-  // BullMQ passes its signal only to processors with three parameters.
+  // BullMQ passes its signal only to processors with three parameters; before 5.73 it is a polyfill's.
   // Detached: a worker that is made inside a request keeps that request's context, and its signal, for ever.
-  return (job, token, signal) => detached(() => run(processor, options, { job, token, signal }))
+  return (job, token, signal) =>
+    detached(async () => run(processor, options, { job, token, signal: nativeSignal(signal) }))
 }
 
 interface Call<J> {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { refuseLazy } from './arguments/lazy-result.js'
 import { isOver, sitesAround, type Context, type CallSite } from './context.js'
 import { checkFunction } from './arguments/validate.js'
 import { oncePerProcess } from './runtime/once-per-process.js'
@@ -103,19 +104,34 @@ export function runIn<T>(context: Context, callback: () => T, ended: (context: C
     ended(context)
   }
   try {
-    const result = callback()
+    const result = started(callback())
     if (!isThenable(result)) {
+      whole(result)
       end()
       return result
     }
-    // A thenable (a query builder) starts its work only when awaited: that work belongs to the callback.
-    const settled = Promise.resolve(result)
-    settled.then(end, end)
-    return settled as T
+    result.then(end, end)
+    return result.then(whole) as T
   } catch (error) {
     end()
     throw error
   }
+}
+
+/** The result of a callback that joins a context. @throws InvalidArgumentError its work is not done yet */
+export function awaited<T>(callback: () => T): T {
+  const result = started(callback())
+  return isThenable(result) ? (result.then(whole) as T) : whole(result)
+}
+
+/** @throws InvalidArgumentError the work of the callback is not done yet */
+export function whole<T>(result: T): T {
+  return refuseLazy('callback', result)
+}
+
+/** A thenable (a query builder) starts its work only when awaited: that work belongs to the callback, and its context. */
+export function started<T>(result: T): T {
+  return isThenable(result) ? (Promise.resolve(result) as T) : result
 }
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -1,5 +1,10 @@
-import { EventEmitter } from 'node:events'
-import type { LockLostError, RedisUnavailableError, WaitedPermits } from './errors.js'
+import { EventEmitter, setMaxListeners } from 'node:events'
+import {
+  InvalidArgumentError,
+  type LockLostError,
+  type RedisUnavailableError,
+  type WaitedPermits,
+} from './errors.js'
 import type { LockHolder } from './lock-holder.js'
 
 /** The events of a client, and what each passes to its listeners. */
@@ -140,4 +145,21 @@ export class OncePerName {
     this.seen.add(name)
     return true
   }
+}
+
+/**
+ * A controller to whose signal any number may listen, without Node's warning of a leak.
+ * @throws InvalidArgumentError the signal is not of Node
+ */
+export function controllerOfMany(): AbortController {
+  const controller = new AbortController()
+  try {
+    setMaxListeners(0, controller.signal)
+  } catch {
+    const rule =
+      'that of Node, and this environment, such as jsdom, has replaced it. In a test, begin the file with the comment ' +
+      '"@jest-environment node", or with Vitest "@vitest-environment node"'
+    throw new InvalidArgumentError('AbortSignal', controller.signal, rule)
+  }
+  return controller
 }

@@ -84,6 +84,7 @@ export type {
   NodeReport,
   TimeoutDetails,
 } from './errors.js'
+export { nativeSignal } from './arguments/native-signal.js'
 export { checkOptions } from './arguments/validate.js'
 export type { KnownKeys } from './arguments/unknown-key.js'
 export type { InspectAllOptions, LocksInspection } from './inspect/inspect-all.js'

@@ -22,6 +22,15 @@ function tagged(prefix: string, rawName: string): string {
   return rawName.includes('{') ? `${prefix}:${rawName}` : `${prefix}:{${rawName}}`
 }
 
+/**
+ * Whether all keys of this name are in one slot of a cluster. A brace without its partner, or a pair with nothing in it,
+ * is no hash tag; and a name with a "}" alone ends the braces that are put around it.
+ */
+export function isInOneSlot(rawName: string): boolean {
+  const open = rawName.indexOf('{')
+  return open < 0 ? !rawName.includes('}') : rawName.indexOf('}', open) > open + 1
+}
+
 /** The channel on which releases of a lock are published. */
 export function unlockChannel(rawName: string): string {
   return tagged('redisson_lock__channel', rawName)
@@ -138,6 +147,11 @@ export function clientIdOf(owner: string): string {
  */
 export function shareLock(name: string, key: string): string {
   return `share:${name.replaceAll('%', '%25').replaceAll(':', '%3A')}:${key}`
+}
+
+/** The same on a cluster, for keys and names with braces that are no hash tag. No `shareLock` begins like it. */
+export function shareLockInOneSlot(name: string, key: string): string {
+  return `share::{${encodeURIComponent(wellFormed(name))}}:${key}`
 }
 
 /** The result that is kept for later callers of a share, and the run whose result will be outdated. */

@@ -1,7 +1,7 @@
 import { ClientChannel } from './client/client-channel.js'
 import { openTarget, targetOf } from './client/connect-target.js'
 import { Context, type CallSite } from './context.js'
-import { siteToFork, runIn } from './contexts.js'
+import { awaited, siteToFork, runIn } from './contexts.js'
 import type { MultiLock } from './compound/multi-lock.js'
 import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
 import { inspectAll, type InspectAllOptions, type LocksInspection } from './inspect/inspect-all.js'
@@ -30,7 +30,9 @@ import type { RedisPort } from './redis/redis-port.js'
 import { sourceIn, type RedisSource } from './redis/redis-source.js'
 import { shutDown } from './client/shutdown.js'
 import { LockThread } from './lock-thread.js'
-import { checkDuration, checkFunction, checkOneOf, checkOptions, checkSignal } from './arguments/validate.js'
+import { checkWork } from './arguments/lazy-result.js'
+import { nativeSignal } from './arguments/native-signal.js'
+import { checkDuration, checkFunction, checkOneOf, checkOptions } from './arguments/validate.js'
 
 const RUN_OPTIONS = { signal: true } as const
 const FORK_OPTIONS = { detached: true } as const
@@ -215,16 +217,16 @@ export class LockClient {
    * @throws InvalidArgumentError
    */
   run<T>(callback: () => T, options: { signal?: AbortSignal | undefined } = {}): T {
-    checkFunction('callback', callback)
+    checkWork('callback', callback)
     checkOptions('options', options, RUN_OPTIONS)
-    const { signal } = options
-    checkSignal(signal)
+    const signal = nativeSignal(options.signal)
     const { contexts } = this.session
     const here = contexts.current
     if (here?.context.alive !== true) {
       return this.open(null, callback, signal)
     }
-    return signal ? contexts.enter(here, callback, signal) : callback()
+    const work = (): T => awaited(callback)
+    return signal ? contexts.enter(here, work, signal) : work()
   }
 
   /**
@@ -235,7 +237,7 @@ export class LockClient {
    * @throws InvalidArgumentError
    */
   fork<T>(callback: () => T, options: { detached?: boolean | undefined } = {}): T {
-    checkFunction('callback', callback)
+    checkWork('callback', callback)
     checkOptions('options', options, FORK_OPTIONS)
     checkOneOf('detached', options.detached, [undefined, true, false])
     return options.detached === true

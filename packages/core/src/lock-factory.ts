@@ -1,4 +1,5 @@
 import type { ForeignRule } from './arguments/foreign-locks.js'
+import { checkOneSlot } from './client/one-slot.js'
 import type { ClientChannel } from './client/client-channel.js'
 import { membersOf, refuseSharedNodes } from './compound/members-argument.js'
 import { MultiLock } from './compound/multi-lock.js'
@@ -103,6 +104,7 @@ export class LockFactory {
   /** @throws InvalidArgumentError, ClientClosedError */
   private checkName(name: string, options: LockOptions | undefined): ForeignRule {
     checkName(name)
+    checkOneSlot(this.session, name)
     this.session.assertOpen(name)
     void this.inbox.open()
     return foreignRuleIn(this.session, options)

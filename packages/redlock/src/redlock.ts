@@ -109,8 +109,8 @@ export class Redlock extends EventEmitter implements LockKeeper {
     }
     const extended = await this.#quorum.operate(taken, used, (ballot) => taken.extend(duration, ballot))
     const { attempts } = agreed(extended)
+    // As with redlock, it can still be released: many programs do not keep what extend gives.
     existing.expiration = 0
-    forget(existing)
     const { driftFactor } = used
     const expiration = expirationOf({ duration, driftFactor }, taken.trustedForMs, wallNow())
     const { resources, value } = existing

@@ -1,4 +1,5 @@
 import type { RedisSource, Runtime } from '@holdfast/core'
+import { checkKeys } from './check-keys.js'
 import { asClientHasIt } from './client/line.js'
 import { Port } from './client/port.js'
 import type { Permissions } from './engine/permissions.js'
@@ -17,6 +18,8 @@ export interface TestRedisOptions {
   readonly time?: 'real' | 'manual' | undefined
 }
 
+const CONDITIONS = ['well', 'loading', 'read only', 'out of memory']
+
 /** What `start` keeps. */
 export interface StartOptions {
   /** Whether all data and scripts are gone, as after the restart of a server that keeps nothing. Default false. */
@@ -33,8 +36,10 @@ export class TestRedis implements RedisSource {
   private readonly time: VirtualTime
   private readonly server: TestServer
 
-  /** Makes a server of its own, empty. @throws TypeError an unknown `time` */
-  constructor({ time = 'real' }: TestRedisOptions = {}) {
+  /** Makes a server of its own, empty. @throws TypeError an unknown option or `time` */
+  constructor(options: TestRedisOptions = {}) {
+    checkKeys('options', options, ['time'])
+    const { time = 'real' } = options
     if (!['real', 'manual'].includes(time)) {
       throw new TypeError(`time must be 'real' or 'manual', but is ${JSON.stringify(time)}`)
     }
@@ -81,8 +86,11 @@ export class TestRedis implements RedisSource {
   /**
    * Lets clients connect again after `stop`, at once. Without it, with `empty`: every connection breaks and comes
    * back.
+   * @throws TypeError an unknown option
    */
-  start({ empty = false }: StartOptions = {}): void {
+  start(options: StartOptions = {}): void {
+    checkKeys('options', options, ['empty'])
+    const { empty = false } = options
     if (empty) {
       this.server.stop()
       this.server.empty()
@@ -92,15 +100,17 @@ export class TestRedis implements RedisSource {
 
   /**
    * Makes the next command of a lock fail, or the next `times`.
-   * @throws TypeError it is no failure
+   * @throws TypeError it is no failure, or an option is unknown or wrong
    */
   failNext(failure: Failure, options: FailNextOptions = {}): void {
-    const [kind, how] = Object.entries(failure)[0] ?? []
-    const isKnown = kind === 'error' ? typeof how === 'string' : kind === 'cut' || kind === 'silence'
-    if (!isKnown || (kind !== 'error' && how !== 'before' && how !== 'after')) {
-      throw new TypeError(
-        `failure must be { error: text }, or { cut } or { silence } with 'before' or 'after', but is ${JSON.stringify(failure)}`,
-      )
+    checkFailure(failure)
+    checkKeys('options', options, ['times', 'script'])
+    const { times = 1, script = '' } = options
+    if (!Number.isInteger(times) || times < 1) {
+      throw new TypeError(`times must be a whole number from 1 on, but is ${String(times)}`)
+    }
+    if (typeof (script as unknown) !== 'string') {
+      throw new TypeError(`script must be the name of a script, but is ${JSON.stringify(script)}`)
     }
     this.server.failures.plan(failure, options)
   }
@@ -117,14 +127,23 @@ export class TestRedis implements RedisSource {
 
   /** What the server refuses: nothing, everything while it loads, writes, or what needs memory. */
   set condition(condition: 'well' | 'loading' | 'read only' | 'out of memory') {
+    if (!CONDITIONS.includes(condition)) {
+      throw new TypeError(`condition must be one of ${CONDITIONS.join(', ')}, but is ${condition}`)
+    }
     const { state } = this.server.engine
     state.isLoading = condition === 'loading'
     state.isReplica = condition === 'read only'
     state.maxMemory = condition === 'out of memory' ? 1 : 0
   }
 
-  /** Sets what the user of all clients may do from now on, as an ACL says it; null: everything. */
+  /**
+   * Sets what the user of all clients may do from now on, as an ACL says it; null: everything.
+   * @throws TypeError an unknown permission
+   */
   restrict(permissions: Permissions | null): void {
+    if (permissions !== null) {
+      checkKeys('permissions', permissions, ['deniedCommands', 'keys', 'channels'])
+    }
     this.server.restrict(permissions)
   }
 
@@ -155,5 +174,20 @@ export class TestRedis implements RedisSource {
   /** Runs a script, as ioredis does. @throws as `command` */
   eval(lua: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown> {
     return this.command('EVAL', lua, numberOfKeys, ...keysAndArgs)
+  }
+}
+
+/** @throws TypeError */
+function checkFailure(failure: unknown): void {
+  const kinds = Object.entries(typeof failure === 'object' && failure ? failure : {})
+  const [kind, how] = kinds[0] ?? []
+  const isKnown =
+    kind === 'error'
+      ? typeof how === 'string'
+      : (kind === 'cut' || kind === 'silence') && (how === 'before' || how === 'after')
+  if (!isKnown || kinds.length > 1) {
+    throw new TypeError(
+      `failure must be { error: text }, or { cut } or { silence } with 'before' or 'after', but is ${JSON.stringify(failure)}`,
+    )
   }
 }

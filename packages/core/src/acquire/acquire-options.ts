@@ -1,4 +1,5 @@
-import { checkLease, checkWait, checkOptions, checkSignal } from '../arguments/validate.js'
+import { checkLease, checkWait, checkOptions } from '../arguments/validate.js'
+import { nativeSignal } from '../arguments/native-signal.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { InvalidArgumentError } from '../errors.js'
 import { OncePerName, warn } from '../events.js'
@@ -88,8 +89,7 @@ export function limitsOf(
   checkWait('waitMs', waitMs)
   checkLevelLease(leaseMs)
   checkRenew(renew, leaseMs)
-  checkSignal(given)
-  const signal = contexts.signalBeside(given)
+  const signal = contexts.signalBeside(nativeSignal(given))
   const hasNone = waitMs === undefined && leaseMs === undefined && !signal
   return hasNone ? NO_LIMITS : limits(waitMs, leaseMs, renew, signal)
 }

@@ -1,4 +1,6 @@
 import { InvalidArgumentError } from '../errors.js'
+import { checkWork } from './lazy-result.js'
+import { isSignal } from './native-signal.js'
 import { unknownKey } from './unknown-key.js'
 
 const MAX_NAME_BYTES = 1024
@@ -60,12 +62,6 @@ export function checkRequired(argument: string, value: unknown): void {
   }
 }
 
-export function checkSignal(value: unknown): void {
-  if (value !== undefined && !(value instanceof AbortSignal)) {
-    throw new InvalidArgumentError('signal', value, 'an AbortSignal, as of new AbortController()')
-  }
-}
-
 export function checkObject(argument: string, value: unknown): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidArgumentError(argument, value, 'an object')
@@ -87,7 +83,7 @@ export function checkOptions(
     throw new InvalidArgumentError(argument, options, `an object, of ${namesOf(known)}`)
   }
   // A signal has no enumerable keys, so it would pass; and the wait it was meant to end would never end.
-  if (options instanceof AbortSignal) {
+  if (isSignal(options)) {
     throw new InvalidArgumentError(argument, options, 'an object; pass a signal as { signal }')
   }
   for (const key in options) {
@@ -133,11 +129,7 @@ export function checkFunction(argument: string, value: unknown, rule = 'a functi
 
 /** Of `withLock`: other libraries take the options first. */
 export function checkCallback(value: unknown): void {
-  checkFunction(
-    'callback',
-    value,
-    'a function and come before the options, as in withLock(callback, { waitMs })',
-  )
+  checkWork('callback', value, 'a function and come before the options, as in withLock(callback, { waitMs })')
 }
 
 export function checkOneOf(argument: string, value: unknown, allowed: readonly unknown[]): void {

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import { Waiter } from '@holdfast/waiter'
 import { Watchdog } from '@holdfast/watchdog'
 import type { Session } from './session.js'
@@ -7,7 +6,7 @@ import { SelfWaits } from './self-waits.js'
 import { Background } from '../runtime/background.js'
 import { Contexts } from '../contexts.js'
 import { ClientClosedError } from '../errors.js'
-import { EventHub } from '../events.js'
+import { controllerOfMany, EventHub } from '../events.js'
 import { RejoinBatcher } from '../queue/rejoin-batch.js'
 import { FairQueue, type FairQueueParts } from '../queue/fair-queue.js'
 import { GrantedLocks } from '../queue/granted-locks.js'
@@ -165,9 +164,8 @@ function waitingInRedis(
 
 function lifecycle() {
   const closing = new AbortController()
-  const abandoning = new AbortController()
   // Every retry during an outage adds a listener: many listeners are no leak here.
-  setMaxListeners(0, abandoning.signal)
+  const abandoning = controllerOfMany()
   const background = new Background()
   let open = true
   let threads = 0

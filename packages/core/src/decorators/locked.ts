@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../errors.js'
 import { namingByMethod, namingByTemplate, type LockNaming } from './lock-name.js'
-import { refuseGenerator, refuseLazy } from './lazy-result.js'
+import { refuseGenerator, refuseLazyMethod } from '../arguments/lazy-result.js'
 import { lockedCall, type Guard } from './locked-call.js'
 import type { LockedDecorator, SkippingDecorator } from './locked-decorator.js'
 import { checkLockedOptions, type LockedOptions } from './locked-options.js'
@@ -51,7 +51,7 @@ function replace(
 ): Method {
   refuseGenerator(method)
   const replacement = function (this: unknown, ...args: unknown[]): Promise<unknown> {
-    return lockedCall(guard, this, args, () => refuseLazy(method.apply(this, args)))
+    return lockedCall(guard, this, args, () => refuseLazyMethod(method.apply(this, args)))
   }
   const guard: Guard = { options, naming: template ?? namingOf(options, key, () => replacement) }
   Object.defineProperty(replacement, 'name', { value: method.name, configurable: true })

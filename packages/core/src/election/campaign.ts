@@ -1,3 +1,4 @@
+import { refuseLazy } from '../arguments/lazy-result.js'
 import type { Session } from '../client/session.js'
 import type { Context } from '../context.js'
 import { detached } from '../contexts.js'
@@ -156,11 +157,14 @@ export class Campaign {
   private async through(term: Term): Promise<void> {
     const { work, rules } = this.parts
     let failure: { readonly error: unknown } | null = null
+    let result: unknown = undefined
     try {
-      await work(term)
+      result = await work(term)
     } catch (error) {
       failure = { error }
     }
+    // Ends the campaign: each term of this callback would end at once.
+    refuseLazy('work', result)
     if (term.isEnding) {
       // What the callback threw then is most likely that it was told to end.
       this.failures = 0

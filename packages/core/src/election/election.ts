@@ -1,4 +1,6 @@
-import { checkClient, checkFunction, checkName, checkOptions, checkSignal } from '../arguments/validate.js'
+import { checkWork } from '../arguments/lazy-result.js'
+import { nativeSignal } from '../arguments/native-signal.js'
+import { checkClient, checkName, checkOptions } from '../arguments/validate.js'
 import type { Session } from '../client/session.js'
 import { SerialQueue } from '../entry/serial-queue.js'
 import { InvalidArgumentError } from '../errors.js'
@@ -79,16 +81,16 @@ export class Election {
    *   RedisUnavailableError does not end a campaign
    */
   async lead(work: TermWork, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-    checkFunction('work', work)
+    checkWork('work', work)
     checkOptions('options', options, SIGNAL_OPTION)
-    checkSignal(options.signal)
+    const stop = this.stopBy(options.signal)
     this.session.assertOpen(this.name)
     if (this.campaign) {
       const rule = 'called once at a time: make another election object for another candidate of this process'
       throw new InvalidArgumentError('lead', this.name, rule)
     }
     const { locks, session, lock, rules } = this
-    const campaign = new Campaign({ locks, session, lock, rules, work, stop: this.stopBy(options.signal) })
+    const campaign = new Campaign({ locks, session, lock, rules, work, stop })
     this.campaign = campaign
     const run = campaign.run().finally(() => (this.campaign = null))
     this.ended = run.catch(() => undefined)
@@ -118,9 +120,9 @@ export class Election {
    */
   changes(options: { signal?: AbortSignal | undefined } = {}): AsyncGenerator<Leader | null, void, void> {
     checkOptions('options', options, SIGNAL_OPTION)
-    checkSignal(options.signal)
+    const stop = this.stopBy(options.signal)
     this.session.assertOpen(this.name)
-    return followTerms(this.session, this.election, this.stopBy(options.signal))
+    return followTerms(this.session, this.election, stop)
   }
 
   /**
@@ -177,7 +179,8 @@ export class Election {
     return this.close()
   }
 
-  private stopBy(signal: AbortSignal | undefined): AbortSignal {
+  private stopBy(given: AbortSignal | undefined): AbortSignal {
+    const signal = nativeSignal(given)
     return AbortSignal.any([...(signal ? [signal] : []), this.stopping.signal, this.session.closing])
   }
 

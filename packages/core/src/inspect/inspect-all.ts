@@ -10,7 +10,8 @@ import type { KeyScan, ScannedType } from '../redis/key-scan.js'
 import type { RedisPort } from '../redis/redis-port.js'
 import { explain, type LockFacts } from '../scripts/lock.js'
 import { isToken, parts, texts } from '../redis/shapes.js'
-import { checkInteger, checkOptions, checkSignal } from '../arguments/validate.js'
+import { nativeSignal } from '../arguments/native-signal.js'
+import { checkInteger, checkOptions } from '../arguments/validate.js'
 
 /** Which locks `inspectAll` lists, and how far it looks. */
 export interface InspectAllOptions {
@@ -84,8 +85,7 @@ function checked(options: InspectAllOptions): InspectAllOptions {
   }
   checkInteger('limit', limit, 1)
   checkInteger('maxSteps', maxSteps, 1)
-  checkSignal(signal)
-  return options
+  return { ...options, signal: nativeSignal(signal) }
 }
 
 function refuseUnready(port: RedisPort): never {

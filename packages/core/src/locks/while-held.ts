@@ -1,6 +1,6 @@
 import type { Acquisition } from '../acquire/acquisition.js'
 import { Frame, type Context, type CallSite, type SiblingMutex } from '../context.js'
-import { type Contexts, isThenable } from '../contexts.js'
+import { type Contexts, isThenable, started, whole } from '../contexts.js'
 import { LockLostError } from '../errors.js'
 import type { LockHold, ReleaseOutcome } from '../hold.js'
 import { releaseSiblingMutex } from '../acquire/reentry.js'
@@ -40,8 +40,8 @@ export async function whileHeld<H extends LockHold, T>(
   let result: T | undefined
   let failure: { readonly error: unknown } | null = null
   try {
-    const entered = enter(parts, frames, () => callback(hold))
-    result = isThenable(entered) ? await entered : entered
+    const entered = enter(parts, frames, () => started(callback(hold)))
+    result = whole(isThenable(entered) ? await entered : entered)
   } catch (error) {
     failure = { error }
   }

@@ -1,3 +1,4 @@
+import { refuseLazy } from '../arguments/lazy-result.js'
 import { LockLostError } from '../errors.js'
 import type { Hold, ReleaseOutcome } from '../hold.js'
 import type { Session } from '../client/session.js'
@@ -44,7 +45,7 @@ export class BoundedRun {
   async through<T>(task: () => Promise<T> | T): Promise<T> {
     let result: T
     try {
-      result = await task()
+      result = refuseLazy('task', await task())
     } catch (error) {
       await this.end(this.signal.aborted ? 'lost' : 'failed', error)
       throw error

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, RedisUnavailableError } from '../errors.js'
+import { checkWork } from '../arguments/lazy-result.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import type { LockClient } from '../lock-client.js'
 import { detached } from '../contexts.js'
@@ -7,7 +8,6 @@ import { isPlainObject } from '../runtime/plain-object.js'
 import {
   checkClient,
   checkDuration,
-  checkFunction,
   checkInteger,
   checkLease,
   checkName,
@@ -91,7 +91,7 @@ export function exclusive<T>(
   checkOptions('options', options, EXCLUSIVE_OPTIONS)
   const { locks, atMostForMs, atLeastForMs = 0 } = options
   checkClient('locks', locks, ['getLock', 'fork'])
-  checkFunction('task', task)
+  checkWork('task', task)
   checkLease('atMostForMs', atMostForMs)
   checkDuration('atLeastForMs', atLeastForMs, 'zero')
   checkInteger('atLeastForMs', atLeastForMs, 0)

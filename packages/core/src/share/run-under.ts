@@ -1,3 +1,4 @@
+import { refuseLazy } from '../arguments/lazy-result.js'
 import type { Session } from '../client/session.js'
 import { detached } from '../contexts.js'
 import type { Hold } from '../hold.js'
@@ -18,7 +19,8 @@ export interface RunPlace {
 
 /** Calls the function as a logical thread of its own. */
 export async function callTask<T>(place: RunPlace, task: Task<T>, run: SharedRun): Promise<T> {
-  return detached(() => place.locks.fork(() => callInside(place, async () => task(run))))
+  const inside = async (): Promise<T> => refuseLazy('task', await task(run))
+  return detached(() => place.locks.fork(() => callInside(place, inside)))
 }
 
 /** What became of a run. */

@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from '../errors.js'
-import { shareLock, wellFormed } from '../keys.js'
+import { isInOneSlot, shareLock, shareLockInOneSlot, wellFormed } from '../keys.js'
+import { checkWork } from '../arguments/lazy-result.js'
+import { nativeSignal } from '../arguments/native-signal.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import {
   checkClient,
@@ -11,7 +13,6 @@ import {
   checkName,
   checkOneOf,
   checkOptions,
-  checkSignal,
   checkWait,
 } from '../arguments/validate.js'
 import type { LockClient } from '../lock-client.js'
@@ -142,13 +143,12 @@ export class Share<T = unknown> {
     options: ShareCallOptions = {},
   ): Promise<SharedResult<R>> {
     const place = this.placeOf(key)
-    checkFunction('task', task)
+    checkWork('task', task)
     checkOptions('options', options, CALL_OPTIONS)
     const { session } = place
     const { waitMs = this.waitMs ?? session.options.waitMs } = options
     checkWait('waitMs', waitMs)
-    checkSignal(options.signal)
-    const signal = session.contexts.signalBeside(options.signal)
+    const signal = session.contexts.signalBeside(nativeSignal(options.signal))
     signal?.throwIfAborted()
     const waits = refuseCycle(place)
     const limitMs = waitMs === Infinity ? undefined : waitMs
@@ -198,10 +198,21 @@ export class Share<T = unknown> {
     if (typeof key !== 'string' || key.length === 0 || wellFormed(key) !== key) {
       throw new InvalidArgumentError('key', key, 'a non-empty string of well-formed text')
     }
-    const { locks, name } = this
-    const lockName = shareLock(name, key)
+    const { locks } = this
+    const lockName = this.lockNameOf(key)
     const { session, protocol } = locks.getLock(lockName)
     return { locks, session, lockName, lockKey: protocol.key, key }
+  }
+
+  private lockNameOf(key: string): string {
+    const { locks, name } = this
+    const usual = shareLock(name, key)
+    if (isInOneSlot(usual)) {
+      return usual
+    }
+    // Keys may come from users: none may fail on a cluster because of its braces.
+    const { port, keyPrefix } = locks.getLock('share').session
+    return port.slotOf && !isInOneSlot(keyPrefix + usual) ? shareLockInOneSlot(name, key) : usual
   }
 }
 

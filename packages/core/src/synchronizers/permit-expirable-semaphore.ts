@@ -9,7 +9,8 @@ import {
 } from '../scripts/permit-semaphore.js'
 import type { CallDefaults } from '../acquire/acquire-options.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
-import { checkFunction, checkLease, checkOneOf, checkOptions, checkRequired } from '../arguments/validate.js'
+import { checkWork } from '../arguments/lazy-result.js'
+import { checkLease, checkOneOf, checkOptions, checkRequired } from '../arguments/validate.js'
 import { randomHex } from '../runtime/runtime.js'
 import { ExpirablePermits } from './expirable-permits.js'
 import { borrow } from '../client/borrowed-permits.js'
@@ -84,7 +85,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
    * @throws LockLostError the permit was lost meanwhile; as `acquire`
    */
   async withPermit<T>(callback: (permit: Permit) => Promise<T> | T, options: HeldPermitOptions): Promise<T> {
-    checkFunction('callback', callback)
+    checkWork('callback', callback)
     return withPermit(await this.acquirePermit(options), callback)
   }
 

@@ -1,3 +1,4 @@
+import { refuseLazy } from '../arguments/lazy-result.js'
 import type { Watch } from '@holdfast/watchdog'
 import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
 import { LockLostError, type LeaseEnd, type LossReason } from '../errors.js'
@@ -248,7 +249,7 @@ export async function withPermit<T>(
 ): Promise<T> {
   let result: T
   try {
-    result = await callback(permit)
+    result = refuseLazy('callback', await callback(permit))
   } catch (error) {
     await permit.releaseInTime().catch(() => undefined)
     throw error

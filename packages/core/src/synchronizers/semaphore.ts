@@ -2,7 +2,8 @@ import { localName, permitsChannel } from '../keys.js'
 import { cancel, getCounter, trySet, type AnnouncedCommand, type OperationStamp } from '../scripts/counter.js'
 import { acquirePermits, addPermits, drain, releasePermits } from '../scripts/semaphore.js'
 import type { Session } from '../client/session.js'
-import { checkFunction, checkLease } from '../arguments/validate.js'
+import { checkWork } from '../arguments/lazy-result.js'
+import { checkLease } from '../arguments/validate.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import { checkCount, optionsOf, type PermitOptions } from './permit-arguments.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
@@ -68,7 +69,7 @@ export class Semaphore {
     callback: (signal: AbortSignal) => Promise<T> | T,
     options: PermitOptions = {},
   ): Promise<T> {
-    checkFunction('callback', callback)
+    checkWork('callback', callback)
     const { permits = 1 } = optionsOf(options)
     const acquire = (): Promise<void> => this.acquire(options)
     const giveBack = (): Promise<void> => this.release(permits)

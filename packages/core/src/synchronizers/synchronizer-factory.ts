@@ -1,4 +1,5 @@
 import type { Session } from '../client/session.js'
+import { checkOneSlot } from '../client/one-slot.js'
 import { checkName } from '../arguments/validate.js'
 import { CountDownLatch } from './count-down-latch.js'
 import { CountedCommands } from './counted-commands.js'
@@ -35,6 +36,7 @@ export class SynchronizerFactory {
   /** @throws InvalidArgumentError, ClientClosedError */
   private check(name: string): void {
     checkName(name)
+    checkOneSlot(this.session, name)
     this.session.assertOpen(name)
   }
 }

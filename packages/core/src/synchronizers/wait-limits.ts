@@ -2,7 +2,8 @@ import type { WaitRequest } from '@holdfast/waiter'
 import { ANSWER_MS } from '../acquire/acquire-options.js'
 import type { Contexts } from '../contexts.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
-import { checkSignal, checkWait } from '../arguments/validate.js'
+import { nativeSignal } from '../arguments/native-signal.js'
+import { checkWait } from '../arguments/validate.js'
 
 /** The limits of a wait. */
 export interface WaitOptions {
@@ -32,9 +33,12 @@ export function waitLimits(
   // null is a mistake, and not a limit that was left out.
   const waitMs = given === undefined ? defaultWaitMs : given
   checkWait('waitMs', waitMs)
-  checkSignal(signal)
   const limitMs = waitMs === Infinity ? undefined : waitMs
-  return { waitMs: limitMs, signal: contexts.signalBeside(signal), isUnlimited: waitMs === undefined }
+  return {
+    waitMs: limitMs,
+    signal: contexts.signalBeside(nativeSignal(signal)),
+    isUnlimited: waitMs === undefined,
+  }
 }
 
 /** Writes the limits into a wait's request. */

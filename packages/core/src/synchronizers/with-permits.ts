@@ -1,3 +1,4 @@
+import { refuseLazy } from '../arguments/lazy-result.js'
 import { ClientClosedError } from '../errors.js'
 import type { Session } from '../client/session.js'
 import { borrow, type BorrowedPermit } from '../client/borrowed-permits.js'
@@ -52,7 +53,7 @@ export async function withPermits<T>(
   }
   const scoped = await borrow(session, { lockName, obtain: acquire, begin, giveBack })
   try {
-    return await callback(scoped.signal)
+    return refuseLazy('callback', await callback(scoped.signal))
   } finally {
     await session.releaseWaits.outcomeOf(scoped.returned()).catch(() => undefined)
     borrowedPermits.remove(scoped)

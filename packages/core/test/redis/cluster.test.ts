@@ -1,5 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
-import type { LockClient } from '../../src/index.js'
+import { getElection } from '../../src/election/index.js'
+import { InvalidArgumentError, type LockClient } from '../../src/index.js'
+import { exclusive } from '../../src/schedule/index.js'
+import { getShare } from '../../src/share/index.js'
 import { useClusterRig } from './support/cluster-rig.js'
 import { eventually, signalled } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
@@ -110,6 +113,63 @@ describe('on a Redis Cluster', () => {
     await eventually(async () => (await rig.listening(channel, 'NUMSUB')).length === 1)
     await one.getCountDownLatch(name).countDown()
     expect(await soon(open)).toBe(true)
+  })
+
+  const braces = ['{', '}', '}{', '{}', 'a{b', 'a}b', 'a{}b', '{}{x}', '{a', 'a}', 'path/{id', '{}}']
+  it.each(braces)(
+    'a name with a brace that is no hash tag is refused, with the way out: %j',
+    async (name) => {
+      const locks = await rig.client()
+      const kinds: (() => unknown)[] = [
+        ...lockKinds.map((kind) => () => kind.of(locks, name)),
+        () => locks.getSemaphore(name),
+        () => locks.getPermitExpirableSemaphore(name),
+        () => locks.getCountDownLatch(name),
+        () => locks.getMultiLock(locks.getLock('a'), locks.getLock(name)),
+        () => getElection(locks, name),
+      ]
+      for (const make of kinds) {
+        expect(make).toThrow(InvalidArgumentError)
+        expect(make).toThrow(
+          /^name must be on a cluster without braces, or with a hash tag.*encodeURIComponent/,
+        )
+      }
+      await expect(exclusive(name, { locks }, () => undefined)()).rejects.toMatchObject({ argument: 'name' })
+      expect(await locks.getLock(encodeURIComponent(name)).withLock(() => 'in')).toBe('in')
+    },
+  )
+
+  const tags = ['{a}b', '{{a}}', 'a:{b}:c:{d}', 'json:{"id":42}', 'x{y}z{', '}{a}', 'ä{ö}']
+  it.each(tags)('a name with a hash tag works: %j', async (name) => {
+    const locks = await rig.client()
+    for (const kind of lockKinds) {
+      await (await kind.of(locks, name).acquire()).release()
+    }
+  })
+
+  it('a keyPrefix with a hash tag makes all names work, and one with a lone brace none', async () => {
+    const tagged = await rig.client({}, rig.connection({ keyPrefix: '{tenant}:' }))
+    expect(await tagged.getLock('a{b').withLock(() => 'in')).toBe('in')
+    const lone = await rig.client({}, rig.connection({ keyPrefix: 'tenant{' }))
+    expect(() => lone.getLock('a')).toThrow(InvalidArgumentError)
+  })
+
+  it('the keys of a share are those of users: any braces do, and each key has a result of its own', async () => {
+    const [one, other] = await pair()
+    for (const name of ['pages', 'a{b', '%7B']) {
+      const keys = ['%7B', 'x', '{a}', '}:{', ...braces]
+      const shares = [
+        getShare<string>(one, name, { keepMs: 60_000 }),
+        getShare<string>(other, name, { keepMs: 60_000 }),
+      ]
+      for (const key of keys) {
+        await shares[0]!.run(key, () => `${name} ${key}`)
+      }
+      for (const key of keys) {
+        expect(await shares[1]!.run(key, () => 'of nobody')).toBe(`${name} ${key}`)
+        await shares[1]!.invalidate(key)
+      }
+    }
   })
 
   it('a permit that comes back wakes who waits for one', async () => {

@@ -1,25 +1,54 @@
 import { describe, expect, it } from '@jest/globals'
 import { AsyncResource } from 'node:async_hooks'
+import { once } from 'node:events'
+import { Locked } from '../../src/decorators/index.js'
 import { getElection } from '../../src/election/index.js'
-import { detached, InvalidArgumentError, type LockClient } from '../../src/index.js'
+import { detached, InvalidArgumentError, type AcquireOptions, type LockClient } from '../../src/index.js'
 import { exclusive } from '../../src/schedule/index.js'
 import { getShare } from '../../src/share/index.js'
 import { eventually, signalled, useHarness } from './support/harness.js'
 
 /** Every way to wait, for something that somebody else has. */
-const waits = (locks: LockClient, name: string): (() => Promise<unknown>)[] => [
-  () => locks.getLock(name).lock(),
-  () => locks.getLock(name).tryLock(20_000),
-  () => locks.getLock(name).acquire(),
-  () => locks.getLock(name).withLock(() => 'in'),
-  () => locks.thread().getLock(name).lock(),
-  () => locks.getFairLock(`${name}:fair`).lock(),
-  () => locks.getReadWriteLock(`${name}:rw`).readLock().lock(),
-  () => locks.getMultiLock(locks.getLock(name), locks.getLock(`${name}:free`)).lock(),
-  () => locks.getRedLock(locks.getLock(name)).lock(),
-  () => locks.getSemaphore(`${name}:semaphore`).acquire(),
-  () => locks.getPermitExpirableSemaphore(`${name}:permits`).acquire(),
-  () => locks.getCountDownLatch(`${name}:latch`).await(),
+const waits = (
+  locks: LockClient,
+  name: string,
+  options: { signal?: AbortSignal } = {},
+): (() => Promise<unknown>)[] => [
+  () => locks.getLock(name).acquire(options),
+  () => locks.getLock(name).tryAcquire({ waitMs: 20_000, ...options }),
+  () => locks.getLock(name).withLock(() => 'in', options),
+  () => locks.thread().getLock(name).acquire(options),
+  () => locks.getFairLock(`${name}:fair`).acquire(options),
+  () => locks.getReadWriteLock(`${name}:rw`).readLock().acquire(options),
+  () => locks.getMultiLock(locks.getLock(name), locks.getLock(`${name}:free`)).acquire(options),
+  () => locks.getRedLock(locks.getLock(name)).acquire(options),
+  () => locks.getSemaphore(`${name}:semaphore`).acquire(options),
+  () => locks.getSemaphore(`${name}:semaphore`).withPermits(() => 'in', options),
+  () => locks.getPermitExpirableSemaphore(`${name}:permits`).acquire(options),
+  () => locks.getCountDownLatch(`${name}:latch`).await(options),
+]
+
+/** Of another making, as libraries bring them for old versions of Node: no AbortSignal, of this realm or any. */
+class Polyfill extends EventTarget {
+  aborted = false
+  reason: unknown
+  constructor(private readonly hasReason: boolean) {
+    super()
+  }
+  static controller(hasReason = true): { signal: AbortSignal; abort: (reason?: unknown) => void } {
+    const signal = new Polyfill(hasReason)
+    return { signal: signal as unknown as AbortSignal, abort: (reason) => signal.abort(reason) }
+  }
+  private abort(reason: unknown): void {
+    this.aborted = true
+    this.reason = this.hasReason ? reason : undefined
+    this.dispatchEvent(new Event('abort'))
+  }
+}
+
+const makings: [string, () => { signal: AbortSignal; abort: (reason?: unknown) => void }][] = [
+  ['of Node', () => new AbortController()],
+  ['of another making', () => Polyfill.controller()],
 ]
 
 describe('the signal of a context', () => {
@@ -39,24 +68,90 @@ describe('the signal of a context', () => {
     }
   }
 
-  it('ends every kind of wait with its reason, and nothing stays behind', async () => {
-    const name = harness.name()
-    const giveBack = await takeAll(name)
+  const ways: [string, (locks: LockClient, name: string, signal: AbortSignal) => Promise<unknown>[]][] = [
+    [
+      'of a run',
+      (locks, name, signal) =>
+        locks.run(() => waits(locks, name).map((wait) => locks.fork(wait)), { signal }),
+    ],
+    ['of each call', (locks, name, signal) => waits(locks, name, { signal }).map((wait) => wait())],
+  ]
+  it.each(makings.flatMap(([making, make]) => ways.map(([way, go]) => [making, way, make, go] as const)))(
+    '%s, %s, ends every kind of wait with its reason, and nothing stays behind',
+    async (_making, _way, make, go) => {
+      const name = harness.name()
+      const giveBack = await takeAll(name)
+      const locks = await harness.client()
+      const request = make()
+      let waiting = 0
+      locks.on('waiting', () => (waiting += 1))
+      const settled = Promise.allSettled(go(locks, name, request.signal))
+      // Those of one line tell together, or once.
+      await eventually(() => waiting >= 6)
+      const reason = new Error('the client has gone')
+      request.abort(reason)
+      const outcomes = await settled
+      expect(outcomes).toEqual(outcomes.map(() => ({ status: 'rejected', reason })))
+      await giveBack()
+    },
+  )
+
+  it('of another making ends what else takes one, has an AbortError for a reason it lacks, and has one listener', async () => {
     const locks = await harness.client()
-    const request = new AbortController()
-    let waiting = 0
-    locks.on('waiting', () => (waiting += 1))
-    const all = locks.run(() => waits(locks, name).map((wait) => locks.fork(wait)), {
-      signal: request.signal,
-    })
-    const settled = Promise.allSettled(all)
-    // Those of one line tell together, or once.
-    await eventually(() => waiting >= 6)
-    const reason = new Error('the client has gone')
-    request.abort(reason)
-    const outcomes = await settled
-    expect(outcomes).toEqual(outcomes.map(() => ({ status: 'rejected', reason })))
-    await giveBack()
+    const name = harness.name()
+    const { signal, abort } = Polyfill.controller(false)
+    let listeners = 0
+    const add = signal.addEventListener.bind(signal)
+    signal.addEventListener = (...given: Parameters<typeof add>) => {
+      listeners += 1
+      add(...given)
+    }
+    const holder = await (await harness.client()).getLock(name).acquire()
+    const decorate = Locked({ client: locks, name, onBusy: 'wait', signal: () => signal })
+    const decorated = decorate(() => Promise.resolve(), {
+      kind: 'method',
+      name: 'pay',
+    } as ClassMethodDecoratorContext)
+    const began = signalled()
+    const share = getShare(locks, name)
+    const running = share.run('k', () => began.promise)
+    const candidate = getElection(locks, `${name}:election`)
+    const changes = candidate.changes({ signal })
+    await changes.next()
+    const led = candidate.lead((term) => once(term.ending, 'abort'), { signal })
+    const calls = [
+      decorated.call({}),
+      share.run('k', () => undefined, { signal }),
+      locks.getMultiLock(locks.getLock(name)).withLock(() => 'in', { signal }),
+    ]
+    const settled = Promise.allSettled(calls)
+    abort()
+    expect((await settled).map((each) => each.status === 'rejected' && (each.reason as Error).name)).toEqual(
+      calls.map(() => 'AbortError'),
+    )
+    await Promise.all([led, changes.next()])
+    await expect(locks.inspectAll({ signal })).rejects.toMatchObject({ name: 'AbortError' })
+    await expect(locks.getLock(name).tryLock()).resolves.toBe(false)
+    expect(listeners).toBe(1)
+    began.resolve()
+    await Promise.all([running, holder.release()])
+  })
+
+  it('is refused where it is no signal, and where it stands in place of the options', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const bad = { aborted: false } as AbortSignal
+    for (const call of [...waits(locks, 'a', { signal: bad }), () => locks.inspectAll({ signal: bad })]) {
+      await expect((async () => call())()).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        argument: 'signal',
+      })
+    }
+    for (const [, make] of makings) {
+      await expect(lock.acquire(make().signal as AcquireOptions)).rejects.toThrow(
+        'pass a signal as { signal }',
+      )
+    }
   })
 
   it('refuses what is asked for after it, also what is free, and by a task that outlives the context', async () => {

@@ -85,6 +85,21 @@ describe('Redlock on one Redis', () => {
     await second.release()
   })
 
+  it('releases what was extended by the first lock or by the one that replaces it, once', async () => {
+    const { redlock } = make()
+    for (const [used, other] of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      const first = await redlock.acquire([harness.name()], 2_000)
+      const locks = [first, await first.extend(10_000)] as const
+      expect(locks[0].holds).toEqual(locks[1].holds)
+      await locks[used].release()
+      expect(await harness.admin.exists(harness.name())).toBe(0)
+      expect(await failed(locks[other].release())).toBeInstanceOf(ExecutionError)
+    }
+  })
+
   it('rejects a release and an extension of what is gone, in one attempt', async () => {
     const { redlock } = make()
     for (const use of [(lock: Lock) => lock.extend(5_000), (lock: Lock) => lock.release()]) {

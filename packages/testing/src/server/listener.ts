@@ -1,4 +1,5 @@
 import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net'
+import { checkKeys } from '../check-keys.js'
 import type { Connection, OnMessage } from '../engine/connection.js'
 import { ClientSession } from './client-session.js'
 
@@ -40,6 +41,7 @@ export async function listen(server: ListeningServer, options: ListenOptions): P
 }
 
 function checked(options: ListenOptions): ListenOptions {
+  checkKeys('options', options, ['port', 'host'])
   const { port, host } = options
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
     throw new TypeError(`port must be a whole number from 0 to 65535, but is ${String(port)}`)

@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { fencedSet, LockClient, LockLostError, LockTimeoutError, RedisUnavailableError } from '@holdfast/core'
+import {
+  fencedSet,
+  InvalidArgumentError,
+  LockClient,
+  LockLostError,
+  LockTimeoutError,
+  RedisUnavailableError,
+} from '@holdfast/core'
 import { getShare } from '@holdfast/core/share'
 import { luaSources } from '../../../core/src/redis/lua-sources.js'
 import type { RedisPort } from '../../../core/src/redis/redis-port.js'
@@ -277,4 +284,59 @@ it('refuses what it does not know', async () => {
   await expect(redis.advance(-1)).rejects.toThrow(/ms must be a finite number from 0 on, but is -1/)
   expect(() => redis.failNext({ cut: 'later' } as never)).toThrow(/failure must be .* but is {"cut":"later"}/)
   await expect(redis.command('GEOADD', 'a')).rejects.toThrow(/unknown command/)
+})
+
+it.each<[string, (given: never) => unknown, unknown, RegExp]>([
+  [
+    'a failure of two kinds',
+    (given) => redis.failNext(given),
+    { error: 'OOM', cut: 'after' },
+    /failure must be/,
+  ],
+  ['no failure', (given) => redis.failNext(given), null, /failure must be .* but is null/],
+  [
+    'of failNext',
+    (given) => redis.failNext({ error: 'OOM' }, given),
+    { time: 3 },
+    /options has no time, only times, script/,
+  ],
+  [
+    'times',
+    (given) => redis.failNext({ error: 'OOM' }, given),
+    { times: 0 },
+    /times must be a whole number from 1/,
+  ],
+  ['script', (given) => redis.failNext({ error: 'OOM' }, given), { script: 7 }, /script must be the name/],
+  ['of TestRedis', (given) => new TestRedis(given), { clock: 'manual' }, /options has no clock, only time/],
+  ['of start', (given) => redis.start(given), { empties: true }, /options has no empties, only empty/],
+  ['of listen', (given) => redis.listen(given), { ports: 1 }, /options has no ports, only port, host/],
+  [
+    'of restrict',
+    (given) => redis.restrict(given),
+    { key: ['a'] },
+    /permissions has no key, only deniedCommands/,
+  ],
+  ['condition', (given) => (redis.condition = given), 'full', /condition must be one of well.*but is full/],
+])('an option that would do nothing is a TypeError: %s', async (_, call, given, said) => {
+  const failure = await Promise.resolve()
+    .then(() => call(given as never))
+    .catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(TypeError)
+  expect((failure as TypeError).message).toMatch(said)
+})
+
+describe('in an environment that has signals of its own, as jsdom', () => {
+  const { AbortController: ofNode } = globalThis
+  afterEach(() => {
+    globalThis.AbortController = ofNode
+  })
+
+  it('a client says how to choose that of Node', () => {
+    globalThis.AbortController = class {
+      signal = { aborted: false, addEventListener: () => undefined }
+    } as never
+    const make = () => new LockClient(redis)
+    expect(make).toThrow(InvalidArgumentError)
+    expect(make).toThrow(/AbortSignal must be that of Node.*jsdom.*"@jest-environment node"/)
+  })
 })

@@ -1,4 +1,5 @@
-import { errorMonitor, setMaxListeners } from 'node:events'
+import { errorMonitor } from 'node:events'
+import { controllerOfMany } from '../../events.js'
 import { isNodeRedisReply, NEVER_OPENED, PLAIN, probeOf, type Model, type NodeRedisClient } from './client.js'
 import { onHandoff } from './handoff.js'
 import { messageLink } from './message-link.js'
@@ -59,8 +60,8 @@ export class NodeRedisPort implements RedisPort {
   private readonly silent: SilentConnections
   private readonly suspect: SuspectConnection
   private readonly stopHearing: () => void
-  /** Aborts unsent commands when the connection breaks. */
-  private unsent = newSignal()
+  /** Aborts unsent commands, each of which listens, when the connection breaks. */
+  private unsent = controllerOfMany()
   /** Commands that the last break interrupted, in the order in which they were sent. */
   private readonly cut: Cut[] = []
   private wasOpen: boolean
@@ -267,15 +268,8 @@ export class NodeRedisPort implements RedisPort {
   private readonly onBreak = (): void => {
     this.connectionEpoch += 1
     const { unsent } = this
-    this.unsent = newSignal()
+    this.unsent = controllerOfMany()
     unsent.abort()
     this.onChange()
   }
-}
-
-function newSignal(): AbortController {
-  const controller = new AbortController()
-  // Each unwritten command adds a listener.
-  setMaxListeners(0, controller.signal)
-  return controller
 }
