@@ -1,5 +1,6 @@
 import type { KnownKeys } from '../arguments/unknown-key.js'
-import { checkOptions, checkSignal } from '../arguments/validate.js'
+import { nativeSignal } from '../arguments/native-signal.js'
+import { checkOptions } from '../arguments/validate.js'
 import { checkAnswers, type LockErrorAnswers } from './http-error.js'
 
 /** When the requests of a middleware end. */
@@ -23,13 +24,13 @@ const HTTP_LOCKS_OPTIONS: KnownKeys<HttpLocksOptions> = { ...REQUEST_OPTIONS, er
 /** @throws InvalidArgumentError */
 export function checkRequestOptions(options: RequestOptions): void {
   checkOptions('options', options, REQUEST_OPTIONS)
-  checkSignal(options.signal)
+  nativeSignal(options.signal)
 }
 
 /** @throws InvalidArgumentError */
 export function checkHttpOptions(options: HttpLocksOptions): void {
   checkOptions('options', options, HTTP_LOCKS_OPTIONS)
-  checkSignal(options.signal)
+  nativeSignal(options.signal)
   if (options.errors !== undefined) {
     checkAnswers(options.errors)
   }
