@@ -146,6 +146,7 @@ const LEFT_TO_CLIENTS = [
     'wake-ups',
     'conditions-resubscribe',
     'client-settings',
+    'connection-contract',
     'inspect-all',
     'foreign-locks',
     'foreign-topologies',
@@ -233,7 +234,7 @@ const ON_ENGINE = [
 //   fair-lock-processes, fencing-tokens, http-processes, leaks, of-processes, process-end, processes,
 //   readme, red-lock, schedule-processes, self-waits, semaphores-, share-processes
 // - other clients, other programs, Sentinel, clusters or what ioredis does:
-//   bad-input, client-settings, cluster, cluster-attempts, cluster-moves, connecting, fencing-sql,
+//   bad-input, client-settings, cluster, cluster-attempts, cluster-moves, connecting, connection-contract, fencing-sql,
 //   foreign-topologies, http-errors, inspect-cluster, ioredis-script-commands, ioredis-socket-timeout,
 //   iovalkey, node-redis, node-redis-pool, node-redis-sentinel, old-server, process-end-, sentinel,
 //   sentinel-switch, strangers, transactions

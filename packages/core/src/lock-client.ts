@@ -87,7 +87,7 @@ export class LockClient {
    * else to ioredis or iovalkey.
    * @throws RedisUnavailableError no answer within `unavailableTimeoutMs`; at once for a wrong password or user, an
    *   unknown host, a bad certificate, a user that may not run scripts, a server without Lua, or one older than Redis 6.2
-   * @throws InvalidArgumentError
+   * @throws InvalidArgumentError also for a database that Redis refuses
    */
   static async connect(target: RedisTarget, options?: LockClientOptions): Promise<LockClient> {
     const usable = targetOf(target)

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '../errors.js'
+import { checkDatabase } from '../redis/database.js'
 import { isPlainObject } from '../runtime/plain-object.js'
 import type { PortOptions } from '../redis/port-options.js'
 import { connectPort, isClient, type RedisTarget } from '../redis/open-port.js'
@@ -32,15 +33,18 @@ export function targetOf(given: unknown): RedisTarget {
   if (rule !== null) {
     throw new InvalidArgumentError('target', given, rule)
   }
-  const { url } = given as { readonly url?: unknown }
-  return typeof url === 'string' && OF_VALKEY.test(url) ? { ...given, url: urlOf(url) } : given
+  const { url, db, database } = given as Partial<Record<'url' | 'db' | 'database', unknown>>
+  checkDatabase(db ?? database)
+  // The scheme unix:, of node-redis alone, is left to it.
+  return typeof url === 'string' && !/^unix:/i.test(url) ? { ...given, url: urlOf(url, database) } : given
 }
 
 /**
- * Valkey's schemes are Redis's under another name, and most clients know only Redis's.
+ * Valkey's schemes are Redis's under another name, and most clients know only Redis's. Text without a scheme is a host,
+ * which only ioredis knows, or the path of a socket.
  * @throws InvalidArgumentError
  */
-function urlOf(text: string): string {
+function urlOf(text: string, database?: unknown): string {
   const url = text.trim().replace(OF_VALKEY, 'redis$1://')
   const scheme = SCHEME.exec(url)?.[1]
   // ioredis takes any other scheme for a host name.
@@ -49,7 +53,44 @@ function urlOf(text: string): string {
     const rule = 'a URL that begins with redis://, rediss://, valkey:// or valkeys://'
     throw new InvalidArgumentError('target', `a URL that begins with ${scheme}://`, rule)
   }
-  return url
+  if (scheme !== undefined) {
+    return withDatabase(url, database)
+  }
+  if (/^\/(?!\/)/.test(url)) {
+    checkDatabase(new URLSearchParams(url.split('?')[1]).get('db'))
+    return url
+  }
+  const host = url.replace(/^\/\//, '')
+  return withDatabase(/^\d+$/.test(host) ? `redis://localhost:${host}` : `redis://${host}`, database)
+}
+
+/**
+ * The URL with its database as its path: node-redis ignores `?db=3`, and clients read what is no number as 0, or as the
+ * number that it begins with.
+ * @param other a database that was given beside the URL
+ * @throws InvalidArgumentError
+ */
+function withDatabase(text: string, other: unknown): string {
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch {
+    // The client says so.
+    return text
+  }
+  const queried = url.searchParams.getAll('db')
+  const given = [url.pathname.slice(1), ...queried].filter((each) => each !== '')
+  given.forEach(checkDatabase)
+  const numbers = new Set([...given, ...(typeof other === 'number' ? [other] : [])].map(Number))
+  if (numbers.size > 1) {
+    throw new InvalidArgumentError('database', [...numbers], 'one: the URL and the options name several')
+  }
+  if (queried.length === 0) {
+    return text
+  }
+  url.searchParams.delete('db')
+  url.pathname = given[0] ?? ''
+  return url.href
 }
 
 /** @throws InvalidArgumentError */
@@ -78,6 +119,7 @@ function isOfUrl(error: unknown): boolean {
   return (
     code === 'ERR_INVALID_URL' ||
     name === 'URIError' ||
-    (name === 'TypeError' && /^Invalid (protocol|pathname)/.test(message ?? ''))
+    (name === 'TypeError' &&
+      /^(Invalid (protocol|pathname|unix URL|db query)|Protocol - )/.test(message ?? ''))
   )
 }

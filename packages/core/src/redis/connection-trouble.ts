@@ -1,5 +1,6 @@
 import { errorMonitor } from 'node:events'
 import { isNativeError } from 'node:util/types'
+import { placeOf, wordsAtClosing } from './words-at-closing.js'
 
 /** The part of a client that reports on its connection. */
 interface Connecting {
@@ -8,6 +9,7 @@ interface Connecting {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- see `on`
   off(event: any, listener: (...args: any[]) => void): unknown
   listeners?(event: 'error'): readonly unknown[]
+  readonly options?: object | undefined
 }
 
 // A registered symbol: two copies of this package may each have a client on the same connection.
@@ -24,6 +26,14 @@ const OURS = Symbol.for('holdfast.connection-trouble')
  */
 export class ConnectionTrouble {
   private error: Error | undefined = undefined
+  /** The last attempt found no address of the host. */
+  private wasUnknown = false
+  /** The last attempt. */
+  private wasReady = false
+  /** What the server says to connections that it does not take. */
+  private said: Error | undefined = undefined
+  /** Ends the question why. */
+  private asking: (() => void) | undefined = undefined
   private readonly event: string | symbol
   private readonly listener: (error: unknown) => void
 
@@ -37,25 +47,53 @@ export class ConnectionTrouble {
     this.listener = kind === 'ioredis' ? this.noteAndPrint() : this.note
     client.on(this.event, this.listener)
     client.on('ready', this.forget)
+    client.on('close', this.askWhy)
+    client.on('reconnecting', this.again)
   }
 
   /** The last error since the connection was last ready, if any. */
   get latest(): Error | undefined {
-    return this.error
+    return this.error && !isOfClosing(this.error) ? this.error : (this.said ?? this.error)
   }
 
   close(): void {
     this.client.off(this.event, this.listener)
     this.client.off('ready', this.forget)
+    this.client.off('close', this.askWhy)
+    this.client.off('reconnecting', this.again)
+    this.asking?.()
   }
 
   private readonly note = (error: unknown): void => {
+    const isUnknown = isUnknownHost(error)
+    const hadAddress = this.error !== undefined && 'address' in this.error
     // iovalkey tries IPv4 and IPv6 in turns: there a host that has addresses of one of them only is not unknown.
-    const isOfOtherFamily = isUnknownHost(error) && this.error !== undefined && 'address' in this.error
-    if (!isOfOtherFamily) {
+    const isOfOtherFamily = hadAddress || (!this.wasUnknown && triesFamiliesInTurns(this.client))
+    this.wasUnknown = isUnknown
+    if (!isUnknown || !isOfOtherFamily) {
       this.error = isNativeError(error) ? error : undefined
     }
+    if (isOfClosing(error)) {
+      this.askWhy()
+    }
     this.onTrouble()
+  }
+
+  /** Of a connection that was closed before it was ready. ioredis does not always emit an error for that. */
+  private readonly askWhy = (): void => {
+    const { error } = this
+    const place = error && !isOfClosing(error) ? null : placeOf(this.client.options)
+    if (place && !this.wasReady) {
+      this.asking ??= wordsAtClosing(place, (said) => {
+        this.asking = undefined
+        this.said = said ?? this.said
+        this.onTrouble()
+      })
+    }
+  }
+
+  private readonly again = (): void => {
+    this.wasReady = false
   }
 
   private noteAndPrint(): (error: unknown) => void {
@@ -72,7 +110,22 @@ export class ConnectionTrouble {
 
   private readonly forget = (): void => {
     this.error = undefined
+    this.said = undefined
+    this.wasUnknown = false
+    this.wasReady = true
   }
+}
+
+/** iovalkey, whose first attempts at a host are for its addresses of IPv4, and then of IPv6. */
+function triesFamiliesInTurns({ options }: Connecting): boolean {
+  const { familyFallback } = (options ?? {}) as { readonly familyFallback?: { readonly enabled?: boolean } }
+  return familyFallback?.enabled === true
+}
+
+/** The server has closed the connection, and the client does not say more. */
+function isOfClosing(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  return code === 'EPIPE' || code === 'ECONNRESET' || message === 'Socket closed unexpectedly'
 }
 
 function isOurs(listener: unknown): boolean {

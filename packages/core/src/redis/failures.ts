@@ -266,7 +266,7 @@ export function notSent(
   const why = trouble ? `: ${foreign(troubleInWords(trouble))}` : ''
   const details = { outcome: 'not-sent', transient, lockName, cause: trouble } as const
   return new RedisUnavailableError(
-    `${what}${why}.${transient ? adviceWithoutConnection(advice) : advice}`,
+    `${what}${why}.${transient ? adviceWithoutConnection({ trouble, advice }) : advice}`,
     details,
   )
 }
@@ -311,7 +311,10 @@ export function renewalsFail(forMs: number, error: unknown): RedisUnavailableErr
 const IS_IT_BUSY = 'Check that Redis is neither stopped nor overloaded, and the network between.'
 
 /** Advice when there is no connection, unless the client's own state says more. */
-export function adviceWithoutConnection(advice: string): string {
+export function adviceWithoutConnection({ advice, trouble }: Pick<RedisPort, 'trouble' | 'advice'>): string {
+  if (trouble?.message.startsWith('ERR max number of clients')) {
+    return ' Close connections that are not needed, or raise maxclients.'
+  }
   return advice === '' ? ' Check that Redis runs, and the host, port and password that were given.' : advice
 }
 
@@ -348,7 +351,7 @@ export function unansweredWait(
   const what = isConnected ? `Redis did not answer within ${ms}` : `No connection to Redis within ${ms}`
   const unknown =
     outcome === 'unknown' && failure ? ` Whether the last command ran is unknown. ${SETTLED_LATER}` : ''
-  const next = isConnected ? ` ${IS_IT_BUSY}` : adviceWithoutConnection(advice)
+  const next = isConnected ? ` ${IS_IT_BUSY}` : adviceWithoutConnection({ trouble, advice })
   const message = `${what}${why}.${unknown}${next}`
   return new RedisUnavailableError(message, { outcome, transient, lockName, waitedMs, cause })
 }

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type LockError } from '../errors.js'
 import { warn } from '../events.js'
 import type { Clock } from '../runtime/runtime.js'
+import { checkDatabase, refusedDatabase } from './database.js'
 import { lastsForGood, troubleInWords } from './connection-trouble.js'
 import { adviceWithoutConnection, cannotConnect, connectionEnded, notSent, refusal } from './failures.js'
 import { isIoredisClient } from './ioredis/client.js'
@@ -57,6 +58,8 @@ export function portOf(client: unknown, options: PortOptions): RedisPort {
       'an ioredis Redis or Cluster, 5 or 6, one of iovalkey, or a node-redis client, 5 or 6 (a URL or options: LockClient.connect)',
     )
   }
+  // Of text, ioredis makes NaN.
+  checkDatabase(client.options.db)
   return new IoredisPort(client, false, options)
 }
 
@@ -99,19 +102,34 @@ export function isClient(given: unknown): given is object {
 
 async function openPort(target: RedisTarget, timing: PortTiming): Promise<RedisPort> {
   const isForNodeRedis = typeof target === 'object' && ('url' in target || 'socket' in target)
+  const socket = socketIn(target)
   const ioredis = isForNodeRedis ? null : await loadIoredis()
   if (ioredis) {
-    return new IoredisPort(new ioredis.Redis(target), true, timing)
+    return new IoredisPort(new ioredis.Redis(socket ?? target), true, timing)
   }
   const nodeRedis = isForNodeRedis || typeof target === 'string' ? await loadNodeRedis() : null
   if (nodeRedis) {
-    return openNodeRedis(nodeRedis, typeof target === 'string' ? { url: target } : target, timing)
+    const options = typeof target === 'string' ? { url: target } : target
+    return openNodeRedis(
+      nodeRedis,
+      socket ? { socket: { path: socket.path }, database: Number(socket.db ?? 0) } : options,
+      timing,
+    )
   }
   const iovalkey = isForNodeRedis ? null : await loadIovalkey()
   if (iovalkey) {
-    return new IoredisPort(new iovalkey.Redis(target), true, timing)
+    return new IoredisPort(new iovalkey.Redis(socket ?? target), true, timing)
   }
   throw notInstalled(target, isForNodeRedis)
+}
+
+/** The path of a socket, with options behind a question mark: of each client only the newest versions read that. */
+function socketIn(target: RedisTarget): { readonly path: string; readonly db?: string } | null {
+  if (typeof target !== 'string' || !target.startsWith('/')) {
+    return null
+  }
+  const [path = '', query] = target.split('?', 2)
+  return { ...Object.fromEntries(new URLSearchParams(query)), path }
 }
 
 /** @throws InvalidArgumentError the installed version is too old */
@@ -168,6 +186,8 @@ export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Pr
     const check = (): void => {
       if (port.state === 'ready') {
         finish(resolve)
+      } else if (port.refused !== undefined) {
+        fail(refusedDatabase(port))
       } else if (port.trouble && lastsForGood(port.trouble)) {
         fail(cannotConnect(port))
       } else if (port.state === 'ended') {
@@ -179,12 +199,13 @@ export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Pr
   })
 }
 
-function warnOfSilence({ trouble, advice }: RedisPort, timeoutMs: number): void {
+function warnOfSilence(port: RedisPort, timeoutMs: number): void {
+  const { trouble } = port
   const why = trouble ? `: ${troubleInWords(trouble)}` : ''
   const until = `Retrying until ${timeoutMs} ms have passed (unavailableTimeoutMs).`
   warn(
     'HOLDFAST_CONNECTING',
-    `No connection to Redis for ${SILENT_MS} ms${why}.${adviceWithoutConnection(advice)} ${until}`,
+    `No connection to Redis for ${SILENT_MS} ms${why}.${adviceWithoutConnection(port)} ${until}`,
   )
 }
 

@@ -61,6 +61,8 @@ export interface RedisPort extends ScriptTransport {
   readonly advice: string
   /** The connection's last error since it was last ready, as far as the client reports it. */
   readonly trouble: Error | undefined
+  /** The number of its database, which Redis refuses: it is not `ready` meanwhile. */
+  readonly refused?: number | string | undefined
   /** Calls the listener at every change of `state`. Returns a function that removes it. */
   onStateChange(listener: () => void): () => void
   /**

@@ -34,7 +34,7 @@ export function unusableClient(value: unknown): string | null {
     : "a client from createClient: node-redis's legacy() is not supported"
 }
 
-/** Options that ioredis would silently accept, to connect to localhost. @returns as unusableClient */
+/** Options that a client would silently accept, to go elsewhere. @returns as unusableClient */
 export function unusableOptions(options: object): string | null {
   if ('addresses' in options) {
     return 'options of ioredis, iovalkey or node-redis: `addresses` is an option of Valkey GLIDE, which is not supported'
@@ -44,6 +44,12 @@ export function unusableOptions(options: object): string | null {
   }
   if ('rootNodes' in options) {
     return madeBy('createCluster')
+  }
+  // Each client ignores the other's name, and goes to database 0.
+  const isForNodeRedis = 'url' in options || 'socket' in options
+  if (isForNodeRedis ? 'db' in options : 'database' in options) {
+    const [right, wrong] = isForNodeRedis ? ['database', 'db'] : ['db', 'database']
+    return `options of one client: there the database is \`${right}\`, and \`${wrong}\` is the name of another client`
   }
   return null
 }

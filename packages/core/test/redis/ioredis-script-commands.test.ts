@@ -98,7 +98,7 @@ describe('commands that encode themselves', () => {
     await once(client, 'end')
     const sending = scriptSending(client, plainSender(client))
     const failure = await new Promise((resolve) => {
-      sending.script('evalsha', '0'.repeat(40), [], []).then(resolve, resolve)
+      sending.evalsha('0'.repeat(40), [], [], () => true).then(resolve, resolve)
     })
     expect(failure).toMatchObject({ message: 'Connection is closed.' })
   })
@@ -109,7 +109,7 @@ describe('commands that encode themselves', () => {
     const port = new IoredisPort(client, false, { background: systemRuntime, commandTimeout: 3_000 })
     const epoch = new Promise((resolve) => {
       const failed = (): void => resolve(port.connectionEpoch)
-      port.eval('return 1', [], []).then(() => resolve('answered'), failed)
+      port.eval('return 1', [], [], () => true).then(() => resolve('answered'), failed)
     })
     client.stream.destroy()
     expect(await epoch).toBe(1)

@@ -11,6 +11,7 @@ export interface IoredisScripting {
 export interface IoredisClient extends IoredisScripting {
   readonly status: string
   readonly options: {
+    readonly db?: number | undefined
     readonly keyPrefix?: string | undefined
     readonly sentinels?: unknown
     readonly failoverDetector?: boolean | undefined
@@ -26,6 +27,9 @@ export interface IoredisClient extends IoredisScripting {
         destroy?(): void
       }
     | undefined
+  /** Not public: the database that it is in, as far as ioredis knows. */
+  readonly condition?: { readonly select?: number } | null | undefined
+  select?(database: number): Promise<unknown>
   connect(): Promise<unknown>
   disconnect(reconnect?: boolean): void
   quit(): Promise<unknown>

@@ -11,6 +11,8 @@ import { suspectOf } from './own-ioredis.js'
 import { scriptSending, type ScriptSending } from './script-sending.js'
 import { ignore, isReplyError, plainSender } from './sender.js'
 import { IoredisAcknowledged } from './acknowledged.js'
+import { SelectedDatabase } from './selected-database.js'
+import { adviceOnDatabase } from '../database.js'
 import type { KeyScan } from '../key-scan.js'
 import type { PortOptions } from '../port-options.js'
 import type { AcknowledgedConnection, ConnectionState, RedisPort } from '../redis-port.js'
@@ -18,7 +20,6 @@ import type { AcknowledgedConnection, ConnectionState, RedisPort } from '../redi
 /** RedisPort over an ioredis Cluster, which follows MOVED and ASK; the rest is done here. */
 export class IoredisClusterPort implements RedisPort {
   connectionEpoch = 0
-  readonly advice = ''
   readonly keyPrefix: string
   readonly messages: Messages
   readonly onStateChange: RedisPort['onStateChange']
@@ -28,6 +29,7 @@ export class IoredisClusterPort implements RedisPort {
   private readonly observer: ClusterObserver
   private readonly acknowledged = new IoredisAcknowledged(() => this.observer.lookAround())
   private readonly troubles: ConnectionTrouble
+  private readonly database: SelectedDatabase
   private readonly nodes = new Map<IoredisNode, () => void>()
   private readonly warning = new HalfOpenWarning(HALF_OPEN_IOREDIS)
 
@@ -48,13 +50,18 @@ export class IoredisClusterPort implements RedisPort {
     this.onStateChange = this.observer.onStateChange
     this.onPrimary = this.observer.onPrimary
     this.troubles = new ConnectionTrouble(cluster, 'ioredis', () => this.observer.tellState())
+    const select = async (database: number) => cluster.nodes('master')[0]?.select?.(database)
+    const wanted = cluster.options.redisOptions?.db
+    this.database = new SelectedDatabase({ wanted, select }, options.background, this.onChange)
     cluster.on('+node', this.onNode)
     cluster.on('-node', this.onNodeGone)
     cluster.on('close', this.onBreak)
-    cluster.on('ready', this.onChange)
+    cluster.on('ready', this.onReady)
     cluster.on('end', this.onChange)
     cluster.nodes('all').forEach(this.onNode)
-    this.onChange()
+    if (cluster.status === 'ready') {
+      this.onReady()
+    }
   }
 
   get publishCommand(): PublishCommand | null {
@@ -62,13 +69,21 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   get trouble(): Error | undefined {
-    return this.troubles.latest
+    return this.database.refusal?.error ?? this.troubles.latest
+  }
+
+  get refused(): RedisPort['refused'] {
+    return this.database.refusal?.database
+  }
+
+  get advice(): string {
+    return adviceOnDatabase(this.refused)
   }
 
   get state(): ConnectionState {
     const { status } = this.cluster
     if (status === 'ready') {
-      return this.publishCommand ? 'ready' : 'connecting'
+      return this.publishCommand && this.database.isConfirmed ? 'ready' : 'connecting'
     }
     if (status === 'wait') {
       // lazyConnect: only this call opens the connection. Its result arrives as events.
@@ -87,12 +102,22 @@ export class IoredisClusterPort implements RedisPort {
     return node ? this.acknowledged.at(nodeKey(node), node) : null
   }
 
-  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Answer<unknown> {
-    return this.sending.script('evalsha', sha1, keys, args)
+  evalsha(
+    sha1: string,
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Answer<unknown> {
+    return this.sending.evalsha(sha1, keys, args, isWanted)
   }
 
-  eval(lua: string, keys: readonly string[], args: readonly string[]): Answer<unknown> {
-    return this.sending.script('eval', lua, keys, args)
+  eval(
+    lua: string,
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Answer<unknown> {
+    return this.sending.eval(lua, keys, args, isWanted)
   }
 
   unanswered(key: string | undefined): void {
@@ -124,12 +149,19 @@ export class IoredisClusterPort implements RedisPort {
     this.cluster.off('+node', this.onNode)
     this.cluster.off('-node', this.onNodeGone)
     this.cluster.off('close', this.onBreak)
-    this.cluster.off('ready', this.onChange)
+    this.cluster.off('ready', this.onReady)
     this.cluster.off('end', this.onChange)
     this.nodes.forEach((forget) => forget())
     this.troubles.close()
+    this.database.left()
     await this.observer.close()
     await this.acknowledged.close()
+  }
+
+  /** Its nodes are configured alike: what one of them says of the database is true of all. */
+  private readonly onReady = (): void => {
+    this.database.ask()
+    this.onChange()
   }
 
   private readonly onChange = (): void => {

@@ -11,7 +11,10 @@ export interface IoredisNode extends IoredisClient {
 export interface IoredisCluster extends IoredisScripting {
   readonly isCluster: true
   readonly status: string
-  readonly options: { readonly keyPrefix?: string | undefined }
+  readonly options: {
+    readonly keyPrefix?: string | undefined
+    readonly redisOptions?: { readonly db?: number | undefined } | undefined
+  }
   /** The nodes of each slot, as `host:port`, the primary first. */
   readonly slots: readonly (readonly string[] | undefined)[]
   nodes(role?: 'all' | 'master'): IoredisNode[]

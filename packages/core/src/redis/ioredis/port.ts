@@ -6,6 +6,8 @@ import type { Answer } from '@holdfast/waiter'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { IoredisMessageLink } from './message-link.js'
 import { IoredisAcknowledged } from './acknowledged.js'
+import { SelectedDatabase } from './selected-database.js'
+import { adviceOnDatabase } from '../database.js'
 import type { KeyScan } from '../key-scan.js'
 import { Listeners } from '../listeners.js'
 import { PrimaryIdentity } from '../primary-identity.js'
@@ -16,11 +18,20 @@ import { Messages } from '../messages.js'
 import type { PortTiming } from '../port-options.js'
 import { SilentConnections, type SuspectConnection } from '../silent-connections.js'
 
+/** `select()` by the application changes it, and is made again on the next connection. */
+function databaseOf(client: IoredisClient) {
+  return {
+    get wanted() {
+      return client.condition?.select ?? client.options.db
+    },
+    select: async (database: number) => client.select?.(database),
+  }
+}
+
 /** RedisPort over one ioredis connection, standalone or behind Sentinel. */
 export class IoredisPort implements RedisPort {
   connectionEpoch = 0
   readonly publishCommand = 'PUBLISH'
-  readonly advice = ''
   readonly keyPrefix: string
   readonly messages: Messages
   private readonly sender: Sender
@@ -34,6 +45,7 @@ export class IoredisPort implements RedisPort {
   private readonly identity = new PrimaryIdentity(isReplyError)
   private readonly silent: SilentConnections
   private readonly suspect: SuspectConnection
+  private readonly database: SelectedDatabase
 
   constructor(
     private readonly client: IoredisClient,
@@ -43,7 +55,8 @@ export class IoredisPort implements RedisPort {
   ) {
     this.keyPrefix = client.options.keyPrefix ?? ''
     this.sender = plainSender(client)
-    this.sending = scriptSending(client, this.sender)
+    this.database = new SelectedDatabase(databaseOf(client), runtime, this.onChange)
+    this.sending = scriptSending(client, this.sender, this.database)
     this.silent = new SilentConnections({ runtime, timeoutMs, dial: () => probeOf(client) })
     this.suspect = suspectOf(client, ownsClient ? null : new HalfOpenWarning(HALF_OPEN_IOREDIS))
     this.messages = new Messages({
@@ -56,7 +69,10 @@ export class IoredisPort implements RedisPort {
       isErrorReply: isReplyError,
       silent: (link) => this.silent.suspect(link),
     })
-    this.troubles = new ConnectionTrouble(client, 'ioredis', this.onChange)
+    this.troubles = new ConnectionTrouble(client, 'ioredis', () => {
+      this.database.heard(this.troubles.latest)
+      this.onChange()
+    })
     client.on('connect', this.onConnect)
     client.on('close', this.onClose)
     client.on('ready', this.onReady)
@@ -76,13 +92,21 @@ export class IoredisPort implements RedisPort {
   }
 
   get trouble(): Error | undefined {
-    return this.troubles.latest
+    return this.database.refusal?.error ?? this.troubles.latest
+  }
+
+  get refused(): RedisPort['refused'] {
+    return this.database.refusal?.database
+  }
+
+  get advice(): string {
+    return adviceOnDatabase(this.refused)
   }
 
   get state(): ConnectionState {
     const { status } = this.client
     if (status === 'ready') {
-      return 'ready'
+      return this.database.isConfirmed ? 'ready' : 'connecting'
     }
     if (status === 'wait') {
       // lazyConnect: only this call opens the connection. Its result arrives as events.
@@ -113,12 +137,22 @@ export class IoredisPort implements RedisPort {
     return this.acknowledged.at('', this.client)
   }
 
-  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Answer<unknown> {
-    return this.sending.script('evalsha', sha1, keys, args)
+  evalsha(
+    sha1: string,
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Answer<unknown> {
+    return this.sending.evalsha(sha1, keys, args, isWanted)
   }
 
-  eval(lua: string, keys: readonly string[], args: readonly string[]): Answer<unknown> {
-    return this.sending.script('eval', lua, keys, args)
+  eval(
+    lua: string,
+    keys: readonly string[],
+    args: readonly string[],
+    isWanted: () => boolean,
+  ): Answer<unknown> {
+    return this.sending.eval(lua, keys, args, isWanted)
   }
 
   inOneWrite(send: () => void): void {
@@ -151,6 +185,7 @@ export class IoredisPort implements RedisPort {
     this.listeners.clear()
     this.leftListeners.clear()
     this.troubles.close()
+    this.database.left()
     this.primaryListeners.clear()
     this.silent.close()
     await this.messages.close()
@@ -181,6 +216,7 @@ export class IoredisPort implements RedisPort {
   private readonly onReady = (): void => {
     const verdict = this.identity.verdict(async (section) => this.sender.info(section))
     this.primaryListeners.tell(verdict)
+    this.database.ask()
     this.messages.hurry()
     this.onChange()
   }
@@ -199,6 +235,7 @@ export class IoredisPort implements RedisPort {
   /** ioredis resends commands in flight after the reconnect; the first copy may have run, or may still run. */
   private readonly onClose = (): void => {
     this.connectionEpoch += 1
+    this.database.left()
     if (this.client.options.sentinels) {
       this.onLeaving()
     }

@@ -1,5 +1,7 @@
 import type { Answer } from '@holdfast/waiter'
 import type { IoredisScripting } from './client.js'
+import type { ScriptTransport } from '../redis-port.js'
+import { AutoPipelines } from './auto-pipelines.js'
 import { ignore, type Sender } from './sender.js'
 
 /** The part of ioredis's Command that a lean one inherits: it converts replies, and all else ioredis may call. */
@@ -22,6 +24,11 @@ interface InformedClient {
   sendCommand(command: never): unknown
 }
 
+/** ioredis sends commands again on a connection that did not get its database. */
+interface Database {
+  readonly refusal: unknown
+}
+
 const NONE: readonly string[] = []
 
 interface TimeLimits {
@@ -30,13 +37,7 @@ interface TimeLimits {
 }
 
 /** Sends commands whose answer takes one consumer, attached at once and called in the same turn as the reply. */
-export interface ScriptSending {
-  script(
-    name: 'evalsha' | 'eval',
-    script: string,
-    keys: readonly string[],
-    args: readonly string[],
-  ): Answer<unknown>
+export interface ScriptSending extends Pick<ScriptTransport, 'evalsha' | 'eval'> {
   /** Here, so that its answer comes before those of scripts that are sent after it. */
   info(section: string, node?: InformedClient): Answer<unknown> | undefined
 }
@@ -48,23 +49,48 @@ export interface ScriptSending {
  *
  * A client whose `evalsha` is not ioredis's own, or whose commands have time limits of their own, is called by its methods.
  */
-export function scriptSending(client: CommandClient, sender: Sender): ScriptSending {
+export function scriptSending(
+  client: CommandClient,
+  sender: Sender,
+  database: Database | null = null,
+): ScriptSending {
   const { commandTimeout, redisOptions }: TimeLimits = client.options ?? {}
   const isTimed = commandTimeout !== undefined || redisOptions?.commandTimeout !== undefined
+  const pipelines = AutoPipelines.of(client)
   const model = isTimed || Object.hasOwn(client, 'evalsha') ? null : modelCommand(client)
   if (!model) {
+    const script =
+      (name: 'evalsha' | 'eval'): ScriptSending['eval'] =>
+      (text, keys, args, isWanted) => {
+        const send = (): Promise<unknown> => sender[name](text, keys.length, ...keys, ...args)
+        const whenWanted = (): Promise<unknown> => (isWanted() ? send() : Promise.reject(givenUp()))
+        return pipelines
+          ? new Promise((resolve) => pipelines.behind(keys[0], () => resolve(whenWanted())))
+          : send()
+      }
     return {
-      script: (name, script, keys, args) => sender[name](script, keys.length, ...keys, ...args),
+      evalsha: script('evalsha'),
+      eval: script('eval'),
       info: (section, node) => (node ?? sender).info(section) as Promise<unknown>,
     }
   }
-  const Command = leanCommandLike(model)
-  return {
-    script(name, script, keys, args) {
-      const command = new Command(name, script, keys, args)
-      client.sendCommand(command as never)
+  const Command = leanCommandLike(model, database)
+  const script =
+    (name: 'evalsha' | 'eval'): ScriptSending['eval'] =>
+    (text, keys, args, isWanted) => {
+      const command = new Command(name, text, keys, args)
+      if (pipelines) {
+        pipelines.behind(keys[0], () =>
+          isWanted() ? client.sendCommand(command as never) : command.reject(givenUp()),
+        )
+      } else {
+        client.sendCommand(command as never)
+      }
       return command
-    },
+    }
+  return {
+    evalsha: script('evalsha'),
+    eval: script('eval'),
     info(section, node) {
       const to = node ?? client
       if (!to.info) {
@@ -76,6 +102,8 @@ export function scriptSending(client: CommandClient, sender: Sender): ScriptSend
     },
   }
 }
+
+const givenUp = (): Error => new Error('Given up before it was sent.')
 
 /** The command that the client creates for a script; null: it creates none. */
 function modelCommand(client: CommandClient): IoredisCommand | null {
@@ -192,6 +220,12 @@ abstract class LeanCommand implements Answer<unknown> {
     return `${scriptArgs.reduce(withPart, scriptKeys.reduce(withPart, head))}\r\n`
   }
 
+  /** Writes a command in its place, whose answer says nothing: ioredis expects one for each that it writes. */
+  protected heldBack(): string {
+    this.resolve = this.reject = () => this.fail(new Error('Not sent again: Redis refuses the database.'))
+    return '*1\r\n$4\r\nPING\r\n'
+  }
+
   private settle(reply: unknown): void {
     if (this.isSettled) {
       return
@@ -226,11 +260,16 @@ abstract class LeanCommand implements Answer<unknown> {
 /** Lean commands that have the rest of the model's methods. */
 function leanCommandLike(
   model: IoredisCommand,
+  database: Database | null,
 ): new (...sending: ConstructorParameters<typeof LeanCommand>) => LeanCommand {
   const base = Object.getPrototypeOf(model) as object
   class SentScript extends LeanCommand {
     readonly replyEncoding = model.replyEncoding
     declare transformReply: (reply: unknown) => unknown
+
+    override toWritable(): string {
+      return database?.refusal ? this.heldBack() : super.toWritable()
+    }
   }
   for (const [name, method] of Object.entries(Object.getOwnPropertyDescriptors(base))) {
     if (!(name in LeanCommand.prototype)) {

@@ -3,6 +3,7 @@ import { isNativeError } from 'node:util/types'
 import type { PublishCommand } from '../announcement.js'
 import type { Messages } from '../messages.js'
 import { ClusterObserver } from '../cluster/observer.js'
+import { adviceOnDatabase, refusedIn } from '../database.js'
 import { scanArguments, type KeyScan } from '../key-scan.js'
 import type { PortOptions } from '../port-options.js'
 import type { AcknowledgedConnection, ConnectionState, RedisPort } from '../redis-port.js'
@@ -73,8 +74,13 @@ export class NodeRedisClusterPort implements RedisPort {
     return this.observer.publishCommand
   }
 
+  get refused(): RedisPort['refused'] {
+    const { defaults } = this.cluster._options as { readonly defaults?: object }
+    return refusedIn(defaults, this.trouble)
+  }
+
   get advice(): string {
-    return this.wasOpen ? '' : NEVER_OPENED
+    return this.wasOpen ? adviceOnDatabase(this.refused) : NEVER_OPENED
   }
 
   get state(): ConnectionState {

@@ -5,6 +5,7 @@ import { onHandoff } from './handoff.js'
 import { messageLink } from './message-link.js'
 import { NodeRedisAcknowledged } from './acknowledged.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
+import { adviceOnDatabase, refusedIn } from '../database.js'
 import { isOfReplica } from '../failures.js'
 import { scanArguments, type KeyScan } from '../key-scan.js'
 import { Listeners } from '../listeners.js'
@@ -115,8 +116,12 @@ export class NodeRedisPort implements RedisPort {
     return this.troubles.latest
   }
 
+  get refused(): RedisPort['refused'] {
+    return refusedIn(this.client.options, this.trouble)
+  }
+
   get advice(): string {
-    return this.wasOpen ? '' : NEVER_OPENED
+    return this.wasOpen ? adviceOnDatabase(this.refused) : NEVER_OPENED
   }
 
   onStateChange(listener: () => void): () => void {

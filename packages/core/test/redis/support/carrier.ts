@@ -59,7 +59,7 @@ export function carrierOfSeveral<C extends Cluster | Redis>(
 function clusterLike(cluster: Cluster): NodeRedisCluster {
   const { startupNodes } = cluster as unknown as { startupNodes: { host: string; port: number }[] }
   // ioredis has taken that of its redisOptions there.
-  const { connectionName, username, password, keyPrefix } = {
+  const { connectionName, username, password, db, keyPrefix } = {
     ...cluster.options.redisOptions,
     keyPrefix: cluster.options.keyPrefix,
   }
@@ -68,10 +68,11 @@ function clusterLike(cluster: Cluster): NodeRedisCluster {
     defaults: {
       ...nameOf(connectionName),
       ...userOf(username, password),
+      ...databaseOf(db),
       socket: { reconnectStrategy: () => 20 },
     },
+    ...mapOf(cluster.options.natMap),
     ...(keyPrefix ? { keyPrefix } : {}),
-    ...(cluster.options.natMap ? { nodeAddressMap: cluster.options.natMap as NodeAddressMap } : {}),
   })
 }
 
@@ -83,9 +84,14 @@ function sentinelLike({ options }: Redis): NodeRedisSentinel {
   return made().createSentinel({
     name: options.name ?? '',
     sentinelRootNodes: nodes.map(({ host, port }) => ({ host, port })),
+    ...mapOf(options.natMap),
+    ...(options.keyPrefix ? { keyPrefix: options.keyPrefix } : {}),
+    // Without it, node-redis tells nobody why it cannot reach the primary.
+    passthroughClientErrorEvents: true,
     nodeClientOptions: {
       ...nameOf(options.connectionName),
       ...userOf(options.username, options.password),
+      ...databaseOf(options.db),
       socket: { reconnectStrategy: (retries) => retry?.(retries + 1) ?? false },
     },
   })
@@ -101,6 +107,9 @@ export function targetAt(port: number, connectionName: string): object {
     ? { socket: { host: '127.0.0.1', port }, name: connectionName }
     : { host: '127.0.0.1', port, connectionName, disconnectTimeout: 50 }
 }
+
+const databaseOf = (db: number | undefined) => (db ? { database: db } : {})
+const mapOf = (natMap: unknown) => (natMap ? { nodeAddressMap: natMap as NodeAddressMap } : {})
 
 /** What a LockClient gets instead of a connection: that itself, or node-redis's equivalent, which ends with it. */
 export function carrierOf(connection: Redis): IoredisClient | NodeRedisClient {
@@ -163,6 +172,7 @@ function equivalentOf(connection: Redis): NodeRedisClient {
     ...(options.username ? { username: options.username, password: options.password ?? '' } : {}),
     ...(options.connectionName ? { name: options.connectionName } : {}),
     ...(options.keyPrefix ? { keyPrefix: options.keyPrefix } : {}),
+    ...databaseOf(options.db),
     disableOfflineQueue: options.enableOfflineQueue === false,
   }
   if (topology?.kind === 'pool') {
