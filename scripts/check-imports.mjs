@@ -14,7 +14,7 @@ const ROOMS = {
   http: 'lock-client arguments errors',
   election:
     'lock-client locks protocols client entry hold contexts context scripts redis arguments events errors keys runtime',
-  schedule: 'lock-client client hold contexts redis arguments errors keys runtime',
+  schedule: 'lock-client client hold contexts redis arguments events errors keys runtime',
   share:
     'lock-client acquire protocols client entry hold contexts scripts redis arguments errors lock-holder keys runtime',
   travel:

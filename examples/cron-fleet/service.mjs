@@ -17,11 +17,13 @@ const report = exclusive('cron-fleet', { locks, atMostForMs: 10_000 }, async ({ 
   await sleep(200, undefined, { signal }) // the work
 })
 
+// The latest tick of croner: it looks for those before a whole second.
+const tickOf = (self) => self.previousRuns(1, new Date(Math.floor(Date.now() / 1_000 + 1) * 1_000))[0]
+
 const job =
   scheduler === '0'
     ? cron.schedule('* * * * * *', ({ date }) => report({ tick: date }))
-    : // croner tells no scheduled time: its ticks are whole seconds.
-      new Cron('* * * * * *', () => report({ tick: Math.round(Date.now() / 1_000) * 1_000 }))
+    : new Cron('* * * * * *', (self) => report({ tick: tickOf(self) }))
 
 process.on('message', async () => {
   await job.stop()

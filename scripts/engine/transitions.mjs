@@ -240,7 +240,10 @@ const tick = (w) => ({ fromNow: (w.whole(5) - 4) * 3_000_000, unit: 'ms' })
 const SCHEDULES = {
   'schedule/begin': (c, w) => [
     [c.lock, c.ticks],
-    [c.owner, w.chance(0.7) ? tick(w) : '', w.pick(['0', '20000']), c.ttl, w.pick(['2', '100'])],
+    [
+      ...[c.owner, w.chance(0.7) ? tick(w) : '', w.pick(['0', '20000']), c.ttl, w.pick(['2', '100'])],
+      ...[w.pick(['0', '1000']), w.pick(['0', '6000'])],
+    ],
   ],
   'schedule/finish': (c, w) => [
     [c.lock, c.ticks],

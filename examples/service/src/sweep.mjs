@@ -19,7 +19,7 @@ export const createSweep = ({ locks, orders, shipping, log }) =>
 
 /** Starts its schedule. Every process has the same one. */
 export const startSweep = ({ sweep, at, log }) =>
-  new Cron(at, { catch: (error) => log.error({ err: error }, 'not swept') }, () =>
-    // croner tells no scheduled time: its ticks are whole seconds.
-    sweep({ tick: Math.round(Date.now() / 1_000) * 1_000 }),
+  new Cron(at, { catch: (error) => log.error({ err: error }, 'not swept') }, (self) =>
+    // The latest tick of croner: it looks for those before a whole second.
+    sweep({ tick: self.previousRuns(1, new Date(Math.floor(Date.now() / 1_000 + 1) * 1_000))[0] }),
   )

@@ -121,6 +121,7 @@ export type WarningCode =
   | 'HOLDFAST_ENDLESS_WAIT'
   | 'HOLDFAST_ELECTION'
   | 'HOLDFAST_NO_CHANNELS'
+  | 'HOLDFAST_NEAR_TICKS'
 
 /** Emits a process warning; `node --trace-warnings` shows where, `process.on('warning')` receives it. */
 export function warn(code: WarningCode, message: string): void {

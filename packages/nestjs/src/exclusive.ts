@@ -32,14 +32,6 @@ const EXCLUSIVE_OPTIONS: KnownKeys<ExclusiveTaskOptions> = {
   atLeastForMs: true,
 }
 const DEFAULT_EVERY_MS = 60_000
-/**
- * A timer may fire early if the clock is being adjusted: a call this early, as a part of `everyMs`, belongs to the
- * next tick.
- */
-const EARLY_PART = 0.1
-const MOST_EARLY_MS = 60_000
-/** Calls of one process closer together than this part of `everyMs` are two ticks. */
-const LEAST_APART = 0.9
 
 /**
  * A method that can be a task: it receives the run, and its result is discarded, because another process may run it.
@@ -75,13 +67,18 @@ export function Exclusive(options: ExclusiveTaskOptions = {}): ExclusiveDecorato
     }
     const property = injectClient(prototype, options.client)
     const name = options.name ?? nameOf(prototype, method)
-    const schedules = new WeakMap<object, Schedule>()
+    const { tick, everyMs = tick ? undefined : DEFAULT_EVERY_MS, atMostForMs, atLeastForMs } = options
+    const schedules = new WeakMap<object, Scheduled<void>>()
     const replacement = async function (this: Host, ...args: never[]): Promise<void> {
-      const schedule =
-        schedules.get(this) ??
-        new Schedule(name, clientOf(this, property), options, (run) => work.call(this, run))
-      schedules.set(this, schedule)
-      await schedule.call(args)
+      let scheduled = schedules.get(this)
+      if (!scheduled) {
+        const locks = clientOf(this, property)
+        scheduled = exclusive(name, { locks, everyMs, atMostForMs, atLeastForMs }, (run) =>
+          work.call(this, run),
+        )
+        schedules.set(this, scheduled)
+      }
+      await scheduled(tick && { tick: tick(...args) })
     }
     Object.defineProperty(replacement, 'name', { value: work.name, configurable: true })
     copyMetadata(work, replacement)
@@ -92,59 +89,17 @@ export function Exclusive(options: ExclusiveTaskOptions = {}): ExclusiveDecorato
 
 type Host = Record<symbol, LockClient | undefined>
 
-/** The schedule of one object's method. */
-class Schedule {
-  private readonly scheduled: Scheduled<void>
-  private latest = { tick: -1, at: 0 }
-
-  constructor(
-    name: string,
-    locks: LockClient,
-    private readonly options: ExclusiveTaskOptions,
-    work: ExclusiveMethod,
-  ) {
-    const { atMostForMs, atLeastForMs } = options
-    this.scheduled = exclusive(name, { locks, atMostForMs, atLeastForMs }, work)
-  }
-
-  async call(args: never[]): Promise<void> {
-    const { tick } = this.options
-    await this.scheduled({ tick: tick ? tick(...args) : this.tickOfNow() })
-  }
-
-  /** @throws InvalidArgumentError */
-  private tickOfNow(): number {
-    const { everyMs = DEFAULT_EVERY_MS } = this.options
-    // Schedulers follow the wall clock, and this must yield the tick they mean.
-    // eslint-disable-next-line no-restricted-properties
-    const at = Date.now()
-    const early = Math.min(everyMs * EARLY_PART, MOST_EARLY_MS)
-    const tick = Math.floor((at + early) / everyMs) * everyMs
-    const before = this.latest
-    this.latest = { tick, at }
-    if (tick === before.tick && at - before.at < everyMs * LEAST_APART) {
-      // Every process would silently skip it as done: a tick that never runs.
-      const rule = `at most the time between two calls, and this process was called again after ${at - before.at} ms`
-      throw new InvalidArgumentError('everyMs', everyMs, rule)
-    }
-    return tick
-  }
-}
-
 /** @throws InvalidArgumentError */
 function check(options: ExclusiveTaskOptions): void {
   checkOptions('options', options, EXCLUSIVE_OPTIONS)
   const { name = 'a', client, everyMs, tick, atMostForMs, atLeastForMs } = options
   // `exclusive` validates its options before it uses the client.
-  exclusive(name, { locks: NOBODY, atMostForMs, atLeastForMs }, () => undefined)
+  exclusive(name, { locks: NOBODY, everyMs, atMostForMs, atLeastForMs }, () => undefined)
   if (client !== undefined && typeof client !== 'string') {
     throw new InvalidArgumentError('client', client, 'the name of a client of LocksModule')
   }
   if (tick !== undefined && typeof tick !== 'function') {
     throw new InvalidArgumentError('tick', tick, 'a function of the arguments')
-  }
-  if (everyMs !== undefined && !(Number.isSafeInteger(everyMs) && everyMs > 0)) {
-    throw new InvalidArgumentError('everyMs', everyMs, 'a whole number of milliseconds, greater than 0')
   }
   if (everyMs !== undefined && tick !== undefined) {
     throw new InvalidArgumentError('everyMs', everyMs, 'omitted with tick, which determines the tick')

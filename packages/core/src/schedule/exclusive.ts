@@ -13,10 +13,12 @@ import {
   checkName,
   checkOptions,
 } from '../arguments/validate.js'
+import { OncePerName, warn } from '../events.js'
 import { BoundedRun } from './bounded-run.js'
 import { inRun } from './current-run.js'
 import { TickCommands } from './tick-commands.js'
 import { scheduleOf } from './ticks.js'
+import { WallTicks } from './wall-ticks.js'
 
 /** All durations in milliseconds. */
 export interface ExclusiveOptions {
@@ -31,6 +33,12 @@ export interface ExclusiveOptions {
    * is late from repeating a short task when no `tick` identifies the run. Default 0.
    */
   readonly atLeastForMs?: number | undefined
+  /**
+   * The time between two ticks of a scheduler that provides none, such as `setInterval`. The tick of a call is its time by
+   * the clock of the machine, rounded down to a multiple of this: all processes agree on it unless one is late by more than
+   * nine tenths of it. Default: without a `tick`, nothing identifies a run.
+   */
+  readonly everyMs?: number | undefined
 }
 
 /** Which tick a run is of. */
@@ -39,7 +47,12 @@ export interface TickOptions {
   readonly tick?: Date | number | undefined
 }
 
-const EXCLUSIVE_OPTIONS: KnownKeys<ExclusiveOptions> = { locks: true, atMostForMs: true, atLeastForMs: true }
+const EXCLUSIVE_OPTIONS: KnownKeys<ExclusiveOptions> = {
+  locks: true,
+  atMostForMs: true,
+  atLeastForMs: true,
+  everyMs: true,
+}
 const TICK_OPTIONS: KnownKeys<TickOptions> = { tick: true }
 
 /** The argument of a schedule's task. */
@@ -79,7 +92,9 @@ export type Scheduled<T> = (options?: TickOptions) => Promise<TickOutcome<T>>
  *
  * The returned function rejects with the error of the task; with LockLostError if the lock was lost although the task
  * succeeded; and, without starting the task, with RedisUnavailableError if Redis does not answer, or with
- * InvalidArgumentError for any argument other than `{ tick }`.
+ * InvalidArgumentError for any argument other than `{ tick }`, for `tick` with `everyMs`, and where one process calls twice
+ * for one tick because `everyMs` is longer than the time between two calls. Two ticks of two processes nearer than a tenth of
+ * `everyMs`, or with a `tick` than a second, are told of by a process warning, once per schedule.
  * @throws InvalidArgumentError
  */
 export function exclusive<T>(
@@ -89,12 +104,15 @@ export function exclusive<T>(
 ): Scheduled<T> {
   checkName(name)
   checkOptions('options', options, EXCLUSIVE_OPTIONS)
-  const { locks, atMostForMs, atLeastForMs = 0 } = options
+  const { locks, atMostForMs, atLeastForMs = 0, everyMs } = options
   checkClient('locks', locks, ['getLock', 'fork'])
   checkWork('task', task)
   checkLease('atMostForMs', atMostForMs)
   checkDuration('atLeastForMs', atLeastForMs, 'zero')
   checkInteger('atLeastForMs', atLeastForMs, 0)
+  if (everyMs !== undefined) {
+    checkInteger('everyMs', everyMs, 1)
+  }
   if (atMostForMs !== undefined && atLeastForMs > atMostForMs) {
     throw new InvalidArgumentError(
       'atLeastForMs',
@@ -103,8 +121,9 @@ export function exclusive<T>(
     )
   }
   const limits = { atMostForMs, atLeastForMs }
+  const ticking = everyMs === undefined ? undefined : new WallTicks(everyMs)
   // A task that triggers its own schedule starts another run; it must not re-enter.
-  const schedule = { name, locks, limits, task, untold: new Set<number>() }
+  const schedule = { name, locks, limits, ticking, task, untold: new Set<number>() }
   return (given) => detached(() => locks.fork(() => runOnce(schedule, given)))
 }
 
@@ -112,6 +131,7 @@ interface Schedule<T> {
   readonly name: string
   readonly locks: LockClient
   readonly limits: { readonly atMostForMs: number | undefined; readonly atLeastForMs: number }
+  readonly ticking: WallTicks | undefined
   readonly task: (run: ExclusiveRun) => Promise<T> | T
   /** Ticks that came while Redis was unreachable: only this process knows of them. */
   readonly untold: Set<number>
@@ -121,7 +141,11 @@ interface Schedule<T> {
 const MOST_UNTOLD = 100
 
 async function runOnce<T>(schedule: Schedule<T>, given: TickOptions | undefined): Promise<TickOutcome<T>> {
-  const tick = tickOf(given)
+  const { ticking, locks, name } = schedule
+  const tick = tickOf(given) ?? ticking?.next(scheduleOf(locks, name).session.runtime.wallNow())
+  if (ticking && given?.tick !== undefined) {
+    throw new InvalidArgumentError('tick', tick, 'omitted with everyMs, which determines it')
+  }
   const progress = { hasBegun: false }
   try {
     return await beginAndRun(schedule, tick, progress)
@@ -168,7 +192,13 @@ async function beginAndRun<T>(
   const run = new BoundedRun(name, hold, commands, session)
   try {
     await tellUntold(untold, commands)
-    const begun = await commands.begin(hold.owner, tick, limits.atLeastForMs)
+    const { atLeastForMs } = limits
+    const begun = await commands.begin({
+      owner: hold.owner,
+      tick,
+      atLeastForMs,
+      near: nearOf(schedule, tick),
+    })
     if (begun.kind === 'lost') {
       throw run.lossError()
     }
@@ -179,11 +209,40 @@ async function beginAndRun<T>(
       return { kind: 'skipped', reason: begun.kind }
     }
     progress.hasBegun = true
+    if (begun.apartMs !== undefined) {
+      warnOfNear(name, begun.apartMs)
+    }
     run.begun(begun, limits.atMostForMs)
     const result = await run.through(() => inRun(run, () => schedule.task(run)))
     return { kind: 'ran', result, tick: run.tick, missed: run.missed }
   } finally {
     await run.end()
+  }
+}
+
+const NEAR_TICKS_MS = 1_000
+const NEAR_PART = 0.1
+const warnedOf = new OncePerName()
+
+/** What a tick of another process must not be nearer than. */
+function nearOf(
+  { ticking }: Pick<Schedule<unknown>, 'ticking'>,
+  tick: number | undefined,
+): { tickMs: number; beginMs: number } {
+  if (ticking) {
+    return { tickMs: 0, beginMs: Math.floor(ticking.everyMs * NEAR_PART) }
+  }
+  return { tickMs: tick === undefined ? 0 : NEAR_TICKS_MS, beginMs: 0 }
+}
+
+function warnOfNear(name: string, apartMs: number): void {
+  if (warnedOf.take(name)) {
+    warn(
+      'HOLDFAST_NEAR_TICKS',
+      `The schedule "${name}" has run two ticks of two processes ${apartMs} ms apart: most likely it has run one tick twice. ` +
+        'Pass the time for which the tick was scheduled, not the time of the call, or set everyMs to the time between two ticks in ' +
+        'every process; and compare their clocks.',
+    )
   }
 }
 

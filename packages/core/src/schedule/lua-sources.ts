@@ -23,6 +23,7 @@ elseif entry.state ~= 'missed' and not isTooFarAhead(tick, now) then
 latest = math.max(latest, tick)
 end
 end
+local apart
 if not mine then
 mine = tonumber(ARGV[2]) or math.max(now, latest + 1)
 local known, before = ticks[mine], ticks[latest]
@@ -38,6 +39,13 @@ end
 touch(KEYS[2])
 return mine < latest and { 3 } or { 4, wait }
 end
+if before and before.owner and string.match(before.owner, '^[^:]*') ~= string.match(owner, '^[^:]*') then
+if mine - latest < tonumber(ARGV[6]) then
+apart = mine - latest
+elseif now - before.from < tonumber(ARGV[7]) then
+apart = now - before.from
+end
+end
 if before and before.state == 'running' then
 before.state = 'unfinished'
 note(KEYS[2], latest, before, limits)
@@ -45,7 +53,7 @@ end
 local entry = { state = 'running', owner = owner, from = asText(now), notBefore = asText(now + ARGV[3]) }
 note(KEYS[2], mine, entry, limits)
 end
-local answer = { 1, asText(mine) }
+local answer = apart and { 7, asText(apart), asText(mine) } or { 1, asText(mine) }
 for tick, entry in pairs(ticks) do
 local isGap = entry.state == 'missed' or entry.state == 'unfinished'
 if isGap and tick < mine and (entry.toldTo or owner) == owner then

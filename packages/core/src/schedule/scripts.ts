@@ -15,18 +15,26 @@ const TICKS_TTL_MS = '34560000000'
 /** The oldest make room. */
 const TICKS_KEPT = '100'
 
-export const beginScript = defineEntryScript(scheduleSources, 'schedule/begin', numbers(1, numberFrom(1, 6)))
+export const beginScript = defineEntryScript(scheduleSources, 'schedule/begin', numbers(1, numberFrom(1, 7)))
 
 export interface BeginCommand extends ScheduleCommand {
   readonly owner: string
   /** undefined: one by the clock of Redis. */
   readonly tick: number | undefined
   readonly atLeastForMs: number
+  /** Nearer to the latest tick of another client, or to its beginning: to be told of. */
+  readonly near: { readonly tickMs: number; readonly beginMs: number }
 }
 
 export type BeginReply =
   /** `missed`: earlier ticks that were not run or not finished. */
-  | { readonly kind: 'begun'; readonly tick: number; readonly missed: readonly number[] }
+  | {
+      readonly kind: 'begun'
+      readonly tick: number
+      readonly missed: readonly number[]
+      /** So near to one of another client. */
+      readonly apartMs?: number
+    }
   | { readonly kind: 'done' }
   | { readonly kind: 'late' }
   | { readonly kind: 'too-soon'; readonly leftMs: number }
@@ -35,8 +43,9 @@ export type BeginReply =
   | { readonly kind: 'too-far-ahead'; readonly now: number }
 
 export function begin(runner: ScriptRunner, command: BeginCommand): Promise<BeginReply> {
-  const { lockName, key, ticksKey, owner, tick, atLeastForMs } = command
-  const args = [owner, `${tick ?? ''}`, `${atLeastForMs}`, TICKS_TTL_MS, TICKS_KEPT]
+  const { lockName, key, ticksKey, owner, tick, atLeastForMs, near } = command
+  const least = [`${near.tickMs}`, `${near.beginMs}`]
+  const args = [owner, `${tick ?? ''}`, `${atLeastForMs}`, TICKS_TTL_MS, TICKS_KEPT, ...least]
   return runner.run({ script: beginScript, keys: [key, ticksKey], args, parse: parseBegun, lockName })
 }
 
@@ -53,6 +62,15 @@ function parseBegun(reply: unknown): BeginReply {
       return { kind: 'too-soon', leftMs: first as number }
     case 6:
       return { kind: 'too-far-ahead', now: first as number }
+    case 7: {
+      const [tick, ...missed] = others
+      return {
+        kind: 'begun',
+        tick: tick as number,
+        missed: missed.sort((a, b) => a - b),
+        apartMs: first as number,
+      }
+    }
     default:
       return { kind: 'lost' }
   }

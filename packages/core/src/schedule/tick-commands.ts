@@ -1,5 +1,13 @@
 import { untilKnown } from '../redis/until-known.js'
-import { begin, finish, miss, type BeginReply, type FinishCommand, type ScheduleCommand } from './scripts.js'
+import {
+  begin,
+  finish,
+  miss,
+  type BeginCommand,
+  type BeginReply,
+  type FinishCommand,
+  type ScheduleCommand,
+} from './scripts.js'
 import type { Session } from '../client/session.js'
 
 /** Records the ticks of one schedule in Redis; each command is retried until its outcome is known. */
@@ -9,8 +17,8 @@ export class TickCommands {
     private readonly schedule: ScheduleCommand,
   ) {}
 
-  begin(owner: string, tick: number | undefined, atLeastForMs: number): Promise<BeginReply> {
-    return this.known(() => begin(this.session.runner, { ...this.schedule, owner, tick, atLeastForMs }))
+  begin(run: Pick<BeginCommand, 'owner' | 'tick' | 'atLeastForMs' | 'near'>): Promise<BeginReply> {
+    return this.known(() => begin(this.session.runner, { ...this.schedule, ...run }))
   }
 
   /** Never rejects: whether or not the record is written, the work is done or has failed. */

@@ -29,7 +29,14 @@ const holds = async (owner: string): Promise<void> => {
 }
 const free = (): Promise<number> => rig.admin.del(NAME)
 const beginAs = (owner: string, change: Partial<BeginCommand> = {}) =>
-  begin(runner, { ...schedule, owner, tick: 1_000, atLeastForMs: 0, ...change })
+  begin(runner, {
+    ...schedule,
+    owner,
+    tick: 1_000,
+    atLeastForMs: 0,
+    near: { tickMs: 0, beginMs: 0 },
+    ...change,
+  })
 const finishAs = (owner: string, change: Partial<FinishCommand> = {}) =>
   finish(runner, { ...schedule, owner, state: 'done', error: '', ...change })
 const kept = async (): Promise<Record<string, KeptTick & Record<string, string>>> =>
@@ -94,6 +101,33 @@ describe('begin', () => {
     expect(await beginAs(B, { tick: 3_000 })).toEqual(seen)
     await holds('c~1:1')
     expect(await beginAs('c~1:1', { tick: 4_000 })).toMatchObject({ missed: [3_000] })
+    await tidy()
+  })
+})
+
+describe('begin, near a tick of another client,', () => {
+  it.each([
+    ['the tick', { tickMs: 1_000, beginMs: 0 }, { apartMs: 999 }],
+    ['the beginning', { tickMs: 0, beginMs: 60_000 }, { apartMs: expect.any(Number) }],
+    ['neither, as it is not so near,', { tickMs: 999, beginMs: 0 }, {}],
+  ])('tells how far %s is from it, once', async (_what, near, apart) => {
+    await holds(A)
+    await beginAs(A, { tick: 1_000 })
+    await free()
+    await holds(B)
+    await miss(runner, { ...schedule, tick: 1_500 })
+    const begun = { kind: 'begun', tick: 1_999, missed: [1_000, 1_500] }
+    expect(await beginAs(B, { tick: 1_999, near })).toEqual({ ...begun, ...apart })
+    expect(await beginAs(B, { tick: 1_999, near })).toEqual(begun)
+    // Of the same client, which may call as often as it likes.
+    await free()
+    const again = B.replace(/\d+$/, '77')
+    await holds(again)
+    expect(await beginAs(again, { tick: 2_000, near })).toEqual({
+      kind: 'begun',
+      tick: 2_000,
+      missed: [1_999],
+    })
     await tidy()
   })
 })

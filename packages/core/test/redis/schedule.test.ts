@@ -11,6 +11,8 @@ import { FaultProxy, ManualClock } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { carrierOf } from './support/carrier.js'
 import { eventually, redisUrl, signalled, useHarness } from './support/harness.js'
+import { useWarnings } from './support/warnings.js'
+import { systemRuntime } from '../../src/runtime/runtime.js'
 
 describe('exclusive', () => {
   const harness = useHarness()
@@ -310,6 +312,41 @@ describe('exclusive', () => {
     for (const passed of [undefined, {}, { tick: undefined }, { tick: Date.now() + 60_000 }]) {
       expect(await nightly(passed)).toMatchObject({ kind: 'ran' })
     }
+  })
+
+  describe('with everyMs', () => {
+    const warnings = useWarnings()
+    const near = (): string[] => warnings.of('HOLDFAST_NEAR_TICKS', name).map(({ message }) => message)
+
+    it('runs a tick once for all processes, and tells once of one that takes the next for it', async () => {
+      const everyMs = 3_600_000 / 2
+      const wallNow = (): number => systemRuntime.wallNow() + everyMs
+      const ahead = await harness.client({ clientName: 'ahead', clock: { ...systemRuntime, wallNow } })
+      const calls = [locks, others, ahead].map((each) => exclusive(name, { locks: each, everyMs }, () => 1))
+      const outcomes = [await calls[0]!(), await calls[1]!(), await calls[2]!()]
+      expect(outcomes.map(({ kind }) => kind)).toEqual(['ran', 'skipped', 'ran'])
+      await eventually(() => near().length === 1)
+      await exclusive(
+        name,
+        { locks: others },
+        () => 1,
+      )({ tick: Number((outcomes[2] as { tick: Date }).tick) + 500 })
+      expect(await warnings.delivered('HOLDFAST_NEAR_TICKS', name)).toHaveLength(1)
+      await expect(calls[0]!({ tick: 5 })).rejects.toMatchObject({ argument: 'tick' })
+      await expect(calls[0]!()).rejects.toMatchObject({ argument: 'everyMs' })
+      for (const wrong of [0, -1, 1.5, '5']) {
+        const make = (): unknown => exclusive(name, { locks, everyMs: wrong as number }, () => 1)
+        expect(make).toThrow(expect.objectContaining({ argument: 'everyMs' }))
+      }
+    })
+
+    it('or of one that passes the time of the call as the tick', async () => {
+      const [first, second] = [locks, others].map((each) => exclusive(name, { locks: each }, () => 1))
+      await first!({ tick: 5_000 })
+      await second!({ tick: 5_999 })
+      await eventually(() => near().length === 1)
+      expect(near()[0]).toContain('999 ms apart')
+    })
   })
 
   it('asks for a client', async () => {
