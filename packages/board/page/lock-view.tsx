@@ -43,7 +43,7 @@ export function LockView({ name, store }: { name: string; store: BoardStore }) {
       <p class="outcome" role="status">
         {outcome}
       </p>
-      {state && <Facts row={row} canBreak={canBreak} onBreak={setBreaking} />}
+      {state && <Facts row={row} trouble={state.trouble} canBreak={canBreak} onBreak={setBreaking} />}
       {state && (
         <section aria-label="Who held it when">
           <h3>Who held it when</h3>
@@ -77,15 +77,17 @@ function precision(row: Row | null, reporting: number): string {
 
 function Facts({
   row,
+  trouble,
   canBreak,
   onBreak,
 }: {
   row: Row | null
+  trouble: string
   canBreak: boolean
   onBreak: (holder: Holder) => void
 }) {
   if (!row) {
-    return <p class="free">The lock is free.</p>
+    return <p class="free">{trouble === '' ? 'The lock is free.' : trouble}</p>
   }
   return (
     <>

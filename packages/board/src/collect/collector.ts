@@ -36,6 +36,8 @@ interface Followed {
   readonly history: LockHistory
   pages: number
   lookedAt: number
+  /** Why nothing is known of it; '': something is, or Redis is away. */
+  trouble: string
 }
 
 /**
@@ -94,6 +96,7 @@ export class Collector {
       history: new LockHistory(name),
       pages: 0,
       lookedAt: Number.NEGATIVE_INFINITY,
+      trouble: '',
     }
     followed.pages += 1
     this.followed.set(name, followed)
@@ -110,6 +113,11 @@ export class Collector {
   /** Locks that pages show alone, and pages that show one of them. */
   get followedLocks(): number {
     return this.followed.size
+  }
+
+  /** What a page that shows this lock alone says instead of its holders; '': nothing. */
+  troubleOf(name: string): string {
+    return this.trouble === '' ? (this.followed.get(name)?.trouble ?? '') : this.trouble
   }
 
   followers(name: string): number {
@@ -247,13 +255,31 @@ export class Collector {
 
   private async lookAtAll(names: readonly string[]): Promise<void> {
     const sentAt = this.now
-    const found = await this.observer.look(names)
+    const found = new Map(await this.observer.look(names))
     this.trouble = ''
+    await Promise.all(names.map((name) => this.ask(name, found)))
     this.table.looked(names, found, this.times)
     for (const name of names) {
       this.followed
         .get(name)
         ?.history.looked(found.get(name), sentAt, (clientId) => this.table.isReporting(clientId))
+    }
+  }
+
+  /** Of what a page shows alone nothing is guessed: any string has it, and it is not free because nobody may look. */
+  private async ask(name: string, found: Map<string, SeenLock>): Promise<void> {
+    const followed = this.followed.get(name)
+    if (!followed) {
+      return
+    }
+    try {
+      const seen = found.get(name) ?? (await this.observer.ask(name))
+      followed.trouble = ''
+      if (seen) {
+        found.set(name, seen)
+      }
+    } catch (error) {
+      followed.trouble = inWords(error)
     }
   }
 
@@ -269,8 +295,12 @@ export class Collector {
   }
 
   private failed(error: unknown): void {
-    this.trouble = error instanceof Error ? error.message : String(error)
+    this.trouble = inWords(error)
   }
+}
+
+function inWords(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function once(work: () => void): () => void {

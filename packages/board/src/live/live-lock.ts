@@ -61,10 +61,11 @@ export function streamLock(
 
 function stateOf(
   name: string,
-  { table, progress }: Collector,
+  collector: Collector,
   { segments, waits }: LockHistory,
   keys: readonly object[],
 ): object {
+  const { table } = collector
   const row = table.row(name)
   const losses = table.clients.flatMap(({ clientId, losses: lost }) =>
     lost
@@ -81,6 +82,6 @@ function stateOf(
     waits,
     losses,
     keys,
-    trouble: progress.trouble,
+    trouble: collector.troubleOf(name),
   }
 }

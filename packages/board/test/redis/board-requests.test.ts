@@ -317,6 +317,31 @@ describe('fetch()', () => {
   })
 })
 
+describe('the page of one lock', () => {
+  it.each([
+    ['any string', () => rig.admin.set('a', 'ADDED:now@vm'), '"ADDED:now@vm"', /^$/],
+    ['a sorted set', () => rig.admin.zadd('a', 1, '__write__'), 'null', /"a" is not a lock/],
+    ['an entity', () => rig.admin.hset('a', 'status', 'paid'), 'null', /"a" is not a lock/],
+    ['nothing', () => Promise.resolve(), 'null', /^$/],
+  ])('of the name of %s says what has it, and guesses nothing', async (_, put, row, trouble) => {
+    await put()
+    const board = createBoard(await rig.client({ foreignLocks: 'wait' }))
+    rig.atEnd(() => board.close())
+    const reader = (await board.fetch(new Request('http://board.local/live?lock=a'))).body!.getReader()
+    const decoder = new TextDecoder()
+    let text = ''
+    const isTold = (): boolean => {
+      const told =
+        [...text.matchAll(/^event: lock\ndata: (.*)\n\n/gm)].at(-1)?.[1] ?? '{"trouble":"none yet"}'
+      const state = JSON.parse(told) as { row?: unknown; trouble: string }
+      return JSON.stringify(state.row ?? null).includes(row) && trouble.test(state.trouble)
+    }
+    while (!isTold()) text += decoder.decode((await reader.read()).value as Uint8Array)
+    await reader.cancel()
+    await rig.admin.del('a')
+  })
+})
+
 describe('what it does in Redis', () => {
   it('is nothing before a page is open, and ends a minute after the last at the latest', async () => {
     const board = createBoard(locks)
