@@ -5,6 +5,7 @@ const LIBRARIES = ['Holdfast withLock', 'redlock 5', 'redis-semaphore Mutex', 'r
 const HEAD = ['Holdfast', 'redlock 5', 'redis-semaphore 5', 'redlock-universal 0.7']
 
 const contended = ({ processes, holdMs }) => processes === 4 && holdMs === 0
+const sixNear = ({ setting: { contenders, holdMs, isFar } }) => contenders === 6 && holdMs === 200 && !isFar
 const uncontended = (flows) => (each) => each.setting === 'off' && each.flows === flows
 
 /** Each row: what it says, of which scenario, which of its results, and their figure. */
@@ -15,6 +16,7 @@ const ROWS = [
   ['one lock for 32 callers in 4 processes: per second', 'contended', contended, pairsPerSecond],
   ['the longest wait of these, ms', 'contended', contended, ({ longestWaitMs }) => longestWaitMs.median],
   ['from a release until a waiter elsewhere has the lock, ms', 'wake-up', () => true, ({ p50 }) => p50],
+  ['six callers that hold it for 200 ms: the longest wait, ms', 'shares', sixNear, ({ longest }) => longest],
   [
     '1,000 waiting callers: commands per second',
     'idle-waiters',

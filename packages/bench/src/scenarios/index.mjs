@@ -8,6 +8,7 @@ import { network } from './network.mjs'
 import { noisyNeighbour } from './noisy-neighbour.mjs'
 import { renewals } from './renewals.mjs'
 import { share } from './share.mjs'
+import { shares } from './shares.mjs'
 import { uncontended } from './uncontended.mjs'
 import { wakeUp } from './wake-up.mjs'
 
@@ -40,4 +41,5 @@ export const SCENARIOS = [
   handOff,
   renewals,
   share,
+  shares,
 ]

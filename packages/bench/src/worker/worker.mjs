@@ -10,6 +10,7 @@ import * as many from './many.mjs'
 import * as neighbour from './neighbour.mjs'
 import { flowOf, open } from './opened.mjs'
 import * as share from './share.mjs'
+import * as turns from './turns.mjs'
 
 serveWorker({
   openFlows: flows.openFlows,
@@ -46,6 +47,9 @@ serveWorker({
   callShare: share.callShare,
   heardPush: share.heardPush,
   barePush: share.barePush,
+  openTurns: turns.openTurns,
+  takeTurns: turns.takeTurns,
+  closeTurns: turns.closeTurns,
   openNetwork: delayLine.openNetwork,
   watchNetwork: delayLine.watchNetwork,
   networkUsage: delayLine.networkUsage,
