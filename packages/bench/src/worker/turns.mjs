@@ -37,10 +37,13 @@ const redlockOf = (Redlock, redis) => {
   )
 }
 
+/** The last hold of all is lost: its client is closed. */
+const ended = () => undefined
+
 const mutexOf = (Mutex, redis) =>
   byPair(
     async (name) => {
-      const mutex = new Mutex(redis, name, { acquireTimeout: 3_600_000 })
+      const mutex = new Mutex(redis, name, { acquireTimeout: 3_600_000, onLockLost: ended })
       await mutex.acquire()
       return () => mutex.release()
     },

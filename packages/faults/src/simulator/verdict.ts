@@ -9,6 +9,7 @@ import { kindOf, tokensOf } from '../workload/lock-kinds.js'
 import type { FaultName, Plan } from './work/plan.js'
 import { checkAtRest, type Orphan } from './checks/at-rest.js'
 import { checkFreeLocks } from './checks/free-locks.js'
+import { checkTurns } from './checks/turns.js'
 import { areLivesLongEnough, checkDuties, LEGS } from './checks/duties.js'
 import { faultKindOf } from './checks/fault-spans.js'
 import type { Finding } from './finding.js'
@@ -148,6 +149,7 @@ export const verdictOn = ({
     ...checkDuties(ofLocks, plan.settings),
     ...checkAtRest(events, orphans),
     ...checkFreeLocks(ofLocks, free, { limitMs: handOffMs, healsIn }),
+    ...checkTurns(ofLocks, plan.settings, healedMs),
     ...seen.filter((each) => !isExplained(events, each)).map(ofOvertrust),
     ...checkSynchronizers(plan, events, pools).map((text) => ({
       ...{ rule: /^I\d+ [a-z]+/.exec(text)?.[0] ?? text, text, lock: undefined, untilMs: Infinity },

@@ -3,6 +3,7 @@ import type { HistoryEvent } from '../../src/harness/index.js'
 import { checkAtRest } from '../../src/simulator/checks/at-rest.js'
 import { checkFreeLocks } from '../../src/simulator/checks/free-locks.js'
 import { checkDuties } from '../../src/simulator/checks/duties.js'
+import { checkTurns } from '../../src/simulator/checks/turns.js'
 import { planOf } from '../../src/simulator/index.js'
 
 const LOCK = 'plain:0'
@@ -174,5 +175,40 @@ describe('a lock of which Redis has nothing', () => {
     expect(found([...waits('a', 100, 500), ...fault('cut', 50, 120, { lock: 'another' })])).toEqual([
       'I4 free',
     ])
+  })
+})
+
+describe('a process that waits for a plain lock (I15)', () => {
+  const turn = (process: string, i: number, attempt = `${process} ${i}`): HistoryEvent[] => [
+    at(i * 500 + 100, 'acquire-begin', { process, attempt, deadlineMs: 9_000 }),
+    at(i * 500 + 200, 'acquired', { process, attempt, owner: attempt }),
+    at(i * 500 + 450, 'released', { process, owner: attempt }),
+  ]
+  const waiting = at(0, 'acquire-begin', { process: 'p1', attempt: 'w', deadlineMs: 9_000 })
+  const turnsOf = (processes: readonly string[]): HistoryEvent[] =>
+    processes.flatMap((each, i) => turn(each, i))
+  const starved = (events: readonly HistoryEvent[], pushedGrants = true): string[] =>
+    checkTurns(
+      [...events].sort((a, b) => a.atMs - b.atMs),
+      { ...settings, pushedGrants },
+      500,
+    ).map(({ rule }) => rule)
+
+  test('starves when another has it a fifth time, where grants are made', () => {
+    const five = [waiting, ...turnsOf(['p0', 'p2', 'p0', 'p2', 'p0', 'p0', 'p0'])]
+    expect(starved(five.slice(0, -3))).toEqual([])
+    expect(starved(five)).toEqual(['I15 turns'])
+    expect(starved(five, false)).toEqual([])
+  })
+
+  test('does not starve when it gave up its place, had a turn, or a fault was under way', () => {
+    const five = [waiting, ...turnsOf(['p0', 'p0', 'p0', 'p0', 'p0'])]
+    const gaveUp = at(1_000, 'refused', { process: 'p1', attempt: 'w' })
+    const hadIt = [1_000, 1_040].map((atMs, i) =>
+      at(atMs, i ? 'released' : 'acquired', { process: 'p1', attempt: 'w', owner: 'w' }),
+    )
+    expect(starved([...five, gaveUp])).toEqual([])
+    expect(starved([...five, ...hadIt])).toEqual([])
+    expect(starved([...five, ...fault('cut', 900, 950)])).toEqual([])
   })
 })
