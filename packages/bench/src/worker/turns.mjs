@@ -96,6 +96,8 @@ export const takeTurns = async ({ kind, name, holdMs, thinkMs, ms }) => {
         askedAt = undefined
         turns += 1
         await sleep(holdMs)
+      }).catch(() => {
+        // A process that stood still for longer than its lease, or is closed: the turns say what became of it.
       })
       await sleep(thinkMs)
     }
