@@ -62,6 +62,15 @@ const url = process.env.REDIS_URL
 const a = await esm.holdfast.LockClient.connect(url)
 const b = await cjs.holdfast.LockClient.connect(url)
 try {
+  const hold = await a.getLock('both-copies').acquire()
+  const both = {
+    message: /must be of the copy of @holdfast\/core that is called: this process has loaded two/,
+  }
+  assert.throws(() => a.getMultiLock(b.getLock('both-copies')), both)
+  assert.throws(() => b.getRedLock(a.getLock('both-copies')), both)
+  await assert.rejects(cjs['@holdfast/core/travel'].handOver(hold), both)
+  const token = await esm['@holdfast/core/travel'].handOver(hold)
+  await (await cjs['@holdfast/core/travel'].adopt(a, token)).release()
   await a.run(async () => {
     const outer = a.currentThreadId
     const ofA = storeOfEsm.getStore()

@@ -1,3 +1,4 @@
+import { ruleFor } from '../arguments/another-copy.js'
 import type { CallSite } from '../context.js'
 import { InvalidArgumentError } from '../errors.js'
 import { Lock } from '../locks/lock.js'
@@ -17,7 +18,8 @@ export function membersOf(locks: readonly unknown[], home: Session, thread: Call
   }
   if (!locks.every((each) => each instanceof Lock)) {
     const wrong = locks.find((each) => !(each instanceof Lock))
-    throw new InvalidArgumentError('locks', wrong, 'made by getLock() or its like, each of them')
+    const rule = 'made by getLock() or its like, each of them'
+    throw new InvalidArgumentError('locks', wrong, ruleFor(wrong, ['session', 'protocol'], rule))
   }
   refuseTwice(locks)
   const threads = new Map<Session, CallSite | null>(thread ? [[home, thread]] : [])

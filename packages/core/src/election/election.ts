@@ -127,8 +127,8 @@ export class Election {
 
   /**
    * Ends the term of this process: `term.ending` aborts, after `graceMs` `term.signal`, and when the callback has settled
-   * the next candidate leads. Waits for all of that; called by the callback itself, only for the beginning. The campaign
-   * goes on, at the end of the line.
+   * the next candidate leads. Waits for all of that, for the reply to the release at most `releaseWaitMs`;
+   * called by the callback itself, only for the beginning. The campaign goes on, at the end of the line.
    * @param options.to the client id of the candidate to lead next, in place of the first in line: it is asked before
    *   anything ends. If it dies before it leads, the first in line does. Of several calls the latest counts that names one
    * @returns false: this process does not lead

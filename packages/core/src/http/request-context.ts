@@ -1,3 +1,4 @@
+import { nativeSignal } from '../arguments/native-signal.js'
 import type { LockClient } from '../lock-client.js'
 import { checkClient } from '../arguments/validate.js'
 import { RequestAbortedError } from './http-error.js'
@@ -23,7 +24,10 @@ export interface NodeResponse {
 export class RequestSignals {
   private readonly open = new Set<AbortController>()
 
-  constructor(private readonly ending: AbortSignal | undefined) {
+  private readonly ending: AbortSignal | undefined
+
+  constructor(given: AbortSignal | undefined) {
+    const ending = (this.ending = nativeSignal(given))
     ending?.addEventListener('abort', () => this.open.forEach((each) => each.abort(ending.reason)), {
       once: true,
     })

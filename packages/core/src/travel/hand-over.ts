@@ -1,4 +1,5 @@
 import { Acquisition } from '../acquire/acquisition.js'
+import { ruleFor } from '../arguments/another-copy.js'
 import { checkLease, checkOptions } from '../arguments/validate.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { InvalidArgumentError, LockLostError, WrongTypeError } from '../errors.js'
@@ -66,7 +67,13 @@ function travellingHold(hold: unknown): TravellingHold {
   }
   const of = (hold as Partial<LockHold> | null | undefined)?.lockName
   const given = of === undefined ? hold : `a hold of ${of}`
-  throw new InvalidArgumentError('hold', given, 'a hold of a plain, a fair or a fenced lock')
+  const rule = 'a hold of a plain, a fair or a fenced lock'
+  const isOurs = hold instanceof Hold
+  throw new InvalidArgumentError(
+    'hold',
+    given,
+    isOurs ? rule : ruleFor(hold, ['acquisition', 'lockName'], rule),
+  )
 }
 
 /** Runs in its turn. Everything that can be refused is refused before the hold ends. */
