@@ -131,8 +131,8 @@ export const BUGS_IN_SCRIPTS = {
   },
   'renewal shortens the lease': {
     file: RENEW,
-    find: "if redis.call('pttl', key) < lease then",
-    replace: 'if true then',
+    find: "math.max(redis.call('pttl', key), lease)",
+    replace: 'lease',
     torture: SLOW,
   },
   'renewal prolongs whoever has the lock': {
