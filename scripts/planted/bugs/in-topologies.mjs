@@ -112,4 +112,32 @@ export const BUGS_IN_TOPOLOGIES = {
     test: 'packages/core/test/redis/cluster.test.ts',
     only: 'leases are renewed slot by slot',
   },
+  'a connection without an answer is dropped before a new one has answered': {
+    file: 'core/src/redis/silent-connections.ts',
+    find: 'this.dialAfter(this.parts.runtime.random() * SPREAD_MS)',
+    replace: 'this.decideSoon()',
+    test: 'packages/core/test/redis/connection-faults.test.ts',
+    only: 'blocked for three time limits',
+  },
+  'the next connection for messages follows as soon after each that fails': {
+    file: 'core/src/redis/message-links.ts',
+    find: 'record.failures += 1',
+    replace: 'record.failures = 1',
+    test: 'packages/core/test/redis/connection-faults.test.ts',
+    only: 'closes each connection at SUBSCRIBE',
+  },
+  'a socket that node-redis has swapped is taken for the same': {
+    file: 'core/src/redis/node-redis/handoff.ts',
+    find: 'if (told.clientId === id) {',
+    replace: 'if (false) {',
+    test: 'packages/core/test/redis/node-redis.test.ts',
+    only: 'without the newest writes is noticed',
+  },
+  'a link for messages has the prefix of the nodes': {
+    file: 'core/src/redis/ioredis/client.ts',
+    find: "  keyPrefix: '',",
+    replace: '',
+    test: 'packages/core/test/redis/cluster.test.ts',
+    only: 'shardedPubSub auto: a keyPrefix in redisOptions',
+  },
 }

@@ -127,9 +127,10 @@ describe('a path to one server', () => {
     )
     const holds = await Promise.all(clients.map((each, i) => each.getLock(`held:${i}`).acquire()))
     const inboxes = clients.map((each) => `${INBOX_PREFIX}${each.clientId}`)
-    await eventually(async () =>
-      (await Promise.all(inboxes.map((each) => path.listeners(each)))).every((count) => count === 1),
-    )
+    await eventually(async () => {
+      const counts = await Promise.all(inboxes.map((each) => path.listeners(each)))
+      return counts.every((count) => count === 1)
+    }, 20_000)
     const before = accepted(path)
     const [proxy] = path.proxies
     // Everything is accepted, and nothing is answered.
