@@ -53,6 +53,8 @@ interface Flight {
   readonly wakes: number
   readonly sentAt: number
   readonly shared: boolean
+  /** At the end of a pause: nobody has woken the line. */
+  readonly isTick: boolean
   /** Callers still present whose attempt has no reply. */
   pending: number
   /** The latest reply that was not a success, or else the latest. */
@@ -66,6 +68,8 @@ export class WaitLine implements CallerHost {
   private flight: Flight | undefined = undefined
   private pause: Timer | undefined = undefined
   private wakes = 0
+  /** A pause is ending. */
+  private isTick = false
   /** Some callers are past their deadline and wait only for the first reply. */
   private someOverdue = false
   /** Until then this line lets other processes come first. */
@@ -205,7 +209,8 @@ export class WaitLine implements CallerHost {
     this.stopPause()
     const { wakes } = this
     const shared = callers[0]?.shared === true
-    const flight: Flight = { wakes, sentAt: this.clock.now(), shared, pending: 0, answer: undefined }
+    const { isTick } = this
+    const flight: Flight = { wakes, sentAt: this.clock.now(), shared, isTick, pending: 0, answer: undefined }
     // Before the attempts: each may abort, leave or enter in the same turn.
     this.flight = flight
     for (const caller of callers) this.send(caller, flight)
@@ -247,9 +252,11 @@ export class WaitLine implements CallerHost {
     else if (caller !== this.callers.head) caller.park()
   }
 
-  private conclude({ answer = { kind: 'refused' }, wakes, shared }: Flight): void {
+  private conclude({ answer = { kind: 'refused' }, wakes, shared, isTick }: Flight): void {
     this.flight = undefined
     const isDone = answer.kind === 'done'
+    // A message should have told: it was lost, or none come any more.
+    if (isTick && isDone && this.subscription) this.setting.topics.check()
     const isOver = isDone && answer.takesAll === true
     if (this.someOverdue) this.callers.forEach((caller) => void caller.expireIfDue())
     const { head } = this.callers
@@ -299,8 +306,9 @@ export class WaitLine implements CallerHost {
 
   private pauseFor(ms: number): void {
     this.pause = this.clock.setTimer(ms, () => {
-      if (this.subscription) this.setting.topics.check()
+      this.isTick = true
       this.tryNow()
+      this.isTick = false
     })
   }
 

@@ -13,8 +13,8 @@ export interface WakeSource {
    */
   beforeUnsubscribe?(): Promise<void>
   /**
-   * Somebody who waits for a message looks without one: the source may look whether its connection still leads anywhere.
-   * Called often. Must not throw.
+   * Somebody has found without a message what a message should have told: the source may look whether its connection still
+   * leads anywhere. Must not throw.
    */
   check?(): void
   /**

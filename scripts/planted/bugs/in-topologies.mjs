@@ -128,8 +128,8 @@ export const BUGS_IN_TOPOLOGIES = {
   },
   'a socket that node-redis has swapped is taken for the same': {
     file: 'core/src/redis/node-redis/handoff.ts',
-    find: 'if (told.clientId === id) {',
-    replace: 'if (false) {',
+    find: '.clientId === id) {',
+    replace: '.clientId === null) {',
     test: 'packages/core/test/redis/node-redis.test.ts',
     only: 'without the newest writes is noticed',
   },

@@ -199,8 +199,6 @@ export class FairQueue {
     if (this.lines.size > 0) {
       // Set before the replies: the round trip must not lengthen the interval.
       this.timer.within(this.parts.heartbeatMs)
-      // Nobody has been told of a turn, or nobody heard it.
-      this.parts.waiter.topics.check()
     }
     await Promise.all([...this.lines.values()].map((each) => this.ask(each, true)))
   }
@@ -261,8 +259,9 @@ export class FairQueue {
     const { clientId, runner } = this.parts
     const { first, holder, life } = reply
     if (waits.has(holder)) {
-      // The grant message was lost.
+      // The grant message was lost, or none come any more.
       this.wake(holder)
+      this.parts.waiter.topics.check()
     }
     for (const wait of [...waits.values()]) {
       if (wait.aliveSince !== '' && wait.aliveSince !== life.since) {
@@ -273,6 +272,7 @@ export class FairQueue {
     if (waits.has(first)) {
       if (reply.ttlMs === -2) {
         this.wake(first)
+        this.parts.waiter.topics.check()
       }
     } else if (first.startsWith(`${clientId}:`)) {
       // A waiter that gave up while Redis was unreachable, for longer than its withdrawal was retried.

@@ -77,10 +77,12 @@ describe('the primary that Sentinel names becomes another one', () => {
   it('+switch-master while ioredis asks for the primary: commands and messages go on with the next connection (I4)', async () => {
     const redis = connection()
     const duplicates: Redis[] = []
+    let dialled: (made: Redis) => void = () => undefined
     const duplicate = redis.duplicate.bind(redis)
     redis.duplicate = (options) => {
       const made = duplicate(options)
       duplicates.push(made)
+      dialled(made)
       return made
     }
     const [locks, other] = [await open(redis, { resyncInterval: 60_000 }), await open()]
@@ -90,14 +92,20 @@ describe('the primary that Sentinel names becomes another one', () => {
     const listeners = async (): Promise<unknown> =>
       ((await primary.command('PUBSUB', 'NUMSUB', 'redisson_lock__channel:{c}')) as unknown[])[1]
     await eventually(async () => (await listeners()) === 1)
-    for (const each of [redis, ...duplicates]) {
-      const asks = new Promise((resolve) => each.once('connecting', resolve))
-      const ended = new Promise((resolve) => each.once('end', resolve))
-      each.disconnect(true)
-      await asks
-      switchAway(each)
-      await ended
-    }
+    const endOf = (each: Redis): Promise<unknown> => new Promise((resolve) => each.once('end', resolve))
+    const asks = new Promise((resolve) => redis.once('connecting', resolve))
+    const ended = endOf(redis)
+    redis.disconnect(true)
+    await asks
+    switchAway(redis)
+    await ended
+    // That for messages is followed by another, which asks for the primary by then.
+    const next = new Promise<Redis>((resolve) => (dialled = resolve))
+    duplicates.at(-1)!.disconnect()
+    const asking = await next
+    const over = endOf(asking)
+    switchAway(asking)
+    await over
     await hold.release()
     await (await waiting).release()
   })
