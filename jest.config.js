@@ -95,6 +95,7 @@ const FLEETS = [
     'schedule-processes',
     'share-processes',
     'queue-of-processes',
+    'street',
   ],
   ...[
     'semaphores-of-processes',

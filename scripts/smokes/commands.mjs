@@ -26,6 +26,8 @@ export const COMMANDS = {
   'test:fence': { step: 'scripts/fence.mjs --smoke' },
   // Skipped where npm cannot be reached, and says so.
   'test:redlock': { smoke: 'scripts/redlock-suites.mjs --only redlock-4' },
+  // A host that cannot be fetched is skipped, and says so.
+  'test:street': { test: 'packages/core/test/redis/street.test.ts' },
   'measure:testing': { smoke: 'scripts/measure-test-redis.mjs' },
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },

@@ -1,0 +1,100 @@
+// Holdfast inside what its users run: hosts in folders of their own, with pinned versions, installed when they are asked for.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { provideServerProgram } from './redis/server-program.mjs'
+import { cachedFolder, fetched, fingerprint, NotAvailable } from './support/cache.mjs'
+
+const HERE = join(import.meta.dirname, 'street')
+const ROOT = join(import.meta.dirname, '..')
+const NAMES = await readdir(HERE)
+const USAGE = `Usage: npm run test:street -- [--only ${NAMES.join('|')}] [--version newest|oldest] [--short]
+
+  --only      one of the hosts; may be given again
+  --version   of the host's packages; default: both
+  --short     in seconds
+  --help
+
+A host that cannot be fetched is skipped, with the reason. Exit code: 0 all is right; 1 something is not; 2 wrong arguments.`
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true, default: NAMES },
+    version: { type: 'string', multiple: true, default: ['newest', 'oldest'] },
+    short: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  console.log(USAGE)
+  process.exit(0)
+}
+const unknown = [
+  ...values.only.filter((name) => !NAMES.includes(name)),
+  ...values.version.filter((each) => !/^(newest|oldest)$/.test(each)),
+]
+if (unknown.length > 0) {
+  console.error(`no host or version is called ${unknown[0]}\n\n${USAGE}`)
+  process.exit(2)
+}
+
+/** What the page says is what runs. */
+const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
+const RECIPE = /## Shutdown[^]*?```js no-run\n([^]*?)```/.exec(readme)[1]
+
+const installed = async (host, version) => {
+  const { oldest, ...given } = JSON.parse(await readFile(join(HERE, host, 'package.json'), 'utf8'))
+  const text = JSON.stringify({
+    ...given,
+    dependencies: { ...given.dependencies, ...(version === 'oldest' && oldest) },
+  })
+  const folder = await cachedFolder(`street/${host}-${version}-${fingerprint(text)}`, async ({ part }) => {
+    await writeFile(join(part, 'package.json'), text)
+    await fetched(`the packages of ${host}`, 'npm', ['install', '--no-audit', '--no-fund'], { cwd: part })
+  })
+  // Copies: a link would find the packages of this repository, and not those of the host.
+  for (const name of ['core', 'waiter', 'watchdog', 'bullmq', 'nestjs']) {
+    const at = join(folder, 'node_modules/@holdfast', name)
+    await rm(at, { recursive: true, force: true })
+    await mkdir(at, { recursive: true })
+    for (const each of ['package.json', 'dist'])
+      await cp(join(ROOT, 'packages', name, each), join(at, each), { recursive: true })
+  }
+  await cp(join(HERE, host, 'main.mjs'), join(folder, 'main.mjs'))
+  return folder
+}
+
+const { RedisServer } = await import('@holdfast/faults/harness')
+const program = await provideServerProgram({ log: (line) => console.error(line) })
+process.env.PATH = program.path
+const server = await RedisServer.start()
+let hasFailed = false
+try {
+  for (const host of values.only) {
+    for (const version of values.version) {
+      let cwd
+      try {
+        cwd = await installed(host, version)
+      } catch (error) {
+        if (!(error instanceof NotAvailable)) throw error
+        console.log(`${host}, ${version}: skipped, ${error.message}`)
+        continue
+      }
+      console.log(`${host}, ${version}`)
+      const env = { ...process.env, REDIS_URL: server.url, STREET_VERSION: version, RECIPE }
+      const child = spawn(process.execPath, ['main.mjs', ...(values.short ? ['--short'] : [])], {
+        cwd,
+        env,
+        stdio: 'inherit',
+      })
+      const [code] = await once(child, 'exit')
+      hasFailed ||= code !== 0
+    }
+  }
+} finally {
+  await server.stop()
+  await program.remove()
+}
+process.exit(hasFailed ? 1 : 0)
