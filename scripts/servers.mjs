@@ -1,4 +1,4 @@
-// The contract suites on the servers that registries ship: Redis 6.2 to 8.2, Valkey 8 and 9.
+// The contract suites on the servers that registries ship: Redis 6.2 to 8.6, Valkey 8 and 9.
 import { interruption } from './interruption.mjs'
 import { runCommand } from './run-command.mjs'
 import { nameOf, parseArguments, USAGE } from './servers/arguments.mjs'

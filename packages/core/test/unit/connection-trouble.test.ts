@@ -10,7 +10,14 @@ const unknownHost = Object.assign(new Error('getaddrinfo ENOTFOUND redis'), { co
 
 /** The trouble of a client that has these errors, one after the other. */
 function after(...errors: Error[]): Error | undefined {
-  const client = new EventEmitter()
+  return troubleOf(new EventEmitter(), errors)
+}
+
+/** As iovalkey keeps which families of addresses it tries. */
+const ofIovalkey = (...errors: Error[]) =>
+  troubleOf(Object.assign(new EventEmitter(), { options: { familyFallback: { enabled: true } } }), errors)
+
+function troubleOf(client: EventEmitter, errors: readonly Error[]): Error | undefined {
   // Without it, the errors would be printed as ioredis prints them.
   client.on('error', () => undefined)
   const trouble = new ConnectionTrouble(client, 'ioredis')
@@ -28,5 +35,13 @@ describe('the trouble of a connection', () => {
     expect(after(refused, unknownHost)).toBe(refused)
     expect(lastsForGood(after(refused, unknownHost)!)).toBe(false)
     expect(after(unknownHost, refused)).toBe(refused)
+  })
+
+  it('of iovalkey: one family without an address is half of the truth, also behind an error that names none', () => {
+    const tooMany = new Error('ERR max number of clients reached')
+    expect(ofIovalkey(unknownHost)).toBeUndefined()
+    expect(ofIovalkey(tooMany, unknownHost)).toBe(tooMany)
+    expect(ofIovalkey(tooMany, unknownHost, tooMany, unknownHost)).toBe(tooMany)
+    expect(ofIovalkey(unknownHost, unknownHost)).toBe(unknownHost)
   })
 })

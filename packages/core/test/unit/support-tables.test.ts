@@ -197,7 +197,7 @@ describe('the servers that a run is asked for', () => {
     parseArguments(args).servers.map(({ family, release }) => `${family} ${release}`)
 
   it('are all, those that are named, or the newest of each family', () => {
-    expect(chosen()).toHaveLength(6)
+    expect(chosen()).toHaveLength(8)
     expect(chosen('--only', 'redis-7.0', '--only', 'valkey-8')).toEqual(['valkey 8', 'redis 7.0'])
     expect(chosen('--newest')).toEqual(['valkey 9', 'redis 8.2'])
   })
@@ -205,7 +205,7 @@ describe('the servers that a run is asked for', () => {
   it.each([
     [
       ['--only', 'redis-5'],
-      "--only takes one of valkey-9, valkey-8, redis-8.2, redis-7.4, redis-7.0, redis-6.2, not 'redis-5'",
+      "--only takes one of valkey-9, valkey-8.1, valkey-8, redis-8.2, redis-8.6, redis-7.4, redis-7.0, redis-6.2, not 'redis-5'",
     ],
     [['--only', 'redis-7.0', '--newest'], '--newest and --only choose servers: give one of them'],
     [['--smoke', '--write-docs'], '--write-docs publishes the contract suites: it does not go with --smoke'],
