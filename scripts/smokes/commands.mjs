@@ -25,6 +25,7 @@ export const COMMANDS = {
   // Skipped where npm cannot be reached, and says so; a database that cannot be had is not run.
   'test:fence': { step: 'scripts/fence.mjs --smoke' },
   // Skipped where npm cannot be reached, and says so.
+  'test:peers': { smoke: 'scripts/peers.mjs --only bullmq' },
   'test:redlock': { smoke: 'scripts/redlock-suites.mjs --only redlock-4' },
   // A host that cannot be fetched is skipped, and says so.
   'test:street': { test: 'packages/core/test/redis/street.test.ts' },

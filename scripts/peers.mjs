@@ -1,0 +1,111 @@
+// The oldest and the newest version of each peer that a package works with: a small program of each.
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { RedisServer } from '@holdfast/faults/harness'
+import { exists, fetched, makeFolder, NotAvailable } from './support/cache.mjs'
+import { run } from './redis/run.mjs'
+
+const USAGE = `Usage: npm run test:peers -- [--only bullmq]
+
+  --only      one peer; may be given again
+  --help
+
+A version that cannot be fetched is skipped, with the reason. Exit code: 0 all programs passed.`
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** By peer: versions as npm takes them, and the program, which has `url`. BullMQ 5.66 to 5.72 have signals of their own. */
+const LOCK = `if ((await locks.getLock('peer').withLock(() => 'in')) !== 'in') throw new Error('not in')
+await locks.close()`
+const CONNECT = `import { LockClient } from '@holdfast/core'\n`
+const IOREDIS = (name) => `${CONNECT}import ${name === 'ioredis' ? '{ Redis }' : 'Redis'} from '${name}'
+const client = new Redis(url)
+const locks = await LockClient.connect(client)
+${LOCK}
+client.disconnect()`
+const NODE_REDIS = (name) => `${CONNECT}import { createClient } from '${name}'
+const client = await createClient({ url }).connect()
+const locks = await LockClient.connect(client)
+${LOCK}
+client.destroy()`
+const BULLMQ = `${CONNECT}import { locked } from '@holdfast/bullmq'
+import { Queue, Worker } from 'bullmq'
+const connection = { host: '127.0.0.1', port: +new URL(url).port, maxRetriesPerRequest: null }
+const locks = await LockClient.connect(url)
+const queue = new Queue('peer', { connection })
+const work = locked(async (job, token, signal) => signal instanceof AbortSignal, { locks, name: 'peer' })
+const worker = new Worker('peer', work, { connection })
+const ended = new Promise((resolve, reject) => worker.on('completed', (_, value) => resolve(value)).on('failed', (_, e) => reject(e)))
+await queue.add('one', {})
+if ((await ended) !== true) throw new Error('no signal')
+await worker.close()
+await queue.close()
+await locks.close()`
+const PEERS = {
+  bullmq: [['5.61.0', '5.66.0', '5.72.1', '5', '6.0.0', '6'], BULLMQ],
+  ioredis: [['5.4.0', '5', '6.0.0', '6'], IOREDIS('ioredis')],
+  iovalkey: [['0.4.0', '0.4'], IOREDIS('iovalkey').replace('Redis from', '{ Redis } from')],
+  redis: [['5.5.5', '5', '6.0.0', '6'], NODE_REDIS('redis')],
+  '@redis/client': [['5.5.5', '5', '6.0.0', '6'], NODE_REDIS('@redis/client')],
+}
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true, default: Object.keys(PEERS) },
+    help: { type: 'boolean', default: false },
+  },
+})
+const unknown = values.only.find((name) => !(name in PEERS))
+if (values.help || unknown !== undefined) {
+  console.log(unknown === undefined ? USAGE : `no peer is called ${unknown}\n\n${USAGE}`)
+  process.exit(unknown === undefined ? 0 : 2)
+}
+
+/** A project with this version, and with the packages of this tree. */
+const projectOf = async (name, version) => {
+  const folder = join(ROOT, '.cache', 'peers', `${name.replace('/', '+')}@${version}`)
+  if (!(await exists(folder))) {
+    await makeFolder(folder, async ({ part }) => {
+      await writeFile(join(part, 'package.json'), '{ "type": "module" }')
+      const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`]
+      await fetched(`${name} ${version}`, 'npm', args, { cwd: part })
+      await mkdir(join(part, 'node_modules/@holdfast'))
+      for (const each of ['core', 'bullmq']) {
+        await symlink(join(ROOT, 'packages', each), join(part, 'node_modules/@holdfast', each))
+      }
+    })
+  }
+  return folder
+}
+
+const newest = async (name, range) => {
+  const said = await fetched(`${name} ${range}`, 'npm', ['view', `${name}@${range}`, 'version', '--json'])
+  const versions = [JSON.parse(said)].flat()
+  return versions.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1)
+}
+
+const server = await RedisServer.start()
+try {
+  for (const name of values.only) {
+    const [versions, program] = PEERS[name]
+    for (const wanted of versions) {
+      try {
+        const version = /^\d+\.\d+\.\d+$/.test(wanted) ? wanted : await newest(name, wanted)
+        const cwd = await projectOf(name, version)
+        await writeFile(join(cwd, 'peer.mjs'), `const url = '${server.url}'\n${program}`)
+        // Peers are found beside the link, and not in this tree.
+        const failure = await run(process.execPath, ['--preserve-symlinks', 'peer.mjs'], { cwd }).catch(
+          (e) => e,
+        )
+        console.log(`${name} ${version}: ${failure instanceof Error ? failure.message : 'passed'}`)
+        if (failure instanceof Error) process.exitCode = 1
+      } catch (error) {
+        if (!(error instanceof NotAvailable)) throw error
+        console.log(`${name} ${wanted}: skipped: ${error.message}`)
+      }
+    }
+  }
+} finally {
+  await server.stop()
+}
