@@ -14,6 +14,13 @@ export const BUGS_IN_TOPOLOGIES = {
     test: 'packages/core/test/redis/replicas.test.ts',
     only: 'lock/renew: whatever it grants is a write',
   },
+  'the connection for replicas is in the database of the options': {
+    file: 'core/src/redis/ioredis/acknowledged.ts',
+    find: '(db === undefined ? {} : { db })',
+    replace: '{}',
+    test: 'packages/core/test/redis/client-settings.test.ts',
+    only: 'where select() has moved it (I1)',
+  },
   'what the primary says adds trust that no replica knows of': {
     file: 'core/src/acquire/acquired-lease.ts',
     find: 'mayGrow: !options.replicas',

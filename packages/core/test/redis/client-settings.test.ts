@@ -1,4 +1,5 @@
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { RedisReplication } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
@@ -71,7 +72,7 @@ function openIoredis(port: number, options: object = {}): Redis {
   return redis
 }
 
-function openNodeRedis(port: number, { socket, ...options }: { readonly socket?: object } = {}) {
+function openNodeRedis(port: number, { socket, ...options }: { readonly socket?: object | undefined } = {}) {
   const address = { host: '127.0.0.1', port, reconnectStrategy: 20, ...socket }
   const client = createClient({ name: rig.connectionName, socket: address, ...options })
   const own = new OwnNodeRedis(client)
@@ -168,6 +169,61 @@ it('what all of these hold at once is renewed', async () => {
   await sleep(1_500)
   await Promise.all(holds.map((hold) => hold.verify()))
   expect(await Promise.all(holds.map((hold) => hold.release()))).toEqual(holds.map(() => 'released'))
+})
+
+describe('leases that a replica must have', () => {
+  const BOUND = { username: 'bound', password: 'secret' }
+  let group: RedisReplication
+  beforeAll(async () => {
+    group = await RedisReplication.start()
+    const rights = ['~*', '&*', '+@all', '-client|info']
+    await group.primary.command('ACL', 'SETUSER', BOUND.username, 'on', `>${BOUND.password}`, ...rights)
+  })
+  afterAll(() => group.stop())
+
+  it.each<[string, Settings, selected: number | null, database: number]>([
+    ['where select() has moved it', {}, 3, 3],
+    [
+      'where select() has moved it back',
+      { ioredis: { db: 5 }, nodeRedis: { url: 'URL/5', socket: {} } as object },
+      0,
+      0,
+    ],
+    ['of its URL', { ioredis: { db: 5 }, nodeRedis: { url: 'URL/5', socket: {} } as object }, null, 5],
+    [
+      'of its options, where it may not ask',
+      { ioredis: { ...BOUND, db: 5 }, nodeRedis: { ...BOUND, database: 5 } as object },
+      null,
+      5,
+    ],
+  ])('are in the database of their client: %s (I1)', async (_, given, selected, database) => {
+    const { primary } = group
+    const { url, ...nodeRedis } = (given.nodeRedis ?? {}) as { readonly url?: string }
+    const address = url === undefined ? {} : { url: url.replace('URL', primary.url), socket: undefined }
+    const client = onNodeRedis
+      ? openNodeRedis(primary.port, { ...nodeRedis, ...address })
+      : openIoredis(primary.port, given.ioredis)
+    if (selected !== null) await client.select(selected)
+    const name = `named-${database}`
+    if (onNodeRedis)
+      await (client as ReturnType<typeof openNodeRedis>).sendCommand(['CLIENT', 'SETNAME', name])
+    else await (client as Redis).client('SETNAME', name)
+    const locks = await LockClient.connect(client, { replicas: { acks: 1, timeoutMs: 2_000 } })
+    rig.atEnd(() => locks.close({ graceMs: 0 }))
+    const plain = await service({
+      ...{ ioredis: { db: database }, nodeRedis: { database } as object, port: primary.port },
+    })
+    const hold = await soon(locks.getLock(NAME).acquire())
+    expect(String(await primary.command('INFO', 'keyspace')).match(/^db\d+/gm)).toEqual([`db${database}`])
+    expect(await plain.getLock(NAME).tryAcquire()).toBeNull()
+    expect(await hold.release()).toBe('released')
+    const list = String(await primary.command('CLIENT', 'LIST'))
+    expect(/^.* cmd=wait .*$/m.exec(list)?.[0]).toContain(` db=${database} `)
+    if (!('username' in (given.ioredis ?? {}))) {
+      expect(list.match(new RegExp(`^.* name=${name} `, 'gm'))).toHaveLength(2)
+    }
+    await primary.command('FLUSHALL')
+  })
 })
 
 describe('a client that Redis does not let in', () => {

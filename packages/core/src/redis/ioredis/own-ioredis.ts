@@ -10,8 +10,9 @@ import { plainSender } from './sender.js'
 export class OwnIoredis implements SuspectConnection {
   protected readonly connection: IoredisClient
 
-  constructor(client: IoredisClient) {
-    this.connection = client.duplicate({ ...FOR_OUR_OWN, readOnly: false, retryStrategy: () => null })
+  constructor(client: IoredisClient, overrides: object = {}) {
+    const options = { ...FOR_OUR_OWN, readOnly: false, retryStrategy: () => null, ...overrides }
+    this.connection = client.duplicate(options)
     this.connection.on('error', () => undefined)
     unreferenced(this.connection)
   }

@@ -134,7 +134,7 @@ export class IoredisPort implements RedisPort {
   }
 
   acknowledgedAt(): AcknowledgedConnection {
-    return this.acknowledged.at('', this.client)
+    return this.acknowledged.beside(this.client)
   }
 
   evalsha(

@@ -62,7 +62,11 @@ export interface Model {
  * A duplicate of the user's client, without options that do not fit a dedicated connection. It never reconnects. Not
  * connected yet: see OwnNodeRedis.
  */
-export function duplicateForOnce(model: Model, socketOptions: object = {}): NodeRedisClient | null {
+export function duplicateForOnce(
+  model: Model,
+  socketOptions: object = {},
+  overrides: object = {},
+): NodeRedisClient | null {
   const { socket } = (model.options ?? {}) as { readonly socket?: object }
   return model.duplicate({
     socket: { ...socket, reconnectStrategy: false, ...socketOptions },
@@ -72,6 +76,7 @@ export function duplicateForOnce(model: Model, socketOptions: object = {}): Node
     emitInvalidate: false,
     commandOptions: {},
     ...NOT_MOVED,
+    ...overrides,
   })
 }
 

@@ -143,7 +143,7 @@ export class NodeRedisPort implements RedisPort {
   }
 
   acknowledgedAt(): AcknowledgedConnection | null {
-    return this.acknowledged.at('', this.client)
+    return this.acknowledged.beside(this.client)
   }
 
   evalsha(
