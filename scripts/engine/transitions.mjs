@@ -139,7 +139,15 @@ const READ_WRITE = {
   ],
   'read-lock/force-release': (c, w) => [
     [c.readWrite, c.before, c.note],
-    [c.channel, c.publish, c.inbox, w.pick(['read', 'write']), c.behind, ...c.perhaps(w.owner())],
+    [
+      c.channel,
+      c.publish,
+      c.inbox,
+      w.pick(['read', 'write']),
+      c.behind,
+      w.pick(['', '1']),
+      ...c.perhaps(w.owner()),
+    ],
   ],
   'read-lock/release': (c) => [
     [c.readWrite, c.tombstone, c.mine, c.before],

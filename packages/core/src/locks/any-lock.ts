@@ -49,8 +49,9 @@ export interface AnyLock<H extends LockHold = LockHold> {
   unlock(hold?: H): Promise<void>
   /**
    * Releases the lock regardless of its owner, or if `holder` is its owner, and notifies the holder if it is a Holdfast
-   * client. One command, compared in Redis: a holder that came in meanwhile keeps the lock.
-   * @returns whether it was held
+   * client. Without `holder` it asks Redis first who that is. Compared in Redis: a holder that came in meanwhile keeps the
+   * lock, also when the command is sent again because its reply was lost.
+   * @returns whether the owner had it. False: the lock was free, or its holder has just released it
    * @throws HolderChangedError another owner than `holder` has it; InvalidArgumentError, RedisUnavailableError,
    *   WrongTypeError, ClientClosedError
    */

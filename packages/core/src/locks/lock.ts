@@ -72,9 +72,11 @@ export class Lock implements AnyLock<Hold> {
     const mine = this.session.held
       .ofScope(this.protocol.scope)
       .filter((each) => shown === undefined || each.field.find(shown) !== undefined)
-    const released = await this.protocol.forceRelease(holder)
-    mine.forEach((each) => each.lose('forced'))
-    return released
+    const outcome = await this.protocol.forceRelease(holder)
+    if (outcome !== 'held-by-another') {
+      mine.forEach((each) => each.lose('forced'))
+    }
+    return outcome === 'released'
   }
 
   async isLocked(): Promise<boolean> {

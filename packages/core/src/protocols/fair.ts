@@ -15,7 +15,7 @@ import {
   type FairAcquireReply,
   type FairLine,
 } from '../scripts/fair-lock.js'
-import type { ForceReleaseReply, ReleaseReply, RenameReply, Renaming } from '../scripts/lock.js'
+import type { ForceReleaseReply, NamedOwners, ReleaseReply, RenameReply, Renaming } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
@@ -141,8 +141,8 @@ export class FairProtocol extends HashProtocol implements LocalHandover, Granted
     return withdraw(this.session.runner, { line: this.line, owner: '' })
   }
 
-  protected async forceReleaseHash(holder: string | undefined): Promise<ForceReleaseReply> {
-    const reply = await forceRelease(this.session.runner, this.line, holder)
+  protected async forceReleaseHash(named: NamedOwners): Promise<ForceReleaseReply> {
+    const reply = await forceRelease(this.session.runner, this.line, named)
     if (reply.kind === 'released') {
       this.wentToAnother(undefined)
     }

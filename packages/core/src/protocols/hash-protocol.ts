@@ -13,7 +13,9 @@ import {
   inspect,
   renew,
   shorten,
+  type ForceOutcome,
   type ForceReleaseReply,
+  type NamedOwners,
   type LockFacts,
   type LockState,
   type ReleaseReply,
@@ -50,7 +52,7 @@ export abstract class HashProtocol implements LockProtocol {
     handler: ReplyHandler<AcquireReply, T>,
   ): Answer<T>
   abstract release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T>
-  protected abstract forceReleaseHash(holder: string | undefined): Promise<ForceReleaseReply>
+  protected abstract forceReleaseHash(named: NamedOwners): Promise<ForceReleaseReply>
 
   get scope(): string {
     return this.key
@@ -92,15 +94,30 @@ export abstract class HashProtocol implements LockProtocol {
     return stateOf(this.session, this, inspect(this.session.runner, command))
   }
 
-  async forceRelease(holder?: string): Promise<boolean> {
-    const kind = await this.forceReleaseHash(holder).then(
-      (reply) => reply.kind,
-      (error: unknown) => refuseForce(this.session, this, error),
-    )
-    if (kind === 'held-by-another') {
+  async forceRelease(holder?: string): Promise<ForceOutcome> {
+    const { runner } = this.session
+    let owners = holder === undefined ? [] : [holder]
+    let epoch = runner.connectionEpoch
+    const force = async (): Promise<ForceOutcome> => {
+      if (holder === undefined) {
+        // A client sends a command again whose reply was lost. Without a name it would release the next holder, too.
+        const { lockName, key } = this
+        owners = [...(await inspect(runner, { lockName, key })).holds.keys()]
+        epoch = runner.connectionEpoch
+      }
+      // No owner has an empty name: whoever comes in meanwhile keeps a lock that was free.
+      const named = { owners: owners.length > 0 ? owners : [''], isOfCaller: holder !== undefined }
+      return (await this.forceReleaseHash(named)).kind
+    }
+    const kind = await force().catch((error: unknown) => refuseForce(this.session, this, error))
+    if (kind !== 'released' && owners.length > 0 && runner.connectionEpoch !== epoch) {
+      // As for a release: an earlier copy has released it, and none of them comes back.
+      return 'released'
+    }
+    if (kind === 'held-by-another' && holder !== undefined) {
       throw holderChanged(this.lockName, holder, await this.inspect())
     }
-    return kind === 'released'
+    return kind
   }
 
   explain(): Promise<LockFacts | null> {

@@ -4,7 +4,7 @@ import type { ReentryRule } from '../entry/entry-command.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { EntryCommands, LockEntry } from '../entry/lock-entry.js'
 import type { LocalHandover } from '../entry/handover.js'
-import type { LockFacts, LockState } from '../scripts/lock.js'
+import type { ForceOutcome, LockFacts, LockState } from '../scripts/lock.js'
 
 /** A caller in a local queue, or one that was at its head. */
 export interface QueueCandidate {
@@ -61,10 +61,10 @@ export interface LockProtocol extends EntryCommands {
   /** Makes the lease last at least this long from now, ms. */
   extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
   /**
-   * @param holder the only owner to release; undefined: any
+   * @param holder the only owner to release; undefined: whoever has it now
    * @throws HolderChangedError another owner has the lock; WrongTypeError its name is that of something else. Neither is touched
    */
-  forceRelease(holder?: string): Promise<boolean>
+  forceRelease(holder?: string): Promise<ForceOutcome>
   inspect(timeoutMs?: number): Promise<LockState>
   /** Everything Redis stores about the lock; null: it is free. */
   explain(): Promise<LockFacts | null>

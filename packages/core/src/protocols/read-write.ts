@@ -3,7 +3,7 @@ import { enclosing, heldByAncestor, type CallSite } from '../context.js'
 import { SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
-import type { ForceReleaseReply, LockState, ReleaseReply } from '../scripts/lock.js'
+import type { ForceReleaseReply, LockState, NamedOwners, ReleaseReply } from '../scripts/lock.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
 import {
   acquireRead,
@@ -77,9 +77,9 @@ abstract class ReadWriteProtocol extends HashProtocol {
     return { ttlMs: mine.size > 0 ? ttlMs : -2, holds: mine }
   }
 
-  protected forceReleaseHash(holder: string | undefined): Promise<ForceReleaseReply> {
+  protected forceReleaseHash(named: NamedOwners): Promise<ForceReleaseReply> {
     const { keys, kind: mode } = this
-    return forceRelease(this.session.runner, { keys, mode, inboxPrefix: INBOX_PREFIX, holder })
+    return forceRelease(this.session.runner, { keys, mode, inboxPrefix: INBOX_PREFIX, named })
   }
 
   /** @throws SelfDeadlockError the wait for what an enclosing context holds would never end */

@@ -15,6 +15,7 @@ import {
   releaseCall,
   type AcquireCommand,
   type ForceReleaseReply,
+  type NamedOwners,
   type RenameReply,
   type Renaming,
   type ReleaseReply,
@@ -198,8 +199,9 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
     return rename(this.session.runner, { lockName, key, to, from })
   }
 
-  protected forceReleaseHash(holder: string | undefined): Promise<ForceReleaseReply> {
+  protected forceReleaseHash(named: NamedOwners): Promise<ForceReleaseReply> {
     const { lockName, key, announcedOn: channel } = this
-    return forceRelease(this.session.runner, { lockName, key, channel, inboxPrefix: INBOX_PREFIX, holder })
+    const command = { lockName, key, channel, inboxPrefix: INBOX_PREFIX, named }
+    return forceRelease(this.session.runner, command)
   }
 }

@@ -2,7 +2,7 @@ import type { ForeignRule } from '../arguments/foreign-locks.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { localName } from '../keys.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
-import type { ReleaseReply } from '../scripts/lock.js'
+import type { ForceOutcome, ReleaseReply } from '../scripts/lock.js'
 import type { Session } from '../client/session.js'
 import type { Backoff } from './backoff.js'
 import type { HoldChange } from '../entry/entry-command.js'
@@ -46,10 +46,10 @@ export class SpinProtocol extends ReentrantProtocol {
     return reply
   }
 
-  override async forceRelease(holder?: string): Promise<boolean> {
-    const released = await super.forceRelease(holder)
+  override async forceRelease(holder?: string): Promise<ForceOutcome> {
+    const outcome = await super.forceRelease(holder)
     this.wakeNext()
-    return released
+    return outcome
   }
 
   /** The head retries rarely while this client itself holds the lock, so the local release wakes it. */

@@ -180,7 +180,9 @@ return answer
 -- insert fair-lock/queue
 -- insert fair-lock/grant-to-first
 local owners = redis.call('hkeys', KEYS[1])
-if ARGV[5] and #owners > 0 and not (#owners == 1 and isShown(owners[1], ARGV[5])) then
+local named = {}
+for i = 1, #ARGV - 4 do named[i] = ARGV[i + 4] end
+if not areShown(owners, named) then
 touch(KEYS[1])
 return -1
 end
@@ -903,7 +905,9 @@ return answer
 -- insert publish
 -- insert lock/shown
 local owners = redis.call('hkeys', KEYS[1])
-if ARGV[4] and #owners > 0 and not (#owners == 1 and isShown(owners[1], ARGV[4])) then
+local named = {}
+for i = 1, #ARGV - 3 do named[i] = ARGV[i + 3] end
+if not areShown(owners, named) then
 touch(KEYS[1])
 return -1
 end
@@ -1203,9 +1207,22 @@ endWithin(KEYS[1], lease)
 end
 return 1
 `,
-  'lock/shown.part': `local function isShown(owner, holder)
+  'lock/shown.part': `local function isShown(owner, named)
+for _, holder in ipairs(named) do
 local beginning = string.match(holder, '^(.+)\\226\\128\\166$')
-return owner == holder or (beginning ~= nil and string.sub(owner, 1, #beginning) == beginning)
+if owner == holder or (beginning ~= nil and string.sub(owner, 1, #beginning) == beginning) then
+return true
+end
+end
+return #named == 0
+end
+local function areShown(owners, named)
+for _, owner in ipairs(owners) do
+if not isShown(owner, named) then
+return false
+end
+end
+return true
 end
 `,
   'permit-semaphore/acquire': `-- insert counter/operation
@@ -1423,11 +1440,12 @@ if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
 return 0
 end
 local fields = redis.call('hgetall', KEYS[1])
-local owners = {}
+local owners, named = {}, {}
+for i = 1, #ARGV - 6 do named[i] = ARGV[i + 6] end
 for i = 1, #fields, 2 do
 local owner = fields[i]
-local isInMode = (string.sub(owner, -6) == ':write') == (ARGV[4] == 'write')
-if owner ~= 'mode' and (not ARGV[6] or (isInMode and isShown(owner, ARGV[6]))) then
+local isInMode = ARGV[6] ~= '1' or (string.sub(owner, -6) == ':write') == (ARGV[4] == 'write')
+if owner ~= 'mode' and isInMode and isShown(owner, named) then
 owners[#owners + 1] = owner
 redis.call('hdel', KEYS[1], owner)
 for n = 1, tonumber(fields[i + 1]) or 0 do
@@ -1435,7 +1453,7 @@ redis.call('del', KEYS[2] .. owner .. ARGV[5] .. n)
 end
 end
 end
-if ARGV[6] and #owners == 0 then
+if #named > 0 and #owners == 0 then
 return -1
 end
 local isLeft = leaveToReaders(KEYS[1], KEYS[2], ARGV[5])

@@ -6,7 +6,7 @@ import {
   parseReleased,
   parseRenamed,
   parseForced,
-  optional,
+  type NamedOwners,
   type ReleaseReply,
   type RenameReply,
   type Renaming,
@@ -304,13 +304,12 @@ function parseHeartbeat(reply: unknown): HeartbeatReply {
 
 export const forceReleaseScript = defineScript('fair-lock/force-release', numberFrom(-1))
 
-/** @param holder the only owner to release; undefined: any */
 export function forceRelease(
   runner: ScriptRunner,
   line: FairLine,
-  holder?: string,
+  { owners }: NamedOwners,
 ): Promise<ForceReleaseReply> {
-  const args = [line.patience, ...grantArguments(runner, line), ...optional(holder)]
+  const args = [line.patience, ...grantArguments(runner, line), ...owners]
   const { lockName } = line
   const keys = [...line.keys, noteKey(line.keys[0] ?? '')]
   return runner.run({ script: forceReleaseScript, keys, args, parse: parseForced, lockName })

@@ -273,30 +273,34 @@ export interface ForceReleaseCommand {
   /** The channel for the announcement; null: it is not announced. */
   readonly channel: string | null
   readonly inboxPrefix: string
-  /** The only owner to release; undefined: any. */
-  readonly holder: string | undefined
+  readonly named: NamedOwners
+}
+
+/** Whom a forced release is meant for: a copy of it, or one that comes late, touches nobody else. */
+export interface NamedOwners {
+  /** None: any. */
+  readonly owners: readonly string[]
+  /** They were named by a caller, as owners of this kind of lock. Otherwise they are all whom Redis has named. */
+  readonly isOfCaller: boolean
 }
 
 export type ForceReleaseReply =
   { readonly kind: 'released'; readonly owners: number } | { readonly kind: 'not-held' | 'held-by-another' }
 
+export type ForceOutcome = ForceReleaseReply['kind']
+
 export function forceRelease(runner: ScriptRunner, command: ForceReleaseCommand): Promise<ForceReleaseReply> {
-  const { lockName, key, channel, inboxPrefix, holder } = command
+  const { lockName, key, channel, inboxPrefix, named } = command
   return runner.run({
     script: forceReleaseScript,
     keys: [key, noteKey(key)],
     args: [
       ...[channel ?? '', channel === null ? '' : runner.announcementOn(channel), inboxPrefix],
-      ...optional(holder),
+      ...named.owners,
     ],
     parse: parseForced,
     lockName,
   })
-}
-
-/** An argument that a script can do without, as the last one. */
-export function optional(argument: string | undefined): readonly string[] {
-  return argument === undefined ? [] : [argument]
 }
 
 export function parseForced(reply: unknown): ForceReleaseReply {

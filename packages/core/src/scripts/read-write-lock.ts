@@ -6,7 +6,7 @@ import {
   parseReleased,
   renewBy,
   parseForced,
-  optional,
+  type NamedOwners,
   type ReleaseReply,
   type RenewCommand,
   type RenewReply,
@@ -213,25 +213,18 @@ export interface ReadWriteForceReleaseCommand {
   readonly keys: ReadWriteKeys
   readonly mode: 'read' | 'write'
   readonly inboxPrefix: string
-  /** The only owner to release; undefined: all. */
-  readonly holder: string | undefined
+  readonly named: NamedOwners
 }
 
 export function forceRelease(
   runner: ScriptRunner,
   command: ReadWriteForceReleaseCommand,
 ): Promise<ForceReleaseReply> {
-  const { keys, mode, inboxPrefix, holder } = command
+  const { keys, mode, inboxPrefix, named } = command
   const { lockName, lock, channel } = keys
   const timeouts = otherReadersTimeouts(lock)
-  const args = [
-    channel,
-    runner.announcementOn(channel),
-    inboxPrefix,
-    mode,
-    timeouts.behind,
-    ...optional(holder),
-  ]
+  const announcement = [channel, runner.announcementOn(channel), inboxPrefix]
+  const args = [...announcement, mode, timeouts.behind, named.isOfCaller ? '1' : '', ...named.owners]
   return runner.run({
     script: forceReleaseScript,
     keys: [lock, timeouts.before, noteKey(lock)],

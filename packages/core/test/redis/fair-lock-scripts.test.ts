@@ -62,7 +62,7 @@ const releaseAs = (owner: string, change: Partial<FairReleaseCommand> = {}) =>
     ...change,
   })
 const beatAs = (clientId: string) => heartbeat(runner, { line, alive: aliveAs(clientId) })
-const force = () => forceRelease(runner, line)
+const force = () => forceRelease(runner, line, { owners: [], isOfCaller: false })
 
 describe('every RETURNS row of the scripts of a fair lock', () => {
   it('acquire: acquired, held with a number and a place, and acquired by the first in line alone', async () => {

@@ -3,7 +3,9 @@ import { RedisServer, type FaultProxy } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import { RedisUnavailableError, WrongTypeError, type LockClient, type LockHold } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
-import { inspect, renew } from '../../src/scripts/lock.js'
+import { forceReleaseScript as fairForce } from '../../src/scripts/fair-lock.js'
+import { forceReleaseScript, inspect, renew } from '../../src/scripts/lock.js'
+import { forceReleaseScript as readWriteForce } from '../../src/scripts/read-write-lock.js'
 import { eventually, sleep } from './support/harness.js'
 import { reentrantKinds, type LockKind } from './support/lock-kinds.js'
 import { MessageLog } from './support/message-log.js'
@@ -436,6 +438,34 @@ describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAu
     await lock.unlock()
     expect(await rig.admin.exists(NAME)).toBe(0)
   })
+
+  it.each(
+    (['loseReply', 'loseRequest'] as const).flatMap((fault) => [
+      [fault, 'named', true] as const,
+      [fault, 'not named', false] as const,
+    ]),
+  )(
+    '%s of a forced release, its holder %s: the next holder keeps the lock (I1)',
+    async (fault, _, isNamed) => {
+      const [one, other] = [await rig.client(), await rig.client()]
+      one.on('lost', () => undefined)
+      const stuck = await kind.of(one, NAME).acquire()
+      const waiting = kind.rivalOf(other, NAME).acquire()
+      await eventually(async () => (await kind.waiting(rig.admin, NAME)) > 0)
+      const forces = [forceReleaseScript, fairForce, readWriteForce]
+      const cut = proxy[fault]((bytes) => forces.some((script) => runsOf(script)(bytes)))
+      const forced = kind.of(locks, NAME).forceUnlock(isNamed ? { holder: stuck.owner } : {})
+      await cut.happened
+      proxy.refuse()
+      if (fault === 'loseRequest') await stuck.release()
+      const next = await soon(waiting)
+      proxy.pass()
+      expect(await soon(forced)).toBe(true)
+      await next.verify()
+      expect(next.signal.aborted).toBe(false)
+      expect(await next.release()).toBe('released')
+    },
+  )
 
   it('loses the reply of a refused acquire: still refused, and the holder unharmed', async () => {
     const holder = await kind.rivalOf(await rig.client(), NAME).acquire()

@@ -1,18 +1,20 @@
--- force-release: delete the lock of any owner, or of one named owner; grant it to the first in line, and notify both.
+-- force-release: delete the lock of any owner, or of named owners; grant it to the first in line, and notify both.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 --         [6] note of the hold
 -- ARGV    [1] ms that Redisson gives each waiter
 --         [2] prefix of the inbox channels of clients   [3] unlock channel   [4] PUBLISH or SPUBLISH
---         [5] the only owner to release; absent: any
--- RETURNS the number of owners that lost it, -1 if the lock is held, and not by that owner alone
--- RETRY   safe: a second run finds nothing, or another owner
+--         [5..] the only owners to release; absent: any
+-- RETURNS the number of owners that lost it, -1 if the lock is held, and not by those alone
+-- RETRY   safe: a second run finds nothing, or another owner than those that a client names
 -- insert touch
 -- insert publish
 -- insert lock/shown
 -- insert fair-lock/queue
 -- insert fair-lock/grant-to-first
 local owners = redis.call('hkeys', KEYS[1])
-if ARGV[5] and #owners > 0 and not (#owners == 1 and isShown(owners[1], ARGV[5])) then
+local named = {}
+for i = 1, #ARGV - 4 do named[i] = ARGV[i + 4] end
+if not areShown(owners, named) then
   touch(KEYS[1])
   return -1
 end

@@ -1,14 +1,16 @@
--- force-release: delete the lock of any owner, or of one named owner; wake waiters, and notify the clients that had it.
+-- force-release: delete the lock of any owner, or of named owners; wake waiters, and notify the clients that had it.
 -- KEYS    [1] lock hash (owner -> holds)   [2] note of the hold
 -- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH, '' to wake no waiter
---         [3] prefix of the inbox channels of clients   [4] the only owner to release; absent: any
--- RETURNS the number of owners that lost it, -1 if the lock is held, and not by that owner alone
--- RETRY   safe: a second run finds nothing, or another owner
+--         [3] prefix of the inbox channels of clients   [4..] the only owners to release; absent: any
+-- RETURNS the number of owners that lost it, -1 if the lock is held, and not by those alone
+-- RETRY   safe: a second run finds nothing, or another owner than those that a client names
 -- insert touch
 -- insert publish
 -- insert lock/shown
 local owners = redis.call('hkeys', KEYS[1])
-if ARGV[4] and #owners > 0 and not (#owners == 1 and isShown(owners[1], ARGV[4])) then
+local named = {}
+for i = 1, #ARGV - 3 do named[i] = ARGV[i + 3] end
+if not areShown(owners, named) then
   touch(KEYS[1])
   return -1
 end

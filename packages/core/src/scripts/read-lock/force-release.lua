@@ -1,11 +1,11 @@
--- force-release: delete a read-write lock that is held in one mode, or one hold of it; wake waiters, and notify the clients.
+-- force-release: delete a read-write lock that is held in one mode, or named holds of it; wake waiters, and notify the clients.
 -- KEYS    [1] lock hash (mode, owner -> holds)
 --         [2] what the time-out keys of any owner's holds begin with   [3] note of the writer's hold
 -- ARGV    [1] unlock channel   [2] PUBLISH or SPUBLISH   [3] prefix of the inbox channels of clients
 --         [4] mode to release: read or write   [5] how the time-out keys of an owner go on
---         [6] the only owner to release; absent: all
--- RETURNS the number of owners that lost it, -1 if it is held in that mode, and not by that owner
--- RETRY   safe: a second run finds nothing, or other owners
+--         [6] 1: not what such an owner holds in the other mode   [7..] the only owners to release; absent: all
+-- RETURNS the number of owners that lost it, -1 if it is held in that mode, and not by those
+-- RETRY   safe: a second run finds nothing, or other owners than those that a client names
 -- insert touch
 -- insert publish
 -- insert read-lock/wake-all
@@ -16,11 +16,12 @@ if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
   return 0
 end
 local fields = redis.call('hgetall', KEYS[1])
-local owners = {}
+local owners, named = {}, {}
+for i = 1, #ARGV - 6 do named[i] = ARGV[i + 6] end
 for i = 1, #fields, 2 do
   local owner = fields[i]
-  local isInMode = (string.sub(owner, -6) == ':write') == (ARGV[4] == 'write')
-  if owner ~= 'mode' and (not ARGV[6] or (isInMode and isShown(owner, ARGV[6]))) then
+  local isInMode = ARGV[6] ~= '1' or (string.sub(owner, -6) == ':write') == (ARGV[4] == 'write')
+  if owner ~= 'mode' and isInMode and isShown(owner, named) then
     owners[#owners + 1] = owner
     redis.call('hdel', KEYS[1], owner)
     for n = 1, tonumber(fields[i + 1]) or 0 do
@@ -28,7 +29,7 @@ for i = 1, #fields, 2 do
     end
   end
 end
-if ARGV[6] and #owners == 0 then
+if #named > 0 and #owners == 0 then
   return -1
 end
 -- The other readers keep it, until their longest lease ends; a writer keeps what it reads besides.

@@ -29,7 +29,8 @@ export function plainScripts(runner: () => ScriptRunner) {
     },
     force: (key = NAME, holder?: string) => {
       const inboxPrefix = 'holdfast:client:'
-      return forceRelease(runner(), { lockName: NAME, key, channel: CHANNEL, inboxPrefix, holder })
+      const named = { owners: holder === undefined ? [] : [holder], isOfCaller: true }
+      return forceRelease(runner(), { lockName: NAME, key, channel: CHANNEL, inboxPrefix, named })
     },
   }
 }
