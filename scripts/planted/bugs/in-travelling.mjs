@@ -53,6 +53,13 @@ export const BUGS_IN_TRAVELLING = {
     test: REPLAY,
     only: 'plain leaves no owner behind',
   },
+  'an adoption gives its hold to a client that was closed meanwhile': {
+    file: 'core/src/acquire/acquisition.ts',
+    find: 'this.session.assertOpen(this.lockName)',
+    replace: 'void this.session',
+    test: 'packages/core/test/redis/close-calls.test.ts',
+    only: 'at command 1 of a call leaves nobody with anything that lasts: adopt()',
+  },
   'nobody gives back a lock whose hand-over had no answer': {
     file: 'core/src/travel/hand-over.ts',
     find: 'session.background.run(takeBack(acquisition, traveller))',

@@ -115,8 +115,10 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
   /**
    * Makes a successful first try a hold. Null if the lease expired before it could be used (the process was paused
    * between sending and now): the caller releases it.
+   * @throws ClientClosedError the client is closing: nobody would end a hold that it has not counted. As above
    */
   begin(request: LevelRequest): Hold | null {
+    this.session.assertOpen(this.lockName)
     if (this.watch) {
       // Handed over or granted. If lost since then, treated like a reply that came too late.
       return this.isOver ? null : this.beHeld(request)

@@ -26,11 +26,12 @@ export async function placeOf(
   if (reply === undefined) {
     return null
   }
-  const [, database] = / db=(\d+)/.exec(String(reply)) ?? []
+  const text = typeof reply === 'string' ? reply : ''
+  const [, database] = / db=(\d+)/.exec(text) ?? []
   if (database === undefined) {
     throw new Error('The reply to CLIENT INFO names no database.')
   }
-  return { database: Number(database), name: / name=(\S*)/.exec(String(reply))?.[1] ?? '' }
+  return { database: Number(database), name: / name=(\S*)/.exec(text)?.[1] ?? '' }
 }
 
 /** @throws Error a lock taken there would be another one than that of the client's own connection */

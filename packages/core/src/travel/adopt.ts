@@ -59,7 +59,10 @@ export async function adopt(
     session.lastHolders.noteLease(leaseMs)
   }
   const origin = session.origins.of('call', 'adopt')
-  const hold = await adoptAs(traveller, { leaseMs, renews: renew, waitMs: 0, ofCallback: false, note })
+  const adopting = adoptAs(traveller, { leaseMs, renews: renew, waitMs: 0, ofCallback: false, note })
+  // To its end, so that a client that closes meanwhile gives back what a late reply says it has.
+  session.background.run(adopting)
+  const hold = await adopting
   session.origins.keep(hold, origin)
   return hold
 }
@@ -94,11 +97,9 @@ async function adoptAs({ lock, owner }: Traveller, request: LevelRequest): Promi
 }
 
 function untilAnswered(acquisition: Acquisition, request: LevelRequest): Promise<AcquireReply> {
-  const { runtime, options, abandoned, background } = acquisition.session
+  const { runtime, options, abandoned } = acquisition.session
   const limits = { runtime, giveUpAt: runtime.now() + options.unavailableTimeoutMs, signal: abandoned }
-  const answer = untilKnown(async () => acquisition.tryFirst<AcquireReply>(request, identity), limits)
-  background.run(answer)
-  return answer
+  return untilKnown(async () => acquisition.tryFirst<AcquireReply>(request, identity), limits)
 }
 
 /** The protocol of the lock, but for the first acquire: that adopts a lock that was handed over, and never a free one. */

@@ -1,8 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
+import { getElection } from '../../src/election/index.js'
 import type { LockClient, LockError } from '../../src/index.js'
+import { exclusive } from '../../src/schedule/index.js'
+import { getShare } from '../../src/share/index.js'
+import { adopt, handOver } from '../../src/travel/index.js'
 import { stateOf } from './support/carrier.js'
-import { eventually } from './support/harness.js'
+import { eventually, sleep } from './support/harness.js'
+import { lockKinds } from './support/lock-kinds.js'
 import { failureOf } from './support/losses.js'
+import { runsAnything } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
 
 const rig = useRig()
@@ -63,5 +69,89 @@ describe('a client that is closed while a call waits for Redis', () => {
     expect(await soon(failure)).toMatchObject({ code: 'REDIS_UNAVAILABLE', outcome: 'unknown' })
     proxy.pass()
     await rig.admin.del('a')
+  })
+})
+
+/** Every call that can give a hold, a permit, a term or a result. */
+const GIVING: readonly [string, (locks: LockClient, token: string) => Promise<unknown>][] = [
+  ...lockKinds.map((kind): [string, (locks: LockClient) => Promise<unknown>] => [
+    `acquire() of a ${kind.name}`,
+    (locks) => kind.of(locks, 'a').acquire(),
+  ]),
+  ['tryAcquire()', (locks) => locks.getLock('a').tryAcquire()],
+  ['lock()', (locks) => locks.getLock('a').lock()],
+  ['tryLock()', (locks) => locks.getLock('a').tryLock()],
+  ['withLock()', (locks) => locks.getLock('a').withLock((hold) => hold)],
+  ['acquire() of a thread', (locks) => locks.thread().getLock('a').acquire()],
+  [
+    'a re-entry',
+    (locks) =>
+      locks.run(async () => {
+        await locks.getLock('a').acquire()
+        return locks.getLock('a').acquire()
+      }),
+  ],
+  ['withPermits()', (locks) => locks.getSemaphore('s').withPermits(() => 'done')],
+  ['acquire() of a permit', (locks) => locks.getPermitExpirableSemaphore('p').acquirePermit({})],
+  [
+    'lead()',
+    async (locks) => {
+      let last: unknown
+      await getElection(locks, 'e').lead((term) => {
+        last = term
+        return new Promise((resolve) => term.signal.addEventListener('abort', resolve))
+      })
+      return last
+    },
+  ],
+  ['share.run()', (locks) => getShare(locks, 'r').run('a', () => 'done')],
+  ['a task of exclusive()', (locks) => exclusive('x', { locks }, () => 'done')()],
+  ['adopt()', (locks, token) => adopt(locks, token)],
+]
+
+interface Given {
+  readonly code?: string
+  readonly signal?: AbortSignal
+  readonly trustedForMs?: number
+}
+
+// The n-th command of the call is on its way: the client is closing when the reply comes.
+describe.each([1, 2, 3])('a client that is closed at command %i of a call', (nth) => {
+  it.each(GIVING)('leaves nobody with anything that lasts: %s (I1, I5)', async (of, call) => {
+    const proxy = await rig.proxy()
+    const [locks, other] = [await rig.client({}, rig.connection({}, proxy)), await rig.client()]
+    locks.on('lost', () => undefined)
+    const [permits, leased] = [other.getSemaphore('s'), other.getPermitExpirableSemaphore('p')]
+    await permits.trySetPermits(1)
+    await leased.trySetPermits(1)
+    const token = await handOver(await other.getLock('travels').acquire())
+    proxy.delay(5)
+    let sent = 0
+    const closings: Promise<void>[] = []
+    const watching = proxy.loseReply((bytes) => {
+      sent += runsAnything(bytes) ? 1 : 0
+      if (sent === nth && closings.length === 0) closings.push(locks.close({ graceMs: 0 }))
+      return false
+    })
+    const answer = call(locks, token).catch((error: unknown) => error)
+    // A call of fewer commands has ended, or waits, as a campaign does.
+    await Promise.race([answer, sleep(150)])
+    await soon(closings[0] ?? locks.close({ graceMs: 0 }))
+    const given = ((await soon(answer)) ?? {}) as Given
+    watching.cancel()
+    proxy.pass()
+    if (given instanceof Error) {
+      expect(['CLIENT_CLOSED', 'LOCK_LOST']).toContain(given.code)
+    } else if (given.signal) {
+      expect([given.signal.aborted, given.trustedForMs ?? 0]).toEqual([true, 0])
+    }
+    // Without another try: what was taken was given back.
+    for (const name of ['a', 'b', 'c', 'e', 'x', 'share:r:a']) {
+      expect([name, await other.getLock(name).isLocked()]).toEqual([name, false])
+    }
+    expect([await permits.availablePermits(), await leased.availablePermits()]).toEqual([1, 1])
+    if (of === 'adopt()') expect(await other.getLock('travels').isLocked()).toBe(false)
+    else await other.getLock('travels').forceUnlock()
+    await rig.admin.del('s', 'p')
   })
 })
