@@ -92,7 +92,7 @@ const GIVING: readonly [string, (locks: LockClient, token: string) => Promise<un
       }),
   ],
   ['withPermits()', (locks) => locks.getSemaphore('s').withPermits(() => 'done')],
-  ['acquire() of a permit', (locks) => locks.getPermitExpirableSemaphore('p').acquirePermit({})],
+  ['acquire() of a permit', (locks) => locks.getPermitExpirableSemaphore('p').acquirePermit({ renew: true })],
   [
     'lead()',
     async (locks) => {

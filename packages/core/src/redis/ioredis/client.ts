@@ -16,8 +16,6 @@ export interface IoredisClient extends IoredisScripting {
     readonly sentinels?: unknown
     readonly failoverDetector?: boolean | undefined
   }
-  /** Not public: its database, also after `select()`. */
-  readonly condition?: { readonly select?: number } | null
   /** CLIENT. Wrappers may not have it. */
   client?(subcommand: string): Promise<unknown>
   /** Its socket, once there is one. */
