@@ -608,6 +608,39 @@ describe('what LockClient is built on', () => {
     }
   })
 
+  it('connect takes the database of each form of a target, and refuses what is none, or two', async () => {
+    const { port } = rig.server
+    const url = `redis://127.0.0.1:${port}`
+    const socket = { port }
+    for (const target of [
+      `${url}/3`,
+      `${url}?db=3`,
+      `127.0.0.1:${port}/3`,
+      { url: `${url}?db=3` },
+      { port, db: 3 },
+    ]) {
+      const client = await LockClient.connect(target)
+      await client.getLock(NAME).tryLock()
+      expect(await rig.admin.info('keyspace')).toMatch(/db3:keys=1,/)
+      await client.close({ graceMs: 0 })
+    }
+    for (const target of [
+      `${url}/abc`,
+      `${url}/1.5`,
+      `${url}/2?db=3`,
+      { url: `${url}/2`, database: 3 },
+      { port, db: -1 },
+    ]) {
+      await expect(LockClient.connect(target)).rejects.toMatchObject({ argument: 'database' })
+    }
+    for (const target of [
+      { port, database: 3 },
+      { socket, db: 3 },
+    ]) {
+      await expect(LockClient.connect(target)).rejects.toMatchObject({ argument: 'target' })
+    }
+  })
+
   it('connect takes a URL object, and options, also without a prototype', async () => {
     const { port } = rig.server
     const bare = Object.assign(Object.create(null) as object, { port })
