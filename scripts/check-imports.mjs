@@ -23,7 +23,7 @@ const ROOMS = {
     'lock-client inspect client diagnostics scripts redis arguments events errors lock-holder keys runtime',
   'lock-client':
     'lock-thread lock-factory compound synchronizers locks acquire protocols inspect client contexts context redis options arguments events runtime',
-  'lock-thread': 'lock-factory compound locks protocols context',
+  'lock-thread': 'lock-factory compound locks protocols context runtime',
   'lock-factory': 'compound locks protocols client context arguments',
   compound: 'locks acquire protocols client diagnostics hold contexts context redis arguments errors runtime',
   synchronizers: 'acquire client diagnostics hold contexts scripts redis arguments errors keys runtime',
@@ -37,7 +37,7 @@ const ROOMS = {
   queue: 'entry diagnostics scripts redis keys runtime',
   entry: 'scripts redis options events errors runtime',
   diagnostics: 'hold scripts redis events errors lock-holder runtime',
-  hold: 'arguments errors',
+  hold: 'arguments errors runtime',
   contexts: 'context arguments runtime',
   context: 'keys',
   scripts: 'redis keys runtime',

@@ -1,5 +1,6 @@
 import { isNativeError } from 'node:util/types'
-import { formatValue, foreign } from './runtime/format-value.js'
+import { formatValue, foreign, printable } from './runtime/format-value.js'
+import { withoutSecrets } from './runtime/without-secrets.js'
 import { holderInWords, nameOf, type LockHolder } from './lock-holder.js'
 
 /** Stable codes; compare these rather than classes when two copies of the package may be installed. */
@@ -60,7 +61,10 @@ export class LockError extends Error {
   readonly owner: string | undefined
 
   constructor(code: LockErrorCode, message: string, details: LockErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    super(
+      printable(message),
+      details.cause === undefined ? undefined : { cause: withoutSecrets(details.cause) },
+    )
     this.name = new.target.name
     this.code = code
     this.lockName = details.lockName

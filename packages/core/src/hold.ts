@@ -1,6 +1,7 @@
 import type { Watch } from '@holdfast/watchdog'
 import { InvalidArgumentError, LockLostError, NotLockOwnerError, type LeaseEnd } from './errors.js'
 import { checkDuration, checkLease, checkRequired } from './arguments/validate.js'
+import { showsOnly } from './runtime/shows-only.js'
 
 /** The result of a release. `lost`: the lock was gone before the release reached Redis. */
 export type ReleaseOutcome = 'released' | 'still-held' | 'lost' | 'already-released'
@@ -334,3 +335,5 @@ export class Hold implements LockHold {
     }
   }
 }
+
+showsOnly(Hold, ['lockName', 'owner', 'trustedForMs'])

@@ -33,6 +33,7 @@ import { LockThread } from './lock-thread.js'
 import { checkWork } from './arguments/lazy-result.js'
 import { nativeSignal } from './arguments/native-signal.js'
 import { checkDuration, checkFunction, checkOneOf, checkOptions } from './arguments/validate.js'
+import { showsOnly } from './runtime/shows-only.js'
 
 const RUN_OPTIONS = { signal: true } as const
 const FORK_OPTIONS = { detached: true } as const
@@ -327,3 +328,5 @@ export class LockClient {
     return contexts.enter({ context, frame: null }, inside, signal)
   }
 }
+
+showsOnly(LockClient, ['clientId'])

@@ -8,6 +8,7 @@ import type { LockOptions } from './protocols/lock-options.js'
 import type { LockFactory } from './lock-factory.js'
 import type { Lock } from './locks/lock.js'
 import type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
+import { showsOnly } from './runtime/shows-only.js'
 
 /**
  * A logical thread that is passed explicitly instead of being found around the caller: its locks are reentrant
@@ -103,3 +104,5 @@ export class LockThread {
     return { context: this.context, frame: null }
   }
 }
+
+showsOnly(LockThread, ['id'])

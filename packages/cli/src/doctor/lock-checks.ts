@@ -164,7 +164,7 @@ async function lookAtLock(
   }
   if (ttl === -1) {
     const fields = (await node.call('HGETALL', key)) as string[]
-    if (isLock(fields)) {
+    if (isLock(fields) && !(await hasFieldTimes(node, key, fields))) {
       endless.push(name)
     }
     return
@@ -178,6 +178,14 @@ async function lookAtLock(
   if (Number(fair) > 0 && Number(plain) > 0) {
     mixed.push(name)
   }
+}
+
+/** Another program's lock may end by the time of its field (HSETEX), which servers know since Redis 7.4 and Valkey 9. */
+async function hasFieldTimes(node: Redis, key: string, fields: readonly string[]): Promise<boolean> {
+  const names = fields.filter((_, i) => i % 2 === 0)
+  const asked = node.call('HPTTL', key, 'FIELDS', names.length, ...names)
+  const times = (await asked.catch(() => [])) as number[]
+  return times.some((ms) => ms >= 0)
 }
 
 function isLock(fields: readonly string[]): boolean {

@@ -6,6 +6,7 @@ import { checkDuration, checkLease, checkRequired } from '../arguments/validate.
 import type { Part } from '../locks/while-held.js'
 import { enough, gather, reachedBy, type CompoundRule, type MemberFailure } from './compound-rule.js'
 import { inOrderOf, together, type Member, type MemberHold } from './member.js'
+import { showsOnly } from '../runtime/shows-only.js'
 
 const compoundOf = new WeakMap<Hold, CompoundHold>()
 
@@ -296,3 +297,5 @@ export class CompoundHold implements LockHold {
     }
   }
 }
+
+showsOnly(CompoundHold, ['lockName', 'owner', 'trustedForMs'])

@@ -13,6 +13,7 @@ import { CompoundCall, type CompoundRequest } from './compound-call.js'
 import { CompoundHold } from './compound-hold.js'
 import { gather, reachedBy, type CompoundRule } from './compound-rule.js'
 import type { Member, MemberHold } from './member.js'
+import { showsOnly } from '../runtime/shows-only.js'
 
 type Obtained = CompoundHold | LockTimeoutError
 type CallRequest = Omit<CompoundRequest, 'name' | 'onWait' | 'options'> & {
@@ -314,6 +315,8 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     return values
   }
 }
+
+showsOnly(CompoundLock, ['name'])
 
 function holdOrThrow(obtained: Obtained): CompoundHold {
   if (obtained instanceof LockTimeoutError) {

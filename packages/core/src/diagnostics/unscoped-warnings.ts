@@ -1,5 +1,6 @@
 import { OncePerName, warn } from '../events.js'
 import { originInWords } from './call-origins.js'
+import { printable } from '../runtime/format-value.js'
 
 // Warnings about calls outside contexts, at most one for each name of a lock in a process.
 
@@ -16,7 +17,7 @@ export function warnOfSelfWait(lockName: string, waitedMs: number, waiting: Orig
   if (warnedOf.take(lockName)) {
     warn(
       'HOLDFAST_BARE_CALLS',
-      `Lock "${lockName}": a call outside any context has waited for ${waitedMs} ms for a lock that this very client ` +
+      `Lock "${printable(lockName)}": a call outside any context has waited for ${waitedMs} ms for a lock that this very client ` +
         'holds, and its wait has no limit. If the code that waits is part of the code that holds the lock, or if the ' +
         'release was forgotten, the wait never ends: outside contexts no call re-enters. Ways out: (1) make both calls ' +
         'inside one context, lock.withLock(callback) or locks.run(callback): there they re-enter; (2) pass the hold of ' +
@@ -32,7 +33,7 @@ export function warnOfRefusedUnlock(lockName: string, unlocking: Origin, holding
   if (warnedOf.take(lockName)) {
     warn(
       'HOLDFAST_BARE_CALLS',
-      `Lock "${lockName}": unlock() was called by a caller that tryLock() had refused. ${REFUSED_UNLOCK} ` +
+      `Lock "${printable(lockName)}": unlock() was called by a caller that tryLock() had refused. ${REFUSED_UNLOCK} ` +
         'Here it released the hold that another call had taken.\n' +
         `Unlocking: ${originInWords(unlocking)}\nHolding: ${originInWords(holding)}`,
     )

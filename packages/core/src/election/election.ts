@@ -20,6 +20,7 @@ import {
 import { leaderIn, type Leader } from './leader.js'
 import { ask, look, type ElectionKeys, type LookReply } from './scripts.js'
 import type { Term } from './term.js'
+import { showsOnly } from '../runtime/shows-only.js'
 
 /** One that waits to lead. */
 export interface Candidate {
@@ -222,6 +223,8 @@ export class Election {
     return place !== null
   }
 }
+
+showsOnly(Election, ['name'])
 
 /** @throws InvalidArgumentError */
 function checkCandidate(to: unknown): void {

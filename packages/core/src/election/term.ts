@@ -4,6 +4,7 @@ import type { Runtime } from '../runtime/runtime.js'
 import type { ElectionRules } from './election-options.js'
 import type { ElectionProtocol } from './election-protocol.js'
 import { TermEndedError, type TermEnd } from './term-ended-error.js'
+import { showsOnly } from '../runtime/shows-only.js'
 
 /** What a term is made of. */
 export interface TermParts {
@@ -170,3 +171,5 @@ export class Term {
     }
   }
 }
+
+showsOnly(Term, ['name', 'token'])

@@ -15,6 +15,7 @@ import type { LockProtocol } from '../protocols/lock-protocol.js'
 import { notAHoldOf, refuseIfNotHeld, whyNoHold } from './unlock.js'
 import { holdOrNull, holdOrThrow, isHeld } from './obtained.js'
 import { withLock } from './with-lock.js'
+import { showsOnly } from '../runtime/shows-only.js'
 
 /**
  * A lock by name, shared by all processes that use the same name on the same Redis. Cheap to create: keep the object
@@ -208,3 +209,5 @@ export class Lock implements AnyLock<Hold> {
       : this.bare.current?.field
   }
 }
+
+showsOnly(Lock, ['name'])

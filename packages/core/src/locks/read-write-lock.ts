@@ -2,6 +2,7 @@ import type { KnownKeys } from '../arguments/unknown-key.js'
 import type { LockInspection } from '../inspect/lock-inspection.js'
 import { LOCK_OPTIONS, type LockOptions } from '../protocols/lock-options.js'
 import type { Lock } from './lock.js'
+import { showsOnly } from '../runtime/shows-only.js'
 
 /** Two locks under one name: any number of readers, or one writer. */
 export class ReadWriteLock {
@@ -38,6 +39,8 @@ export class ReadWriteLock {
     return this.writer.inspect()
   }
 }
+
+showsOnly(ReadWriteLock, ['name'])
 
 /** How a read-write lock orders its waiters. */
 export interface ReadWriteLockOptions extends LockOptions {

@@ -20,6 +20,15 @@ export function formatValue(value: unknown): string {
   return keys.length === 0 ? '{}' : cut(`{ ${listed(keys.slice(0, MOST_KEYS), keys.length)} }`)
 }
 
+/** Escapes what would end a line of a log, or command a terminal: names, owners and errors may contain anything. */
+export function printable(text: string): string {
+  // eslint-disable-next-line no-control-regex -- those are what it is about
+  return text.replace(/[\0-\x1f\x7f-\x9f\u2028\u2029]/g, (character) => {
+    const code = character.charCodeAt(0)
+    return character === '\n' ? '\\n' : `\\u${code.toString(16).padStart(4, '0')}`
+  })
+}
+
 const LONGEST_FOREIGN = 200
 
 /** Shortens text of foreign origin, from Redis or an error, for errors and events, which are logged. */

@@ -24,6 +24,7 @@ import { Flight, type ShareRules } from './flight.js'
 import type { RunPlace } from './run-under.js'
 import { refuseCycle } from './run-waits.js'
 import { sendInvalidate } from './scripts.js'
+import { showsOnly } from '../runtime/shows-only.js'
 
 /** All durations in milliseconds. */
 export interface ShareOptions<T> {
@@ -215,6 +216,8 @@ export class Share<T = unknown> {
     return port.slotOf && !isInOneSlot(keyPrefix + usual) ? shareLockInOneSlot(name, key) : usual
   }
 }
+
+showsOnly(Share, ['name'])
 
 /** @throws InvalidArgumentError */
 function rulesOf<T>(options: ShareOptions<T>): ShareRules<T> {

@@ -12,6 +12,7 @@ import type { OncePerTurn } from './once-per-turn.js'
 import { checkCount } from './permit-arguments.js'
 import { namingKind } from './wrong-kind.js'
 import { limitWait, WAIT_OPTIONS, waitLimits, type WaitOptions } from './wait-limits.js'
+import { showsOnly } from '../runtime/shows-only.js'
 
 const WHAT = 'a count-down latch'
 
@@ -142,3 +143,5 @@ export class CountDownLatch {
     return { lockName, key, stamp, channel }
   }
 }
+
+showsOnly(CountDownLatch, ['name'])

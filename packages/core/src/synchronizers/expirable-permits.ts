@@ -12,6 +12,7 @@ import { checkLease } from '../arguments/validate.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import { checkCount } from './permit-arguments.js'
 import { namingKind } from './wrong-kind.js'
+import { showsOnly } from '../runtime/shows-only.js'
 
 const WHAT = 'a permit-expirable semaphore'
 
@@ -111,3 +112,5 @@ export abstract class ExpirablePermits {
     return { ...this.subject, timeoutsKey, stamp, channel }
   }
 }
+
+showsOnly(ExpirablePermits, ['name'])

@@ -5,6 +5,7 @@ import { LockLostError, type LeaseEnd, type LossReason } from '../errors.js'
 import { Loss } from '../hold.js'
 import type { Session } from '../client/session.js'
 import { checkLease, checkRequired } from '../arguments/validate.js'
+import { showsOnly } from '../runtime/shows-only.js'
 
 const WHAT = 'Permit of'
 
@@ -241,6 +242,8 @@ export class Permit {
     return new LockLostError({ lockName: this.home.name, owner: this.id, reason, what: WHAT, ...end })
   }
 }
+
+showsOnly(Permit, ['name', 'id', 'trustedForMs'])
 
 /** Runs the callback with a permit and releases it. An error of the callback wins over a loss. */
 export async function withPermit<T>(

@@ -10,6 +10,7 @@ import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
 import { waitLimits } from './wait-limits.js'
 import { withPermits } from './with-permits.js'
 import { namingKind } from './wrong-kind.js'
+import { showsOnly } from '../runtime/shows-only.js'
 
 const WHAT = 'a semaphore'
 
@@ -200,3 +201,5 @@ export class Semaphore {
     return { lockName, key, stamp, channel }
   }
 }
+
+showsOnly(Semaphore, ['name'])
