@@ -294,7 +294,7 @@ const SHARE = {
   ],
   'share/invalidate': (c, w) => [
     [c.lock, c.kept],
-    [w.pick(['1', '2']), c.ttl, c.ttl],
+    [c.ttl, c.ttl],
   ],
 }
 

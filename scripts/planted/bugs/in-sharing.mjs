@@ -60,6 +60,20 @@ export const BUGS_IN_SHARING = {
     test: WIRE,
     only: 'is seen by whoever fetches a result from before it',
   },
+  'a call joins a run that ended before it': {
+    file: 'core/src/share/flight.ts',
+    find: 'runtime.now() - result.ageMs + SHORT_MS',
+    replace: 'runtime.now() + result.ageMs + SHORT_MS',
+    test: KEEPING,
+    only: 'is no result for a call that came behind its end',
+  },
+  'a copy of an older invalidate begins its generation again': {
+    file: 'core/src/scripts/share/invalidate.lua',
+    find: 'math.max(clock(), latest + 1)',
+    replace: '1',
+    test: WIRE,
+    only: 'generations only grow',
+  },
   'the key of one share leads to the result of another': {
     file: 'core/src/keys.ts',
     find: "name.replaceAll('%', '%25').replaceAll(':', '%3A')",

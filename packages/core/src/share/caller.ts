@@ -50,7 +50,7 @@ export class Caller<T> {
   private reject!: (error: unknown) => void
   private timer: { cancel(): void } | null = null
   private flight: Awaited<T> | null = null
-  private readonly startedAt: number
+  readonly startedAt: number
   /** How many commands its flight had sent when it came: what they were answered may be older than an `invalidate`. */
   joinedAt = 0
 

@@ -34,8 +34,12 @@ type Begun = Extract<Found, { kind: 'begun' }>
 /** How a look at Redis ended; `left`: nobody waits any more, or Redis was given up. */
 type Look = Seen | BegunHere | { readonly kind: 'left' | 'too-late' }
 
+interface LookedAt {
+  readonly asOf: number
+}
+
 /** What Redis answered, and the number of the command that it answered. */
-type Seen = Exclude<Found, Begun> & { readonly asOf: number }
+type Seen = Exclude<Found, Begun> & LookedAt
 
 interface BegunHere {
   readonly kind: 'begun'
@@ -45,9 +49,13 @@ interface BegunHere {
   readonly protocol: RunProtocol
 }
 
-/** What a look means for the wait. */
-type Try = ReturnType<typeof unavailableOrThrow> | { kind: 'done'; value: { found: Found; asOf: number } }
+type AwaitedHere = Extract<Seen, { readonly kind: 'awaited' }>
 
+/** What a look means for the wait. */
+type Try = ReturnType<typeof unavailableOrThrow> | { kind: 'done'; value: { found: Found } & LookedAt }
+
+// The end of a run is under way for no longer than this.
+const SHORT_MS = 100
 const EVERYBODY = Number.POSITIVE_INFINITY
 
 // Work for several callers belongs to none of them: what their requests keep in async contexts is not theirs to see.
@@ -178,7 +186,7 @@ export class Flight<T> implements Awaited<T> {
       case 'kept':
         return this.land(look.result, 'kept', look.asOf)
       case 'awaited':
-        return this.landOf(look.isOutdated, look.asOf, (asOf) => this.land(look.result, 'joined', asOf))
+        return this.landAwaited(look)
       case 'under-way':
         return this.land(look.older as OlderResult, 'stale', look.asOf)
       case 'crashed':
@@ -206,9 +214,9 @@ export class Flight<T> implements Awaited<T> {
     const note = noteWish(session.options, undefined)
     const request: LevelRequest = { leaseMs, renews: true, waitMs: undefined, ofCallback: false, note }
     const attempt = () => {
-      const asOf = (this.commands += 1)
+      const lookedAt = { asOf: (this.commands += 1) }
       return acquisition.tryFirst(request, {
-        onReply: () => this.attemptOf(protocol, asOf),
+        onReply: () => this.attemptOf(protocol, lookedAt),
         onError: (error: unknown) => {
           this.trouble = error
           return unavailableOrThrow(error)
@@ -216,7 +224,7 @@ export class Flight<T> implements Awaited<T> {
       })
     }
     // A line of its own: the callers of another flight, or of a lock of this name, must not wait in front of it.
-    const ticket = session.waiter.enter<{ found: Found; asOf: number }>({
+    const ticket = session.waiter.enter<{ found: Found } & LookedAt>({
       queue: localName('share', acquisition.owner),
       topic: protocol.doorbell,
       attempt,
@@ -232,9 +240,10 @@ export class Flight<T> implements Awaited<T> {
       if (outcome.kind !== 'done') {
         return { kind: 'left' }
       }
-      const { found, asOf } = outcome.value
+      const { found, ...lookedAt } = outcome.value
+      const { asOf } = lookedAt
       if (found.kind !== 'begun') {
-        return { ...found, asOf }
+        return { ...found, ...lookedAt }
       }
       hold = acquisition.begin(request)
       return hold ? { kind: 'begun', older: found.older, asOf, hold, protocol } : { kind: 'too-late' }
@@ -248,7 +257,7 @@ export class Flight<T> implements Awaited<T> {
   }
 
   /** What a reply means for the wait. */
-  private attemptOf(protocol: RunProtocol, asOf: number): Try {
+  private attemptOf(protocol: RunProtocol, lookedAt: LookedAt): Try {
     const found = protocol.found as Found
     this.wasAnswered = true
     this.trouble = undefined
@@ -256,11 +265,11 @@ export class Flight<T> implements Awaited<T> {
       return { kind: 'refused', retryAfterMs: 1 }
     }
     if (found.kind !== 'under-way' || found.older) {
-      return { kind: 'done', value: { found, asOf } }
+      return { kind: 'done', value: { found, ...lookedAt } }
     }
     const { owner, leaseLeftMs, isOutdated } = found
     if (!isOutdated) {
-      this.awaited = { owner, asOf }
+      this.awaited = { owner, asOf: lookedAt.asOf }
     } else if (this.awaited?.owner !== owner) {
       // What it makes was invalid before this flight saw it: its end matters, and its result does not.
       this.awaited = null
@@ -384,13 +393,27 @@ export class Flight<T> implements Awaited<T> {
     return goesOn
   }
 
-  /** There is a result, for all callers that came before this command. */
-  private land(result: FoundResult, source: ResultSource, before: number): boolean {
+  /**
+   * The result of the run that the callers wait for, which may have ended long ago, as after an outage of this process. It
+   * is for those who have come before its end, or while its end was under way: the age tells when that was.
+   */
+  private landAwaited({ result, isOutdated, asOf }: AwaitedHere): boolean {
+    const endedAt = this.place.session.runtime.now() - result.ageMs + SHORT_MS
+    const goesOn = this.landOf(isOutdated, asOf, (before) => this.land(result, 'joined', before, endedAt))
+    if ([...this.callers].every(({ startedAt }) => startedAt > endedAt)) {
+      // Nobody waits for that run any more: one of those who are left runs.
+      this.awaited = null
+    }
+    return goesOn
+  }
+
+  /** There is a result, for all callers that came before this command, and before the run had ended. */
+  private land(result: FoundResult, source: ResultSource, before: number, endedAt?: number): boolean {
     if (result.kind !== 'v') {
       const error = new SharedError(this.place.lockName, detailsIn(result.text))
-      return this.settle(before, (callers) => callers.forEach((caller) => caller.fail(error)))
+      return this.settle(before, (callers) => callers.forEach((caller) => caller.fail(error)), endedAt)
     }
-    return this.settle(before, (callers) => this.answer(callers, result, source))
+    return this.settle(before, (callers) => this.answer(callers, result, source), endedAt)
   }
 
   /** The function that ran here has failed: its caller hears of it as it is. */
@@ -403,8 +426,14 @@ export class Flight<T> implements Awaited<T> {
   }
 
   /** @returns whether callers are left, who came too late for this answer and look again */
-  private settle(before: number, answer: (callers: readonly Caller<T>[]) => void): boolean {
-    const settled = [...this.callers].filter(({ joinedAt }) => joinedAt < before)
+  private settle(
+    before: number,
+    answer: (callers: readonly Caller<T>[]) => void,
+    endedAt = EVERYBODY,
+  ): boolean {
+    const settled = [...this.callers].filter(
+      ({ joinedAt, startedAt }) => joinedAt < before && startedAt <= endedAt,
+    )
     if (settled.length === this.callers.size) {
       return this.end(answer)
     }

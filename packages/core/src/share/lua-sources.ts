@@ -88,14 +88,16 @@ end
 publish(ARGV[10], ARGV[9], '0')
 return isOutdated and 2 or 1
 `,
-  'share/invalidate': `local outdated = redis.call('hget', KEYS[2], 'outdated')
+  'share/invalidate': `-- insert clock
+local outdated, before = unpack(redis.call('hmget', KEYS[2], 'outdated', 'generation'))
 redis.call('del', KEYS[2])
 local holder = redis.call('hkeys', KEYS[1])[1]
-redis.call('hset', KEYS[2], 'generation', ARGV[1])
+local latest = tonumber(string.match(before or '', '^%d+$') or '0')
+redis.call('hset', KEYS[2], 'generation', string.format('%.0f', math.max(clock(), latest + 1)))
 if holder then
 redis.call('hset', KEYS[2], 'outdated', holder)
 end
-redis.call('pexpire', KEYS[2], holder and ARGV[2] or ARGV[3])
+redis.call('pexpire', KEYS[2], holder and ARGV[1] or ARGV[2])
 return holder ~= outdated and holder or ''
 `,
 }

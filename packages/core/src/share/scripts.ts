@@ -195,17 +195,9 @@ export const invalidateScript = defineEntryScript(shareSources, 'share/invalidat
 /** 24 days: a run that takes longer would be kept although it was invalidated. */
 const LONGEST_RUN_MS = '2147483647'
 
-export interface InvalidateCommand extends ShareCommand {
-  /** A name that no other generation has. */
-  readonly generation: string
-}
-
 /** @returns the owner of the run that this made outdated; '': there is none, or it was outdated before */
-export function sendInvalidate(
-  runner: ScriptRunner,
-  { lockName, key, generation }: InvalidateCommand,
-): Promise<string> {
+export function sendInvalidate(runner: ScriptRunner, { lockName, key }: ShareCommand): Promise<string> {
   const keys = [key, keptResultKey(key)]
-  const args = [generation, LONGEST_RUN_MS, `${RESULT_LIFE_MS}`]
+  const args = [LONGEST_RUN_MS, `${RESULT_LIFE_MS}`]
   return runner.run({ script: invalidateScript, keys, args, parse: String, lockName })
 }

@@ -17,7 +17,6 @@ import {
 } from '../arguments/validate.js'
 import type { LockClient } from '../lock-client.js'
 import { untilKnown } from '../redis/until-known.js'
-import { randomHex } from '../runtime/runtime.js'
 import { Caller, type SharedResult, type Task } from './caller.js'
 import { JSON_CODEC, type ShareCodec } from './codec.js'
 import { Flight, type ShareRules } from './flight.js'
@@ -81,7 +80,6 @@ const SHARE_OPTIONS: KnownKeys<ShareOptions<unknown>> = {
 }
 const CALL_OPTIONS: KnownKeys<ShareCallOptions> = { waitMs: true, signal: true }
 const MOST_BYTES = 1_048_576
-const GENERATION_BYTES = 8
 
 /**
  * Makes a share: work that one caller of a whole fleet does at a time for each key, and whose result all get. Keep the
@@ -173,8 +171,7 @@ export class Share<T = unknown> {
     const { session, lockName, lockKey } = this.placeOf(key)
     const { runtime, options, abandoned, runner } = session
     const limits = { runtime, giveUpAt: runtime.now() + options.unavailableTimeoutMs, signal: abandoned }
-    const generation = randomHex(runtime, GENERATION_BYTES)
-    const command = { lockName, key: lockKey, generation }
+    const command = { lockName, key: lockKey }
     const flight = this.flights.get(key)
     const asOf = flight?.invalidating() ?? 0
     const owner = await untilKnown(() => sendInvalidate(runner, command), limits)

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError, type LockClient } from '../../src/index.js'
 import { getShare, type ShareCodec, type ShareOptions } from '../../src/share/index.js'
-import { eventually } from './support/harness.js'
+import { eventually, sleep } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 
 const LOCK = 'share:pages:a'
@@ -319,4 +319,23 @@ describe('arguments', () => {
     const reason = new Error('gone')
     await expect(share.run('a', never, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
   })
+})
+
+it('a result is no result for a call that came behind its end, in a process that was cut off meanwhile', async () => {
+  const proxy = await rig.proxy()
+  const away = await rig.client({}, rig.connection({}, proxy))
+  const { task, begun, resolve } = held<string>()
+  const first = pages(one).run('a', task)
+  await begun
+  const before = pages(away)
+  const waits = before.run('a', never)
+  await eventually(async () => (await rig.admin.pubsub('CHANNELS', `*${LOCK}*`)).length > 0)
+  proxy.refuse()
+  resolve('first')
+  await first
+  await sleep(400)
+  const late = before.run('a', () => 'second')
+  proxy.pass()
+  expect(await soon(waits)).toBe('first')
+  expect(await soon(late)).toBe('second')
 })

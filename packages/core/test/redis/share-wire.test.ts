@@ -43,8 +43,7 @@ const finishAs = async (change: Partial<FinishCommand> = {}): Promise<string> =>
   return (await runner.run(finishCall({ ...terms, ...told, ...change }))).kind
 }
 const notKept = { freshMs: 0, usableMs: 0 }
-let generations = 0
-const invalidate = () => sendInvalidate(runner, { ...lock, generation: `${(generations += 1)}` })
+const invalidate = () => sendInvalidate(runner, lock)
 const fields = () => rig.admin.hgetall(NAME)
 const result = (text: string) => ({ kind: 'v', text, ageMs: expect.any(Number) as unknown })
 const underWay = { kind: 'under-way', owner: OWNER, isOutdated: false, older: undefined }
@@ -239,6 +238,16 @@ describe('share/finish', () => {
 })
 
 describe('share/invalidate', () => {
+  it('generations only grow, whoever sends a copy of which invalidate, and wherever the clock is', async () => {
+    const generation = async () => Number(await rig.admin.hget(KEPT, 'generation'))
+    await invalidate()
+    const first = await generation()
+    await rig.admin.hset(KEPT, 'generation', `${first + 3_600_000}`)
+    await invalidate()
+    expect(await generation()).toBe(first + 3_600_001)
+    await rig.admin.del(KEPT)
+  })
+
   it('forgets what is kept', async () => {
     await enterAs()
     await finishAs()
