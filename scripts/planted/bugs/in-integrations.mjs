@@ -20,8 +20,8 @@ export const BUGS_IN_INTEGRATIONS = {
   },
   'a job keeps the context in which its worker was made': {
     file: 'bullmq/src/locked.ts',
-    find: 'detached(() => run(processor, options, { job, token, signal }))',
-    replace: 'run(processor, options, { job, token, signal })',
+    find: 'detached(async () => run(processor, options, { job, token, signal: nativeSignal(signal) }))',
+    replace: 'run(processor, options, { job, token, signal: nativeSignal(signal) })',
     test: 'packages/bullmq/test/redis/locked.test.ts',
     only: 'inherits nothing of the request',
   },

@@ -3,7 +3,7 @@ import { CROWD, DEAF, LATE_GRANTS, NO_WAKES, ONLY_WAKES } from '../tortures.mjs'
 
 const LINE = 'waiter/src/wait-line.ts'
 const CALLER = 'waiter/src/parked-caller.ts'
-const MESSAGES = 'core/src/redis/subscriptions.ts'
+const MESSAGES = 'core/src/redis/messages.ts'
 const CLOCK = 'packages/core/test/redis/redis-clock-lines.test.ts'
 
 export const BUGS_IN_WAITING = {
@@ -68,15 +68,15 @@ export const BUGS_IN_WAITING = {
   },
   'no try after a reconnect': {
     file: MESSAGES,
-    find: 'if (isReconnect)',
-    replace: 'if (false)',
+    find: 'if (topic.wasHeard) { this.tellSoon()',
+    replace: 'if (false) { this.tellSoon()',
     test: 'packages/core/test/redis/unavailable.test.ts',
     only: 'although it heard no message',
   },
   'subscriptions are not made again after a reconnect': {
     file: MESSAGES,
-    find: 'this.closed || topics.length === 0',
-    replace: 'this.closed || topics.length === 0 || isReconnect',
+    find: 'if (isOver) { this.assign(topic)',
+    replace: 'if (isOver) { void topic',
     torture: DEAF,
   },
   'a grant that comes after the deadline is kept': {
@@ -120,13 +120,6 @@ export const BUGS_IN_WAITING = {
     find: 'if (callbacks.has(callback)) callback()',
     replace: 'callback()',
     test: 'packages/waiter/test/unit/shared.test.ts',
-  },
-  'a subscription that was given up comes back with the connection': {
-    file: MESSAGES,
-    find: 'this.connection.unsubscribe(topic).catch(() => undefined)',
-    replace: '',
-    test: 'packages/core/test/redis/wake-ups.test.ts',
-    only: 'cut off when it is made anew',
   },
   'a dead waiter of a fair lock lives on by as much as the clock of Redis is set back': {
     file: 'core/src/scripts/fair-lock/release.lua',
