@@ -84,7 +84,7 @@ export const BUGS_IN_ELECTIONS = {
   },
   'a subscription that Redis refuses for a while is given up': {
     file: 'core/src/election/listening.ts',
-    find: '!(error instanceof Error && isPassing(error))',
+    find: "!port.isErrorReply(error) || proofOf(error) === 'for good'",
     replace: 'error instanceof Error',
     test: CHANGES,
     only: 'goes on where Redis refuses its subscription',

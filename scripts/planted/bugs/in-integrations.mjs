@@ -1,5 +1,5 @@
 // Mistakes in what stands between a framework and the locks.
-const LAZY = 'core/src/decorators/lazy-result.ts'
+const LAZY = 'core/src/arguments/lazy-result.ts'
 const EXCLUSIVE_TEST = 'packages/nestjs/test/redis/nest-exclusive.test.ts'
 const LAZY_TEST = 'packages/core/test/redis/decorators-lazy.test.ts'
 
@@ -41,15 +41,15 @@ export const BUGS_IN_INTEGRATIONS = {
   },
   'what a decorated method gives is read without the lock': {
     file: LAZY,
-    find: "typeof given.then !== 'function' && isLazy(given)",
+    find: '!isFunction(given.then) && (isRead(given) || isIterator(given))',
     replace: 'false',
     test: LAZY_TEST,
     only: 'is refused by the call',
   },
   'a promise that can be iterated is refused': {
     file: LAZY,
-    find: "typeof given.then !== 'function' && isLazy(given)",
-    replace: 'isLazy(given)',
+    find: '!isFunction(given.then) && (isRead(given) || isIterator(given))',
+    replace: '(isRead(given) || isIterator(given))',
     test: LAZY_TEST,
     only: 'a promise that can be iterated',
   },
