@@ -73,6 +73,11 @@ function Waiters({ row }: { row: Row }) {
   return (
     <span class="waiters">
       <b>{row.waiting.toLocaleString('en')}</b>
+      {row.overtaken > 0 && (
+        <span class="overtaken" title="More often than there are waiters: it is not served in turn.">
+          first overtaken {row.overtaken} times
+        </span>
+      )}
       {told.length > 0 && <span>{told.join(', ')}</span>}
     </span>
   )

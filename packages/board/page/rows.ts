@@ -24,6 +24,7 @@ export interface Row {
   readonly waiting: number
   readonly waiters: readonly Waiter[]
   readonly longestWaitSince: number | null
+  readonly overtaken: number
   readonly token: string
   readonly isUnbreakable: boolean
   leaseEndsAt: number | null
@@ -37,7 +38,7 @@ type WireWaiter = [string, string, number | null]
 export type WireRow = [
   ...[id: number, name: string, kind: string, mode: string, holders: WireHolder[]],
   ...[waiting: number, waiters: WireWaiter[], longestWaitSince: number | null],
-  ...[token: string, isUnbreakable: number, leaseEndsAt: number | null, seenAt: number],
+  ...[token: string, isUnbreakable: number, leaseEndsAt: number | null, seenAt: number, overtaken: number],
 ]
 
 export function rowIn(wire: WireRow, before: Row | undefined): Row {
@@ -54,9 +55,20 @@ export function rowIn(wire: WireRow, before: Row | undefined): Row {
     unbreakable,
     ends,
     seenAt,
+    overtaken,
   ] = wire
   const row: Row = {
-    ...{ id, name, kind, mode, waiting, longestWaitSince, token, isUnbreakable: unbreakable === 1 },
+    ...{
+      id,
+      name,
+      kind,
+      mode,
+      waiting,
+      longestWaitSince,
+      overtaken,
+      token,
+      isUnbreakable: unbreakable === 1,
+    },
     holders: holders.map(([owner, client, holds, since, exact]) => {
       return { owner, client, holds, since, isSinceExact: exact === 1 }
     }),

@@ -36,6 +36,8 @@ export interface LockRow {
   /** The first in the queue of Redis. */
   readonly waiters: readonly RowWaiter[]
   readonly longestWaitSince: number | null
+  /** How often the first waiter was seen to be overtaken, if that is more often than there are waiters; else 0. */
+  readonly overtaken: number
   readonly token: string
   /** A lock that only its own library may release, or one on its way between two processes. */
   readonly isUnbreakable: boolean
@@ -78,6 +80,7 @@ export function rowOf(id: number, facts: RowFacts): LockRow {
     waiting: Math.max(seen.waiting, waiting.count),
     waiters,
     longestWaitSince: Number.isFinite(longest) ? steady(longest, before?.longestWaitSince) : null,
+    overtaken: seen.overtaken > seen.waiting ? seen.overtaken : 0,
     token: seen.token ?? '',
     isUnbreakable: seen.holders.some((each) => each.foreign === true || each.handedOver === true),
     leaseEndsAt: seen.leaseLeftMs < 0 ? null : seenAt + seen.leaseLeftMs,
@@ -107,6 +110,7 @@ export function showSame(a: LockRow, b: LockRow): boolean {
     a.mode === b.mode &&
     a.waiting === b.waiting &&
     a.longestWaitSince === b.longestWaitSince &&
+    a.overtaken === b.overtaken &&
     a.token === b.token &&
     a.isUnbreakable === b.isUnbreakable &&
     JSON.stringify(a.holders) === JSON.stringify(b.holders) &&

@@ -24,6 +24,7 @@ export function wireRow(row: LockRow): unknown[] {
     row.isUnbreakable ? 1 : 0,
     row.leaseEndsAt && Math.round(row.leaseEndsAt),
     Math.round(row.seenAt),
+    row.overtaken,
   ]
 }
 

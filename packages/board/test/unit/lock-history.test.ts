@@ -6,7 +6,7 @@ const NOW = 1_000_000
 const NOBODY = (): boolean => false
 
 const heldBy = (owner: string): SeenLock => ({
-  ...{ name: 'a', kind: undefined, mode: undefined, token: undefined, waiting: 0, waiters: [] },
+  ...{ name: 'a', kind: undefined, mode: undefined, token: undefined, waiting: 0, waiters: [], overtaken: 0 },
   leaseLeftMs: 30_000,
   holders: [{ owner, holds: 1, leaseLeftMs: 30_000, heldForAtLeastMs: 0 }],
 })

@@ -5,7 +5,7 @@ import { LockTable } from '../../src/collect/lock-table.js'
 const NOW = 1_000_000
 
 const seen = (name: string, more: Partial<SeenLock> = {}): SeenLock => ({
-  ...{ name, kind: undefined, mode: undefined, token: undefined, waiting: 0, waiters: [] },
+  ...{ name, kind: undefined, mode: undefined, token: undefined, waiting: 0, waiters: [], overtaken: 0 },
   leaseLeftMs: 30_000,
   holders: [{ owner: `c~1:${name}`, holds: 1, leaseLeftMs: 30_000, heldForAtLeastMs: 0 }],
   ...more,

@@ -125,7 +125,9 @@ function section(
   const rows = list.map((each) => {
     const shown = shownLock(each.lock)
     const [holder] = shown.holders
-    const text = `${printable(shown.name)}  ${holder ? holderText(holder) : ''}`
+    // More often than there are waiters: it is not served in turn.
+    const mark = shown.overtaken > shown.waiting ? `first waiter overtaken ${shown.overtaken} times  ` : ''
+    const text = `${printable(shown.name)}  ${mark}${holder ? holderText(holder) : ''}`
     const cut = text.length > width ? `${text.slice(0, width - 1)}…` : text
     return `${output.style('yellow', figure(each).padStart(FIGURE_WIDTH))}  ${cut}`
   })

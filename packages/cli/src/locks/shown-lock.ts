@@ -37,16 +37,18 @@ export interface ShownLock {
     readonly client: string | null
     readonly waitedMs: number | null
   }[]
+  /** How often `top` or `watch` saw another holder while the first of them stood first. */
+  readonly overtaken: number
 }
 
 // Redisson's client ids are UUIDs.
 const REDISSON = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}:\d+(:write)?$/
 
 export function shownLock(lock: SeenLock): ShownLock {
-  const { name, mode = null, holders, leaseLeftMs, token = null, waiting, waiters } = lock
+  const { name, mode = null, holders, leaseLeftMs, token = null, waiting, waiters, overtaken } = lock
   const origin = originOf(holders)
   return {
-    ...{ name, mode, origin, token, waiting },
+    ...{ name, mode, origin, token, waiting, overtaken },
     kind: origin === 'string' ? 'string' : (kindOf(lock) ?? 'lock'),
     holders: holders.map(shownHolder),
     leaseLeftMs: leaseLeftMs < 0 ? null : leaseLeftMs,

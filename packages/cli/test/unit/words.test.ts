@@ -152,6 +152,7 @@ describe('changes of a lock', () => {
     holders: owners.map(holder),
     waiting: waiters.length,
     waiters: waiters.map((owner) => ({ owner, waitedMs: 1 })),
+    overtaken: 0,
   })
   const told = (changes: LockChanges, ...looks: Parameters<LockChanges['take']>[]) =>
     looks.flatMap((look) => changes.take(...look)).map(({ event }) => event)

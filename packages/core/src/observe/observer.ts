@@ -29,6 +29,7 @@ import {
   type KeyState,
   type LookReply,
 } from './scripts.js'
+import { Overtakings } from './overtakings.js'
 import { seenLock, type SeenLock } from './seen-lock.js'
 import { sessionOf } from './session-of.js'
 
@@ -96,6 +97,7 @@ class Observer implements LockObserver {
   private cursor = '0'
   /** Of each client, until when its last report lasts. */
   private seenReports: ReadonlyMap<string, number> = new Map()
+  private readonly overtakings = new Overtakings()
 
   constructor(private readonly session: OpenSession) {
     this.runtime = session.options.background
@@ -141,7 +143,7 @@ class Observer implements LockObserver {
     const locks = [this.keysOfLock(name)]
     const probe = probeKey(session.keyPrefix + name)
     const [reply] = await look(session.runner, { locks, probe, mostWaiters, areStringsLocks, asked: name })
-    return reply && reply.holds.size > 0 ? seenLock(name, reply) : undefined
+    return reply && reply.holds.size > 0 ? seenLock(name, reply, this.overtakings) : undefined
   }
 
   async keysOf(name: string): Promise<readonly KeyOfLock[]> {
@@ -223,7 +225,14 @@ class Observer implements LockObserver {
     const probe = probeKey(this.session.keyPrefix + (names[0] as string))
     try {
       const replies = await look(this.session.runner, { locks, probe, mostWaiters, areStringsLocks })
-      return replies.flatMap((reply, i) => (isLock(reply) ? [seenLock(names[i] as string, reply)] : []))
+      return replies.flatMap((reply, i) => {
+        const name = names[i] as string
+        if (isLock(reply)) {
+          return [seenLock(name, reply, this.overtakings)]
+        }
+        this.overtakings.forget(name)
+        return []
+      })
     } catch (error) {
       // The user may not read one of them, and Redis refuses them all.
       if (!isForbidden(error) && !(error instanceof WrongTypeError)) {

@@ -2,6 +2,7 @@ import { lockHolder, type LockHolder } from '../lock-holder.js'
 import { partsOfOwner } from '../keys.js'
 import { foreign } from '../runtime/format-value.js'
 import type { InspectedKind } from '../inspect/lock-inspection.js'
+import type { Overtakings } from './overtakings.js'
 import type { LookReply } from './scripts.js'
 
 /** Someone in a queue of Redis. */
@@ -28,9 +29,14 @@ export interface SeenLock {
   readonly waiting: number
   /** The first of them, in order. */
   readonly waiters: readonly SeenWaiter[]
+  /**
+   * How often this observer has seen another holder while the first of its waiters stood first; turns between two looks are
+   * not counted. More often than there are waiters: it is not served in turn.
+   */
+  readonly overtaken: number
 }
 
-export function seenLock(name: string, reply: LookReply): SeenLock {
+export function seenLock(name: string, reply: LookReply, overtakings: Overtakings): SeenLock {
   const { ttlMs: leaseLeftMs, mode, queue, waiting, token, noted, isForeign } = reply
   const holders = [...reply.holds].map(([owner, holds]) => {
     const heldForMs = noted?.owner === owner ? noted.heldMs : undefined
@@ -40,6 +46,10 @@ export function seenLock(name: string, reply: LookReply): SeenLock {
     const clientName = partsOfOwner(owner)?.clientName
     return { owner: foreign(owner), ...(clientName !== undefined && { clientName }), waitedMs }
   })
-  const kind = mode ? 'read-write' : queue === 'fair' ? 'fair' : undefined
-  return { name, kind, mode, holders, leaseLeftMs, token: token === '' ? undefined : token, waiting, waiters }
+  const kind: InspectedKind | undefined = mode ? 'read-write' : queue === 'fair' ? 'fair' : undefined
+  return {
+    ...{ name, kind, mode, holders, leaseLeftMs, waiting, waiters },
+    overtaken: overtakings.count(name, { holders, waiters }),
+    token: token === '' ? undefined : token,
+  }
 }

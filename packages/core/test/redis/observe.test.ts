@@ -88,6 +88,25 @@ describe('observe().look()', () => {
     }
   })
 
+  it('counts how often others got the lock while the same waiter stood first', async () => {
+    const hold = await locks.getLock('busy').acquire()
+    const others = await rig.client({ clientName: 'others' })
+    const waiting = others.getLock('busy').acquire()
+    await eventually(async () => (await seen('busy'))?.waiting === 1)
+    let owner = hold.owner
+    // As if some client took it, time after time, that the first in line does not hear of.
+    const overtake = async (by: string): Promise<number | undefined> => {
+      await rig.admin.multi().hset('busy', by, 1).hdel('busy', owner).exec()
+      owner = by
+      return (await seen('busy'))?.overtaken
+    }
+    expect((await seen('busy'))?.overtaken).toBe(0)
+    expect([await overtake('a:1'), await overtake('b:1'), (await seen('busy'))?.overtaken]).toEqual([1, 2, 2])
+    await rig.admin.del('busy')
+    await (await waiting).release()
+    expect(await seen('busy')).toBeUndefined()
+  })
+
   it('finds no lock in what is none, and changes nothing', async () => {
     await rig.admin.multi().hset('user', { name: 'x', age: '7' }).pexpire('user', 60_000).exec()
     await rig.admin.hset('endless', 'page:7', '1')
