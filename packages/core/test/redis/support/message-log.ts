@@ -1,7 +1,13 @@
 import type { Redis } from 'ioredis'
 import { eventually } from './harness.js'
 
-/** Everything published, or what channels of one name hear, in order, as `[channel, payload]`. */
+/** The question of a client that connects, to itself: whether it may publish. */
+const ASKS_ITSELF = /^holdfast:client:[^:]+$/
+
+/**
+ * Everything published, or what channels of one name hear, in order, as `[channel, payload]`; without what clients say to
+ * themselves when they connect.
+ */
 export class MessageLog {
   private readonly seen: [string, string][] = []
   private marks = 0
@@ -30,6 +36,11 @@ export class MessageLog {
     await eventually(() =>
       this.seen.some(([channel, payload]) => channel === this.markChannel && payload === mark),
     )
-    return this.seen.splice(0).filter(([channel]) => channel !== this.markChannel)
+    return this.seen
+      .splice(0)
+      .filter(
+        ([channel, payload]) =>
+          channel !== this.markChannel && !(payload === '0' && ASKS_ITSELF.test(channel)),
+      )
   }
 }
