@@ -146,7 +146,9 @@ export class MessageLinks {
       return this.home
     }
     const primaries = nodes.primaries()
-    const link = this.to(primaries[Math.floor(runtime.random() * primaries.length)], 'PUBLISH')
+    // The first, too, where an injected random number is 1.
+    const any = primaries[Math.floor(runtime.random() * primaries.length)] ?? primaries[0]
+    const link = this.to(any, 'PUBLISH')
     this.home = typeof link === 'object' ? link : null
     return link
   }
