@@ -330,10 +330,13 @@ const holding = (c, w) => [
 const OBSERVE = {
   'observe/clients': (c) => [[c.line, 'nobody'], []],
   'observe/keys': (c, w) => [[c.lock, w.key(), 'nobody'], []],
-  'observe/look': (c, w) => [
-    [...holding(c, w), ...(w.chance(0.5) ? holding(c, w) : []), 'nobody'],
-    [w.pick(['1', '20']), w.pick(['0', '1'])],
-  ],
+  'observe/look': (c, w) => {
+    const isAsked = w.chance(0.3)
+    return [
+      [...holding(c, w), ...(!isAsked && w.chance(0.5) ? holding(c, w) : []), 'nobody'],
+      [w.pick(['1', '20']), w.pick(['0', '1']), ...(isAsked ? ['1'] : [])],
+    ]
+  },
   'observe/read': (c) => [[c.value, c.note, 'nobody'], []],
   'observe/report': (c, w) => [
     [c.note, c.line],
