@@ -7,6 +7,7 @@ import { soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const LINE = 'holdfast:line:{order:42}'
+const CHANNEL = `redisson_lock__channel:{${NAME}}`
 
 const rig = useRig()
 let holder: Hold
@@ -14,6 +15,7 @@ let holder: Hold
 // No tick helps within a test.
 const client = (): Promise<LockClient> => rig.client({ resyncInterval: 20_000 })
 const lineUp = () => rig.admin.zrangebyscore(LINE, 0, '+inf')
+const listening = async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1]
 const mark = () => rig.admin.zscore(LINE, 'left-free')
 
 beforeEach(async () => {
@@ -50,7 +52,7 @@ describe('whoever waits in line for a plain lock (I15)', () => {
     ['nor by a time that is to come: the clock was set back', 1_000, -60_000, false, false],
   ])('%s', async (_what, cameAgoMs, leftFreeAgoMs, isBesideOthers, isGiven) => {
     const others = rig.connection()
-    if (isBesideOthers) await others.subscribe(`redisson_lock__channel:{${NAME}}`)
+    if (isBesideOthers) await others.subscribe(CHANNEL)
     const { waiting, owner } = await standing()
     const before = await ago(leftFreeAgoMs, [[owner, cameAgoMs]])
     await holder.release()
@@ -68,6 +70,8 @@ describe('whoever waits in line for a plain lock (I15)', () => {
     const turns = inLine.map(async ({ waiting }) => {
       const hold = await waiting
       served.push(hold.owner)
+      // A release while its client is still leaving the channel cannot say who else listens, and leaves the lock free.
+      await eventually(async () => (await listening()) === inLine.length - served.length)
       marks.push(await mark())
       await hold.release()
     })
