@@ -36,11 +36,16 @@ const groupOf = async (cli: CommandLine): Promise<number> => Number((await cli.p
 /** What waits in Redis, or listens there, has more of them. */
 const tracesOfName = async (): Promise<number> =>
   (await redis.keys(`*${name}*`)).length + ((await redis.pubsub('CHANNELS', `*${name}*`)) as string[]).length
+/** What a process was started with; '' of one that has ended since it was listed. */
+const commandOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
+}
 const guardianOf = (cli: CommandLine): number | undefined =>
-  processes().find(
-    ({ pid, parent }) =>
-      parent === cli.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('guardian.mjs'),
-  )?.pid
+  processes().find(({ pid, parent }) => parent === cli.pid && commandOf(pid).includes('guardian.mjs'))?.pid
 
 describe('holdfast run', () => {
   it('exits as the command does, which has the name, the owner and a token in its environment', async () => {
