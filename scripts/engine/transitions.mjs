@@ -292,7 +292,7 @@ const SHARE = {
       'PUBLISH',
     ],
   ],
-  'share/invalidate': (c, w) => [
+  'share/invalidate': (c) => [
     [c.lock, c.kept],
     [c.ttl, c.ttl],
   ],

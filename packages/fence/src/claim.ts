@@ -8,6 +8,7 @@ export interface TokenHolder {
   readonly tokenKey: string
 }
 
+/** Which row a fence raises. */
 export interface FenceOptions {
   /**
    * The name of the row. Default: the holder's `tokenKey`. Give one of your own where two Redis servers or databases

@@ -13,8 +13,8 @@ export interface WakeSource {
    */
   beforeUnsubscribe?(): Promise<void>
   /**
-   * Somebody has found without a message what a message should have told: the source may look whether its connection still
-   * leads anywhere. Must not throw.
+   * Lets the source look whether its connection still leads anywhere: a caller has found without a message what a message
+   * should have told. Must not throw.
    */
   check?(): void
   /**

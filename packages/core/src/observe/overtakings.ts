@@ -1,4 +1,8 @@
-import type { SeenLock } from './seen-lock.js'
+/** Who holds a lock and who waits for it, in order. */
+interface Contended {
+  readonly holders: readonly { readonly owner: string }[]
+  readonly waiters: readonly { readonly owner: string }[]
+}
 
 interface Seen {
   readonly holder: string
@@ -14,7 +18,7 @@ export class Overtakings {
   private readonly byName = new Map<string, Seen>()
 
   /** @returns the times by now */
-  count(name: string, { holders, waiters }: Pick<SeenLock, 'holders' | 'waiters'>): number {
+  count(name: string, { holders, waiters }: Contended): number {
     const [[holder], [first]] = [holders, waiters]
     // Readers hold a lock together: one that comes overtakes nobody.
     if (!first || !holder || holders.length > 1) {

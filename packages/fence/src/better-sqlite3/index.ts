@@ -5,6 +5,7 @@ import { fenceNow, requireTransaction } from '../verdict.js'
 /** A database of `better-sqlite3`, inside `db.transaction()`. */
 export interface BetterSqlite3Database {
   readonly inTransaction: boolean
+  /** Prepares a statement. @throws what the library throws */
   prepare(statement: string): { all(...parameters: string[]): unknown[] }
 }
 

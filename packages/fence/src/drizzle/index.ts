@@ -6,19 +6,31 @@ import { fenceNow, fenceWith, requireOutermost, requireTransaction } from '../ve
 
 /** A transaction of PostgreSQL, MariaDB or MySQL. */
 export interface DrizzleTransaction {
+  /**
+   * Sends one statement in the transaction. Waits as long as the database does.
+   * @throws what the library throws
+   */
   execute(query: SQL): PromiseLike<unknown>
+  /** Ends the transaction without a commit. @throws always */
   rollback(): never
 }
 
 /** A transaction of a SQLite driver that answers at once, as better-sqlite3. */
 export interface DrizzleSyncTransaction {
+  /** Sends one statement in the transaction, without waiting. @throws what the library throws */
   all(query: SQL): unknown[]
+  /** Ends the transaction without a commit. @throws always */
   rollback(): never
 }
 
 /** A transaction of a SQLite driver that answers later, as libSQL. */
 export interface DrizzleSqliteTransaction {
+  /**
+   * Sends one statement in the transaction. Waits as long as the database does.
+   * @throws what the library throws
+   */
   all(query: SQL): PromiseLike<unknown[]>
+  /** Ends the transaction without a commit. @throws always */
   rollback(): never
 }
 

@@ -6,6 +6,10 @@ import { fenceWith, requireOutermost, requireTransaction } from '../verdict.js'
 /** The `trx` of `knex.transaction()`. */
 export interface KnexTransaction {
   readonly isTransaction?: boolean | undefined
+  /**
+   * Sends one statement in the transaction. Waits as long as the database does.
+   * @throws what the library throws
+   */
   raw(statement: string, parameters: string[]): PromiseLike<unknown>
 }
 

@@ -5,6 +5,10 @@ import { fenceWith, requireTransaction } from '../verdict.js'
 
 /** A connection of `mysql2` or `mysql2/promise`, after `beginTransaction()`. */
 export interface Mysql2Transaction {
+  /**
+   * Sends one statement in the transaction. Waits as long as the database does.
+   * @throws what the library throws
+   */
   query(statement: string, parameters: string[]): unknown
 }
 

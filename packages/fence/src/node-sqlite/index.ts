@@ -6,6 +6,7 @@ import { fenceNow, requireTransaction } from '../verdict.js'
 export interface NodeSqliteDatabase {
   /** Since Node 22.16. */
   readonly isTransaction?: boolean
+  /** Prepares a statement. @throws what the library throws */
   prepare(statement: string): { all(...parameters: string[]): unknown[] }
 }
 

@@ -4,6 +4,10 @@ import { fenceWith, requireTransaction } from '../verdict.js'
 
 /** A client of `pg` after `BEGIN`, or the transaction of PGlite. */
 export interface PgTransaction {
+  /**
+   * Sends one statement in the transaction. Waits as long as the database does.
+   * @throws what the library throws
+   */
   query(statement: string, parameters: string[]): PromiseLike<{ readonly rows: readonly unknown[] }>
 }
 

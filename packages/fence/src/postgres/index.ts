@@ -4,6 +4,10 @@ import { fenceWith, requireTransaction } from '../verdict.js'
 
 /** The `sql` that `sql.begin()` of postgres.js gives its callback. */
 export interface PostgresTransaction {
+  /**
+   * Sends one statement in the transaction. Waits as long as the database does.
+   * @throws what the library throws
+   */
   unsafe(statement: string, parameters: string[]): PromiseLike<readonly unknown[]>
   savepoint: unknown
 }

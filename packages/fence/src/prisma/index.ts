@@ -4,9 +4,14 @@ import { fenceWith, requireTransaction } from '../verdict.js'
 
 /** The client that `prisma.$transaction(async (tx) => …)` gives its callback. */
 export interface PrismaTransaction {
+  /**
+   * Sends one statement in the transaction. Waits as long as the database does.
+   * @throws what the library throws
+   */
   $queryRawUnsafe(statement: string, ...parameters: string[]): PromiseLike<unknown>
 }
 
+/** Which row a fence raises, and in what database. */
 export interface PrismaFenceOptions extends FenceOptions {
   /** The database. Default: by the provider of the schema; `'mysql'` means MariaDB, unless it is said here. */
   readonly database?: FenceDatabase | undefined

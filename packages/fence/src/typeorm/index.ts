@@ -5,6 +5,10 @@ import { fenceWith, requireOutermost, requireTransaction } from '../verdict.js'
 
 /** The `EntityManager` that `dataSource.transaction()` gives its callback. */
 export interface TypeormTransaction {
+  /**
+   * Sends one statement in the transaction. Waits as long as the database does.
+   * @throws what the library throws
+   */
   query(statement: string, parameters: string[]): PromiseLike<unknown>
 }
 
