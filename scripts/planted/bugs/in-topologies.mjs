@@ -19,7 +19,7 @@ export const BUGS_IN_TOPOLOGIES = {
     find: '(db === undefined ? {} : { db })',
     replace: '{}',
     test: 'packages/core/test/redis/client-settings.test.ts',
-    only: 'where select() has moved it (I1)',
+    only: 'has moved it .I1.',
   },
   'what the primary says adds trust that no replica knows of': {
     file: 'core/src/acquire/acquired-lease.ts',
