@@ -91,3 +91,11 @@ export function requireOutermost(tx: unknown, isOutermost: boolean): void {
     )
   }
 }
+
+/** The rows of an answer of a library over several drivers, each of which answers in its own form. */
+export function rowsOf(answer: unknown): unknown {
+  if (Array.isArray(answer)) {
+    return Array.isArray(answer[0]) ? (answer[0] as unknown) : (answer as unknown)
+  }
+  return (answer as { readonly rows?: unknown }).rows
+}

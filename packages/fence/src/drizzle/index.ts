@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { TokenHolder } from '../claim.js'
 import { claimOn, type ServerOptions } from '../server.js'
 import { type FenceDatabase, STATEMENTS } from '../statements.js'
-import { fenceNow, fenceWith, requireOutermost, requireTransaction } from '../verdict.js'
+import { fenceNow, fenceWith, requireOutermost, requireTransaction, rowsOf } from '../verdict.js'
 
 /** A transaction of PostgreSQL, MariaDB or MySQL. */
 export interface DrizzleTransaction {
@@ -63,14 +63,6 @@ function databaseOf(tx: object, server: 'mariadb' | 'mysql'): FenceDatabase {
   const [, found] = TRANSACTIONS.find(([kind]) => kinds.includes(kind)) ?? []
   requireTransaction(tx, found !== undefined, 'the argument of the callback of db.transaction()')
   return found === 'mysql' || found === undefined ? server : found
-}
-
-/** Each driver answers in its own form. */
-function rowsOf(answer: unknown): unknown {
-  if (Array.isArray(answer)) {
-    return Array.isArray(answer[0]) ? (answer[0] as unknown) : (answer as unknown)
-  }
-  return (answer as { readonly rows?: unknown }).rows
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { TokenHolder } from '../claim.js'
 import { claimOn, type ServerOptions } from '../server.js'
 import { STATEMENTS } from '../statements.js'
-import { fenceWith, requireOutermost, requireTransaction } from '../verdict.js'
+import { fenceWith, requireOutermost, requireTransaction, rowsOf } from '../verdict.js'
 
 /** The `trx` of `knex.transaction()`. */
 export interface KnexTransaction {
@@ -45,10 +45,6 @@ export async function fence(
   const database = found === 'mysql' || found === undefined ? server : found
   await fenceWith(claim, STATEMENTS[database], async (statement, parameters) => {
     // Knex has question marks on every database.
-    const answer = await tx.raw(statement.replaceAll(/\$\d/g, '?'), [...parameters])
-    if (Array.isArray(answer)) {
-      return Array.isArray(answer[0]) ? (answer[0] as unknown) : (answer as unknown)
-    }
-    return (answer as { readonly rows?: unknown }).rows
+    return rowsOf(await tx.raw(statement.replaceAll(/\$\d/g, '?'), [...parameters]))
   })
 }
