@@ -1113,6 +1113,9 @@ local givenForMs = mine and grantToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], ton
 if givenForMs then
 return -givenForMs
 end
+if not mine and redis.call('exists', KEYS[1]) == 0 and redis.call('zcount', KEYS[2], 0, '+inf') == 0 then
+redis.call('del', KEYS[2])
+end
 end
 if not mine then
 return 0

@@ -58,6 +58,10 @@ if type(inLine) == 'number' and inLine > 0 then
   if givenForMs then
     return -givenForMs
   end
+  -- The last waiter has left a free lock: no release comes that would delete the time when it was last left free.
+  if not mine and redis.call('exists', KEYS[1]) == 0 and redis.call('zcount', KEYS[2], 0, '+inf') == 0 then
+    redis.call('del', KEYS[2])
+  end
 end
 if not mine then
   return 0
