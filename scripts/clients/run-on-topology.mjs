@@ -15,8 +15,6 @@ const OF_CLIENTS = [
   'fenced-lock',
   'transactions',
   'unavailable',
-  // These start all three topologies.
-  'connection-faults',
 ]
 /** These count the connections to one server. */
 const NOT_ON_CLUSTERS = ['leaves the connection it was given open', 'closes the connection it opened itself']

@@ -123,15 +123,15 @@ export const BUGS_IN_TOPOLOGIES = {
     file: 'core/src/redis/silent-connections.ts',
     find: 'this.dialAfter(this.parts.runtime.random() * SPREAD_MS)',
     replace: 'this.decideSoon()',
-    test: 'packages/core/test/redis/connection-faults.test.ts',
+    test: 'packages/core/test/redis/connection-contract.test.ts',
     only: 'blocked for three time limits',
   },
   'the next connection for messages follows as soon after each that fails': {
     file: 'core/src/redis/message-links.ts',
     find: 'record.failures += 1',
     replace: 'record.failures = 1',
-    test: 'packages/core/test/redis/connection-faults.test.ts',
-    only: 'closes each connection at SUBSCRIBE',
+    test: 'packages/core/test/redis/connection-contract.test.ts',
+    only: 'close at SUBSCRIBE',
   },
   'a socket that node-redis has swapped is taken for the same': {
     file: 'core/src/redis/node-redis/handoff.ts',

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import type { FaultProxy } from '@holdfast/faults/harness'
 import { RedisUnavailableError, type LockClient } from '../../src/index.js'
 import { outcomeOf } from './support/behind.js'
 import { eventually } from './support/harness.js'
@@ -8,48 +8,21 @@ import { soon, useRig } from './support/rig.js'
 
 const rig = useRig()
 
-/** A proxy that answers the next script with an error of its own, after Redis has run it. */
-async function lyingProxy(): Promise<{ readonly port: number; lie(error: string): void }> {
-  let next: string | null = null
-  const server = createServer((client) => {
-    const redis = connect(rig.server.port, '127.0.0.1')
-    let lie: string | null = null
-    client.on('data', (bytes) => {
-      if (next !== null && bytes.toString('latin1').toLowerCase().includes('evalsha')) {
-        lie = next
-        next = null
-      }
-      redis.write(bytes)
-    })
-    redis.on('data', (bytes) => {
-      client.write(lie === null ? bytes : `-${lie}\r\n`)
-      lie = null
-    })
-    const end = (): void => void (client.destroy(), redis.destroy())
-    for (const socket of [client, redis]) {
-      socket.on('close', end)
-      socket.on('error', end)
-    }
-    rig.atEnd(end)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  rig.atEnd(() => server.close())
-  return { port: (server.address() as AddressInfo).port, lie: (error) => void (next = error) }
-}
+const isScript = (bytes: Buffer): boolean => /evalsha/i.test(bytes.toString('latin1'))
 
 describe.each(['upstream failure', 'ERR Connection timed out'])(
   'an error of a proxy, %s, after the script ran',
   (error) => {
     let locks: LockClient
-    let proxy: Awaited<ReturnType<typeof lyingProxy>>
+    let proxy: FaultProxy
 
     beforeEach(async () => {
-      proxy = await lyingProxy()
+      proxy = await rig.proxy()
       locks = await rig.client({}, rig.connection({}, proxy))
     })
 
     it.each(lockKinds)('ends a single attempt for a $name as unknown, and nobody has it', async (kind) => {
-      proxy.lie(error)
+      proxy.lie(isScript, error)
       expect(await outcomeOf(kind.of(locks, 'x').tryAcquire())).toMatchObject({
         code: 'REDIS_UNAVAILABLE',
         outcome: 'unknown',
@@ -60,10 +33,10 @@ describe.each(['upstream failure', 'ERR Connection timed out'])(
     })
 
     it.each(lockKinds)('ends no wait for a $name, and no release', async (kind) => {
-      proxy.lie(error)
+      proxy.lie(isScript, error)
       const hold = await soon(kind.of(locks, 'x').acquire({ waitMs: 5_000 }))
       expect(Object.values(await kind.holds(rig.admin, 'x'))).toEqual(['1'])
-      proxy.lie(error)
+      proxy.lie(isScript, error)
       expect(await soon(hold.release())).toBe('released')
       expect(await kind.holds(rig.admin, 'x')).toEqual({})
     })
@@ -71,13 +44,13 @@ describe.each(['upstream failure', 'ERR Connection timed out'])(
     it('costs no permit, and counts none twice', async () => {
       const semaphore = locks.getSemaphore('s')
       await semaphore.trySetPermits(1)
-      proxy.lie(error)
+      proxy.lie(isScript, error)
       expect(await outcomeOf(semaphore.tryAcquire())).toMatchObject({ outcome: 'unknown' })
       await eventually(async () => (await rig.admin.get('s')) === '1')
-      proxy.lie(error)
+      proxy.lie(isScript, error)
       await soon(semaphore.acquire({ waitMs: 5_000 }))
       expect(await rig.admin.get('s')).toBe('0')
-      proxy.lie(error)
+      proxy.lie(isScript, error)
       await soon(semaphore.release())
       expect(await rig.admin.get('s')).toBe('1')
       await rig.admin.del('s')

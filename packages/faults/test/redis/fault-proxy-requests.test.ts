@@ -108,6 +108,17 @@ describe('FaultProxy.loseReply', () => {
   })
 })
 
+describe('FaultProxy.lie', () => {
+  test('the command has run though its answer is an error, and the connection stays', async () => {
+    const client = await RawClient.connect(proxy)
+    const lie = proxy.lie(has('INCR'), 'upstream failure')
+    expect(await client.call('SET', 'a', 1)).toBe('OK')
+    await expect(client.call('INCR', 'a')).resolves.toMatchObject({ message: 'upstream failure' })
+    await lie.happened
+    expect(await client.call('INCR', 'a')).toBe(3)
+  })
+})
+
 describe('FaultProxy.loseRequest', () => {
   test('the command has not run when the connection is cut, and only that connection is', async () => {
     const [client, bystander] = [await RawClient.connect(proxy), await RawClient.connect(proxy)]

@@ -186,8 +186,11 @@ export class NodeRedisClusterPort implements RedisPort {
 
   /** A command that the break of a connection interrupts is sent again, to the slot's primary then. */
   private sendOn(carrier: OwnCarrier, command: Command): Promise<unknown> {
+    const { socketEpoch } = carrier
     return carrier.sendCommand(command.args, PLAIN).catch((error: unknown) => {
-      if (isNodeRedisReply(error) || !command.isWanted()) {
+      // What a proxy says in its own words is no reply of Redis, and would be said again at once.
+      const wasCut = !carrier.isReady || carrier.socketEpoch !== socketEpoch
+      if (!wasCut || isNodeRedisReply(error) || !command.isWanted()) {
         throw error
       }
       return this.sendLater(command, error)

@@ -4,6 +4,11 @@ import { PLAIN, type NodeRedisClient } from './client.js'
 const HANDOFF = 'node-redis:connection:handoff'
 const COMMAND_SENT = 'tracing:node-redis:command:start'
 
+/** The handshake of its next connection is queued by the client that the socket came from, which nobody uses: for ever. */
+export const HANGS_AFTER_HANDOFF =
+  ' The node-redis client followed a server that moved (MOVING), and does not come back when the connection that it has ' +
+  "since breaks: restart, and give it maintNotifications: 'disabled'."
+
 /** What node-redis, 5.12 and newer, puts into the messages of its diagnostics channels. */
 interface Told {
   readonly clientId?: unknown

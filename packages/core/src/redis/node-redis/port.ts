@@ -1,7 +1,7 @@
 import { errorMonitor } from 'node:events'
 import { controllerOfMany } from '../../events.js'
 import { isNodeRedisReply, NEVER_OPENED, PLAIN, probeOf, type Model, type NodeRedisClient } from './client.js'
-import { onHandoff } from './handoff.js'
+import { HANGS_AFTER_HANDOFF, onHandoff } from './handoff.js'
 import { messageLink } from './message-link.js'
 import { NodeRedisAcknowledged } from './acknowledged.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
@@ -66,6 +66,7 @@ export class NodeRedisPort implements RedisPort {
   /** Commands that the last break interrupted, in the order in which they were sent. */
   private readonly cut: Cut[] = []
   private wasOpen: boolean
+  private wasHandedOff = false
 
   constructor(
     private readonly client: Carrier,
@@ -121,6 +122,9 @@ export class NodeRedisPort implements RedisPort {
   }
 
   get advice(): string {
+    if (this.wasHandedOff && !this.client.isReady) {
+      return HANGS_AFTER_HANDOFF
+    }
     return this.wasOpen ? adviceOnDatabase(this.refused) : NEVER_OPENED
   }
 
@@ -255,6 +259,7 @@ export class NodeRedisPort implements RedisPort {
   }
 
   private readonly onHandedOff = (): void => {
+    this.wasHandedOff = true
     this.onMoved()
     this.onReady()
   }

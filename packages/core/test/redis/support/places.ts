@@ -3,19 +3,23 @@ import { FaultProxy, RedisCluster, RedisSentinels, RedisServer } from '@holdfast
 import { Cluster, Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { hashSlot } from '../../../src/redis/hash-slot.js'
-import { carrierOf, connectionTo } from './carrier.js'
+import { carrierOf, carrierPackage, connectionTo, targetAt } from './carrier.js'
 import { topology } from './given-topology.js'
 import { eventually } from './harness.js'
 import { staysByDesign } from './lasting-keys.js'
 
 export type Kind = 'single' | 'cluster' | 'sentinel'
 
-/** Where the suites of connections run: all kinds with every client, else what is asked for, else one server. */
+/** Where the suite of connections runs: what is asked for, else all kinds with every client, else what `npm test` has time for. */
 export const kinds: readonly Kind[] = topology
   ? [topology.kind === 'pool' ? 'single' : topology.kind]
   : process.env.HOLDFAST_TEST_EVERY_CLIENT
     ? ['single', 'cluster', 'sentinel']
-    : ['single']
+    : carrierPackage === 'ioredis'
+      ? ['single', 'cluster']
+      : ['single']
+
+type Target = Parameters<typeof LockClient.connect>[0]
 
 /** Options of ioredis, whichever client they are for. */
 export interface Settings {
@@ -50,16 +54,17 @@ export class Place {
     this.admins = this.servers.map(({ url }) => new Redis(url).on('error', () => undefined))
   }
 
-  /** As the application opens it. */
-  connection(settings: Settings = {}): Redis {
+  /** As the application opens it; `straight`: not through the proxies. */
+  connection(settings: Settings = {}, straight = false): Redis {
     const quick = { disconnectTimeout: 50, retryStrategy: () => 20 }
+    const ways = straight ? this.servers : this.proxies
     const natMap = Object.fromEntries(
-      this.servers.map(({ host, port }, i) => [`${host}:${port}`, { host, port: this.proxies[i]!.port }]),
+      this.servers.map(({ host, port }, i) => [`${host}:${port}`, { host, port: ways[i]!.port }]),
     )
     const { keyPrefix, enableAutoPipelining, ...ofNodes } = settings
     const opened =
       this.kind === 'single'
-        ? connectionTo(this.proxies[0]!.url, { ...quick, ...settings })
+        ? connectionTo(ways[0]!.url, { ...quick, ...settings })
         : this.kind === 'sentinel'
           ? new Redis({
               ...quick,
@@ -83,9 +88,23 @@ export class Place {
     return this.connect(this.connection(settings), options)
   }
 
+  /** One that no fault of the proxies reaches. */
+  async other(): Promise<LockClient> {
+    return this.connect(this.connection({}, true))
+  }
+
   async connect(connection: Redis, options: LockClientOptions = {}): Promise<LockClient> {
-    const client = await LockClient.connect(carrierOf(connection), {
-      ...{ resyncInterval: 60_000, bareCalls: 'allow' as const },
+    return this.to(carrierOf(connection), options)
+  }
+
+  /** With a connection that Holdfast opens itself, to one server. */
+  async connected(options: LockClientOptions = {}): Promise<LockClient> {
+    return this.to(targetAt(this.proxies[0]!.port, 'own'), options)
+  }
+
+  private async to(target: Target, options: LockClientOptions): Promise<LockClient> {
+    const client = await LockClient.connect(target, {
+      ...{ resyncInterval: 60_000, bareCalls: 'allow' as const, onContextEnd: 'keep' as const },
       ...options,
     })
     this.closers.push(() => client.close({ graceMs: 0 }))
@@ -108,14 +127,22 @@ export class Place {
     return [...new Set(named)]
   }
 
+  /** How many connections there have been through the proxies. */
+  get accepted(): number {
+    return this.proxies.reduce((sum, each) => sum + each.accepted, 0)
+  }
+
+  /** How many listen to the channel, at any server. */
+  async listeners(channel: string): Promise<number> {
+    const kindsOfChannels = this.kind === 'cluster' ? ['NUMSUB', 'SHARDNUMSUB'] : ['NUMSUB']
+    const counts = await Promise.all(kindsOfChannels.map((each) => this.each('PUBSUB', each, channel)))
+    return counts.flat().reduce<number>((sum, each) => sum + Number((each as unknown[])[1]), 0)
+  }
+
   /** Resolves when a waiter listens to what is said about the lock. */
   async heard(rawName: string): Promise<void> {
     const channel = `redisson_lock__channel:${rawName.includes('{') ? rawName : `{${rawName}}`}`
-    const kindsOfChannels = this.kind === 'cluster' ? ['NUMSUB', 'SHARDNUMSUB'] : ['NUMSUB']
-    await eventually(async () => {
-      const counts = await Promise.all(kindsOfChannels.map((each) => this.each('PUBSUB', each, channel)))
-      return counts.flat().some((each) => Number((each as unknown[])[1]) > 0)
-    })
+    await eventually(async () => (await this.listeners(channel)) > 0, 15_000)
   }
 
   /** The server that has the lock. */

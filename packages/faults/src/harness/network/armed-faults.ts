@@ -21,11 +21,17 @@ interface CopyLate {
   readonly deliver: (bytes: Buffer) => Promise<void>
 }
 
-type Arming = { readonly match: Matcher; readonly times: number } & (Lose | CopyLate)
+interface Lie {
+  readonly kind: 'lie'
+  readonly error: string
+}
 
-/** A connection that breaks, and what of a chunk is lost with it. */
+type Arming = { readonly match: Matcher; readonly times: number } & (Lose | Lie | CopyLate)
+
+/** What of a chunk is lost: with its connection, or, where an error takes the place of its reply, alone. */
 export interface Loss {
   readonly of: 'request' | 'reply'
+  readonly error: string | undefined
   /** To be called once it is lost. */
   readonly happened: () => void
 }
@@ -165,7 +171,8 @@ export class ArmedFaults {
       if (arming.kind === 'copy-late') {
         copies.push(() => void arming.deliver(bytes).then(fault.happen, fault.fail))
       } else {
-        loss = { of: arming.kind === 'lose-reply' ? 'reply' : 'request', happened: fault.happen }
+        const of = arming.kind === 'lose-request' ? 'request' : 'reply'
+        loss = { of, error: arming.kind === 'lie' ? arming.error : undefined, happened: fault.happen }
       }
     }
     return { loss, sendCopies: () => copies.forEach((send) => send()) }

@@ -62,8 +62,8 @@ export class FaultProxy {
   }
 
   /**
-   * Back to an ordinary wire: no delay, and `loseReply`, `loseRequest`, `copyLate` and `dropPushes` are disarmed. What a black hole held
-   * back is delivered now, late, as after a network partition.
+   * Back to an ordinary wire: no delay, and the faults that wait for their chunk are disarmed. What a black hole held back is
+   * delivered now, late, as after a network partition.
    */
   pass(): void {
     this.#refusing = false
@@ -132,6 +132,14 @@ export class FaultProxy {
    */
   loseRequest(match: Matcher, times = 1): Fault {
     return this.#faults.arm({ kind: 'lose-request', match, times })
+  }
+
+  /**
+   * The next `times` matching chunks reach the server, which runs them; the next that it says on that connection is not
+   * passed on, and the client gets this error in its place, as of a proxy that gave up too soon. The connection stays.
+   */
+  lie(match: Matcher, error: string, times = 1): Fault {
+    return this.#faults.arm({ kind: 'lie', error, match, times })
   }
 
   /**

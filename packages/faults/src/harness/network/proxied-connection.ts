@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
-import type { ArmedFaults } from './armed-faults.js'
+import type { ArmedFaults, Loss } from './armed-faults.js'
 import { Lane } from './lane.js'
 import { PushFilter } from './push-filter.js'
 import type { Endpoint } from './round-trip.js'
@@ -24,6 +24,8 @@ export class ProxiedConnection {
   #server: Socket | undefined
   /** Whom to tell that the reply is lost; from the first one on nothing that the server says is passed on. */
   readonly #losses: (() => void)[] = []
+  /** Whose replies an error is said in place of. */
+  readonly #lies: Loss[] = []
   #cut = false
   #silent = false
   #isSubscriber = false
@@ -87,7 +89,8 @@ export class ProxiedConnection {
     this.#isSubscriber ||= SUBSCRIBES.some((name) => bytes.includes(name))
     if (this.#cut || this.#silent || this.#server?.writable !== true) return
     const { loss, sendCopies } = this.#faults.meet(bytes)
-    if (loss !== undefined) this.#losses.push(loss.happened)
+    if (loss?.error !== undefined) this.#lies.push(loss)
+    else if (loss !== undefined) this.#losses.push(loss.happened)
     if (loss?.of === 'request') this.cut()
     else this.#server.write(bytes)
     sendCopies()
@@ -95,7 +98,11 @@ export class ProxiedConnection {
 
   #reply(bytes: Buffer): void {
     if (this.#cut || this.#silent) return
-    if (this.#losses.length === 0) this.#toClient(this.#pushes.pass(bytes))
+    const lie = this.#lies.shift()
+    if (lie !== undefined) {
+      this.#toClient(Buffer.from(`-${lie.error}\r\n`))
+      lie.happened()
+    } else if (this.#losses.length === 0) this.#toClient(this.#pushes.pass(bytes))
     // This may answer an earlier request only. But the server closes when it has run all that came before the
     // end, and the connection is cut then.
     else this.#server?.end()
