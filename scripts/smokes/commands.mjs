@@ -43,6 +43,7 @@ export const COMMANDS = {
   'bench:telemetry': { smoke: 'packages/bench/telemetry.mjs --rounds 1 --ms 20 --processes 1' },
   // Skipped where there is no JDK, and says so.
   'bench:redisson': { smoke: 'scripts/interop.mjs --bench --brief' },
+  meter: { step: 'npm run meter' },
   types: { step: 'npm run types' },
   lint: { step: 'npm run lint' },
   // Without writing: what it would write is a failure of the lint.
