@@ -6,6 +6,7 @@ import {
   type WaitedPermits,
 } from './errors.js'
 import type { LockHolder } from './lock-holder.js'
+import { printable } from './runtime/format-value.js'
 
 /** The events of a client, and what each passes to its listeners. */
 export interface LockEvents {
@@ -123,9 +124,13 @@ export type WarningCode =
   | 'HOLDFAST_NO_CHANNELS'
   | 'HOLDFAST_NEAR_TICKS'
 
-/** Emits a process warning; `node --trace-warnings` shows where, `process.on('warning')` receives it. */
-export function warn(code: WarningCode, message: string): void {
-  process.emitWarning(message, { type: 'HoldfastWarning', code })
+/**
+ * Emits a process warning; `node --trace-warnings` shows where, `process.on('warning')` receives it.
+ *
+ * @param stacks - lines below the message, which is one line, whatever names and errors contain
+ */
+export function warn(code: WarningCode, message: string, stacks = ''): void {
+  process.emitWarning(printable(message) + stacks, { type: 'HoldfastWarning', code })
 }
 
 // Many services put ids into lock names: without a bound, the set of names already warned about would grow for ever.

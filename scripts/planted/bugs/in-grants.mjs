@@ -5,6 +5,13 @@ const LOST = 'packages/core/test/redis/lost-lines.test.ts'
 const RELEASE = 'core/src/scripts/fair-lock/release.lua'
 
 export const BUGS_IN_GRANTS = {
+  'whoever is back later than others after an outage is passed over': {
+    file: 'core/src/scripts/fair-lock/grant-to-first.part.lua',
+    find: 'and isAwaited(q, waiter) then break',
+    replace: 'and false then break',
+    test: 'packages/core/test/redis/fair-lock-outage.test.ts',
+    only: 'is back later',
+  },
   'a grant is believed without proof': {
     file: 'core/src/queue/grants.ts',
     find: 'const life = isProven(told, candidate) ?',

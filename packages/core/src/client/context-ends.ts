@@ -7,7 +7,6 @@ import type { Background } from '../runtime/background.js'
 import type { HeldLock } from './held-locks.js'
 import { settleWithin } from '../runtime/settle-within.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { printable } from '../runtime/format-value.js'
 
 /** Acquisitions are all that is ever put into a context. */
 interface KeptLock extends Reenterable, HeldLock {
@@ -106,10 +105,11 @@ export class ContextEnds {
 function warnOfHold(name: string, origin: Error | undefined): void {
   warn(
     'HOLDFAST_HOLD_OUTLIVES_CONTEXT',
-    `Lock "${printable(name)}" is still held although the context that took it has ended: that of a run(), a request, ` +
+    `Lock "${name}" is still held although the context that took it has ended: that of a run(), a request, ` +
       'a decorated method or a withLock(). It stays held, and is renewed, until the code that took it releases it; if ' +
       'that was forgotten, for as long as this process lives. Release it in a `finally`, or use lock.withLock(callback), ' +
       "which does. If work goes on after the context by design, set the client's option onContextEnd to 'keep'; to have " +
-      `such locks released, to 'release'.\nTaken: ${originInWords(origin)}`,
+      `such locks released, to 'release'.`,
+    `\nTaken: ${originInWords(origin)}`,
   )
 }

@@ -3,7 +3,6 @@ import { OncePerName, warn, type LockEvents } from '../events.js'
 import { SoonestTimer } from '../runtime/soonest-timer.js'
 import type { Clock } from '../runtime/runtime.js'
 import { isUnscopedWarningDue } from './unscoped-warnings.js'
-import { printable } from '../runtime/format-value.js'
 
 const ENDLESS_MS = 60_000
 
@@ -77,7 +76,7 @@ function warnOf(wait: UnlimitedWait, waitedMs: number): void {
   const waited = `a call has waited for ${Math.round(waitedMs / 1_000)} s, and its wait has no limit`
   warn(
     'HOLDFAST_ENDLESS_WAIT',
-    `${what} "${printable(lockName)}": ${waited}; ${printable(reasonOf(wait))}. Limit it by waitMs or signal of the call, as in ` +
+    `${what} "${lockName}": ${waited}; ${reasonOf(wait)}. Limit it by waitMs or signal of the call, as in ` +
       'acquire({ waitMs }) and tryLock(waitMs), or for every call by the option waitMs of the client. ' +
       'If it may wait for ever, say so: { waitMs: Infinity }.',
   )

@@ -4,7 +4,6 @@ import type { Loss } from '../hold.js'
 import type { CommandTrouble } from '../redis/script-command.js'
 import { FixedDelayQueue } from '../runtime/fixed-delay-queue.js'
 import type { Clock } from '../runtime/runtime.js'
-import { printable } from '../runtime/format-value.js'
 
 // Reports about one acquisition: events, and a process warning when silence would hide a loss.
 
@@ -76,7 +75,7 @@ export function reportUnreachable(
   }
   if (!hasWarned) {
     const more = lockNames.length - MOST_NAMES_TOLD
-    const names = lockNames.slice(0, MOST_NAMES_TOLD).map((name) => `"${printable(name)}"`)
+    const names = lockNames.slice(0, MOST_NAMES_TOLD).map((name) => `"${name}"`)
     const what = more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ')
     warn(
       'HOLDFAST_UNREACHABLE',
@@ -107,7 +106,7 @@ export function missingSemaphores(events: EventHub, clock: Clock): MissingSemaph
     delayMs: TO_SET_PERMITS_MS,
     due: ({ lockName }, { isMissing }) => {
       if (isMissing && !events.hasListeners('waiting') && warnedOfNoPermits.take(lockName)) {
-        const what = `A caller waits without a limit for permits of semaphore "${printable(lockName)}", which does not exist.`
+        const what = `A caller waits without a limit for permits of semaphore "${lockName}", which does not exist.`
         warn('HOLDFAST_NO_PERMITS', `${what} Call trySetPermits(n) once, or give the wait a waitMs.`)
       }
     },

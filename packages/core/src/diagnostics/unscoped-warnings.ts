@@ -1,6 +1,5 @@
 import { OncePerName, warn } from '../events.js'
 import { originInWords } from './call-origins.js'
-import { printable } from '../runtime/format-value.js'
 
 // Warnings about calls outside contexts, at most one for each name of a lock in a process.
 
@@ -17,13 +16,13 @@ export function warnOfSelfWait(lockName: string, waitedMs: number, waiting: Orig
   if (warnedOf.take(lockName)) {
     warn(
       'HOLDFAST_BARE_CALLS',
-      `Lock "${printable(lockName)}": a call outside any context has waited for ${waitedMs} ms for a lock that this very client ` +
+      `Lock "${lockName}": a call outside any context has waited for ${waitedMs} ms for a lock that this very client ` +
         'holds, and its wait has no limit. If the code that waits is part of the code that holds the lock, or if the ' +
         'release was forgotten, the wait never ends: outside contexts no call re-enters. Ways out: (1) make both calls ' +
         'inside one context, lock.withLock(callback) or locks.run(callback): there they re-enter; (2) pass the hold of ' +
         'acquire() on instead of acquiring again, or make both calls through one locks.thread(); (3) limit the wait, ' +
-        `as in acquire({ waitMs }), withLock(callback, { waitMs }) or tryLock(waitMs).\n` +
-        `Waiting: ${originInWords(waiting)}\nHolding: ${originInWords(holding)}`,
+        'as in acquire({ waitMs }), withLock(callback, { waitMs }) or tryLock(waitMs).',
+      `\nWaiting: ${originInWords(waiting)}\nHolding: ${originInWords(holding)}`,
     )
   }
 }
@@ -33,9 +32,9 @@ export function warnOfRefusedUnlock(lockName: string, unlocking: Origin, holding
   if (warnedOf.take(lockName)) {
     warn(
       'HOLDFAST_BARE_CALLS',
-      `Lock "${printable(lockName)}": unlock() was called by a caller that tryLock() had refused. ${REFUSED_UNLOCK} ` +
-        'Here it released the hold that another call had taken.\n' +
-        `Unlocking: ${originInWords(unlocking)}\nHolding: ${originInWords(holding)}`,
+      `Lock "${lockName}": unlock() was called by a caller that tryLock() had refused. ${REFUSED_UNLOCK} ` +
+        'Here it released the hold that another call had taken.',
+      `\nUnlocking: ${originInWords(unlocking)}\nHolding: ${originInWords(holding)}`,
     )
   }
 }

@@ -3,7 +3,6 @@ import { checkDuration, checkFunction, checkLease, checkOneOf, checkOptions } fr
 import type { Session } from '../client/session.js'
 import { InvalidArgumentError } from '../errors.js'
 import { warn } from '../events.js'
-import { printable } from '../runtime/format-value.js'
 
 /** All durations in milliseconds. */
 export interface ElectionOptions {
@@ -112,10 +111,10 @@ function reporter(name: string, onError: ((error: unknown) => void) | undefined)
         onError(error)
       } else {
         const hint = 'The campaign goes on. Handle it: getElection(locks, name, { onError }).'
-        warn('HOLDFAST_ELECTION', `Election "${printable(name)}": ${String(error)}. ${hint}`)
+        warn('HOLDFAST_ELECTION', `Election "${name}": ${String(error)}. ${hint}`)
       }
     } catch (thrown) {
-      warn('HOLDFAST_LISTENER', `onError of the election "${printable(name)}" threw: ${String(thrown)}.`)
+      warn('HOLDFAST_LISTENER', `onError of the election "${name}" threw: ${String(thrown)}.`)
     }
   }
 }

@@ -219,6 +219,14 @@ end
 local heard = redis.pcall('pubsub', 'numsub', inboxOf(waiter.owner, inboxes))
 return not heard.err and heard[2] == 0
 end
+local function isAwaited(q, waiter)
+if waiter.untilMs <= q.now then return false end
+if string.find(waiter.marks or '', 's', 1, true) then return true end
+local server = waiter.since and redis.pcall('info', 'server')
+local seconds = type(server) == 'string' and tonumber(string.match(server, 'uptime_in_seconds:(%d+)'))
+return seconds and seconds * 1000 <= (q.span or SPARED_MS)
+and math.floor(q.now / 1000) - seconds > math.floor(waiter.since / 1000)
+end
 local function passOverDeaf(q, first, inboxes)
 local deaf = {}
 for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
@@ -226,6 +234,7 @@ local waiter = waiterOf(q, owner)
 local who = waiter.marks and clientOf(owner) or owner
 if deaf[who] == nil then
 deaf[who] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+if deaf[who] and isAwaited(q, waiter) then break end
 end
 if not deaf[who] then
 for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
@@ -464,8 +473,8 @@ return q.listed - q.ours
 end
 local function waiterOf(q, owner, isOurs)
 if isOurs or redis.call('zscore', q.arrivals, owner) then
-local untilMs, _, marks = lifeOf(q, clientOf(owner))
-return { owner = owner, untilMs = untilMs, marks = marks }
+local untilMs, since, marks = lifeOf(q, clientOf(owner))
+return { owner = owner, untilMs = untilMs, since = since, marks = marks }
 end
 return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end

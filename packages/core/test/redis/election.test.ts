@@ -159,10 +159,10 @@ describe('lead', () => {
     const begun = signalled()
     const over = election.lead(() => {
       begun.resolve()
-      throw new Error('no such table')
+      throw new Error('no such\ntable\u001b[2J')
     })
     await begun.promise
-    await eventually(() => warnings.of('HOLDFAST_ELECTION', 'no such table').length === 1)
+    await eventually(() => warnings.of('HOLDFAST_ELECTION', 'Error: no such\\ntable\\u001b[2J.').length === 1)
     await election.close()
     await over
     expect(warnings.of('HOLDFAST_ELECTION', name)).toHaveLength(1)

@@ -248,7 +248,7 @@ describe('hold: loss', () => {
     const locks = await harness.client({ lockWatchdogTimeout: 600 })
     const lost = signalled()
     locks.on('lost', () => {
-      throw new Error('listener failed')
+      throw new Error('listener\nfailed')
     })
     locks.on('lost', () => lost.resolve())
     const hold = await locks.getLock(harness.name()).acquire()
@@ -256,7 +256,7 @@ describe('hold: loss', () => {
     await harness.admin.del(harness.name())
     await lost.promise
     expect(hold.signal.aborted).toBe(true)
-    const warned = await warnings.delivered('HOLDFAST_LISTENER', 'listener failed')
+    const warned = await warnings.delivered('HOLDFAST_LISTENER', 'listener\\nfailed')
     expect(warned).toHaveLength(1)
     await sleep(800)
     await other.verify()

@@ -26,9 +26,22 @@ local function isDeaf(waiter, inboxes)
   return not heard.err and heard[2] == 0
 end
 
+-- Whether a client that counts as alive may not be back yet after an outage: it was not heard since, or the server began
+-- during its life, and not longer than a life ago, in whole seconds, as Redis tells it.
+local function isAwaited(q, waiter)
+  if waiter.untilMs <= q.now then return false end
+  if string.find(waiter.marks or '', 's', 1, true) then return true end
+  -- pcall: a user may lack INFO.
+  local server = waiter.since and redis.pcall('info', 'server')
+  local seconds = type(server) == 'string' and tonumber(string.match(server, 'uptime_in_seconds:(%d+)'))
+  return seconds and seconds * 1000 <= (q.span or SPARED_MS)
+    and math.floor(q.now / 1000) - seconds > math.floor(waiter.since / 1000)
+end
+
 -- The first waiter in line whose client listens. Waiters before it count as dead, as if their heartbeat was overdue: a
 -- client that is alive after all learns at its next heartbeat that its life has begun anew, and its waiters return by
--- their numbers. If no client listens, none is taken for dead: the line keeps its order until one is back.
+-- their numbers. If no client listens, or one is awaited after an outage, none is taken for dead: the line keeps its order
+-- until that one is back, or its life is over.
 local function passOverDeaf(q, first, inboxes)
   local deaf = {}
   for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
@@ -37,6 +50,7 @@ local function passOverDeaf(q, first, inboxes)
     local who = waiter.marks and clientOf(owner) or owner
     if deaf[who] == nil then
       deaf[who] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
+      if deaf[who] and isAwaited(q, waiter) then break end
     end
     if not deaf[who] then
       for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do

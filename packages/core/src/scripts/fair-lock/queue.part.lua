@@ -153,8 +153,8 @@ end
 -- for a Java waiter Redisson's time does.
 local function waiterOf(q, owner, isOurs)
   if isOurs or redis.call('zscore', q.arrivals, owner) then
-    local untilMs, _, marks = lifeOf(q, clientOf(owner))
-    return { owner = owner, untilMs = untilMs, marks = marks }
+    local untilMs, since, marks = lifeOf(q, clientOf(owner))
+    return { owner = owner, untilMs = untilMs, since = since, marks = marks }
   end
   return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
 end
