@@ -44,7 +44,7 @@ const ROOMS = {
   options: 'redis arguments errors keys runtime',
   redis: 'events errors keys runtime',
   arguments: 'errors runtime',
-  events: 'errors lock-holder',
+  events: 'errors lock-holder runtime',
   errors: 'lock-holder runtime',
   'lock-holder': 'keys runtime',
   keys: '',

@@ -12,6 +12,8 @@ export function fairKeys(name: string) {
   }
 }
 
+type JoinOptions = AcquireOptions & { work?: (hold: Hold) => Promise<unknown> }
+
 /** A caller that stands in line. */
 export interface Standing {
   readonly owner: string
@@ -53,7 +55,7 @@ export class FairLine {
   async join(
     label: string,
     locks: Pick<LockClient, 'getFairLock'>,
-    options: AcquireOptions & { work?: (hold: Hold) => Promise<unknown> } = {},
+    options: JoinOptions = {},
   ): Promise<Standing> {
     const before = await this.arrivals()
     const { work, ...limits } = options
@@ -77,7 +79,7 @@ export class FairLine {
   async joinAll(
     labels: readonly string[],
     locksOf: (label: string) => Pick<LockClient, 'getFairLock'>,
-    options: AcquireOptions = {},
+    options: JoinOptions = {},
   ): Promise<Standing[]> {
     const all: Standing[] = []
     for (const label of labels) {
